@@ -1,7 +1,7 @@
 //! One damage to a module, chosen by a generator.
 
-use spirula_spirv::binary::{Header, Stream};
-use spirula_spirv::grammar::{Category, Kind, Op, Operands, instructions};
+use spirula_spirv::binary::{InstructionStream, SpirvHeader};
+use spirula_spirv::grammar::{Kind, Op, OperandCategory, OperandIter, instructions};
 
 /// A generator of random numbers: SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom
 /// Number Generators", 2014).
@@ -76,8 +76,8 @@ pub fn mutant(words: &[u32], random: &mut Random) -> (&'static str, Vec<u32>) {
 impl Parts {
     fn split(words: &[u32]) -> Self {
         let mut header = [0; 5];
-        header.copy_from_slice(&words[..Header::WORDS]);
-        let insts = Stream::new(words).flatten();
+        header.copy_from_slice(&words[..SpirvHeader::WORDS]);
+        let insts = InstructionStream::new(words).flatten();
         let insts = insts.map(|i| {
             let mut all = vec![(i.words.len() as u32 + 1) << 16 | u32::from(i.op.0)];
             all.extend_from_slice(i.words);
@@ -130,7 +130,7 @@ fn ty(inst: &[u32]) -> Option<u32> {
 
 /// Positions of an instruction's words that are of a kind.
 fn positions(inst: &[u32], holds: impl Fn(Kind) -> bool) -> Vec<usize> {
-    let operands = Operands::new(op(inst), &inst[1..]).map_while(Result::ok);
+    let operands = OperandIter::new(op(inst), &inst[1..]).map_while(Result::ok);
     operands
         .filter(|o| holds(o.kind))
         .map(|o| o.at + 1)
@@ -138,15 +138,16 @@ fn positions(inst: &[u32], holds: impl Fn(Kind) -> bool) -> Vec<usize> {
 }
 
 fn is_used_id(kind: Kind) -> bool {
-    kind.info().category == Category::Id && !matches!(kind, Kind::IdResult | Kind::IdResultType)
+    kind.info().category == OperandCategory::Id
+        && !matches!(kind, Kind::IdResult | Kind::IdResultType)
 }
 
 fn is_code(inst: &[u32]) -> bool {
-    use spirula_spirv::grammar::Class;
+    use spirula_spirv::grammar::InstructionClass;
     op(inst).info().is_some_and(|i| {
         !matches!(
             i.class,
-            Class::Debug | Class::Annotation | Class::ModeSetting
+            InstructionClass::Debug | InstructionClass::Annotation | InstructionClass::ModeSetting
         )
     })
 }
@@ -179,10 +180,10 @@ fn operand_alike(parts: &mut Parts, random: &mut Random) -> Option<()> {
 }
 
 fn is_type(inst: &[u32]) -> bool {
-    use spirula_spirv::grammar::Class;
+    use spirula_spirv::grammar::InstructionClass;
     op(inst)
         .info()
-        .is_some_and(|i| i.class == Class::TypeDeclaration)
+        .is_some_and(|i| i.class == InstructionClass::TypeDeclaration)
 }
 
 fn result_type(parts: &mut Parts, random: &mut Random) -> Option<()> {
@@ -195,7 +196,7 @@ fn result_type(parts: &mut Parts, random: &mut Random) -> Option<()> {
 fn change_value(inst: &mut [u32], word: usize, kind: Kind, random: &mut Random) -> Option<()> {
     let info = kind.info();
     inst[word] = match info.category {
-        Category::ValueEnum | Category::BitEnum => {
+        OperandCategory::ValueEnum | OperandCategory::BitEnum => {
             let same: Vec<u32> = info
                 .enumerants
                 .iter()
@@ -217,7 +218,7 @@ fn change_value(inst: &mut [u32], word: usize, kind: Kind, random: &mut Random) 
 fn is_value(kind: Kind) -> bool {
     matches!(
         kind.info().category,
-        Category::ValueEnum | Category::BitEnum
+        OperandCategory::ValueEnum | OperandCategory::BitEnum
     ) || matches!(
         kind,
         Kind::LiteralInteger | Kind::LiteralContextDependentNumber
@@ -232,7 +233,7 @@ fn literal(parts: &mut Parts, random: &mut Random) -> Option<()> {
 fn change_literal(parts: &mut Parts, random: &mut Random, at: usize) -> Option<()> {
     let inst = &mut parts.insts[at];
     let word = random.pick(&positions(inst, is_value))?;
-    let kind = Operands::new(op(inst), &inst[1..])
+    let kind = OperandIter::new(op(inst), &inst[1..])
         .map_while(Result::ok)
         .find(|o| o.at + 1 == word)?
         .kind;
@@ -372,11 +373,14 @@ fn capability(parts: &mut Parts, random: &mut Random) -> Option<()> {
 }
 
 fn decoration(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    use spirula_spirv::grammar::Class;
+    use spirula_spirv::grammar::InstructionClass;
     let at = parts.some(random, |i| {
-        op(i)
-            .info()
-            .is_some_and(|r| matches!(r.class, Class::Annotation | Class::ModeSetting))
+        op(i).info().is_some_and(|r| {
+            matches!(
+                r.class,
+                InstructionClass::Annotation | InstructionClass::ModeSetting
+            )
+        })
     })?;
     match random.below(3) {
         0 => {

@@ -81,7 +81,7 @@ pub fn theirs(validator: &Path, file: &Path, environment: &Environment) -> Resul
 
 /// Our verdict.
 pub fn ours(words: Vec<u32>, environment: &Environment) -> Result<Verdict> {
-    let options = verify::Options {
+    let options = verify::VerifyOptions {
         target: environment.name.parse()?,
         scalar_block_layout: environment.scalar,
     };
@@ -104,7 +104,7 @@ pub fn to_words(bytes: &[u8], version: Option<&str>) -> Result<Vec<u32>> {
         .and_then(|v| v.strip_prefix("1."))
         .and_then(|v| v.parse::<u8>().ok());
     if let Some(minor) = minor {
-        words[1] = spirula_spirv::grammar::Version::new(1, minor).word();
+        words[1] = spirula_spirv::grammar::SpirvVersion::new(1, minor).word();
     }
     Ok(words)
 }

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 use spirula::{CompileOptions, compile};
-use spirula_spirv::ir::Module;
-use spirula_spirv::link::{Options, link};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::link::{LinkOptions, link};
 use spirula_testing::{SpirvValTool, corpus};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn names(test: &Value) -> BTreeSet<&str> {
 }
 
 /// The module of a test, from one of its forms.
-fn module(folder: &Path, test: &Value, number: usize) -> Module {
+fn module(folder: &Path, test: &Value, number: usize) -> SpirvModule {
     let forms = test["ir"].as_array().expect("a test has forms");
     let form = forms[number % forms.len()]
         .as_str()
@@ -65,7 +65,7 @@ fn linked_kernels_compute_the_same() {
             .iter()
             .map(|n| module(&folder, &tests[*n], *n))
             .collect();
-        let whole = link(modules, &Options::default());
+        let whole = link(modules, &LinkOptions::default());
         let whole = whole
             .unwrap_or_else(|error| panic!("{group:?}: {error}"))
             .to_bytes();

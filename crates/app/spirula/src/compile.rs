@@ -6,12 +6,12 @@ use crate::optimise::optimise_kernels;
 use crate::tensors::TensorSignature;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_kernel::ir;
-use spirula_llvm::Extensions;
+use spirula_llvm::AllowedExtensions;
 use spirula_program::{CompiledProgram, archive};
-use spirula_spirv::analysis::Ceiling;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::analysis::RequirementCeiling;
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::recompute::recompute;
-use spirula_spirv::target::{Environment, Target};
+use spirula_spirv::target::{SpirvTarget, TargetEnvironment};
 use spirula_spirv::{text, verify};
 use spirula_stablehlo::mlir;
 use spirula_stablehlo::translate::{self, KnownArguments, translate_for};
@@ -24,9 +24,9 @@ use std::fmt;
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
     /// What the output is for; by default what suits the input.
-    pub target: Option<Target>,
+    pub target: Option<SpirvTarget>,
     /// How LLVM IR is translated; its target is the one above.
-    pub llvm: spirula_llvm::Options,
+    pub llvm: spirula_llvm::TranslationOptions,
     /// The function of a StableHLO module that becomes the entry point; by default `main`.
     pub function: Option<String>,
     /// What is known of the arguments of that function, which settles dimensions that the module
@@ -42,9 +42,9 @@ pub struct CompileOptions {
 #[derive(Debug)]
 pub enum CompileInput {
     /// It is SPIR-V already.
-    Spirv(InputKind, Box<Module>),
+    Spirv(InputKind, Box<SpirvModule>),
     /// It is LLVM IR.
-    Llvm(InputKind, Box<spirula_llvm::ir::Module>),
+    Llvm(InputKind, Box<spirula_llvm::ir::LlvmModule>),
     /// It is a module of StableHLO.
     StableHlo(InputKind, Box<mlir::MlirModule>),
     /// It is a checked program in the imperative IR.
@@ -92,7 +92,7 @@ impl ScheduledProgram {
 #[derive(Debug)]
 pub enum CompileOutput {
     /// A module whose entry points are launched one by one.
-    Module(Box<Module>),
+    Module(Box<SpirvModule>),
     /// A program: kernels, and the host's part that launches them.
     Program(Box<CompiledProgram>),
 }
@@ -178,13 +178,13 @@ pub fn read(bytes: &[u8]) -> Result<CompileInput, CompileError> {
     let kind = detect(bytes).map_err(CompileError::read)?;
     match kind {
         InputKind::SpirvBinary => {
-            let module = Module::from_bytes(bytes).map_err(CompileError::read)?;
+            let module = SpirvModule::from_bytes(bytes).map_err(CompileError::read)?;
             Ok(CompileInput::Spirv(kind, Box::new(module)))
         }
         InputKind::SpirvText => {
             let words = text::parse(utf8(bytes)?, &text::ParseOptions::default());
             let words = words.map_err(|all| CompileError::all(CompileStage::Read, all))?;
-            let module = Module::from_words(words).map_err(CompileError::read)?;
+            let module = SpirvModule::from_words(words).map_err(CompileError::read)?;
             Ok(CompileInput::Spirv(kind, Box::new(module)))
         }
         InputKind::LlvmBitcode | InputKind::LlvmText => {
@@ -225,9 +225,9 @@ fn kernels(
 
 /// A driver may do anything with a module that breaks the rules.
 fn verify_kernels(program: &CompiledProgram) -> Result<(), CompileError> {
-    let options = verify::Options {
+    let options = verify::VerifyOptions {
         scalar_block_layout: true,
-        ..verify::Options::default()
+        ..verify::VerifyOptions::default()
     };
     for (number, kernel) in program.kernels.iter().enumerate() {
         for words in kernel.modules() {
@@ -369,15 +369,15 @@ impl CompileInput {
     }
 }
 
-fn is_vulkan(target: &Target) -> bool {
-    matches!(target.environment, Environment::Vulkan(..))
+fn is_vulkan(target: &SpirvTarget) -> bool {
+    matches!(target.environment, TargetEnvironment::Vulkan(..))
 }
 
 /// The extensions that the module of an input's kernels may use: not those that no device has of Vulkan.
-fn extensions(options: &CompileOptions) -> Extensions {
+fn extensions(options: &CompileOptions) -> AllowedExtensions {
     match &options.llvm.extensions {
-        Extensions::All if options.target.as_ref().is_some_and(is_vulkan) => {
-            Extensions::of_devices()
+        AllowedExtensions::All if options.target.as_ref().is_some_and(is_vulkan) => {
+            AllowedExtensions::of_devices()
         }
         given => given.clone(),
     }
@@ -385,10 +385,10 @@ fn extensions(options: &CompileOptions) -> Extensions {
 
 /// SPIR-V as it is, or as a shader where the target is Vulkan.
 fn of_spirv(
-    module: Module,
+    module: SpirvModule,
     options: &CompileOptions,
     diagnostics: &mut Vec<SourceDiagnostic>,
-) -> Result<Module, CompileError> {
+) -> Result<SpirvModule, CompileError> {
     if options.target.as_ref().is_some_and(is_vulkan) && spirula_legalize::is_for_kernels(&module) {
         let module = for_devices(module)?;
         return for_vulkan(&module, options.target, diagnostics).unwrap_or(Ok(module));
@@ -404,29 +404,31 @@ fn of_spirv(
 ///
 /// # Errors
 /// When such a module has something that LLVM IR has no form for.
-pub fn for_devices(module: Module) -> Result<Module, CompileError> {
-    let extensions = Extensions::of_devices();
-    let mut declared = module.section(Section::Extensions).map(|e| e.string(0));
+pub fn for_devices(module: SpirvModule) -> Result<SpirvModule, CompileError> {
+    let extensions = AllowedExtensions::of_devices();
+    let mut declared = module
+        .section(ModuleSection::Extensions)
+        .map(|e| e.string(0));
     if declared.all(|name| extensions.allows(&name)) {
         return Ok(module);
     }
     let refused = |all| CompileError::all(CompileStage::Translate, all);
     let lifted = spirula_llvm::lift(&module).map_err(refused)?;
-    let options = spirula_llvm::Options {
+    let options = spirula_llvm::TranslationOptions {
         extensions,
-        ..spirula_llvm::Options::default()
+        ..spirula_llvm::TranslationOptions::default()
     };
     spirula_llvm::translate(&lifted, &options).map_err(refused)
 }
 
 /// LLVM IR as SPIR-V for what its triple says, or as a shader where the target is Vulkan.
 fn of_llvm(
-    module: &spirula_llvm::ir::Module,
+    module: &spirula_llvm::ir::LlvmModule,
     options: &CompileOptions,
     diagnostics: &mut Vec<SourceDiagnostic>,
-) -> Result<Module, CompileError> {
+) -> Result<SpirvModule, CompileError> {
     let is_shader = spirula_llvm::is_shader(module, &options.llvm);
-    let translation = spirula_llvm::Options {
+    let translation = spirula_llvm::TranslationOptions {
         target: options.target.filter(|t| is_shader || !is_vulkan(t)),
         extensions: extensions(options),
         ..options.llvm.clone()
@@ -437,7 +439,7 @@ fn of_llvm(
     if is_shader {
         // LLVM knows nothing of constructs.
         spirula_legalize::structurise(&mut translated).map_err(CompileError::translate)?;
-        let needs = recompute(&mut translated, &Ceiling::default());
+        let needs = recompute(&mut translated, &RequirementCeiling::default());
         needs.map_err(|error| CompileError::translate(*error))?;
         return Ok(translated);
     }
@@ -446,10 +448,10 @@ fn of_llvm(
 
 /// Kernels as compute shaders, where the target is Vulkan.
 fn for_vulkan(
-    module: &Module,
-    target: Option<Target>,
+    module: &SpirvModule,
+    target: Option<SpirvTarget>,
     diagnostics: &mut Vec<SourceDiagnostic>,
-) -> Option<Result<Module, CompileError>> {
+) -> Option<Result<SpirvModule, CompileError>> {
     let target = target.filter(is_vulkan)?;
     if !spirula_legalize::is_for_kernels(module) {
         return None;
@@ -497,7 +499,7 @@ impl CompiledInput {
     ///
     /// # Errors
     /// When it is a program.
-    pub fn into_module(self) -> Result<Module, CompileError> {
+    pub fn into_module(self) -> Result<SpirvModule, CompileError> {
         match self.output {
             CompileOutput::Module(module) => Ok(*module),
             CompileOutput::Program(_) => {
@@ -511,7 +513,7 @@ impl CompiledInput {
 }
 
 /// SPIR-V that comes in goes out as it is, so it must not be newer than what is asked for.
-fn check_version(module: &Module, target: Target) -> Result<(), CompileError> {
+fn check_version(module: &SpirvModule, target: SpirvTarget) -> Result<(), CompileError> {
     if module.version <= target.version {
         return Ok(());
     }
@@ -524,9 +526,10 @@ fn check_version(module: &Module, target: Target) -> Result<(), CompileError> {
 }
 
 /// Kernels of programs are modules of one version, which must not be newer than what is asked for.
-fn check_versions(program: &CompiledProgram, target: Target) -> Result<(), CompileError> {
+fn check_versions(program: &CompiledProgram, target: SpirvTarget) -> Result<(), CompileError> {
     for kernel in program.kernels.iter().filter(|k| k.refusal.is_none()) {
-        let module = Module::from_words(kernel.words.clone()).map_err(CompileError::translate)?;
+        let module =
+            SpirvModule::from_words(kernel.words.clone()).map_err(CompileError::translate)?;
         check_version(&module, target)?;
     }
     Ok(())

@@ -2,23 +2,23 @@
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::enumerants::ExecutionMode;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// The names of a module's entry points with the mode `Initializer`, in their order.
-fn initialisers(module: &Module) -> Vec<String> {
-    let modes = module.section(Section::ExecutionModes);
+fn initialisers(module: &SpirvModule) -> Vec<String> {
+    let modes = module.section(ModuleSection::ExecutionModes);
     let first = modes.filter(|m| m.operands().get(1) == Some(&ExecutionMode::Initializer.0));
     let first: Vec<_> = first.map(|m| m.id(0)).collect();
     if first.is_empty() {
         return Vec::new();
     }
-    let points = module.section(Section::EntryPoints);
+    let points = module.section(ModuleSection::EntryPoints);
     let points = points.filter(|point| first.contains(&point.id(1)));
     points.map(|point| point.string(2)).collect()
 }
 
 /// A warning that names the constructors of a module, where nothing runs them.
-pub fn warn_of_initialisers(module: &Module) -> Option<SourceDiagnostic> {
+pub fn warn_of_initialisers(module: &SpirvModule) -> Option<SourceDiagnostic> {
     let names = initialisers(module);
     let message = format!(
         "constructors do not run before the kernels there: {}",

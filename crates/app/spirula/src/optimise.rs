@@ -1,9 +1,9 @@
 //! Optimising the kernels of programs.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_opt::{Options, Pipeline, optimise};
+use spirula_opt::{PassPipeline, PipelineOptions, optimise};
 use spirula_program::CompiledProgram;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 
 /// What kernels of the tensor IR pass through. They are lowered with a variable for each scalar of the
 /// imperative IR, and every module is compiled again by each device that runs it, so that less to compile
@@ -21,7 +21,11 @@ pub(crate) fn optimise_kernels(
     of_tensors: bool,
 ) -> Result<(), SourceDiagnostic> {
     let passes = if of_tensors { TENSORS } else { KERNELS };
-    let parsed = |passes: &str| passes.parse::<Pipeline>().map_err(|error| fault(&error));
+    let parsed = |passes: &str| {
+        passes
+            .parse::<PassPipeline>()
+            .map_err(|error| fault(&error))
+    };
     let narrow = parsed(passes)?;
     let wide = parsed(&passes.replace("narrow-indices,", ""))?;
     for kernel in program.kernels.iter_mut().filter(|k| k.refusal.is_none()) {
@@ -40,9 +44,9 @@ pub(crate) fn optimise_kernels(
     Ok(())
 }
 
-fn optimise_words(words: &mut Vec<u32>, pipeline: &Pipeline) -> Result<(), SourceDiagnostic> {
-    let mut module = Module::from_words(std::mem::take(words))?;
-    let optimised = optimise(&mut module, pipeline, &mut Options::default());
+fn optimise_words(words: &mut Vec<u32>, pipeline: &PassPipeline) -> Result<(), SourceDiagnostic> {
+    let mut module = SpirvModule::from_words(std::mem::take(words))?;
+    let optimised = optimise(&mut module, pipeline, &mut PipelineOptions::default());
     optimised.map_err(|error| fault(&error))?;
     *words = module.to_words();
     Ok(())

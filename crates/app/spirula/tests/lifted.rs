@@ -2,7 +2,7 @@
 
 use spirula::{CompileOptions, compile};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
-use spirula_spirv::ir::{InstRef, Module, Section};
+use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_testing::{SpirvValTool, corpus, files};
 
 /// One module in so many; `EVERY` names another number.
@@ -22,9 +22,9 @@ fn shaders_come_back_valid() {
     for path in paths.step_by(step()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let bytes = std::fs::read(&path).expect("the corpus can be read");
-        let module = Module::from_bytes(&bytes).expect("the file is a module");
+        let module = SpirvModule::from_bytes(&bytes).expect("the file is a module");
         let is_compute = |point: InstRef<'_>| point.word(0) == ExecutionModel::GLCompute.0;
-        let points = || module.section(Section::EntryPoints);
+        let points = || module.section(ModuleSection::EntryPoints);
         // Some files need more than Vulkan has by default.
         if points().next().is_none()
             || !points().all(is_compute)

@@ -5,9 +5,9 @@ use crate::error::{ApiFailure, SpirulaError, SpirulaStatus, guarded};
 use crate::handle::{self, OutPointer, get_mut, slice};
 use crate::module::SpirulaModule;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Cfg, Definitions, Dominators, Loops};
+use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions, LoopNest};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Erased, IdWords, Inst, InstRef, Module, Where};
+use spirula_spirv::ir::{Block, ErasedIds, IdWords, InsertPosition, Inst, InstRef, SpirvModule};
 
 /// Where an instruction goes.
 #[repr(C)]
@@ -77,7 +77,7 @@ const WHERE: [SpirulaWhere; 5] = [
     SpirulaWhere::Section,
 ];
 
-fn place_of(module: &Module, place: u32, at: u32) -> Result<Where, ApiFailure> {
+fn place_of(module: &SpirvModule, place: u32, at: u32) -> Result<InsertPosition, ApiFailure> {
     let linked = |inst: Inst| match module.list_of(inst) {
         Some(_) => Ok(inst),
         None => Err(ApiFailure::Argument(format!(
@@ -86,11 +86,13 @@ fn place_of(module: &Module, place: u32, at: u32) -> Result<Where, ApiFailure> {
     };
     match WHERE.iter().find(|w| **w as u32 == place) {
         None => Err(ApiFailure::Argument(format!("{place} is no place"))),
-        Some(SpirulaWhere::Section) => Ok(Where::Section),
-        Some(SpirulaWhere::EndOfBlock) => Ok(Where::End(handle::block(module, at)?)),
-        Some(SpirulaWhere::BeginOfBlock) => Ok(Where::Begin(handle::block(module, at)?)),
-        Some(SpirulaWhere::Before) => Ok(Where::Before(linked(handle::inst(module, at)?)?)),
-        Some(SpirulaWhere::After) => Ok(Where::Behind(linked(handle::inst(module, at)?)?)),
+        Some(SpirulaWhere::Section) => Ok(InsertPosition::Section),
+        Some(SpirulaWhere::EndOfBlock) => Ok(InsertPosition::End(handle::block(module, at)?)),
+        Some(SpirulaWhere::BeginOfBlock) => Ok(InsertPosition::Begin(handle::block(module, at)?)),
+        Some(SpirulaWhere::Before) => {
+            Ok(InsertPosition::Before(linked(handle::inst(module, at)?)?))
+        }
+        Some(SpirulaWhere::After) => Ok(InsertPosition::Behind(linked(handle::inst(module, at)?)?)),
     }
 }
 
@@ -107,7 +109,7 @@ pub unsafe extern "C" fn spirula_erase(
         let module = unsafe { get_mut(module) }?;
         let (chains, inner) = module.chains();
         let inst = handle::inst(inner, instruction)?;
-        let mut erased = Erased::new();
+        let mut erased = ErasedIds::new();
         inner
             .try_erase(chains, inst, &mut erased)
             .map_err(|why| ApiFailure::Refused(why.message))?;
@@ -173,7 +175,7 @@ pub unsafe extern "C" fn spirula_replace_uses(
         // SAFETY: the crate's contract.
         let (chains, module) = unsafe { get_mut(module) }?.chains();
         let (old, new) = (handle::id(module, old)?, handle::id(module, new)?);
-        let counted = |u: &spirula_spirv::analysis::Use| !module.inst(u.inst).op().is_about_ids();
+        let counted = |u: &spirula_spirv::analysis::IdUse| !module.inst(u.inst).op().is_about_ids();
         let uses = chains.uses(old).filter(counted).count();
         chains.replace_all(module, old, new);
         // SAFETY: the crate's contract.
@@ -277,7 +279,7 @@ pub unsafe extern "C" fn spirula_add_edge(
     })
 }
 
-fn same_function(module: &Module, a: Block, b: Block) -> Result<(), ApiFailure> {
+fn same_function(module: &SpirvModule, a: Block, b: Block) -> Result<(), ApiFailure> {
     let same = module.block(a).func == module.block(b).func;
     let fault = || ApiFailure::Argument("the blocks are of different functions".to_owned());
     same.then_some(()).ok_or_else(fault)
@@ -285,7 +287,7 @@ fn same_function(module: &Module, a: Block, b: Block) -> Result<(), ApiFailure> 
 
 /// The phis of a block, each with the value given for it.
 fn phi_values(
-    module: &Module,
+    module: &SpirvModule,
     block: Block,
     values: &[u32],
 ) -> Result<Vec<(Inst, Id)>, ApiFailure> {
@@ -335,7 +337,7 @@ pub unsafe extern "C" fn spirula_remove_unreachable(
     edit!(error, module, |module| {
         let func = handle::func(module, function)?;
         let ids = IdWords::new(module);
-        let mut erased = Erased::new();
+        let mut erased = ErasedIds::new();
         module.remove_unreachable(&ids, func, &mut erased);
         module.sweep(&erased);
         Ok(())
@@ -355,8 +357,8 @@ pub unsafe extern "C" fn spirula_create_pre_header(
         let (module, out) = unsafe { (get_mut(module)?.edit(), OutPointer::new(new_block)?) };
         let header = handle::block(module, header)?;
         let func = module.block(header).func;
-        let cfg = Cfg::compute(module, &Definitions::compute(module), func)?;
-        let loops = Loops::compute(&cfg, &Dominators::compute(&cfg));
+        let cfg = FlowGraph::compute(module, &IdDefinitions::compute(module), func)?;
+        let loops = LoopNest::compute(&cfg, &BlockDominators::compute(&cfg));
         let mut heads = loops.loops().iter();
         let Some(found) = heads.find(|l| cfg.block(l.header) == header) else {
             let label = module.label(header);

@@ -5,16 +5,18 @@ use crate::body::{ask, list, status};
 use crate::error::{ApiFailure, SpirulaError, SpirulaStatus};
 use crate::handle::{self, OutPointer, SPIRULA_NONE, get, number};
 use crate::module::SpirulaModule;
-use spirula_spirv::analysis::{Cfg, Definitions, Dominators, Loops, PostDominators};
+use spirula_spirv::analysis::{
+    BlockDominators, FlowGraph, IdDefinitions, LoopNest, PostDominators,
+};
 
 /// The control-flow graph of a function as it was when this was made. Its blocks are positions from 0
 /// on, the entry block first; `spirula_flow_block` gives their numbers in the module.
 #[derive(Debug)]
 pub struct SpirulaFlow {
-    cfg: Cfg,
-    dominators: Dominators,
+    cfg: FlowGraph,
+    dominators: BlockDominators,
     post_dominators: PostDominators,
-    loops: Loops,
+    loops: LoopNest,
 }
 
 impl SpirulaFlow {
@@ -37,11 +39,11 @@ pub unsafe extern "C" fn spirula_flow_new(
         // SAFETY: the crate's contract.
         let (module, out) = unsafe { (&get(module)?.module, OutPointer::new(flow)?) };
         let func = handle::func(module, function)?;
-        let cfg = Cfg::compute(module, &Definitions::compute(module), func)?;
-        let dominators = Dominators::compute(&cfg);
+        let cfg = FlowGraph::compute(module, &IdDefinitions::compute(module), func)?;
+        let dominators = BlockDominators::compute(&cfg);
         let flow = SpirulaFlow {
             post_dominators: PostDominators::compute(&cfg),
-            loops: Loops::compute(&cfg, &dominators),
+            loops: LoopNest::compute(&cfg, &dominators),
             dominators,
             cfg,
         };

@@ -5,7 +5,7 @@
 
 use crate::error::ApiFailure;
 use spirula_spirv::Id;
-use spirula_spirv::ir::{Block, Func, Inst, Module};
+use spirula_spirv::ir::{Block, Func, Inst, SpirvModule};
 use std::ptr::NonNull;
 
 /// No function, block or instruction.
@@ -69,24 +69,24 @@ pub(crate) unsafe fn fill<T: Copy>(buffer: *mut T, capacity: usize, values: &[T]
     values.len()
 }
 
-pub(crate) fn inst(module: &Module, number: u32) -> Result<Inst, ApiFailure> {
+pub(crate) fn inst(module: &SpirvModule, number: u32) -> Result<Inst, ApiFailure> {
     let found = module.inst_at(number as usize);
     found.ok_or_else(|| ApiFailure::Argument(format!("{number} is no instruction of the module")))
 }
 
 /// A block that has not been removed: those that have are empty.
-pub(crate) fn block(module: &Module, number: u32) -> Result<Block, ApiFailure> {
+pub(crate) fn block(module: &SpirvModule, number: u32) -> Result<Block, ApiFailure> {
     let found = module.block_at(number as usize);
     let found = found.filter(|b| module.body(*b).next().is_some());
     found.ok_or_else(|| ApiFailure::Argument(format!("{number} is no block of the module")))
 }
 
-pub(crate) fn func(module: &Module, number: u32) -> Result<Func, ApiFailure> {
+pub(crate) fn func(module: &SpirvModule, number: u32) -> Result<Func, ApiFailure> {
     let found = module.func_at(number as usize);
     found.ok_or_else(|| ApiFailure::Argument(format!("{number} is no function of the module")))
 }
 
-pub(crate) fn id(module: &Module, word: u32) -> Result<Id, ApiFailure> {
+pub(crate) fn id(module: &SpirvModule, word: u32) -> Result<Id, ApiFailure> {
     let found = Id::new(word).filter(|_| word < module.bound());
     found.ok_or_else(|| ApiFailure::Argument(format!("{word} is no id of the module")))
 }

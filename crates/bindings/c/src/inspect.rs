@@ -5,9 +5,9 @@ use crate::error::{ApiFailure, SpirulaError, SpirulaStatus, guarded};
 use crate::handle::{self, OutPointer, SPIRULA_NONE, fill, get, get_mut, number};
 use crate::module::SpirulaModule;
 use crate::text::{SpirulaName, SpirulaText};
-use spirula_spirv::analysis::Names;
-use spirula_spirv::grammar::{Category, Op, ParsedOperand};
-use spirula_spirv::ir::{InstRef, Module, Section};
+use spirula_spirv::analysis::IdNames;
+use spirula_spirv::grammar::{Op, OperandCategory, ParsedOperand};
+use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 
 /// An instruction. What is lent stays until the module changes.
 #[repr(C)]
@@ -91,7 +91,7 @@ fn describe(inst: InstRef<'_>) -> SpirulaInstruction {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_section_first(module: *const SpirulaModule, section: u32) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
-        let section = Section::ALL.get(section as usize);
+        let section = ModuleSection::ALL.get(section as usize);
         let first = section.and_then(|s| module.section(*s).next());
         Ok(number(first.map(|i| i.handle().index())))
     })
@@ -258,10 +258,10 @@ fn operand(parsed: ParsedOperand<'_>) -> SpirulaOperand {
         name: SpirulaName::of(parsed.name),
         kind: SpirulaName::of(info.name),
         operand_class: match info.category {
-            Category::Id => SpirulaOperandClass::Id,
-            Category::ValueEnum => SpirulaOperandClass::Enumerant,
-            Category::BitEnum => SpirulaOperandClass::Mask,
-            Category::Literal | Category::Composite => SpirulaOperandClass::Literal,
+            OperandCategory::Id => SpirulaOperandClass::Id,
+            OperandCategory::ValueEnum => SpirulaOperandClass::Enumerant,
+            OperandCategory::BitEnum => SpirulaOperandClass::Mask,
+            OperandCategory::Literal | OperandCategory::Composite => SpirulaOperandClass::Literal,
         },
         at: parsed.at,
         word_count: parsed.words.len(),
@@ -298,7 +298,7 @@ pub unsafe extern "C" fn spirula_opcode_by_name(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_id_name(module: *const SpirulaModule, id: u32) -> SpirulaText {
     ask!(SpirulaText::NONE, module.module, |module| {
-        let name = Names::compute(module).get(module, handle::id(module, id)?);
+        let name = IdNames::compute(module).get(module, handle::id(module, id)?);
         Ok(name.map_or(SpirulaText::NONE, SpirulaText::new))
     })
 }
@@ -331,7 +331,7 @@ pub unsafe extern "C" fn spirula_id_uses(
     })
 }
 
-fn uses_of(uses: impl Iterator<Item = spirula_spirv::analysis::Use>) -> Vec<SpirulaUse> {
+fn uses_of(uses: impl Iterator<Item = spirula_spirv::analysis::IdUse>) -> Vec<SpirulaUse> {
     let uses = uses.map(|u| SpirulaUse {
         instruction: u.inst.index() as u32,
         at: u32::from(u.at),
@@ -361,7 +361,7 @@ pub unsafe extern "C" fn spirula_id_constant(
     })
 }
 
-fn constant(module: &Module, inst: InstRef<'_>) -> Option<u64> {
-    let definitions = spirula_spirv::analysis::Definitions::compute(module);
+fn constant(module: &SpirvModule, inst: InstRef<'_>) -> Option<u64> {
+    let definitions = spirula_spirv::analysis::IdDefinitions::compute(module);
     definitions.constant(module, inst.result()?)
 }

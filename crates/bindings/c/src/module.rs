@@ -4,34 +4,34 @@ use crate::body::{ask, list, status};
 use crate::error::{ApiFailure, SpirulaError, SpirulaStatus};
 use crate::handle::{OutPointer, get, get_mut, slice, utf8};
 use crate::text::{SpirulaText, SpirulaWords};
-use spirula_spirv::analysis::{DefUse, Needs};
-use spirula_spirv::grammar::{Additions, Op, Version};
-use spirula_spirv::ir::{Module, Section};
-use spirula_spirv::target::Target;
+use spirula_spirv::analysis::{DefUse, ModuleRequirements};
+use spirula_spirv::grammar::{GrammarAdditions, Op, SpirvVersion};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
+use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::{ssa, text, verify};
 
 /// A SPIR-V module.
 #[derive(Clone, Debug)]
 pub struct SpirulaModule {
-    pub(crate) module: Module,
+    pub(crate) module: SpirvModule,
     /// Definitions and uses, while they are known.
     chains: Option<DefUse>,
 }
 
 impl SpirulaModule {
-    fn new(module: Module) -> *mut SpirulaModule {
+    fn new(module: SpirvModule) -> *mut SpirulaModule {
         let chains = None;
         Box::into_raw(Box::new(SpirulaModule { module, chains }))
     }
 
     /// The module, to be changed in any way.
-    pub(crate) fn edit(&mut self) -> &mut Module {
+    pub(crate) fn edit(&mut self) -> &mut SpirvModule {
         self.chains = None;
         &mut self.module
     }
 
     /// Definitions and uses, and the module beside.
-    pub(crate) fn chains(&mut self) -> (&mut DefUse, &mut Module) {
+    pub(crate) fn chains(&mut self) -> (&mut DefUse, &mut SpirvModule) {
         let module = &mut self.module;
         let chains = self.chains.get_or_insert_with(|| DefUse::compute(module));
         (chains, module)
@@ -41,7 +41,7 @@ impl SpirulaModule {
 /// Makes an empty module of a version of SPIR-V, such as 1 and 6.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_new(major: u8, minor: u8) -> *mut SpirulaModule {
-    SpirulaModule::new(Module::new(Version::new(major, minor)))
+    SpirulaModule::new(SpirvModule::new(SpirvVersion::new(major, minor)))
 }
 
 /// Reads a module from its words.
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn spirula_module_from_words(
     status!(error, || {
         // SAFETY: the crate's contract.
         let (words, out) = unsafe { (slice(words, count)?, OutPointer::new(module)?) };
-        out.set(SpirulaModule::new(Module::from_words(words.to_vec())?));
+        out.set(SpirulaModule::new(SpirvModule::from_words(words.to_vec())?));
         Ok(())
     })
 }
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn spirula_module_from_bytes(
     status!(error, || {
         // SAFETY: the crate's contract.
         let (bytes, out) = unsafe { (slice(bytes, count)?, OutPointer::new(module)?) };
-        out.set(SpirulaModule::new(Module::from_bytes(bytes)?));
+        out.set(SpirulaModule::new(SpirvModule::from_bytes(bytes)?));
         Ok(())
     })
 }
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn spirula_module_from_text(
         // SAFETY: the crate's contract.
         let (source, out) = unsafe { (utf8(source, length)?, OutPointer::new(module)?) };
         let words = text::parse(source, &text::ParseOptions::default())?;
-        out.set(SpirulaModule::new(Module::from_words(words)?));
+        out.set(SpirulaModule::new(SpirvModule::from_words(words)?));
         Ok(())
     })
 }
@@ -158,11 +158,11 @@ pub unsafe extern "C" fn spirula_module_verify(
     status!(error, || {
         // SAFETY: the crate's contract.
         let module = unsafe { get(module) }?;
-        let mut options = verify::Options::default();
+        let mut options = verify::VerifyOptions::default();
         if !environment.is_null() {
             // SAFETY: not null, and then a string that ends in NUL.
             let name = unsafe { std::ffi::CStr::from_ptr(environment) };
-            let target = name.to_string_lossy().parse::<Target>();
+            let target = name.to_string_lossy().parse::<SpirvTarget>();
             options.target = target.map_err(|e| ApiFailure::Argument(e.to_string()))?;
         }
         verify::module(&module.module, &options)?;
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn spirula_grammar_add(
         // SAFETY: not null where it is read, and then a string that ends in NUL.
         let name = (!set_name.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(set_name) });
         let name = name.map(|n| n.to_string_lossy().into_owned());
-        let additions = Additions::from_json(json, name.as_deref())?;
+        let additions = GrammarAdditions::from_json(json, name.as_deref())?;
         let added = additions.register();
         added.map_err(|e| ApiFailure::Refused(e.to_string()))
     })
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn spirula_module_capabilities(
     capacity: usize,
 ) -> usize {
     list!(module.module, buffer, capacity, |module| {
-        let declared = module.section(Section::Capabilities);
+        let declared = module.section(ModuleSection::Capabilities);
         let declared = declared.filter(|i| i.op() == Op::Capability);
         let declared: Vec<u32> = declared.map(|i| i.word(0)).collect();
         Ok(declared)
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn spirula_module_needed_capabilities(
     capacity: usize,
 ) -> usize {
     list!(module.module, buffer, capacity, |module| {
-        let needed = Needs::compute(module).capabilities();
+        let needed = ModuleRequirements::compute(module).capabilities();
         let needed: Vec<u32> = needed.iter().map(|c| c.0).collect();
         Ok(needed)
     })

@@ -5,7 +5,7 @@ use crate::error::{SpirulaError, SpirulaStatus};
 use crate::handle::{OutPointer, get, utf8};
 use crate::module::SpirulaModule;
 use crate::text::SpirulaText;
-use spirula_spirv::reflect::{Binding, BindingKind, Interface, entry_points};
+use spirula_spirv::reflect::{BindingKind, EntryInterface, InterfaceBinding, entry_points};
 
 /// An entry point.
 #[repr(C)]
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn spirula_entry_point_get(
         let (module, name) = unsafe { (&get(module)?.module, utf8(name, length)?) };
         // SAFETY: the crate's contract.
         let out = unsafe { OutPointer::new(entry_point) }?;
-        let interface = Interface::of(module, name)?;
+        let interface = EntryInterface::of(module, name)?;
         out.set(SpirulaEntryPoint {
             execution_model: interface.model.0,
             function_id: interface.function.word(),
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn spirula_entry_point_bindings(
         let (module, name) = unsafe { (&get(module)?.module, utf8(name, length)?) };
         // SAFETY: the crate's contract.
         let count = unsafe { OutPointer::new(count) }?;
-        let interface = Interface::of(module, name)?;
+        let interface = EntryInterface::of(module, name)?;
         let bindings: Vec<SpirulaBinding> = interface.bindings.iter().map(binding).collect();
         // SAFETY: the crate's contract.
         count.set(unsafe { crate::handle::fill(buffer, capacity, &bindings) });
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn spirula_entry_point_bindings(
     })
 }
 
-fn binding(found: &Binding) -> SpirulaBinding {
+fn binding(found: &InterfaceBinding) -> SpirulaBinding {
     let (kind, ty) = match found.kind {
         BindingKind::Storage(ty) => (SpirulaBindingKind::Storage, ty),
         BindingKind::Uniform(ty) => (SpirulaBindingKind::Uniform, ty),

@@ -1,9 +1,9 @@
 //! Evaluating operators.
 
 use crate::operator::{ScalarOpSemantics, floor_div, quot};
-use crate::{Op, ScalarOperator, ScalarType};
+use crate::{ScalarOp, ScalarOperator, ScalarType};
 use spirula_scalar::convert::{float_to_float, float_to_int, int_to_float};
-use spirula_scalar::{Format, Rounding, int, math};
+use spirula_scalar::{FloatEncoding, FloatRounding, int, math};
 
 impl ScalarOperator {
     /// The result of the operators that sizes and indices are mostly computed with, without a look at the table.
@@ -11,24 +11,24 @@ impl ScalarOperator {
     pub(crate) fn quick(self, a: u64, b: u64) -> Option<u64> {
         let (x, y) = (a as i64, b as i64);
         Some(match (self.op, self.from) {
-            (Op::Add, ScalarType::I64) => a.wrapping_add(b),
-            (Op::Sub, ScalarType::I64) => a.wrapping_sub(b),
-            (Op::Mul, ScalarType::I64) => a.wrapping_mul(b),
-            (Op::SQuot, ScalarType::I64) => quot(x, y) as u64,
-            (Op::SDiv, ScalarType::I64) => floor_div(x, y) as u64,
-            (Op::SDivUp | Op::SDivUpSafe, ScalarType::I64) => {
+            (ScalarOp::Add, ScalarType::I64) => a.wrapping_add(b),
+            (ScalarOp::Sub, ScalarType::I64) => a.wrapping_sub(b),
+            (ScalarOp::Mul, ScalarType::I64) => a.wrapping_mul(b),
+            (ScalarOp::SQuot, ScalarType::I64) => quot(x, y) as u64,
+            (ScalarOp::SDiv, ScalarType::I64) => floor_div(x, y) as u64,
+            (ScalarOp::SDivUp | ScalarOp::SDivUpSafe, ScalarType::I64) => {
                 floor_div(x.wrapping_add(y).wrapping_sub(1), y) as u64
             }
-            (Op::SMax, ScalarType::I64) => x.max(y) as u64,
-            (Op::SMin, ScalarType::I64) => x.min(y) as u64,
-            (Op::And, ScalarType::I64) | (Op::LogAnd, ScalarType::Bool) => a & b,
-            (Op::LogOr, ScalarType::Bool) => a | b,
-            (Op::Not, ScalarType::Bool) => a ^ 1,
-            (Op::Eq, ScalarType::I64 | ScalarType::I32 | ScalarType::Bool) => (a == b).into(),
-            (Op::SLt, ScalarType::I64) => (x < y).into(),
-            (Op::SLe, ScalarType::I64) => (x <= y).into(),
-            (Op::SExt, ScalarType::I32) if self.to == ScalarType::I64 => a as i32 as u64,
-            (Op::SExt, ScalarType::I64) if self.to == ScalarType::I32 => u64::from(a as u32),
+            (ScalarOp::SMax, ScalarType::I64) => x.max(y) as u64,
+            (ScalarOp::SMin, ScalarType::I64) => x.min(y) as u64,
+            (ScalarOp::And, ScalarType::I64) | (ScalarOp::LogAnd, ScalarType::Bool) => a & b,
+            (ScalarOp::LogOr, ScalarType::Bool) => a | b,
+            (ScalarOp::Not, ScalarType::Bool) => a ^ 1,
+            (ScalarOp::Eq, ScalarType::I64 | ScalarType::I32 | ScalarType::Bool) => (a == b).into(),
+            (ScalarOp::SLt, ScalarType::I64) => (x < y).into(),
+            (ScalarOp::SLe, ScalarType::I64) => (x <= y).into(),
+            (ScalarOp::SExt, ScalarType::I32) if self.to == ScalarType::I64 => a as i32 as u64,
+            (ScalarOp::SExt, ScalarType::I64) if self.to == ScalarType::I32 => u64::from(a as u32),
             _ => return None,
         })
     }
@@ -85,44 +85,44 @@ impl ScalarOperator {
     fn own(self, [a, b, c]: [u64; 3]) -> u64 {
         let (from, to) = (self.from.format(), self.to.format());
         let width = self.from.width().max(1);
-        let nearest = Rounding::NearestEven;
+        let nearest = FloatRounding::NearestEven;
         match (self.op, from, to) {
-            (Op::Eq, Some(_), _) => (to_f64(a, self.from) == to_f64(b, self.from)).into(),
-            (Op::Eq, ..) => (a == b).into(),
-            (Op::Cond, ..) => {
+            (ScalarOp::Eq, Some(_), _) => (to_f64(a, self.from) == to_f64(b, self.from)).into(),
+            (ScalarOp::Eq, ..) => (a == b).into(),
+            (ScalarOp::Cond, ..) => {
                 if a != 0 {
                     b
                 } else {
                     c
                 }
             }
-            (Op::FNeg, Some(format), _) => a ^ format.sign_bit(),
-            (Op::FSignum, Some(format), _) => signum(a, format),
-            (Op::SExt, ..) => int::sign_extend(a, width) as u64,
-            (Op::FConv, Some(from), Some(to)) => float_to_float(a, from, to, nearest),
-            (Op::SToF, _, Some(to)) => int_to_float(a, width, true, to, nearest),
-            (Op::UToF, _, Some(to)) => int_to_float(a, width, false, to, nearest),
-            (Op::FToS | Op::FToU, Some(format), _) => {
+            (ScalarOp::FNeg, Some(format), _) => a ^ format.sign_bit(),
+            (ScalarOp::FSignum, Some(format), _) => signum(a, format),
+            (ScalarOp::SExt, ..) => int::sign_extend(a, width) as u64,
+            (ScalarOp::FConv, Some(from), Some(to)) => float_to_float(a, from, to, nearest),
+            (ScalarOp::SToF, _, Some(to)) => int_to_float(a, width, true, to, nearest),
+            (ScalarOp::UToF, _, Some(to)) => int_to_float(a, width, false, to, nearest),
+            (ScalarOp::FToS | ScalarOp::FToU, Some(format), _) => {
                 let is_infinite = a & !format.sign_bit() == format.infinity();
-                let signed = self.op == Op::FToS;
-                let zero = Rounding::TowardZero;
+                let signed = self.op == ScalarOp::FToS;
+                let zero = FloatRounding::TowardZero;
                 if is_infinite {
                     0
                 } else {
                     float_to_int(a, format, self.to.width(), signed, zero)
                 }
             }
-            (Op::ToBool, Some(format), _) => (a & !format.sign_bit() != 0).into(),
-            (Op::ToBool, ..) => (a != 0).into(),
-            (Op::FromBool, _, Some(format)) => int_to_float(a, 1, false, format, nearest),
-            (Op::Ldexp, Some(Format::F64), _) => {
+            (ScalarOp::ToBool, Some(format), _) => (a & !format.sign_bit() != 0).into(),
+            (ScalarOp::ToBool, ..) => (a != 0).into(),
+            (ScalarOp::FromBool, _, Some(format)) => int_to_float(a, 1, false, format, nearest),
+            (ScalarOp::Ldexp, Some(FloatEncoding::F64), _) => {
                 math::ldexp(f64::from_bits(a), b as u32 as i32).to_bits()
             }
-            (Op::Ldexp, ..) => from_f32(
+            (ScalarOp::Ldexp, ..) => from_f32(
                 math::ldexp(to_f64(a, self.from) as f32, b as u32 as i32),
                 self.from,
             ),
-            (Op::NextAfter, Some(format), _) => next_after(a, b, format),
+            (ScalarOp::NextAfter, Some(format), _) => next_after(a, b, format),
             _ => a,
         }
     }
@@ -134,12 +134,12 @@ fn to_f64(bits: u64, ty: ScalarType) -> f64 {
         ScalarType::F32 => return f32::from_bits(bits as u32).into(),
         _ => {}
     }
-    let format = ty.format().unwrap_or(Format::F64);
+    let format = ty.format().unwrap_or(FloatEncoding::F64);
     f64::from_bits(float_to_float(
         bits,
         format,
-        Format::F64,
-        Rounding::NearestEven,
+        FloatEncoding::F64,
+        FloatRounding::NearestEven,
     ))
 }
 
@@ -147,27 +147,27 @@ fn from_f32(value: f32, ty: ScalarType) -> u64 {
     if ty == ScalarType::F32 {
         return value.to_bits().into();
     }
-    let format = ty.format().unwrap_or(Format::F32);
+    let format = ty.format().unwrap_or(FloatEncoding::F32);
     float_to_float(
         value.to_bits().into(),
-        Format::F32,
+        FloatEncoding::F32,
         format,
-        Rounding::NearestEven,
+        FloatRounding::NearestEven,
     )
 }
 
 /// 1 with the sign of a number; zeros and NaN stay.
-fn signum(bits: u64, format: Format) -> u64 {
+fn signum(bits: u64, format: FloatEncoding) -> u64 {
     let sign = bits & format.sign_bit();
     let magnitude = bits ^ sign;
     if magnitude == 0 || magnitude > format.infinity() {
         return bits;
     }
-    sign | int_to_float(1, 1, false, format, Rounding::NearestEven)
+    sign | int_to_float(1, 1, false, format, FloatRounding::NearestEven)
 }
 
 /// The number next to `a` in the direction of `b`, by the order of bits.
-fn next_after(a: u64, b: u64, format: Format) -> u64 {
+fn next_after(a: u64, b: u64, format: FloatEncoding) -> u64 {
     let (sign, infinity) = (format.sign_bit(), format.infinity());
     let (size_a, size_b) = (a & !sign, b & !sign);
     match () {
@@ -249,7 +249,7 @@ mod tests {
     fn every_row_is_at_its_place_and_reads_back() {
         for (index, row) in ROWS.iter().enumerate() {
             assert_eq!(row.op as usize, index);
-            assert_eq!(Op::from_name(row.name), Some(row.op));
+            assert_eq!(ScalarOp::from_name(row.name), Some(row.op));
             for from in ScalarType::ALL {
                 for to in ScalarType::ALL {
                     let operator = ScalarOperator {

@@ -28,7 +28,9 @@ mod value;
 pub use check::ProgramFault;
 pub use escapes::read_string;
 pub use machine::{BlockBinding, BlockRead, KernelMachine, LaunchRequest, ProgramError};
-pub use operator::{Op, ROWS, ScalarOpInfo, ScalarOpSignature, ScalarOperator, ScalarTypeClass};
+pub use operator::{
+    ROWS, ScalarOp, ScalarOpInfo, ScalarOpSignature, ScalarOperator, ScalarTypeClass,
+};
 pub use parameter::{ProgramParameter, SizeClass};
 pub use program::CompiledProgram;
 pub use region::ByteRegion;

@@ -13,7 +13,7 @@ use std::fmt;
 #[serde(try_from = "String", into = "String")]
 pub struct ScalarOperator {
     /// What is done.
-    pub op: Op,
+    pub op: ScalarOp,
     /// Type of the operands ([`ScalarOpSignature`] says of which).
     pub from: ScalarType,
     /// Type of the result.
@@ -91,7 +91,7 @@ pub(crate) enum ScalarOpSemantics {
 #[derive(Clone, Copy)]
 pub struct ScalarOpInfo {
     /// The operator.
-    pub op: Op,
+    pub op: ScalarOp,
     /// Its name.
     pub name: &'static str,
     /// The types of its operands.
@@ -103,14 +103,14 @@ pub struct ScalarOpInfo {
 
 macro_rules! operators {
     ($($op:ident $name:literal $class:ident $shape:expr => $rule:expr;)*) => {
-        /// The operators; [`Op::row`] says what each is.
+        /// The operators; [`ScalarOp::row`] says what each is.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "the table gives names and meanings")]
-        pub enum Op { $($op),* }
+        pub enum ScalarOp { $($op),* }
 
-        /// All operators, in the order of [`Op`].
+        /// All operators, in the order of [`ScalarOp`].
         pub static ROWS: &[ScalarOpInfo] = &[$(ScalarOpInfo {
-            op: Op::$op,
+            op: ScalarOp::$op,
             name: $name,
             class: ScalarTypeClass::$class,
             shape: $shape,
@@ -349,21 +349,21 @@ fn power(base: i64, exponent: i64) -> i64 {
     product
 }
 
-impl Op {
+impl ScalarOp {
     /// Its row.
     pub fn row(self) -> &'static ScalarOpInfo {
         &ROWS[self as usize]
     }
 
     /// The operator with this name.
-    pub fn from_name(name: &str) -> Option<Op> {
+    pub fn from_name(name: &str) -> Option<ScalarOp> {
         ROWS.iter().find(|row| row.name == name).map(|row| row.op)
     }
 }
 
 impl ScalarOperator {
     /// An operator on operands of a type whose result follows from it: all but conversions.
-    pub fn of(op: Op, ty: ScalarType) -> ScalarOperator {
+    pub fn of(op: ScalarOp, ty: ScalarType) -> ScalarOperator {
         let to = match op.row().shape {
             Test(_) => ScalarType::Bool,
             Count => ScalarType::I32,
@@ -373,7 +373,7 @@ impl ScalarOperator {
     }
 
     /// A conversion.
-    pub fn convert(op: Op, from: ScalarType, to: ScalarType) -> ScalarOperator {
+    pub fn convert(op: ScalarOp, from: ScalarType, to: ScalarType) -> ScalarOperator {
         ScalarOperator { op, from, to }
     }
 
@@ -403,7 +403,7 @@ impl ScalarOperator {
             && match row.shape {
                 Convert(class) => {
                     let same_width = self.from.width() == self.to.width();
-                    class.has(self.to) && (self.op != Op::Bits || same_width)
+                    class.has(self.to) && (self.op != ScalarOp::Bits || same_width)
                 }
                 _ => self.to == ScalarOperator::of(self.op, self.from).to,
             }
@@ -412,7 +412,7 @@ impl ScalarOperator {
     /// Reads what its `Display` writes.
     pub fn parse(text: &str) -> Option<ScalarOperator> {
         let mut parts = text.split('.');
-        let op = Op::from_name(parts.next()?)?;
+        let op = ScalarOp::from_name(parts.next()?)?;
         let from = ScalarType::from_name(parts.next()?)?;
         let operator = match parts.next() {
             Some(to) => ScalarOperator::convert(op, from, ScalarType::from_name(to)?),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use spirula_scalar::convert::{f16_from_f64, f16_to_f32};
-use spirula_scalar::{Format, int};
+use spirula_scalar::{FloatEncoding, int};
 use std::fmt;
 
 /// The type of a scalar. Integers have no sign: operators say how they take them.
@@ -84,11 +84,11 @@ impl ScalarType {
     }
 
     /// The format of a floating-point type.
-    pub fn format(self) -> Option<Format> {
+    pub fn format(self) -> Option<FloatEncoding> {
         match self {
-            ScalarType::F16 => Some(Format::F16),
-            ScalarType::F32 => Some(Format::F32),
-            ScalarType::F64 => Some(Format::F64),
+            ScalarType::F16 => Some(FloatEncoding::F16),
+            ScalarType::F32 => Some(FloatEncoding::F32),
+            ScalarType::F64 => Some(FloatEncoding::F64),
             _ => None,
         }
     }
@@ -211,7 +211,7 @@ impl fmt::Display for ScalarLiteral {
             ScalarType::F16 => f16_to_f32(bits as u16).into(),
             _ => return write!(f, "{}{ty}", self.signed()),
         };
-        let nan = ty.format().map_or(0, Format::nan);
+        let nan = ty.format().map_or(0, FloatEncoding::nan);
         match () {
             () if value.is_nan() && bits == nan => write!(f, "{ty}.nan"),
             () if value.is_nan() => write!(f, "{ty}.{bits:#x}"),

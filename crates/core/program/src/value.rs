@@ -424,7 +424,7 @@ fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<(Scala
     };
     if ty.is_float() {
         let value: f64 = digits.parse().ok()?;
-        let operator = crate::ScalarOperator::convert(crate::Op::FConv, ScalarType::F64, ty);
+        let operator = crate::ScalarOperator::convert(crate::ScalarOp::FConv, ScalarType::F64, ty);
         return Some((ty, false, operator.eval(&[value.to_bits()])));
     }
     let (negative, digits) = match digits.strip_prefix('-') {

@@ -7,7 +7,7 @@ use spirula_program::program::{
     ProgramKernel, ProgramMessage, SourceTensorType, StridedCopy,
 };
 use spirula_program::{
-    CompiledProgram, Op, ProgramParameter, ScalarOperator, ScalarType, SizeClass,
+    CompiledProgram, ProgramParameter, ScalarOp, ScalarOperator, ScalarType, SizeClass,
 };
 
 const REG: HostRegister = HostRegister(0);
@@ -38,7 +38,7 @@ fn kernels() -> Vec<ProgramKernel> {
 
 /// A step of each kind.
 fn steps() -> Vec<HostStep> {
-    let operator = ScalarOperator::convert(Op::SExt, ScalarType::I32, ScalarType::I64);
+    let operator = ScalarOperator::convert(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
     let (reg, mem) = (REG, MEM);
     let side = (mem, reg, vec![reg]);
     let launch = LaunchStep {

@@ -5,16 +5,23 @@
 //! turn NaN into zero, whether the program asked for saturation or not: SPIR-V leaves the other
 //! results open, and one rule is easier to reproduce everywhere.
 //!
-//! All have the C calling convention; a [`Format`] is passed as its code, a [`Rounding`] as its number.
+//! All have the C calling convention; a [`FloatEncoding`] is passed as its code, a [`FloatRounding`] as its number.
 
-use crate::format::{Decoded, Format, Rounding, decode, encode, round, shift_rounded};
+use crate::format::{
+    DecodedFloat, FloatEncoding, FloatRounding, decode, encode, round, shift_rounded,
+};
 use crate::int::{mask, sign_extend};
 
 /// Converts `bits` of the format `from` to the format `to`, rounding once.
 ///
 /// NaN stays NaN, with its sign and the payload bits that fit, and becomes quiet.
 #[inline]
-pub extern "C" fn float_to_float(bits: u64, from: Format, to: Format, rounding: Rounding) -> u64 {
+pub extern "C" fn float_to_float(
+    bits: u64,
+    from: FloatEncoding,
+    to: FloatEncoding,
+    rounding: FloatRounding,
+) -> u64 {
     encode(decode(bits, from), to, rounding)
 }
 
@@ -24,8 +31,8 @@ pub extern "C" fn int_to_float(
     value: u64,
     width: u32,
     signed: bool,
-    to: Format,
-    rounding: Rounding,
+    to: FloatEncoding,
+    rounding: FloatRounding,
 ) -> u64 {
     let (negative, magnitude) = if signed {
         let value = sign_extend(value, width);
@@ -41,15 +48,15 @@ pub extern "C" fn int_to_float(
 #[inline]
 pub extern "C" fn float_to_int(
     bits: u64,
-    from: Format,
+    from: FloatEncoding,
     width: u32,
     signed: bool,
-    rounding: Rounding,
+    rounding: FloatRounding,
 ) -> u64 {
     let (negative, significand, exponent) = match decode(bits, from) {
-        Decoded::Zero { .. } | Decoded::Nan { .. } => return 0,
-        Decoded::Infinite { negative } => (negative, 1, 64),
-        Decoded::Finite {
+        DecodedFloat::Zero { .. } | DecodedFloat::Nan { .. } => return 0,
+        DecodedFloat::Infinite { negative } => (negative, 1, 64),
+        DecodedFloat::Finite {
             negative,
             significand,
             exponent,
@@ -93,9 +100,9 @@ pub extern "C" fn int_to_int_saturating(
 pub extern "C" fn f16_from_f32(value: f32) -> u16 {
     float_to_float(
         value.to_bits().into(),
-        Format::F32,
-        Format::F16,
-        Rounding::NearestEven,
+        FloatEncoding::F32,
+        FloatEncoding::F16,
+        FloatRounding::NearestEven,
     ) as u16
 }
 
@@ -103,9 +110,9 @@ pub extern "C" fn f16_from_f32(value: f32) -> u16 {
 pub extern "C" fn f16_from_f64(value: f64) -> u16 {
     float_to_float(
         value.to_bits(),
-        Format::F64,
-        Format::F16,
-        Rounding::NearestEven,
+        FloatEncoding::F64,
+        FloatEncoding::F16,
+        FloatRounding::NearestEven,
     ) as u16
 }
 
@@ -147,9 +154,9 @@ pub extern "C" fn bf16_from_f32(value: f32) -> u16 {
 pub extern "C" fn bf16_from_f64(value: f64) -> u16 {
     float_to_float(
         value.to_bits(),
-        Format::F64,
-        Format::BF16,
-        Rounding::NearestEven,
+        FloatEncoding::F64,
+        FloatEncoding::BF16,
+        FloatRounding::NearestEven,
     ) as u16
 }
 

@@ -1,6 +1,6 @@
 //! Binary floating-point formats, taken apart and put together exactly.
 //!
-//! A value is carried as bits in a `u64` together with its [`Format`]; [`decode`] gives sign,
+//! A value is carried as bits in a `u64` together with its [`FloatEncoding`]; [`decode`] gives sign,
 //! significand and exponent, [`round`] the nearest encoding under one of four rounding modes with a
 //! single rounding. Everything that converts between types goes through these two, so no conversion
 //! rounds twice. Constant time.
@@ -8,7 +8,7 @@
 /// How an inexact result is rounded; the numbers are those of SPIR-V's `FPRoundingMode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u32)]
-pub enum Rounding {
+pub enum FloatRounding {
     /// To the nearest value, ties to the even significand (RTE).
     #[default]
     NearestEven = 0,
@@ -20,7 +20,7 @@ pub enum Rounding {
     TowardNegative = 3,
 }
 
-impl Rounding {
+impl FloatRounding {
     /// All modes, in the order of their numbers.
     pub const ALL: [Self; 4] = [
         Self::NearestEven,
@@ -52,13 +52,13 @@ impl Rounding {
 
 /// A binary format of IEEE 754's kind: sign, biased exponent, fraction.
 ///
-/// One `u32` ([`Format::code`]), so that generated code can pass it: bits of the fraction in the
+/// One `u32` ([`FloatEncoding::code`]), so that generated code can pass it: bits of the fraction in the
 /// lowest byte, bits of the exponent in the next, one bit above for a format without infinities.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
-pub struct Format(u32);
+pub struct FloatEncoding(u32);
 
-impl std::fmt::Debug for Format {
+impl std::fmt::Debug for FloatEncoding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {
             Self::BF16 => f.write_str("bf16"),
@@ -69,7 +69,7 @@ impl std::fmt::Debug for Format {
     }
 }
 
-impl Format {
+impl FloatEncoding {
     /// IEEE 754 binary16.
     pub const F16: Self = Self::new(5, 10);
     /// bfloat16: the upper half of binary32.
@@ -165,7 +165,7 @@ impl Format {
 
 /// What some bits stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decoded {
+pub enum DecodedFloat {
     /// ± significand × 2^exponent, with a significand other than zero.
     Finite {
         /// Whether the value is below zero.
@@ -196,7 +196,7 @@ pub enum Decoded {
 
 /// Takes `bits` of `format` apart; bits above the format's width are ignored.
 #[inline]
-pub fn decode(bits: u64, format: Format) -> Decoded {
+pub fn decode(bits: u64, format: FloatEncoding) -> DecodedFloat {
     let negative = bits & format.sign_bit() != 0;
     let fraction = bits & ((1 << format.fraction_bits()) - 1);
     let biased = (bits & format.exponent_mask()) >> format.fraction_bits();
@@ -204,21 +204,21 @@ pub fn decode(bits: u64, format: Format) -> Decoded {
     let magnitude = bits & (format.sign_bit() - 1);
     if magnitude >= format.infinity() {
         return match fraction {
-            0 => Decoded::Infinite { negative },
-            _ => Decoded::Nan {
+            0 => DecodedFloat::Infinite { negative },
+            _ => DecodedFloat::Nan {
                 negative,
                 payload: fraction << (64 - format.fraction_bits()),
             },
         };
     }
     match (biased, fraction) {
-        (0, 0) => Decoded::Zero { negative },
-        (0, _) => Decoded::Finite {
+        (0, 0) => DecodedFloat::Zero { negative },
+        (0, _) => DecodedFloat::Finite {
             negative,
             significand: fraction,
             exponent: lowest,
         },
-        _ => Decoded::Finite {
+        _ => DecodedFloat::Finite {
             negative,
             significand: fraction | 1 << format.fraction_bits(),
             exponent: lowest + biased as i32 - 1,
@@ -228,15 +228,15 @@ pub fn decode(bits: u64, format: Format) -> Decoded {
 
 /// Encodes `value` in `format`, rounding once; NaN becomes quiet and keeps the payload bits that fit.
 #[inline]
-pub fn encode(value: Decoded, format: Format, rounding: Rounding) -> u64 {
+pub fn encode(value: DecodedFloat, format: FloatEncoding, rounding: FloatRounding) -> u64 {
     let sign = |negative: bool| if negative { format.sign_bit() } else { 0 };
     match value {
-        Decoded::Zero { negative } => sign(negative),
-        Decoded::Infinite { negative } => sign(negative) | format.infinity(),
-        Decoded::Nan { negative, payload } => {
+        DecodedFloat::Zero { negative } => sign(negative),
+        DecodedFloat::Infinite { negative } => sign(negative) | format.infinity(),
+        DecodedFloat::Nan { negative, payload } => {
             sign(negative) | format.nan() | payload >> (64 - format.fraction_bits())
         }
-        Decoded::Finite {
+        DecodedFloat::Finite {
             negative,
             significand,
             exponent,
@@ -253,8 +253,8 @@ pub fn round(
     negative: bool,
     significand: u64,
     exponent: i32,
-    format: Format,
-    rounding: Rounding,
+    format: FloatEncoding,
+    rounding: FloatRounding,
 ) -> u64 {
     let sign = if negative { format.sign_bit() } else { 0 };
     if significand == 0 {
@@ -282,12 +282,12 @@ pub fn round(
 }
 
 /// The magnitude that a value too large for `format` takes.
-fn overflow(negative: bool, format: Format, rounding: Rounding) -> u64 {
+fn overflow(negative: bool, format: FloatEncoding, rounding: FloatRounding) -> u64 {
     let to_infinity = match rounding {
-        Rounding::NearestEven => true,
-        Rounding::TowardZero => false,
-        Rounding::TowardPositive => !negative,
-        Rounding::TowardNegative => negative,
+        FloatRounding::NearestEven => true,
+        FloatRounding::TowardZero => false,
+        FloatRounding::TowardPositive => !negative,
+        FloatRounding::TowardNegative => negative,
     };
     format.infinity() - u64::from(!to_infinity)
 }
@@ -298,7 +298,7 @@ pub(crate) fn shift_rounded(
     significand: u64,
     shift: i32,
     negative: bool,
-    rounding: Rounding,
+    rounding: FloatRounding,
 ) -> u128 {
     let wide = u128::from(significand);
     if shift >= 0 {

@@ -1,7 +1,7 @@
 //! Functions on the bits of `f16` that `f32` arithmetic and a final rounding would get wrong.
 
 use crate::convert::{f16_from_f64, f16_to_f64};
-use crate::format::Format;
+use crate::format::FloatEncoding;
 
 /// x·y + z with a single rounding.
 pub extern "C" fn fma(x: u16, y: u16, z: u16) -> u16 {
@@ -63,5 +63,5 @@ pub extern "C" fn nextafter(x: u16, y: u16) -> u16 {
 
 /// A quiet NaN whose fraction holds the lowest bits of `code`.
 pub extern "C" fn nan(code: u16) -> u16 {
-    Format::F16.nan() as u16 | (code & 0x01FF)
+    FloatEncoding::F16.nan() as u16 | (code & 0x01FF)
 }

@@ -50,6 +50,6 @@ mod real;
 pub mod table;
 pub mod wide;
 
-pub use elementary::Elementary;
-pub use format::{Decoded, Format, Rounding, decode, encode, round};
-pub use real::Real;
+pub use elementary::ElementaryFloat;
+pub use format::{DecodedFloat, FloatEncoding, FloatRounding, decode, encode, round};
+pub use real::NativeFloat;

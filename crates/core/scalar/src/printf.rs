@@ -14,7 +14,7 @@ const MOST: usize = 4095;
 
 /// An argument of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Argument {
+pub enum PrintfValue {
     /// Integers: one, or the components of a vector.
     Ints {
         /// Bits of each, 1 to 64.
@@ -30,21 +30,21 @@ pub enum Argument {
 
 /// A format string that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template {
+pub struct PrintfTemplate {
     text: Vec<u8>,
-    pieces: Vec<Piece>,
+    pieces: Vec<PrintfPiece>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum PrintfPiece {
     /// A part of the text that is printed as it stands.
     Plain(Range<usize>),
     /// A conversion of the next argument, and the text that it is.
-    Conversion(Conversion, Range<usize>),
+    Conversion(PrintfConversion, Range<usize>),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Conversion {
+struct PrintfConversion {
     is_left: bool,
     has_plus: bool,
     has_space: bool,
@@ -59,9 +59,9 @@ struct Conversion {
     letter: u8,
 }
 
-impl Template {
+impl PrintfTemplate {
     /// Reads a format string, up to its first zero.
-    pub fn new(format: &[u8]) -> Template {
+    pub fn new(format: &[u8]) -> PrintfTemplate {
         let end = format.iter().position(|b| *b == 0).unwrap_or(format.len());
         let text = format[..end].to_vec();
         let mut pieces = Vec::new();
@@ -70,48 +70,48 @@ impl Template {
             let plain = text[at..].iter().position(|b| *b == b'%');
             let begin = plain.map_or(text.len(), |n| at + n);
             if begin > at {
-                pieces.push(Piece::Plain(at..begin));
+                pieces.push(PrintfPiece::Plain(at..begin));
             }
             if begin == text.len() {
                 break;
             }
-            let mut reader = Reader {
+            let mut reader = PrintfReader {
                 text: &text,
                 at: begin + 1,
             };
             let found = reader.conversion();
             at = reader.at;
             pieces.push(match found {
-                Some(c) if c.letter == b'%' => Piece::Plain(begin..begin + 1),
-                Some(c) => Piece::Conversion(c, begin..at),
-                None => Piece::Plain(begin..at),
+                Some(c) if c.letter == b'%' => PrintfPiece::Plain(begin..begin + 1),
+                Some(c) => PrintfPiece::Conversion(c, begin..at),
+                None => PrintfPiece::Plain(begin..at),
             });
         }
-        Template { text, pieces }
+        PrintfTemplate { text, pieces }
     }
 
     /// What each argument that is printed is taken for, in order.
-    pub fn arguments(&self) -> impl Iterator<Item = Wanted> {
-        self.conversions().map(|conversion| Wanted {
+    pub fn arguments(&self) -> impl Iterator<Item = PrintfArgumentType> {
+        self.conversions().map(|conversion| PrintfArgumentType {
             letter: conversion.letter,
             components: conversion.components.unwrap_or(1).clamp(1, 16),
         })
     }
 
-    fn conversions(&self) -> impl Iterator<Item = &Conversion> {
+    fn conversions(&self) -> impl Iterator<Item = &PrintfConversion> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Conversion(conversion, _) => Some(conversion),
-            Piece::Plain(_) => None,
+            PrintfPiece::Conversion(conversion, _) => Some(conversion),
+            PrintfPiece::Plain(_) => None,
         })
     }
 
     /// Appends what a call prints.
-    pub fn print(&self, arguments: &[Argument], out: &mut Vec<u8>) {
+    pub fn print(&self, arguments: &[PrintfValue], out: &mut Vec<u8>) {
         let mut arguments = arguments.iter();
         for piece in &self.pieces {
             match piece {
-                Piece::Plain(range) => out.extend(&self.text[range.clone()]),
-                Piece::Conversion(conversion, range) => match arguments.next() {
+                PrintfPiece::Plain(range) => out.extend(&self.text[range.clone()]),
+                PrintfPiece::Conversion(conversion, range) => match arguments.next() {
                     Some(argument) => conversion.print(argument, out),
                     None => out.extend(&self.text[range.clone()]),
                 },
@@ -122,12 +122,12 @@ impl Template {
 
 /// What an argument is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PrintfArgumentType {
     letter: u8,
     components: usize,
 }
 
-impl Wanted {
+impl PrintfArgumentType {
     /// Whether it is a string.
     pub fn is_text(self) -> bool {
         self.letter == b's'
@@ -135,7 +135,7 @@ impl Wanted {
 
     /// An argument that is no string, from its bytes: its components one behind the other, the first
     /// byte the lowest.
-    pub fn decode(self, bytes: &[u8]) -> Argument {
+    pub fn decode(self, bytes: &[u8]) -> PrintfValue {
         let size = (bytes.len() / self.components).clamp(1, 8);
         let values = bytes.chunks_exact(size).map(|chunk| {
             let mut word = [0; 8];
@@ -143,16 +143,16 @@ impl Wanted {
             u64::from_le_bytes(word)
         });
         match (b"fFeEgGaA".contains(&self.letter), size) {
-            (true, 8) => Argument::Floats(values.map(f64::from_bits).collect()),
+            (true, 8) => PrintfValue::Floats(values.map(f64::from_bits).collect()),
             (true, 4) => {
                 let single = |bits| f32::from_bits(bits as u32).into();
-                Argument::Floats(values.map(single).collect())
+                PrintfValue::Floats(values.map(single).collect())
             }
             (true, 2) => {
                 let half = |bits| crate::convert::f16_to_f32(bits as u16).into();
-                Argument::Floats(values.map(half).collect())
+                PrintfValue::Floats(values.map(half).collect())
             }
-            _ => Argument::Ints {
+            _ => PrintfValue::Ints {
                 bits: 8 * size as u32,
                 values: values.collect(),
             },
@@ -160,12 +160,12 @@ impl Wanted {
     }
 }
 
-struct Reader<'a> {
+struct PrintfReader<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl PrintfReader<'_> {
     fn peek(&self) -> u8 {
         self.text.get(self.at).copied().unwrap_or(0)
     }
@@ -186,8 +186,8 @@ impl Reader<'_> {
     }
 
     /// What follows the percent sign.
-    fn conversion(&mut self) -> Option<Conversion> {
-        let mut made = Conversion::default();
+    fn conversion(&mut self) -> Option<PrintfConversion> {
+        let mut made = PrintfConversion::default();
         if self.eat(b'%') {
             made.letter = b'%';
             return Some(made);
@@ -230,12 +230,12 @@ impl Reader<'_> {
     }
 }
 
-impl Conversion {
-    fn print(&self, argument: &Argument, out: &mut Vec<u8>) {
+impl PrintfConversion {
+    fn print(&self, argument: &PrintfValue, out: &mut Vec<u8>) {
         let count = match argument {
-            Argument::Ints { values, .. } => values.len(),
-            Argument::Floats(values) => values.len(),
-            Argument::Text(text) => return self.text(text, out),
+            PrintfValue::Ints { values, .. } => values.len(),
+            PrintfValue::Floats(values) => values.len(),
+            PrintfValue::Text(text) => return self.text(text, out),
         };
         for n in 0..count {
             if n > 0 {
@@ -245,15 +245,15 @@ impl Conversion {
         }
     }
 
-    fn component(&self, argument: &Argument, n: usize, out: &mut Vec<u8>) {
+    fn component(&self, argument: &PrintfValue, n: usize, out: &mut Vec<u8>) {
         let is_float = b"fFeEgGaA".contains(&self.letter);
         let is_signed = matches!(self.letter, b'd' | b'i');
         match argument {
-            Argument::Ints { bits, values } if is_float => {
+            PrintfValue::Ints { bits, values } if is_float => {
                 let value = signed(values[n], (*bits).clamp(1, 64));
                 self.float(value as f64, out);
             }
-            Argument::Ints { bits, values } => {
+            PrintfValue::Ints { bits, values } => {
                 let own = (*bits).clamp(1, 64);
                 let wanted = self.bits.unwrap_or(own);
                 let value = match is_signed {
@@ -262,8 +262,8 @@ impl Conversion {
                 };
                 self.int(value, wanted, out);
             }
-            Argument::Floats(values) if is_float => self.float(values[n], out),
-            Argument::Floats(values) => {
+            PrintfValue::Floats(values) if is_float => self.float(values[n], out),
+            PrintfValue::Floats(values) => {
                 let value = values[n];
                 let bits = if value < 0.0 {
                     value as i64 as u64
@@ -272,7 +272,7 @@ impl Conversion {
                 };
                 self.int(bits, self.bits.unwrap_or(64), out);
             }
-            Argument::Text(_) => {}
+            PrintfValue::Text(_) => {}
         }
     }
 

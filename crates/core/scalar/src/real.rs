@@ -2,10 +2,10 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use crate::format::Format;
+use crate::format::FloatEncoding;
 
 /// A floating-point type the machine computes with: `f32` or `f64`.
-pub trait Real:
+pub trait NativeFloat:
     Copy
     + PartialOrd
     + Add<Output = Self>
@@ -15,7 +15,7 @@ pub trait Real:
     + Neg<Output = Self>
 {
     /// The type's binary format.
-    const FORMAT: Format;
+    const FORMAT: FloatEncoding;
     /// The quiet NaN without payload.
     const NAN: Self;
     /// Positive infinity.
@@ -57,8 +57,8 @@ pub trait Real:
 
 macro_rules! real {
     ($type:ident, $bits:ident, $format:expr) => {
-        impl Real for $type {
-            const FORMAT: Format = $format;
+        impl NativeFloat for $type {
+            const FORMAT: FloatEncoding = $format;
             const NAN: Self = Self::from_bits($format.nan() as $bits);
             const INFINITY: Self = Self::INFINITY;
             const BELOW_ONE: Self = 1.0 - Self::EPSILON / 2.0;
@@ -127,5 +127,5 @@ macro_rules! real {
     };
 }
 
-real!(f32, u32, Format::F32);
-real!(f64, u64, Format::F64);
+real!(f32, u32, FloatEncoding::F32);
+real!(f64, u64, FloatEncoding::F64);

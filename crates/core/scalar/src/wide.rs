@@ -10,7 +10,7 @@ pub const LANES: usize = 8;
 
 /// The functions that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wide {
+pub enum WideFunction {
     /// e^x.
     Exp,
     /// 2^x.
@@ -21,14 +21,14 @@ pub enum Wide {
     Log2,
 }
 
-impl Wide {
+impl WideFunction {
     /// The function that an instruction of GLSL.std.450 or OpenCL.std has for a name.
-    pub fn by_name(name: &str) -> Option<Wide> {
+    pub fn by_name(name: &str) -> Option<WideFunction> {
         Some(match name {
-            "Exp" | "exp" => Wide::Exp,
-            "Exp2" | "exp2" => Wide::Exp2,
-            "Log" | "log" => Wide::Log,
-            "Log2" | "log2" => Wide::Log2,
+            "Exp" | "exp" => WideFunction::Exp,
+            "Exp2" | "exp2" => WideFunction::Exp2,
+            "Log" | "log" => WideFunction::Log,
+            "Log2" | "log2" => WideFunction::Log2,
             _ => return None,
         })
     }

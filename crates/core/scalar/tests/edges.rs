@@ -1,10 +1,10 @@
 //! Edge cases of the mathematical functions: zeros, infinities, NaN, domain ends (C99 annex F, OpenCL
 //! C section 7.5.1), for both types.
 
-use spirula_scalar::{Elementary, Real, convert, math};
+use spirula_scalar::{ElementaryFloat, NativeFloat, convert, math};
 
 /// The same bits, or both NaN.
-fn same<T: Real>(a: T, b: T) -> bool {
+fn same<T: NativeFloat>(a: T, b: T) -> bool {
     a.to_raw() == b.to_raw() || (a.is_nan() && b.is_nan())
 }
 
@@ -13,7 +13,7 @@ macro_rules! edges {
     ($($test:ident { $($function:ident($($argument:expr),+) = $expected:expr;)* })*) => {$(
         #[test]
         fn $test() {
-            fn check<T: Elementary + std::fmt::Debug>() {
+            fn check<T: ElementaryFloat + std::fmt::Debug>() {
                 let real = |value: f64| T::from_f64(value);
                 $({
                     let got = math::$function($(real($argument)),+);

@@ -3,26 +3,26 @@
 
 use proptest::prelude::*;
 use spirula_scalar::convert::*;
-use spirula_scalar::{Format, Rounding};
+use spirula_scalar::{FloatEncoding, FloatRounding};
 
 /// Every finite value of a 16-bit format from zero up, with its bits being its index.
-fn magnitudes(format: Format) -> Vec<f64> {
+fn magnitudes(format: FloatEncoding) -> Vec<f64> {
     (0..format.infinity())
         .map(|bits| widen(bits, format))
         .collect()
 }
 
-fn widen(bits: u64, from: Format) -> f64 {
+fn widen(bits: u64, from: FloatEncoding) -> f64 {
     f64::from_bits(float_to_float(
         bits,
         from,
-        Format::F64,
-        Rounding::NearestEven,
+        FloatEncoding::F64,
+        FloatRounding::NearestEven,
     ))
 }
 
 /// The bits of `value` in a format whose values are `magnitudes`, by search.
-fn search(value: f64, magnitudes: &[f64], format: Format, rounding: Rounding) -> u64 {
+fn search(value: f64, magnitudes: &[f64], format: FloatEncoding, rounding: FloatRounding) -> u64 {
     let sign = if value.is_sign_negative() {
         format.sign_bit()
     } else {
@@ -35,10 +35,10 @@ fn search(value: f64, magnitudes: &[f64], format: Format, rounding: Rounding) ->
     }
     let below = above - 1;
     let up = match rounding {
-        Rounding::TowardZero => false,
-        Rounding::TowardPositive => sign == 0,
-        Rounding::TowardNegative => sign != 0,
-        Rounding::NearestEven => {
+        FloatRounding::TowardZero => false,
+        FloatRounding::TowardPositive => sign == 0,
+        FloatRounding::TowardNegative => sign != 0,
+        FloatRounding::NearestEven => {
             let step = magnitudes[below] - magnitudes[below.wrapping_sub(1).min(below)];
             let next = magnitudes
                 .get(above)
@@ -55,7 +55,12 @@ fn search(value: f64, magnitudes: &[f64], format: Format, rounding: Rounding) ->
 fn every_f16_survives_widening() {
     for bits in 0..=u16::MAX {
         let single = f16_to_f32(bits);
-        let generic = float_to_float(bits.into(), Format::F16, Format::F32, Rounding::NearestEven);
+        let generic = float_to_float(
+            bits.into(),
+            FloatEncoding::F16,
+            FloatEncoding::F32,
+            FloatRounding::NearestEven,
+        );
         assert_eq!(u64::from(single.to_bits()), generic, "f16 {bits:#06x}");
         let quiet = if single.is_nan() { bits | 0x0200 } else { bits };
         assert_eq!(f16_from_f32(single), quiet, "f16 {bits:#06x}");
@@ -89,15 +94,16 @@ fn f16_values_are_those_of_the_definition() {
 }
 
 /// Around every value and every midpoint, in every mode and with both signs.
-fn check_narrowing(format: Format) {
+fn check_narrowing(format: FloatEncoding) {
     let magnitudes = magnitudes(format);
     for pair in magnitudes.windows(2) {
         let middle = (pair[0] + pair[1]) / 2.0;
         for near in [middle, pair[1]] {
             for value in [near, near.next_up(), near.next_down()] {
                 for value in [value, -value] {
-                    for rounding in Rounding::ALL {
-                        let got = float_to_float(value.to_bits(), Format::F64, format, rounding);
+                    for rounding in FloatRounding::ALL {
+                        let got =
+                            float_to_float(value.to_bits(), FloatEncoding::F64, format, rounding);
                         let expected = search(value, &magnitudes, format, rounding);
                         assert_eq!(got, expected, "{value:e} {rounding:?}");
                     }
@@ -109,25 +115,25 @@ fn check_narrowing(format: Format) {
 
 #[test]
 fn narrowing_to_f16_rounds_once() {
-    check_narrowing(Format::F16);
+    check_narrowing(FloatEncoding::F16);
 }
 
 #[test]
 fn narrowing_to_bf16_rounds_once() {
-    check_narrowing(Format::BF16);
+    check_narrowing(FloatEncoding::BF16);
 }
 
 #[test]
 fn f32_to_f16_agrees_with_search() {
-    let magnitudes = magnitudes(Format::F16);
+    let magnitudes = magnitudes(FloatEncoding::F16);
     // A step that meets every exponent and walks through the fractions.
     for bits in (0x3200_0000..0x4790_0000u32).step_by(9973) {
         let value = f32::from_bits(bits);
         let expected = search(
             value.into(),
             &magnitudes,
-            Format::F16,
-            Rounding::NearestEven,
+            FloatEncoding::F16,
+            FloatRounding::NearestEven,
         );
         assert_eq!(u64::from(f16_from_f32(value)), expected, "{value:e}");
         assert_eq!(
@@ -140,26 +146,32 @@ fn f32_to_f16_agrees_with_search() {
 
 #[test]
 fn overflow_goes_where_the_mode_says() {
-    let f16 =
-        |value: f64, rounding| float_to_float(value.to_bits(), Format::F64, Format::F16, rounding);
+    let f16 = |value: f64, rounding| {
+        float_to_float(
+            value.to_bits(),
+            FloatEncoding::F64,
+            FloatEncoding::F16,
+            rounding,
+        )
+    };
     // 65504 is the largest; 65520 is half way to what would follow.
-    assert_eq!(f16(65519.999, Rounding::NearestEven), 0x7BFF);
-    assert_eq!(f16(65520.0, Rounding::NearestEven), 0x7C00);
+    assert_eq!(f16(65519.999, FloatRounding::NearestEven), 0x7BFF);
+    assert_eq!(f16(65520.0, FloatRounding::NearestEven), 0x7C00);
     for (value, zero, positive, negative) in [
         (1e300, 0x7BFF, 0x7C00, 0x7BFF),
         (-1e300, 0xFBFF, 0xFBFF, 0xFC00),
         (65505.0, 0x7BFF, 0x7C00, 0x7BFF),
     ] {
-        assert_eq!(f16(value, Rounding::TowardZero), zero);
-        assert_eq!(f16(value, Rounding::TowardPositive), positive);
-        assert_eq!(f16(value, Rounding::TowardNegative), negative);
+        assert_eq!(f16(value, FloatRounding::TowardZero), zero);
+        assert_eq!(f16(value, FloatRounding::TowardPositive), positive);
+        assert_eq!(f16(value, FloatRounding::TowardNegative), negative);
     }
     // Far below the smallest subnormal number.
-    assert_eq!(f16(1e-300, Rounding::NearestEven), 0);
-    assert_eq!(f16(1e-300, Rounding::TowardPositive), 1);
-    assert_eq!(f16(-1e-300, Rounding::TowardNegative), 0x8001);
-    assert_eq!(f16(-1e-300, Rounding::TowardPositive), 0x8000);
-    assert_eq!(f16(f64::NEG_INFINITY, Rounding::TowardZero), 0xFC00);
+    assert_eq!(f16(1e-300, FloatRounding::NearestEven), 0);
+    assert_eq!(f16(1e-300, FloatRounding::TowardPositive), 1);
+    assert_eq!(f16(-1e-300, FloatRounding::TowardNegative), 0x8001);
+    assert_eq!(f16(-1e-300, FloatRounding::TowardPositive), 0x8000);
+    assert_eq!(f16(f64::NEG_INFINITY, FloatRounding::TowardZero), 0xFC00);
 }
 
 #[test]
@@ -175,10 +187,10 @@ fn saturation_and_nan() {
     let int = |value: f64, width, signed| {
         float_to_int(
             value.to_bits(),
-            Format::F64,
+            FloatEncoding::F64,
             width,
             signed,
-            Rounding::TowardZero,
+            FloatRounding::TowardZero,
         )
     };
     assert_eq!(int(f64::NAN, 32, true), 0);
@@ -197,12 +209,12 @@ fn saturation_and_nan() {
 }
 
 /// Rounding to an integer by the standard library.
-fn nearest(value: f64, rounding: Rounding) -> f64 {
+fn nearest(value: f64, rounding: FloatRounding) -> f64 {
     match rounding {
-        Rounding::NearestEven => value.round_ties_even(),
-        Rounding::TowardZero => value.trunc(),
-        Rounding::TowardPositive => value.ceil(),
-        Rounding::TowardNegative => value.floor(),
+        FloatRounding::NearestEven => value.round_ties_even(),
+        FloatRounding::TowardZero => value.trunc(),
+        FloatRounding::TowardPositive => value.ceil(),
+        FloatRounding::TowardNegative => value.floor(),
     }
 }
 
@@ -212,11 +224,11 @@ proptest! {
     #[test]
     fn f64_to_f32_is_native(bits in any::<u64>(), exponent in 850u64..1160) {
         for value in [f64::from_bits(bits), f64::from_bits(bits >> 12 | exponent << 52)] {
-            let got = float_to_float(value.to_bits(), Format::F64, Format::F32, Rounding::NearestEven);
+            let got = float_to_float(value.to_bits(), FloatEncoding::F64, FloatEncoding::F32, FloatRounding::NearestEven);
             let native = value as f32;
             prop_assert!(got == u64::from(native.to_bits()) || native.is_nan());
-            let down = float_to_float(value.to_bits(), Format::F64, Format::F32, Rounding::TowardNegative);
-            let up = float_to_float(value.to_bits(), Format::F64, Format::F32, Rounding::TowardPositive);
+            let down = float_to_float(value.to_bits(), FloatEncoding::F64, FloatEncoding::F32, FloatRounding::TowardNegative);
+            let up = float_to_float(value.to_bits(), FloatEncoding::F64, FloatEncoding::F32, FloatRounding::TowardPositive);
             let (down, up) = (f32::from_bits(down as u32), f32::from_bits(up as u32));
             if !value.is_nan() {
                 prop_assert!(f64::from(down) <= value && value <= f64::from(up));
@@ -229,31 +241,31 @@ proptest! {
     fn integers_to_floats(value in any::<u64>(), shift in 0u32..64) {
         let value = value >> shift;
         let to = |signed, format, rounding| int_to_float(value, 64, signed, format, rounding);
-        let nearest = Rounding::NearestEven;
-        prop_assert_eq!(to(false, Format::F64, nearest), (value as f64).to_bits());
-        prop_assert_eq!(to(true, Format::F64, nearest), (value as i64 as f64).to_bits());
-        prop_assert_eq!(to(false, Format::F32, nearest), u64::from((value as f32).to_bits()));
-        prop_assert_eq!(to(true, Format::F32, nearest), u64::from((value as i64 as f32).to_bits()));
+        let nearest = FloatRounding::NearestEven;
+        prop_assert_eq!(to(false, FloatEncoding::F64, nearest), (value as f64).to_bits());
+        prop_assert_eq!(to(true, FloatEncoding::F64, nearest), (value as i64 as f64).to_bits());
+        prop_assert_eq!(to(false, FloatEncoding::F32, nearest), u64::from((value as f32).to_bits()));
+        prop_assert_eq!(to(true, FloatEncoding::F32, nearest), u64::from((value as i64 as f32).to_bits()));
         prop_assert_eq!(
-            int_to_float(value, 16, true, Format::F16, nearest),
+            int_to_float(value, 16, true, FloatEncoding::F16, nearest),
             u64::from(f16_from_f64((value as i16).into()))
         );
-        let single = |signed, rounding| f32::from_bits(to(signed, Format::F32, rounding) as u32);
+        let single = |signed, rounding| f32::from_bits(to(signed, FloatEncoding::F32, rounding) as u32);
         for (signed, exact) in [(false, i128::from(value)), (true, i128::from(value as i64))] {
-            let down = single(signed, Rounding::TowardNegative);
-            let up = single(signed, Rounding::TowardPositive);
+            let down = single(signed, FloatRounding::TowardNegative);
+            let up = single(signed, FloatRounding::TowardPositive);
             prop_assert!(down as i128 <= exact && exact <= up as i128);
             prop_assert!(down == up || down.next_up() == up);
             let zero = if exact < 0 { up } else { down };
-            prop_assert_eq!(single(signed, Rounding::TowardZero), zero);
+            prop_assert_eq!(single(signed, FloatRounding::TowardZero), zero);
         }
     }
 
     #[test]
     fn floats_to_integers(bits in any::<u64>(), exponent in 1000u64..1100, negative in any::<bool>()) {
         let value = f64::from_bits(bits >> 12 | exponent << 52 | u64::from(negative) << 63);
-        for rounding in Rounding::ALL {
-            let to = |width, signed| float_to_int(value.to_bits(), Format::F64, width, signed, rounding);
+        for rounding in FloatRounding::ALL {
+            let to = |width, signed| float_to_int(value.to_bits(), FloatEncoding::F64, width, signed, rounding);
             let whole = nearest(value, rounding);
             prop_assert_eq!(to(64, true), whole as i64 as u64);
             prop_assert_eq!(to(64, false), whole as u64);

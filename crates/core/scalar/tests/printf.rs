@@ -1,29 +1,29 @@
 //! `printf`: expected texts are those of C's library, for vectors those of the OpenCL specification.
 
 use proptest::prelude::*;
-use spirula_scalar::printf::{Argument, Template};
+use spirula_scalar::printf::{PrintfTemplate, PrintfValue};
 
-fn int(value: i64) -> Argument {
+fn int(value: i64) -> PrintfValue {
     let values = vec![value as u64];
-    Argument::Ints { bits: 32, values }
+    PrintfValue::Ints { bits: 32, values }
 }
 
-fn long(value: i64) -> Argument {
+fn long(value: i64) -> PrintfValue {
     let values = vec![value as u64];
-    Argument::Ints { bits: 64, values }
+    PrintfValue::Ints { bits: 64, values }
 }
 
-fn float(value: f64) -> Argument {
-    Argument::Floats(vec![value])
+fn float(value: f64) -> PrintfValue {
+    PrintfValue::Floats(vec![value])
 }
 
-fn text(text: &str) -> Argument {
-    Argument::Text(text.as_bytes().to_vec())
+fn text(text: &str) -> PrintfValue {
+    PrintfValue::Text(text.as_bytes().to_vec())
 }
 
-fn printed(format: &str, arguments: &[Argument]) -> String {
+fn printed(format: &str, arguments: &[PrintfValue]) -> String {
     let mut out = Vec::new();
-    Template::new(format.as_bytes()).print(arguments, &mut out);
+    PrintfTemplate::new(format.as_bytes()).print(arguments, &mut out);
     String::from_utf8(out).unwrap()
 }
 
@@ -92,32 +92,33 @@ fn floats() {
         ("%a", 0.0, "0x0p+0"),
     ];
     for (format, value, expected) in rows {
-        let arguments = vec![float(value); Template::new(format.as_bytes()).arguments().count()];
+        let arguments =
+            vec![float(value); PrintfTemplate::new(format.as_bytes()).arguments().count()];
         assert_eq!(printed(format, &arguments), expected, "{format}");
     }
 }
 
 #[test]
 fn vectors_and_texts() {
-    let vector = Argument::Floats(vec![1.0, 2.0, 3.0, 4.0]);
+    let vector = PrintfValue::Floats(vec![1.0, 2.0, 3.0, 4.0]);
     assert_eq!(
         printed("f4 = %2.2v4hlf\n", &[vector]),
         "f4 = 1.00,2.00,3.00,4.00\n"
     );
     let values = vec![0xfa, 0xfb, 0xfc, 0xfd];
-    let bytes = Argument::Ints { bits: 8, values };
+    let bytes = PrintfValue::Ints { bits: 8, values };
     assert_eq!(
         printed("uc4 = %#v4hhx", &[bytes]),
         "uc4 = 0xfa,0xfb,0xfc,0xfd"
     );
     let values = vec![0xffff, 2];
-    let shorts = Argument::Ints { bits: 16, values };
+    let shorts = PrintfValue::Ints { bits: 16, values };
     assert_eq!(printed("%v2hd", &[shorts]), "-1,2");
     assert_eq!(
         printed("[%s|%5s|%-5s|%.1s]", &vec![text("ab"); 4]),
         "[ab|   ab|ab   |a]"
     );
-    let template = Template::new(b"%d %s %% %f %s");
+    let template = PrintfTemplate::new(b"%d %s %% %f %s");
     let texts: Vec<bool> = template.arguments().map(|w| w.is_text()).collect();
     assert_eq!(texts, [false, true, false, true]);
 }
@@ -125,7 +126,7 @@ fn vectors_and_texts() {
 #[test]
 fn arguments_from_bytes() {
     let decoded = |format: &[u8], bytes: &[u8]| {
-        let template = Template::new(format);
+        let template = PrintfTemplate::new(format);
         let arguments: Vec<_> = template.arguments().map(|w| w.decode(bytes)).collect();
         let mut out = Vec::new();
         template.print(&arguments, &mut out);
@@ -157,7 +158,7 @@ proptest! {
     fn any_format(format in "[%a-z0-9.#+ -]{0,40}", bits in any::<u64>()) {
         let arguments = [long(bits as i64), float(f64::from_bits(bits)), text("text")];
         let mut out = Vec::new();
-        Template::new(format.as_bytes()).print(&arguments, &mut out);
+        PrintfTemplate::new(format.as_bytes()).print(&arguments, &mut out);
         prop_assert!(out.len() < 3 * 10_000 + format.len());
     }
 }

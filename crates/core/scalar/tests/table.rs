@@ -1,39 +1,39 @@
 //! The tables of instructions: order, names, and that the rows call what they say.
 
-use spirula_scalar::fold::{Type, Value, eval, eval_extended, rules};
-use spirula_scalar::table::{Body, Half, Integer, Real, Set};
-use spirula_scalar::{Format, math};
+use spirula_scalar::fold::{FoldConstant, FoldType, eval, eval_extended, rules};
+use spirula_scalar::table::{ExtInstBody, HalfFn, IntegerFn, RealFn, ScalarExtSet};
+use spirula_scalar::{FloatEncoding, math};
 
-const F16: Type = Type::Float(Format::F16);
-const BF16: Type = Type::Float(Format::BF16);
-const F32: Type = Type::Float(Format::F32);
-const F64: Type = Type::Float(Format::F64);
-const I8: Type = Type::Int { width: 8 };
-const I16: Type = Type::Int { width: 16 };
-const I32: Type = Type::Int { width: 32 };
-const I64: Type = Type::Int { width: 64 };
+const F16: FoldType = FoldType::Float(FloatEncoding::F16);
+const BF16: FoldType = FoldType::Float(FloatEncoding::BF16);
+const F32: FoldType = FoldType::Float(FloatEncoding::F32);
+const F64: FoldType = FoldType::Float(FloatEncoding::F64);
+const I8: FoldType = FoldType::Int { width: 8 };
+const I16: FoldType = FoldType::Int { width: 16 };
+const I32: FoldType = FoldType::Int { width: 32 };
+const I64: FoldType = FoldType::Int { width: 64 };
 
-fn single(value: f32) -> Value {
-    Value {
+fn single(value: f32) -> FoldConstant {
+    FoldConstant {
         ty: F32,
         bits: value.to_bits().into(),
     }
 }
 
-fn double(value: f64) -> Value {
-    Value {
+fn double(value: f64) -> FoldConstant {
+    FoldConstant {
         ty: F64,
         bits: value.to_bits(),
     }
 }
 
-fn int(ty: Type, bits: u64) -> Value {
-    Value { ty, bits }
+fn int(ty: FoldType, bits: u64) -> FoldConstant {
+    FoldConstant { ty, bits }
 }
 
 #[test]
 fn rows_are_ordered() {
-    for set in [Set::OpenCl, Set::Glsl] {
+    for set in [ScalarExtSet::OpenCl, ScalarExtSet::Glsl] {
         assert!(
             set.functions()
                 .windows(2)
@@ -52,11 +52,17 @@ fn rows_are_ordered() {
             .windows(2)
             .all(|pair| pair[0].opcode < pair[1].opcode)
     );
-    assert_eq!(Set::from_name("OpenCL.std"), Some(Set::OpenCl));
-    assert_eq!(Set::from_name("GLSL.std.450"), Some(Set::Glsl));
-    assert_eq!(Set::from_name("DebugInfo"), None);
+    assert_eq!(
+        ScalarExtSet::from_name("OpenCL.std"),
+        Some(ScalarExtSet::OpenCl)
+    );
+    assert_eq!(
+        ScalarExtSet::from_name("GLSL.std.450"),
+        Some(ScalarExtSet::Glsl)
+    );
+    assert_eq!(ScalarExtSet::from_name("DebugInfo"), None);
     assert!(
-        Set::OpenCl.function(184).is_none(),
+        ScalarExtSet::OpenCl.function(184).is_none(),
         "printf is no scalar function"
     );
 }
@@ -64,22 +70,22 @@ fn rows_are_ordered() {
 #[test]
 fn numbers_are_those_of_the_instruction_sets() {
     let known = [
-        (Set::OpenCl, 0, "acos"),
-        (Set::OpenCl, 26, "fma"),
-        (Set::OpenCl, 48, "pow"),
-        (Set::OpenCl, 66, "trunc"),
-        (Set::OpenCl, 81, "native_cos"),
-        (Set::OpenCl, 95, "fclamp"),
-        (Set::OpenCl, 141, "s_abs"),
-        (Set::OpenCl, 166, "popcount"),
-        (Set::OpenCl, 187, "select"),
-        (Set::OpenCl, 204, "u_mad_hi"),
-        (Set::Glsl, 1, "Round"),
-        (Set::Glsl, 26, "Pow"),
-        (Set::Glsl, 50, "Fma"),
-        (Set::Glsl, 58, "PackHalf2x16"),
-        (Set::Glsl, 75, "FindUMsb"),
-        (Set::Glsl, 81, "NClamp"),
+        (ScalarExtSet::OpenCl, 0, "acos"),
+        (ScalarExtSet::OpenCl, 26, "fma"),
+        (ScalarExtSet::OpenCl, 48, "pow"),
+        (ScalarExtSet::OpenCl, 66, "trunc"),
+        (ScalarExtSet::OpenCl, 81, "native_cos"),
+        (ScalarExtSet::OpenCl, 95, "fclamp"),
+        (ScalarExtSet::OpenCl, 141, "s_abs"),
+        (ScalarExtSet::OpenCl, 166, "popcount"),
+        (ScalarExtSet::OpenCl, 187, "select"),
+        (ScalarExtSet::OpenCl, 204, "u_mad_hi"),
+        (ScalarExtSet::Glsl, 1, "Round"),
+        (ScalarExtSet::Glsl, 26, "Pow"),
+        (ScalarExtSet::Glsl, 50, "Fma"),
+        (ScalarExtSet::Glsl, 58, "PackHalf2x16"),
+        (ScalarExtSet::Glsl, 75, "FindUMsb"),
+        (ScalarExtSet::Glsl, 81, "NClamp"),
     ];
     for (set, number, name) in known {
         assert_eq!(set.function(number).map(|row| row.name), Some(name));
@@ -88,12 +94,12 @@ fn numbers_are_those_of_the_instruction_sets() {
 
 #[test]
 fn bodies_can_be_called() {
-    let body = |set: Set, number| set.function(number).unwrap().body;
-    let Body::Real {
-        f32: Real::Unary(sin),
-        f64: Real::Unary(sin_64),
+    let body = |set: ScalarExtSet, number| set.function(number).unwrap().body;
+    let ExtInstBody::Real {
+        f32: RealFn::Unary(sin),
+        f64: RealFn::Unary(sin_64),
         f16: None,
-    } = body(Set::OpenCl, 57)
+    } = body(ScalarExtSet::OpenCl, 57)
     else {
         panic!("sin has another shape")
     };
@@ -101,23 +107,23 @@ fn bodies_can_be_called() {
         (sin(0.5), sin_64(0.5)),
         (math::sin(0.5f32), math::sin(0.5f64))
     );
-    let Body::Real {
-        f32: Real::AndInt(frexp),
+    let ExtInstBody::Real {
+        f32: RealFn::AndInt(frexp),
         ..
-    } = body(Set::Glsl, 52)
+    } = body(ScalarExtSet::Glsl, 52)
     else {
         panic!("Frexp has another shape")
     };
     let mut exponent = 0;
     assert_eq!((frexp(8.0, &mut exponent), exponent), (0.5, 4));
-    let Body::Integer(Integer::Ternary(mad_sat)) = body(Set::OpenCl, 155) else {
+    let ExtInstBody::Integer(IntegerFn::Ternary(mad_sat)) = body(ScalarExtSet::OpenCl, 155) else {
         panic!("s_mad_sat has another shape")
     };
     assert_eq!(mad_sat(100, 100, 1, 8), 127);
-    let Body::Real {
-        f16: Some(Half::AndReal(fract)),
+    let ExtInstBody::Real {
+        f16: Some(HalfFn::AndReal(fract)),
         ..
-    } = body(Set::OpenCl, 30)
+    } = body(ScalarExtSet::OpenCl, 30)
     else {
         panic!("fract has another shape")
     };
@@ -129,7 +135,7 @@ fn bodies_can_be_called() {
 /// Exact fused multiply-add of `f16` by integers in units of 2^-48, rounded by the conversion.
 #[test]
 fn half_precision_fma_rounds_once() {
-    let fma = Set::OpenCl.function(26).unwrap();
+    let fma = ScalarExtSet::OpenCl.function(26).unwrap();
     let units = |bits: u64| -> i128 {
         let exponent = (bits >> 10 & 31) as u32;
         let significand = i128::from(bits & 0x3FF) + if exponent > 0 { 1024 } else { 0 };
@@ -161,17 +167,22 @@ fn half_precision_fma_rounds_once() {
             assert_eq!(got & 0x7FFF, 0);
             continue;
         }
-        let expected =
-            spirula_scalar::round(exact < 0, kept, cut - 50, Format::F16, Default::default());
+        let expected = spirula_scalar::round(
+            exact < 0,
+            kept,
+            cut - 50,
+            FloatEncoding::F16,
+            Default::default(),
+        );
         assert_eq!(got, expected, "{a:#06x} × {b:#06x} + {c:#06x}");
     }
 }
 
 /// Opcode, type of the result, operands, and the bits that come out.
-type Case<'a> = (u32, Type, &'a [Value], u64);
+type FoldCase<'a> = (u32, FoldType, &'a [FoldConstant], u64);
 
 #[track_caller]
-fn fold(cases: &[Case<'_>]) {
+fn fold(cases: &[FoldCase<'_>]) {
     for (opcode, result, operands, expected) in cases {
         assert_eq!(
             eval(*opcode, *result, operands),
@@ -231,20 +242,25 @@ fn integer_tests_and_conversions_fold() {
     fold(&[
         (
             170,
-            Type::Bool,
+            FoldType::Bool,
             &[int(I32, 1), int(I32, 0xFFFF_0000_0000_0001)],
             1,
         ),
-        (177, Type::Bool, &[int(I8, 0x80), int(I8, 0)], 1),
-        (176, Type::Bool, &[int(I8, 0x80), int(I8, 0)], 0),
+        (177, FoldType::Bool, &[int(I8, 0x80), int(I8, 0)], 1),
+        (176, FoldType::Bool, &[int(I8, 0x80), int(I8, 0)], 0),
         (
             164,
-            Type::Bool,
-            &[int(Type::Bool, 1), int(Type::Bool, 0)],
+            FoldType::Bool,
+            &[int(FoldType::Bool, 1), int(FoldType::Bool, 0)],
             0,
         ),
-        (168, Type::Bool, &[int(Type::Bool, 0)], 1),
-        (169, I32, &[int(Type::Bool, 0), int(I32, 5), int(I32, 6)], 6),
+        (168, FoldType::Bool, &[int(FoldType::Bool, 0)], 1),
+        (
+            169,
+            I32,
+            &[int(FoldType::Bool, 0), int(I32, 5), int(I32, 6)],
+            6,
+        ),
         (113, I64, &[int(I32, 0xFFFF_FFFF)], 0xFFFF_FFFF),
         (114, I64, &[int(I32, 0xFFFF_FFFF)], u64::MAX),
         (118, I8, &[int(I32, 0xFFFF_FFFF)], 0),
@@ -339,18 +355,18 @@ fn floating_point_tests_and_conversions_fold() {
             1f32.to_bits().into(),
         ),
         (124, I32, &[single(1.0)], 0x3F80_0000),
-        (156, Type::Bool, &[nan], 1),
-        (158, Type::Bool, &[nan], 0),
-        (159, Type::Bool, &[single(1e-40)], 0),
-        (159, Type::Bool, &[single(1.0)], 1),
-        (160, Type::Bool, &[single(-0.0)], 1),
-        (180, Type::Bool, &[single(0.0), single(-0.0)], 1),
-        (181, Type::Bool, &[nan, single(0.0)], 1),
-        (182, Type::Bool, &[nan, single(0.0)], 0),
-        (183, Type::Bool, &[nan, nan], 1),
-        (184, Type::Bool, &[single(1.0), single(2.0)], 1),
-        (185, Type::Bool, &[single(1.0), nan], 1),
-        (191, Type::Bool, &[single(1.0), single(2.0)], 0),
+        (156, FoldType::Bool, &[nan], 1),
+        (158, FoldType::Bool, &[nan], 0),
+        (159, FoldType::Bool, &[single(1e-40)], 0),
+        (159, FoldType::Bool, &[single(1.0)], 1),
+        (160, FoldType::Bool, &[single(-0.0)], 1),
+        (180, FoldType::Bool, &[single(0.0), single(-0.0)], 1),
+        (181, FoldType::Bool, &[nan, single(0.0)], 1),
+        (182, FoldType::Bool, &[nan, single(0.0)], 0),
+        (183, FoldType::Bool, &[nan, nan], 1),
+        (184, FoldType::Bool, &[single(1.0), single(2.0)], 1),
+        (185, FoldType::Bool, &[single(1.0), nan], 1),
+        (191, FoldType::Bool, &[single(1.0), single(2.0)], 0),
     ]);
 }
 
@@ -378,13 +394,13 @@ fn what_does_not_fit_is_refused() {
         "bitcast to another width"
     );
     assert_eq!(eval(999, I32, &[int(I32, 1)]), None, "unknown opcode");
-    let wide = Type::Int { width: 65 };
+    let wide = FoldType::Int { width: 65 };
     assert_eq!(
         eval(128, wide, &[int(wide, 1), int(wide, 1)]),
         None,
         "too wide"
     );
-    let nothing = Type::Int { width: 0 };
+    let nothing = FoldType::Int { width: 0 };
     assert_eq!(
         eval(128, nothing, &[int(nothing, 1), int(nothing, 1)]),
         None,
@@ -394,67 +410,81 @@ fn what_does_not_fit_is_refused() {
 
 #[test]
 fn extended_instructions_fold() {
-    let fold = |set: Set, number, result, operands: &[Value]| {
+    let fold = |set: ScalarExtSet, number, result, operands: &[FoldConstant]| {
         eval_extended(set.function(number).unwrap(), result, operands)
     };
     assert_eq!(
-        fold(Set::OpenCl, 61, F32, &[single(4.0)]),
+        fold(ScalarExtSet::OpenCl, 61, F32, &[single(4.0)]),
         Some(2f32.to_bits().into())
     );
     assert_eq!(
-        fold(Set::OpenCl, 61, F16, &[int(F16, 0x4400)]),
+        fold(ScalarExtSet::OpenCl, 61, F16, &[int(F16, 0x4400)]),
         Some(0x4000)
     );
     assert_eq!(
-        fold(Set::OpenCl, 61, F64, &[double(-1.0)]),
+        fold(ScalarExtSet::OpenCl, 61, F64, &[double(-1.0)]),
         Some(0x7FF8_0000_0000_0000)
     );
     assert_eq!(
-        fold(Set::OpenCl, 34, F32, &[single(1.0), int(I32, 3)]),
+        fold(ScalarExtSet::OpenCl, 34, F32, &[single(1.0), int(I32, 3)]),
         Some(8f32.to_bits().into())
     );
-    assert_eq!(fold(Set::OpenCl, 33, I32, &[single(8.0)]), Some(3));
+    assert_eq!(fold(ScalarExtSet::OpenCl, 33, I32, &[single(8.0)]), Some(3));
     assert_eq!(
-        fold(Set::OpenCl, 46, F32, &[int(I32, 1)]),
+        fold(ScalarExtSet::OpenCl, 46, F32, &[int(I32, 1)]),
         Some(0x7FC0_0001)
     );
     assert_eq!(
-        fold(Set::OpenCl, 46, F64, &[int(I64, 1)]),
+        fold(ScalarExtSet::OpenCl, 46, F64, &[int(I64, 1)]),
         Some(0x7FF8_0000_0000_0001)
     );
-    assert_eq!(fold(Set::OpenCl, 46, F16, &[int(I16, 1)]), Some(0x7E01));
     assert_eq!(
-        fold(Set::OpenCl, 47, F16, &[int(F16, 0x3C00), int(F16, 0)]),
+        fold(ScalarExtSet::OpenCl, 46, F16, &[int(I16, 1)]),
+        Some(0x7E01)
+    );
+    assert_eq!(
+        fold(
+            ScalarExtSet::OpenCl,
+            47,
+            F16,
+            &[int(F16, 0x3C00), int(F16, 0)]
+        ),
         Some(0x3BFF)
     );
-    assert_eq!(fold(Set::OpenCl, 141, I8, &[int(I8, 0xFF)]), Some(1));
     assert_eq!(
-        fold(Set::OpenCl, 164, I16, &[int(I8, 1), int(I8, 2)]),
+        fold(ScalarExtSet::OpenCl, 141, I8, &[int(I8, 0xFF)]),
+        Some(1)
+    );
+    assert_eq!(
+        fold(ScalarExtSet::OpenCl, 164, I16, &[int(I8, 1), int(I8, 2)]),
         Some(0x0102)
     );
     assert_eq!(
         fold(
-            Set::OpenCl,
+            ScalarExtSet::OpenCl,
             186,
             F32,
             &[single(1.0), single(2.0), int(I32, 0)]
         ),
         Some(0x3F80_0000)
     );
-    assert_eq!(fold(Set::Glsl, 73, I32, &[int(I32, 0)]), Some(0xFFFF_FFFF));
     assert_eq!(
-        fold(Set::OpenCl, 58, F32, &[single(1.0)]),
+        fold(ScalarExtSet::Glsl, 73, I32, &[int(I32, 0)]),
+        Some(0xFFFF_FFFF)
+    );
+    assert_eq!(
+        fold(ScalarExtSet::OpenCl, 58, F32, &[single(1.0)]),
         None,
         "two results"
     );
     assert_eq!(
-        fold(Set::OpenCl, 61, F32, &[double(1.0)]),
+        fold(ScalarExtSet::OpenCl, 61, F32, &[double(1.0)]),
         None,
         "another type"
     );
-    assert_eq!(fold(Set::OpenCl, 61, F32, &[]), None, "no operand");
+    assert_eq!(fold(ScalarExtSet::OpenCl, 61, F32, &[]), None, "no operand");
     assert_eq!(
-        fold(Set::OpenCl, 141, I8, &[int(I16, 1)]),
+        fold(ScalarExtSet::OpenCl, 141, I8, &[int(I16, 1)]),
         None,
         "another width"
     );

@@ -1,9 +1,9 @@
 //! Every operation takes every operand: no panic, no overflow check, and results within their width.
 
 use proptest::prelude::*;
-use spirula_scalar::fold::{Type, Value, eval, eval_extended, rules};
-use spirula_scalar::table::{Body, Half, Integer, Packing, Real, Set};
-use spirula_scalar::{Format, Rounding, convert, int};
+use spirula_scalar::fold::{FoldConstant, FoldType, eval, eval_extended, rules};
+use spirula_scalar::table::{ExtInstBody, HalfFn, IntegerFn, PackingFn, RealFn, ScalarExtSet};
+use spirula_scalar::{FloatEncoding, FloatRounding, convert, int};
 
 /// Bits of numbers, special ones among them.
 fn bits() -> impl Strategy<Value = u64> {
@@ -32,50 +32,55 @@ fn bits() -> impl Strategy<Value = u64> {
     ]
 }
 
-fn ty() -> impl Strategy<Value = Type> {
+fn ty() -> impl Strategy<Value = FoldType> {
     prop_oneof![
-        Just(Type::Bool),
-        (0u32..=70).prop_map(|width| Type::Int { width }),
-        prop::sample::select(vec![8u32, 16, 32, 64]).prop_map(|width| Type::Int { width }),
-        prop::sample::select(vec![Format::F16, Format::BF16, Format::F32, Format::F64])
-            .prop_map(Type::Float),
+        Just(FoldType::Bool),
+        (0u32..=70).prop_map(|width| FoldType::Int { width }),
+        prop::sample::select(vec![8u32, 16, 32, 64]).prop_map(|width| FoldType::Int { width }),
+        prop::sample::select(vec![
+            FloatEncoding::F16,
+            FloatEncoding::BF16,
+            FloatEncoding::F32,
+            FloatEncoding::F64
+        ])
+        .prop_map(FoldType::Float),
     ]
 }
 
 /// Calls a function on numbers made of bits.
-fn call<T: spirula_scalar::Real>(function: Real<T>, [a, b, c]: [u64; 3]) {
+fn call<T: spirula_scalar::NativeFloat>(function: RealFn<T>, [a, b, c]: [u64; 3]) {
     let (x, y, z) = (T::from_raw(a), T::from_raw(b), T::from_raw(c));
     let (mut real, mut int) = (x, 0);
     match function {
-        Real::Unary(f) => drop(f(x)),
-        Real::Binary(f) => drop(f(x, y)),
-        Real::Ternary(f) => drop(f(x, y, z)),
-        Real::WithInt(f) => drop(f(x, b as i32)),
-        Real::ToInt(f) => drop(f(x)),
-        Real::FromBits(f) => assert!(f(a).is_nan()),
-        Real::AndReal(f) => drop(f(x, &mut real)),
-        Real::AndInt(f) => drop(f(x, &mut int)),
-        Real::BinaryAndInt(f) => drop(f(x, y, &mut int)),
+        RealFn::Unary(f) => drop(f(x)),
+        RealFn::Binary(f) => drop(f(x, y)),
+        RealFn::Ternary(f) => drop(f(x, y, z)),
+        RealFn::WithInt(f) => drop(f(x, b as i32)),
+        RealFn::ToInt(f) => drop(f(x)),
+        RealFn::FromBits(f) => assert!(f(a).is_nan()),
+        RealFn::AndReal(f) => drop(f(x, &mut real)),
+        RealFn::AndInt(f) => drop(f(x, &mut int)),
+        RealFn::BinaryAndInt(f) => drop(f(x, y, &mut int)),
     }
 }
 
-fn call_half(function: Half, [a, b, c]: [u16; 3]) {
+fn call_half(function: HalfFn, [a, b, c]: [u16; 3]) {
     match function {
-        Half::Binary(f) => drop(f(a, b)),
-        Half::Ternary(f) => drop(f(a, b, c)),
-        Half::FromBits(f) => drop(f(a)),
-        Half::AndReal(f) => drop(f(a, &mut 0)),
+        HalfFn::Binary(f) => drop(f(a, b)),
+        HalfFn::Ternary(f) => drop(f(a, b, c)),
+        HalfFn::FromBits(f) => drop(f(a)),
+        HalfFn::AndReal(f) => drop(f(a, &mut 0)),
     }
 }
 
-fn call_packing(function: Packing, [a, b, c]: [u64; 3]) {
+fn call_packing(function: PackingFn, [a, b, c]: [u64; 3]) {
     let single = |bits: u64| f32::from_bits(bits as u32);
     match function {
-        Packing::Pack2(f) => drop(f(single(a), single(b))),
-        Packing::Pack4(f) => drop(f(single(a), single(b), single(c), single(a >> 32))),
-        Packing::Unpack(f) => assert!(f(a as u32, b as u32).to_bits() != 1),
-        Packing::PackDouble(f) => drop(f(a as u32, b as u32)),
-        Packing::UnpackDouble(f) => drop(f(f64::from_bits(a), b as u32)),
+        PackingFn::Pack2(f) => drop(f(single(a), single(b))),
+        PackingFn::Pack4(f) => drop(f(single(a), single(b), single(c), single(a >> 32))),
+        PackingFn::Unpack(f) => assert!(f(a as u32, b as u32).to_bits() != 1),
+        PackingFn::PackDouble(f) => drop(f(a as u32, b as u32)),
+        PackingFn::UnpackDouble(f) => drop(f(f64::from_bits(a), b as u32)),
     }
 }
 
@@ -87,25 +92,25 @@ proptest! {
         operands in [bits(), bits(), bits()], width in 1u32..=64,
     ) {
         let [a, b, c] = operands;
-        for row in Set::OpenCl.functions().iter().chain(Set::Glsl.functions()) {
+        for row in ScalarExtSet::OpenCl.functions().iter().chain(ScalarExtSet::Glsl.functions()) {
             match row.body {
-                Body::Real { f32, f64, f16 } => {
+                ExtInstBody::Real { f32, f64, f16 } => {
                     call(f32, operands);
                     call(f64, operands);
                     if let Some(function) = f16 {
                         call_half(function, operands.map(|bits| bits as u16));
                     }
                 }
-                Body::Integer(function) => {
+                ExtInstBody::Integer(function) => {
                     let result = match function {
-                        Integer::Unary(f) => f(a, width),
-                        Integer::Binary(f) => f(a, b, width),
-                        Integer::Ternary(f) => f(a, b, c, width),
+                        IntegerFn::Unary(f) => f(a, width),
+                        IntegerFn::Binary(f) => f(a, b, width),
+                        IntegerFn::Ternary(f) => f(a, b, c, width),
                     };
                     let wide = if row.name.ends_with("upsample") { 2 * width } else { width };
                     prop_assert_eq!(result & !int::mask(wide), 0, "{}", row.name);
                 }
-                Body::Packing(function) => call_packing(function, operands),
+                ExtInstBody::Packing(function) => call_packing(function, operands),
             }
         }
     }
@@ -115,16 +120,16 @@ proptest! {
         result in ty(), types in [ty(), ty(), ty(), ty()], values in [bits(), bits(), bits(), bits()],
         count in 0usize..5, same in any::<bool>(),
     ) {
-        let operands: Vec<Value> = (0..count)
-            .map(|i| Value { ty: if same { types[0] } else { types[i] }, bits: values[i] })
+        let operands: Vec<FoldConstant> = (0..count)
+            .map(|i| FoldConstant { ty: if same { types[0] } else { types[i] }, bits: values[i] })
             .collect();
-        for result in [result, types[0], Type::Bool] {
+        for result in [result, types[0], FoldType::Bool] {
             for rule in rules() {
                 if let Some(bits) = eval(rule.opcode, result, &operands) {
                     prop_assert_eq!(bits & !int::mask(result.width()), 0, "{}", rule.name);
                 }
             }
-            for row in Set::OpenCl.functions().iter().chain(Set::Glsl.functions()) {
+            for row in ScalarExtSet::OpenCl.functions().iter().chain(ScalarExtSet::Glsl.functions()) {
                 if let Some(bits) = eval_extended(row, result, &operands) {
                     prop_assert_eq!(bits & !int::mask(result.width()), 0, "{}", row.name);
                 }
@@ -134,8 +139,8 @@ proptest! {
 
     #[test]
     fn every_conversion_takes_every_operand(value in bits(), width in 1u32..=64, signed in any::<bool>()) {
-        let formats = [Format::F16, Format::BF16, Format::F32, Format::F64];
-        for rounding in Rounding::ALL {
+        let formats = [FloatEncoding::F16, FloatEncoding::BF16, FloatEncoding::F32, FloatEncoding::F64];
+        for rounding in FloatRounding::ALL {
             for from in formats {
                 for to in formats {
                     let bits = convert::float_to_float(value, from, to, rounding);

@@ -6,9 +6,9 @@
 
 use spirula_diagnostics::{SourceDiagnostic, SourceFile, SourceLocation, render};
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Definitions;
+use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{binary, text, verify};
 use std::process::ExitCode;
 
@@ -39,8 +39,8 @@ struct Found {
 }
 
 /// Runs the pass; returns how many operations became cheaper.
-fn reduce(module: &mut Module) -> usize {
-    let definitions = Definitions::compute(module);
+fn reduce(module: &mut SpirvModule) -> usize {
+    let definitions = IdDefinitions::compute(module);
     // First look, then change: what was computed holds until the first change.
     let functions = module.functions().iter();
     let blocks = functions.flat_map(|f| module.function(*f).blocks.iter());
@@ -67,7 +67,7 @@ fn reduce(module: &mut Module) -> usize {
     count
 }
 
-fn look(module: &Module, definitions: &Definitions, inst: InstRef<'_>) -> Option<Found> {
+fn look(module: &SpirvModule, definitions: &IdDefinitions, inst: InstRef<'_>) -> Option<Found> {
     let (_, cheaper, either) = CHEAPER.iter().find(|(op, ..)| *op == inst.op())?;
     // Numbers of 32 bits: others have constants of other forms.
     let ty = inst.result_type()?;
@@ -100,20 +100,20 @@ fn look(module: &Module, definitions: &Definitions, inst: InstRef<'_>) -> Option
 }
 
 /// A constant of the module, made if it has none.
-fn find_constant(module: &mut Module, ty: Id, value: u32) -> Id {
+fn find_constant(module: &mut SpirvModule, ty: Id, value: u32) -> Id {
     let same = |i: &InstRef<'_>| i.op() == Op::Constant && i.result_type() == Some(ty);
-    let mut known = module.section(Section::Globals).filter(same);
+    let mut known = module.section(ModuleSection::Globals).filter(same);
     if let Some(id) = known.find(|i| i.word(0) == value).and_then(InstRef::result) {
         return id;
     }
     let id = module.fresh_id();
     let inst = module.create(Op::Constant, &[ty.word(), id.word(), value]);
-    module.append(Section::Globals.list(), inst);
+    module.append(ModuleSection::Globals.list(), inst);
     id
 }
 
 /// A module from a file's bytes, whichever form they have.
-fn read(bytes: &[u8]) -> Result<Module, Vec<SourceDiagnostic>> {
+fn read(bytes: &[u8]) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
     let words = if binary::is_spirv(bytes) {
         binary::words(bytes).map_err(|d| vec![d])?
     } else {
@@ -127,7 +127,7 @@ fn read(bytes: &[u8]) -> Result<Module, Vec<SourceDiagnostic>> {
         })?;
         text::parse(source, &text::ParseOptions::default())?
     };
-    Module::from_words(words).map_err(|d| vec![d])
+    SpirvModule::from_words(words).map_err(|d| vec![d])
 }
 
 fn main() -> ExitCode {
@@ -145,7 +145,7 @@ fn main() -> ExitCode {
     };
     let done = read(&bytes).and_then(|mut module| {
         let count = reduce(&mut module);
-        verify::module(&module, &verify::Options::default())?;
+        verify::module(&module, &verify::VerifyOptions::default())?;
         Ok((count, module))
     });
     match done {
@@ -185,7 +185,7 @@ mod tests {
         let bytes = std::fs::read(folder.join("powers.spvasm")).expect("the input is there");
         let mut module = read(&bytes).expect("it is a module");
         assert_eq!(reduce(&mut module), 4);
-        verify::module(&module, &verify::Options::default()).expect("it stays valid");
+        verify::module(&module, &verify::VerifyOptions::default()).expect("it stays valid");
         let options = text::PrintOptions {
             friendly_names: true,
             ..text::PrintOptions::default()
@@ -201,9 +201,9 @@ mod tests {
         let Some(folder) = corpus("spirv") else {
             return;
         };
-        let options = verify::Options {
+        let options = verify::VerifyOptions {
             scalar_block_layout: true,
-            ..verify::Options::default()
+            ..verify::VerifyOptions::default()
         };
         let mut cheaper = 0;
         for file in files(&folder, ".spv").iter().step_by(9) {

@@ -5,16 +5,16 @@
 //! dotted. Dominator and post-dominator trees are clusters of their own. Cost: linear in the module.
 
 use crate::Id;
-use crate::analysis::{Cfg, Definitions, Dominators, Names, PostDominators};
+use crate::analysis::{BlockDominators, FlowGraph, IdDefinitions, IdNames, PostDominators};
 use crate::grammar::Op;
-use crate::ir::{Block, Func, IdWords, Module, Section, switch_cases};
+use crate::ir::{Block, Func, IdWords, ModuleSection, SpirvModule, switch_cases};
 use crate::text::{self, PrintOptions};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::fmt::Write;
 
 /// What is drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Graphviz {
+pub struct GraphvizOptions {
     /// Draw the dominator tree of each function.
     pub dominators: bool,
     /// Draw the post-dominator tree of each function.
@@ -25,7 +25,7 @@ pub struct Graphviz {
     pub only: Option<String>,
 }
 
-impl Graphviz {
+impl GraphvizOptions {
     /// Draws the functions of a module that have a body.
     ///
     /// ```
@@ -42,11 +42,11 @@ impl Graphviz {
     ///
     /// # Errors
     /// When there is no such function, or a branch leads to no block of its function.
-    pub fn draw(&self, module: &Module) -> Result<String, SourceDiagnostic> {
-        let mut drawer = Drawer {
+    pub fn draw(&self, module: &SpirvModule) -> Result<String, SourceDiagnostic> {
+        let mut drawer = GraphvizWriter {
             module,
-            definitions: Definitions::compute(module),
-            names: Names::compute(module),
+            definitions: IdDefinitions::compute(module),
+            names: IdNames::compute(module),
             ids: IdWords::new(module),
             lines: Vec::new(),
             out: String::new(),
@@ -82,7 +82,7 @@ impl Graphviz {
 }
 
 /// The text of each instruction from the first function on, by handle.
-fn lines(module: &Module) -> Result<Vec<Option<String>>, SourceDiagnostic> {
+fn lines(module: &SpirvModule) -> Result<Vec<Option<String>>, SourceDiagnostic> {
     let options = PrintOptions {
         header: false,
         indent: false,
@@ -95,7 +95,7 @@ fn lines(module: &Module) -> Result<Vec<Option<String>>, SourceDiagnostic> {
         .flat_map(|f| module.function_insts(*f))
         .collect();
     // Strings may have line ends in them, but there are none in functions.
-    let behind = module.section(Section::Trailer).count();
+    let behind = module.section(ModuleSection::Trailer).count();
     let mut by_inst = vec![None; module.inst_count()];
     for (inst, line) in insts.iter().rev().zip(text.lines().rev().skip(behind)) {
         by_inst[inst.handle().index()] = Some(line.to_owned());
@@ -103,16 +103,16 @@ fn lines(module: &Module) -> Result<Vec<Option<String>>, SourceDiagnostic> {
     Ok(by_inst)
 }
 
-struct Drawer<'a> {
-    module: &'a Module,
-    definitions: Definitions,
-    names: Names,
+struct GraphvizWriter<'a> {
+    module: &'a SpirvModule,
+    definitions: IdDefinitions,
+    names: IdNames,
     ids: IdWords,
     lines: Vec<Option<String>>,
     out: String,
 }
 
-impl Drawer<'_> {
+impl GraphvizWriter<'_> {
     fn line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
@@ -128,7 +128,7 @@ impl Drawer<'_> {
 
     fn is_called(&self, func: Func, name: &str) -> bool {
         let id = self.module.function_id(func);
-        let points = self.module.section(Section::EntryPoints);
+        let points = self.module.section(ModuleSection::EntryPoints);
         let mut points = points.filter(|p| p.op() == Op::EntryPoint && p.id(1) == id);
         id.to_string() == name
             || self.names.get(self.module, id).as_deref() == Some(name)
@@ -137,12 +137,12 @@ impl Drawer<'_> {
 
     fn function(
         &mut self,
-        what: &Graphviz,
+        what: &GraphvizOptions,
         number: usize,
         func: Func,
     ) -> Result<(), SourceDiagnostic> {
-        let cfg = Cfg::compute(self.module, &self.definitions, func)?;
-        let dominators = Dominators::compute(&cfg);
+        let cfg = FlowGraph::compute(self.module, &self.definitions, func)?;
+        let dominators = BlockDominators::compute(&cfg);
         let title = self.title(self.module.function_id(func));
         self.begin(&format!("f{number}"), &title);
         for at in 0..cfg.len() as u32 {
@@ -196,7 +196,7 @@ impl Drawer<'_> {
         ));
     }
 
-    fn edges(&mut self, func: usize, at: u32, cfg: &Cfg) {
+    fn edges(&mut self, func: usize, at: u32, cfg: &FlowGraph) {
         let block = cfg.block(at);
         let end = self.module.terminator(block);
         let mut edges: Vec<(Id, String)> = match end.op() {
@@ -245,7 +245,7 @@ impl Drawer<'_> {
         func: usize,
         kind: char,
         title: &str,
-        cfg: &Cfg,
+        cfg: &FlowGraph,
         parent: impl Fn(u32) -> Option<u32>,
     ) {
         self.begin(&format!("f{func}{kind}"), title);

@@ -1,9 +1,9 @@
 //! Declaring what a module uses, and no more.
 
-use crate::analysis::{Ceiling, Choice, Needs};
+use crate::analysis::{ModuleRequirements, RequirementCeiling, RequirementChoice};
 use crate::build::string_words;
 use crate::grammar::Op;
-use crate::ir::{Inst, InstRef, Module, Section};
+use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Has a module declare the capabilities and extensions that it needs: what it declares and does not
@@ -29,8 +29,11 @@ use spirula_diagnostics::SourceDiagnostic;
 ///
 /// # Errors
 /// When the ceiling does not allow what an instruction needs; nothing is changed then.
-pub fn recompute(module: &mut Module, ceiling: &Ceiling) -> Result<bool, Box<SourceDiagnostic>> {
-    let needs = Needs::compute(module);
+pub fn recompute(
+    module: &mut SpirvModule,
+    ceiling: &RequirementCeiling,
+) -> Result<bool, Box<SourceDiagnostic>> {
+    let needs = ModuleRequirements::compute(module);
     let choice = needs.choose(ceiling);
     let choice = choice.map_err(|error| Box::new(error.diagnostic(module)))?;
     Ok(declare(module, &choice, true))
@@ -38,19 +41,24 @@ pub fn recompute(module: &mut Module, ceiling: &Ceiling) -> Result<bool, Box<Sou
 
 /// Has a module declare what was chosen; whether what it declares besides goes is for `only` to say.
 /// Returns whether anything changed.
-pub(crate) fn declare(module: &mut Module, choice: &Choice, only: bool) -> bool {
+pub(crate) fn declare(module: &mut SpirvModule, choice: &RequirementChoice, only: bool) -> bool {
     let capabilities: Vec<Vec<u32>> = choice.capabilities.iter().map(|c| vec![c.0]).collect();
     let extensions: Vec<Vec<u32>> = choice.extensions.iter().map(|e| string_words(e)).collect();
-    let mut changed = replace(module, Section::Capabilities, &capabilities, only);
-    changed |= replace(module, Section::Extensions, &extensions, only);
+    let mut changed = replace(module, ModuleSection::Capabilities, &capabilities, only);
+    changed |= replace(module, ModuleSection::Extensions, &extensions, only);
     changed
 }
 
 /// Adds to a section the instructions with these words that it lacks. With `only`, those with other
 /// words go.
-fn replace(module: &mut Module, section: Section, wanted: &[Vec<u32>], only: bool) -> bool {
+fn replace(
+    module: &mut SpirvModule,
+    section: ModuleSection,
+    wanted: &[Vec<u32>],
+    only: bool,
+) -> bool {
     let op = match section {
-        Section::Capabilities => Op::Capability,
+        ModuleSection::Capabilities => Op::Capability,
         _ => Op::Extension,
     };
     let mut present = vec![false; wanted.len()];

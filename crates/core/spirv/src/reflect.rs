@@ -1,26 +1,27 @@
 //! What an entry point takes: parameters, bindings, push constants, specialisation constants; what else
-//! it declares, in [`Details`].
+//! it declares, in [`EntryDetails`].
 
 mod details;
 mod passing;
 
-pub use details::{Details, Member, Mode, Port};
+pub use details::{EntryDetails, EntryExecutionMode, InterfaceVariable, PushConstantMember};
 pub use passing::{
-    ImageFact, ImageQuery, LiteralSampler, Passed, Passing, Printf, ProgramMemory, SamplerMask,
+    ClspvArgument, ClspvInterface, ImageFact, ImageQuery, LiteralSampler, PrintfBuffer,
+    ProgramMemory, SamplerMask,
 };
 
 use crate::Id;
-use crate::analysis::{Decorations, Definitions, Layouts, Names, Reach};
+use crate::analysis::{EntryReach, IdDecorations, IdDefinitions, IdNames, TypeLayouts};
 use crate::grammar::Op;
 use crate::grammar::enumerants::{
     BuiltIn, Decoration, ExecutionMode, ExecutionModel, FunctionParameterAttribute, StorageClass,
 };
-use crate::ir::{InstRef, Module, Section};
+use crate::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// The interface of an entry point.
 #[derive(Clone, Debug)]
-pub struct Interface {
+pub struct EntryInterface {
     /// Name.
     pub name: String,
     /// Execution model.
@@ -30,13 +31,13 @@ pub struct Interface {
     /// Workgroup size that the module demands, before specialisation.
     pub workgroup_size: Option<[u32; 3]>,
     /// Parameters of a `Kernel`, or of a shader that was made of one.
-    pub params: Vec<Param>,
+    pub params: Vec<InterfaceParam>,
     /// How a shader that was made of a kernel takes the kernel's arguments.
-    pub passing: Option<Passing>,
+    pub passing: Option<ClspvInterface>,
     /// Resources of a shader that the entry point reaches through calls, by set and binding.
-    pub bindings: Vec<Binding>,
+    pub bindings: Vec<InterfaceBinding>,
     /// Resources of the module that it does not reach, by set and binding.
-    pub unused: Vec<Binding>,
+    pub unused: Vec<InterfaceBinding>,
     /// Bytes of push constants up to the end of the last, padding left out; 0 without. Where the
     /// entry point reaches none of the module's blocks of them, those of the largest.
     pub push_constant_bytes: u32,
@@ -44,7 +45,7 @@ pub struct Interface {
 
 /// A parameter of a kernel.
 #[derive(Clone, Debug)]
-pub struct Param {
+pub struct InterfaceParam {
     /// `OpName`, where there is one.
     pub name: Option<String>,
     /// What is passed.
@@ -89,7 +90,7 @@ pub enum ParamKind {
 
 /// A resource variable of a shader.
 #[derive(Clone, Debug)]
-pub struct Binding {
+pub struct InterfaceBinding {
     /// Descriptor set.
     pub set: u32,
     /// Binding number.
@@ -131,8 +132,8 @@ pub struct SpecConstant {
 }
 
 /// Names and execution models of a module's entry points, in order.
-pub fn entry_points(module: &Module) -> Vec<(String, ExecutionModel)> {
-    let points = module.section(Section::EntryPoints);
+pub fn entry_points(module: &SpirvModule) -> Vec<(String, ExecutionModel)> {
+    let points = module.section(ModuleSection::EntryPoints);
     points
         .map(|p| (p.string(2), ExecutionModel(p.word(0))))
         .collect()
@@ -140,12 +141,12 @@ pub fn entry_points(module: &Module) -> Vec<(String, ExecutionModel)> {
 
 /// The specialisation constants of a module, in order.
 pub fn spec_constants(
-    module: &Module,
-    definitions: &Definitions,
-    decorations: &Decorations,
+    module: &SpirvModule,
+    definitions: &IdDefinitions,
+    decorations: &IdDecorations,
 ) -> Vec<SpecConstant> {
     let mut out = Vec::new();
-    for inst in module.section(Section::Globals) {
+    for inst in module.section(ModuleSection::Globals) {
         let is_scalar = matches!(
             inst.op(),
             Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse
@@ -167,7 +168,7 @@ pub fn spec_constants(
     out
 }
 
-impl Interface {
+impl EntryInterface {
     /// Whether a launch gives arguments in order, as kernels and shaders that were made of kernels take them,
     /// and no resources.
     pub fn takes_arguments(&self) -> bool {
@@ -178,10 +179,10 @@ impl Interface {
     ///
     /// # Errors
     /// When there is no such entry point, or what it declares cannot be understood.
-    pub fn of(module: &Module, name: &str) -> Result<Interface, SourceDiagnostic> {
+    pub fn of(module: &SpirvModule, name: &str) -> Result<EntryInterface, SourceDiagnostic> {
         let (number, point) = entry_point(module, name)?;
-        let reflector = Reflector::new(module)?;
-        let mut interface = Interface {
+        let reflector = InterfaceReflector::new(module)?;
+        let mut interface = EntryInterface {
             name: name.to_owned(),
             model: ExecutionModel(point.word(0)),
             function: point.id(1),
@@ -192,14 +193,16 @@ impl Interface {
             push_constant_bytes: 0,
             passing: None,
         };
-        if let Some((passing, params)) = Passing::of(module, &reflector.definitions, &interface) {
+        if let Some((passing, params)) =
+            ClspvInterface::of(module, &reflector.definitions, &interface)
+        {
             if passing.workgroup_size.is_some() {
                 interface.workgroup_size = passing.required_size;
             }
             interface.params = params;
             interface.passing = Some(passing);
         }
-        let reach = Reach::compute(module);
+        let reach = EntryReach::compute(module);
         reflector.resources(&mut interface, reach.variables(number));
         if let Some(passing) = &interface.passing {
             passing.type_params(&mut interface.params, &interface.bindings);
@@ -210,16 +213,16 @@ impl Interface {
 
 /// The entry point of a name, with its number.
 fn entry_point<'m>(
-    module: &'m Module,
+    module: &'m SpirvModule,
     name: &str,
 ) -> Result<(usize, InstRef<'m>), SourceDiagnostic> {
-    let points = module.section(Section::EntryPoints);
+    let points = module.section(ModuleSection::EntryPoints);
     let mut points = points.filter(|p| p.op() == Op::EntryPoint).enumerate();
     let point = points.find(|(_, p)| p.string(2) == name);
     point.ok_or_else(|| no_entry_point(module, name))
 }
 
-fn no_entry_point(module: &Module, name: &str) -> SourceDiagnostic {
+fn no_entry_point(module: &SpirvModule, name: &str) -> SourceDiagnostic {
     let all: Vec<String> = entry_points(module).into_iter().map(|(n, _)| n).collect();
     let hint = if all.is_empty() {
         "the module has none: was it compiled as a library?".to_owned()
@@ -233,28 +236,28 @@ fn no_entry_point(module: &Module, name: &str) -> SourceDiagnostic {
     .with_hint(hint)
 }
 
-struct Reflector<'a> {
-    module: &'a Module,
-    definitions: Definitions,
-    decorations: Decorations,
-    layouts: Layouts,
-    names: Names,
+struct InterfaceReflector<'a> {
+    module: &'a SpirvModule,
+    definitions: IdDefinitions,
+    decorations: IdDecorations,
+    layouts: TypeLayouts,
+    names: IdNames,
 }
 
-impl<'a> Reflector<'a> {
-    fn new(module: &'a Module) -> Result<Self, SourceDiagnostic> {
-        let definitions = Definitions::compute(module);
-        let decorations = Decorations::compute(module);
+impl<'a> InterfaceReflector<'a> {
+    fn new(module: &'a SpirvModule) -> Result<Self, SourceDiagnostic> {
+        let definitions = IdDefinitions::compute(module);
+        let decorations = IdDecorations::compute(module);
         // Lengths that are operations on specialisation constants shape no interface.
-        let layouts = Layouts::compute(module, &definitions, &decorations, |id| {
+        let layouts = TypeLayouts::compute(module, &definitions, &decorations, |id| {
             Some(definitions.default_value(module, id).unwrap_or(0))
         })?;
-        Ok(Reflector {
+        Ok(InterfaceReflector {
             module,
             definitions,
             decorations,
             layouts,
-            names: Names::compute(module),
+            names: IdNames::compute(module),
         })
     }
 
@@ -272,7 +275,7 @@ impl<'a> Reflector<'a> {
         };
         for inst in self
             .module
-            .section(Section::Annotations)
+            .section(ModuleSection::Annotations)
             .filter(|i| i.op() == Op::Decorate)
         {
             let [target, decoration, builtin] = *inst.operands() else {
@@ -288,7 +291,7 @@ impl<'a> Reflector<'a> {
                 return Some([parts.next()??, parts.next()??, parts.next()??]);
             }
         }
-        let modes = self.module.section(Section::ExecutionModes);
+        let modes = self.module.section(ModuleSection::ExecutionModes);
         for mode in modes.filter(|m| m.id(0) == function) {
             let [_, kind, x, y, z] = *mode.operands() else {
                 continue;
@@ -304,7 +307,7 @@ impl<'a> Reflector<'a> {
         None
     }
 
-    fn params(&self, point: InstRef<'a>) -> Result<Vec<Param>, SourceDiagnostic> {
+    fn params(&self, point: InstRef<'a>) -> Result<Vec<InterfaceParam>, SourceDiagnostic> {
         let func = self.module.functions().iter().copied();
         let func = func
             .into_iter()
@@ -320,7 +323,7 @@ impl<'a> Reflector<'a> {
             .collect())
     }
 
-    fn param(&self, id: Id, ty: Id) -> Option<Param> {
+    fn param(&self, id: Id, ty: Id) -> Option<InterfaceParam> {
         let name = self.names.get(self.module, id);
         let inst = self.def(ty)?;
         let value = |ty, by_pointer| {
@@ -357,7 +360,7 @@ impl<'a> Reflector<'a> {
             | Op::TypeMatrix => value(ty, false),
             _ => ParamKind::Opaque { ty },
         };
-        Some(Param {
+        Some(InterfaceParam {
             name,
             kind,
             type_name: None,
@@ -374,10 +377,10 @@ impl<'a> Reflector<'a> {
     }
 
     /// The module's variables that are bound or pushed, and whether the entry point uses them.
-    fn resources(&self, interface: &mut Interface, used: &[Id]) {
+    fn resources(&self, interface: &mut EntryInterface, used: &[Id]) {
         // Bytes of blocks that are not used, and of those that are.
         let mut pushed = [0; 2];
-        for inst in self.module.section(Section::Globals) {
+        for inst in self.module.section(ModuleSection::Globals) {
             let (Some(variable), Some(pointee)) = (inst.result(), self.contents(inst)) else {
                 continue;
             };
@@ -429,7 +432,7 @@ impl<'a> Reflector<'a> {
         ends.max().unwrap_or(0)
     }
 
-    fn binding(&self, variable: Id, class: StorageClass, pointee: Id) -> Option<Binding> {
+    fn binding(&self, variable: Id, class: StorageClass, pointee: Id) -> Option<InterfaceBinding> {
         let word = |what| {
             let operands = self.decorations.get(self.module, variable, what);
             operands.and_then(|o| o.first().copied())
@@ -457,7 +460,7 @@ impl<'a> Reflector<'a> {
             _ => BindingKind::Opaque(block),
         };
         let name = self.names.get(self.module, variable);
-        Some(Binding {
+        Some(InterfaceBinding {
             set: word(Decoration::DescriptorSet).unwrap_or(0),
             binding,
             variable,

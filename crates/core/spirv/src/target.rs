@@ -1,12 +1,12 @@
 //! What a module may assume of the environment that it is for.
 
-use crate::grammar::Version;
+use crate::grammar::SpirvVersion;
 use std::fmt;
 use std::str::FromStr;
 
 /// The client interface that will consume a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Environment {
+pub enum TargetEnvironment {
     /// Any consumer of a version of SPIR-V.
     Universal,
     /// OpenCL of a version.
@@ -17,54 +17,58 @@ pub enum Environment {
 
 /// An environment with the newest SPIR-V that it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Target {
+pub struct SpirvTarget {
     /// Who consumes the module.
-    pub environment: Environment,
+    pub environment: TargetEnvironment,
     /// Version of SPIR-V to write.
-    pub version: Version,
+    pub version: SpirvVersion,
 }
 
 /// Every name of a target, as the validator spells them, oldest first.
-const NAMED: &[(&str, Target)] = &[
-    row("spv1.0", Environment::Universal, 0),
-    row("spv1.1", Environment::Universal, 1),
-    row("spv1.2", Environment::Universal, 2),
-    row("spv1.3", Environment::Universal, 3),
-    row("spv1.4", Environment::Universal, 4),
-    row("spv1.5", Environment::Universal, 5),
-    row("spv1.6", Environment::Universal, 6),
-    row("opencl1.2", Environment::OpenCl(1, 2), 0),
-    row("opencl2.0", Environment::OpenCl(2, 0), 0),
-    row("opencl2.1", Environment::OpenCl(2, 1), 0),
-    row("opencl2.2", Environment::OpenCl(2, 2), 2),
-    row("opencl3.0", Environment::OpenCl(3, 0), 4),
-    row("vulkan1.0", Environment::Vulkan(1, 0), 0),
-    row("vulkan1.1", Environment::Vulkan(1, 1), 3),
-    row("vulkan1.1spv1.4", Environment::Vulkan(1, 1), 4),
-    row("vulkan1.2", Environment::Vulkan(1, 2), 5),
-    row("vulkan1.3", Environment::Vulkan(1, 3), 6),
-    row("vulkan1.4", Environment::Vulkan(1, 4), 6),
+const NAMED: &[(&str, SpirvTarget)] = &[
+    row("spv1.0", TargetEnvironment::Universal, 0),
+    row("spv1.1", TargetEnvironment::Universal, 1),
+    row("spv1.2", TargetEnvironment::Universal, 2),
+    row("spv1.3", TargetEnvironment::Universal, 3),
+    row("spv1.4", TargetEnvironment::Universal, 4),
+    row("spv1.5", TargetEnvironment::Universal, 5),
+    row("spv1.6", TargetEnvironment::Universal, 6),
+    row("opencl1.2", TargetEnvironment::OpenCl(1, 2), 0),
+    row("opencl2.0", TargetEnvironment::OpenCl(2, 0), 0),
+    row("opencl2.1", TargetEnvironment::OpenCl(2, 1), 0),
+    row("opencl2.2", TargetEnvironment::OpenCl(2, 2), 2),
+    row("opencl3.0", TargetEnvironment::OpenCl(3, 0), 4),
+    row("vulkan1.0", TargetEnvironment::Vulkan(1, 0), 0),
+    row("vulkan1.1", TargetEnvironment::Vulkan(1, 1), 3),
+    row("vulkan1.1spv1.4", TargetEnvironment::Vulkan(1, 1), 4),
+    row("vulkan1.2", TargetEnvironment::Vulkan(1, 2), 5),
+    row("vulkan1.3", TargetEnvironment::Vulkan(1, 3), 6),
+    row("vulkan1.4", TargetEnvironment::Vulkan(1, 4), 6),
 ];
 
-const fn row(name: &'static str, environment: Environment, minor: u8) -> (&'static str, Target) {
+const fn row(
+    name: &'static str,
+    environment: TargetEnvironment,
+    minor: u8,
+) -> (&'static str, SpirvTarget) {
     (
         name,
-        Target {
+        SpirvTarget {
             environment,
-            version: Version::new(1, minor),
+            version: SpirvVersion::new(1, minor),
         },
     )
 }
 
-impl Target {
-    /// The names that [`Target::from_str`] takes.
+impl SpirvTarget {
+    /// The names that [`SpirvTarget::from_str`] takes.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMED.iter().map(|(name, _)| *name)
     }
 }
 
-/// The name, as [`Target::from_str`] takes it.
-impl fmt::Display for Target {
+/// The name, as [`SpirvTarget::from_str`] takes it.
+impl fmt::Display for SpirvTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = NAMED.iter().find(|(_, target)| target == self);
         f.write_str(name.map_or("unnamed", |(name, _)| name))
@@ -77,7 +81,7 @@ pub struct UnknownTarget(String);
 
 impl fmt::Display for UnknownTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = Target::names().collect();
+        let names: Vec<_> = SpirvTarget::names().collect();
         write!(
             f,
             "no target environment {}; there are: {}",
@@ -89,7 +93,7 @@ impl fmt::Display for UnknownTarget {
 
 impl std::error::Error for UnknownTarget {}
 
-impl FromStr for Target {
+impl FromStr for SpirvTarget {
     type Err = UnknownTarget;
 
     fn from_str(name: &str) -> Result<Self, UnknownTarget> {
@@ -100,12 +104,12 @@ impl FromStr for Target {
     }
 }
 
-impl Default for Target {
+impl Default for SpirvTarget {
     /// SPIR-V 1.4 for OpenCL 3.0 devices.
     fn default() -> Self {
-        Target {
-            environment: Environment::Universal,
-            version: Version::new(1, 4),
+        SpirvTarget {
+            environment: TargetEnvironment::Universal,
+            version: SpirvVersion::new(1, 4),
         }
     }
 }

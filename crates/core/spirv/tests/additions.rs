@@ -2,12 +2,13 @@
 //! them. The grammar is the process': each test has opcodes and names of its own.
 
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{DefUse, Needs};
+use spirula_spirv::analysis::{DefUse, ModuleRequirements};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::grammar::{
-    AdditionError, Additions, Effects, ExtInstSet, Kind, NewInstruction, NewValue, Op, Quantifier,
+    AdditionError, ExtInstSet, GrammarAdditions, InstructionEffects, Kind, NewInstruction,
+    NewValue, Op, OperandQuantifier,
 };
-use spirula_spirv::ir::{Erased, IdWords, Module};
+use spirula_spirv::ir::{ErasedIds, IdWords, SpirvModule};
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_spirv::verify;
 
@@ -27,7 +28,7 @@ fn shader(declarations: &str, body: &str) -> String {
 }
 
 fn faults(source: &str) -> String {
-    match verify::words(assemble(source), &verify::Options::default()) {
+    match verify::words(assemble(source), &verify::VerifyOptions::default()) {
         Ok(_) => String::new(),
         Err(faults) => faults.iter().map(|f| format!("{f}\n")).collect(),
     }
@@ -63,7 +64,7 @@ const BODY: &str = "%x = OpFAdd %float %one %one\n%y = OpBlendTEST %float %x %on
 
 #[test]
 fn a_newer_core_grammar_is_known_everywhere() {
-    let additions = Additions::from_json(CORE, None).expect("it is well-formed");
+    let additions = GrammarAdditions::from_json(CORE, None).expect("it is well-formed");
     // OpNop and Matrix are in the tables already.
     assert_eq!(
         (additions.instructions.len(), additions.values.len()),
@@ -84,7 +85,7 @@ fn a_newer_core_grammar_is_known_everywhere() {
     let named = print(&words, &friendly).expect("it has a header");
     assert_eq!(assemble(&named).len(), words.len(), "{named}");
 
-    let mut module = Module::from_words(words.clone()).expect("it is well-formed");
+    let mut module = SpirvModule::from_words(words.clone()).expect("it is well-formed");
     assert_eq!(module.to_words(), words);
     assert!(module.is_known());
     let op = Op::by_name("OpBlendTEST").expect("it was added");
@@ -106,8 +107,11 @@ fn a_newer_core_grammar_is_known_everywhere() {
     IdWords::new(&module).visit(inst, |at, _| used.push(at));
     assert_eq!(used, [0, 2, 3, 5, 6]);
     assert!(op.effects().is_pure(), "its chapter is arithmetic");
-    assert_eq!(Op::by_name("PingTEST").map(Op::effects), Some(Effects::ANY));
-    let needed = Needs::compute(&module).capabilities();
+    assert_eq!(
+        Op::by_name("PingTEST").map(Op::effects),
+        Some(InstructionEffects::ANY)
+    );
+    let needed = ModuleRequirements::compute(&module).capabilities();
     assert!(needed.contains(&Capability(30003)), "{needed:?}");
 
     let bound = module.bound();
@@ -122,14 +126,14 @@ fn a_newer_core_grammar_is_known_everywhere() {
             .is_err()
     );
     let handle = chains.definition(result).expect("it is defined");
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     module.erase(handle, &mut erased);
     assert!(erased.contains(result));
 }
 
 #[test]
 fn the_verifier_asks_what_was_added_for_its_needs() {
-    let additions = Additions::from_json(CORE, None).expect("it is well-formed");
+    let additions = GrammarAdditions::from_json(CORE, None).expect("it is well-formed");
     additions.register().expect("nothing is in conflict");
     assert_eq!(faults(&shader(BLEND, BODY)), "");
     let missing = faults(&shader("", BODY));
@@ -154,13 +158,13 @@ fn sets_of_extended_instructions() {
             { "kind": "IdRef", "name": "x" }, { "kind": "LiteralInteger", "name": "n" } ] },
         { "opname": "Log", "opcode": 1, "operands": [ { "kind": "IdRef", "name": "x" } ] } ] }"#;
     assert!(
-        Additions::from_json(json, None).is_err(),
+        GrammarAdditions::from_json(json, None).is_err(),
         "it does not say its name"
     );
-    let additions = Additions::from_json(json, Some("Test.set")).expect("it is well-formed");
+    let additions = GrammarAdditions::from_json(json, Some("Test.set")).expect("it is well-formed");
     additions.register().expect("nothing is in conflict");
     let set = ExtInstSet::by_name("Test.set").expect("it was added");
-    assert!(set.effects(2).is_pure() && set.effects(1) == Effects::ANY);
+    assert!(set.effects(2).is_pure() && set.effects(1) == InstructionEffects::ANY);
     let body = "%x = OpExtInst %float %set Mix %one 1\n%y = OpExtInst %void %set Log %x";
     let source = shader("%set = OpExtInstImport \"Test.set\"", body);
     let words = assemble(&source);
@@ -168,7 +172,7 @@ fn sets_of_extended_instructions() {
     assert!(text.contains(" Mix %") && text.contains(" Log %"), "{text}");
     assert_eq!(assemble(&text), words);
     assert_eq!(faults(&source), "");
-    let module = Module::from_words(words).expect("it is well-formed");
+    let module = SpirvModule::from_words(words).expect("it is well-formed");
     let mix = module
         .all_insts()
         .find(|i| i.op() == Op::ExtInst)
@@ -183,9 +187,9 @@ fn sets_of_extended_instructions() {
 
 #[test]
 fn what_is_in_conflict_is_refused_whole() {
-    let one = |instruction: NewInstruction| Additions {
+    let one = |instruction: NewInstruction| GrammarAdditions {
         instructions: vec![NewInstruction::new(30_100, "OpFineTEST"), instruction],
-        ..Additions::default()
+        ..GrammarAdditions::default()
     };
     let refused = |instruction: NewInstruction| {
         let found = one(instruction).register().expect_err("it is in conflict");
@@ -206,24 +210,26 @@ fn what_is_in_conflict_is_refused_whole() {
     let base = || NewInstruction::new(30_101, "OpBadTEST");
     let wrong = [
         base()
-            .operand(Kind::IdRef, Quantifier::Many, "")
-            .operand(Kind::IdRef, Quantifier::One, ""),
+            .operand(Kind::IdRef, OperandQuantifier::Many, "")
+            .operand(Kind::IdRef, OperandQuantifier::One, ""),
         base()
-            .operand(Kind::IdRef, Quantifier::Optional, "")
-            .operand(Kind::IdRef, Quantifier::One, ""),
-        base().operand(Kind::IdRef, Quantifier::One, "").operand(
-            Kind::IdResult,
-            Quantifier::One,
+            .operand(Kind::IdRef, OperandQuantifier::Optional, "")
+            .operand(Kind::IdRef, OperandQuantifier::One, ""),
+        base()
+            .operand(Kind::IdRef, OperandQuantifier::One, "")
+            .operand(Kind::IdResult, OperandQuantifier::One, ""),
+        base().operand(Kind::IdResult, OperandQuantifier::Optional, ""),
+        base().operand(
+            Kind::LiteralContextDependentNumber,
+            OperandQuantifier::One,
             "",
         ),
-        base().operand(Kind::IdResult, Quantifier::Optional, ""),
-        base().operand(Kind::LiteralContextDependentNumber, Quantifier::One, ""),
     ];
     for instruction in wrong {
         let found = refused(instruction);
         assert!(matches!(found, AdditionError::Operands(..)), "{found}");
     }
-    let value = |kind, value, name: &str, parameters| Additions {
+    let value = |kind, value, name: &str, parameters| GrammarAdditions {
         values: vec![NewValue {
             kind,
             name: name.to_owned(),
@@ -231,11 +237,11 @@ fn what_is_in_conflict_is_refused_whole() {
             parameters,
             availability: Default::default(),
         }],
-        ..Additions::default()
+        ..GrammarAdditions::default()
     };
     let number = spirula_spirv::grammar::NewOperand {
         kind: Kind::LiteralInteger,
-        quantifier: Quantifier::One,
+        quantifier: OperandQuantifier::One,
         name: String::new(),
     };
     for additions in [
@@ -253,10 +259,10 @@ fn what_is_in_conflict_is_refused_whole() {
 fn what_nobody_added_is_kept() {
     let source = shader("", "OpUnknown(30200, 3) 1 2");
     let words = assemble(&source);
-    let module = Module::from_words(words.clone()).expect("it is well-formed");
+    let module = SpirvModule::from_words(words.clone()).expect("it is well-formed");
     assert_eq!(module.to_words(), words);
     assert!(!module.is_known());
-    assert_eq!(Op(30_200).effects(), Effects::ANY);
+    assert_eq!(Op(30_200).effects(), InstructionEffects::ANY);
     let extension = "OpExtension \"SPV_KHR_non_semantic_info\"\n";
     for (set, number, known) in [
         ("NonSemantic.NobodysTEST", 1, true),
@@ -268,7 +274,7 @@ fn what_nobody_added_is_kept() {
             &import,
             &format!("%x = OpExtInst %void %set {number}"),
         ));
-        let module = Module::from_words(words).expect("it is well-formed");
+        let module = SpirvModule::from_words(words).expect("it is well-formed");
         assert_eq!(module.is_known(), known, "{set}");
     }
     for broken in [
@@ -277,6 +283,9 @@ fn what_nobody_added_is_kept() {
         "{}",
         r#"{"magic_number":1,"instructions":[{"opcode":1}]}"#,
     ] {
-        assert!(Additions::from_json(broken, None).is_err(), "{broken}");
+        assert!(
+            GrammarAdditions::from_json(broken, None).is_err(),
+            "{broken}"
+        );
     }
 }

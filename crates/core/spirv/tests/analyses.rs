@@ -4,19 +4,19 @@
 use proptest::prelude::*;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{
-    CallGraph, Cfg, Construct, Constructs, DefUse, Definitions, Dominators, Frontiers, Loops,
-    PostDominators,
+    BlockDominators, ConstructTree, DefUse, DominanceFrontiers, FlowGraph, IdDefinitions, LoopNest,
+    PostDominators, SpirvCallGraph, StructuredConstruct,
 };
-use spirula_spirv::build::Builder;
+use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, Capability, FunctionControl, MemoryModel,
 };
-use spirula_spirv::grammar::{Category, Kind, Op, Operands, Version};
-use spirula_spirv::ir::{IdWords, Module};
+use spirula_spirv::grammar::{Kind, Op, OperandCategory, OperandIter, SpirvVersion};
+use spirula_spirv::ir::{IdWords, SpirvModule};
 use spirula_testing::{corpus, files};
 
 /// Blocks reached from `from` without going through `without`, along successors or against them.
-fn reached(cfg: &Cfg, from: u32, without: Option<u32>, forward: bool) -> Vec<bool> {
+fn reached(cfg: &FlowGraph, from: u32, without: Option<u32>, forward: bool) -> Vec<bool> {
     let mut seen = vec![false; cfg.len()];
     let mut work = vec![from];
     while let Some(block) = work.pop() {
@@ -33,7 +33,7 @@ fn reached(cfg: &Cfg, from: u32, without: Option<u32>, forward: bool) -> Vec<boo
 }
 
 /// Dominance by its definition: `b` cannot be reached without `a`.
-fn dominance(cfg: &Cfg) -> Vec<Vec<bool>> {
+fn dominance(cfg: &FlowGraph) -> Vec<Vec<bool>> {
     let all = reached(cfg, 0, None, true);
     let blocks = 0..cfg.len() as u32;
     let dominated = |a: u32| {
@@ -44,10 +44,10 @@ fn dominance(cfg: &Cfg) -> Vec<Vec<bool>> {
     blocks.clone().map(dominated).collect()
 }
 
-fn check_function(cfg: &Cfg) -> Result<(), String> {
+fn check_function(cfg: &FlowGraph) -> Result<(), String> {
     let n = cfg.len() as u32;
-    let tree = Dominators::compute(cfg);
-    let frontiers = Frontiers::compute(cfg, &tree);
+    let tree = BlockDominators::compute(cfg);
+    let frontiers = DominanceFrontiers::compute(cfg, &tree);
     let by_definition = dominance(cfg);
     let reachable = reached(cfg, 0, None, true);
     for a in 0..n {
@@ -110,7 +110,7 @@ fn check_siblings<'t>(
     Ok(())
 }
 
-fn check_post_dominators(cfg: &Cfg, reachable: &[bool]) -> Result<(), String> {
+fn check_post_dominators(cfg: &FlowGraph, reachable: &[bool]) -> Result<(), String> {
     let tree = PostDominators::compute(cfg);
     let n = cfg.len() as u32;
     check_siblings(
@@ -138,12 +138,12 @@ fn check_post_dominators(cfg: &Cfg, reachable: &[bool]) -> Result<(), String> {
 }
 
 fn check_loops(
-    cfg: &Cfg,
-    tree: &Dominators,
+    cfg: &FlowGraph,
+    tree: &BlockDominators,
     dominance: &[Vec<bool>],
     reachable: &[bool],
 ) -> Result<(), String> {
-    let nest = Loops::compute(cfg, tree);
+    let nest = LoopNest::compute(cfg, tree);
     let n = cfg.len() as u32;
     check_siblings(
         "loops",
@@ -224,10 +224,10 @@ fn analyses_follow_their_definitions_on_the_corpus() {
     let mut functions = 0;
     for file in files(&folder, ".spv").iter().step_by(5) {
         let bytes = std::fs::read(file).expect("the corpus can be read");
-        let module = Module::from_bytes(&bytes).expect("the corpus is well-formed");
-        let definitions = Definitions::compute(&module);
+        let module = SpirvModule::from_bytes(&bytes).expect("the corpus is well-formed");
+        let definitions = IdDefinitions::compute(&module);
         for func in module.functions() {
-            let cfg = Cfg::compute(&module, &definitions, *func).expect("labels exist");
+            let cfg = FlowGraph::compute(&module, &definitions, *func).expect("labels exist");
             if (2..60).contains(&cfg.len()) {
                 functions += 1;
                 check_function(&cfg).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
@@ -242,19 +242,19 @@ fn analyses_follow_their_definitions_on_the_corpus() {
 }
 
 /// The table of ids against splitting each instruction.
-fn check_ids(module: &Module) {
+fn check_ids(module: &SpirvModule) {
     let ids = IdWords::new(module);
     for inst in module.all_insts() {
         let mut found = Vec::new();
         ids.visit(inst, |at, id| found.push((at, id.word())));
         let words = ids.switch_literal_words(inst);
-        let split = Operands::new(inst.op(), inst.words())
+        let split = OperandIter::new(inst.op(), inst.words())
             .with_ext(ids.set(inst).filter(|_| inst.op() == Op::ExtInst))
             .with_switch_literal_words(words);
         let mut right = Vec::new();
         for operand in split {
             let Ok(o) = operand else { return };
-            if o.kind.info().category == Category::Id && o.kind != Kind::IdResult {
+            if o.kind.info().category == OperandCategory::Id && o.kind != Kind::IdResult {
                 right.push((o.at, o.words[0]));
             }
         }
@@ -267,14 +267,14 @@ fn check_ids(module: &Module) {
     }
 }
 
-fn check_uses(module: &Module) {
+fn check_uses(module: &SpirvModule) {
     let chains = DefUse::compute(module);
     let ids = IdWords::new(module);
     let mut counts = vec![0u32; module.bound() as usize];
     for inst in module.all_insts() {
         ids.visit(inst, |at, id| {
             counts[id.index()] += 1;
-            let place = |u: &spirula_spirv::analysis::Use| {
+            let place = |u: &spirula_spirv::analysis::IdUse| {
                 (u.inst, usize::from(u.at)) == (inst.handle(), at)
             };
             // Looking through all uses of much used ids would take quadratic time.
@@ -289,8 +289,8 @@ fn check_uses(module: &Module) {
     }
 }
 
-fn check_calls(module: &Module) {
-    let graph = CallGraph::compute(module);
+fn check_calls(module: &SpirvModule) {
+    let graph = SpirvCallGraph::compute(module);
     let order = graph.bottom_up();
     assert_eq!(order.len(), module.functions().len());
     let mut number = vec![0; order.len()];
@@ -315,14 +315,14 @@ fn check_calls(module: &Module) {
 
 /// A block is in a construct when its header dominates it, and neither its merge block nor that of
 /// a construct around it does.
-fn check_constructs(module: &Module, definitions: &Definitions) {
+fn check_constructs(module: &SpirvModule, definitions: &IdDefinitions) {
     if !module.is_structured() {
         return;
     }
     for func in module.functions() {
-        let cfg = Cfg::compute(module, definitions, *func).expect("labels exist");
-        let tree = Dominators::compute(&cfg);
-        let found = Constructs::compute(module, &cfg, &tree);
+        let cfg = FlowGraph::compute(module, definitions, *func).expect("labels exist");
+        let tree = BlockDominators::compute(&cfg);
+        let found = ConstructTree::compute(module, &cfg, &tree);
         if cfg.len() > 200 {
             continue;
         }
@@ -333,7 +333,9 @@ fn check_constructs(module: &Module, definitions: &Definitions) {
                 around.push(c);
                 next = found.parent(c);
             }
-            let left = |c: &Construct| tree.is_reachable(c.merge) && tree.dominates(c.merge, block);
+            let left = |c: &StructuredConstruct| {
+                tree.is_reachable(c.merge) && tree.dominates(c.merge, block)
+            };
             for (at, c) in found.constructs().iter().enumerate() {
                 let outer_left = found.constructs().iter().any(|o| {
                     let around = tree.dominates(o.header, c.header)
@@ -357,8 +359,8 @@ fn check_constructs(module: &Module, definitions: &Definitions) {
 }
 
 /// A kernel whose blocks branch as the pairs say; equal or missing targets make other terminators.
-fn graph(edges: &[(usize, usize)]) -> Module {
-    let mut b = Builder::new(Version::V1_0);
+fn graph(edges: &[(usize, usize)]) -> SpirvModule {
+    let mut b = SpirvBuilder::new(SpirvVersion::V1_0);
     b.capability(Capability::Kernel);
     b.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
     let (void, bool) = (b.void(), b.bool());
@@ -388,8 +390,8 @@ proptest! {
         edges in prop::collection::vec((0usize..14, 0usize..14), 1..14)
     ) {
         let module = graph(&edges);
-        let definitions = Definitions::compute(&module);
-        let cfg = Cfg::compute(&module, &definitions, module.functions()[0]).expect("labels exist");
+        let definitions = IdDefinitions::compute(&module);
+        let cfg = FlowGraph::compute(&module, &definitions, module.functions()[0]).expect("labels exist");
         prop_assert_eq!(check_function(&cfg), Ok(()));
     }
 }
@@ -398,28 +400,28 @@ proptest! {
 #[test]
 fn chains_know_of_new_ids_in_unknown_sets() {
     use spirula_spirv::grammar::Op;
-    use spirula_spirv::ir::{Module, Section};
+    use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
     let source = "OpCapability Kernel\nOpCapability Addresses\nOpCapability Linkage\n\
         OpExtension \"SPV_KHR_non_semantic_info\"\n\
         %1 = OpExtInstImport \"NonSemantic.Nobodys\"\nOpMemoryModel Physical64 OpenCL\n\
         %2 = OpTypeVoid\n%3 = OpTypeInt 32 0\n";
     let words = spirula_spirv::text::parse(source, &Default::default()).expect("it is assembly");
-    let mut module = Module::from_words(words).expect("it is a module");
+    let mut module = SpirvModule::from_words(words).expect("it is a module");
     let mut chains = DefUse::compute(&module);
     let [constant, told] = [module.fresh_id(), module.fresh_id()];
     let made = module.create(Op::Constant, &[3, constant.word(), 7]);
-    module.append(Section::Globals.list(), made);
+    module.append(ModuleSection::Globals.list(), made);
     chains.add(module.inst(made));
     let words = [2, told.word(), 1, 30, constant.word()];
     let tells = module.create(Op::ExtInst, &words);
-    module.append(Section::Globals.list(), tells);
+    module.append(ModuleSection::Globals.list(), tells);
     chains.add(module.inst(tells));
     assert_eq!(chains.count(constant), 1);
     assert!(chains == DefUse::compute(&module));
     let new = module.fresh_id();
     let other = module.create(Op::Constant, &[3, new.word(), 8]);
-    module.append(Section::Globals.list(), other);
+    module.append(ModuleSection::Globals.list(), other);
     chains.add(module.inst(other));
     chains.replace_all(&mut module, constant, new);
     assert_eq!(module.inst(tells).words()[4], new.word());

@@ -2,22 +2,22 @@
 
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, EditError, IdWords, InstRef, Module};
-use spirula_spirv::link::{ImportError, Importer, Values};
+use spirula_spirv::ir::{Block, EditError, IdWords, InstRef, SpirvModule};
+use spirula_spirv::link::{GlobalValueTable, ImportError, SpirvImporter};
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_spirv::verify;
 use spirula_testing::{corpus, files};
 
-fn module(source: &str) -> Module {
+fn module(source: &str) -> SpirvModule {
     let words = parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
-    Module::from_words(words).unwrap_or_else(|e| panic!("{e}"))
+    SpirvModule::from_words(words).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[track_caller]
-fn is_valid(module: &Module) {
-    let options = verify::Options {
+fn is_valid(module: &SpirvModule) {
+    let options = verify::VerifyOptions {
         scalar_block_layout: true,
-        ..verify::Options::default()
+        ..verify::VerifyOptions::default()
     };
     if let Err(faults) = verify::module(module, &options) {
         panic!("{}", faults[0]);
@@ -96,12 +96,12 @@ fn a_cloned_block_leads_where_the_original_does() {
     is_valid(&module);
 }
 
-trait First {
-    fn body_first(self, module: &Module) -> spirula_spirv::ir::Inst;
+trait BodyFirst {
+    fn body_first(self, module: &SpirvModule) -> spirula_spirv::ir::Inst;
 }
 
-impl First for Block {
-    fn body_first(self, module: &Module) -> spirula_spirv::ir::Inst {
+impl BodyFirst for Block {
+    fn body_first(self, module: &SpirvModule) -> spirula_spirv::ir::Inst {
         module
             .body(self)
             .next()
@@ -180,8 +180,8 @@ fn a_function_is_imported_with_what_it_needs() {
     );
     let mut destination = module(DIAMOND);
     let wanted = source.function_id(source.functions()[1]);
-    let mut values = Values::compute(&destination);
-    let mut importer = Importer::new(&source);
+    let mut values = GlobalValueTable::compute(&destination);
+    let mut importer = SpirvImporter::new(&source);
     let ids = importer
         .import(&mut destination, &mut values, &[wanted])
         .expect("it can be imported");
@@ -219,31 +219,34 @@ fn functions_of_the_corpus() {
     let mut cloned = 0;
     for file in files(&folder.join("modules"), ".spv").iter().step_by(23) {
         let bytes = std::fs::read(file).expect("the corpus can be read");
-        let mut module = Module::from_bytes(&bytes).expect("the corpus is well-formed");
-        let options = verify::Options {
+        let mut module = SpirvModule::from_bytes(&bytes).expect("the corpus is well-formed");
+        let options = verify::VerifyOptions {
             scalar_block_layout: true,
-            ..verify::Options::default()
+            ..verify::VerifyOptions::default()
         };
         if verify::module(&module, &options).is_err() {
             continue;
         }
-        let mut copy = Module::new(module.version);
+        let mut copy = SpirvModule::new(module.version);
         for inst in module
             .all_insts()
             .filter(|i| matches!(i.op(), Op::Capability | Op::Extension | Op::MemoryModel))
         {
             let new = copy.create(inst.op(), inst.words());
-            copy.append(spirula_spirv::ir::Section::of(inst.op()).list(), new);
+            copy.append(spirula_spirv::ir::ModuleSection::of(inst.op()).list(), new);
         }
         let linkage = copy.create(Op::Capability, &[5]);
-        copy.append(spirula_spirv::ir::Section::Capabilities.list(), linkage);
-        let mut values = Values::compute(&copy);
+        copy.append(
+            spirula_spirv::ir::ModuleSection::Capabilities.list(),
+            linkage,
+        );
+        let mut values = GlobalValueTable::compute(&copy);
         let wanted: Vec<Id> = module
             .functions()
             .iter()
             .map(|f| module.function_id(*f))
             .collect();
-        let mut importer = Importer::new(&module);
+        let mut importer = SpirvImporter::new(&module);
         importer
             .import(&mut copy, &mut values, &wanted)
             .unwrap_or_else(|e| panic!("{}: {e}", file.display()));

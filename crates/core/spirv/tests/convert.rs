@@ -3,17 +3,17 @@
 
 use spirula_spirv::binary;
 use spirula_spirv::convert::to_version;
-use spirula_spirv::grammar::Version;
-use spirula_spirv::ir::Module;
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_spirv::verify;
 use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-fn version(text: &str) -> Version {
+fn version(text: &str) -> SpirvVersion {
     let minor = text.trim().strip_prefix("1.").and_then(|m| m.parse().ok());
-    Version::new(1, minor.expect("it is a version"))
+    SpirvVersion::new(1, minor.expect("it is a version"))
 }
 
 /// The first line of each file: `; 1.3 to 1.4`.
@@ -30,8 +30,8 @@ fn modules_are_converted_as_expected() {
             .expect("the first line has two versions");
         let mut words = parse(&source, &ParseOptions::default()).expect("it is a module");
         words[1] = version(from).word();
-        let mut module = Module::from_words(words).expect("it is a module");
-        let options = verify::Options::default();
+        let mut module = SpirvModule::from_words(words).expect("it is a module");
+        let options = verify::VerifyOptions::default();
         if let Err(faults) = verify::module(&module, &options) {
             panic!("{}: {}", file.display(), faults[0]);
         }
@@ -75,11 +75,11 @@ fn the_corpus_in_every_version() {
             continue;
         }
         let words = binary::words(&bytes).expect("it is a module");
-        let Ok(module) = verify::words(words, &verify::Options::default()) else {
+        let Ok(module) = verify::words(words, &verify::VerifyOptions::default()) else {
             continue;
         };
         for minor in 0..=6 {
-            let target = Version::new(1, minor);
+            let target = SpirvVersion::new(1, minor);
             let mut converted = module.clone();
             let is_up = target >= module.version;
             let result = to_version(&mut converted, target);

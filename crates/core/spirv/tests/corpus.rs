@@ -1,8 +1,10 @@
 //! Every module of the corpus through reader, analyses and writer.
 
-use spirula_spirv::analysis::{Cfg, Decorations, Definitions, Dominators, Layouts};
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{Interface, entry_points};
+use spirula_spirv::analysis::{
+    BlockDominators, FlowGraph, IdDecorations, IdDefinitions, TypeLayouts,
+};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{EntryInterface, entry_points};
 use spirula_testing::{corpus, files};
 
 #[test]
@@ -16,29 +18,30 @@ fn modules_are_read_analysed_and_written() {
     for file in files {
         let bytes = std::fs::read(&file).expect("the corpus can be read");
         let module =
-            Module::from_bytes(&bytes).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            SpirvModule::from_bytes(&bytes).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         let written = module.to_bytes();
         if written == bytes {
             same += 1;
         } else {
             reordered += 1;
             assert_eq!(written.len(), bytes.len(), "{}", file.display());
-            let again = Module::from_bytes(&written).expect("what is written is a module");
+            let again = SpirvModule::from_bytes(&written).expect("what is written is a module");
             assert_eq!(again.to_bytes(), written, "{}", file.display());
         }
-        let definitions = Definitions::compute(&module);
-        let decorations = Decorations::compute(&module);
-        Layouts::compute(&module, &definitions, &decorations, |id| {
+        let definitions = IdDefinitions::compute(&module);
+        let decorations = IdDecorations::compute(&module);
+        TypeLayouts::compute(&module, &definitions, &decorations, |id| {
             Some(definitions.default_value(&module, id).unwrap_or(1))
         })
         .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         for func in module.functions() {
-            let cfg = Cfg::compute(&module, &definitions, *func)
+            let cfg = FlowGraph::compute(&module, &definitions, *func)
                 .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-            Dominators::compute(&cfg);
+            BlockDominators::compute(&cfg);
         }
         for (name, _) in entry_points(&module) {
-            Interface::of(&module, &name).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            EntryInterface::of(&module, &name)
+                .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         }
     }
     eprintln!("{same} modules written bit for bit, {reordered} in logical order");

@@ -1,7 +1,7 @@
 //! Drawings: modules of `tests/draw` with what is drawn of them.
 
-use spirula_spirv::draw::Graphviz;
-use spirula_spirv::ir::Module;
+use spirula_spirv::draw::GraphvizOptions;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_testing::{GoldenFiles, corpus, files};
 use std::path::Path;
@@ -13,12 +13,12 @@ fn modules_are_drawn_as_expected() {
     for file in files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");
         let words = parse(&source, &ParseOptions::default()).expect("it is a module");
-        let module = Module::from_words(words).expect("it is a module");
+        let module = SpirvModule::from_words(words).expect("it is a module");
         let first = source.lines().next().unwrap_or("");
         let only = first
             .split_once("--function ")
             .map(|(_, name)| name.to_owned());
-        let drawing = Graphviz {
+        let drawing = GraphvizOptions {
             dominators: first.contains("--dominators"),
             post_dominators: first.contains("--post-dominators"),
             instructions: first.contains("--instructions"),
@@ -39,8 +39,8 @@ fn the_corpus_is_drawn() {
     };
     for file in files(&folder, ".spv").iter().step_by(31) {
         let bytes = std::fs::read(file).expect("the corpus can be read");
-        let module = Module::from_bytes(&bytes).expect("the corpus is well-formed");
-        let drawing = Graphviz {
+        let module = SpirvModule::from_bytes(&bytes).expect("the corpus is well-formed");
+        let drawing = GraphvizOptions {
             dominators: true,
             post_dominators: true,
             instructions: true,

@@ -1,11 +1,11 @@
 //! Single edits of the control-flow graph leave valid modules with the blocks that are expected.
 
-use spirula_spirv::ir::{Block, Erased, IdWords, Module};
+use spirula_spirv::ir::{Block, ErasedIds, IdWords, SpirvModule};
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_spirv::verify;
 
 /// A shader's module around the blocks of its only function.
-fn module(body: &str) -> Module {
+fn module(body: &str) -> SpirvModule {
     let source = format!(
         "OpCapability Shader
 OpMemoryModel Logical GLSL450
@@ -21,12 +21,12 @@ OpFunctionEnd
 "
     );
     let words = parse(&source, &ParseOptions::default()).expect("the text is right");
-    verify::words(words, &verify::Options::default()).expect("the module is valid")
+    verify::words(words, &verify::VerifyOptions::default()).expect("the module is valid")
 }
 
 /// The lines from the first label on, where the module is valid.
-fn body(module: &Module) -> String {
-    if let Err(faults) = verify::module(module, &verify::Options::default()) {
+fn body(module: &SpirvModule) -> String {
+    if let Err(faults) = verify::module(module, &verify::VerifyOptions::default()) {
         panic!("{}", faults[0]);
     }
     let text = print(&module.to_words(), &PrintOptions::default()).expect("it can be printed");
@@ -46,7 +46,7 @@ OpBranch %loop
 OpUnreachable";
 
 /// What an edit of that loop leaves.
-fn edited(edit: impl FnOnce(&mut Module, &IdWords, Block)) -> String {
+fn edited(edit: impl FnOnce(&mut SpirvModule, &IdWords, Block)) -> String {
     let mut module = module(LOOP);
     let header = module.function(module.functions()[0]).blocks[1];
     let ids = IdWords::new(&module);
@@ -112,7 +112,7 @@ OpReturn",
     );
     let func = module.functions()[0];
     let ids = IdWords::new(&module);
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     module.join_blocks(&ids, func, |_, _| {}, &mut erased);
     assert_eq!(module.function(func).blocks.len(), 4);
     body(&module);

@@ -1,15 +1,16 @@
 //! The bare index of a module says what the IR says.
 
-use spirula_spirv::binary::{self, Stream};
-use spirula_spirv::ir::{Index, Module, Section};
+use spirula_spirv::binary::{self, InstructionStream};
+use spirula_spirv::ir::{ModuleSection, SpirvIndex, SpirvModule};
 use spirula_spirv::text;
 use spirula_testing::{corpus, files};
 
 /// Everything that both know: opcodes of each section, labels and opcodes of each block.
 fn from_index(words: &[u32]) -> Vec<String> {
-    let index = Index::of(words).expect("the module is read");
-    let ops = |stream: Stream<'_>| -> Vec<_> { stream.map(|i| i.expect("read").op).collect() };
-    let mut found = vec![String::new(); Section::ALL.len()];
+    let index = SpirvIndex::of(words).expect("the module is read");
+    let ops =
+        |stream: InstructionStream<'_>| -> Vec<_> { stream.map(|i| i.expect("read").op).collect() };
+    let mut found = vec![String::new(); ModuleSection::ALL.len()];
     for section in index.sections() {
         found[section.section as usize] += &format!("{:?}", ops(section.insts(words)));
     }
@@ -24,8 +25,8 @@ fn from_index(words: &[u32]) -> Vec<String> {
 }
 
 fn from_module(words: &[u32]) -> Vec<String> {
-    let module = Module::from_words(words.to_vec()).expect("the module is read");
-    let mut found: Vec<String> = Section::ALL
+    let module = SpirvModule::from_words(words.to_vec()).expect("the module is read");
+    let mut found: Vec<String> = ModuleSection::ALL
         .iter()
         .map(|s| {
             let ops: Vec<_> = module.section(*s).map(|i| i.op()).collect();
@@ -62,7 +63,7 @@ fn modules_of_the_corpus() {
         if index == module {
             same += 1;
         } else {
-            let functions = Section::ALL.len();
+            let functions = ModuleSection::ALL.len();
             assert_eq!(
                 index[functions..],
                 module[functions..],
@@ -91,14 +92,18 @@ OpFunctionEnd
 #[test]
 fn what_ends_early_is_refused() {
     let words = text::parse(SMALL, &text::ParseOptions::default()).expect("it assembles");
-    assert!(Index::of(&words).is_ok());
-    let function = Index::of(&words).expect("read").functions()[0]
+    assert!(SpirvIndex::of(&words).is_ok());
+    let function = SpirvIndex::of(&words).expect("read").functions()[0]
         .words
         .clone();
     for end in 0..words.len() {
-        let whole = Stream::new(&words[..end]).all(|i| i.is_ok());
+        let whole = InstructionStream::new(&words[..end]).all(|i| i.is_ok());
         let outside = whole && (5..=function.start).contains(&end);
-        assert_eq!(Index::of(&words[..end]).is_ok(), outside, "{end} words");
+        assert_eq!(
+            SpirvIndex::of(&words[..end]).is_ok(),
+            outside,
+            "{end} words"
+        );
     }
 }
 
@@ -109,7 +114,7 @@ fn damaged_words_do_no_harm() {
         for bit in 0..32 {
             let mut damaged = words.clone();
             damaged[at] ^= 1 << bit;
-            let Ok(index) = Index::of(&damaged) else {
+            let Ok(index) = SpirvIndex::of(&damaged) else {
                 continue;
             };
             for function in index.functions() {

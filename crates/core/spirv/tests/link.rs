@@ -1,28 +1,28 @@
 //! Linking: modules of `tests/link` with what becomes of them, and the corpus.
 
 use spirula_spirv::binary;
-use spirula_spirv::grammar::Version;
-use spirula_spirv::ir::Module;
-use spirula_spirv::link::{EntryNames, LinkError, Options, link};
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::link::{EntryNames, LinkError, LinkOptions, link};
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_spirv::verify;
 use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
 use std::path::Path;
 
-fn module(source: &str) -> Module {
+fn module(source: &str) -> SpirvModule {
     let words = parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
-    Module::from_words(words).unwrap_or_else(|e| panic!("{e}"))
+    SpirvModule::from_words(words).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The modules of a file: parts after lines that begin with `; module`, with a version behind it.
-fn modules(source: &str) -> Vec<Module> {
+fn modules(source: &str) -> Vec<SpirvModule> {
     let parts = source.split("; module ").skip(1);
     parts
         .map(|part| {
             let (head, text) = part.split_once('\n').expect("a module has lines");
             let mut module = module(text);
             let minor = head.trim().strip_prefix("1.").and_then(|m| m.parse().ok());
-            module.version = Version::new(1, minor.expect("a module has a version"));
+            module.version = SpirvVersion::new(1, minor.expect("a module has a version"));
             module
         })
         .collect()
@@ -36,7 +36,7 @@ fn modules_are_linked_as_expected() {
     for file in files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");
         let first = source.split("; module").next().unwrap_or("");
-        let options = Options {
+        let options = LinkOptions {
             library: first.contains("--library"),
             allow_partial: first.contains("--allow-partial"),
             entry_names: match first.contains("--number-entry-points") {
@@ -44,13 +44,13 @@ fn modules_are_linked_as_expected() {
                 false => EntryNames::Refuse,
             },
             ceiling: match first.contains("--at-most-1.0") {
-                true => Version::V1_0,
-                false => Version::NEWEST,
+                true => SpirvVersion::V1_0,
+                false => SpirvVersion::NEWEST,
             },
         };
         let found = match link(modules(&source), &options) {
             Ok(module) => {
-                if let Err(faults) = verify::module(&module, &verify::Options::default()) {
+                if let Err(faults) = verify::module(&module, &verify::VerifyOptions::default()) {
                     panic!("{}: {}", file.display(), faults[0]);
                 }
                 if let Some(validator) = &validator {
@@ -73,7 +73,7 @@ fn modules_are_linked_as_expected() {
 
 #[test]
 fn nothing_and_no_memory_model() {
-    let options = Options::default();
+    let options = LinkOptions::default();
     assert_eq!(link(vec![], &options).err(), Some(LinkError::Nothing));
     let bare = module("OpCapability Shader");
     let found = link(vec![bare], &options).err();
@@ -87,7 +87,7 @@ fn a_module_linked_alone_keeps_its_meaning() {
     );
     let first = module(&source.expect("the test can be read"));
     let count = first.all_insts().count();
-    let linked = link(vec![first], &Options::default()).expect("it links");
+    let linked = link(vec![first], &LinkOptions::default()).expect("it links");
     assert_eq!(linked.all_insts().count(), count);
 }
 
@@ -98,14 +98,14 @@ fn the_corpus_links() {
         return;
     };
     let validator = SpirvValTool::find();
-    let mut groups: Vec<(Vec<u32>, Vec<Module>, Vec<String>)> = Vec::new();
+    let mut groups: Vec<(Vec<u32>, Vec<SpirvModule>, Vec<String>)> = Vec::new();
     let mut linked = 0;
     let all = files(&folder.join("modules"), ".spv");
     // The whole corpus takes minutes: every ninth by default, so that each origin is met.
     let step = std::env::var("EVERY").map_or(9, |n| n.parse().expect("EVERY is a number"));
     for file in all.iter().step_by(step) {
         let bytes = std::fs::read(file).expect("the corpus can be read");
-        let module = Module::from_bytes(&bytes).expect("the corpus is well-formed");
+        let module = SpirvModule::from_bytes(&bytes).expect("the corpus is well-formed");
         let valid = verify::module(&module, &scalar());
         if valid.is_err() {
             continue;
@@ -123,10 +123,10 @@ fn the_corpus_links() {
         groups[at].2.push(file.display().to_string());
     }
     for (_, mut modules, names) in groups {
-        let options = Options {
+        let options = LinkOptions {
             entry_names: EntryNames::Number,
             allow_partial: true,
-            ..Options::default()
+            ..LinkOptions::default()
         };
         let module = loop {
             match link(modules.clone(), &options) {
@@ -145,7 +145,8 @@ fn the_corpus_links() {
         if let Err(faults) = verify::module(&module, &scalar()) {
             panic!("{names:?}: {}", faults[0]);
         }
-        let again = Module::from_bytes(&module.to_bytes()).expect("what is linked is a module");
+        let again =
+            SpirvModule::from_bytes(&module.to_bytes()).expect("what is linked is a module");
         assert_eq!(again.clone().compact_ids().len(), module.bound() as usize);
         if let Some(validator) = &validator {
             let verdict = validator.check(&module.to_bytes(), &format!("spv{}", module.version));
@@ -158,10 +159,10 @@ fn the_corpus_links() {
     assert!(linked > 50, "only {linked} modules");
 }
 
-fn scalar() -> verify::Options {
-    verify::Options {
+fn scalar() -> verify::VerifyOptions {
+    verify::VerifyOptions {
         scalar_block_layout: true,
-        ..verify::Options::default()
+        ..verify::VerifyOptions::default()
     }
 }
 
@@ -176,7 +177,7 @@ fn words_are_those_of_a_module() {
         vec![module(
             "OpCapability Linkage\nOpCapability Shader\nOpMemoryModel Logical GLSL450",
         )],
-        &Options::default(),
+        &LinkOptions::default(),
     );
     let words = linked.expect("it links").to_words();
     assert!(binary::is_spirv(&binary::to_bytes(&words)));

@@ -1,15 +1,15 @@
 //! Lists of instructions beside vectors: whatever is taken out and put in, in whatever order.
 
 use proptest::prelude::*;
-use spirula_spirv::grammar::{Op, Version};
-use spirula_spirv::ir::{Inst, InstRef, List, Module, Section};
+use spirula_spirv::grammar::{Op, SpirvVersion};
+use spirula_spirv::ir::{Inst, InstRef, List, ModuleSection, SpirvModule};
 
 /// Instructions that each list begins with.
 const LENGTH: usize = 12;
 
 /// A change: what happens to an instruction, and where.
 #[derive(Clone, Copy, Debug)]
-enum Change {
+enum ListChange {
     /// Taken out.
     Remove(usize),
     /// Taken out where it is in a list, and put before or behind another, or at the end of a list.
@@ -20,29 +20,29 @@ enum Change {
     New(usize),
 }
 
-fn change() -> impl Strategy<Value = Change> {
+fn change() -> impl Strategy<Value = ListChange> {
     let at = || 0..LENGTH * 4;
     prop_oneof![
-        6 => at().prop_map(Change::Remove),
-        2 => (at(), at()).prop_map(|(a, b)| Change::Before(a, b)),
-        2 => (at(), at()).prop_map(|(a, b)| Change::Behind(a, b)),
-        1 => (at(), 0..2usize).prop_map(|(a, l)| Change::Append(a, l)),
-        1 => at().prop_map(Change::New),
+        6 => at().prop_map(ListChange::Remove),
+        2 => (at(), at()).prop_map(|(a, b)| ListChange::Before(a, b)),
+        2 => (at(), at()).prop_map(|(a, b)| ListChange::Behind(a, b)),
+        1 => (at(), 0..2usize).prop_map(|(a, l)| ListChange::Append(a, l)),
+        1 => at().prop_map(ListChange::New),
     ]
 }
 
 /// A module's lists, and the same as vectors.
-struct Both {
-    module: Module,
+struct MirroredLists {
+    module: SpirvModule,
     lists: [(List, Vec<Inst>); 2],
     all: Vec<Inst>,
 }
 
-impl Both {
-    fn new() -> Both {
-        let mut module = Module::new(Version::NEWEST);
+impl MirroredLists {
+    fn new() -> MirroredLists {
+        let mut module = SpirvModule::new(SpirvVersion::NEWEST);
         let mut all = Vec::new();
-        let lists = [Section::Sources, Section::Globals].map(|section| {
+        let lists = [ModuleSection::Sources, ModuleSection::Globals].map(|section| {
             let own: Vec<Inst> = (0..LENGTH).map(|_| module.create(Op::Nop, &[])).collect();
             for inst in &own {
                 module.append(section.list(), *inst);
@@ -50,7 +50,7 @@ impl Both {
             all.extend(&own);
             (section.list(), own)
         });
-        Both { module, lists, all }
+        MirroredLists { module, lists, all }
     }
 
     /// The list and the position of an instruction.
@@ -70,29 +70,29 @@ impl Both {
         self.module.remove(inst);
     }
 
-    fn change(&mut self, change: Change) {
+    fn change(&mut self, change: ListChange) {
         let inst = |at: usize| self.all.get(at).copied();
         match change {
-            Change::Remove(at) => {
+            ListChange::Remove(at) => {
                 if let Some(inst) = inst(at) {
                     self.remove(inst);
                 }
             }
-            Change::Append(at, list) => {
+            ListChange::Append(at, list) => {
                 if let Some(inst) = inst(at) {
                     self.remove(inst);
                     self.module.append(self.lists[list].0, inst);
                     self.lists[list].1.push(inst);
                 }
             }
-            Change::New(beside) => {
+            ListChange::New(beside) => {
                 let new = self.module.create(Op::Nop, &[]);
                 self.all.push(new);
                 self.beside(new, self.all[beside % self.all.len()], false);
             }
-            Change::Before(at, beside) | Change::Behind(at, beside) => {
+            ListChange::Before(at, beside) | ListChange::Behind(at, beside) => {
                 if let (Some(inst), Some(beside)) = (inst(at), inst(beside)) {
-                    let behind = matches!(change, Change::Behind(..));
+                    let behind = matches!(change, ListChange::Behind(..));
                     self.beside(inst, beside, behind);
                 }
             }
@@ -135,7 +135,7 @@ proptest! {
 
     #[test]
     fn lists_are_as_vectors(changes in prop::collection::vec(change(), 1..80)) {
-        let mut both = Both::new();
+        let mut both = MirroredLists::new();
         for change in changes {
             both.change(change);
             both.check();

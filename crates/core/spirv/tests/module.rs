@@ -1,18 +1,18 @@
 //! The module IR: building, reading, writing, editing.
 
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
+use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions};
 use spirula_spirv::binary;
-use spirula_spirv::build::Builder;
+use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, Capability, ExecutionModel, FunctionControl, MemoryModel,
 };
-use spirula_spirv::grammar::{Op, Version};
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::grammar::{Op, SpirvVersion};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// A kernel with a diamond: entry, then, else, merge.
-fn diamond() -> Module {
-    let mut b = Builder::new(Version::V1_0);
+fn diamond() -> SpirvModule {
+    let mut b = SpirvBuilder::new(SpirvVersion::V1_0);
     b.capability(Capability::Kernel);
     b.capability(Capability::Kernel);
     b.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
@@ -40,7 +40,7 @@ fn diamond() -> Module {
 
 #[test]
 fn equal_types_and_constants_are_one() {
-    let mut b = Builder::new(Version::V1_0);
+    let mut b = SpirvBuilder::new(SpirvVersion::V1_0);
     assert_eq!(b.int(32, false), b.int(32, false));
     assert_ne!(b.int(32, false), b.int(32, true));
     assert_eq!(b.constant_u32(7), b.constant_u32(7));
@@ -52,7 +52,7 @@ fn equal_types_and_constants_are_one() {
 #[test]
 fn what_is_written_reads_back_the_same() {
     let bytes = diamond().to_bytes();
-    let read = Module::from_bytes(&bytes).expect("the module is well-formed");
+    let read = SpirvModule::from_bytes(&bytes).expect("the module is well-formed");
     assert_eq!(read.to_bytes(), bytes);
     let mut swapped = bytes.clone();
     swapped
@@ -60,19 +60,20 @@ fn what_is_written_reads_back_the_same() {
         .0
         .iter_mut()
         .for_each(|word| word.reverse());
-    let read = Module::from_bytes(&swapped).expect("either byte order is read");
+    let read = SpirvModule::from_bytes(&swapped).expect("either byte order is read");
     assert_eq!(read.to_bytes(), bytes);
 }
 
 #[test]
 fn dominators_of_a_diamond() {
     let module = diamond();
-    let definitions = Definitions::compute(&module);
-    let cfg = Cfg::compute(&module, &definitions, module.functions()[0]).expect("labels exist");
+    let definitions = IdDefinitions::compute(&module);
+    let cfg =
+        FlowGraph::compute(&module, &definitions, module.functions()[0]).expect("labels exist");
     assert_eq!(cfg.successors(0), [1, 2]);
     assert_eq!(cfg.predecessors(3), [1, 2]);
     assert_eq!(cfg.reverse_postorder(), [0, 2, 1, 3]);
-    let tree = Dominators::compute(&cfg);
+    let tree = BlockDominators::compute(&cfg);
     assert_eq!(tree.immediate(3), Some(0));
     assert!(tree.dominates(0, 3) && !tree.dominates(1, 3));
 }
@@ -102,7 +103,7 @@ fn every_truncation_is_an_error() {
     let words = diamond().to_words();
     for length in 0..words.len() {
         let cut = words[..length].to_vec();
-        if let Ok(module) = Module::from_words(cut) {
+        if let Ok(module) = SpirvModule::from_words(cut) {
             assert!(module.functions().is_empty(), "cut at word {length}");
         }
     }
@@ -115,10 +116,13 @@ fn every_changed_word_is_read_or_refused() {
         for bit in 0..32 {
             let mut changed = words.clone();
             changed[at] ^= 1 << bit;
-            if let Ok(module) = Module::from_words(changed) {
+            if let Ok(module) = SpirvModule::from_words(changed) {
                 let again = module.to_bytes();
                 let words = binary::words(&again).expect("what is written is a module");
-                assert!(Module::from_words(words).is_ok(), "word {at} bit {bit}");
+                assert!(
+                    SpirvModule::from_words(words).is_ok(),
+                    "word {at} bit {bit}"
+                );
             }
         }
     }
@@ -134,7 +138,7 @@ fn unknown_values_excuse_no_missing_operand() {
         words.push((operands.len() as u32 + 1) << 16 | u32::from(Op::EntryPoint.0));
         words.extend(operands);
         assert!(words.len() < at);
-        let fault = Module::from_words(words).expect_err("there is no function");
+        let fault = SpirvModule::from_words(words).expect_err("there is no function");
         assert!(fault.message.starts_with("OpEntryPoint: "), "{fault}");
     }
 }
@@ -145,11 +149,11 @@ fn sections_that_come_again_are_read_whole() {
     let source = "OpCapability Linkage\nOpCapability Shader\nOpMemoryModel Logical GLSL450\n\
         OpCapability Kernel\nOpCapability Addresses\nOpCapability Int8\n";
     let words = spirula_spirv::text::parse(source, &Default::default()).expect("it is assembly");
-    let module = Module::from_words(words.clone()).expect("it is read");
+    let module = SpirvModule::from_words(words.clone()).expect("it is read");
     assert_eq!(module.to_words().len(), words.len());
-    let capabilities = module.section(Section::Capabilities);
+    let capabilities = module.section(ModuleSection::Capabilities);
     assert_eq!(capabilities.count(), 5);
-    let mut back = module.section(Section::Capabilities).rev();
+    let mut back = module.section(ModuleSection::Capabilities).rev();
     assert_eq!(back.next().map(|c| c.word(0)), Some(39));
     assert_eq!(back.count(), 4);
 }
@@ -174,7 +178,7 @@ fn labels_of_switches_are_below_the_bound() {
             put(Op::Label, &[5]);
             put(Op::Return, &[]);
             put(Op::FunctionEnd, &[]);
-            Module::from_words(words)
+            SpirvModule::from_words(words)
         };
         read(5).expect("the label is there");
         let fault = read(u32::MAX).expect_err("the label is too large");

@@ -3,12 +3,12 @@
 
 use proptest::prelude::*;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Ceiling;
+use spirula_spirv::analysis::RequirementCeiling;
 use spirula_spirv::convert::to_version;
-use spirula_spirv::draw::Graphviz;
-use spirula_spirv::grammar::Version;
-use spirula_spirv::ir::{IdWords, Module};
-use spirula_spirv::link::{EntryNames, Importer, Options, Values, link};
+use spirula_spirv::draw::GraphvizOptions;
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::{IdWords, SpirvModule};
+use spirula_spirv::link::{EntryNames, GlobalValueTable, LinkOptions, SpirvImporter, link};
 use spirula_spirv::recompute::recompute;
 use spirula_spirv::reduce::{self, reduce};
 use spirula_spirv::text::{ParseOptions, parse};
@@ -28,36 +28,36 @@ static MODULES: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
     parsed.map(|m| m.expect("the seeds assemble")).to_vec()
 });
 
-fn is_valid(module: &Module) -> bool {
-    let options = verify::Options {
+fn is_valid(module: &SpirvModule) -> bool {
+    let options = verify::VerifyOptions {
         scalar_block_layout: true,
-        ..verify::Options::default()
+        ..verify::VerifyOptions::default()
     };
     verify::module(module, &options).is_ok()
 }
 
 /// Everything that there is to do with a module and another one. What the verifier says of a module
 /// that was valid is checked.
-fn exercise(module: &Module, other: &Module) {
+fn exercise(module: &SpirvModule, other: &SpirvModule) {
     let was_valid = is_valid(module);
-    let check = |changed: &Module, what: &str| {
+    let check = |changed: &SpirvModule, what: &str| {
         assert!(
             !was_valid || is_valid(changed),
             "{what} broke a valid module"
         );
     };
-    let options = Options {
+    let options = LinkOptions {
         allow_partial: true,
         entry_names: EntryNames::Number,
-        ..Options::default()
+        ..LinkOptions::default()
     };
     let linked = link(vec![other.clone(), module.clone()], &options);
     if let Some(linked) = linked.ok().filter(|_| is_valid(other)) {
         check(&linked, "linking");
     }
     let mut destination = other.clone();
-    let mut values = Values::compute(&destination);
-    let mut importer = Importer::new(module);
+    let mut values = GlobalValueTable::compute(&destination);
+    let mut importer = SpirvImporter::new(module);
     let all: Vec<Id> = module
         .functions()
         .iter()
@@ -77,24 +77,24 @@ fn exercise(module: &Module, other: &Module) {
     }
     for minor in 0..=6 {
         let mut converted = module.clone();
-        if to_version(&mut converted, Version::new(1, minor)).is_ok() {
+        if to_version(&mut converted, SpirvVersion::new(1, minor)).is_ok() {
             check(&converted, "conversion");
         }
     }
     let mut least = module.clone();
-    if recompute(&mut least, &Ceiling::default()).is_ok() {
+    if recompute(&mut least, &RequirementCeiling::default()).is_ok() {
         check(&least, "recomputing capabilities");
     }
-    let drawing = Graphviz {
+    let drawing = GraphvizOptions {
         dominators: true,
         post_dominators: true,
         instructions: true,
         only: None,
     };
     let _ = drawing.draw(module);
-    let options = reduce::Options {
+    let options = reduce::ReduceOptions {
         attempts: 40,
-        ..reduce::Options::default()
+        ..reduce::ReduceOptions::default()
     };
     let mut count = 0u32;
     let sometimes = |_: &[u32]| {
@@ -119,7 +119,8 @@ fn some_word() -> impl Strategy<Value = u32> {
 fn modules_as_they_are() {
     for words in MODULES.iter() {
         for other in MODULES.iter() {
-            let read = |words: &[u32]| Module::from_words(words.to_vec()).expect("it is a module");
+            let read =
+                |words: &[u32]| SpirvModule::from_words(words.to_vec()).expect("it is a module");
             exercise(&read(words), &read(other));
         }
     }
@@ -133,9 +134,9 @@ fn operands_that_cannot_be_ids() {
         %f = OpFunction %void None %type\n%entry = OpLabel\n\
         %x = OpExtInst %void %set 5 !4000000000 %void\nOpReturn\nOpFunctionEnd";
     let words = parse(source, &ParseOptions::default()).expect("it is a module");
-    let module = Module::from_words(words).expect("it is a module");
+    let module = SpirvModule::from_words(words).expect("it is a module");
     exercise(&module, &module);
-    let linked = link(vec![module], &Options::default()).expect("it links");
+    let linked = link(vec![module], &LinkOptions::default()).expect("it links");
     let inst = linked
         .all_insts()
         .find(|i| i.op().to_string() == "OpExtInst");
@@ -158,8 +159,8 @@ proptest! {
             let at = 5 + at.index(words.len() - 5);
             words[at] = word;
         }
-        let other = Module::from_words(MODULES[other].clone()).expect("the seeds are modules");
-        if let Ok(module) = Module::from_words(words) {
+        let other = SpirvModule::from_words(MODULES[other].clone()).expect("the seeds are modules");
+        if let Ok(module) = SpirvModule::from_words(words) {
             exercise(&module, &other);
             exercise(&other, &module);
         }

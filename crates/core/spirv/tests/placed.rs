@@ -2,7 +2,9 @@
 
 use spirula_spirv::analysis::DefUse;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Erased, IdWords, Inst, InstRef, Module, Section, Where};
+use spirula_spirv::ir::{
+    Block, ErasedIds, IdWords, InsertPosition, Inst, InstRef, ModuleSection, SpirvModule,
+};
 use spirula_spirv::{Id, text, verify};
 
 /// `%1` to `%22`: a loop with a phi, behind a variable.
@@ -38,27 +40,27 @@ const LOOP: &str = r#"
                OpFunctionEnd
 "#;
 
-fn module() -> Module {
+fn module() -> SpirvModule {
     let words = text::parse(LOOP, &text::ParseOptions::default()).expect("it is assembly");
-    Module::from_words(words).expect("it is a module")
+    SpirvModule::from_words(words).expect("it is a module")
 }
 
-fn block(module: &Module, at: usize) -> Block {
+fn block(module: &SpirvModule, at: usize) -> Block {
     module.function(module.functions()[0]).blocks[at]
 }
 
-fn find(module: &Module, op: Op) -> Inst {
+fn find(module: &SpirvModule, op: Op) -> Inst {
     let mut all = module.all_insts();
     let inst = all.find(|i| i.op() == op).map(InstRef::handle);
     inst.expect("the module has one")
 }
 
-fn is_valid(module: &Module) -> bool {
-    verify::words(module.to_words(), &verify::Options::default()).is_ok()
+fn is_valid(module: &SpirvModule) -> bool {
+    verify::words(module.to_words(), &verify::VerifyOptions::default()).is_ok()
 }
 
 /// What comes of putting an instruction somewhere in a fresh module: the error's text.
-fn refusal(place: impl Fn(&Module) -> Where, op: Op, words: &[u32]) -> String {
+fn refusal(place: impl Fn(&SpirvModule) -> InsertPosition, op: Op, words: &[u32]) -> String {
     let mut module = module();
     let before = module.to_words();
     // An id for the result.
@@ -75,39 +77,39 @@ fn refusal(place: impl Fn(&Module) -> Where, op: Op, words: &[u32]) -> String {
 fn instructions_are_put_where_they_may_stand() {
     let mut module = module();
     let id = module.fresh_id().word();
-    let body = Where::Begin(block(&module, 2));
+    let body = InsertPosition::Begin(block(&module, 2));
     let sum = module.try_insert(body, Op::IAdd, &[4, id, 12, 8]);
     let sum = sum.expect("it stands in a block");
     let id = module.fresh_id().word();
-    let behind = module.try_insert(Where::Behind(sum), Op::IMul, &[4, id, 17, 8]);
+    let behind = module.try_insert(InsertPosition::Behind(sum), Op::IMul, &[4, id, 17, 8]);
     assert_eq!(module.next(sum), behind.ok());
     let id = module.fresh_id().word();
     let phi = [4, id, 7, 9, 14, 13];
-    let phi = module.try_insert(Where::Begin(block(&module, 1)), Op::Phi, &phi);
+    let phi = module.try_insert(InsertPosition::Begin(block(&module, 1)), Op::Phi, &phi);
     let phi = phi.expect("phis stand first");
     assert_eq!(module.previous(phi), Some(find(&module, Op::Phi)));
     let id = module.fresh_id().word();
-    let entry = Where::Begin(block(&module, 0));
+    let entry = InsertPosition::Begin(block(&module, 0));
     let variable = module.try_insert(entry, Op::Variable, &[6, id, 7]);
     let variable = variable.expect("variables stand first");
     assert_eq!(module.previous(variable), Some(find(&module, Op::Variable)));
     let load = [4, module.fresh_id().word(), id];
-    let load = module.try_insert(Where::Begin(block(&module, 0)), Op::Load, &load);
+    let load = module.try_insert(InsertPosition::Begin(block(&module, 0)), Op::Load, &load);
     assert_eq!(module.previous(load.expect("it is put")), Some(variable));
-    let end = Where::End(block(&module, 1));
+    let end = InsertPosition::End(block(&module, 1));
     let id = module.fresh_id().word();
     let not = module.try_insert(end, Op::LogicalNot, &[5, id, 15]);
     let behind = module.next(not.expect("it is put")).expect("a branch");
     assert_eq!(module.inst(behind).op(), Op::LoopMerge);
     let id = module.fresh_id().word();
-    let float = module.try_insert(Where::Section, Op::TypeFloat, &[id, 32]);
+    let float = module.try_insert(InsertPosition::Section, Op::TypeFloat, &[id, 32]);
     let float = float.expect("types have their section");
-    assert_eq!(module.list_of(float), Some(Section::Globals.list()));
-    let capability = module.try_insert(Where::Section, Op::Capability, &[0]);
+    assert_eq!(module.list_of(float), Some(ModuleSection::Globals.list()));
+    let capability = module.try_insert(InsertPosition::Section, Op::Capability, &[0]);
     let capability = capability.expect("capabilities have theirs");
     assert_eq!(
         module.list_of(capability),
-        Some(Section::Capabilities.list())
+        Some(ModuleSection::Capabilities.list())
     );
     assert!(is_valid(&module));
 }
@@ -115,11 +117,14 @@ fn instructions_are_put_where_they_may_stand() {
 #[test]
 fn instructions_are_not_put_where_they_may_not_stand() {
     let sum: &[u32] = &[4, 17, 12, 8];
-    let before = |op: Op| move |m: &Module| Where::Before(find(m, op));
-    let behind = |op: Op| move |m: &Module| Where::Behind(find(m, op));
-    let begin = |at: usize| move |m: &Module| Where::Begin(block(m, at));
+    let before = |op: Op| move |m: &SpirvModule| InsertPosition::Before(find(m, op));
+    let behind = |op: Op| move |m: &SpirvModule| InsertPosition::Behind(find(m, op));
+    let begin = |at: usize| move |m: &SpirvModule| InsertPosition::Begin(block(m, at));
     let table: &[(&str, String)] = &[
-        ("functions only", refusal(|_| Where::Section, Op::IAdd, sum)),
+        (
+            "functions only",
+            refusal(|_| InsertPosition::Section, Op::IAdd, sum),
+        ),
         (
             "the section Capabilities",
             refusal(before(Op::Capability), Op::IAdd, sum),
@@ -148,7 +153,7 @@ fn instructions_are_not_put_where_they_may_not_stand() {
         ("as a whole", refusal(begin(2), Op::Label, &[17])),
         (
             "as a whole",
-            refusal(|_| Where::Section, Op::Function, &[2, 17, 0, 3]),
+            refusal(|_| InsertPosition::Section, Op::Function, &[2, 17, 0, 3]),
         ),
         ("in no list", refusal(before(Op::Label), Op::IAdd, sum)),
         (
@@ -199,8 +204,8 @@ fn instructions_are_erased_that_nothing_needs() {
     let mut module = module();
     let before = module.to_words();
     let mut uses = DefUse::compute(&module);
-    let mut erased = Erased::new();
-    let mut erase = |module: &mut Module, inst| {
+    let mut erased = ErasedIds::new();
+    let mut erase = |module: &mut SpirvModule, inst| {
         let result = module.try_erase(&mut uses, inst, &mut erased);
         result.map_err(|error| error.message)
     };

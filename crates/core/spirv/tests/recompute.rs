@@ -1,28 +1,28 @@
 //! Capabilities and extensions computed from what modules use.
 
-use spirula_spirv::analysis::{Ceiling, Needs};
+use spirula_spirv::analysis::{ModuleRequirements, RequirementCeiling};
 use spirula_spirv::binary;
-use spirula_spirv::grammar::Version;
+use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::grammar::enumerants::Capability;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::recompute::recompute;
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_spirv::verify;
 use spirula_testing::{SpirvValTool, corpus};
 
-fn module(source: &str) -> Module {
+fn module(source: &str) -> SpirvModule {
     let words = parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
-    Module::from_words(words).unwrap_or_else(|e| panic!("{e}"))
+    SpirvModule::from_words(words).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn declared(module: &Module) -> Vec<Capability> {
-    let section = module.section(Section::Capabilities);
+fn declared(module: &SpirvModule) -> Vec<Capability> {
+    let section = module.section(ModuleSection::Capabilities);
     section.map(|c| Capability(c.word(0))).collect()
 }
 
-fn extensions(module: &Module) -> Vec<String> {
+fn extensions(module: &SpirvModule) -> Vec<String> {
     module
-        .section(Section::Extensions)
+        .section(ModuleSection::Extensions)
         .map(|e| e.string(0))
         .collect()
 }
@@ -61,25 +61,31 @@ const HALF: &str = "
 #[test]
 fn numbers_that_are_only_stored_need_no_arithmetic() {
     let mut stores = module(HALF);
-    stores.version = Version::V1_0;
-    assert_eq!(recompute(&mut stores, &Ceiling::default()), Ok(true));
+    stores.version = SpirvVersion::V1_0;
+    assert_eq!(
+        recompute(&mut stores, &RequirementCeiling::default()),
+        Ok(true)
+    );
     let storage = Capability::StorageBuffer16BitAccess;
     assert_eq!(
         declared(&stores),
         [Capability::Shader, Capability::Linkage, storage]
     );
     assert_eq!(extensions(&stores).len(), 3);
-    verify::module(&stores, &verify::Options::default()).expect("it is valid");
+    verify::module(&stores, &verify::VerifyOptions::default()).expect("it is valid");
 
     // In 1.3 the extensions are part of the language; what nobody knows stays.
     let mut stores = module(HALF);
-    stores.version = Version::new(1, 3);
-    assert_eq!(recompute(&mut stores, &Ceiling::default()), Ok(true));
+    stores.version = SpirvVersion::new(1, 3);
+    assert_eq!(
+        recompute(&mut stores, &RequirementCeiling::default()),
+        Ok(true)
+    );
     assert_eq!(extensions(&stores), ["SPV_VENDOR_something"]);
 
     let sum = HALF.replace("%wide =", "%sum = OpFAdd %half %loaded %loaded\n%wide =");
     let mut adds = module(&sum);
-    recompute(&mut adds, &Ceiling::default()).expect("there is no ceiling");
+    recompute(&mut adds, &RequirementCeiling::default()).expect("there is no ceiling");
     assert!(declared(&adds).contains(&Capability::Float16));
     assert!(declared(&adds).contains(&storage));
 }
@@ -90,16 +96,22 @@ fn what_is_missing_is_added() {
         .lines()
         .filter(|l| !l.contains("16") || l.contains("OpType"));
     let mut bare = module(&bare.collect::<Vec<_>>().join("\n"));
-    bare.version = Version::new(1, 3);
-    assert!(verify::module(&bare, &verify::Options::default()).is_err());
-    assert_eq!(recompute(&mut bare, &Ceiling::default()), Ok(true));
-    verify::module(&bare, &verify::Options::default()).expect("it is valid");
-    assert_eq!(recompute(&mut bare, &Ceiling::default()), Ok(false));
+    bare.version = SpirvVersion::new(1, 3);
+    assert!(verify::module(&bare, &verify::VerifyOptions::default()).is_err());
+    assert_eq!(
+        recompute(&mut bare, &RequirementCeiling::default()),
+        Ok(true)
+    );
+    verify::module(&bare, &verify::VerifyOptions::default()).expect("it is valid");
+    assert_eq!(
+        recompute(&mut bare, &RequirementCeiling::default()),
+        Ok(false)
+    );
 }
 
 #[test]
 fn a_ceiling_names_what_needs_more() {
-    let ceiling = Ceiling {
+    let ceiling = RequirementCeiling {
         capabilities: Some(vec![Capability::Shader, Capability::Linkage]),
         extensions: Some(vec![]),
     };
@@ -116,9 +128,9 @@ fn a_ceiling_names_what_needs_more() {
     assert_eq!(over.to_words(), before);
 
     let mut over = module(HALF);
-    let ceiling = Ceiling {
+    let ceiling = RequirementCeiling {
         extensions: Some(vec![]),
-        ..Ceiling::default()
+        ..RequirementCeiling::default()
     };
     let error = recompute(&mut over, &ceiling).expect_err("an extension is not allowed");
     assert!(error.message.contains("SPV_VENDOR_something"), "{error}");
@@ -164,10 +176,10 @@ fn numbers_that_are_computed_with_need_their_capability() {
                 source.replace("OpCapability Float16", "")
             };
             let mut module = module(&source);
-            recompute(&mut module, &Ceiling::default()).expect("there is no ceiling");
+            recompute(&mut module, &RequirementCeiling::default()).expect("there is no ceiling");
             let found = declared(&module);
             assert!(found.contains(&Capability::Float16), "{text}: {found:?}");
-            verify::module(&module, &verify::Options::default())
+            verify::module(&module, &verify::VerifyOptions::default())
                 .unwrap_or_else(|faults| panic!("{text}: {}", faults[0]));
         }
     }
@@ -215,11 +227,11 @@ fn pointers_that_are_chosen_need_variable_pointers() {
                     &format!("{capability}\n"),
                 );
             let mut module = module(&source);
-            module.version = Version::new(1, 4);
-            recompute(&mut module, &Ceiling::default()).expect("there is no ceiling");
+            module.version = SpirvVersion::new(1, 4);
+            recompute(&mut module, &RequirementCeiling::default()).expect("there is no ceiling");
             let wanted = Capability::VariablePointersStorageBuffer;
             assert!(declared(&module).contains(&wanted), "{text}");
-            verify::module(&module, &verify::Options::default())
+            verify::module(&module, &verify::VerifyOptions::default())
                 .unwrap_or_else(|faults| panic!("{text}: {}", faults[0]));
         }
     }
@@ -229,7 +241,10 @@ fn pointers_that_are_chosen_need_variable_pointers() {
         .replace("USE", "%x = OpLoad %uint %at")
         .replace("RESULT", "x");
     let mut plain = module(&source);
-    assert_eq!(recompute(&mut plain, &Ceiling::default()), Ok(true));
+    assert_eq!(
+        recompute(&mut plain, &RequirementCeiling::default()),
+        Ok(true)
+    );
     assert_eq!(declared(&plain), [Capability::Shader, Capability::Linkage]);
 }
 
@@ -242,7 +257,10 @@ fn the_kind_of_a_module_stays_declared() {
         OpExecutionMode %f OutputVertices 1\n%void = OpTypeVoid\n%type = OpTypeFunction %void\n\
         %f = OpFunction %void None %type\n%entry = OpLabel\nOpReturn\nOpFunctionEnd\n";
     let mut geometry = module(source);
-    assert_eq!(recompute(&mut geometry, &Ceiling::default()), Ok(true));
+    assert_eq!(
+        recompute(&mut geometry, &RequirementCeiling::default()),
+        Ok(true)
+    );
     let kept = [Capability::Shader, Capability::Geometry];
     assert_eq!(declared(&geometry), kept);
 }
@@ -268,11 +286,11 @@ fn the_corpus_stays_valid_with_less() {
             let source = String::from_utf8(bytes).expect("it is a text");
             let mut words = parse(&source, &ParseOptions::default()).expect("it is a module");
             let minor = columns[19].strip_prefix("1.").and_then(|m| m.parse().ok());
-            words[1] = Version::new(1, minor.expect("it has a version")).word();
+            words[1] = SpirvVersion::new(1, minor.expect("it has a version")).word();
             words
         };
         let environment = columns[5].trim_end_matches("+scalar");
-        let options = verify::Options {
+        let options = verify::VerifyOptions {
             target: environment.parse().expect("the environment has a name"),
             scalar_block_layout: columns[5].ends_with("+scalar"),
         };
@@ -281,12 +299,12 @@ fn the_corpus_stays_valid_with_less() {
         };
         count += 1;
         let before = declared(&module);
-        let unmet = Needs::compute(&module).unmet(&before);
+        let unmet = ModuleRequirements::compute(&module).unmet(&before);
         if !unmet.is_empty() {
             faults.push(format!("{}: unmet {unmet:?}", columns[0]));
         }
         let had = extensions(&module);
-        if let Err(error) = recompute(&mut module, &Ceiling::default()) {
+        if let Err(error) = recompute(&mut module, &RequirementCeiling::default()) {
             faults.push(format!("{}: {error}", columns[0]));
             continue;
         }

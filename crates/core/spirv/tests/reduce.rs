@@ -1,15 +1,15 @@
 //! Reducing: predicates over modules, on a text and on the corpus.
 
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reduce::{Options, Progress, reduce};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reduce::{ReduceOptions, ReduceProgress, reduce};
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_spirv::verify;
 use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
 use std::path::Path;
 
 fn has(words: &[u32], op: Op) -> bool {
-    let module = Module::from_words(words.to_vec()).expect("candidates are well-formed");
+    let module = SpirvModule::from_words(words.to_vec()).expect("candidates are well-formed");
     module.all_insts().any(|i| i.op() == op)
 }
 
@@ -24,12 +24,12 @@ fn modules_are_reduced_as_expected() {
         let op = first.strip_prefix("; keeps ").and_then(Op::by_name);
         let op = op.expect("the first line names an instruction");
         let words = parse(&source, &ParseOptions::default()).expect("it is a module");
-        let module = Module::from_words(words).expect("it is a module");
-        let options = Options::default();
+        let module = SpirvModule::from_words(words).expect("it is a module");
+        let options = ReduceOptions::default();
         if let Err(faults) = verify::module(&module, &options.verify) {
             panic!("{}: {}", file.display(), faults[0]);
         }
-        let mut sizes: Vec<Progress> = Vec::new();
+        let mut sizes: Vec<ReduceProgress> = Vec::new();
         let small = reduce(&module, &options, |words| has(words, op), |p| sizes.push(p));
         let small = small.expect("it has the instruction");
         verify::module(&small, &options.verify).expect("it stays valid");
@@ -47,11 +47,11 @@ fn modules_are_reduced_as_expected() {
 
 #[test]
 fn what_does_not_hold_is_not_reduced() {
-    let module = Module::from_words(
+    let module = SpirvModule::from_words(
         parse("%1 = OpTypeVoid", &ParseOptions::default()).expect("it is a module"),
     );
     let module = module.expect("it is a module");
-    let never = reduce(&module, &Options::default(), |_| false, |_| {});
+    let never = reduce(&module, &ReduceOptions::default(), |_| false, |_| {});
     assert!(never.is_none());
 }
 
@@ -81,8 +81,8 @@ fn descriptions_go() {
         OpReturn
         OpFunctionEnd";
     let words = parse(source, &ParseOptions::default()).expect("it is a module");
-    let module = Module::from_words(words).expect("it is a module");
-    let options = Options::default();
+    let module = SpirvModule::from_words(words).expect("it is a module");
+    let options = ReduceOptions::default();
     verify::module(&module, &options.verify).expect("it is valid");
     let small = reduce(&module, &options, |_| true, |_| {}).expect("anything will do");
     assert!(
@@ -101,11 +101,11 @@ fn attempts_are_limited() {
         &source.expect("the test is there"),
         &ParseOptions::default(),
     );
-    let module = Module::from_words(words.expect("it is a module")).expect("it is a module");
+    let module = SpirvModule::from_words(words.expect("it is a module")).expect("it is a module");
     let mut count = 0;
-    let options = Options {
+    let options = ReduceOptions {
         attempts: 5,
-        ..Options::default()
+        ..ReduceOptions::default()
     };
     let counted = |_: &[u32]| {
         count += 1;
@@ -123,7 +123,7 @@ fn the_corpus_is_reduced() {
         return;
     };
     let validator = SpirvValTool::find();
-    let options = Options::default();
+    let options = ReduceOptions::default();
     let wanted = [
         Op::FMul,
         Op::Phi,
@@ -140,7 +140,7 @@ fn the_corpus_is_reduced() {
         .enumerate()
     {
         let bytes = std::fs::read(file).expect("the corpus can be read");
-        let module = Module::from_bytes(&bytes).expect("the corpus is well-formed");
+        let module = SpirvModule::from_bytes(&bytes).expect("the corpus is well-formed");
         let op = wanted[number % wanted.len()];
         let is_small = bytes.len() < 20_000;
         if !is_small

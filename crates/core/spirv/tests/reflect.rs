@@ -1,17 +1,18 @@
 //! Interfaces of entry points, and layouts of types.
 
-use spirula_spirv::analysis::{Decorations, Definitions, Layouts};
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions, TypeLayouts};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, ExecutionMode, ExecutionModel, StorageClass};
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{
-    BindingKind, Details, Interface, ParamKind, Port, entry_points, spec_constants,
+    BindingKind, EntryDetails, EntryInterface, InterfaceVariable, ParamKind, entry_points,
+    spec_constants,
 };
 use spirula_spirv::text::{ParseOptions, parse};
 
-fn module(text: &str) -> Module {
+fn module(text: &str) -> SpirvModule {
     let words = parse(text, &ParseOptions::default()).expect("the text is sound");
-    Module::from_words(words).expect("the module is sound")
+    SpirvModule::from_words(words).expect("the module is sound")
 }
 
 #[test]
@@ -21,7 +22,7 @@ fn parameters_of_a_kernel() {
         entry_points(&module),
         [("main".to_owned(), ExecutionModel::Kernel)]
     );
-    let interface = Interface::of(&module, "main").expect("there is such an entry point");
+    let interface = EntryInterface::of(&module, "main").expect("there is such an entry point");
     assert_eq!(interface.workgroup_size, Some([8, 4, 1]));
     assert!(interface.bindings.is_empty() && interface.push_constant_bytes == 0);
     let params = &interface.params;
@@ -51,7 +52,7 @@ fn parameters_of_a_kernel() {
 #[test]
 fn resources_of_a_shader() {
     let module = module(include_str!("reflect/shader.spvasm"));
-    let interface = Interface::of(&module, "main").expect("there is such an entry point");
+    let interface = EntryInterface::of(&module, "main").expect("there is such an entry point");
     assert_eq!(
         interface.workgroup_size,
         Some([64, 1, 1]),
@@ -85,8 +86,8 @@ fn resources_of_a_shader() {
     ));
     let constants = spec_constants(
         &module,
-        &Definitions::compute(&module),
-        &Decorations::compute(&module),
+        &IdDefinitions::compute(&module),
+        &IdDecorations::compute(&module),
     );
     let constants: Vec<_> = constants.iter().map(|c| (c.spec_id, c.default)).collect();
     assert_eq!(constants, [(3, 64), (4, 1)]);
@@ -95,11 +96,11 @@ fn resources_of_a_shader() {
 #[test]
 fn layouts_follow_decorations() {
     let module = module(include_str!("reflect/shader.spvasm"));
-    let definitions = Definitions::compute(&module);
-    let layouts = Layouts::compute(
+    let definitions = IdDefinitions::compute(&module);
+    let layouts = TypeLayouts::compute(
         &module,
         &definitions,
-        &Decorations::compute(&module),
+        &IdDecorations::compute(&module),
         |id| definitions.default_value(&module, id),
     )
     .expect("all lengths are known");
@@ -125,14 +126,14 @@ fn layouts_follow_decorations() {
 #[test]
 fn a_missing_entry_point_names_those_that_are_there() {
     let module = module(include_str!("reflect/kernel.spvasm"));
-    let error = Interface::of(&module, "mian").expect_err("there is no such entry point");
+    let error = EntryInterface::of(&module, "mian").expect_err("there is no such entry point");
     assert_eq!(error.hint.as_deref(), Some("it has: main"));
 }
 
 #[test]
 fn stages_of_a_pipeline() {
     let module = module(include_str!("reflect/fragment.spvasm"));
-    let details = Details::of(&module, "main").expect("there is such an entry point");
+    let details = EntryDetails::of(&module, "main").expect("there is such an entry point");
     let modes: Vec<_> = details.modes.iter().map(|m| m.mode).collect();
     assert_eq!(
         modes,
@@ -141,7 +142,7 @@ fn stages_of_a_pipeline() {
             ExecutionMode::DepthReplacing
         ]
     );
-    let place = |p: &Port| (p.name.clone().unwrap_or_default(), p.location, p.builtin);
+    let place = |p: &InterfaceVariable| (p.name.clone().unwrap_or_default(), p.location, p.builtin);
     let inputs: Vec<_> = details.inputs.iter().map(place).collect();
     let at = |name: &str, location| (name.to_owned(), location, None);
     assert_eq!(
@@ -160,5 +161,5 @@ fn stages_of_a_pipeline() {
         .map(|m| (m.name.as_deref(), m.offset, m.size))
         .collect();
     assert_eq!(pushed, [(Some("scale"), 0, 4), (None, 16, 16)]);
-    assert!(Details::of(&module, "other").is_err());
+    assert!(EntryDetails::of(&module, "other").is_err());
 }

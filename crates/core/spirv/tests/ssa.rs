@@ -1,6 +1,6 @@
 //! SSA construction over the corpus: what comes out is valid wherever what went in was.
 
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_spirv::{binary, ssa, verify};
 use spirula_testing::{SpirvValTool, corpus};
@@ -12,11 +12,11 @@ fn step() -> usize {
 }
 
 /// A file of the corpus as words, and the environment that it is valid for.
-fn module(folder: &Path, row: &str) -> (Vec<u32>, verify::Options) {
+fn module(folder: &Path, row: &str) -> (Vec<u32>, verify::VerifyOptions) {
     let columns: Vec<&str> = row.split('\t').collect();
     let bytes = std::fs::read(folder.join(columns[0])).expect("the corpus can be read");
     let environment = columns[5];
-    let options = verify::Options {
+    let options = verify::VerifyOptions {
         target: (environment.trim_end_matches("+scalar").parse()).expect("there is such a target"),
         scalar_block_layout: environment.ends_with("+scalar"),
     };
@@ -65,8 +65,8 @@ fn the_corpus_stays_valid() {
 
 /// What the verifier says, and the validator where there is one.
 fn verdict(
-    module: &Module,
-    options: &verify::Options,
+    module: &SpirvModule,
+    options: &verify::VerifyOptions,
     validator: Option<&SpirvValTool>,
 ) -> Result<(), String> {
     verify::module(module, options).map_err(|faults| faults[0].to_string())?;

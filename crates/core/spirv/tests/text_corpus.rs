@@ -2,12 +2,12 @@
 //!
 //! Without the corpus the tests say so and pass.
 
-use spirula_spirv::binary::{Header, Stream, to_bytes, words};
+use spirula_spirv::binary::{InstructionStream, SpirvHeader, to_bytes, words};
 use spirula_spirv::grammar::{
-    Category, ExtInstSet, Kind, Op, Operands, ResultForm, literal_string,
+    ExtInstSet, Kind, Op, OperandCategory, OperandIter, ResultForm, literal_string,
 };
 use spirula_spirv::text::{
-    Disassembly, ParseOptions, PrintOptions, looks_like_assembly, parse, print,
+    ModuleDisassembly, ParseOptions, PrintOptions, looks_like_assembly, parse, print,
 };
 use spirula_testing::{corpus, files};
 use std::collections::{HashMap, HashSet};
@@ -61,7 +61,7 @@ fn friendly_names_only_renumber() {
     for path in inputs(&MODULES, ".spv") {
         let module = words(&fs::read(&path).expect("the file is readable")).expect("a module");
         let text = print(&module, &friendly).expect("the module is well-formed");
-        let parts = Disassembly::new(&module, friendly).expect("the module is well-formed");
+        let parts = ModuleDisassembly::new(&module, friendly).expect("the module is well-formed");
         assert!(parts.to_string() == text, "{}", path.display());
         let back = parse(&text, &ParseOptions::default())
             .unwrap_or_else(|faults| panic!("{}: {}", path.display(), faults[0]));
@@ -71,7 +71,7 @@ fn friendly_names_only_renumber() {
         let mut back = HashMap::new();
         for ((kind, old), (new_kind, new)) in before.iter().zip(&after) {
             assert_eq!(kind, new_kind, "{}", path.display());
-            if kind.info().category == Category::Id {
+            if kind.info().category == OperandCategory::Id {
                 assert_eq!(forth.entry(*old).or_insert(*new), new, "{}", path.display());
                 assert_eq!(back.entry(*new).or_insert(*old), old, "{}", path.display());
             } else {
@@ -86,9 +86,9 @@ fn operands(module: &[u32]) -> Vec<(Kind, &[u32])> {
     let mut sets = HashMap::new();
     let mut wide = HashSet::new();
     let mut all = Vec::new();
-    for inst in Stream::new(module) {
+    for inst in InstructionStream::new(module) {
         let inst = inst.expect("the module is well-formed");
-        let mut operands = Operands::new(inst.op, inst.words);
+        let mut operands = OperandIter::new(inst.op, inst.words);
         match (inst.op, inst.words) {
             (Op::ExtInstImport, [id, name @ ..]) => {
                 sets.insert(*id, ExtInstSet::by_name(&literal_string(name)));
@@ -125,7 +125,7 @@ fn texts_assemble_and_come_back() {
             Ok(module) => module,
             Err(faults) => panic!("{}: {}", path.display(), faults[0]),
         };
-        assert!(module.len() > Header::WORDS);
+        assert!(module.len() > SpirvHeader::WORDS);
         let text = print(&module, &PrintOptions::default()).expect("the module is well-formed");
         assert!(
             parse(&text, &options).as_ref() == Ok(&module),

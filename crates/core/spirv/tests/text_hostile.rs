@@ -2,7 +2,7 @@
 //! one of them makes the other takes back.
 
 use proptest::prelude::*;
-use spirula_spirv::binary::Header;
+use spirula_spirv::binary::SpirvHeader;
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -79,7 +79,7 @@ proptest! {
 
     #[test]
     fn random_instructions(body in prop::collection::vec(some_word(), 0..60)) {
-        let mut words = MODULES[0][..Header::WORDS].to_vec();
+        let mut words = MODULES[0][..SpirvHeader::WORDS].to_vec();
         words.extend(body);
         check_module(&words);
     }
@@ -119,7 +119,7 @@ proptest! {
 
 /// A module of instructions given by opcode and operands.
 fn module(instructions: impl Iterator<Item = Vec<u32>>) -> Vec<u32> {
-    let mut words = MODULES[0][..Header::WORDS].to_vec();
+    let mut words = MODULES[0][..SpirvHeader::WORDS].to_vec();
     for inst in instructions {
         words.push((inst.len() as u32) << 16 | inst[0]);
         words.extend(&inst[1..]);

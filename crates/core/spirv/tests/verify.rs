@@ -1,16 +1,16 @@
 //! Modules that breach one rule each, named by its number, and the corpus.
 
 use spirula_spirv::binary;
-use spirula_spirv::grammar::Version;
-use spirula_spirv::target::Target;
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::text::{ParseOptions, parse};
-use spirula_spirv::verify::{self, Options, Rule};
+use spirula_spirv::verify::{self, Rule, VerifyOptions};
 use spirula_testing::{GoldenFiles, corpus, files};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-fn options(environment: &str) -> Options {
-    Options {
+fn options(environment: &str) -> VerifyOptions {
+    VerifyOptions {
         target: environment
             .trim_end_matches("+scalar")
             .parse()
@@ -20,7 +20,7 @@ fn options(environment: &str) -> Options {
 }
 
 /// Words of a text for the version of an environment.
-fn assemble(source: &str, target: Target) -> Vec<u32> {
+fn assemble(source: &str, target: SpirvTarget) -> Vec<u32> {
     let mut words = parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
     words[1] = target.version.word();
     words
@@ -92,7 +92,7 @@ fn the_corpus_is_valid_but_for_what_others_refuse_too() {
             let source = String::from_utf8(bytes).expect("it is a text");
             let mut words = assemble(&source, options.target);
             let minor = columns[19].strip_prefix("1.").and_then(|m| m.parse().ok());
-            words[1] = Version::new(1, minor.expect("it has a version")).word();
+            words[1] = SpirvVersion::new(1, minor.expect("it has a version")).word();
             words
         };
         count += 1;

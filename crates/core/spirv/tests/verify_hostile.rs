@@ -1,9 +1,9 @@
 //! The verifier on modules that nobody wrote: no panic, no hang, whatever it says.
 
 use proptest::prelude::*;
-use spirula_spirv::target::Target;
+use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::text::{ParseOptions, parse};
-use spirula_spirv::verify::{Options, words};
+use spirula_spirv::verify::{VerifyOptions, words};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -23,9 +23,9 @@ static MODULES: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
 
 fn verify(module: Vec<u32>) {
     for environment in ["spv1.6", "vulkan1.3", "opencl2.2"] {
-        let options = Options {
-            target: environment.parse::<Target>().expect("it has a name"),
-            ..Options::default()
+        let options = VerifyOptions {
+            target: environment.parse::<SpirvTarget>().expect("it has a name"),
+            ..VerifyOptions::default()
         };
         // Only that there is a verdict counts.
         let _ = words(module.clone(), &options);

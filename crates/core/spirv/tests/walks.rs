@@ -1,11 +1,12 @@
 //! Walks, pointer bases, needs of capabilities and operands by name, on a text and on the corpus.
 
 use spirula_spirv::analysis::{
-    Cfg, Definitions, Dominators, Needs, PointerBases, Reach, Traversal,
+    BlockDominators, BlockTraversal, EntryReach, FlowGraph, IdDefinitions, ModuleRequirements,
+    PointerBases,
 };
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Capability;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_testing::{corpus, files};
 
@@ -45,12 +46,12 @@ const LOOP: &str = "
     OpReturn
     OpFunctionEnd";
 
-fn module() -> Module {
+fn module() -> SpirvModule {
     let words = parse(LOOP, &ParseOptions::default()).expect("the text assembles");
-    Module::from_words(words).expect("the module is well-formed")
+    SpirvModule::from_words(words).expect("the module is well-formed")
 }
 
-fn find(module: &Module, op: Op) -> spirula_spirv::Id {
+fn find(module: &SpirvModule, op: Op) -> spirula_spirv::Id {
     let inst = module.all_insts().find(|i| i.op() == op);
     inst.and_then(|i| i.result()).expect("it is there")
 }
@@ -58,10 +59,11 @@ fn find(module: &Module, op: Op) -> spirula_spirv::Id {
 #[test]
 fn walks_of_a_loop() {
     let module = module();
-    let definitions = Definitions::compute(&module);
-    let cfg = Cfg::compute(&module, &definitions, module.functions()[0]).expect("labels exist");
+    let definitions = IdDefinitions::compute(&module);
+    let cfg =
+        FlowGraph::compute(&module, &definitions, module.functions()[0]).expect("labels exist");
     let (entry, head, body, next, end) = (0, 1, 2, 3, 4);
-    let depth = Traversal::depth_first(&cfg);
+    let depth = BlockTraversal::depth_first(&cfg);
     assert_eq!(depth.preorder(), [entry, head, body, next, end]);
     assert_eq!(depth.postorder(), [next, body, end, head, entry]);
     assert_eq!(depth.children(head), [body, end]);
@@ -71,11 +73,11 @@ fn walks_of_a_loop() {
     );
     assert_eq!((depth.parent(entry), depth.position(entry)), (None, None));
     assert!(depth.is_above(head, next) && !depth.is_above(body, end));
-    let breadth = Traversal::breadth_first(&cfg);
+    let breadth = BlockTraversal::breadth_first(&cfg);
     assert_eq!(breadth.preorder(), [entry, head, body, end, next]);
     assert_eq!(cfg.reached_without(body, Some(head)), [body, next]);
     assert_eq!(cfg.reached_without(body, None), [body, next, head, end]);
-    let dominators = Dominators::compute(&cfg);
+    let dominators = BlockDominators::compute(&cfg);
     let places = dominators
         .children(head)
         .iter()
@@ -86,14 +88,14 @@ fn walks_of_a_loop() {
 #[test]
 fn bases_needs_and_reach() {
     let module = module();
-    let definitions = Definitions::compute(&module);
+    let definitions = IdDefinitions::compute(&module);
     let bases = PointerBases::compute(&module, &definitions);
     let copy = find(&module, Op::CopyObject);
     let variables = module.all_insts().filter(|i| i.op() == Op::Variable);
     let variables: Vec<_> = variables.filter_map(|i| i.result()).collect();
     assert_eq!(bases.of(copy), Some(variables[2]));
     assert_eq!(bases.of(find(&module, Op::Load)), None);
-    let needs = Needs::compute(&module);
+    let needs = ModuleRequirements::compute(&module);
     assert_eq!(
         needs.capabilities(),
         [Capability::Shader, Capability::Float16]
@@ -101,7 +103,7 @@ fn bases_needs_and_reach() {
     let unmet = needs.unmet(&[Capability::Shader]);
     assert_eq!(unmet.len(), 1);
     assert_eq!(unmet[0][0], Capability::Float16);
-    let reach = Reach::compute(&module);
+    let reach = EntryReach::compute(&module);
     assert_eq!(reach.variables(0), [variables[0]]);
     let chain = module
         .all_insts()
@@ -120,10 +122,10 @@ fn what_the_corpus_declares_meets_its_needs() {
     };
     for file in files(&folder, ".spv").iter().step_by(7) {
         let bytes = std::fs::read(file).expect("the corpus can be read");
-        let module = Module::from_bytes(&bytes).expect("the corpus is well-formed");
-        let needs = Needs::compute(&module);
+        let module = SpirvModule::from_bytes(&bytes).expect("the corpus is well-formed");
+        let needs = ModuleRequirements::compute(&module);
         assert_eq!(needs.unmet(&needs.capabilities()), [] as [Vec<_>; 0]);
-        let declared = module.section(Section::Capabilities);
+        let declared = module.section(ModuleSection::Capabilities);
         let declared = declared.map(|i| Capability(i.word(0))).collect::<Vec<_>>();
         // Types of numbers that are only stored, and built-ins that are only named, need less.
         let narrow = [
@@ -137,15 +139,15 @@ fn what_the_corpus_declares_meets_its_needs() {
             let known = any.iter().any(|c| narrow.contains(c));
             assert!(known, "{}: {any:?}", file.display());
         }
-        let definitions = Definitions::compute(&module);
+        let definitions = IdDefinitions::compute(&module);
         PointerBases::compute(&module, &definitions);
         for func in module.functions() {
-            let cfg = Cfg::compute(&module, &definitions, *func).expect("labels exist");
-            let depth = Traversal::depth_first(&cfg);
+            let cfg = FlowGraph::compute(&module, &definitions, *func).expect("labels exist");
+            let depth = BlockTraversal::depth_first(&cfg);
             let mut reversed = depth.postorder().to_vec();
             reversed.reverse();
             assert_eq!(reversed, cfg.reverse_postorder());
-            let breadth = Traversal::breadth_first(&cfg);
+            let breadth = BlockTraversal::breadth_first(&cfg);
             assert_eq!(breadth.preorder().len(), depth.preorder().len());
         }
     }

@@ -6,7 +6,7 @@
 //! `refused`, and the first reason. The modules are for the SPIR-V validator to judge.
 
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_llvm::{Options, read, translate};
+use spirula_llvm::{TranslationOptions, read, translate};
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -53,10 +53,10 @@ fn translated(bytes: &[u8], triple: &str, flags: &str) -> Result<Vec<u8>, Vec<So
         .split(' ')
         .filter(|flag| flag.contains("allow-unknown-intrinsics"));
     let imported = imported.map(|flag| flag.split_once('=').map_or("llvm.", |(_, names)| names));
-    let options = Options {
+    let options = TranslationOptions {
         triple,
         imported: imported.map(str::to_owned).collect(),
-        ..Options::default()
+        ..TranslationOptions::default()
     };
     Ok(translate(&module, &options)?.to_bytes())
 }

@@ -18,8 +18,9 @@ fn main() -> ExitCode {
         }
     };
     let module = spirula_llvm::read(&bytes).map_err(|error| vec![error]);
-    let translated = module
-        .and_then(|module| spirula_llvm::translate(&module, &spirula_llvm::Options::default()));
+    let translated = module.and_then(|module| {
+        spirula_llvm::translate(&module, &spirula_llvm::TranslationOptions::default())
+    });
     let module = match translated {
         Ok(module) => module,
         Err(all) => {

@@ -3,9 +3,9 @@
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// A diagnostic, boxed so that results stay small where every bit is read.
-pub(crate) type Error = Box<SourceDiagnostic>;
+pub(crate) type BoxedDiagnostic = Box<SourceDiagnostic>;
 
 /// An error at a place.
-pub(crate) fn fault(place: SourceLocation, message: impl Into<String>) -> Error {
+pub(crate) fn fault(place: SourceLocation, message: impl Into<String>) -> BoxedDiagnostic {
     Box::new(SourceDiagnostic::error(place, message))
 }

@@ -1,8 +1,8 @@
 //! Telling the forms of LLVM IR apart.
 
-use crate::ir::Module;
+use crate::ir::LlvmModule;
 use crate::verify::verify;
-use crate::{Error, bitcode, fault, text, upgrade};
+use crate::{BoxedDiagnostic, bitcode, fault, text, upgrade};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 pub use bitcode::is_bitcode;
@@ -17,11 +17,11 @@ const ARCHIVE: &[u8] = b"!<arch>\n";
 ///
 /// # Errors
 /// What is wrong with the input, with its place.
-pub fn read(bytes: &[u8]) -> Result<Module, SourceDiagnostic> {
+pub fn read(bytes: &[u8]) -> Result<LlvmModule, SourceDiagnostic> {
     read_any(bytes).map_err(|error| *error)
 }
 
-fn read_any(bytes: &[u8]) -> Result<Module, Error> {
+fn read_any(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
     if bytes.len() > MAX_INPUT {
         return Err(fault(
             SourceLocation::Unknown,
@@ -40,7 +40,7 @@ fn read_any(bytes: &[u8]) -> Result<Module, Error> {
         text::read(bytes)?
     };
     verify(&module)?;
-    let Module { types, layout, .. } = &mut module;
+    let LlvmModule { types, layout, .. } = &mut module;
     layout.measure_all(types);
     upgrade::complete_alignments(&mut module);
     Ok(module)

@@ -19,8 +19,11 @@ mod translate;
 mod upgrade;
 mod verify;
 
-pub(crate) use error::{Error, fault};
+pub(crate) use error::{BoxedDiagnostic, fault};
 pub use input::{is_bitcode, looks_like_llvm_text, read};
 pub use lift::lift;
 pub use text::print;
-pub use translate::{DebugInfo, Extensions, Options, Pointers, is_shader, reference, translate};
+pub use translate::{
+    AllowedExtensions, DebugInfo, PointerTyping, TranslationOptions, is_shader, reference,
+    translate,
+};

@@ -1,8 +1,8 @@
 //! Older forms of LLVM IR seen as today's, so that what reads the IR knows one form only.
 
 use crate::ir::{
-    Align, AttrForm, AttrKind, Attribute, Extra, GlobalData, Linkage, LlvmType, Module, Opcode,
-    Types, ValueKind, Visibility,
+    AttrForm, AttrKind, GlobalData, InstructionExtra, Linkage, LlvmAlign, LlvmAttribute,
+    LlvmModule, LlvmOpcode, LlvmType, LlvmTypes, ValueKind, Visibility,
 };
 
 /// Where memory is, in the order of the two-bit fields of a `memory` attribute: arguments,
@@ -31,35 +31,40 @@ pub(crate) fn memory_effects(encoded: u64) -> u64 {
 }
 
 /// The attribute of a kind alone.
-pub(crate) fn plain_attribute(kind: AttrKind) -> Attribute {
+pub(crate) fn plain_attribute(kind: AttrKind) -> LlvmAttribute {
     match kind {
         // Without a number, before LLVM 15: the asynchronous form.
-        AttrKind::UwTable => Attribute::Number(kind, 2),
+        AttrKind::UwTable => LlvmAttribute::Number(kind, 2),
         // Without a type, before LLVM 12.
-        _ if kind.form() == AttrForm::Type => Attribute::Type(kind, None),
-        _ => Attribute::Plain(kind),
+        _ if kind.form() == AttrForm::Type => LlvmAttribute::Type(kind, None),
+        _ => LlvmAttribute::Plain(kind),
     }
 }
 
 /// The conversion that one of bytes is: bytes are read as integers, which differ from pointers
 /// where bytes do not.
-pub(crate) fn byte_cast(types: &Types, opcode: Opcode, from: LlvmType, to: LlvmType) -> Opcode {
+pub(crate) fn byte_cast(
+    types: &LlvmTypes,
+    opcode: LlvmOpcode,
+    from: LlvmType,
+    to: LlvmType,
+) -> LlvmOpcode {
     let is_pointer = |ty| types.is_pointer_like(types.scalar(ty));
     match (opcode, is_pointer(from), is_pointer(to)) {
-        (Opcode::BitCast, true, false) => Opcode::PtrToInt,
-        (Opcode::BitCast, false, true) => Opcode::IntToPtr,
+        (LlvmOpcode::BitCast, true, false) => LlvmOpcode::PtrToInt,
+        (LlvmOpcode::BitCast, false, true) => LlvmOpcode::IntToPtr,
         _ => opcode,
     }
 }
 
 /// Turns `readnone`, `readonly`, `writeonly`, `argmemonly` and the like of a function, as they
 /// were before LLVM 16, into `memory`.
-pub(crate) fn function_memory(attributes: &mut Vec<Attribute>) {
+pub(crate) fn function_memory(attributes: &mut Vec<LlvmAttribute>) {
     let mut access = None;
     let mut places = None;
     attributes.retain(|attribute| {
         let kind = match attribute {
-            Attribute::Plain(kind) => *kind,
+            LlvmAttribute::Plain(kind) => *kind,
             _ => return true,
         };
         match kind {
@@ -75,7 +80,7 @@ pub(crate) fn function_memory(attributes: &mut Vec<Attribute>) {
     });
     if access.is_some() || places.is_some() {
         let bits = all_memory(access.unwrap_or(3)) & places.unwrap_or(u64::MAX);
-        attributes.push(Attribute::Number(AttrKind::Memory, bits));
+        attributes.push(LlvmAttribute::Number(AttrKind::Memory, bits));
     }
 }
 
@@ -89,8 +94,8 @@ pub(crate) fn infer_dso_local(global: &mut GlobalData) {
 
 /// Gives accesses and allocations that state no alignment the one they then have: that of their
 /// type. The data layout has to be measured.
-pub(crate) fn complete_alignments(module: &mut Module) {
-    let Module {
+pub(crate) fn complete_alignments(module: &mut LlvmModule) {
+    let LlvmModule {
         types,
         layout,
         functions,
@@ -98,10 +103,10 @@ pub(crate) fn complete_alignments(module: &mut Module) {
     } = module;
     let natural = |ty: LlvmType| {
         layout.size_in_bits(types, ty)?;
-        Align::from_bytes(layout.abi_align(types, ty))
+        LlvmAlign::from_bytes(layout.abi_align(types, ty))
     };
     // An atomic access that does not state its alignment is aligned to its size.
-    let atomic = |ty: LlvmType| Align::from_bytes(layout.store_size(types, ty)?);
+    let atomic = |ty: LlvmType| LlvmAlign::from_bytes(layout.store_size(types, ty)?);
     for function in functions {
         for index in 0..function.insts.len() {
             let operand = |at: usize| {
@@ -114,21 +119,25 @@ pub(crate) fn complete_alignments(module: &mut Module) {
             };
             let inst = &function.insts[index];
             let found = match inst.extra {
-                Extra::Alloca {
+                InstructionExtra::Alloca {
                     ty,
-                    align: Align::NONE,
+                    align: LlvmAlign::NONE,
                 } => natural(ty),
-                Extra::Access {
-                    align: Align::NONE, ..
-                } if inst.opcode == Opcode::Load => natural(inst.ty),
-                Extra::Access {
-                    align: Align::NONE, ..
+                InstructionExtra::Access {
+                    align: LlvmAlign::NONE,
+                    ..
+                } if inst.opcode == LlvmOpcode::Load => natural(inst.ty),
+                InstructionExtra::Access {
+                    align: LlvmAlign::NONE,
+                    ..
                 } => natural(operand(0)),
-                Extra::CmpXchg {
-                    align: Align::NONE, ..
+                InstructionExtra::CmpXchg {
+                    align: LlvmAlign::NONE,
+                    ..
                 } => atomic(operand(1)),
-                Extra::Rmw {
-                    align: Align::NONE, ..
+                InstructionExtra::Rmw {
+                    align: LlvmAlign::NONE,
+                    ..
                 } => atomic(inst.ty),
                 _ => None,
             };
@@ -146,13 +155,16 @@ mod tests {
     #[test]
     fn readonly_argmemonly_is_a_memory_attribute() {
         let mut attributes = vec![
-            Attribute::Plain(AttrKind::ReadOnly),
-            Attribute::Plain(AttrKind::NoUnwind),
-            Attribute::Plain(AttrKind::ArgMemOnly),
+            LlvmAttribute::Plain(AttrKind::ReadOnly),
+            LlvmAttribute::Plain(AttrKind::NoUnwind),
+            LlvmAttribute::Plain(AttrKind::ArgMemOnly),
         ];
         function_memory(&mut attributes);
-        let memory = Attribute::Number(AttrKind::Memory, 1);
-        assert_eq!(attributes, [Attribute::Plain(AttrKind::NoUnwind), memory]);
+        let memory = LlvmAttribute::Number(AttrKind::Memory, 1);
+        assert_eq!(
+            attributes,
+            [LlvmAttribute::Plain(AttrKind::NoUnwind), memory]
+        );
     }
 
     #[test]

@@ -125,7 +125,7 @@ fn types_that_double_at_each_level_take_no_time() {
     text += "  store i32 0, ptr addrspace(1) %a\n  ret void\n}\n";
     let module = spirula_llvm::read(text.as_bytes()).expect("a module");
     // Whatever becomes of sizes beyond all memory, it does so at once.
-    let _ = spirula_llvm::translate(&module, &spirula_llvm::Options::default());
+    let _ = spirula_llvm::translate(&module, &spirula_llvm::TranslationOptions::default());
 }
 
 /// Damage of what compilers made: cut short, and with flipped bits.

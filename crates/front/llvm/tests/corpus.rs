@@ -3,7 +3,7 @@
 use spirula_testing::{corpus, files};
 use std::path::{Path, PathBuf};
 
-fn read(path: &Path) -> Result<spirula_llvm::ir::Module, String> {
+fn read(path: &Path) -> Result<spirula_llvm::ir::LlvmModule, String> {
     let bytes = std::fs::read(path).expect("the input can be read");
     spirula_llvm::read(&bytes).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,20 +1,20 @@
 //! What pointers are found to point to, without the translation.
 
-use spirula_llvm::infer::{Hints, NoHints, Pointees};
-use spirula_llvm::ir::{LlvmFunc, LlvmType, Module, TypeKind};
+use spirula_llvm::infer::{InferredPointees, NoHints, PointeeHints};
+use spirula_llvm::ir::{LlvmFunc, LlvmModule, LlvmType, LlvmTypeKind};
 use spirula_llvm::read;
 
-fn module(text: &str) -> Module {
+fn module(text: &str) -> LlvmModule {
     read(text.as_bytes()).expect("the text is sound")
 }
 
 /// What the local of this name in the first function with a body points to.
-fn pointee(module: &Module, pointees: &Pointees, name: &str) -> Option<LlvmType> {
+fn pointee(module: &LlvmModule, pointees: &InferredPointees, name: &str) -> Option<LlvmType> {
     let (func, local) = find(module, name);
     pointees.local(func, local)
 }
 
-fn find(module: &Module, name: &str) -> (LlvmFunc, usize) {
+fn find(module: &LlvmModule, name: &str) -> (LlvmFunc, usize) {
     for func in module.function_ids() {
         let function = module.function(func);
         for local in 0..function.local_count() {
@@ -43,7 +43,7 @@ fn phis_selects_and_calls_are_one_class() {
            ret void
          }",
     );
-    let pointees = Pointees::compute(&module, &NoHints);
+    let pointees = InferredPointees::compute(&module, &NoHints);
     for name in ["q", "a", "b", "p", "r", "s"] {
         assert_eq!(
             pointee(&module, &pointees, name),
@@ -67,10 +67,10 @@ fn the_heaviest_votes_win() {
            ret void
          }",
     );
-    let pointees = Pointees::compute(&module, &NoHints);
+    let pointees = InferredPointees::compute(&module, &NoHints);
     let is_pair = |name| {
         let ty = pointee(&module, &pointees, name).expect("there are votes");
-        matches!(module.types.kind(ty), TypeKind::Struct { .. })
+        matches!(module.types.kind(ty), LlvmTypeKind::Struct { .. })
     };
     assert!(
         is_pair("p"),
@@ -92,18 +92,18 @@ fn pointers_in_memory_are_not_followed() {
            ret void
          }",
     );
-    let pointees = Pointees::compute(&module, &NoHints);
+    let pointees = InferredPointees::compute(&module, &NoHints);
     let is_pointer = |name| {
         let ty = pointee(&module, &pointees, name).expect("there are votes");
-        matches!(module.types.kind(ty), TypeKind::Pointer { .. })
+        matches!(module.types.kind(ty), LlvmTypeKind::Pointer { .. })
     };
     assert!(is_pointer("list") && is_pointer("first"));
     assert_eq!(pointee(&module, &pointees, "next"), Some(LlvmType::I64));
 }
 
-struct Halves;
+struct HalfPointeeHints;
 
-impl Hints for Halves {
+impl PointeeHints for HalfPointeeHints {
     fn argument(&self, _: LlvmFunc, index: usize) -> Option<LlvmType> {
         (index == 0).then_some(LlvmType::HALF)
     }
@@ -122,7 +122,7 @@ fn hints_speak_for_declarations() {
            ret void
          }",
     );
-    let pointees = Pointees::compute(&module, &Halves);
+    let pointees = InferredPointees::compute(&module, &HalfPointeeHints);
     assert_eq!(pointee(&module, &pointees, "a"), Some(LlvmType::HALF));
     assert_eq!(pointee(&module, &pointees, "b"), None);
 }

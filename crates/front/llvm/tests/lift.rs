@@ -2,8 +2,8 @@
 //! the corpora.
 
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_llvm::{Options, lift, print, read, translate};
-use spirula_spirv::ir::Module;
+use spirula_llvm::{TranslationOptions, lift, print, read, translate};
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
 use std::io::Write;
@@ -20,9 +20,9 @@ fn lines(diagnostics: &[SourceDiagnostic]) -> String {
 }
 
 /// LLVM's assembler, which verifies what it reads.
-struct Assembler(&'static str);
+struct LlvmAsTool(&'static str);
 
-impl Assembler {
+impl LlvmAsTool {
     fn find() -> Option<Self> {
         let names = [
             "llvm-as-22",
@@ -32,8 +32,8 @@ impl Assembler {
             "llvm-as",
         ];
         // Older ones than LLVM 15 do not know opaque pointers.
-        let works = |name: &Assembler| name.check("declare void @f(ptr)").is_ok();
-        let found = names.into_iter().map(Assembler).find(works);
+        let works = |name: &LlvmAsTool| name.check("declare void @f(ptr)").is_ok();
+        let found = names.into_iter().map(LlvmAsTool).find(works);
         if found.is_none() {
             eprintln!("LLVM's assembler is not there: its verdict is not asked for");
         }
@@ -60,22 +60,22 @@ impl Assembler {
     }
 }
 
-fn assembled(path: &Path) -> Module {
+fn assembled(path: &Path) -> SpirvModule {
     let text = std::fs::read_to_string(path).expect("the file can be read");
     let words = parse(&text, &ParseOptions::default());
     let words = words.unwrap_or_else(|all| panic!("{}: {}", path.display(), lines(&all)));
-    Module::from_words(words).expect("the file is a module")
+    SpirvModule::from_words(words).expect("the file is a module")
 }
 
 /// What a lifted module becomes when it is brought back, and what its text was.
-fn there_and_back(module: &Module) -> Result<(String, Module), String> {
+fn there_and_back(module: &SpirvModule) -> Result<(String, SpirvModule), String> {
     let lifted = lift(module).map_err(|all| lines(&all))?;
     let text = print(&lifted);
     let again = read(text.as_bytes()).map_err(|e| format!("reading back: {e}\n{text}"))?;
     if print(&again) != text {
         return Err("the text reads back as another module".to_owned());
     }
-    match translate(&again, &Options::default()) {
+    match translate(&again, &TranslationOptions::default()) {
         Ok(module) => Ok((text, module)),
         Err(all) => Err(format!("translating back: {}", lines(&all))),
     }
@@ -84,7 +84,7 @@ fn there_and_back(module: &Module) -> Result<(String, Module), String> {
 #[test]
 fn files_give_what_stands_beside_them() {
     let validator = SpirvValTool::find();
-    let assembler = Assembler::find();
+    let assembler = LlvmAsTool::find();
     let mut expected = GoldenFiles::new();
     for path in files(&folder(), ".spvasm") {
         let module = assembled(&path);
@@ -137,7 +137,7 @@ fn damaged_modules_do_no_harm() {
                     _ => below(64) as u32,
                 };
             }
-            let module = Module::from_words(damaged);
+            let module = SpirvModule::from_words(damaged);
             if let Some(module) = module.ok().and_then(|module| lift(&module).ok()) {
                 print(&module);
                 lifted += 1;
@@ -156,7 +156,7 @@ const SAMPLE: usize = 8;
 /// accepted by LLVM and brought back.
 fn sweep(prefixes: &[&str]) -> Option<[usize; 4]> {
     let folder = corpus("spirv/modules")?;
-    let assembler = Assembler::find();
+    let assembler = LlvmAsTool::find();
     let mut counts = [0; 4];
     for path in files(&folder, ".spv") {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -164,7 +164,7 @@ fn sweep(prefixes: &[&str]) -> Option<[usize; 4]> {
             continue;
         }
         let bytes = std::fs::read(&path).expect("the module can be read");
-        let module = Module::from_bytes(&bytes).expect("the file is a module");
+        let module = SpirvModule::from_bytes(&bytes).expect("the file is a module");
         counts[0] += 1;
         match lift(&module) {
             Ok(lifted) => {
@@ -210,12 +210,12 @@ fn kernels_of_the_corpus_are_lifted() {
     let Some(folder) = corpus("llvm-ir/kernels") else {
         return;
     };
-    let assembler = Assembler::find();
+    let assembler = LlvmAsTool::find();
     let mut faults = Vec::new();
     for (index, path) in files(&folder, ".bc").into_iter().enumerate() {
         let bytes = std::fs::read(&path).expect("the kernel can be read");
         let module = read(&bytes).expect("the kernel is a module");
-        let Ok(module) = translate(&module, &Options::default()) else {
+        let Ok(module) = translate(&module, &TranslationOptions::default()) else {
             continue;
         };
         // Starting the assembler takes longer than everything else: it sees a sample.

@@ -14,7 +14,7 @@ fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
-fn read(path: &Path) -> spirula_llvm::ir::Module {
+fn read(path: &Path) -> spirula_llvm::ir::LlvmModule {
     let bytes = std::fs::read(path).expect("the input can be read");
     spirula_llvm::read(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -64,9 +64,9 @@ fn what_is_wrong_is_refused_with_its_place() {
 }
 
 /// A generator of pseudorandom numbers: Marsaglia, "Xorshift RNGs", 2003.
-struct Xorshift(u64);
+struct XorshiftGenerator(u64);
 
-impl Xorshift {
+impl XorshiftGenerator {
     fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -106,7 +106,7 @@ fn inputs_cut_short_anywhere() {
 
 #[test]
 fn inputs_with_flipped_bits() {
-    let mut random = Xorshift(0x9e37_79b9_7f4a_7c15);
+    let mut random = XorshiftGenerator(0x9e37_79b9_7f4a_7c15);
     for bytes in inputs() {
         let mut survived = 0;
         for _ in 0..1000 {
@@ -124,7 +124,7 @@ fn inputs_with_flipped_bits() {
 #[test]
 fn counts_that_lie_allocate_nothing() {
     // A module whose table of types announces 2^32 of them.
-    let mut bits = Bits::default();
+    let mut bits = BitstreamWriter::default();
     bits.put(0xdec0_4342, 32);
     bits.block(8, |bits| {
         bits.block(17, |bits| {
@@ -140,13 +140,13 @@ fn counts_that_lie_allocate_nothing() {
 
 /// A writer of bit streams.
 #[derive(Default)]
-struct Bits {
+struct BitstreamWriter {
     bits: Vec<bool>,
     /// Width of abbreviation numbers in the block being written; 2 outside of all.
     width: Option<usize>,
 }
 
-impl Bits {
+impl BitstreamWriter {
     fn put(&mut self, value: u64, width: usize) {
         self.bits
             .extend((0..width).map(|bit| value >> bit & 1 != 0));

@@ -1,7 +1,7 @@
 //! LLVM IR to SPIR-V: files with the disassembly expected of them beside, and the corpora.
 
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_llvm::{Extensions, Options, read, translate};
+use spirula_llvm::{AllowedExtensions, TranslationOptions, read, translate};
 use spirula_spirv::grammar::Kind;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::text::{PrintOptions, print};
@@ -16,20 +16,23 @@ fn folder() -> PathBuf {
 
 /// What becomes of an input: a module's bytes, or what was refused.
 fn translated(bytes: &[u8]) -> Result<Vec<u8>, Vec<SourceDiagnostic>> {
-    translated_with(bytes, &Options::default())
+    translated_with(bytes, &TranslationOptions::default())
 }
 
-fn translated_with(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Vec<SourceDiagnostic>> {
+fn translated_with(
+    bytes: &[u8],
+    options: &TranslationOptions,
+) -> Result<Vec<u8>, Vec<SourceDiagnostic>> {
     let module = read(bytes).map_err(|fault| vec![fault])?;
     let module = translate(&module, options)?;
     Ok(module.to_bytes())
 }
 
 /// The options that a file's first line asks for: `; options: NAME=VALUE ...`.
-fn options_of(bytes: &[u8]) -> Options {
+fn options_of(bytes: &[u8]) -> TranslationOptions {
     let first = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
     let first = String::from_utf8_lossy(first);
-    let mut options = Options::default();
+    let mut options = TranslationOptions::default();
     let Some(line) = first.strip_prefix("; options: ") else {
         return options;
     };
@@ -153,7 +156,7 @@ fn all_versions_are_valid() {
         let bytes = std::fs::read(&path).expect("the file can be read");
         for minor in 0..=6 {
             let version = format!("spv1.{minor}");
-            let options = Options {
+            let options = TranslationOptions {
                 target: version.parse().ok(),
                 ..options_of(&bytes)
             };
@@ -237,7 +240,7 @@ fn the_reference_is_up_to_date() {
 }
 
 /// What a text becomes under options: its extensions, or what was refused.
-fn extensions(text: &str, options: &Options) -> Result<Vec<String>, String> {
+fn extensions(text: &str, options: &TranslationOptions) -> Result<Vec<String>, String> {
     let module = read(text.as_bytes()).expect("the text is sound");
     let module = translate(&module, options).map_err(|all| lines(&all))?;
     let printed = print(&words(&module.to_bytes()), &PrintOptions::default());
@@ -264,10 +267,10 @@ fn extensions_can_be_forbidden() {
           store i32 1, ptr %a, align 4
           ret void
         }";
-    let all = Options::default();
-    let none = Options {
-        extensions: Extensions::Only(Vec::new()),
-        ..Options::default()
+    let all = TranslationOptions::default();
+    let none = TranslationOptions {
+        extensions: AllowedExtensions::Only(Vec::new()),
+        ..TranslationOptions::default()
     };
     assert_eq!(
         extensions(hint, &all),
@@ -314,14 +317,17 @@ fn versions_rise_where_nothing_else_is_asked_for() {
           ret i32 %b
         }";
     let module = read(text.as_bytes()).expect("the text is sound");
-    let version = |options: &Options| {
+    let version = |options: &TranslationOptions| {
         let module = translate(&module, options).map_err(|all| lines(&all));
         module.map(|module| module.version.to_string())
     };
-    assert_eq!(version(&Options::default()), Ok("1.5".to_owned()));
-    let fixed = Options {
+    assert_eq!(
+        version(&TranslationOptions::default()),
+        Ok("1.5".to_owned())
+    );
+    let fixed = TranslationOptions {
         target: "spv1.4".parse().ok(),
-        ..Options::default()
+        ..TranslationOptions::default()
     };
     let refused = version(&fixed).expect_err("SPIR-V 1.4 does not have it");
     assert!(refused.contains("needs SPIR-V 1.5"), "{refused}");
@@ -400,7 +406,7 @@ fn damaged_inputs_do_no_harm() {
             };
             if let Ok(module) = read(text.as_bytes()) {
                 read_again += 1;
-                _ = translate(&module, &Options::default());
+                _ = translate(&module, &TranslationOptions::default());
             }
         }
     }

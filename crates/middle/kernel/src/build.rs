@@ -82,7 +82,9 @@ use crate::ir::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_diagnostics::SourceLocation;
-use spirula_program::{Op, ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass};
+use spirula_program::{
+    ProgramParameter, ScalarLiteral, ScalarOp, ScalarOperator, ScalarType, SizeClass,
+};
 
 /// Makes a program from nothing.
 #[derive(Debug, Default)]
@@ -264,9 +266,9 @@ impl ProgramBuilder {
     }
 
     /// An operator whose types follow from its first operand, or its last (for those that choose).
-    pub fn op(&mut self, op: Op, operands: &[ExprId]) -> ExprId {
+    pub fn op(&mut self, op: ScalarOp, operands: &[ExprId]) -> ExprId {
         let typed = match op {
-            Op::Cond => operands.last(),
+            ScalarOp::Cond => operands.last(),
             _ => operands.first(),
         };
         let ty = typed.and_then(|e| self.program.type_of(*e));

@@ -1,17 +1,17 @@
 //! Reads of loops that wait for the workgroup, asked for some rounds ahead: graphics cards have registers for what was read,
 //! and otherwise wait for memory in every round.
 
-use spirula_opt::{Options, Pipeline, optimise};
-use spirula_spirv::ir::Module;
+use spirula_opt::{PassPipeline, PipelineOptions, optimise};
+use spirula_spirv::ir::SpirvModule;
 
 /// What a module passes through: four rounds are made one behind the other.
 const PASSES: &str = "read-ahead=4";
 
 /// A shader with what it reads in such loops asked for ahead; `None` where there is nothing of that kind. What it computes is the
 /// same.
-pub fn with_reads_ahead(module: &Module) -> Option<Module> {
-    let pipeline: Pipeline = PASSES.parse().ok()?;
+pub fn with_reads_ahead(module: &SpirvModule) -> Option<SpirvModule> {
+    let pipeline: PassPipeline = PASSES.parse().ok()?;
     let mut changed = module.clone();
-    let report = optimise(&mut changed, &pipeline, &mut Options::default()).ok()?;
+    let report = optimise(&mut changed, &pipeline, &mut PipelineOptions::default()).ok()?;
     report.changed().then_some(changed)
 }

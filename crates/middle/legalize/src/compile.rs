@@ -5,17 +5,17 @@ use crate::facts::KernelModuleInfo;
 use crate::program::ProgramScopeBuffer;
 use crate::{lower, prepare, structurise};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_opt::Pipeline;
-use spirula_spirv::grammar::Version;
+use spirula_opt::PassPipeline;
+use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::grammar::enumerants::{Capability, ExecutionModel};
-use spirula_spirv::ir::{Module, Section};
-use spirula_spirv::target::{Environment, Target};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
+use spirula_spirv::target::{SpirvTarget, TargetEnvironment};
 
 /// What is made.
 #[derive(Clone, Debug)]
 pub struct VulkanCompileOptions {
     /// The environment.
-    pub target: Target,
+    pub target: SpirvTarget,
     /// The one kernel that is compiled; by default all.
     pub entry: Option<String>,
     /// Whether functions of floats may be those of Vulkan, which are fast but not within OpenCL's
@@ -27,9 +27,9 @@ impl Default for VulkanCompileOptions {
     /// All kernels for Vulkan 1.3.
     fn default() -> Self {
         VulkanCompileOptions {
-            target: Target {
-                environment: Environment::Vulkan(1, 3),
-                version: Version::new(1, 6),
+            target: SpirvTarget {
+                environment: TargetEnvironment::Vulkan(1, 3),
+                version: SpirvVersion::new(1, 6),
             },
             entry: None,
             is_fast: false,
@@ -38,22 +38,22 @@ impl Default for VulkanCompileOptions {
 }
 
 /// Whether a module is for OpenCL and no shader, so that only [`compile`] makes something for Vulkan of it.
-pub fn is_for_kernels(module: &Module) -> bool {
+pub fn is_for_kernels(module: &SpirvModule) -> bool {
     let has = |wanted: Capability| {
-        let mut capabilities = module.section(Section::Capabilities);
+        let mut capabilities = module.section(ModuleSection::Capabilities);
         capabilities.any(|c| c.word(0) == wanted.0)
     };
     has(Capability::Kernel) && (!has(Capability::Shader) || has_kernels(module))
 }
 
 /// Whether a module has kernels.
-pub fn has_kernels(module: &Module) -> bool {
-    let mut points = module.section(Section::EntryPoints);
+pub fn has_kernels(module: &SpirvModule) -> bool {
+    let mut points = module.section(ModuleSection::EntryPoints);
     points.any(|p| p.word(0) == ExecutionModel::Kernel.0)
 }
 
 /// The version that has addresses and Vulkan's memory model.
-const LEAST: Version = Version::new(1, 5);
+const LEAST: SpirvVersion = SpirvVersion::new(1, 5);
 
 /// What is left for the optimiser once control flow has its structure.
 const AFTER: &str = "dedup,adce,compact-ids";
@@ -64,9 +64,9 @@ const AFTER: &str = "dedup,adce,compact-ids";
 /// What Vulkan's model has no place for, or what is not supported: at least one thing of each
 /// kernel that is refused.
 pub fn compile(
-    module: &Module,
+    module: &SpirvModule,
     options: &VulkanCompileOptions,
-) -> Result<Module, Vec<SourceDiagnostic>> {
+) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
     let one = |fault: SourceDiagnostic| vec![fault];
     if options.target.version < LEAST {
         let version = options.target.version;
@@ -91,13 +91,13 @@ pub fn compile(
 }
 
 /// Runs passes over a module.
-pub fn run(module: &mut Module, passes: &str) -> Result<(), SourceDiagnostic> {
+pub fn run(module: &mut SpirvModule, passes: &str) -> Result<(), SourceDiagnostic> {
     let broken = |text: String| SourceDiagnostic::error(SourceLocation::Unknown, text);
-    let pipeline: Pipeline = passes.parse().map_err(|e| broken(format!("{e}")))?;
+    let pipeline: PassPipeline = passes.parse().map_err(|e| broken(format!("{e}")))?;
     let outcome = spirula_opt::optimise(module, &pipeline, &mut Default::default());
     match outcome {
         Ok(_) => Ok(()),
-        Err(spirula_opt::Error::Module(diagnostic)) => Err(*diagnostic),
+        Err(spirula_opt::OptimiseError::Module(diagnostic)) => Err(*diagnostic),
         Err(error) => Err(broken(error.to_string())),
     }
 }

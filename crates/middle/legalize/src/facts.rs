@@ -2,25 +2,25 @@
 
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Decorations, Definitions, Layouts, Names};
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions, IdNames, TypeLayouts};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{FPEncoding, StorageClass};
-use spirula_spirv::ir::{IdWords, InstRef, Module, Section};
+use spirula_spirv::ir::{IdWords, InstRef, ModuleSection, SpirvModule};
 
 /// A module with its analyses.
 pub struct KernelModuleInfo<'a> {
     /// The module.
-    pub module: &'a Module,
+    pub module: &'a SpirvModule,
     /// Words that are ids.
     pub ids: IdWords,
     /// Definitions.
-    pub definitions: Definitions,
+    pub definitions: IdDefinitions,
     /// Decorations.
-    pub decorations: Decorations,
+    pub decorations: IdDecorations,
     /// Sizes and offsets, by the rules of OpenCL C.
-    pub layouts: Layouts,
+    pub layouts: TypeLayouts,
     /// Names.
-    pub names: Names,
+    pub names: IdNames,
     /// Whether there are brain floats.
     pub has_brains: bool,
 }
@@ -65,17 +65,17 @@ impl<'a> KernelModuleInfo<'a> {
     ///
     /// # Errors
     /// When a type has no layout.
-    pub fn new(module: &'a Module) -> Result<Self, SourceDiagnostic> {
-        let definitions = Definitions::compute(module);
-        let decorations = Decorations::compute(module);
-        let layouts = Layouts::compute(module, &definitions, &decorations, |id| {
+    pub fn new(module: &'a SpirvModule) -> Result<Self, SourceDiagnostic> {
+        let definitions = IdDefinitions::compute(module);
+        let decorations = IdDecorations::compute(module);
+        let layouts = TypeLayouts::compute(module, &definitions, &decorations, |id| {
             Some(definitions.default_value(module, id).unwrap_or(0))
         })?;
         Ok(KernelModuleInfo {
             module,
             ids: IdWords::new(module),
-            names: Names::compute(module),
-            has_brains: module.section(Section::Globals).any(|i| {
+            names: IdNames::compute(module),
+            has_brains: module.section(ModuleSection::Globals).any(|i| {
                 i.op() == Op::TypeFloat && i.operands().get(1) == Some(&FPEncoding::BFloat16KHR.0)
             }),
             definitions,

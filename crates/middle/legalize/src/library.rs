@@ -17,12 +17,12 @@ use crate::{VulkanCompileOptions, lower};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPFastMathMode};
 use spirula_spirv::grammar::opencl_std as cl;
-use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
-use spirula_spirv::link::{Importer, Values};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
+use spirula_spirv::link::{GlobalValueTable, SpirvImporter};
 use spirula_spirv::text;
 use std::sync::OnceLock;
 
@@ -45,7 +45,7 @@ type OpenClStdFunction = (usize, Id);
 
 /// The library and its functions by name.
 struct OpenClStdLibrary {
-    modules: Vec<Module>,
+    modules: Vec<SpirvModule>,
     functions: FxHashMap<String, OpenClStdFunction>,
 }
 
@@ -58,9 +58,9 @@ fn library() -> Option<&'static OpenClStdLibrary> {
         };
         for (number, text) in TEXTS.iter().enumerate() {
             let words = text::parse(text, &text::ParseOptions::default()).ok()?;
-            let module = Module::from_words(words).ok()?;
+            let module = SpirvModule::from_words(words).ok()?;
             let named = module
-                .section(Section::Annotations)
+                .section(ModuleSection::Annotations)
                 .filter(|a| a.op() == Op::Decorate && a.word(1) == Decoration::LinkageAttributes.0);
             let functions = named.map(|a| (a.string(2), (number, a.id(0))));
             library.functions.extend(functions.collect::<Vec<_>>());
@@ -88,10 +88,10 @@ struct OpenClStdCall {
 
 /// What is known of a module in which calls are looked for.
 struct LibraryCallFinder<'a> {
-    module: &'a Module,
+    module: &'a SpirvModule,
     ids: IdWords,
-    definitions: Definitions,
-    decorations: Decorations,
+    definitions: IdDefinitions,
+    decorations: IdDecorations,
     is_fast: bool,
 }
 
@@ -99,7 +99,10 @@ struct LibraryCallFinder<'a> {
 ///
 /// # Errors
 /// When the library is at fault.
-pub fn link(module: &mut Module, options: &VulkanCompileOptions) -> Result<(), SourceDiagnostic> {
+pub fn link(
+    module: &mut SpirvModule,
+    options: &VulkanCompileOptions,
+) -> Result<(), SourceDiagnostic> {
     let Some(library) = library() else {
         let text = "the library of functions cannot be read";
         return Err(SourceDiagnostic::error(
@@ -109,8 +112,8 @@ pub fn link(module: &mut Module, options: &VulkanCompileOptions) -> Result<(), S
     };
     let search = LibraryCallFinder {
         ids: IdWords::new(module),
-        definitions: Definitions::compute(module),
-        decorations: Decorations::compute(module),
+        definitions: IdDefinitions::compute(module),
+        decorations: IdDecorations::compute(module),
         is_fast: options.is_fast,
         module,
     };
@@ -127,7 +130,7 @@ pub fn link(module: &mut Module, options: &VulkanCompileOptions) -> Result<(), S
     wanted.sort_unstable();
     wanted.dedup();
     let first = module.functions().len();
-    let mut values = Values::compute(module);
+    let mut values = GlobalValueTable::compute(module);
     let mut new: FxHashMap<OpenClStdFunction, Id> = FxHashMap::default();
     for (number, part) in library.modules.iter().enumerate() {
         let own = wanted.iter().filter(|f| f.0 == number).map(|f| f.1);
@@ -135,11 +138,11 @@ pub fn link(module: &mut Module, options: &VulkanCompileOptions) -> Result<(), S
         if own.is_empty() {
             continue;
         }
-        let made = Importer::new(part).import(module, &mut values, &own)?;
+        let made = SpirvImporter::new(part).import(module, &mut values, &own)?;
         new.extend(own.into_iter().map(|id| (number, id)).zip(made));
     }
     keep_exact(module, first);
-    let definitions = Definitions::compute(module);
+    let definitions = IdDefinitions::compute(module);
     for call in calls {
         let functions = call.functions.map(|f| f.and_then(|f| new.get(&f).copied()));
         replace(module, &definitions, call.inst, functions);
@@ -190,7 +193,7 @@ impl LibraryCallFinder<'_> {
 }
 
 /// A type, its component type and their number.
-fn shape(module: &Module, definitions: &Definitions, ty: Id) -> Option<(Id, Id, u32)> {
+fn shape(module: &SpirvModule, definitions: &IdDefinitions, ty: Id) -> Option<(Id, Id, u32)> {
     let def = definitions.get(module, ty)?;
     Some(match def.op() {
         Op::TypeVector => (ty, def.id(0), def.word(1)),
@@ -199,7 +202,7 @@ fn shape(module: &Module, definitions: &Definitions, ty: Id) -> Option<(Id, Id, 
 }
 
 /// Decorates the library's products and sums.
-fn keep_exact(module: &mut Module, first: usize) {
+fn keep_exact(module: &mut SpirvModule, first: usize) {
     let mut exact = Vec::new();
     for func in &module.functions()[first..] {
         let insts = module.function_insts(*func);
@@ -209,14 +212,14 @@ fn keep_exact(module: &mut Module, first: usize) {
     for id in exact {
         let words = [id.word(), Decoration::NoContraction.0];
         let decoration = module.create(Op::Decorate, &words);
-        module.append(Section::Annotations.list(), decoration);
+        module.append(ModuleSection::Annotations.list(), decoration);
     }
 }
 
 /// Puts calls in the place of an extended instruction.
 fn replace(
-    module: &mut Module,
-    definitions: &Definitions,
+    module: &mut SpirvModule,
+    definitions: &IdDefinitions,
     at: Inst,
     [function, second]: [Option<Id>; 2],
 ) {
@@ -238,7 +241,7 @@ fn replace(
     module.remove(at);
 }
 
-fn pointee(module: &Module, definitions: &Definitions, pointer: Id) -> Option<Id> {
+fn pointee(module: &SpirvModule, definitions: &IdDefinitions, pointer: Id) -> Option<Id> {
     let ty = definitions.get(module, pointer)?.result_type()?;
     let ty = definitions.get(module, ty)?;
     (ty.op() == Op::TypePointer).then(|| ty.id(1))
@@ -246,8 +249,8 @@ fn pointee(module: &Module, definitions: &Definitions, pointer: Id) -> Option<Id
 
 /// Calls a function for each component, before an instruction.
 fn called(
-    module: &mut Module,
-    definitions: &Definitions,
+    module: &mut SpirvModule,
+    definitions: &IdDefinitions,
     at: Inst,
     ty: Id,
     function: Id,
@@ -294,14 +297,20 @@ fn called(
 }
 
 /// An instruction with a result before another; a new one where none is given.
-fn put_value(module: &mut Module, at: Inst, op: Op, mut words: Vec<u32>, result: Option<Id>) -> Id {
+fn put_value(
+    module: &mut SpirvModule,
+    at: Inst,
+    op: Op,
+    mut words: Vec<u32>,
+    result: Option<Id>,
+) -> Id {
     let id = result.unwrap_or_else(|| module.fresh_id());
     words[1] = id.word();
     put(module, at, op, &words);
     id
 }
 
-fn put(module: &mut Module, at: Inst, op: Op, words: &[u32]) {
+fn put(module: &mut SpirvModule, at: Inst, op: Op, words: &[u32]) {
     let inst = module.create(op, words);
     module.insert_before(at, inst);
 }

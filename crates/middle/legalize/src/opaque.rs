@@ -6,9 +6,9 @@
 
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Definitions;
+use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, Module};
+use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, SpirvModule};
 
 /// A variable, and what is done with it.
 #[derive(Default)]
@@ -24,8 +24,8 @@ struct OpaqueVariable {
 }
 
 /// Replaces what is loaded from variables of images and samplers by what was stored.
-pub fn replace_variables(module: &mut Module) {
-    let definitions = Definitions::compute(module);
+pub fn replace_variables(module: &mut SpirvModule) {
+    let definitions = IdDefinitions::compute(module);
     let ids = IdWords::new(module);
     for func in module.functions().to_vec() {
         let held = gather(module, &definitions, &ids, func);
@@ -59,8 +59,8 @@ fn origin(values: &FxHashMap<Id, Id>, mut id: Id) -> Id {
 }
 
 fn gather(
-    module: &Module,
-    definitions: &Definitions,
+    module: &SpirvModule,
+    definitions: &IdDefinitions,
     ids: &IdWords,
     func: Func,
 ) -> Vec<OpaqueVariable> {
@@ -104,7 +104,7 @@ fn gather(
     held
 }
 
-fn is_opaque(module: &Module, definitions: &Definitions, variable: InstRef<'_>) -> bool {
+fn is_opaque(module: &SpirvModule, definitions: &IdDefinitions, variable: InstRef<'_>) -> bool {
     let pointer = variable.result_type();
     let pointer = pointer.and_then(|ty| definitions.get(module, ty));
     let pointee = pointer.filter(|p| p.op() == Op::TypePointer);

@@ -5,12 +5,12 @@ use crate::compile::{VulkanCompileOptions, run};
 use crate::{library, opaque};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Names;
+use spirula_spirv::analysis::IdNames;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, Decoration, FunctionParameterAttribute, StorageClass,
 };
-use spirula_spirv::ir::{Func, IdWords, Inst, Module, Section};
+use spirula_spirv::ir::{Func, IdWords, Inst, ModuleSection, SpirvModule};
 
 /// What makes unoptimised kernels small.
 const PASSES: &str =
@@ -21,11 +21,11 @@ const PASSES: &str =
 /// # Errors
 /// When the entry point is missing, the module has 32-bit addresses, or is malformed.
 pub fn prepare(
-    module: &Module,
+    module: &SpirvModule,
     options: &VulkanCompileOptions,
-) -> Result<Module, SourceDiagnostic> {
+) -> Result<SpirvModule, SourceDiagnostic> {
     let mut module = module.clone();
-    let model = module.section(Section::MemoryModel).next();
+    let model = module.section(ModuleSection::MemoryModel).next();
     if let Some(model) = model.filter(|m| m.word(0) != AddressingModel::Physical64.0) {
         return Err(crate::facts::refuse(
             model,
@@ -41,8 +41,8 @@ pub fn prepare(
 }
 
 /// Drops other entry points, and what makes functions be kept for linking.
-fn keep(module: &mut Module, entry: Option<&str>) -> Result<(), SourceDiagnostic> {
-    let points = module.section(Section::EntryPoints);
+fn keep(module: &mut SpirvModule, entry: Option<&str>) -> Result<(), SourceDiagnostic> {
+    let points = module.section(ModuleSection::EntryPoints);
     let (kept, other): (Vec<_>, Vec<_>) =
         points.partition(|p| entry.is_none_or(|name| p.string(2) == name));
     let ids: Vec<u32> = kept.iter().map(|p| p.word(1)).collect();
@@ -57,13 +57,13 @@ fn keep(module: &mut Module, entry: Option<&str>) -> Result<(), SourceDiagnostic
         return Err(fault);
     }
     let mut gone: Vec<Inst> = other.iter().map(|p| p.handle()).collect();
-    let modes = module.section(Section::ExecutionModes);
+    let modes = module.section(ModuleSection::ExecutionModes);
     gone.extend(
         modes
             .filter(|m| !ids.contains(&m.word(0)))
             .map(|m| m.handle()),
     );
-    let annotations = module.section(Section::Annotations);
+    let annotations = module.section(ModuleSection::Annotations);
     let linkage = annotations
         .filter(|a| a.op() == Op::Decorate && a.word(1) == Decoration::LinkageAttributes.0);
     gone.extend(linkage.map(|a| a.handle()));
@@ -74,12 +74,12 @@ fn keep(module: &mut Module, entry: Option<&str>) -> Result<(), SourceDiagnostic
 }
 
 /// Vulkan runs entry points, and its modules are not linked: functions alone make none.
-fn no_kernels(module: &Module) -> SourceDiagnostic {
+fn no_kernels(module: &SpirvModule) -> SourceDiagnostic {
     let functions = module.functions().iter().copied();
     let mut defined = functions.filter(|f| !module.function(*f).blocks.is_empty());
     let first = defined.next();
     let place = first.map(|f| module.inst(module.function(f).def).place());
-    let names = Names::compute(module);
+    let names = IdNames::compute(module);
     let name = first.and_then(|f| names.get(module, module.function_id(f)));
     let name = name.map_or(String::new(), |name| {
         format!(" but functions such as {name}")
@@ -93,11 +93,11 @@ fn no_kernels(module: &Module) -> SourceDiagnostic {
 
 /// Has functions that take a pointer to a copy of their own make the copy, so that they can be put in
 /// the place of calls. Kernels are called by nobody.
-fn own_copies(module: &mut Module) {
-    let points = module.section(Section::EntryPoints);
+fn own_copies(module: &mut SpirvModule) {
+    let points = module.section(ModuleSection::EntryPoints);
     let kernels: Vec<u32> = points.map(|p| p.word(1)).collect();
     let mut by_value: Vec<(Inst, Id)> = Vec::new();
-    for inst in module.section(Section::Annotations) {
+    for inst in module.section(ModuleSection::Annotations) {
         if let [_, decoration, attribute] = *inst.operands()
             && inst.op() == Op::Decorate
             && decoration == Decoration::FuncParamAttr.0
@@ -127,7 +127,7 @@ fn own_copies(module: &mut Module) {
     }
 }
 
-fn own_copy(module: &mut Module, ids: &IdWords, func: Func, param: Id, ty: Id) {
+fn own_copy(module: &mut SpirvModule, ids: &IdWords, func: Func, param: Id, ty: Id) {
     let copy = module.fresh_id();
     let function: Vec<Inst> = module.function_insts(func).map(|i| i.handle()).collect();
     for inst in function {

@@ -12,7 +12,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// Most bytes of a module's variables.
 const MOST: u64 = 1 << 26;
@@ -36,9 +36,9 @@ impl ProgramScopeBuffer {
     ///
     /// # Errors
     /// When they are too many bytes, or an initial value is none that can be written down.
-    pub fn new(module: &Module) -> Result<ProgramScopeBuffer, SourceDiagnostic> {
+    pub fn new(module: &SpirvModule) -> Result<ProgramScopeBuffer, SourceDiagnostic> {
         let facts = KernelModuleInfo::new(module)?;
-        let variables = module.section(Section::Globals).filter(|i| {
+        let variables = module.section(ModuleSection::Globals).filter(|i| {
             let class = StorageClass(i.operands().first().copied().unwrap_or(u32::MAX));
             let is_here = [StorageClass::CrossWorkgroup, StorageClass::UniformConstant];
             i.op() == Op::Variable && is_here.contains(&class)

@@ -1,14 +1,14 @@
 //! Kernels with the shaders that are made of them beside: `NAME.spvasm` becomes `NAME.vulkan`.
 
 use spirula_legalize::{VulkanCompileOptions, compile};
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_testing::{GoldenFiles, SpirvValTool, files};
 use std::path::Path;
 
-fn module(text: &str) -> Module {
+fn module(text: &str) -> SpirvModule {
     let words = parse(text, &ParseOptions::default()).expect("the text is correct");
-    Module::from_words(words).expect("the module is correct")
+    SpirvModule::from_words(words).expect("the module is correct")
 }
 
 #[test]

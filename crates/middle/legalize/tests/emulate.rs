@@ -5,7 +5,7 @@ mod common;
 use common::{VulkanModuleChecks, modules};
 use spirula_legalize::emulate::{MissingNumericTypes, emulate};
 use spirula_spirv::grammar::enumerants::{Capability, ExecutionModel};
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::verify;
 
 const LACKED: &[Capability] = &[
@@ -17,12 +17,12 @@ const LACKED: &[Capability] = &[
     Capability::StorageBuffer16BitAccess,
 ];
 
-fn lacking(module: &Module) -> MissingNumericTypes {
+fn lacking(module: &SpirvModule) -> MissingNumericTypes {
     MissingNumericTypes::of(module, |c| !LACKED.contains(&c))
 }
 
-fn is_meant(module: &Module) -> bool {
-    let mut points = module.section(Section::EntryPoints);
+fn is_meant(module: &SpirvModule) -> bool {
+    let mut points = module.section(ModuleSection::EntryPoints);
     points.all(|p| p.word(0) == ExecutionModel::GLCompute.0)
         && lacking(module) != MissingNumericTypes::default()
 }
@@ -40,7 +40,7 @@ fn shaders_of_the_corpus() {
                 eprintln!("{name}: {}", faults[0]);
             }
             Ok(emulated) => {
-                let declared = emulated.section(Section::Capabilities);
+                let declared = emulated.section(ModuleSection::Capabilities);
                 for capability in declared.map(|c| Capability(c.word(0))) {
                     if LACKED.contains(&capability) {
                         let text = format!("{name}: {capability} is still declared");

@@ -2,8 +2,8 @@
 
 use spirula_legalize::{VulkanCompileOptions, compile};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::Module;
-use spirula_spirv::target::Target;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_spirv::verify;
 use spirula_testing::SpirvValTool;
@@ -61,7 +61,7 @@ const SCOPES: &[(&str, u32)] = &[
 const ORDERS: [u32; 5] = [0, 2, 4, 8, 16];
 const MEMORIES: [u32; 5] = [0, 0x100, 0x200, 0x800, 0x300];
 
-fn shader(instruction: &str, semantics: u32) -> Module {
+fn shader(instruction: &str, semantics: u32) -> SpirvModule {
     let scopes: String = SCOPES
         .iter()
         .map(|(name, number)| format!("{name} = OpConstant %uint {number}\n"))
@@ -95,7 +95,7 @@ OpFunctionEnd
 "
     );
     let words = parse(&text, &ParseOptions::default()).expect("the text is correct");
-    let module = Module::from_words(words).expect("the module is correct");
+    let module = SpirvModule::from_words(words).expect("the module is correct");
     compile(&module, &VulkanCompileOptions::default()).expect("it is supported")
 }
 
@@ -107,9 +107,9 @@ fn exists(form: &str, scope: u32) -> bool {
 #[test]
 fn every_scope_and_order_is_valid() {
     let validator = SpirvValTool::find();
-    let options = verify::Options {
-        target: "vulkan1.3".parse::<Target>().expect("there is one"),
-        ..verify::Options::default()
+    let options = verify::VerifyOptions {
+        target: "vulkan1.3".parse::<SpirvTarget>().expect("there is one"),
+        ..verify::VerifyOptions::default()
     };
     for (form, alone) in USES {
         for (scope, number) in SCOPES.iter().filter(|row| exists(form, row.1)) {

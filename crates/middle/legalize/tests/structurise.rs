@@ -3,15 +3,15 @@
 
 use proptest::prelude::*;
 use spirula_legalize::structurise;
-use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
-use spirula_spirv::build::Builder;
+use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions};
+use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, Capability, ExecutionMode, ExecutionModel, FunctionControl, MemoryModel,
     StorageClass,
 };
-use spirula_spirv::grammar::{Op, Version};
-use spirula_spirv::ir::Module;
-use spirula_spirv::target::Target;
+use spirula_spirv::grammar::{Op, SpirvVersion};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::{Id, IdMap, verify};
 use spirula_testing::SpirvValTool;
 
@@ -51,8 +51,8 @@ fn graphs() -> impl Strategy<Value = Vec<RandomBlockEnd>> {
 
 /// A shader with this graph. Each block logs its number, a value that depends on the way there, and
 /// a value of the block that dominates it, and asks for a number to choose its successor.
-fn shader(ends: &[RandomBlockEnd], above: &[Option<u32>]) -> Module {
-    let mut b = Builder::new(Version::new(1, 6));
+fn shader(ends: &[RandomBlockEnd], above: &[Option<u32>]) -> SpirvModule {
+    let mut b = SpirvBuilder::new(SpirvVersion::new(1, 6));
     b.capability(Capability::Shader);
     b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
     let (void, uint, truth) = (b.void(), b.int(32, false), b.bool());
@@ -119,28 +119,28 @@ fn shader(ends: &[RandomBlockEnd], above: &[Option<u32>]) -> Module {
 }
 
 /// The same graph with a dominating value used in each block.
-fn tangled(ends: &[RandomBlockEnd]) -> Module {
+fn tangled(ends: &[RandomBlockEnd]) -> SpirvModule {
     let plain = shader(ends, &vec![None; ends.len()]);
     let func = plain.functions()[0];
-    let cfg = Cfg::compute(&plain, &Definitions::compute(&plain), func).unwrap();
-    let dominators = Dominators::compute(&cfg);
+    let cfg = FlowGraph::compute(&plain, &IdDefinitions::compute(&plain), func).unwrap();
+    let dominators = BlockDominators::compute(&cfg);
     let above = (0..ends.len() as u32).map(|at| dominators.immediate(at));
     shader(ends, &above.collect::<Vec<_>>())
 }
 
 /// What a shader logs until it ends or has logged enough, its questions answered by a generator.
-fn trace(module: &Module, seed: u32) -> Vec<u32> {
-    let definitions = Definitions::compute(module);
+fn trace(module: &SpirvModule, seed: u32) -> Vec<u32> {
+    let definitions = IdDefinitions::compute(module);
     let func = module.functions()[0];
-    let cfg = Cfg::compute(module, &definitions, func).unwrap();
+    let cfg = FlowGraph::compute(module, &definitions, func).unwrap();
     let names: Vec<Id> = module
-        .section(spirula_spirv::ir::Section::Globals)
+        .section(spirula_spirv::ir::ModuleSection::Globals)
         .filter(|i| i.op() == Op::Variable)
         .filter_map(|i| i.result())
         .collect();
     let mut memory: IdMap<u32> = IdMap::new(module.bound(), 0);
     let mut value: IdMap<u32> = IdMap::new(module.bound(), 0);
-    for inst in module.section(spirula_spirv::ir::Section::Globals) {
+    for inst in module.section(spirula_spirv::ir::ModuleSection::Globals) {
         if inst.op() == Op::Constant {
             value.set(inst.result().unwrap(), inst.word(0));
         }
@@ -213,9 +213,9 @@ fn check(ends: &[RandomBlockEnd], validator: Option<&SpirvValTool>) -> Result<()
     let before = tangled(ends);
     let mut after = before.clone();
     structurise(&mut after).unwrap();
-    let options = verify::Options {
-        target: "vulkan1.3".parse::<Target>().unwrap(),
-        ..verify::Options::default()
+    let options = verify::VerifyOptions {
+        target: "vulkan1.3".parse::<SpirvTarget>().unwrap(),
+        ..verify::VerifyOptions::default()
     };
     let text = || spirula_spirv::text::print(&after.to_words(), &Default::default());
     if let Err(faults) = verify::module(&after, &options) {

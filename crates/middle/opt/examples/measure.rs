@@ -4,8 +4,10 @@
 //! the clock is asked so often that the sums become larger by a tenth; `--out FOLDER` writes the modules, too.
 
 use cpu_time::ProcessTime;
-use spirula_opt::{Observer, Options, Outcome, Pass, Pipeline, Report, optimise};
-use spirula_spirv::ir::Module;
+use spirula_opt::{
+    PassObserver, PassOutcome, PassPipeline, PipelineOptions, PipelineReport, SpirvPass, optimise,
+};
+use spirula_spirv::ir::SpirvModule;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -18,12 +20,12 @@ struct Times {
     sums: BTreeMap<&'static str, Duration>,
 }
 
-impl Observer for Times {
-    fn before(&mut self, _pass: &Pass, _module: &Module) {
+impl PassObserver for Times {
+    fn before(&mut self, _pass: &SpirvPass, _module: &SpirvModule) {
         self.began = Some(ProcessTime::now());
     }
 
-    fn after(&mut self, pass: &Pass, _module: &Module, _outcome: &Outcome) {
+    fn after(&mut self, pass: &SpirvPass, _module: &SpirvModule, _outcome: &PassOutcome) {
         if let Some(began) = self.began.take() {
             *self.sums.entry(pass.name).or_default() += began.elapsed();
         }
@@ -33,7 +35,7 @@ impl Observer for Times {
 /// By pass and what it counts: in how many modules it did so, and how often.
 type PassCounts = BTreeMap<(&'static str, &'static str), (usize, usize)>;
 
-fn count(counts: &mut PassCounts, report: &Report) {
+fn count(counts: &mut PassCounts, report: &PipelineReport) {
     for run in &report.runs {
         for (what, number) in run.outcome.statistics.iter().filter(|s| s.1 > 0) {
             let sum = counts.entry((run.name, what)).or_default();
@@ -56,17 +58,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let text = args
         .next()
         .ok_or("usage: measure [--times] [--out FOLDER] PIPELINE FILE...")?;
-    let pipeline: Pipeline = text.parse()?;
+    let pipeline: PassPipeline = text.parse()?;
     let mut out = std::io::stdout().lock();
     let (mut before, mut after, mut seconds, mut ratio, mut files) = (0, 0, 0.0, 0.0, 0);
     let (mut times, mut counts) = (Times::default(), PassCounts::new());
     for path in args {
         let bytes = std::fs::read(&path)?;
         let began = ProcessTime::now();
-        let mut module = Module::from_bytes(&bytes)?;
-        let mut options = Options {
-            observer: timed.then_some(&mut times as &mut dyn Observer),
-            ..Options::default()
+        let mut module = SpirvModule::from_bytes(&bytes)?;
+        let mut options = PipelineOptions {
+            observer: timed.then_some(&mut times as &mut dyn PassObserver),
+            ..PipelineOptions::default()
         };
         let report = optimise(&mut module, &pipeline, &mut options)?;
         let written = module.to_bytes();

@@ -1,58 +1,58 @@
 //! The analyses that passes share: computed when first asked for, dropped when a pass that does not
 //! keep them has changed the module.
 
-use crate::gvn::Memory;
-use crate::values::Facts;
+use crate::gvn::AliasAnalysis;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::{CallGraph, Cfg, Definitions, Dominators};
-use spirula_spirv::ir::{Func, IdWords, InstRef, Module};
+use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions, SpirvCallGraph};
+use spirula_spirv::ir::{Func, IdWords, InstRef, SpirvModule};
 use std::rc::Rc;
 
 /// A set of analyses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Analyses(u8);
+pub struct AnalysisSet(u8);
 
-impl Analyses {
+impl AnalysisSet {
     /// None.
-    pub const NONE: Analyses = Analyses(0);
+    pub const NONE: AnalysisSet = AnalysisSet(0);
     /// Control-flow graph and dominators of each function.
-    pub const FLOW: Analyses = Analyses(1);
+    pub const FLOW: AnalysisSet = AnalysisSet(1);
     /// Defining instructions. A pass keeps them that gives no instruction another result.
-    pub const DEFINITIONS: Analyses = Analyses(2);
+    pub const DEFINITIONS: AnalysisSet = AnalysisSet(2);
     /// The call graph.
-    pub const CALLS: Analyses = Analyses(4);
+    pub const CALLS: AnalysisSet = AnalysisSet(4);
     /// What is known of values: definitions, types, constants and decorations. A pass keeps it that
     /// deletes no globals and takes back no decorations of what stays.
-    pub const FACTS: Analyses = Analyses(8);
+    pub const FACTS: AnalysisSet = AnalysisSet(8);
 
     /// Both sets.
-    pub const fn and(self, other: Analyses) -> Analyses {
-        Analyses(self.0 | other.0)
+    pub const fn and(self, other: AnalysisSet) -> AnalysisSet {
+        AnalysisSet(self.0 | other.0)
     }
 
     /// Whether all of `other` are in this set.
-    pub const fn contains(self, other: Analyses) -> bool {
+    pub const fn contains(self, other: AnalysisSet) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
 /// A function's control flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flow {
+pub struct FlowAnalysis {
     /// Blocks and edges.
-    pub cfg: Cfg,
+    pub cfg: FlowGraph,
     /// Dominator tree.
-    pub dominators: Dominators,
+    pub dominators: BlockDominators,
 }
 
 /// Defining instructions of those that there were at a time.
 #[derive(Debug)]
-struct Known {
-    definitions: Rc<Definitions>,
+struct DefinitionSnapshot {
+    definitions: Rc<IdDefinitions>,
     count: usize,
 }
 
-impl Flow {
+impl FlowAnalysis {
     /// Whether every block can be reached.
     pub fn is_all_reachable(&self) -> bool {
         self.cfg.reverse_postorder().len() == self.cfg.len()
@@ -61,32 +61,32 @@ impl Flow {
 
 /// Analyses of a module that are right for it as it is.
 #[derive(Debug, Default)]
-pub struct Cache {
+pub struct AnalysisCache {
     ids: Option<Rc<IdWords>>,
-    definitions: Option<Known>,
-    calls: Option<Rc<CallGraph>>,
-    flows: Vec<Option<Rc<Flow>>>,
-    facts: Option<Box<Facts>>,
-    memory: Option<Box<Memory>>,
+    definitions: Option<DefinitionSnapshot>,
+    calls: Option<Rc<SpirvCallGraph>>,
+    flows: Vec<Option<Rc<FlowAnalysis>>>,
+    facts: Option<Box<ModuleValues>>,
+    memory: Option<Box<AliasAnalysis>>,
 }
 
-impl Cache {
+impl AnalysisCache {
     /// Nothing computed.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Which words of instructions are ids.
-    pub fn ids(&mut self, module: &Module) -> Rc<IdWords> {
+    pub fn ids(&mut self, module: &SpirvModule) -> Rc<IdWords> {
         let made = || Rc::new(IdWords::new(module));
         self.ids.get_or_insert_with(made).clone()
     }
 
     /// Defining instructions.
-    pub fn definitions(&mut self, module: &Module) -> Rc<Definitions> {
+    pub fn definitions(&mut self, module: &SpirvModule) -> Rc<IdDefinitions> {
         let count = module.inst_count();
-        let known = self.definitions.get_or_insert_with(|| Known {
-            definitions: Rc::new(Definitions::compute(module)),
+        let known = self.definitions.get_or_insert_with(|| DefinitionSnapshot {
+            definitions: Rc::new(IdDefinitions::compute(module)),
             count,
         });
         if known.count < count {
@@ -97,35 +97,39 @@ impl Cache {
     }
 
     /// The call graph.
-    pub fn calls(&mut self, module: &Module) -> Rc<CallGraph> {
-        let made = || Rc::new(CallGraph::compute(module));
+    pub fn calls(&mut self, module: &SpirvModule) -> Rc<SpirvCallGraph> {
+        let made = || Rc::new(SpirvCallGraph::compute(module));
         self.calls.get_or_insert_with(made).clone()
     }
 
-    /// What is known of values, to be given back by [`Cache::put_facts`].
-    pub(crate) fn take_facts(&mut self, module: &Module) -> Box<Facts> {
+    /// What is known of values, to be given back by [`AnalysisCache::put_facts`].
+    pub(crate) fn take_facts(&mut self, module: &SpirvModule) -> Box<ModuleValues> {
         match self.facts.take() {
             Some(mut known) => {
                 known.catch_up(module);
                 known
             }
-            None => Box::new(Facts::new(module)),
+            None => Box::new(ModuleValues::new(module)),
         }
     }
 
-    /// Takes back what [`Cache::take_facts`] gave.
-    pub(crate) fn put_facts(&mut self, facts: Box<Facts>) {
+    /// Takes back what [`AnalysisCache::take_facts`] gave.
+    pub(crate) fn put_facts(&mut self, facts: Box<ModuleValues>) {
         self.facts = Some(facts);
     }
 
-    /// What is known of memory, to be given back by [`Cache::put_memory`].
-    pub(crate) fn take_memory(&mut self, module: &Module, facts: &Facts) -> Box<Memory> {
+    /// What is known of memory, to be given back by [`AnalysisCache::put_memory`].
+    pub(crate) fn take_memory(
+        &mut self,
+        module: &SpirvModule,
+        facts: &ModuleValues,
+    ) -> Box<AliasAnalysis> {
         let known = self.memory.take();
-        known.unwrap_or_else(|| Box::new(Memory::new(module, facts)))
+        known.unwrap_or_else(|| Box::new(AliasAnalysis::new(module, facts)))
     }
 
-    /// Takes back what [`Cache::take_memory`] gave.
-    pub(crate) fn put_memory(&mut self, memory: Box<Memory>) {
+    /// Takes back what [`AnalysisCache::take_memory`] gave.
+    pub(crate) fn put_memory(&mut self, memory: Box<AliasAnalysis>) {
         self.memory = Some(memory);
     }
 
@@ -133,7 +137,11 @@ impl Cache {
     ///
     /// # Errors
     /// When a branch goes to what is no label of the function.
-    pub fn flow(&mut self, module: &Module, func: Func) -> Result<Rc<Flow>, SourceDiagnostic> {
+    pub fn flow(
+        &mut self,
+        module: &SpirvModule,
+        func: Func,
+    ) -> Result<Rc<FlowAnalysis>, SourceDiagnostic> {
         if let Some(Some(flow)) = self.flows.get(func.index()) {
             return Ok(flow.clone());
         }
@@ -144,16 +152,16 @@ impl Cache {
     /// The same for who knows which words are ids.
     pub(crate) fn flow_by(
         &mut self,
-        module: &Module,
+        module: &SpirvModule,
         ids: &IdWords,
         func: Func,
-    ) -> Result<Rc<Flow>, SourceDiagnostic> {
+    ) -> Result<Rc<FlowAnalysis>, SourceDiagnostic> {
         if let Some(Some(flow)) = self.flows.get(func.index()) {
             return Ok(flow.clone());
         }
-        let cfg = Cfg::with_ids(module, ids, func)?;
-        let dominators = Dominators::compute(&cfg);
-        let flow = Rc::new(Flow { cfg, dominators });
+        let cfg = FlowGraph::with_ids(module, ids, func)?;
+        let dominators = BlockDominators::compute(&cfg);
+        let flow = Rc::new(FlowAnalysis { cfg, dominators });
         if self.flows.len() <= func.index() {
             self.flows.resize(func.index() + 1, None);
         }
@@ -169,19 +177,19 @@ impl Cache {
     }
 
     /// Drops all but the analyses that are kept.
-    pub fn keep(&mut self, kept: Analyses) {
+    pub fn keep(&mut self, kept: AnalysisSet) {
         self.ids = None;
         self.memory = None;
-        if !kept.contains(Analyses::FACTS) {
+        if !kept.contains(AnalysisSet::FACTS) {
             self.facts = None;
         }
-        if !kept.contains(Analyses::DEFINITIONS) {
+        if !kept.contains(AnalysisSet::DEFINITIONS) {
             self.definitions = None;
         }
-        if !kept.contains(Analyses::CALLS) {
+        if !kept.contains(AnalysisSet::CALLS) {
             self.calls = None;
         }
-        if !kept.contains(Analyses::FLOW) {
+        if !kept.contains(AnalysisSet::FLOW) {
             self.flows.clear();
         }
     }
@@ -190,14 +198,14 @@ impl Cache {
     ///
     /// # Errors
     /// The name of the first analysis that is not.
-    pub fn verify(&mut self, module: &Module) -> Result<(), &'static str> {
+    pub fn verify(&mut self, module: &SpirvModule) -> Result<(), &'static str> {
         if let Some(facts) = &mut self.facts {
             facts.catch_up(module);
             if facts.differing(module).is_some() {
                 return Err("values");
             }
         }
-        let definitions = Definitions::compute(module);
+        let definitions = IdDefinitions::compute(module);
         if self.definitions.is_some() {
             let known = self.definitions(module);
             let mut all = module.all_insts().filter_map(InstRef::result);
@@ -208,16 +216,16 @@ impl Cache {
         if self
             .calls
             .as_ref()
-            .is_some_and(|c| **c != CallGraph::compute(module))
+            .is_some_and(|c| **c != SpirvCallGraph::compute(module))
         {
             return Err("call graph");
         }
         for func in module.functions() {
             if let Some(Some(known)) = self.flows.get(func.index()) {
-                let cfg = Cfg::compute(module, &definitions, *func);
+                let cfg = FlowGraph::compute(module, &definitions, *func);
                 let right = cfg.is_ok_and(|cfg| {
-                    let dominators = Dominators::compute(&cfg);
-                    **known == Flow { cfg, dominators }
+                    let dominators = BlockDominators::compute(&cfg);
+                    **known == FlowAnalysis { cfg, dominators }
                 });
                 if !right {
                     return Err("control flow");

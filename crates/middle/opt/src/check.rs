@@ -7,18 +7,18 @@
 //! 4. Every target of names and decorations is defined.
 
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
+use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Func, IdWords, InstRef, Module};
+use spirula_spirv::ir::{Func, IdWords, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Checks the rules.
 ///
 /// # Errors
 /// The first breach.
-pub fn module(module: &Module) -> Result<(), SourceDiagnostic> {
+pub fn module(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
     let ids = IdWords::new(module);
-    let definitions = Definitions::compute(module);
+    let definitions = IdDefinitions::compute(module);
     let mut seen = IdMap::new(module.bound(), false);
     for inst in module.all_insts() {
         if let Some(id) = inst.result()
@@ -46,17 +46,17 @@ pub fn module(module: &Module) -> Result<(), SourceDiagnostic> {
 }
 
 /// Function, block and number of an instruction.
-type Places = IdMap<Option<(Func, u32, u32)>>;
+type DefinitionSites = IdMap<Option<(Func, u32, u32)>>;
 
 fn function(
-    module: &Module,
+    module: &SpirvModule,
     ids: &IdWords,
-    definitions: &Definitions,
+    definitions: &IdDefinitions,
     func: Func,
-    places: &mut Places,
+    places: &mut DefinitionSites,
 ) -> Result<(), SourceDiagnostic> {
-    let cfg = Cfg::compute(module, definitions, func)?;
-    let dominators = Dominators::compute(&cfg);
+    let cfg = FlowGraph::compute(module, definitions, func)?;
+    let dominators = BlockDominators::compute(&cfg);
     for block in 0..cfg.len() as u32 {
         for (at, inst) in module.body(cfg.block(block)).enumerate() {
             if let Some(id) = inst.result() {
@@ -66,7 +66,7 @@ fn function(
     }
     for block in 0..cfg.len() as u32 {
         for (at, inst) in module.body(cfg.block(block)).enumerate() {
-            let use_ = Use {
+            let use_ = UsePosition {
                 func,
                 block,
                 at: at as u32,
@@ -89,14 +89,14 @@ fn function(
     Ok(())
 }
 
-struct Use {
+struct UsePosition {
     func: Func,
     block: u32,
     at: u32,
 }
 
-impl Use {
-    fn is_dominated(&self, dominators: &Dominators, place: Option<(Func, u32, u32)>) -> bool {
+impl UsePosition {
+    fn is_dominated(&self, dominators: &BlockDominators, place: Option<(Func, u32, u32)>) -> bool {
         let Some((func, block, at)) = place else {
             return true;
         };
@@ -110,12 +110,12 @@ impl Use {
 }
 
 fn phi(
-    module: &Module,
-    cfg: &Cfg,
-    dominators: &Dominators,
+    module: &SpirvModule,
+    cfg: &FlowGraph,
+    dominators: &BlockDominators,
     inst: InstRef<'_>,
-    use_: &Use,
-    places: &Places,
+    use_: &UsePosition,
+    places: &DefinitionSites,
 ) -> Result<(), SourceDiagnostic> {
     let mut sources = cfg.predecessors(use_.block).to_vec();
     sources.sort_unstable();
@@ -140,7 +140,7 @@ fn phi(
         let Some(parent) = cfg.position(label).filter(|p| dominators.is_reachable(*p)) else {
             continue;
         };
-        let end = Use {
+        let end = UsePosition {
             func: use_.func,
             block: parent,
             at: u32::MAX,

@@ -1,8 +1,8 @@
 //! Passes that make SPIR-V modules small and quick to run, and the manager that runs them.
 //!
-//! - [`optimise`]: runs a [`Pipeline`] over a module.
+//! - [`optimise`]: runs a [`PassPipeline`] over a module.
 //! - [`PASSES`]: every pass, one record each.
-//! - [`Cache`]: the analyses that passes share.
+//! - [`AnalysisCache`]: the analyses that passes share.
 //! - [`check`]: the structural rules that every pass keeps.
 //!
 //! A pass is one file under `passes/` and one row of [`PASSES`]; names in pipelines, help texts and
@@ -28,7 +28,9 @@ mod structure;
 mod users;
 mod values;
 
-pub use analyses::{Analyses, Cache};
-pub use manager::{Error, Observer, Options, PassRun, Report, optimise};
-pub use pass::{Argument, Outcome, PASSES, Pass, Run};
-pub use pipeline::{Pipeline, PipelineError, Step};
+pub use analyses::{AnalysisCache, AnalysisSet};
+pub use manager::{
+    OptimiseError, PassObserver, PassRun, PipelineOptions, PipelineReport, optimise,
+};
+pub use pass::{PASSES, PassArgument, PassFunction, PassOutcome, SpirvPass};
+pub use pipeline::{PassPipeline, PipelineError, PipelineStep};

@@ -1,30 +1,30 @@
 //! Running pipelines.
 
-use crate::analyses::Cache;
+use crate::analyses::AnalysisCache;
 use crate::check;
-use crate::pass::{Outcome, Pass, Run};
-use crate::pipeline::Pipeline;
+use crate::pass::{PassFunction, PassOutcome, SpirvPass};
+use crate::pipeline::PassPipeline;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use std::borrow::Cow;
 use std::fmt;
 
 /// Who is told of each pass: printers, clocks.
-pub trait Observer {
+pub trait PassObserver {
     /// Before a pass runs.
-    fn before(&mut self, _pass: &Pass, _module: &Module) {}
+    fn before(&mut self, _pass: &SpirvPass, _module: &SpirvModule) {}
 
     /// After it has run.
-    fn after(&mut self, _pass: &Pass, _module: &Module, _outcome: &Outcome) {}
+    fn after(&mut self, _pass: &SpirvPass, _module: &SpirvModule, _outcome: &PassOutcome) {}
 }
 
 /// How a pipeline is run.
 #[derive(Default)]
-pub struct Options<'a> {
+pub struct PipelineOptions<'a> {
     /// Check the module and what is kept of analyses after each pass.
     pub verify_each: bool,
     /// Told of each pass.
-    pub observer: Option<&'a mut dyn Observer>,
+    pub observer: Option<&'a mut dyn PassObserver>,
 }
 
 /// One run of a pass.
@@ -33,12 +33,12 @@ pub struct PassRun {
     /// Its name.
     pub name: &'static str,
     /// What it did.
-    pub outcome: Outcome,
+    pub outcome: PassOutcome,
 }
 
 /// What a pipeline did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct PipelineReport {
     /// Its passes in the order in which they ran.
     pub runs: Vec<PassRun>,
     /// The module was left as it is: it has instructions that the tables do not know, whose ids
@@ -48,14 +48,14 @@ pub struct Report {
     pub reverted: bool,
 }
 
-impl Report {
+impl PipelineReport {
     /// Whether any pass changed the module.
     pub fn changed(&self) -> bool {
         !self.reverted && self.runs.iter().any(|r| r.outcome.changed())
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for PipelineReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.skipped {
             writeln!(f, "left as it is: it has instructions that are not known")?;
@@ -76,7 +76,7 @@ impl fmt::Display for Report {
 
 /// Why a pipeline stopped.
 #[derive(Debug)]
-pub enum Error {
+pub enum OptimiseError {
     /// The module is malformed.
     Module(Box<SourceDiagnostic>),
     /// A pass made the module break a rule, or claims to keep an analysis that it does not: a
@@ -89,20 +89,20 @@ pub enum Error {
     },
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for OptimiseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Module(error) => error.fmt(f),
-            Error::Pass { pass, fault } => write!(f, "after the pass {pass}: {fault}"),
+            OptimiseError::Module(error) => error.fmt(f),
+            OptimiseError::Pass { pass, fault } => write!(f, "after the pass {pass}: {fault}"),
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for OptimiseError {}
 
-impl From<SourceDiagnostic> for Error {
+impl From<SourceDiagnostic> for OptimiseError {
     fn from(error: SourceDiagnostic) -> Self {
-        Error::Module(Box::new(error))
+        OptimiseError::Module(Box::new(error))
     }
 }
 
@@ -114,24 +114,24 @@ const SPARE_IDS: usize = 1 << 16;
 /// few are used are compacted first, by a run of that pass, since passes have tables of all.
 ///
 /// # Errors
-/// When the module is malformed, or, with [`Options::verify_each`], a pass is at fault.
+/// When the module is malformed, or, with [`PipelineOptions::verify_each`], a pass is at fault.
 pub fn optimise(
-    module: &mut Module,
-    pipeline: &Pipeline,
-    options: &mut Options<'_>,
-) -> Result<Report, Error> {
-    let mut report = Report::default();
+    module: &mut SpirvModule,
+    pipeline: &PassPipeline,
+    options: &mut PipelineOptions<'_>,
+) -> Result<PipelineReport, OptimiseError> {
+    let mut report = PipelineReport::default();
     if !module.is_known() {
         report.skipped = true;
         return Ok(report);
     }
     let before = pipeline.is_never_larger().then(|| module.to_words());
-    let mut cache = Cache::new();
+    let mut cache = AnalysisCache::new();
     let mut pipeline = Cow::Borrowed(pipeline);
     let is_sparse = module.bound() as usize > SPARE_IDS + 16 * module.inst_count();
     if is_sparse
         && !pipeline.steps().is_empty()
-        && let Some(compaction) = Pass::by_name("compact-ids")
+        && let Some(compaction) = SpirvPass::by_name("compact-ids")
     {
         pipeline.to_mut().push_front(compaction);
     }
@@ -141,8 +141,8 @@ pub fn optimise(
             observer.before(pass, module);
         }
         let outcome = match pass.run {
-            Run::Plain(run) => run(module, &mut cache)?,
-            Run::With(_, run) => run(module, &mut cache, &step.argument)?,
+            PassFunction::Plain(run) => run(module, &mut cache)?,
+            PassFunction::With(_, run) => run(module, &mut cache, &step.argument)?,
         };
         if outcome.changed() {
             cache.keep(pass.keeps);
@@ -161,14 +161,18 @@ pub fn optimise(
     if let Some(before) = before
         && before.len() < module.to_words().len()
     {
-        *module = Module::from_words(before)?;
+        *module = SpirvModule::from_words(before)?;
         report.reverted = true;
     }
     Ok(report)
 }
 
-fn verify(pass: &Pass, module: &Module, cache: &mut Cache) -> Result<(), Error> {
-    let fault = |fault| Error::Pass {
+fn verify(
+    pass: &SpirvPass,
+    module: &SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<(), OptimiseError> {
+    let fault = |fault| OptimiseError::Pass {
         pass: pass.name,
         fault,
     };
@@ -177,7 +181,7 @@ fn verify(pass: &Pass, module: &Module, cache: &mut Cache) -> Result<(), Error> 
         .verify(module)
         .map_err(|name| fault(format!("the {name} kept is not what it would be now")))?;
     let words = module.to_words();
-    let again = Module::from_words(words.clone()).map_err(|e| fault(e.to_string()))?;
+    let again = SpirvModule::from_words(words.clone()).map_err(|e| fault(e.to_string()))?;
     if again.to_words() != words {
         return Err(fault(
             "the module changes when it is written and read".to_owned(),

@@ -1,6 +1,6 @@
 //! What a pass is, and the table of all of them.
 
-use crate::analyses::{Analyses, Cache};
+use crate::analyses::{AnalysisCache, AnalysisSet};
 use crate::passes::{
     adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup, expand,
     fission, flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return,
@@ -10,16 +10,16 @@ use crate::passes::{
     workgroup_size, workgroup_to_local,
 };
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 
 /// What a pass did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct PassOutcome {
     /// What it counts, in words, and how often; 0 everywhere: the module was not changed.
     pub statistics: Vec<(&'static str, usize)>,
 }
 
-impl Outcome {
+impl PassOutcome {
     /// Whether the module was changed.
     pub fn changed(&self) -> bool {
         self.statistics.iter().any(|(_, n)| *n > 0)
@@ -28,34 +28,34 @@ impl Outcome {
 
 /// A pass as the manager sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Pass {
+pub struct SpirvPass {
     /// Name in pipelines.
     pub name: &'static str,
     /// What it does, in one line.
     pub help: &'static str,
     /// Analyses that it asks for.
-    pub needs: Analyses,
+    pub needs: AnalysisSet,
     /// Analyses that are still right when it has changed a module.
-    pub keeps: Analyses,
+    pub keeps: AnalysisSet,
     /// Runs it.
-    pub run: Run,
+    pub run: PassFunction,
 }
 
 /// How a pass is run.
 #[derive(Clone, Copy, Debug)]
-pub enum Run {
+pub enum PassFunction {
     /// By itself.
-    Plain(fn(&mut Module, &mut Cache) -> Result<Outcome, SourceDiagnostic>),
+    Plain(fn(&mut SpirvModule, &mut AnalysisCache) -> Result<PassOutcome, SourceDiagnostic>),
     /// With an argument, which pipelines name behind `=`.
     With(
-        Argument,
-        fn(&mut Module, &mut Cache, &str) -> Result<Outcome, SourceDiagnostic>,
+        PassArgument,
+        fn(&mut SpirvModule, &mut AnalysisCache, &str) -> Result<PassOutcome, SourceDiagnostic>,
     ),
 }
 
 /// What a pass has to be told.
 #[derive(Clone, Copy, Debug)]
-pub struct Argument {
+pub struct PassArgument {
     /// How it is written, for help texts.
     pub form: &'static str,
     /// One that is right for any module, for tests.
@@ -65,268 +65,270 @@ pub struct Argument {
 }
 
 /// Rounds of a loop that are made one.
-const FACTOR: Argument = Argument {
+const FACTOR: PassArgument = PassArgument {
     form: "NUMBER",
     example: "2",
     is_right: unroll::is_factor,
 };
 
 /// Every pass, in alphabetical order.
-pub const PASSES: &[Pass] = &[
-    Pass {
+pub const PASSES: &[SpirvPass] = &[
+    SpirvPass {
         name: "adce",
         help: "delete what has no effect: instructions, branches, loops, functions, globals",
-        needs: Analyses::FLOW
-            .and(Analyses::DEFINITIONS)
-            .and(Analyses::CALLS),
-        keeps: Analyses::DEFINITIONS,
-        run: Run::Plain(adce::run),
+        needs: AnalysisSet::FLOW
+            .and(AnalysisSet::DEFINITIONS)
+            .and(AnalysisSet::CALLS),
+        keeps: AnalysisSet::DEFINITIONS,
+        run: PassFunction::Plain(adce::run),
     },
-    Pass {
+    SpirvPass {
         name: "adce-bindings",
         help: "the same, and variables with a binding that nothing uses",
-        needs: Analyses::FLOW
-            .and(Analyses::DEFINITIONS)
-            .and(Analyses::CALLS),
-        keeps: Analyses::DEFINITIONS,
-        run: Run::Plain(adce::run_bindings),
+        needs: AnalysisSet::FLOW
+            .and(AnalysisSet::DEFINITIONS)
+            .and(AnalysisSet::CALLS),
+        keeps: AnalysisSet::DEFINITIONS,
+        run: PassFunction::Plain(adce::run_bindings),
     },
-    Pass {
+    SpirvPass {
         name: "compact-ids",
         help: "give ids the smallest numbers and set the bound",
-        needs: Analyses::NONE,
-        keeps: Analyses::CALLS,
-        run: Run::Plain(compact_ids::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::CALLS,
+        run: PassFunction::Plain(compact_ids::run),
     },
-    Pass {
+    SpirvPass {
         name: "copy-arrays",
         help: "read copies of arrays and structures at their source",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(copy_arrays::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(copy_arrays::run),
     },
-    Pass {
+    SpirvPass {
         name: "dead-components",
         help: "leave undefined what nothing needs of vectors",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(dead_components::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(dead_components::run),
     },
-    Pass {
+    SpirvPass {
         name: "dead-members",
         help: "delete members of buffers that nothing reaches; the others keep their places",
-        needs: Analyses::DEFINITIONS,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::DEFINITIONS),
-        run: Run::Plain(dead_members::run),
+        needs: AnalysisSet::DEFINITIONS,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::DEFINITIONS),
+        run: PassFunction::Plain(dead_members::run),
     },
-    Pass {
+    SpirvPass {
         name: "dead-stores",
         help: "delete stores to variables of functions that nothing reads",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(dead_stores::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(dead_stores::run),
     },
-    Pass {
+    SpirvPass {
         name: "dedup",
         help: "make equal types and constants one",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::DEFINITIONS),
-        run: Run::Plain(dedup::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::DEFINITIONS),
+        run: PassFunction::Plain(dedup::run),
     },
-    Pass {
+    SpirvPass {
         name: "expand",
         help: "write what narrow consumers lack in terms of other instructions",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::Plain(expand::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::Plain(expand::run),
     },
-    Pass {
+    SpirvPass {
         name: "fission",
         help: "make loops of what a loop does that has nothing to do with each other",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW
-            .and(Analyses::FACTS)
-            .and(Analyses::DEFINITIONS),
-        run: Run::Plain(fission::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::FACTS)
+            .and(AnalysisSet::DEFINITIONS),
+        run: PassFunction::Plain(fission::run),
     },
-    Pass {
+    SpirvPass {
         name: "flatten-decorations",
         help: "say of each target what a decoration group says",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::Plain(flatten_decorations::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::Plain(flatten_decorations::run),
     },
-    Pass {
+    SpirvPass {
         name: "freeze-spec-const",
         help: "make specialisation constants constants",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::Plain(specialise::run_freeze),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::Plain(specialise::run_freeze),
     },
-    Pass {
+    SpirvPass {
         name: "fuse",
         help: "make loops one that follow each other and run equally often",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(fuse::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(fuse::run),
     },
-    Pass {
+    SpirvPass {
         name: "gvn",
         help: "take from there what was computed, loaded or stored before",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(gvn::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(gvn::run),
     },
-    Pass {
+    SpirvPass {
         name: "gvn-hoist",
         help: "the same, and compute once what two blocks compute",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(gvn::run_hoist),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(gvn::run_hoist),
     },
-    Pass {
+    SpirvPass {
         name: "if-convert",
         help: "choose values instead of branching over little",
-        needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
-        keeps: Analyses::FLOW.and(Analyses::CALLS.and(Analyses::FACTS.and(Analyses::DEFINITIONS))),
-        run: Run::Plain(if_convert::run),
+        needs: AnalysisSet::FLOW.and(AnalysisSet::DEFINITIONS),
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS))),
+        run: PassFunction::Plain(if_convert::run),
     },
-    Pass {
+    SpirvPass {
         name: "inline",
         help: "put functions that nothing outside sees, or that are small, in the place of calls",
-        needs: Analyses::CALLS,
-        keeps: Analyses::FACTS.and(Analyses::DEFINITIONS),
-        run: Run::Plain(inline::run),
+        needs: AnalysisSet::CALLS,
+        keeps: AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS),
+        run: PassFunction::Plain(inline::run),
     },
-    Pass {
+    SpirvPass {
         name: "inline-all",
         help: "put every function that is not recursive in the place of its calls",
-        needs: Analyses::CALLS,
-        keeps: Analyses::FACTS.and(Analyses::DEFINITIONS),
-        run: Run::Plain(inline::run_all),
+        needs: AnalysisSet::CALLS,
+        keeps: AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS),
+        run: PassFunction::Plain(inline::run_all),
     },
-    Pass {
+    SpirvPass {
         name: "inline-small",
         help: "put functions in the place of calls where the module becomes no longer",
-        needs: Analyses::CALLS,
-        keeps: Analyses::FACTS.and(Analyses::DEFINITIONS),
-        run: Run::Plain(inline::run_small),
+        needs: AnalysisSet::CALLS,
+        keeps: AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS),
+        run: PassFunction::Plain(inline::run_small),
     },
-    Pass {
+    SpirvPass {
         name: "licm",
         help: "move what is the same in every round of a loop before the loop",
-        needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
-        keeps: Analyses::FLOW.and(Analyses::CALLS.and(Analyses::FACTS.and(Analyses::DEFINITIONS))),
-        run: Run::Plain(licm::run),
+        needs: AnalysisSet::FLOW.and(AnalysisSet::DEFINITIONS),
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS))),
+        run: PassFunction::Plain(licm::run),
     },
-    Pass {
+    SpirvPass {
         name: "mem2reg",
         help: "turn variables of functions into values and phis",
-        needs: Analyses::DEFINITIONS,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(mem2reg::run),
+        needs: AnalysisSet::DEFINITIONS,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(mem2reg::run),
     },
-    Pass {
+    SpirvPass {
         name: "merge-return",
         help: "have functions with structured control flow return at one place",
-        needs: Analyses::NONE,
-        keeps: Analyses::CALLS.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(merge_return::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::CALLS.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(merge_return::run),
     },
-    Pass {
+    SpirvPass {
         name: "narrow-counters",
         help: "count loops in 32 bits whose counters in 64 stay small",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(narrow_counters::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(narrow_counters::run),
     },
-    Pass {
+    SpirvPass {
         name: "narrow-indices",
         help: "compute indices into workgroup memory in 32 bits",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(narrow_indices::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(narrow_indices::run),
     },
-    Pass {
+    SpirvPass {
         name: "peel",
         help: "put the first round of a loop before it where the others become simpler",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(peel::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(peel::run),
     },
-    Pass {
+    SpirvPass {
         name: "private-to-local",
         help: "make private variables that one entry point uses its own",
-        needs: Analyses::CALLS,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(private_to_local::run),
+        needs: AnalysisSet::CALLS,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(private_to_local::run),
     },
-    Pass {
+    SpirvPass {
         name: "read-ahead",
         help: "put so many rounds of a loop with barriers one behind the other, and ask for what they read before",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::With(FACTOR, read_ahead::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::With(FACTOR, read_ahead::run),
     },
-    Pass {
+    SpirvPass {
         name: "readable-buffers",
         help: "let buffers that are only written be read as well",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::Plain(readable_buffers::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::Plain(readable_buffers::run),
     },
-    Pass {
+    SpirvPass {
         name: "relax-floats",
         help: "allow less precision for all operations on 32-bit floats",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::Plain(relaxed::run_relax),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::Plain(relaxed::run_relax),
     },
-    Pass {
+    SpirvPass {
         name: "relaxed-to-half",
         help: "compute in 16 bits what may have less precision",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::Plain(relaxed::run_half),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::Plain(relaxed::run_half),
     },
-    Pass {
+    SpirvPass {
         name: "sccp",
         help: "find values that are constant on every way that can be taken",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(sccp::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(sccp::run),
     },
-    Pass {
+    SpirvPass {
         name: "set-spec-const",
         help: "give a specialisation constant another value",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::With(
-            Argument {
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::With(
+            PassArgument {
                 form: "ID:VALUE",
                 example: "0:1",
                 is_right: specialise::is_assignment,
@@ -334,137 +336,137 @@ pub const PASSES: &[Pass] = &[
             specialise::run_set,
         ),
     },
-    Pass {
+    SpirvPass {
         name: "simplify",
         help: "fold constants, combine instructions, use cheaper ones",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(simplify::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(simplify::run),
     },
-    Pass {
+    SpirvPass {
         name: "simplify-cfg",
         help: "decide constant branches, join blocks, drop phis of one value",
-        needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
-        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(simplify_cfg::run),
+        needs: AnalysisSet::FLOW.and(AnalysisSet::DEFINITIONS),
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(simplify_cfg::run),
     },
-    Pass {
+    SpirvPass {
         name: "sink",
         help: "compute behind a branch what only one side of it uses",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(sink::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(sink::run),
     },
-    Pass {
+    SpirvPass {
         name: "split-descriptors",
         help: "make variables of arrays of descriptors that are indexed by constants",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::Plain(split_descriptors::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::Plain(split_descriptors::run),
     },
-    Pass {
+    SpirvPass {
         name: "split-loads",
         help: "load the parts of composites that are used",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(split_loads::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(split_loads::run),
     },
-    Pass {
+    SpirvPass {
         name: "split-phis",
         help: "give each part of a structure that goes round a loop a phi of its own",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(split_phis::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(split_phis::run),
     },
-    Pass {
+    SpirvPass {
         name: "sroa",
         help: "split variables of functions into their parts",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(sroa::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(sroa::run),
     },
-    Pass {
+    SpirvPass {
         name: "strip-debug",
         help: "delete names, lines, sources and debug information",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::Plain(strip_debug::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::Plain(strip_debug::run),
     },
-    Pass {
+    SpirvPass {
         name: "strip-lines",
         help: "delete lines, sources and debug information, but not names",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::Plain(strip_debug::run_lines),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::Plain(strip_debug::run_lines),
     },
-    Pass {
+    SpirvPass {
         name: "strip-reflection",
         help: "delete what only tools that reflect on modules read",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::Plain(strip_reflection::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::Plain(strip_reflection::run),
     },
-    Pass {
+    SpirvPass {
         name: "trim-capabilities",
         help: "delete capabilities and extensions that nothing needs",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::DEFINITIONS),
-        run: Run::Plain(trim_capabilities::run),
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::DEFINITIONS),
+        run: PassFunction::Plain(trim_capabilities::run),
     },
-    Pass {
+    SpirvPass {
         name: "unroll",
         help: "put the rounds of loops that ask for it one behind the other",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(unroll::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(unroll::run),
     },
-    Pass {
+    SpirvPass {
         name: "unroll-by",
         help: "make so many rounds of a loop one, where that divides their number",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::With(FACTOR, unroll::run_by),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::With(FACTOR, unroll::run_by),
     },
-    Pass {
+    SpirvPass {
         name: "unroll-runtime",
         help: "make so many rounds of a short loop at once that reads, as long as so many are left",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::With(FACTOR, unroll_runtime::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::With(FACTOR, unroll_runtime::run),
     },
-    Pass {
+    SpirvPass {
         name: "unroll-small",
         help: "put the rounds of loops one behind the other where they are few and short",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(unroll::run_small),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(unroll::run_small),
     },
-    Pass {
+    SpirvPass {
         name: "unswitch",
         help: "take branches that go the same way in every round before the loop",
-        needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(unswitch::run),
+        needs: AnalysisSet::FLOW,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(unswitch::run),
     },
-    Pass {
+    SpirvPass {
         name: "workgroup-size",
         help: "say how large workgroups are, where that is open",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: Run::With(
-            Argument {
+        needs: AnalysisSet::NONE,
+        keeps: AnalysisSet::FLOW.and(AnalysisSet::CALLS),
+        run: PassFunction::With(
+            PassArgument {
                 form: "X:Y:Z",
                 example: "64:1:1",
                 is_right: workgroup_size::is_size,
@@ -472,28 +474,28 @@ pub const PASSES: &[Pass] = &[
             workgroup_size::run,
         ),
     },
-    Pass {
+    SpirvPass {
         name: "workgroup-to-local",
         help: "make arrays of the workgroup variables of each invocation, where each uses its own element",
-        needs: Analyses::CALLS,
-        keeps: Analyses::FLOW
-            .and(Analyses::CALLS)
-            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::Plain(workgroup_to_local::run),
+        needs: AnalysisSet::CALLS,
+        keeps: AnalysisSet::FLOW
+            .and(AnalysisSet::CALLS)
+            .and(AnalysisSet::FACTS.and(AnalysisSet::DEFINITIONS)),
+        run: PassFunction::Plain(workgroup_to_local::run),
     },
 ];
 
-impl Pass {
+impl SpirvPass {
     /// The pass of a name.
-    pub fn by_name(name: &str) -> Option<&'static Pass> {
+    pub fn by_name(name: &str) -> Option<&'static SpirvPass> {
         PASSES.iter().find(|p| p.name == name)
     }
 
     /// What it has to be told.
-    pub fn argument(&self) -> Option<Argument> {
+    pub fn argument(&self) -> Option<PassArgument> {
         match self.run {
-            Run::Plain(_) => None,
-            Run::With(argument, _) => Some(argument),
+            PassFunction::Plain(_) => None,
+            PassFunction::With(argument, _) => Some(argument),
         }
     }
 

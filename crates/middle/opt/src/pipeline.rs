@@ -1,27 +1,27 @@
 //! Pipelines: sequences of passes, written as text.
 
-use crate::pass::{PASSES, Pass};
+use crate::pass::{PASSES, SpirvPass};
 use std::fmt;
 use std::str::FromStr;
 
 /// A pass with what it is told.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct PipelineStep {
     /// The pass.
-    pub pass: &'static Pass,
+    pub pass: &'static SpirvPass,
     /// Its argument, empty for passes that take none.
     pub argument: Box<str>,
 }
 
 /// Passes in the order in which they run.
 #[derive(Clone, Debug, Default)]
-pub struct Pipeline {
-    steps: Vec<Step>,
+pub struct PassPipeline {
+    steps: Vec<PipelineStep>,
     never_larger: bool,
 }
 
 /// A pipeline with a name.
-struct Preset {
+struct PipelinePreset {
     name: &'static str,
     passes: &'static str,
     /// Whether the module stays as it was where it would become larger.
@@ -29,54 +29,54 @@ struct Preset {
 }
 
 /// The presets by name.
-const PRESETS: &[Preset] = &[
-    Preset {
+const PRESETS: &[PipelinePreset] = &[
+    PipelinePreset {
         name: "O0",
         passes: "",
         never_larger: false,
     },
-    Preset {
+    PipelinePreset {
         name: "O1",
         passes: "mem2reg,simplify-cfg,adce,compact-ids",
         never_larger: false,
     },
-    Preset {
+    PipelinePreset {
         name: "O2",
         passes: "simplify-cfg,inline,private-to-local,sroa,mem2reg,split-phis,sccp,gvn,simplify-cfg,sroa,mem2reg,dead-components,adce,if-convert,licm,gvn,simplify-cfg,dead-members,dedup,dead-stores,sink,adce,trim-capabilities,compact-ids",
         never_larger: false,
     },
-    Preset {
+    PipelinePreset {
         name: "O3",
         passes: "simplify-cfg,adce,inline,private-to-local,sroa,mem2reg,split-phis,sccp,gvn,simplify-cfg,fuse,unswitch,unroll-small,peel,copy-arrays,split-loads,O2",
         never_larger: false,
     },
-    Preset {
+    PipelinePreset {
         name: "Os",
         passes: "simplify-cfg,adce,inline-small,private-to-local,sroa,mem2reg,split-phis,sccp,gvn,simplify-cfg,sroa,mem2reg,dead-components,adce,if-convert,gvn-hoist,simplify-cfg,dead-members,dedup,dead-stores,adce,trim-capabilities,compact-ids",
         never_larger: true,
     },
-    Preset {
+    PipelinePreset {
         name: "legalize",
         passes: "simplify-cfg,inline-all,sroa,mem2reg,gvn,simplify-cfg,dedup,adce,compact-ids",
         never_larger: false,
     },
-    Preset {
+    PipelinePreset {
         name: "legalize-naga",
         passes: "strip-lines,strip-reflection,flatten-decorations,freeze-spec-const,expand,readable-buffers,legalize,expand,trim-capabilities",
         never_larger: false,
     },
 ];
 
-impl Pipeline {
+impl PassPipeline {
     /// The passes with their arguments.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[PipelineStep] {
         &self.steps
     }
 
     /// Puts a pass that takes no argument before the others.
-    pub fn push_front(&mut self, pass: &'static Pass) {
+    pub fn push_front(&mut self, pass: &'static SpirvPass) {
         let argument = "".into();
-        self.steps.insert(0, Step { pass, argument });
+        self.steps.insert(0, PipelineStep { pass, argument });
     }
 
     /// Whether a module stays as it was where it would become larger.
@@ -124,15 +124,15 @@ impl fmt::Display for PipelineError {
 
 impl std::error::Error for PipelineError {}
 
-impl FromStr for Pipeline {
+impl FromStr for PassPipeline {
     type Err = PipelineError;
 
     /// Names of passes and presets, separated by commas.
     fn from_str(text: &str) -> Result<Self, PipelineError> {
-        let mut pipeline = Pipeline::default();
+        let mut pipeline = PassPipeline::default();
         for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
             if let Some(preset) = PRESETS.iter().find(|p| p.name == name) {
-                let passes = preset.passes.parse::<Pipeline>()?;
+                let passes = preset.passes.parse::<PassPipeline>()?;
                 pipeline.steps.extend(passes.steps);
                 pipeline.never_larger |= preset.never_larger;
             } else {
@@ -143,9 +143,9 @@ impl FromStr for Pipeline {
     }
 }
 
-fn step(text: &str) -> Result<Step, PipelineError> {
+fn step(text: &str) -> Result<PipelineStep, PipelineError> {
     let (name, argument) = text.split_once('=').unwrap_or((text, ""));
-    let pass = Pass::by_name(name).ok_or_else(|| PipelineError::Unknown(name.to_owned()))?;
+    let pass = SpirvPass::by_name(name).ok_or_else(|| PipelineError::Unknown(name.to_owned()))?;
     let form = pass.argument().map_or("", |a| a.form);
     let is_right = match pass.argument() {
         None => !text.contains('='),
@@ -158,10 +158,10 @@ fn step(text: &str) -> Result<Step, PipelineError> {
         });
     }
     let argument = argument.into();
-    Ok(Step { pass, argument })
+    Ok(PipelineStep { pass, argument })
 }
 
-impl fmt::Display for Pipeline {
+impl fmt::Display for PassPipeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, step) in self.steps.iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };

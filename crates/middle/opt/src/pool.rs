@@ -2,14 +2,14 @@
 
 use rustc_hash::{FxHashMap, FxHasher};
 use spirula_spirv::grammar::enumerants::StorageClass;
-use spirula_spirv::grammar::{Class, Op};
-use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+use spirula_spirv::grammar::{InstructionClass, Op};
+use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 use std::hash::Hasher;
 
 /// A key's words, and whose they are.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct InternEntry {
     begin: u32,
     end: u32,
     id: Id,
@@ -17,20 +17,20 @@ struct Entry {
 
 /// Types and constants by what they are. What is decorated is equal to nothing.
 #[derive(Debug)]
-pub struct Pool {
+pub struct InternPool {
     /// By hash; what has the hash of another has the next one that is free.
-    known: FxHashMap<u64, Entry>,
+    known: FxHashMap<u64, InternEntry>,
     /// The words of all keys.
     words: Vec<u32>,
     /// What was made, for who keeps definitions.
     pub made: Vec<Inst>,
 }
 
-impl Pool {
+impl InternPool {
     /// One pass over the globals.
-    pub fn new(module: &Module) -> Self {
+    pub fn new(module: &SpirvModule) -> Self {
         let mut decorated = IdMap::new(module.bound(), false);
-        for d in module.section(Section::Annotations) {
+        for d in module.section(ModuleSection::Annotations) {
             match d.op() {
                 Op::GroupDecorate | Op::GroupMemberDecorate => {
                     d.ids(1).for_each(|id| decorated.set(id, true));
@@ -42,12 +42,12 @@ impl Pool {
                 }
             }
         }
-        let mut pool = Pool {
+        let mut pool = InternPool {
             known: FxHashMap::default(),
             words: Vec::new(),
             made: Vec::new(),
         };
-        for inst in module.section(Section::Globals) {
+        for inst in module.section(ModuleSection::Globals) {
             if inst.result().is_some_and(|id| !decorated[id]) {
                 pool.learn(inst);
             }
@@ -58,7 +58,7 @@ impl Pool {
     /// Takes note of an instruction of the globals that is not decorated.
     pub fn learn(&mut self, inst: InstRef<'_>) {
         let class = inst.op().info().map(|i| i.class);
-        let constant = class == Some(Class::ConstantCreation)
+        let constant = class == Some(InstructionClass::ConstantCreation)
             && !matches!(
                 inst.op(),
                 Op::SpecConstant
@@ -67,7 +67,7 @@ impl Pool {
                     | Op::SpecConstantComposite
                     | Op::SpecConstantOp
             );
-        if (constant || class == Some(Class::TypeDeclaration) || inst.op() == Op::Undef)
+        if (constant || class == Some(InstructionClass::TypeDeclaration) || inst.op() == Op::Undef)
             && let Some(id) = inst.result()
         {
             let ty = inst.result_type().map_or(0, Id::word);
@@ -105,16 +105,16 @@ impl Pool {
         self.words.extend([u32::from(op.0), ty]);
         self.words.extend_from_slice(operands);
         let end = self.words.len() as u32;
-        self.known.insert(free, Entry { begin, end, id });
+        self.known.insert(free, InternEntry { begin, end, id });
     }
 
     /// A type by its opcode and operands.
-    pub fn ty(&mut self, module: &mut Module, op: Op, operands: &[u32]) -> Id {
+    pub fn ty(&mut self, module: &mut SpirvModule, op: Op, operands: &[u32]) -> Id {
         self.find(module, op, None, operands)
     }
 
     /// A constant, or an undefined value, by its opcode, type and operands.
-    pub fn constant(&mut self, module: &mut Module, op: Op, ty: Id, operands: &[u32]) -> Id {
+    pub fn constant(&mut self, module: &mut SpirvModule, op: Op, ty: Id, operands: &[u32]) -> Id {
         self.find(module, op, Some(ty), operands)
     }
 
@@ -123,7 +123,7 @@ impl Pool {
         self.lookup(op, ty.map_or(0, Id::word), operands).ok()
     }
 
-    fn find(&mut self, module: &mut Module, op: Op, ty: Option<Id>, operands: &[u32]) -> Id {
+    fn find(&mut self, module: &mut SpirvModule, op: Op, ty: Option<Id>, operands: &[u32]) -> Id {
         let type_word = ty.map_or(0, Id::word);
         let free = match self.lookup(op, type_word, operands) {
             Ok(id) => return id,
@@ -134,25 +134,25 @@ impl Pool {
         words.push(id.word());
         words.extend_from_slice(operands);
         let inst = module.create(op, &words);
-        module.append(Section::Globals.list(), inst);
+        module.append(ModuleSection::Globals.list(), inst);
         self.made.push(inst);
         self.remember(free, op, type_word, operands, id);
         id
     }
 
     /// `OpTypeBool`.
-    pub fn bool(&mut self, module: &mut Module) -> Id {
+    pub fn bool(&mut self, module: &mut SpirvModule) -> Id {
         self.ty(module, Op::TypeBool, &[])
     }
 
     /// A pointer to a variable of a function.
-    pub fn local_pointer(&mut self, module: &mut Module, pointee: Id) -> Id {
+    pub fn local_pointer(&mut self, module: &mut SpirvModule, pointee: Id) -> Id {
         let operands = [StorageClass::Function.0, pointee.word()];
         self.ty(module, Op::TypePointer, &operands)
     }
 
     /// A Boolean constant of a type.
-    pub fn truth(&mut self, module: &mut Module, ty: Id, value: bool) -> Id {
+    pub fn truth(&mut self, module: &mut SpirvModule, ty: Id, value: bool) -> Id {
         let op = if value {
             Op::ConstantTrue
         } else {
@@ -162,7 +162,7 @@ impl Pool {
     }
 
     /// A 32-bit number, of the type that the module has already where it has only one.
-    pub fn u32(&mut self, module: &mut Module, value: u32) -> Id {
+    pub fn u32(&mut self, module: &mut SpirvModule, value: u32) -> Id {
         let signed = self.known(Op::TypeInt, None, &[32, 1]);
         let ty = match (self.known(Op::TypeInt, None, &[32, 0]), signed) {
             (Some(ty), _) | (None, Some(ty)) => ty,
@@ -172,7 +172,7 @@ impl Pool {
     }
 
     /// An undefined value.
-    pub fn undef(&mut self, module: &mut Module, ty: Id) -> Id {
+    pub fn undef(&mut self, module: &mut SpirvModule, ty: Id) -> Id {
         self.constant(module, Op::Undef, ty, &[])
     }
 }

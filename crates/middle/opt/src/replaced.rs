@@ -1,18 +1,18 @@
 //! Values that stand for others which are no more, and blocks joined with them.
 
-use spirula_spirv::ir::{Erased, Func, IdWords, InstRef, Module};
+use spirula_spirv::ir::{ErasedIds, Func, IdWords, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// The value that stands for each that was deleted.
 #[derive(Debug)]
-pub struct Replaced {
+pub struct ValueReplacements {
     new: IdMap<Option<Id>>,
 }
 
-impl Replaced {
+impl ValueReplacements {
     /// Nothing is replaced yet.
-    pub fn new(module: &Module) -> Self {
-        Replaced {
+    pub fn new(module: &SpirvModule) -> Self {
+        ValueReplacements {
             new: IdMap::new(module.bound(), None),
         }
     }
@@ -34,19 +34,19 @@ impl Replaced {
     }
 
     /// Joins the blocks of a function that always follow each other; their number. What took from their phis
-    /// has to be rewritten ([`Replaced::rewrite`]).
+    /// has to be rewritten ([`ValueReplacements::rewrite`]).
     pub fn join_blocks(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         ids: &IdWords,
         func: Func,
-        erased: &mut Erased,
+        erased: &mut ErasedIds,
     ) -> usize {
         module.join_blocks(ids, func, |old, value| self.set(old, value), erased)
     }
 
     /// Gives the instructions of a function what stands for what they use.
-    pub fn rewrite(&self, module: &mut Module, ids: &IdWords, func: Func) {
+    pub fn rewrite(&self, module: &mut SpirvModule, ids: &IdWords, func: Func) {
         for block in module.function(func).blocks.clone() {
             let mut next = module.body(block).next().map(InstRef::handle);
             while let Some(inst) = next {

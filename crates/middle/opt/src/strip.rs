@@ -1,12 +1,12 @@
 //! Deleting every instruction of a kind.
 
 use spirula_spirv::IdMap;
-use spirula_spirv::ir::{Erased, IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{ErasedIds, IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 
 /// Deletes what this holds of; returns how many that were.
 pub fn erase_where(
-    module: &mut Module,
-    erased: &mut Erased,
+    module: &mut SpirvModule,
+    erased: &mut ErasedIds,
     is_dead: impl Fn(InstRef<'_>) -> bool,
 ) -> usize {
     let found: Vec<Inst> = module
@@ -22,10 +22,10 @@ pub fn erase_where(
 
 /// Deletes the instructions of a section that this holds of and whose results nothing uses.
 pub fn erase_unused(
-    module: &mut Module,
+    module: &mut SpirvModule,
     ids: &IdWords,
-    section: Section,
-    erased: &mut Erased,
+    section: ModuleSection,
+    erased: &mut ErasedIds,
     is_removable: impl Fn(InstRef<'_>) -> bool,
 ) -> usize {
     let mut used = IdMap::new(module.bound(), false);

@@ -1,20 +1,20 @@
 //! What passes ask of a module's kind and parts, and of structured control flow.
 
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Cfg, Dominators};
+use spirula_spirv::analysis::{BlockDominators, FlowGraph};
 use spirula_spirv::grammar::enumerants::{AddressingModel, Capability};
 use spirula_spirv::grammar::{Op, literal_string_words};
-use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection, SpirvModule};
 
 /// Whether addresses are numbers, to be chosen and computed with.
-pub fn is_physical(module: &Module) -> bool {
+pub fn is_physical(module: &SpirvModule) -> bool {
     let models = [AddressingModel::Physical32.0, AddressingModel::Physical64.0];
-    let mut declared = module.section(Section::MemoryModel);
+    let mut declared = module.section(ModuleSection::MemoryModel);
     declared.any(|m| m.op() == Op::MemoryModel && models.contains(&m.word(0)))
 }
 
 /// Whether a function has variables of its own.
-pub fn has_variables(module: &Module, func: Func) -> bool {
+pub fn has_variables(module: &SpirvModule, func: Func) -> bool {
     let entry = module.function(func).blocks.first();
     let mut insts = entry.into_iter().flat_map(|b| module.body(*b));
     insts.any(|i| i.op() == Op::Variable)
@@ -23,11 +23,11 @@ pub fn has_variables(module: &Module, func: Func) -> bool {
 /// Has `becomes` say what stands in the place of each variable in the interfaces of entry points;
 /// returns how many variables fewer there are.
 pub fn change_interfaces(
-    module: &mut Module,
-    becomes: impl Fn(&Module, Id, &mut Vec<u32>),
+    module: &mut SpirvModule,
+    becomes: impl Fn(&SpirvModule, Id, &mut Vec<u32>),
 ) -> usize {
     let entries: Vec<Inst> = module
-        .section(Section::EntryPoints)
+        .section(ModuleSection::EntryPoints)
         .filter(|e| e.op() == Op::EntryPoint)
         .map(InstRef::handle)
         .collect();
@@ -50,7 +50,11 @@ pub fn change_interfaces(
 
 /// Whether each block is in the continue construct of a loop, by position. A loop of one block has
 /// none apart from itself.
-pub fn continuing(module: &Module, cfg: &Cfg, dominators: &Dominators) -> Vec<bool> {
+pub fn continuing(
+    module: &SpirvModule,
+    cfg: &FlowGraph,
+    dominators: &BlockDominators,
+) -> Vec<bool> {
     const NONE: u32 = u32::MAX;
     let mut within = vec![false; cfg.len()];
     let mut header_of_merge = vec![NONE; cfg.len()];
@@ -77,10 +81,10 @@ pub fn continuing(module: &Module, cfg: &Cfg, dominators: &Dominators) -> Vec<bo
 }
 
 /// Declares a capability, where it is not.
-pub fn declare(module: &mut Module, wanted: Capability) {
-    let mut declared = module.section(Section::Capabilities);
+pub fn declare(module: &mut SpirvModule, wanted: Capability) {
+    let mut declared = module.section(ModuleSection::Capabilities);
     if !declared.any(|c| c.op() == Op::Capability && c.word(0) == wanted.0) {
         let capability = module.create(Op::Capability, &[wanted.0]);
-        module.append(Section::Capabilities.list(), capability);
+        module.append(ModuleSection::Capabilities.list(), capability);
     }
 }

@@ -8,7 +8,7 @@ const END: u32 = u32::MAX;
 
 /// Users by value.
 #[derive(Debug)]
-pub struct Users {
+pub struct ValueUsers {
     /// The last entry of each value in `entries`.
     last: IdMap<u32>,
     /// A user, and the entry before.
@@ -17,10 +17,10 @@ pub struct Users {
     touched: Vec<Id>,
 }
 
-impl Users {
+impl ValueUsers {
     /// None, for a module with this bound.
     pub fn new(bound: u32) -> Self {
-        Users {
+        ValueUsers {
             last: IdMap::new(bound, END),
             entries: Vec::new(),
             touched: Vec::new(),

@@ -2,9 +2,9 @@
 //! with what is kept of analyses right, valid by the verifier, and by Khronos' validator where that is installed.
 
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_opt::{Options, PASSES, Pipeline, optimise};
-use spirula_spirv::ir::Module;
-use spirula_spirv::target::Target;
+use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::{binary, text, verify};
 use spirula_testing::{SpirvValTool, corpus, files};
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ fn passes_keep_modules_valid() {
     };
     let validator = SpirvValTool::find();
     let environments = environments(&folder);
-    let mut pipelines: Vec<String> = PASSES.iter().map(spirula_opt::Pass::example).collect();
+    let mut pipelines: Vec<String> = PASSES.iter().map(spirula_opt::SpirvPass::example).collect();
     pipelines.extend(["O1".to_owned(), "O2".to_owned()]);
     if let Ok(only) = std::env::var("SPIRULA_PASSES") {
         pipelines = vec![only];
@@ -83,7 +83,7 @@ fn module(file: &Path, environment: Option<&String>) -> Option<Vec<u8>> {
     if file.extension().is_some_and(|e| e == "spv") {
         return Some(bytes);
     }
-    let target: Option<Target> = environment.and_then(|e| e.split('+').next()?.parse().ok());
+    let target: Option<SpirvTarget> = environment.and_then(|e| e.split('+').next()?.parse().ok());
     let options = text::ParseOptions {
         version: target.map(|t| t.version),
         ..text::ParseOptions::default()
@@ -97,9 +97,9 @@ fn one(
     text: &str,
     validator: Option<(&SpirvValTool, &String)>,
 ) -> Result<(), String> {
-    let mut module = Module::from_bytes(bytes).map_err(|e| e.to_string())?;
-    let pipeline: Pipeline = text.parse().map_err(|e| format!("{e}"))?;
-    let mut options = Options {
+    let mut module = SpirvModule::from_bytes(bytes).map_err(|e| e.to_string())?;
+    let pipeline: PassPipeline = text.parse().map_err(|e| format!("{e}"))?;
+    let mut options = PipelineOptions {
         verify_each: true,
         observer: None,
     };
@@ -123,18 +123,18 @@ fn one(
 }
 
 /// Whether a module is valid for any consumer.
-fn verified(module: &Module) -> Result<(), Vec<SourceDiagnostic>> {
-    let options = verify::Options {
+fn verified(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
+    let options = verify::VerifyOptions {
         scalar_block_layout: true,
-        ..verify::Options::default()
+        ..verify::VerifyOptions::default()
     };
     verify::module(module, &options)
 }
 
 /// Numbers that are the same in every run.
-struct Random(u64);
+struct CorpusRandom(u64);
 
-impl Random {
+impl CorpusRandom {
     fn below(&mut self, end: usize) -> usize {
         self.0 = self
             .0
@@ -159,7 +159,7 @@ fn random_pipelines_keep_modules_valid() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let mut random = Random(setting("SPIRULA_SEED", 7) as u64);
+    let mut random = CorpusRandom(setting("SPIRULA_SEED", 7) as u64);
     let rounds = setting("SPIRULA_ROUNDS", 1);
     let (mut faults, mut tested) = (Vec::new(), 0);
     let mut all = files(&folder, ".spv");
@@ -195,10 +195,10 @@ fn random_pipelines_keep_modules_valid() {
 
 /// Runs a pipeline over a module; `None` where the module is not valid to begin with.
 fn random_pipeline(bytes: &[u8], pipeline: &str) -> Option<Result<(), String>> {
-    let mut module = Module::from_bytes(bytes).expect("the corpus is well-formed");
+    let mut module = SpirvModule::from_bytes(bytes).expect("the corpus is well-formed");
     verified(&module).ok()?;
-    let passes: Pipeline = pipeline.parse().expect("passes exist");
-    let mut options = Options {
+    let passes: PassPipeline = pipeline.parse().expect("passes exist");
+    let mut options = PipelineOptions {
         verify_each: true,
         observer: None,
     };
@@ -213,11 +213,11 @@ fn damaged_modules_do_no_harm() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let presets: Vec<Pipeline> = ["O2,strip-debug", "legalize-naga", "merge-return,O2"]
+    let presets: Vec<PassPipeline> = ["O2,strip-debug", "legalize-naga", "merge-return,O2"]
         .iter()
         .map(|p| p.parse().expect("passes exist"))
         .collect();
-    let mut random = Random(1);
+    let mut random = CorpusRandom(1);
     let mut read = 0;
     for file in files(&folder, ".spv").iter().step_by(41) {
         let bytes = std::fs::read(file).expect("the corpus can be read");
@@ -235,11 +235,11 @@ fn damaged_modules_do_no_harm() {
                 1 => u32::MAX >> random.below(32),
                 _ => word % words[3].max(1),
             };
-            if let Ok(mut module) = Module::from_words(damaged) {
+            if let Ok(mut module) = SpirvModule::from_words(damaged) {
                 read += 1;
                 // Errors are as good as results.
                 let pipeline = &presets[random.below(presets.len())];
-                _ = optimise(&mut module, pipeline, &mut Options::default());
+                _ = optimise(&mut module, pipeline, &mut PipelineOptions::default());
             }
         }
     }

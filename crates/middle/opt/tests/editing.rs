@@ -2,15 +2,15 @@
 //! valid where a validator is installed.
 
 use spirula_opt::check;
-use spirula_spirv::analysis::{Cfg, DefUse, Definitions, Dominators, Loops};
+use spirula_spirv::analysis::{BlockDominators, DefUse, FlowGraph, IdDefinitions, LoopNest};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Erased, IdWords, InstRef, Module};
+use spirula_spirv::ir::{Block, ErasedIds, IdWords, InstRef, SpirvModule};
 use spirula_testing::{SpirvValTool, corpus, files};
 
 /// Edits a module and returns how often it did.
-type Edit = fn(&mut Module) -> usize;
+type CorpusEdit = fn(&mut SpirvModule) -> usize;
 
-const EDITS: &[(&str, Edit)] = &[
+const EDITS: &[(&str, CorpusEdit)] = &[
     ("split", split),
     ("insert on edges", insert_on_edges),
     ("pre-headers", pre_headers),
@@ -18,14 +18,14 @@ const EDITS: &[(&str, Edit)] = &[
     ("replace uses", replace_uses),
 ];
 
-fn blocks(module: &Module) -> Vec<Block> {
+fn blocks(module: &SpirvModule) -> Vec<Block> {
     let functions = module.functions().iter();
     functions
         .flat_map(|f| module.function(*f).blocks.clone())
         .collect()
 }
 
-fn split(module: &mut Module) -> usize {
+fn split(module: &mut SpirvModule) -> usize {
     let ids = IdWords::new(module);
     let mut done = 0;
     for block in blocks(module) {
@@ -39,7 +39,7 @@ fn split(module: &mut Module) -> usize {
     done
 }
 
-fn insert_on_edges(module: &mut Module) -> usize {
+fn insert_on_edges(module: &mut SpirvModule) -> usize {
     let ids = IdWords::new(module);
     let mut done = 0;
     for block in blocks(module) {
@@ -53,16 +53,16 @@ fn insert_on_edges(module: &mut Module) -> usize {
     done
 }
 
-fn pre_headers(module: &mut Module) -> usize {
+fn pre_headers(module: &mut SpirvModule) -> usize {
     let ids = IdWords::new(module);
     let mut done = 0;
     for func in module.functions().to_vec() {
         let mut at = 0;
         loop {
-            let definitions = Definitions::compute(module);
-            let cfg = Cfg::compute(module, &definitions, func).expect("labels exist");
-            let dominators = Dominators::compute(&cfg);
-            let loops = Loops::compute(&cfg, &dominators);
+            let definitions = IdDefinitions::compute(module);
+            let cfg = FlowGraph::compute(module, &definitions, func).expect("labels exist");
+            let dominators = BlockDominators::compute(&cfg);
+            let loops = LoopNest::compute(&cfg, &dominators);
             let Some(l) = loops.loops().get(at) else {
                 break;
             };
@@ -82,7 +82,7 @@ fn pre_headers(module: &mut Module) -> usize {
 }
 
 /// Takes an edge from conditional branches of modules without structure.
-fn remove_edges(module: &mut Module) -> usize {
+fn remove_edges(module: &mut SpirvModule) -> usize {
     if module.is_structured() {
         return 0;
     }
@@ -98,7 +98,7 @@ fn remove_edges(module: &mut Module) -> usize {
             done += usize::from(module.remove_edge(&ids, block, target).is_ok());
         }
     }
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     for func in module.functions().to_vec() {
         module.remove_unreachable(&ids, func, &mut erased);
     }
@@ -107,9 +107,9 @@ fn remove_edges(module: &mut Module) -> usize {
 }
 
 /// Replaces each sum by its first operand, where that has the same type.
-fn replace_uses(module: &mut Module) -> usize {
+fn replace_uses(module: &mut SpirvModule) -> usize {
     let mut chains = DefUse::compute(module);
-    let definitions = Definitions::compute(module);
+    let definitions = IdDefinitions::compute(module);
     let sums: Vec<_> = module
         .all_insts()
         .filter(|i| matches!(i.op(), Op::IAdd | Op::FAdd))
@@ -147,7 +147,7 @@ fn edits_keep_modules_valid() {
             if bytes.len() > 40_000 {
                 continue;
             }
-            let mut module = Module::from_bytes(&bytes).expect("the corpus is well-formed");
+            let mut module = SpirvModule::from_bytes(&bytes).expect("the corpus is well-formed");
             let here = edit(&mut module);
             done += here;
             if here == 0 {

@@ -1,9 +1,9 @@
 //! Entry points whose names are of any length, and of bytes that are no text: their interfaces are
 //! found all the same.
 
-use spirula_opt::{Options, optimise};
+use spirula_opt::{PipelineOptions, optimise};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::text;
 
 /// A private variable that one entry point uses alone, and an array of buffers indexed by constants.
@@ -39,8 +39,8 @@ const SOURCE: &str = r#"; SPIR-V
                OpFunctionEnd
 "#;
 
-fn interface(module: &Module, name_words: usize) -> Vec<u32> {
-    let mut entries = module.section(Section::EntryPoints);
+fn interface(module: &SpirvModule, name_words: usize) -> Vec<u32> {
+    let mut entries = module.section(ModuleSection::EntryPoints);
     let words = entries.next().expect("it has an entry point").words();
     words[2 + name_words..].to_vec()
 }
@@ -63,11 +63,11 @@ fn interfaces_are_found_behind_any_name() {
                 .expect("it has an entry point");
             words[begin + 3..][..name_words - 1].fill(u32::MAX);
         }
-        let mut module = Module::from_words(words).expect("it is a module");
+        let mut module = SpirvModule::from_words(words).expect("it is a module");
         assert_eq!(interface(&module, name_words).len(), 2, "{name}");
-        let run = |module: &mut Module, passes: &str| {
+        let run = |module: &mut SpirvModule, passes: &str| {
             let pipeline = passes.parse().expect("passes exist");
-            let report = optimise(module, &pipeline, &mut Options::default());
+            let report = optimise(module, &pipeline, &mut PipelineOptions::default());
             assert!(
                 report.expect("it is well-formed").changed(),
                 "{name}: {passes}"

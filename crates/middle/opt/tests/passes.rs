@@ -1,8 +1,8 @@
 //! File tests: `tests/<pass>/<name>.spvasm` after the pass of the folder's name is
 //! `<name>.expected`. A line `; passes: a,b` names other passes.
 
-use spirula_opt::{Options, PASSES, Pipeline, optimise};
-use spirula_spirv::ir::Module;
+use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise};
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::{binary, text};
 use spirula_testing::{GoldenFiles, SpirvValTool, files};
 use std::path::Path;
@@ -19,16 +19,16 @@ fn files_are_as_expected() {
             let source = std::fs::read_to_string(&input).expect("the test can be read");
             let words = text::parse(&source, &text::ParseOptions::default())
                 .unwrap_or_else(|e| panic!("{}: {e:?}", input.display()));
-            let mut module = Module::from_words(words.clone()).expect("the test is a module");
+            let mut module = SpirvModule::from_words(words.clone()).expect("the test is a module");
             let passes = source
                 .lines()
                 .next()
                 .and_then(|l| l.strip_prefix("; passes: "));
-            let pipeline: Pipeline = passes
+            let pipeline: PassPipeline = passes
                 .map_or_else(|| pass.example(), str::to_owned)
                 .parse()
                 .expect("passes exist");
-            let mut options = Options {
+            let mut options = PipelineOptions {
                 verify_each: true,
                 observer: None,
             };

@@ -339,7 +339,7 @@ impl TensorBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spirula_program::Op as ScalarOp;
+    use spirula_program::ScalarOp;
 
     /// Also at the end of a chain that is longer than any stack.
     #[test]

@@ -20,7 +20,7 @@ use crate::ir::{
     StructuredOp, TensorBlock, TensorConstant, TensorFunction, TensorOp, TensorValue,
     YieldDestination,
 };
-use spirula_program::{Op as ScalarOp, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use std::fmt::Write;
 
 /// Most elements of a constant that are written.

@@ -1,7 +1,7 @@
 //! Functions of kernels against the table of scalar semantics: the stated accuracy holds.
 
 use spirula_program::{
-    Op, ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarOperator, ScalarType,
+    ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarOp, ScalarOperator, ScalarType,
 };
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use spirula_tensor::ir::{
@@ -16,30 +16,30 @@ const COUNT: usize = 2000;
 
 /// Function, lowest and highest argument, largest relative error of `f32` and of `f64`; beside
 /// results near 0 the error counts absolutely.
-const FUNCTIONS: &[(Op, f64, f64, f64, f64)] = &[
-    (Op::Exp, -80.0, 80.0, 1e-5, 1e-14),
-    (Op::Log, 1e-6, 1e6, 1e-6, 1e-14),
-    (Op::Log1p, -0.9, 50.0, 2e-6, 1e-14),
-    (Op::Sin, -30.0, 30.0, 1e-5, 1e-13),
-    (Op::Cos, -30.0, 30.0, 1e-5, 1e-13),
-    (Op::Tan, -1.5, 1.5, 1e-5, 1e-13),
-    (Op::Asin, -1.0, 1.0, 1e-5, 1e-13),
-    (Op::Acos, -1.0, 1.0, 1e-5, 1e-13),
-    (Op::Atan, -100.0, 100.0, 1e-5, 1e-14),
-    (Op::Sinh, -20.0, 20.0, 1e-5, 1e-13),
-    (Op::Cosh, -20.0, 20.0, 1e-5, 1e-13),
-    (Op::Tanh, -20.0, 20.0, 1e-5, 1e-13),
-    (Op::Asinh, -100.0, 100.0, 1e-5, 1e-13),
-    (Op::Acosh, 1.0, 100.0, 1e-4, 1e-12),
-    (Op::Atanh, -0.99, 0.99, 1e-5, 1e-13),
-    (Op::Sqrt, 0.0, 100.0, 1e-6, 1e-15),
-    (Op::Rsqrt, 0.01, 100.0, 1e-6, 1e-14),
-    (Op::Cbrt, -100.0, 100.0, 1e-6, 1e-14),
-    (Op::Erf, -6.0, 6.0, 1e-6, 1e-14),
-    (Op::Erfc, -6.0, 25.0, 1e-5, 1e-12),
-    (Op::Gamma, 0.1, 30.0, 1e-4, 1e-11),
-    (Op::LGamma, 0.0, 0.9, 1e-4, 1e-11),
-    (Op::LGamma, 2.5, 100.0, 1e-4, 1e-11),
+const FUNCTIONS: &[(ScalarOp, f64, f64, f64, f64)] = &[
+    (ScalarOp::Exp, -80.0, 80.0, 1e-5, 1e-14),
+    (ScalarOp::Log, 1e-6, 1e6, 1e-6, 1e-14),
+    (ScalarOp::Log1p, -0.9, 50.0, 2e-6, 1e-14),
+    (ScalarOp::Sin, -30.0, 30.0, 1e-5, 1e-13),
+    (ScalarOp::Cos, -30.0, 30.0, 1e-5, 1e-13),
+    (ScalarOp::Tan, -1.5, 1.5, 1e-5, 1e-13),
+    (ScalarOp::Asin, -1.0, 1.0, 1e-5, 1e-13),
+    (ScalarOp::Acos, -1.0, 1.0, 1e-5, 1e-13),
+    (ScalarOp::Atan, -100.0, 100.0, 1e-5, 1e-14),
+    (ScalarOp::Sinh, -20.0, 20.0, 1e-5, 1e-13),
+    (ScalarOp::Cosh, -20.0, 20.0, 1e-5, 1e-13),
+    (ScalarOp::Tanh, -20.0, 20.0, 1e-5, 1e-13),
+    (ScalarOp::Asinh, -100.0, 100.0, 1e-5, 1e-13),
+    (ScalarOp::Acosh, 1.0, 100.0, 1e-4, 1e-12),
+    (ScalarOp::Atanh, -0.99, 0.99, 1e-5, 1e-13),
+    (ScalarOp::Sqrt, 0.0, 100.0, 1e-6, 1e-15),
+    (ScalarOp::Rsqrt, 0.01, 100.0, 1e-6, 1e-14),
+    (ScalarOp::Cbrt, -100.0, 100.0, 1e-6, 1e-14),
+    (ScalarOp::Erf, -6.0, 6.0, 1e-6, 1e-14),
+    (ScalarOp::Erfc, -6.0, 25.0, 1e-5, 1e-12),
+    (ScalarOp::Gamma, 0.1, 30.0, 1e-4, 1e-11),
+    (ScalarOp::LGamma, 0.0, 0.9, 1e-4, 1e-11),
+    (ScalarOp::LGamma, 2.5, 100.0, 1e-4, 1e-11),
 ];
 
 fn bits(ty: ScalarType, x: f64) -> u64 {
@@ -57,7 +57,7 @@ fn number(ty: ScalarType, bits: u64) -> f64 {
 }
 
 /// The function at these numbers, a list for each argument, on the CPU device.
-fn results(op: Op, ty: ScalarType, arguments: &[&[u64]]) -> Vec<u64> {
+fn results(op: ScalarOp, ty: ScalarType, arguments: &[&[u64]]) -> Vec<u64> {
     let mut b = TensorBuilder::new("main");
     let shape = [arguments[0].len() as u64];
     let parameter = |_| b.parameter("x", DenseTensorType::new(ty, &shape), false);
@@ -163,8 +163,8 @@ fn large_powers_have_the_accuracy_of_small_ones() {
         bases.push(base.to_bits());
         exponents.push((most * (n as f64 * 0.618).sin()).to_bits());
     }
-    let found = results(Op::FPow, ScalarType::F64, &[&bases, &exponents]);
-    let power = ScalarOperator::of(Op::FPow, ScalarType::F64);
+    let found = results(ScalarOp::FPow, ScalarType::F64, &[&bases, &exponents]);
+    let power = ScalarOperator::of(ScalarOp::FPow, ScalarType::F64);
     for ((base, exponent), found) in bases.into_iter().zip(exponents).zip(found) {
         let expected = f64::from_bits(power.eval(&[base, exponent]));
         let relative = (f64::from_bits(found) - expected).abs() / expected;
@@ -174,15 +174,18 @@ fn large_powers_have_the_accuracy_of_small_ones() {
 }
 
 /// Functions with zeros, poles and limits, and arguments where they are.
-const EDGES: &[(Op, &[f64])] = &[
-    (Op::LGamma, &[0.0, -1.0, -2.0, -3.0, -9.0, f64::INFINITY]),
-    (Op::Gamma, &[f64::INFINITY]),
+const EDGES: &[(ScalarOp, &[f64])] = &[
     (
-        Op::SinPi,
+        ScalarOp::LGamma,
+        &[0.0, -1.0, -2.0, -3.0, -9.0, f64::INFINITY],
+    ),
+    (ScalarOp::Gamma, &[f64::INFINITY]),
+    (
+        ScalarOp::SinPi,
         &[-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 3.0],
     ),
     (
-        Op::CosPi,
+        ScalarOp::CosPi,
         &[-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 3.0],
     ),
 ];
@@ -218,9 +221,9 @@ fn powers_at_their_edges() {
             .iter()
             .flat_map(|x| all.iter().map(move |y| (bits(ty, *x), bits(ty, *y))));
         let (bases, exponents): (Vec<u64>, Vec<u64>) = pairs.unzip();
-        let found = results(Op::FPow, ty, &[&bases, &exponents]);
+        let found = results(ScalarOp::FPow, ty, &[&bases, &exponents]);
         for ((base, exponent), found) in bases.into_iter().zip(exponents).zip(found) {
-            let expected = ScalarOperator::of(Op::FPow, ty).eval(&[base, exponent]);
+            let expected = ScalarOperator::of(ScalarOp::FPow, ty).eval(&[base, exponent]);
             let [base, exponent, expected, found] =
                 [base, exponent, expected, found].map(|bits| number(ty, bits));
             let same = (found - expected).abs() <= 1e-15 * expected.abs();
@@ -234,31 +237,31 @@ fn powers_at_their_edges() {
 }
 
 /// Functions over all numbers, and the largest relative errors of `f32` and `f64`.
-const WHOLE: &[(Op, f64, f64)] = &[
-    (Op::Exp, 1e-6, 2e-15),
-    (Op::Log, 1e-6, 2e-15),
-    (Op::Log2, 1e-6, 2e-15),
-    (Op::Log10, 1e-6, 2e-15),
-    (Op::Log1p, 1e-6, 2e-15),
-    (Op::Sin, 1e-6, 1e-15),
-    (Op::Cos, 1e-6, 1e-15),
-    (Op::Tan, 1e-6, 2e-15),
-    (Op::SinPi, 1e-6, 2e-15),
-    (Op::CosPi, 1e-6, 2e-15),
-    (Op::TanPi, 1e-6, 2e-15),
-    (Op::Asin, 1e-6, 2e-15),
-    (Op::Acos, 1e-6, 2e-15),
-    (Op::Atan, 1e-6, 2e-15),
-    (Op::Sinh, 1e-6, 2e-15),
-    (Op::Cosh, 1e-6, 2e-15),
-    (Op::Tanh, 1e-6, 2e-15),
-    (Op::Asinh, 1e-6, 2e-15),
-    (Op::Acosh, 1e-6, 2e-15),
-    (Op::Atanh, 1e-6, 2e-15),
-    (Op::Sqrt, 1e-6, 2e-16),
-    (Op::Rsqrt, 1e-6, 1e-15),
-    (Op::Cbrt, 1e-6, 1e-15),
-    (Op::Erf, 1e-6, 2e-15),
+const WHOLE: &[(ScalarOp, f64, f64)] = &[
+    (ScalarOp::Exp, 1e-6, 2e-15),
+    (ScalarOp::Log, 1e-6, 2e-15),
+    (ScalarOp::Log2, 1e-6, 2e-15),
+    (ScalarOp::Log10, 1e-6, 2e-15),
+    (ScalarOp::Log1p, 1e-6, 2e-15),
+    (ScalarOp::Sin, 1e-6, 1e-15),
+    (ScalarOp::Cos, 1e-6, 1e-15),
+    (ScalarOp::Tan, 1e-6, 2e-15),
+    (ScalarOp::SinPi, 1e-6, 2e-15),
+    (ScalarOp::CosPi, 1e-6, 2e-15),
+    (ScalarOp::TanPi, 1e-6, 2e-15),
+    (ScalarOp::Asin, 1e-6, 2e-15),
+    (ScalarOp::Acos, 1e-6, 2e-15),
+    (ScalarOp::Atan, 1e-6, 2e-15),
+    (ScalarOp::Sinh, 1e-6, 2e-15),
+    (ScalarOp::Cosh, 1e-6, 2e-15),
+    (ScalarOp::Tanh, 1e-6, 2e-15),
+    (ScalarOp::Asinh, 1e-6, 2e-15),
+    (ScalarOp::Acosh, 1e-6, 2e-15),
+    (ScalarOp::Atanh, 1e-6, 2e-15),
+    (ScalarOp::Sqrt, 1e-6, 2e-16),
+    (ScalarOp::Rsqrt, 1e-6, 1e-15),
+    (ScalarOp::Cbrt, 1e-6, 1e-15),
+    (ScalarOp::Erf, 1e-6, 2e-15),
 ];
 
 /// Both signs of every exponent, and where functions have poles, zeros and ends.
@@ -340,7 +343,7 @@ fn running_sum(number: f32, count: u64) -> Vec<f32> {
     let sum = s.fold(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: ScalarCombiner::of(Op::FAdd, ScalarType::F32),
+        combiner: ScalarCombiner::of(ScalarOp::FAdd, ScalarType::F32),
     });
     s.yields.push(StructuredYield {
         value: sum[0],

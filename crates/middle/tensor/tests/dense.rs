@@ -1,6 +1,6 @@
 //! Products by large fragments on the CPU device: how they are scheduled, and that they are right.
 
-use spirula_program::{Op, ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarType};
+use spirula_program::{ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarOp, ScalarType};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use spirula_tensor::ir::{
     AxisKind, DenseTensorType, DimExtent, ScalarCombiner, ScalarNode, StructuredOp, TensorConstant,
@@ -51,25 +51,25 @@ fn product_of(
     let position: [ScalarNode; 3] = match second {
         SecondFactorLayout::Plain | SecondFactorLayout::Computed => [batch, l, j],
         SecondFactorLayout::Turned => [batch, j, l],
-        SecondFactorLayout::Part => [batch, l, op.body.op(Op::Add, &[j, two])],
+        SecondFactorLayout::Part => [batch, l, op.body.op(ScalarOp::Add, &[j, two])],
     };
     let mut left = op.body.element(left, element, &[batch, i, l]);
     let mut right = op.body.element(right, element, &position);
     if element != ScalarType::F32 {
-        [left, right] = [left, right].map(|n| op.body.convert(Op::FConv, ScalarType::F32, n));
+        [left, right] = [left, right].map(|n| op.body.convert(ScalarOp::FConv, ScalarType::F32, n));
     }
     if second == SecondFactorLayout::Computed {
-        right = op.body.op(Op::FAbs, &[right]);
+        right = op.body.op(ScalarOp::FAbs, &[right]);
     }
-    let value = op.body.op(Op::FMul, &[left, right]);
+    let value = op.body.op(ScalarOp::FMul, &[left, right]);
     let zero = op.body.literal(ScalarLiteral::new(ScalarType::F32, 0));
     let sum = op.fold(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: ScalarCombiner::of(Op::FAdd, ScalarType::F32),
+        combiner: ScalarCombiner::of(ScalarOp::FAdd, ScalarType::F32),
     });
     let element = op.body.element(row, ScalarType::F32, &[j]);
-    let result = op.body.op(Op::FAdd, &[sum[0], element]);
+    let result = op.body.op(ScalarOp::FAdd, &[sum[0], element]);
     op.give(result);
     let result = b.structured(op)[0];
     b.result(result, false);
@@ -197,31 +197,31 @@ fn convolution(stride: i64) -> TensorFunction {
     let window = [3, 3, 8].map(|n| op.axis(DimExtent::Static(n), AxisKind::Reduction));
     let body = &mut op.body;
     let step = body.i64(stride);
-    let left = body.op(Op::Mul, &[point[1], step]);
+    let left = body.op(ScalarOp::Mul, &[point[1], step]);
     let one = body.i64(1);
     let mut position = Vec::new();
     let mut inside = body.literal(ScalarLiteral::new(ScalarType::Bool, 1));
     for (first, along, size) in [(point[0], window[0], 5), (left, window[1], 60)] {
-        let at = body.op(Op::Add, &[first, along]);
-        let at = body.op(Op::Sub, &[at, one]);
+        let at = body.op(ScalarOp::Add, &[first, along]);
+        let at = body.op(ScalarOp::Sub, &[at, one]);
         let (zero, size) = (body.i64(0), body.i64(size));
-        for (a, b) in [(Op::SLe, [zero, at]), (Op::SLt, [at, size])] {
+        for (a, b) in [(ScalarOp::SLe, [zero, at]), (ScalarOp::SLt, [at, size])] {
             let test = body.op(a, &b);
-            inside = body.op(Op::LogAnd, &[inside, test]);
+            inside = body.op(ScalarOp::LogAnd, &[inside, test]);
         }
         position.push(at);
     }
     position.push(window[2]);
     let zero = body.literal(ScalarLiteral::new(ScalarType::F32, 0));
     let read = body.element(input, ScalarType::F32, &position);
-    let read = body.op(Op::Cond, &[inside, read, zero]);
+    let read = body.op(ScalarOp::Cond, &[inside, read, zero]);
     let weight = [window[0], window[1], window[2], point[2]];
     let weight = body.element(kernel, ScalarType::F32, &weight);
-    let value = body.op(Op::FMul, &[read, weight]);
+    let value = body.op(ScalarOp::FMul, &[read, weight]);
     let sum = op.fold(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: ScalarCombiner::of(Op::FAdd, ScalarType::F32),
+        combiner: ScalarCombiner::of(ScalarOp::FAdd, ScalarType::F32),
     });
     op.give(sum[0]);
     let result = b.structured(op)[0];

@@ -1,7 +1,7 @@
 //! Products by fragments: how they are scheduled, and that what becomes of them is valid.
 
 use spirula_kernel::ir::FragmentElement;
-use spirula_program::{Op, ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarType};
+use spirula_program::{ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarOp, ScalarType};
 use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceMachine, DeviceOptions, MatrixElement};
 use spirula_tensor::ir::{
     AxisKind, DenseTensorType, DimExtent, NodeGraph, ScalarCombiner, ScalarNode, StructuredOp,
@@ -43,24 +43,24 @@ struct NarrowFactorType {
 const HALF: NarrowFactorType = NarrowFactorType {
     stored: ScalarType::F16,
     sum: ScalarType::F32,
-    widen: |body, x| body.convert(Op::FConv, ScalarType::F32, x),
+    widen: |body, x| body.convert(ScalarOp::FConv, ScalarType::F32, x),
 };
 
 const BRAIN: NarrowFactorType = NarrowFactorType {
     stored: ScalarType::I16,
     sum: ScalarType::F32,
     widen: |body, x| {
-        let wide = body.convert(Op::ZExt, ScalarType::I32, x);
+        let wide = body.convert(ScalarOp::ZExt, ScalarType::I32, x);
         let by = body.literal(ScalarLiteral::i32(16));
-        let bits = body.op(Op::Shl, &[wide, by]);
-        body.convert(Op::Bits, ScalarType::F32, bits)
+        let bits = body.op(ScalarOp::Shl, &[wide, by]);
+        body.convert(ScalarOp::Bits, ScalarType::F32, bits)
     },
 };
 
 const BYTE: NarrowFactorType = NarrowFactorType {
     stored: ScalarType::I8,
     sum: ScalarType::I32,
-    widen: |body, x| body.convert(Op::SExt, ScalarType::I32, x),
+    widen: |body, x| body.convert(ScalarOp::SExt, ScalarType::I32, x),
 };
 
 /// A product of matrices of some sizes, the first, the second or neither turned, plus a row.
@@ -90,8 +90,8 @@ fn product([m, n, k]: [u64; 3], turned: [bool; 2], of: NarrowFactorType) -> Tens
     let left = factor(left, [i, l], turned[0]);
     let right = factor(right, [l, j], turned[1]);
     let (multiply, add) = match of.sum {
-        ScalarType::F32 => (Op::FMul, Op::FAdd),
-        _ => (Op::Mul, Op::Add),
+        ScalarType::F32 => (ScalarOp::FMul, ScalarOp::FAdd),
+        _ => (ScalarOp::Mul, ScalarOp::Add),
     };
     let value = op.body.op(multiply, &[left, right]);
     let zero = op.body.literal(ScalarLiteral::new(of.sum, 0));

@@ -23,7 +23,7 @@ use spirula_spirv::Id;
 use spirula_spirv::analysis::function_name;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel, StorageClass};
-use spirula_spirv::ir::{Func, InstRef, Module, Section};
+use spirula_spirv::ir::{Func, InstRef, ModuleSection, SpirvModule};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -108,7 +108,7 @@ impl JitKernel {
     /// When the module has no such entry point, when its code is malformed, or when it needs what
     /// the CPU device does not support: each such instruction is named with its place.
     pub fn compile(
-        module: &Module,
+        module: &SpirvModule,
         entry_point: &str,
         model: ExecutionModel,
         spec: &[(u32, u64)],
@@ -169,9 +169,9 @@ impl JitKernel {
 
 /// The entry points of a module that run before all others, and whether one runs before or after all others
 /// itself.
-fn initialisers_of(module: &Module, entry_point: &str) -> (Vec<String>, bool) {
+fn initialisers_of(module: &SpirvModule, entry_point: &str) -> (Vec<String>, bool) {
     let with = |mode: ExecutionMode| -> FxHashSet<Id> {
-        let modes = module.section(Section::ExecutionModes);
+        let modes = module.section(ModuleSection::ExecutionModes);
         let those = modes.filter(|m| m.operands().get(1) == Some(&mode.0));
         those.map(|m| m.id(0)).collect()
     };
@@ -181,7 +181,7 @@ fn initialisers_of(module: &Module, entry_point: &str) -> (Vec<String>, bool) {
     );
     let mut found = Vec::new();
     let mut surrounds = false;
-    for point in module.section(Section::EntryPoints) {
+    for point in module.section(ModuleSection::EntryPoints) {
         let (id, name) = (point.id(1), point.string(2));
         let first = before.contains(&id);
         surrounds |= name == entry_point && (first || after.contains(&id));
@@ -192,7 +192,7 @@ fn initialisers_of(module: &Module, entry_point: &str) -> (Vec<String>, bool) {
 
 /// A kernel, and the functions that it enqueues.
 fn compile_one(
-    module: &Module,
+    module: &SpirvModule,
     start: EntrySelector<'_>,
     spec: &[(u32, u64)],
     options: &JitOptions,
@@ -209,7 +209,7 @@ fn compile_one(
 
 /// The same; none where it is for bundles alone and cannot be.
 fn compile_for(
-    module: &Module,
+    module: &SpirvModule,
     start: EntrySelector<'_>,
     spec: &[(u32, u64)],
     options: &JitOptions,

@@ -5,10 +5,10 @@ use crate::types::{LoweredTypeKind, LoweredTypeTable, ScalarRepr};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::fold;
-use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
-use spirula_spirv::ir::{InstRef, Module, Section};
+use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Most scalars in the constants of a module.
@@ -47,9 +47,9 @@ pub(crate) struct SpirvConstants {
 impl SpirvConstants {
     /// One pass over the module's constants. `spec` gives values by `SpecId`.
     pub fn compute(
-        module: &Module,
-        definitions: &Definitions,
-        decorations: &Decorations,
+        module: &SpirvModule,
+        definitions: &IdDefinitions,
+        decorations: &IdDecorations,
         types: &LoweredTypeTable,
         spec: &[(u32, u64)],
     ) -> Result<SpirvConstants, SourceDiagnostic> {
@@ -65,7 +65,7 @@ impl SpirvConstants {
                 computed: Vec::new(),
             },
         };
-        for inst in module.section(Section::Globals) {
+        for inst in module.section(ModuleSection::Globals) {
             let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
                 continue;
             };
@@ -115,9 +115,9 @@ impl SpirvConstants {
 }
 
 struct ConstantEvaluator<'a> {
-    module: &'a Module,
-    definitions: &'a Definitions,
-    decorations: &'a Decorations,
+    module: &'a SpirvModule,
+    definitions: &'a IdDefinitions,
+    decorations: &'a IdDecorations,
     types: &'a LoweredTypeTable,
     spec: FxHashMap<u32, u64>,
     out: SpirvConstants,
@@ -416,10 +416,10 @@ pub(crate) fn lane_of(bits: &[ConstantScalar], lane: usize) -> Option<&ConstantS
 
 /// What an instruction makes of scalars; none where it cannot be computed.
 pub(crate) fn eval(op: Op, to: ScalarRepr, operands: &[(ScalarRepr, u64)]) -> Option<u64> {
-    let values: Vec<fold::Value> = operands
+    let values: Vec<fold::FoldConstant> = operands
         .iter()
         .map(|(scalar, bits)| {
-            Some(fold::Value {
+            Some(fold::FoldConstant {
                 ty: fold_type(*scalar)?,
                 bits: truncate(*bits, scalar.bits()),
             })
@@ -437,11 +437,11 @@ fn truncate(value: u64, bits: u32) -> u64 {
     }
 }
 
-fn fold_type(scalar: ScalarRepr) -> Option<fold::Type> {
+fn fold_type(scalar: ScalarRepr) -> Option<fold::FoldType> {
     Some(match scalar {
-        ScalarRepr::Bool => fold::Type::Bool,
-        ScalarRepr::Int(bits) => fold::Type::Int { width: bits.into() },
+        ScalarRepr::Bool => fold::FoldType::Bool,
+        ScalarRepr::Int(bits) => fold::FoldType::Int { width: bits.into() },
         ScalarRepr::Pointer => return None,
-        float => fold::Type::Float(float.format()?),
+        float => fold::FoldType::Float(float.format()?),
     })
 }

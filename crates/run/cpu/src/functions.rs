@@ -11,9 +11,9 @@ use crate::program::AnalysedModule;
 use crate::promote::{self, operand_ids};
 use crate::suspend;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::{Cfg, Dominators, function_name};
+use spirula_spirv::analysis::{BlockDominators, FlowGraph, function_name};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Largest size, calls expanded, of a function that is inlined at each of its calls.
@@ -36,7 +36,7 @@ pub(crate) struct FunctionInfo {
     /// Whether its calls are replaced by its body.
     pub inline: bool,
     /// Its blocks.
-    pub cfg: Cfg,
+    pub cfg: FlowGraph,
     /// Positions of its reachable blocks in the order of lowering.
     pub order: Vec<u32>,
     /// Parameters whose pointer is used for plain loads and stores only.
@@ -155,7 +155,7 @@ impl ReachedFunctions {
         func: Func,
     ) -> Result<FunctionInfo, SourceDiagnostic> {
         let module = program.module;
-        let cfg = Cfg::compute(module, &program.definitions, func)?;
+        let cfg = FlowGraph::compute(module, &program.definitions, func)?;
         let params = module.insts(module.function(func).params);
         let params: Vec<Id> = params
             .filter(|p| p.op() == Op::FunctionParameter)
@@ -257,8 +257,8 @@ struct ReachedCallGraph {
 }
 
 /// Functions of which the module has pointers, in their order there.
-fn pointed_functions(module: &Module, by_id: &IdMap<Option<Func>>) -> Vec<Func> {
-    let constants = module.section(Section::Globals);
+fn pointed_functions(module: &SpirvModule, by_id: &IdMap<Option<Func>>) -> Vec<Func> {
+    let constants = module.section(ModuleSection::Globals);
     let constants = constants.filter(|i| i.op() == Op::ConstantFunctionPointerINTEL);
     let mut found: Vec<Func> = constants.filter_map(|i| by_id[i.id(0)]).collect();
     found.retain(|func| !module.function(*func).blocks.is_empty());
@@ -382,7 +382,7 @@ impl ReachedCallGraph {
 
 /// A reverse post-order in which the blocks of a loop stand before what follows the loop, so that
 /// the earliest suspended lanes of a subgroup are those that are furthest from leaving it.
-fn bodies_first(cfg: &Cfg) -> Vec<u32> {
+fn bodies_first(cfg: &FlowGraph) -> Vec<u32> {
     let depth = loop_depths(cfg);
     let mut order = Vec::with_capacity(cfg.len());
     if cfg.is_empty() {
@@ -412,8 +412,8 @@ fn bodies_first(cfg: &Cfg) -> Vec<u32> {
 }
 
 /// Number of natural loops around each block.
-fn loop_depths(cfg: &Cfg) -> Vec<u32> {
-    let tree = Dominators::compute(cfg);
+fn loop_depths(cfg: &FlowGraph) -> Vec<u32> {
+    let tree = BlockDominators::compute(cfg);
     let mut depth = vec![0u32; cfg.len()];
     let mut stamp = vec![u32::MAX; cfg.len()];
     for &head in cfg.reverse_postorder() {

@@ -7,7 +7,7 @@ use crate::context::{DONE, EXCHANGE, STATE};
 use crate::product::SubgroupLanes;
 use crate::suspend::{GroupExchange, ScanOperator, SuspensionPoint};
 use crate::types::ScalarRepr;
-use spirula_scalar::{Format, Rounding, convert};
+use spirula_scalar::{FloatEncoding, FloatRounding, convert};
 use spirula_spirv::grammar::Op;
 
 /// The layout of the frames of a workgroup's invocations, in words of 8 bytes.
@@ -268,8 +268,8 @@ fn combined_float(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> 
     of_f64(value, scalar)
 }
 
-fn format(scalar: ScalarRepr) -> Format {
-    scalar.format().unwrap_or(Format::F64)
+fn format(scalar: ScalarRepr) -> FloatEncoding {
+    scalar.format().unwrap_or(FloatEncoding::F64)
 }
 
 /// The number that bits of a floating-point type are.
@@ -283,18 +283,23 @@ pub(crate) fn of_number(value: f64, scalar: ScalarRepr) -> u64 {
 }
 
 fn to_f64(bits: u64, scalar: ScalarRepr) -> f64 {
-    let rounding = Rounding::NearestEven;
+    let rounding = FloatRounding::NearestEven;
     f64::from_bits(convert::float_to_float(
         bits,
         format(scalar),
-        Format::F64,
+        FloatEncoding::F64,
         rounding,
     ))
 }
 
 fn of_f64(value: f64, scalar: ScalarRepr) -> u64 {
-    let rounding = Rounding::NearestEven;
-    convert::float_to_float(value.to_bits(), Format::F64, format(scalar), rounding)
+    let rounding = FloatRounding::NearestEven;
+    convert::float_to_float(
+        value.to_bits(),
+        FloatEncoding::F64,
+        format(scalar),
+        rounding,
+    )
 }
 
 /// Whether all invocations have to take the same one's value.

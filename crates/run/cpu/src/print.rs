@@ -12,7 +12,7 @@
 use crate::compile::JitKernel;
 use crate::context::LaunchContext;
 use rustc_hash::FxHashMap;
-use spirula_scalar::printf::{Argument, Template};
+use spirula_scalar::printf::{PrintfTemplate, PrintfValue};
 use std::sync::Mutex;
 
 /// Most bytes that a thread of a launch prints; the rest is left out.
@@ -49,7 +49,7 @@ pub(crate) struct PrintfSites {
 /// What a thread prints.
 pub(crate) struct PrintfRecorder {
     kernel: *const JitKernel,
-    templates: FxHashMap<u64, Template>,
+    templates: FxHashMap<u64, PrintfTemplate>,
     /// Numbers of workgroups, and what each printed.
     groups: Vec<(u64, Vec<u8>)>,
     bytes: usize,
@@ -93,24 +93,24 @@ impl PrintfRecorder {
         let template = self
             .templates
             .entry(format)
-            .or_insert_with(|| Template::new(prints.text(format).unwrap_or_default()));
+            .or_insert_with(|| PrintfTemplate::new(prints.text(format).unwrap_or_default()));
         let texts: Vec<bool> = template.arguments().map(|a| a.is_text()).collect();
         let mut words = words.iter().copied();
         let mut take = |(n, argument): (usize, &PrintfArgument)| {
             let values: Vec<u64> = words.by_ref().take(argument.count as usize).collect();
             match argument.kind {
                 PrintedKind::Float => {
-                    Argument::Floats(values.into_iter().map(f64::from_bits).collect())
+                    PrintfValue::Floats(values.into_iter().map(f64::from_bits).collect())
                 }
-                PrintedKind::Int(bits) => Argument::Ints { bits, values },
+                PrintedKind::Int(bits) => PrintfValue::Ints { bits, values },
                 PrintedKind::Pointer if texts.get(n) == Some(&true) => {
                     let text = values.first().and_then(|at| prints.text(*at));
-                    Argument::Text(text.unwrap_or(b"(null)").to_vec())
+                    PrintfValue::Text(text.unwrap_or(b"(null)").to_vec())
                 }
-                PrintedKind::Pointer => Argument::Ints { bits: 64, values },
+                PrintedKind::Pointer => PrintfValue::Ints { bits: 64, values },
             }
         };
-        let arguments: Vec<Argument> = arguments.iter().enumerate().map(&mut take).collect();
+        let arguments: Vec<PrintfValue> = arguments.iter().enumerate().map(&mut take).collect();
         let before = out.len();
         template.print(&arguments, out);
         self.bytes += out.len() - before;

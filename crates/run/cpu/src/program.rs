@@ -5,20 +5,20 @@ use crate::constants::SpirvConstants;
 use crate::functions::ReachedFunctions;
 use crate::types::{LoweredTypeKind, LoweredTypeTable, ScalarRepr};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_scalar::table::Set;
-use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_scalar::table::ScalarExtSet;
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, BuiltIn, Decoration, ExecutionMode, ExecutionModel, FunctionParameterAttribute,
 };
-use spirula_spirv::ir::{Func, InstRef, Module, Section};
+use spirula_spirv::ir::{Func, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// An extended instruction set by what is done with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExtSet {
     /// One whose instructions compute.
-    Scalar(Set),
+    Scalar(ScalarExtSet),
     /// One that changes no result: debug information and the like.
     NonSemantic,
     /// The one that prints.
@@ -53,9 +53,9 @@ pub(crate) enum EntrySelector<'a> {
 
 /// A module and the analyses that lowering asks.
 pub(crate) struct AnalysedModule<'a> {
-    pub module: &'a Module,
-    pub definitions: Definitions,
-    pub decorations: Decorations,
+    pub module: &'a SpirvModule,
+    pub definitions: IdDefinitions,
+    pub decorations: IdDecorations,
     pub types: LoweredTypeTable,
     pub constants: SpirvConstants,
     pub sets: IdMap<Option<ExtSet>>,
@@ -70,15 +70,15 @@ impl<'a> AnalysedModule<'a> {
     /// Analyses a module for one of its entry points, or for a function that one enqueues; for bundles
     /// alone, where workgroups are such.
     pub fn new(
-        module: &'a Module,
+        module: &'a SpirvModule,
         start: EntrySelector<'_>,
         spec: &[(u32, u64)],
         subgroup_size: u32,
         bundles: bool,
     ) -> Result<AnalysedModule<'a>, SourceDiagnostic> {
         check_addressing(module)?;
-        let definitions = Definitions::compute(module);
-        let decorations = Decorations::compute(module);
+        let definitions = IdDefinitions::compute(module);
+        let decorations = IdDecorations::compute(module);
         // Lengths of arrays may be operations on specialisation constants, and those are typed: the
         // first round is for the lengths alone.
         let draft =
@@ -215,8 +215,8 @@ impl<'a> AnalysedModule<'a> {
     }
 }
 
-fn check_addressing(module: &Module) -> Result<(), SourceDiagnostic> {
-    let Some(model) = module.section(Section::MemoryModel).next() else {
+fn check_addressing(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
+    let Some(model) = module.section(ModuleSection::MemoryModel).next() else {
         let message = "the module has no OpMemoryModel";
         return Err(SourceDiagnostic::error(SourceLocation::Unknown, message));
     };
@@ -228,12 +228,12 @@ fn check_addressing(module: &Module) -> Result<(), SourceDiagnostic> {
     Ok(())
 }
 
-fn extended_sets(module: &Module) -> IdMap<Option<ExtSet>> {
+fn extended_sets(module: &SpirvModule) -> IdMap<Option<ExtSet>> {
     let mut sets = IdMap::new(module.bound(), None);
-    for import in module.section(Section::Imports) {
+    for import in module.section(ModuleSection::Imports) {
         let Some(id) = import.result() else { continue };
         let name = import.string(0);
-        let set = match Set::from_name(&name) {
+        let set = match ScalarExtSet::from_name(&name) {
             Some(set) => ExtSet::Scalar(set),
             None if name == "NonSemantic.DebugPrintf" => ExtSet::DebugPrintf,
             None if name.starts_with("NonSemantic.") || name.contains("DebugInfo") => {
@@ -247,9 +247,9 @@ fn extended_sets(module: &Module) -> IdMap<Option<ExtSet>> {
 }
 
 /// A function that is enqueued.
-fn block_entry(module: &Module, constants: &SpirvConstants, func: Func) -> EntryInfo {
+fn block_entry(module: &SpirvModule, constants: &SpirvConstants, func: Func) -> EntryInfo {
     let function = module.function_id(func);
-    let mut names = module.section(Section::Names);
+    let mut names = module.section(ModuleSection::Names);
     let name = names.find(|n| n.op() == Op::Name && n.id(0) == function);
     EntryInfo {
         func,
@@ -261,12 +261,12 @@ fn block_entry(module: &Module, constants: &SpirvConstants, func: Func) -> Entry
 }
 
 fn find_entry(
-    module: &Module,
+    module: &SpirvModule,
     constants: &SpirvConstants,
     name: &str,
     model: ExecutionModel,
 ) -> Result<EntryInfo, SourceDiagnostic> {
-    let mut points = module.section(Section::EntryPoints);
+    let mut points = module.section(ModuleSection::EntryPoints);
     let point = points
         .find(|p| p.word(0) == model.0 && p.string(2) == name)
         .ok_or_else(|| {
@@ -304,8 +304,8 @@ fn find_entry(
 }
 
 /// The constant decorated `WorkgroupSize` counts above the execution modes.
-fn local_size(module: &Module, constants: &SpirvConstants, function: Id) -> Option<[u32; 3]> {
-    for inst in module.section(Section::Annotations) {
+fn local_size(module: &SpirvModule, constants: &SpirvConstants, function: Id) -> Option<[u32; 3]> {
+    for inst in module.section(ModuleSection::Annotations) {
         if let (Op::Decorate, [target, decoration, builtin]) = (inst.op(), inst.operands())
             && *decoration == Decoration::BuiltIn.0
             && *builtin == BuiltIn::WorkgroupSize.0
@@ -321,7 +321,7 @@ fn local_size(module: &Module, constants: &SpirvConstants, function: Id) -> Opti
             }
         }
     }
-    let modes = module.section(Section::ExecutionModes);
+    let modes = module.section(ModuleSection::ExecutionModes);
     for mode in modes.filter(|m| m.id(0) == function) {
         let [_, kind, x, y, z] = *mode.operands() else {
             continue;

@@ -10,7 +10,7 @@ use crate::program::AnalysedModule;
 use crate::types::LoweredTypeKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
-use spirula_spirv::grammar::{Category, Op};
+use spirula_spirv::grammar::{Op, OperandCategory};
 use spirula_spirv::ir::{Func, InstRef};
 use spirula_spirv::{Id, IdMap};
 
@@ -32,7 +32,10 @@ pub(crate) fn compute(
         variables: Vec::new(),
         func: None,
     };
-    for inst in program.module.section(spirula_spirv::ir::Section::Globals) {
+    for inst in program
+        .module
+        .section(spirula_spirv::ir::ModuleSection::Globals)
+    {
         if inst.op() == Op::Variable && StorageClass(inst.word(0)) == StorageClass::Private {
             pass.root(inst);
         }
@@ -237,7 +240,7 @@ pub(crate) fn operand_ids(inst: InstRef<'_>) -> impl Iterator<Item = Id> + '_ {
     };
     inst.parsed()
         .filter_map(Result::ok)
-        .filter(|o| o.kind.info().category == Category::Id)
+        .filter(|o| o.kind.info().category == OperandCategory::Id)
         .skip(usize::from(typed) + usize::from(inst.result().is_some()))
         .take(most)
         .filter_map(|o| Id::new(o.words[0]))

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::JitOptions;
     use spirula_spirv::grammar::enumerants::ExecutionModel;
-    use spirula_spirv::ir::Module;
+    use spirula_spirv::ir::SpirvModule;
     use spirula_spirv::text::{ParseOptions, parse};
 
     /// Which arguments of a kernel of two buffers and a number are only written.
@@ -192,7 +192,7 @@ mod tests {
             OpFunctionEnd"
         );
         let words = parse(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
-        let module = Module::from_words(words).expect("what the assembler writes is a module");
+        let module = SpirvModule::from_words(words).expect("what the assembler writes is a module");
         let options = JitOptions::default();
         let kernel = JitKernel::compile(&module, "main", ExecutionModel::Kernel, &[], &options);
         let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));

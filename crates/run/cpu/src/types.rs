@@ -1,11 +1,11 @@
 //! Types as the lowering sees them: what they are made of, and how many scalars that is.
 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_scalar::Format;
-use spirula_spirv::analysis::{Decorations, Definitions, Layouts};
+use spirula_scalar::FloatEncoding;
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions, TypeLayouts};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{FPEncoding, Scope, StorageClass};
-use spirula_spirv::ir::{InstRef, Module, Section};
+use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Most scalars of values of which two types can be alike.
@@ -64,14 +64,14 @@ impl ScalarRepr {
     }
 
     /// The format of a floating-point number.
-    pub fn format(self) -> Option<Format> {
+    pub fn format(self) -> Option<FloatEncoding> {
         Some(match self {
-            ScalarRepr::E4M3 => Format::E4M3,
-            ScalarRepr::E5M2 => Format::E5M2,
-            ScalarRepr::F16 => Format::F16,
-            ScalarRepr::BF16 => Format::BF16,
-            ScalarRepr::F32 => Format::F32,
-            ScalarRepr::F64 => Format::F64,
+            ScalarRepr::E4M3 => FloatEncoding::E4M3,
+            ScalarRepr::E5M2 => FloatEncoding::E5M2,
+            ScalarRepr::F16 => FloatEncoding::F16,
+            ScalarRepr::BF16 => FloatEncoding::BF16,
+            ScalarRepr::F32 => FloatEncoding::F32,
+            ScalarRepr::F64 => FloatEncoding::F64,
             _ => return None,
         })
     }
@@ -159,19 +159,19 @@ pub(crate) struct LoweredTypeTable {
     rows: IdMap<LoweredType>,
     members: Vec<Id>,
     /// Sizes, alignments and offsets.
-    pub layouts: Layouts,
+    pub layouts: TypeLayouts,
 }
 
 impl LoweredTypeTable {
     /// One pass over the module's types; `constant` gives the lengths of arrays.
     pub fn compute(
-        module: &Module,
-        definitions: &Definitions,
-        decorations: &Decorations,
+        module: &SpirvModule,
+        definitions: &IdDefinitions,
+        decorations: &IdDecorations,
         subgroup_size: u32,
         constant: impl Fn(Id) -> Option<u64>,
     ) -> Result<LoweredTypeTable, SourceDiagnostic> {
-        let layouts = Layouts::compute(module, definitions, decorations, &constant)?;
+        let layouts = TypeLayouts::compute(module, definitions, decorations, &constant)?;
         let none = LoweredType {
             kind: LoweredTypeKind::Other,
             scalars: 0,
@@ -183,7 +183,7 @@ impl LoweredTypeTable {
             members: Vec::new(),
             layouts,
         };
-        for inst in module.section(Section::Globals) {
+        for inst in module.section(ModuleSection::Globals) {
             if inst.op() == Op::TypeForwardPointer {
                 // Until its definition comes it is known to be a pointer.
                 let kind = LoweredTypeKind::Pointer {

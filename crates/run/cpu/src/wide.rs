@@ -5,15 +5,15 @@
 //! instructions are used after asking the processor.
 #![allow(unsafe_code)]
 
-use spirula_scalar::wide::{self, LANES, Wide};
+use spirula_scalar::wide::{self, LANES, WideFunction};
 
 /// The address of a function; it changes numbers in place.
-pub(crate) fn address(function: Wide) -> usize {
+pub(crate) fn address(function: WideFunction) -> usize {
     match function {
-        Wide::Exp => exp::address(),
-        Wide::Exp2 => exp2::address(),
-        Wide::Log => log::address(),
-        Wide::Log2 => log2::address(),
+        WideFunction::Exp => exp::address(),
+        WideFunction::Exp2 => exp2::address(),
+        WideFunction::Log => log::address(),
+        WideFunction::Log2 => log2::address(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use spirula_cpu::{JitKernel, JitOptions};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// Makes code both ways for all entry points of the corpus. Bundles are never the reason why a
 /// kernel is refused, and most kernels run in them.
@@ -14,10 +14,10 @@ fn kernels_of_the_corpus_compile_both_ways() {
     let (mut bundles, mut all) = (0, 0);
     for path in spirula_testing::files(&corpus, ".spv") {
         let bytes = std::fs::read(&path).expect("the corpus can be read");
-        let Ok(module) = Module::from_bytes(&bytes) else {
+        let Ok(module) = SpirvModule::from_bytes(&bytes) else {
             continue;
         };
-        for point in module.section(Section::EntryPoints) {
+        for point in module.section(ModuleSection::EntryPoints) {
             let model = ExecutionModel(point.word(0));
             let name = point.string(2).to_string();
             let made = [true, false].map(|bundles| {

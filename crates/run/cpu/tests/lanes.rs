@@ -3,31 +3,33 @@
 mod common;
 
 use common::{compile, run_kernel};
-use spirula_scalar::Format;
-use spirula_scalar::fold::{Type, Value, eval, rules};
-use spirula_spirv::grammar::{Category, Op};
+use spirula_scalar::FloatEncoding;
+use spirula_scalar::fold::{FoldConstant, FoldType, eval, rules};
+use spirula_spirv::grammar::{Op, OperandCategory};
 
-const TYPES: [(&str, Type); 8] = [
-    ("bool", Type::Bool),
-    ("i8", Type::Int { width: 8 }),
-    ("i16", Type::Int { width: 16 }),
-    ("i32", Type::Int { width: 32 }),
-    ("i64", Type::Int { width: 64 }),
-    ("f16", Type::Float(Format::F16)),
-    ("f32", Type::Float(Format::F32)),
-    ("f64", Type::Float(Format::F64)),
+const TYPES: [(&str, FoldType); 8] = [
+    ("bool", FoldType::Bool),
+    ("i8", FoldType::Int { width: 8 }),
+    ("i16", FoldType::Int { width: 16 }),
+    ("i32", FoldType::Int { width: 32 }),
+    ("i64", FoldType::Int { width: 64 }),
+    ("f16", FoldType::Float(FloatEncoding::F16)),
+    ("f32", FoldType::Float(FloatEncoding::F32)),
+    ("f64", FoldType::Float(FloatEncoding::F64)),
 ];
 
 /// Invocations of each run.
 const COUNT: usize = 96;
 
 /// Bits that are interesting, then random ones (xorshift).
-fn operand(ty: Type, n: usize, which: usize, state: &mut u64) -> u64 {
+fn operand(ty: FoldType, n: usize, which: usize, state: &mut u64) -> u64 {
     let edges: &[u64] = match ty {
-        Type::Bool => &[0, 1],
-        Type::Int { .. } => &[0, 1, u64::MAX, 1 << 63, i64::MAX as u64, 2, 7, 0x80, 0x7fff],
-        Type::Float(Format::F16) => &[0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 1, 0x3ff],
-        Type::Float(Format::F32) => &[
+        FoldType::Bool => &[0, 1],
+        FoldType::Int { .. } => &[0, 1, u64::MAX, 1 << 63, i64::MAX as u64, 2, 7, 0x80, 0x7fff],
+        FoldType::Float(FloatEncoding::F16) => {
+            &[0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 1, 0x3ff]
+        }
+        FoldType::Float(FloatEncoding::F32) => &[
             0,
             0x8000_0000,
             0x3f80_0000,
@@ -38,7 +40,7 @@ fn operand(ty: Type, n: usize, which: usize, state: &mut u64) -> u64 {
             0x4f00_0000,
             0x4020_0000,
         ],
-        Type::Float(_) => &[
+        FoldType::Float(_) => &[
             0,
             1 << 63,
             0x3ff0_0000_0000_0000,
@@ -58,7 +60,7 @@ fn operand(ty: Type, n: usize, which: usize, state: &mut u64) -> u64 {
     } else {
         *state
     };
-    if let Type::Int { width } = ty {
+    if let FoldType::Int { width } = ty {
         // The smallest number of each width.
         if bits == 1 << 63 {
             bits = 1 << (width - 1);
@@ -137,17 +139,17 @@ OpFunctionEnd
     )
 }
 
-fn is_nan(ty: Type, bits: u64) -> bool {
+fn is_nan(ty: FoldType, bits: u64) -> bool {
     match ty {
-        Type::Float(Format::F16) => bits & 0x7fff > 0x7c00,
-        Type::Float(Format::F32) => f32::from_bits(bits as u32).is_nan(),
-        Type::Float(_) => f64::from_bits(bits).is_nan(),
+        FoldType::Float(FloatEncoding::F16) => bits & 0x7fff > 0x7c00,
+        FoldType::Float(FloatEncoding::F32) => f32::from_bits(bits as u32).is_nan(),
+        FoldType::Float(_) => f64::from_bits(bits).is_nan(),
         _ => false,
     }
 }
 
 /// Compares one instruction at one choice of types; whether it was one that exists.
-fn compare(op: Op, result: (&str, Type), operands: &[(&str, Type)]) -> bool {
+fn compare(op: Op, result: (&str, FoldType), operands: &[(&str, FoldType)]) -> bool {
     let mut state = 0x9e37_79b9_7f4a_7c15;
     let inputs: Vec<Vec<u64>> = (0..operands.len())
         .map(|which| {
@@ -156,10 +158,10 @@ fn compare(op: Op, result: (&str, Type), operands: &[(&str, Type)]) -> bool {
                 .collect()
         })
         .collect();
-    let values = |n: usize| -> Vec<Value> {
+    let values = |n: usize| -> Vec<FoldConstant> {
         let pairs = operands.iter().zip(&inputs);
         pairs
-            .map(|(ty, bits)| Value {
+            .map(|(ty, bits)| FoldConstant {
                 ty: ty.1,
                 bits: bits[n],
             })
@@ -192,7 +194,7 @@ fn compare(op: Op, result: (&str, Type), operands: &[(&str, Type)]) -> bool {
 
 /// The operand types to try, given the first one: all the same; amounts and counts of 32 bits; a
 /// condition before two values.
-fn choices(first: (&'static str, Type), arity: usize) -> Vec<Vec<(&'static str, Type)>> {
+fn choices(first: (&'static str, FoldType), arity: usize) -> Vec<Vec<(&'static str, FoldType)>> {
     let number = TYPES[3];
     let mut amounts = vec![number; arity];
     amounts[0] = first;
@@ -218,7 +220,7 @@ fn instructions_agree_with_the_evaluator() {
         }
         let ids = info.operands.iter().skip(2);
         let arity = ids
-            .filter(|o| o.kind.info().category == Category::Id)
+            .filter(|o| o.kind.info().category == OperandCategory::Id)
             .count();
         let before = tested;
         for result in TYPES {

@@ -5,7 +5,7 @@ mod common;
 use common::{module, refusal, shader};
 use spirula_cpu::{JitKernel, JitOptions};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 
 #[test]
 fn unsupported_instructions_are_named() {
@@ -91,7 +91,7 @@ OpStore %to %r";
         for change in [1u32, 2, 4, 16, 1 << 16, u32::MAX] {
             let mut changed = words.clone();
             changed[at] ^= change;
-            if let Ok(module) = Module::from_words(changed) {
+            if let Ok(module) = SpirvModule::from_words(changed) {
                 let model = ExecutionModel::GLCompute;
                 // Accepted or refused, but never a panic.
                 let _ = JitKernel::compile(&module, "main", model, &[], &JitOptions::default());

@@ -7,8 +7,10 @@ use crate::{
     DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch,
     LaunchBinding, LaunchInputs, SamplerState,
 };
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{ImageFact, Interface, LiteralSampler, Passed, Passing};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{
+    ClspvArgument, ClspvInterface, EntryInterface, ImageFact, LiteralSampler,
+};
 
 /// Bytes to which workgroup memory is rounded up.
 const ALIGN: u64 = 16;
@@ -18,8 +20,8 @@ const USUAL: u32 = 64;
 
 /// A kernel as a shader, compiled for each set of specialisation constants that it is launched with.
 pub struct KernelShader {
-    pub module: Module,
-    pub interface: Interface,
+    pub module: SpirvModule,
+    pub interface: EntryInterface,
     spec: Vec<(u32, u64)>,
     pub made: Vec<(Vec<(u32, u64)>, DeviceKernel)>,
     /// Buffers that are passed besides the arguments, and where their addresses belong.
@@ -44,7 +46,7 @@ pub struct ShaderLaunchPlan {
 }
 
 /// The shader that an entry point of kernels becomes.
-pub fn shader(module: &Module, entry: &str) -> Result<Module, DeviceError> {
+pub fn shader(module: &SpirvModule, entry: &str) -> Result<SpirvModule, DeviceError> {
     let options = spirula_legalize::VulkanCompileOptions {
         entry: Some(entry.to_owned()),
         ..spirula_legalize::VulkanCompileOptions::default()
@@ -54,7 +56,11 @@ pub fn shader(module: &Module, entry: &str) -> Result<Module, DeviceError> {
 
 impl KernelShader {
     /// A shader whose interface says how arguments are passed.
-    pub fn new(module: Module, interface: Interface, spec: &[(u32, u64)]) -> KernelShader {
+    pub fn new(
+        module: SpirvModule,
+        interface: EntryInterface,
+        spec: &[(u32, u64)],
+    ) -> KernelShader {
         KernelShader {
             module,
             interface,
@@ -116,21 +122,21 @@ impl KernelShader {
         }
         for (passed, argument) in passing.arguments.iter().zip(given) {
             match (*passed, argument) {
-                (Passed::Pushed { offset, .. }, KernelArgument::Bytes(bytes)) => {
+                (ClspvArgument::Pushed { offset, .. }, KernelArgument::Bytes(bytes)) => {
                     plan.write(offset, bytes);
                 }
                 // What the shader does not read has no room.
-                (Passed::Address { offset }, KernelArgument::Buffer(buffer))
+                (ClspvArgument::Address { offset }, KernelArgument::Buffer(buffer))
                     if offset as usize + 8 <= plan.push.len() =>
                 {
                     plan.addresses.push((*buffer, offset as usize));
                 }
-                (Passed::Workgroup { spec_id, element }, KernelArgument::Local(bytes)) => {
+                (ClspvArgument::Workgroup { spec_id, element }, KernelArgument::Local(bytes)) => {
                     let count = bytes.next_multiple_of(ALIGN) / u64::from(element.max(1));
                     plan.spec.push((spec_id, count));
                 }
                 // What the shader does not read has no descriptor.
-                (Passed::Bound { set, binding }, KernelArgument::Buffer(buffer)) => {
+                (ClspvArgument::Bound { set, binding }, KernelArgument::Buffer(buffer)) => {
                     plan.bindings.push(bound(set, binding, *buffer));
                 }
                 _ => {}
@@ -167,7 +173,7 @@ impl ShaderLaunchPlan {
     /// Writes down what the kernel asks of its images.
     fn answer(
         &mut self,
-        passing: &Passing,
+        passing: &ClspvInterface,
         given: &[KernelArgument],
         resources: &[Option<DeviceResource>],
     ) {

@@ -6,18 +6,18 @@ use crate::{
     KernelLaunch, LaunchBinding, LaunchInputs,
 };
 use bytemuck::{AnyBitPattern, NoUninit};
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::verify;
 
 /// Reads and verifies a module: binary SPIR-V, in either byte order.
 ///
 /// # Errors
 /// When it is not valid, with the first thing that is wrong.
-pub fn load(spirv: &[u8]) -> Result<Module, DeviceError> {
-    let module = Module::from_bytes(spirv).map_err(|d| DeviceError::Module(Box::new(d)))?;
-    let options = verify::Options {
+pub fn load(spirv: &[u8]) -> Result<SpirvModule, DeviceError> {
+    let module = SpirvModule::from_bytes(spirv).map_err(|d| DeviceError::Module(Box::new(d)))?;
+    let options = verify::VerifyOptions {
         scalar_block_layout: true,
-        ..verify::Options::default()
+        ..verify::VerifyOptions::default()
     };
     match verify::module(&module, &options) {
         Err(mut faults) if !faults.is_empty() => {

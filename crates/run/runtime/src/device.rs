@@ -20,8 +20,8 @@ use crate::{
 use bytemuck::NoUninit;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{Interface, Param};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{EntryInterface, InterfaceParam};
 use std::time::Duration;
 
 /// A device with its buffers and kernels.
@@ -44,7 +44,7 @@ pub struct ComputeDevice {
 
 /// A kernel as callers see it, and what runs it.
 struct KernelRecord {
-    interface: Interface,
+    interface: EntryInterface,
     /// What the elements of each parameter that is a value are, where they are all the same and known.
     elements: Vec<Option<ElementType>>,
     /// What its opaque types take.
@@ -349,7 +349,7 @@ impl ComputeDevice {
     /// the device refuses the module.
     pub fn create_kernel(
         &mut self,
-        module: &Module,
+        module: &SpirvModule,
         entry: &str,
         spec: &[(u32, u64)],
     ) -> Result<DeviceKernel, DeviceError> {
@@ -359,13 +359,14 @@ impl ComputeDevice {
     /// The same of a module from somewhere.
     fn new_kernel(
         &mut self,
-        module: &Module,
+        module: &SpirvModule,
         entry: &str,
         spec: &[(u32, u64)],
         origin: ModuleProvenance,
     ) -> Result<DeviceKernel, DeviceError> {
-        let of =
-            |module| Interface::of(module, entry).map_err(|d| DeviceError::Module(Box::new(d)));
+        let of = |module| {
+            EntryInterface::of(module, entry).map_err(|d| DeviceError::Module(Box::new(d)))
+        };
         let interface = of(module)?;
         check::specialisation(module, spec)?;
         let is_kernel = interface.model == ExecutionModel::Kernel;
@@ -390,7 +391,7 @@ impl ComputeDevice {
             None => KernelImplementation::Driver(self.compile(module, &interface, spec, origin)?),
         };
         let types = TypeNames::compute(module);
-        let element = |p: &Param| types.param_value(p).map(|v| v.element);
+        let element = |p: &InterfaceParam| types.param_value(p).map(|v| v.element);
         let elements = interface.params.iter().map(element).collect();
         self.kernels.push(KernelRecord {
             opaque: AcceptedResource::all(&interface, &types),
@@ -403,7 +404,11 @@ impl ComputeDevice {
 
     /// Makes the buffers that a shader is passed besides its arguments. `module` is the one that its
     /// kernel is of.
-    fn provide(&mut self, module: &Module, shader: &mut KernelShader) -> Result<(), DeviceError> {
+    fn provide(
+        &mut self,
+        module: &SpirvModule,
+        shader: &mut KernelShader,
+    ) -> Result<(), DeviceError> {
         let Some(passing) = &shader.interface.passing else {
             return Ok(());
         };
@@ -441,7 +446,7 @@ impl ComputeDevice {
     /// what it only wishes for; `name` is what times call it.
     pub(crate) fn create_own_kernel(
         &mut self,
-        mut module: Module,
+        mut module: SpirvModule,
         entry: &str,
         spec: &[(u32, u64)],
         name: String,
@@ -457,8 +462,8 @@ impl ComputeDevice {
     /// Has the driver compile an entry point.
     fn compile(
         &mut self,
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
         origin: ModuleProvenance,
     ) -> Result<DeviceKernel, DeviceError> {
@@ -503,7 +508,7 @@ impl ComputeDevice {
     ///
     /// # Errors
     /// When it is no kernel of this device.
-    pub fn interface(&self, kernel: DeviceKernel) -> Result<&Interface, DeviceError> {
+    pub fn interface(&self, kernel: DeviceKernel) -> Result<&EntryInterface, DeviceError> {
         let found = self.kernels.get(kernel.index());
         found
             .map(|k| &k.interface)

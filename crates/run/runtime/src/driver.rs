@@ -5,9 +5,9 @@ use crate::{
     SamplerState,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_spirv::grammar::Version;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::Interface;
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::EntryInterface;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub struct DeviceInfo {
     /// Who drives it, with version.
     pub driver: String,
     /// Newest version of SPIR-V that it takes; `None` where it takes none.
-    pub newest_module: Option<Version>,
+    pub newest_module: Option<SpirvVersion>,
     /// Invocations of a subgroup; 0 where it does not tell.
     pub subgroup_size: u32,
     /// Whether the invocations of a subgroup hand values to each other by `OpGroupNonUniformShuffleXor` and the like.
@@ -254,8 +254,8 @@ pub trait DeviceDriver: Send {
     fn create_kernel(
         &mut self,
         kernel: DeviceKernel,
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError>;
 
@@ -266,8 +266,8 @@ pub trait DeviceDriver: Send {
     fn create_own_kernel(
         &mut self,
         kernel: DeviceKernel,
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError> {
         self.create_kernel(kernel, module, interface, spec)

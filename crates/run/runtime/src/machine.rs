@@ -5,8 +5,8 @@ use crate::{
     LaunchBinding, LaunchInputs,
 };
 use spirula_program::{BlockRead, KernelMachine, LaunchRequest, ProgramParameter, SizeClass};
-use spirula_spirv::analysis::{Decorations, Definitions};
-use spirula_spirv::ir::Module;
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::spec_constants;
 use std::collections::HashMap;
 
@@ -75,10 +75,10 @@ impl<'d> DeviceMachine<'d> {
         words: &[u32],
         request: &LaunchRequest<'_, DeviceBuffer>,
     ) -> Result<DeviceKernel, DeviceError> {
-        let module = Module::from_words(words.to_vec());
+        let module = SpirvModule::from_words(words.to_vec());
         let module = module.map_err(|d| DeviceError::Module(Box::new(d)))?;
-        let definitions = Definitions::compute(&module);
-        let used = spec_constants(&module, &definitions, &Decorations::compute(&module));
+        let definitions = IdDefinitions::compute(&module);
+        let used = spec_constants(&module, &definitions, &IdDecorations::compute(&module));
         // Constants that a kernel does not use may have been optimised away.
         let value = |id: u32| Some((id, *request.constants.get(id as usize)?));
         let spec: Vec<(u32, u64)> = used.iter().filter_map(|c| value(c.spec_id)).collect();

@@ -3,8 +3,8 @@
 //! The buffer begins with the number of words that were asked for. A record that did not fit is not there, and its
 //! call has failed; the words in its place are no number of a text, which ends the records.
 
-use spirula_scalar::printf::{Argument, Template};
-use spirula_spirv::reflect::Printf;
+use spirula_scalar::printf::{PrintfTemplate, PrintfValue};
+use spirula_spirv::reflect::PrintfBuffer;
 
 /// The first bytes of a buffer without records.
 pub fn empty(bytes: u64) -> Vec<u8> {
@@ -14,12 +14,16 @@ pub fn empty(bytes: u64) -> Vec<u8> {
 }
 
 /// Appends what the records of a buffer print. What is no record ends them.
-pub fn print(printf: &Printf, buffer: &[u8], out: &mut Vec<u8>) {
+pub fn print(printf: &PrintfBuffer, buffer: &[u8], out: &mut Vec<u8>) {
     let words = buffer.chunks_exact(4);
     let mut words = words.map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
     let Some(asked) = words.next() else { return };
     let words: Vec<u32> = words.take(asked as usize).collect();
-    let templates: Vec<Template> = printf.texts.iter().map(|t| Template::new(&t.1)).collect();
+    let templates: Vec<PrintfTemplate> = printf
+        .texts
+        .iter()
+        .map(|t| PrintfTemplate::new(&t.1))
+        .collect();
     let find = |number: u32| printf.texts.iter().position(|(n, ..)| *n == number);
     let mut at = 0;
     while let Some(found) = words.get(at).and_then(|number| find(*number)) {
@@ -37,7 +41,7 @@ pub fn print(printf: &Printf, buffer: &[u8], out: &mut Vec<u8>) {
                 Some(wanted) if wanted.is_text() => {
                     let text = given.first().and_then(|number| find(*number));
                     let text = text.map(|n| printf.texts[n].1.clone());
-                    Some(Argument::Text(text.unwrap_or_default()))
+                    Some(PrintfValue::Text(text.unwrap_or_default()))
                 }
                 Some(wanted) => {
                     let bytes: Vec<u8> = given.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -53,7 +57,7 @@ pub fn print(printf: &Printf, buffer: &[u8], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::{empty, print};
-    use spirula_spirv::reflect::Printf;
+    use spirula_spirv::reflect::PrintfBuffer;
 
     fn printed(words: &[u32]) -> String {
         let texts = [
@@ -62,9 +66,9 @@ mod tests {
             (2, "%v2hlf;", vec![8]),
         ];
         let texts = texts.map(|(n, text, sizes)| (n, text.as_bytes().to_vec(), sizes));
-        let printf = Printf {
+        let printf = PrintfBuffer {
             texts: texts.to_vec(),
-            ..Printf::default()
+            ..PrintfBuffer::default()
         };
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         let mut out = Vec::new();

@@ -4,7 +4,7 @@
 //! the next one finds.
 
 use crate::DeviceBuffer;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::ProgramMemory;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -15,7 +15,7 @@ pub struct ProgramVariableBuffers {
 }
 
 /// What a module is known by.
-pub fn key(module: &Module) -> u64 {
+pub fn key(module: &SpirvModule) -> u64 {
     let mut hasher = DefaultHasher::new();
     module.to_bytes().hash(&mut hasher);
     hasher.finish()

@@ -1,17 +1,17 @@
 //! Modules whose specialisation constants have other defaults.
 
-use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::spec_constants;
 
 /// Makes values the defaults of their constants.
-pub fn specialise(module: &mut Module, spec: &[(u32, u64)]) {
+pub fn specialise(module: &mut SpirvModule, spec: &[(u32, u64)]) {
     if spec.is_empty() {
         return;
     }
-    let definitions = Definitions::compute(module);
-    let constants = spec_constants(module, &definitions, &Decorations::compute(module));
+    let definitions = IdDefinitions::compute(module);
+    let constants = spec_constants(module, &definitions, &IdDecorations::compute(module));
     for &(spec_id, value) in spec {
         for constant in constants.iter().filter(|c| c.spec_id == spec_id) {
             let ty = definitions.get(module, constant.ty);

@@ -3,10 +3,10 @@
 
 use crate::data::ElementType;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Definitions;
+use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{Param, ParamKind};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{InterfaceParam, ParamKind};
 
 /// Deepest nesting of types that is looked through.
 const DEPTH: u32 = 16;
@@ -41,14 +41,14 @@ pub struct ValueElements {
 
 /// The types of a module.
 pub struct TypeNames<'a> {
-    module: &'a Module,
-    definitions: Definitions,
+    module: &'a SpirvModule,
+    definitions: IdDefinitions,
 }
 
 impl<'a> TypeNames<'a> {
     /// One pass over a module.
-    pub fn compute(module: &'a Module) -> Self {
-        let definitions = Definitions::compute(module);
+    pub fn compute(module: &'a SpirvModule) -> Self {
+        let definitions = IdDefinitions::compute(module);
         TypeNames {
             module,
             definitions,
@@ -91,7 +91,7 @@ impl<'a> TypeNames<'a> {
     }
 
     /// The scalar or vector that a parameter takes by value.
-    pub fn param_value(&self, param: &Param) -> Option<ValueElements> {
+    pub fn param_value(&self, param: &InterfaceParam) -> Option<ValueElements> {
         let ParamKind::Value { ty, .. } = param.kind else {
             return None;
         };
@@ -100,7 +100,7 @@ impl<'a> TypeNames<'a> {
     }
 
     /// What a parameter's value is, or the elements are that it points to, as people write it.
-    pub fn param_name(&self, param: &Param) -> String {
+    pub fn param_name(&self, param: &InterfaceParam) -> String {
         let (ParamKind::Value { ty, .. }
         | ParamKind::Buffer { pointee: ty, .. }
         | ParamKind::Workgroup { pointee: ty }
@@ -113,7 +113,7 @@ impl<'a> TypeNames<'a> {
 
     /// Whether elements of one type give the value of a parameter: all its scalars are such. Integers may have a sign or
     /// not, and pointers are integers of 64 bits.
-    pub fn takes_elements(&self, param: &Param, element: ElementType) -> bool {
+    pub fn takes_elements(&self, param: &InterfaceParam, element: ElementType) -> bool {
         self.param_consists_of(param, |own| match own {
             Some(own) if own.is_float() || element.is_float() => own == element,
             Some(own) => own.size() == element.size(),
@@ -122,7 +122,7 @@ impl<'a> TypeNames<'a> {
     }
 
     /// Whether all scalars of a parameter's value are integers.
-    pub fn takes_integers(&self, param: &Param) -> bool {
+    pub fn takes_integers(&self, param: &InterfaceParam) -> bool {
         self.param_consists_of(param, |own| {
             own.is_some_and(|own| !own.is_float() && own != ElementType::Bool)
         })
@@ -132,7 +132,7 @@ impl<'a> TypeNames<'a> {
     /// than the size of a structure, of which everything holds.
     fn param_consists_of(
         &self,
-        param: &Param,
+        param: &InterfaceParam,
         holds: impl Fn(Option<ElementType>) -> bool + Copy,
     ) -> bool {
         let ParamKind::Value { ty, .. } = param.kind else {

@@ -5,19 +5,19 @@
 //! promise. Modules from elsewhere mean what they say and are not changed.
 
 use spirula_spirv::grammar::enumerants::{Capability, ExecutionMode};
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// Drops the requests for special values of the widths that a device does not have them for: `had` has
 /// a bit for each width that it has.
-pub fn drop_lacking(module: &mut Module, had: u32) {
-    let modes = module.section(Section::ExecutionModes);
+pub fn drop_lacking(module: &mut SpirvModule, had: u32) {
+    let modes = module.section(ModuleSection::ExecutionModes);
     let asks = modes.filter(|m| m.word(1) == ExecutionMode::SignedZeroInfNanPreserve.0);
     let asks: Vec<_> = asks.map(|m| (m.handle(), m.word(2))).collect();
     let lacking = asks.iter().filter(|(_, width)| width & had == 0);
     let lacking: Vec<_> = lacking.map(|(inst, _)| *inst).collect();
     if !lacking.is_empty() && lacking.len() == asks.len() {
         let capability = Capability::SignedZeroInfNanPreserve.0;
-        let declared = module.section(Section::Capabilities);
+        let declared = module.section(ModuleSection::Capabilities);
         let declared = declared.filter(|c| c.word(0) == capability);
         let declared: Vec<_> = declared.map(|c| c.handle()).collect();
         declared.iter().for_each(|inst| module.remove(*inst));
@@ -38,10 +38,13 @@ mod tests {
             %2 = OpTypeVoid\n%3 = OpTypeFunction %2\n%1 = OpFunction %2 None %3\n\
             %4 = OpLabel\nOpReturn\nOpFunctionEnd\n";
         let words = spirula_spirv::text::parse(text, &Default::default()).unwrap();
-        let mut module = Module::from_words(words).unwrap();
+        let mut module = SpirvModule::from_words(words).unwrap();
         drop_lacking(&mut module, had);
         let count = |section| module.section(section).count();
-        (count(Section::Capabilities), count(Section::ExecutionModes))
+        (
+            count(ModuleSection::Capabilities),
+            count(ModuleSection::ExecutionModes),
+        )
     }
 
     #[test]

@@ -4,7 +4,7 @@ use spirula_runtime::{
     ComputeDevice, DeviceError, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch,
     LaunchBinding, LaunchInputs, PipeShape,
 };
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 
 fn device() -> ComputeDevice {
@@ -12,9 +12,9 @@ fn device() -> ComputeDevice {
 }
 
 /// `out[i] = in[i] * factor`, for `GLCompute` with workgroups of 4.
-fn shader() -> Module {
+fn shader() -> SpirvModule {
     let words = parse(include_str!("cpu/scale.spvasm"), &ParseOptions::default());
-    Module::from_words(words.expect("the text is correct")).expect("the module is correct")
+    SpirvModule::from_words(words.expect("the text is correct")).expect("the module is correct")
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn launches_name_what_does_not_fit() {
 #[test]
 fn pipes_are_given_to_kernels() {
     let words = parse(include_str!("cpu/pipe.spvasm"), &ParseOptions::default()).unwrap();
-    let module = Module::from_words(words).unwrap();
+    let module = SpirvModule::from_words(words).unwrap();
     for name in ["cpu", "cpu+scalar", "cpu+san"] {
         let options = DeviceOptions {
             threads: Some(1),
@@ -195,7 +195,7 @@ OpFunctionEnd
 #[cfg(target_os = "linux")]
 fn kernels_that_go_past_a_buffer_harm_nothing_else() {
     let words = parse(BEYOND, &ParseOptions::default()).expect("the text is correct");
-    let module = Module::from_words(words).expect("the module is correct");
+    let module = SpirvModule::from_words(words).expect("the module is correct");
     for name in ["cpu", "cpu+scalar"] {
         let mut device = ComputeDevice::open(name, &DeviceOptions::default()).unwrap();
         let before = device.upload(&[7_u8; 5000]).unwrap();

@@ -2,7 +2,7 @@
 
 use spirula_legalize::emulate::{MissingNumericTypes, emulate};
 use spirula_runtime::{ComputeDevice, DeviceOptions};
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 use std::fmt::Write as _;
 
@@ -153,7 +153,7 @@ fn numbers(count: usize, seed: u64) -> Vec<u8> {
     words.collect()
 }
 
-fn results(module: &Module, count: usize, width: u32) -> Vec<u8> {
+fn results(module: &SpirvModule, count: usize, width: u32) -> Vec<u8> {
     const PAIRS: usize = 64;
     let mut device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
     let bytes = width as usize / 8;
@@ -171,7 +171,7 @@ fn results(module: &Module, count: usize, width: u32) -> Vec<u8> {
 fn check(ty: &str, width: u32) {
     let (text, count) = kernel(ty, width);
     let words = parse(&text, &ParseOptions::default()).expect("the text is correct");
-    let module = Module::from_words(words).expect("the module is correct");
+    let module = SpirvModule::from_words(words).expect("the module is correct");
     let shader =
         spirula_legalize::compile(&module, &spirula_legalize::VulkanCompileOptions::default())
             .unwrap();
@@ -270,7 +270,7 @@ fn switches() {
     ];
     for (ty, width, cases, given) in pairs {
         let words = parse(&choosing(ty, width, cases), &ParseOptions::default());
-        let module = Module::from_words(words.expect("the text is correct")).unwrap();
+        let module = SpirvModule::from_words(words.expect("the text is correct")).unwrap();
         let shader =
             spirula_legalize::compile(&module, &spirula_legalize::VulkanCompileOptions::default())
                 .unwrap();

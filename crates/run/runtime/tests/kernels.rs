@@ -3,19 +3,19 @@
 use spirula_runtime::{
     ComputeDevice, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs, devices,
 };
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 
 /// Sums of what stands before in each workgroup, times a factor, plus the global size.
-fn kernel() -> Module {
+fn kernel() -> SpirvModule {
     let words = parse(
         include_str!("kernels/scan.spvasm"),
         &ParseOptions::default(),
     );
-    Module::from_words(words.expect("the text is correct")).expect("the module is correct")
+    SpirvModule::from_words(words.expect("the text is correct")).expect("the module is correct")
 }
 
-fn shader() -> Module {
+fn shader() -> SpirvModule {
     spirula_legalize::compile(
         &kernel(),
         &spirula_legalize::VulkanCompileOptions::default(),
@@ -24,7 +24,7 @@ fn shader() -> Module {
 }
 
 /// What the kernel writes over eight invocations behind four that are left out.
-fn run(device: &mut ComputeDevice, module: &Module) -> Vec<i32> {
+fn run(device: &mut ComputeDevice, module: &SpirvModule) -> Vec<i32> {
     let values: Vec<u8> = (1..=12_i32).flat_map(i32::to_le_bytes).collect();
     let from = device.upload(&values).unwrap();
     let to = device.create_buffer(48).unwrap();
@@ -81,7 +81,7 @@ fn kernel_on_vulkan() {
 
 #[test]
 fn what_a_shader_takes_is_known() {
-    let interface = spirula_spirv::reflect::Interface::of(&shader(), "scan").unwrap();
+    let interface = spirula_spirv::reflect::EntryInterface::of(&shader(), "scan").unwrap();
     assert_eq!(interface.params.len(), 4);
     let passing = interface.passing.unwrap();
     assert!(passing.workgroup_size.is_some());

@@ -8,8 +8,8 @@ use spirula_runtime::{
     ComputeDevice, DeviceError, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch,
     LaunchInputs, devices,
 };
-use spirula_spirv::grammar::Version;
-use spirula_spirv::ir::Module;
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 use std::process::Command;
 
@@ -35,12 +35,12 @@ fn device() -> Option<ComputeDevice> {
     Some(ComputeDevice::open("opencl", &options).unwrap())
 }
 
-fn module(text: &str, version: Version) -> Module {
+fn module(text: &str, version: SpirvVersion) -> SpirvModule {
     let options = ParseOptions {
         version: Some(version),
         ..ParseOptions::default()
     };
-    Module::from_words(parse(text, &options).unwrap()).unwrap()
+    SpirvModule::from_words(parse(text, &options).unwrap()).unwrap()
 }
 
 const SCAN: &str = include_str!("kernels/scan.spvasm");
@@ -57,7 +57,7 @@ fn arguments_of_every_kind_offsets_and_workgroups() {
     let Some(mut device) = device() else { return };
     let values: Vec<u8> = (1..=12_i32).flat_map(i32::to_le_bytes).collect();
     // A version that no driver takes is brought to one that it does.
-    for version in [Version::new(1, 4), Version::new(1, 6)] {
+    for version in [SpirvVersion::new(1, 4), SpirvVersion::new(1, 6)] {
         let from = device.upload(&values).unwrap();
         let to = device.create_buffer(48).unwrap();
         let kernel = device
@@ -95,7 +95,7 @@ fn arguments_of_every_kind_offsets_and_workgroups() {
 #[test]
 fn specialised_constants() {
     let Some(mut device) = device() else { return };
-    let module = module(FACTOR, Version::new(1, 4));
+    let module = module(FACTOR, SpirvVersion::new(1, 4));
     for (spec, factor) in [(&[][..], 3), (&[(7, 0xffff_fffb)], -5)] {
         let out = device.create_buffer(16).unwrap();
         let kernel = device.create_kernel(&module, "factor", spec).unwrap();
@@ -135,10 +135,10 @@ fn bytes_of_buffers() {
 fn what_no_driver_should_see_is_refused() {
     let Some(mut device) = device() else { return };
     let invalid = FACTOR.replacen("OpReturn", "OpStore %place %place\nOpReturn", 1);
-    let error = device.create_kernel(&module(&invalid, Version::new(1, 4)), "factor", &[]);
+    let error = device.create_kernel(&module(&invalid, SpirvVersion::new(1, 4)), "factor", &[]);
     assert!(matches!(error, Err(DeviceError::Module(_))), "{error:?}");
     let shader = include_str!("cpu/scale.spvasm");
-    let error = device.create_kernel(&module(shader, Version::new(1, 4)), "main", &[]);
+    let error = device.create_kernel(&module(shader, SpirvVersion::new(1, 4)), "main", &[]);
     let Err(DeviceError::Unsupported(faults)) = error else {
         panic!("{error:?}")
     };

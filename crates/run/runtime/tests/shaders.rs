@@ -5,23 +5,23 @@ use spirula_runtime::{
     ComputeDevice, DeviceOptions, ImageDimensions, ImageShape, SamplerFilter, SamplerState,
     TexelFormat, devices,
 };
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 use std::sync::{Mutex, PoisonError};
 
 #[path = "kernels/images.rs"]
 mod images;
 
-fn module(text: &str) -> Module {
+fn module(text: &str) -> SpirvModule {
     let words = parse(text, &ParseOptions::default()).expect("the text is correct");
-    Module::from_words(words).expect("the module is correct")
+    SpirvModule::from_words(words).expect("the module is correct")
 }
 
 /// Not all drivers can be opened by several threads at once.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Tries kernels as shaders on the processor, and on Vulkan.
-fn on_devices(text: &str, check: impl Fn(&mut ComputeDevice, &Module)) {
+fn on_devices(text: &str, check: impl Fn(&mut ComputeDevice, &SpirvModule)) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let kernel = module(text);
     let shader =

@@ -1,9 +1,9 @@
 //! LLVM IR made at random, what it computes, and whether every way to run it agrees.
 //!
 //! - [`generate()`]: a kernel from a source of decisions, well-formed whatever they are.
-//! - [`Evaluator`]: what a module of LLVM IR computes, by LLVM's reference manual alone. It shares
+//! - [`LlvmEvaluator`]: what a module of LLVM IR computes, by LLVM's reference manual alone. It shares
 //!   nothing with the translator but the reader and the layout of data.
-//! - [`differ`]: runs a kernel in one of several [`Way`]s and compares with the evaluation.
+//! - [`differ`]: runs a kernel in one of several [`ExecutionVariant`]s and compares with the evaluation.
 //! - [`reduce`]: a smaller source of decisions for which something still holds.
 
 mod evaluate;
@@ -11,7 +11,7 @@ mod generate;
 mod reduce;
 mod ways;
 
-pub use evaluate::{Evaluator, Stop};
+pub use evaluate::{EvaluationStop, LlvmEvaluator};
 pub use generate::{ARGUMENTS, INPUT, ITEMS, KERNEL, OUTPUT, generate};
 pub use reduce::reduce;
-pub use ways::{Fault, WAYS, Way, differ, evaluate, module_of};
+pub use ways::{DifferentialFault, ExecutionVariant, WAYS, differ, evaluate, module_of};

@@ -3,13 +3,15 @@
 //! differences, with the smallest program that has one. `--write` only writes the programs.
 
 use rand_mt::Mt64;
-use spirula_differential::{Fault, WAYS, Way, differ, evaluate, generate, reduce};
+use spirula_differential::{
+    DifferentialFault, ExecutionVariant, WAYS, differ, evaluate, generate, reduce,
+};
 use spirula_testing::ChoiceSequence;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-struct Arguments {
+struct DifferentialArgs {
     ways: Vec<String>,
     seed: u64,
     count: u64,
@@ -18,8 +20,8 @@ struct Arguments {
     files: Vec<PathBuf>,
 }
 
-fn arguments() -> Arguments {
-    let mut all = Arguments {
+fn arguments() -> DifferentialArgs {
+    let mut all = DifferentialArgs {
         ways: Vec::new(),
         seed: 1,
         count: 100,
@@ -43,9 +45,9 @@ fn arguments() -> Arguments {
 }
 
 /// What is wrong with a program in one way.
-fn fault(program: &[u8], way: &Way) -> Result<bool, Fault> {
+fn fault(program: &[u8], way: &ExecutionVariant) -> Result<bool, DifferentialFault> {
     let module = spirula_llvm::read(program);
-    let module = module.map_err(|f| Fault::Program(f.to_string()))?;
+    let module = module.map_err(|f| DifferentialFault::Program(f.to_string()))?;
     let Some(expected) = evaluate(&module)? else {
         return Ok(false);
     };
@@ -53,9 +55,9 @@ fn fault(program: &[u8], way: &Way) -> Result<bool, Fault> {
 }
 
 /// What tells faults of one cause from those of another.
-fn class(fault: &Fault) -> String {
+fn class(fault: &DifferentialFault) -> String {
     match fault {
-        Fault::Wrong(_) => "wrong".to_owned(),
+        DifferentialFault::Wrong(_) => "wrong".to_owned(),
         // Numbers are those of ids and bytes.
         other => other
             .to_string()
@@ -67,9 +69,10 @@ fn class(fault: &Fault) -> String {
 
 fn main() -> ExitCode {
     let arguments = arguments();
-    let wanted =
-        |way: &&Way| arguments.ways.is_empty() || arguments.ways.iter().any(|w| w == way.name);
-    let ways: Vec<&Way> = WAYS.iter().filter(wanted).collect();
+    let wanted = |way: &&ExecutionVariant| {
+        arguments.ways.is_empty() || arguments.ways.iter().any(|w| w == way.name)
+    };
+    let ways: Vec<&ExecutionVariant> = WAYS.iter().filter(wanted).collect();
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for file in &arguments.files {
         let text = std::fs::read(file).unwrap_or_default();

@@ -1,9 +1,11 @@
 //! The ways to run a kernel, and what each has to give.
 
-use crate::evaluate::{Cell, Evaluator, Kind, Scalar, Stop, number};
+use crate::evaluate::{
+    AbstractByte, AbstractScalar, EvaluationStop, LeafType, LlvmEvaluator, number,
+};
 use crate::generate::{ARGUMENTS, INPUT, ITEMS, KERNEL, OUTPUT};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_llvm::ir::Module;
+use spirula_llvm::ir::LlvmModule;
 use spirula_runtime::{
     ComputeDevice, DeviceError, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch,
     LaunchInputs,
@@ -13,38 +15,38 @@ use spirula_spirv::verify;
 
 /// A way to run a kernel.
 #[derive(Clone, Copy, Debug)]
-pub struct Way {
+pub struct ExecutionVariant {
     /// Its name.
     pub name: &'static str,
     /// The device.
     device: &'static str,
     /// What is done to the translation.
-    change: fn(spirv::Module) -> Result<spirv::Module, String>,
+    change: fn(spirv::SpirvModule) -> Result<spirv::SpirvModule, String>,
 }
 
 /// All ways.
-pub const WAYS: &[Way] = &[
-    Way {
+pub const WAYS: &[ExecutionVariant] = &[
+    ExecutionVariant {
         name: "cpu",
         device: "cpu",
         change: Ok,
     },
-    Way {
+    ExecutionVariant {
         name: "optimised",
         device: "cpu",
         change: optimised,
     },
-    Way {
+    ExecutionVariant {
         name: "lifted",
         device: "cpu",
         change: lifted,
     },
-    Way {
+    ExecutionVariant {
         name: "shader",
         device: "cpu",
         change: shader,
     },
-    Way {
+    ExecutionVariant {
         name: "vulkan",
         device: "vulkan",
         change: Ok,
@@ -53,7 +55,7 @@ pub const WAYS: &[Way] = &[
 
 /// Why a way is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum DifferentialFault {
     /// The text is not read or evaluated; not the way's fault.
     Program(String),
     /// Something is refused.
@@ -62,12 +64,12 @@ pub enum Fault {
     Wrong(String),
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for DifferentialFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Fault::Program(text) => write!(f, "bad program: {text}"),
-            Fault::Refused(text) => write!(f, "refused: {text}"),
-            Fault::Wrong(text) => write!(f, "wrong: {text}"),
+            DifferentialFault::Program(text) => write!(f, "bad program: {text}"),
+            DifferentialFault::Refused(text) => write!(f, "refused: {text}"),
+            DifferentialFault::Wrong(text) => write!(f, "wrong: {text}"),
         }
     }
 }
@@ -89,18 +91,21 @@ fn input() -> Vec<u8> {
 ///
 /// # Errors
 /// When the text is not read or evaluated.
-pub fn evaluate(module: &Module) -> Result<Option<Vec<Cell>>, Fault> {
-    let told = |stop: Stop| Fault::Program(format!("{stop:?}"));
-    let mut evaluator = Evaluator::new(module).map_err(told)?;
+pub fn evaluate(module: &LlvmModule) -> Result<Option<Vec<AbstractByte>>, DifferentialFault> {
+    let told = |stop: EvaluationStop| DifferentialFault::Program(format!("{stop:?}"));
+    let mut evaluator = LlvmEvaluator::new(module).map_err(told)?;
     let (from, to) = (
         evaluator.object(&input()),
         evaluator.object(&vec![0xa5; (ITEMS * OUTPUT) as usize]),
     );
     let scalar = |bytes: &[u8]| {
         let all = bytes.iter().rev();
-        Scalar::Bits(all.fold(0, |bits, byte| bits << 8 | u128::from(*byte)))
+        AbstractScalar::Bits(all.fold(0, |bits, byte| bits << 8 | u128::from(*byte)))
     };
-    let mut args = vec![vec![Scalar::Address(from)], vec![Scalar::Address(to)]];
+    let mut args = vec![
+        vec![AbstractScalar::Address(from)],
+        vec![AbstractScalar::Address(to)],
+    ];
     for bytes in ARGUMENTS {
         let size = bytes.len().min(if bytes.len() == 16 { 4 } else { 8 });
         args.push(bytes.chunks(size).map(scalar).collect());
@@ -108,7 +113,7 @@ pub fn evaluate(module: &Module) -> Result<Option<Vec<Cell>>, Fault> {
     for item in 0..ITEMS {
         match evaluator.run(KERNEL, item, &args) {
             Ok(_) => {}
-            Err(Stop::Undefined(_)) => return Ok(None),
+            Err(EvaluationStop::Undefined(_)) => return Ok(None),
             Err(stop) => return Err(told(stop)),
         }
     }
@@ -119,54 +124,61 @@ pub fn evaluate(module: &Module) -> Result<Option<Vec<Cell>>, Fault> {
 ///
 /// # Errors
 /// When something is refused.
-pub fn module_of(module: &Module, way: &Way) -> Result<spirv::Module, Fault> {
-    let options = spirula_llvm::Options {
-        extensions: spirula_llvm::Extensions::of_devices(),
-        ..spirula_llvm::Options::default()
+pub fn module_of(
+    module: &LlvmModule,
+    way: &ExecutionVariant,
+) -> Result<spirv::SpirvModule, DifferentialFault> {
+    let options = spirula_llvm::TranslationOptions {
+        extensions: spirula_llvm::AllowedExtensions::of_devices(),
+        ..spirula_llvm::TranslationOptions::default()
     };
     let translated = spirula_llvm::translate(module, &options);
     let refused = |faults: Vec<SourceDiagnostic>| {
         let first = faults.first().map(|f| f.to_string());
-        Fault::Refused(format!("translation: {}", first.unwrap_or_default()))
+        DifferentialFault::Refused(format!("translation: {}", first.unwrap_or_default()))
     };
     let made = translated.map_err(refused)?;
-    (way.change)(made).map_err(Fault::Refused)
+    (way.change)(made).map_err(DifferentialFault::Refused)
 }
 
 /// Whether a way gives what the evaluation does.
 ///
 /// # Errors
 /// When it does not.
-pub fn differ(module: &Module, expected: &[Cell], way: &Way) -> Result<(), Fault> {
+pub fn differ(
+    module: &LlvmModule,
+    expected: &[AbstractByte],
+    way: &ExecutionVariant,
+) -> Result<(), DifferentialFault> {
     let made = module_of(module, way)?;
-    let output = run(&made, way.device).map_err(Fault::Refused)?;
-    compare(expected, &output).map_err(Fault::Wrong)
+    let output = run(&made, way.device).map_err(DifferentialFault::Refused)?;
+    compare(expected, &output).map_err(DifferentialFault::Wrong)
 }
 
-fn optimised(mut module: spirv::Module) -> Result<spirv::Module, String> {
-    let pipeline: spirula_opt::Pipeline = "O2".parse().map_err(|e| format!("{e}"))?;
+fn optimised(mut module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
+    let pipeline: spirula_opt::PassPipeline = "O2".parse().map_err(|e| format!("{e}"))?;
     spirula_opt::optimise(&mut module, &pipeline, &mut Default::default())
         .map_err(|e| format!("optimiser: {e}"))?;
     Ok(module)
 }
 
 /// The shader that a module for Vulkan has, which is valid.
-fn shader(module: spirv::Module) -> Result<spirv::Module, String> {
+fn shader(module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
     let first = |faults: Vec<SourceDiagnostic>| {
         let first = faults.first().map(|f| f.to_string());
         format!("lowering: {}", first.unwrap_or_default())
     };
     let options = spirula_legalize::VulkanCompileOptions::default();
     let made = spirula_legalize::compile(&module, &options).map_err(first)?;
-    let options = verify::Options {
+    let options = verify::VerifyOptions {
         target: options.target,
-        ..verify::Options::default()
+        ..verify::VerifyOptions::default()
     };
     verify::module(&made, &options).map_err(first)?;
     Ok(made)
 }
 
-fn lifted(module: spirv::Module) -> Result<spirv::Module, String> {
+fn lifted(module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
     let first = |faults: Vec<SourceDiagnostic>| {
         format!(
             "lifting: {}",
@@ -180,7 +192,7 @@ fn lifted(module: spirv::Module) -> Result<spirv::Module, String> {
     spirula_llvm::translate(&read, &Default::default()).map_err(first)
 }
 
-fn run(module: &spirv::Module, device: &str) -> Result<Vec<u8>, String> {
+fn run(module: &spirv::SpirvModule, device: &str) -> Result<Vec<u8>, String> {
     let told = |error: DeviceError| match error {
         DeviceError::Unsupported(faults) => faults[0].message.clone(),
         error => error.to_string(),
@@ -212,17 +224,17 @@ fn run(module: &spirv::Module, device: &str) -> Result<Vec<u8>, String> {
     device.download(to).map_err(told)
 }
 
-fn compare(expected: &[Cell], output: &[u8]) -> Result<(), String> {
+fn compare(expected: &[AbstractByte], output: &[u8]) -> Result<(), String> {
     for (at, cell) in expected.iter().enumerate() {
         let right = match *cell {
-            Cell::Byte(byte) => byte == output[at],
-            Cell::Nan(width, 0) => {
+            AbstractByte::Byte(byte) => byte == output[at],
+            AbstractByte::Nan(width, 0) => {
                 let bytes = &output[at..at + usize::from(width) / 8];
                 let bits = bytes
                     .iter()
                     .rev()
                     .fold(0, |bits, b| bits << 8 | u128::from(*b));
-                let kind = Kind::Float(width.into());
+                let kind = LeafType::Float(width.into());
                 number(kind.bits(), bits).is_nan()
             }
             _ => true,

@@ -4,11 +4,11 @@
 //! buffer that they are given, zeros at first. They run as they are translated and optimised, on the CPU
 //! device with and without vectors and checks.
 
-use spirula_llvm::{Extensions, Options};
+use spirula_llvm::{AllowedExtensions, TranslationOptions};
 use spirula_runtime::{
     ComputeDevice, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
 };
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_testing::{SpirvValTool, files};
 use std::path::Path;
 
@@ -18,19 +18,19 @@ const ITEMS: u64 = 4;
 /// Devices that need no driver.
 const DEVICES: [&str; 3] = ["cpu", "cpu+scalar", "cpu+san"];
 
-fn translated(text: &[u8]) -> Result<Module, String> {
+fn translated(text: &[u8]) -> Result<SpirvModule, String> {
     let module = spirula_llvm::read(text).map_err(|fault| fault.to_string())?;
-    let options = Options {
-        extensions: Extensions::of_devices(),
-        ..Options::default()
+    let options = TranslationOptions {
+        extensions: AllowedExtensions::of_devices(),
+        ..TranslationOptions::default()
     };
     spirula_llvm::translate(&module, &options).map_err(|faults| faults[0].to_string())
 }
 
-fn optimised(module: &Module) -> Result<Module, String> {
+fn optimised(module: &SpirvModule) -> Result<SpirvModule, String> {
     let mut module = module.clone();
-    let pipeline: spirula_opt::Pipeline = "O2".parse().map_err(|e| format!("{e}"))?;
-    let mut options = spirula_opt::Options {
+    let pipeline: spirula_opt::PassPipeline = "O2".parse().map_err(|e| format!("{e}"))?;
+    let mut options = spirula_opt::PipelineOptions {
         verify_each: true,
         observer: None,
     };
@@ -38,7 +38,7 @@ fn optimised(module: &Module) -> Result<Module, String> {
     Ok(module)
 }
 
-fn run(module: &Module, device: &str, count: usize) -> Result<Vec<u64>, String> {
+fn run(module: &SpirvModule, device: &str, count: usize) -> Result<Vec<u64>, String> {
     let mut device =
         ComputeDevice::open(device, &DeviceOptions::default()).map_err(|e| e.to_string())?;
     let buffer = device
@@ -80,7 +80,7 @@ fn kinds_give_what_they_say() {
         let text = std::fs::read_to_string(&path).expect("the file can be read");
         let wanted = wanted(&text).expect("the file says what it gives");
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let mut check = |way: &str, module: &Module| {
+        let mut check = |way: &str, module: &SpirvModule| {
             let checked = validator
                 .as_ref()
                 .map(|v| v.check(&module.to_bytes(), &format!("spv{}", module.version)));

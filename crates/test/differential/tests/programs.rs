@@ -2,13 +2,13 @@
 //! translated, optimised, made shaders for Vulkan, and lifted to LLVM IR and brought back.
 
 use proptest::prelude::*;
-use spirula_differential::{Fault, WAYS, differ, evaluate, generate, module_of};
+use spirula_differential::{DifferentialFault, WAYS, differ, evaluate, generate, module_of};
 use spirula_testing::{ChoiceSequence, SpirvValTool};
 
 /// Whether a program does in a way what it should; what is undefined may do anything.
-fn check(text: &str, way: &str) -> Result<(), Fault> {
+fn check(text: &str, way: &str) -> Result<(), DifferentialFault> {
     let module = spirula_llvm::read(text.as_bytes());
-    let module = module.map_err(|fault| Fault::Program(fault.to_string()))?;
+    let module = module.map_err(|fault| DifferentialFault::Program(fault.to_string()))?;
     let Some(expected) = evaluate(&module)? else {
         return Ok(());
     };
@@ -143,5 +143,8 @@ fn differences_are_found() {
         .expect("it is defined");
     assert_eq!(differ(&sum, &expected, &WAYS[0]), Ok(()));
     let fault = differ(&difference, &expected, &WAYS[0]);
-    assert!(matches!(fault, Err(Fault::Wrong(_))), "{fault:?}");
+    assert!(
+        matches!(fault, Err(DifferentialFault::Wrong(_))),
+        "{fault:?}"
+    );
 }

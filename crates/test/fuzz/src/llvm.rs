@@ -1,7 +1,7 @@
 //! LLVM IR: both readers, which tell the forms apart themselves, and the translator.
 
 use spirula_differential::{WAYS, differ, evaluate, generate};
-use spirula_llvm::Options;
+use spirula_llvm::TranslationOptions;
 use spirula_testing::ChoiceSequence;
 
 /// What is read can be printed.
@@ -16,13 +16,13 @@ pub fn translate(bytes: &[u8]) {
     let Ok(module) = spirula_llvm::read(bytes) else {
         return;
     };
-    let options = Options {
+    let options = TranslationOptions {
         triple: Some("spir64-unknown-unknown".to_owned()),
-        ..Options::default()
+        ..TranslationOptions::default()
     };
     if let Ok(translated) = spirula_llvm::translate(&module, &options) {
         let words = translated.to_words();
-        let again = spirula_spirv::ir::Module::from_words(words);
+        let again = spirula_spirv::ir::SpirvModule::from_words(words);
         again.unwrap_or_else(|fault| panic!("the translation is malformed: {fault}"));
     }
 }

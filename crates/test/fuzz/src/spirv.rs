@@ -1,19 +1,20 @@
 //! SPIR-V: the binary reader with all analyses, the assembler, edits, the verifier, the optimiser, the linker, the
 //! converter.
 
-use spirula_opt::Pipeline;
+use spirula_opt::PassPipeline;
 use spirula_spirv::analysis::{
-    CallGraph, Ceiling, Cfg, Constructs, Decorations, DefUse, Definitions, Dominators, Frontiers,
-    Layouts, Loops, Names, Needs, PointerBases, PostDominators, Reach,
+    BlockDominators, ConstructTree, DefUse, DominanceFrontiers, EntryReach, FlowGraph,
+    IdDecorations, IdDefinitions, IdNames, LoopNest, ModuleRequirements, PointerBases,
+    PostDominators, RequirementCeiling, SpirvCallGraph, TypeLayouts,
 };
 use spirula_spirv::binary;
 use spirula_spirv::convert::to_version;
-use spirula_spirv::draw::Graphviz;
-use spirula_spirv::grammar::Version;
-use spirula_spirv::ir::Module;
-use spirula_spirv::link::{EntryNames, Options as LinkOptions, link};
+use spirula_spirv::draw::GraphvizOptions;
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::link::{EntryNames, LinkOptions, link};
 use spirula_spirv::recompute::recompute;
-use spirula_spirv::reflect::{Interface, entry_points};
+use spirula_spirv::reflect::{EntryInterface, entry_points};
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 use spirula_spirv::{ssa, verify as verifier};
 use spirula_testing::{ChoiceSequence, editing, generate};
@@ -25,12 +26,12 @@ pub fn read(bytes: &[u8]) {
         return;
     };
     come_back(&words);
-    let Ok(module) = Module::from_words(words.clone()) else {
+    let Ok(module) = SpirvModule::from_words(words.clone()) else {
         return;
     };
     let written = module.to_words();
     assert_eq!(written.len(), words.len(), "nothing is lost");
-    let again = Module::from_words(written.clone());
+    let again = SpirvModule::from_words(written.clone());
     let again = again.unwrap_or_else(|fault| panic!("what is written is malformed: {fault}"));
     assert_eq!(again.to_words(), written, "what is written comes back");
     // An edited module is written instruction by instruction.
@@ -47,31 +48,31 @@ pub fn read(bytes: &[u8]) {
 }
 
 /// Everything that is computed of a module without changing it.
-fn analyse(module: &Module) {
-    let definitions = Definitions::compute(module);
+fn analyse(module: &SpirvModule) {
+    let definitions = IdDefinitions::compute(module);
     for func in module.functions() {
-        let Ok(cfg) = Cfg::compute(module, &definitions, *func) else {
+        let Ok(cfg) = FlowGraph::compute(module, &definitions, *func) else {
             continue;
         };
-        let dominators = Dominators::compute(&cfg);
+        let dominators = BlockDominators::compute(&cfg);
         PostDominators::compute(&cfg);
-        Frontiers::compute(&cfg, &dominators);
-        Loops::compute(&cfg, &dominators);
-        Constructs::compute(module, &cfg, &dominators);
+        DominanceFrontiers::compute(&cfg, &dominators);
+        LoopNest::compute(&cfg, &dominators);
+        ConstructTree::compute(module, &cfg, &dominators);
     }
     DefUse::compute(module);
-    let decorations = Decorations::compute(module);
+    let decorations = IdDecorations::compute(module);
     // Faults are answers too.
-    _ = Layouts::compute(module, &definitions, &decorations, |id| {
+    _ = TypeLayouts::compute(module, &definitions, &decorations, |id| {
         definitions.constant(module, id)
     });
-    Names::compute(module);
-    Needs::compute(module).capabilities();
-    CallGraph::compute(module);
+    IdNames::compute(module);
+    ModuleRequirements::compute(module).capabilities();
+    SpirvCallGraph::compute(module);
     PointerBases::compute(module, &definitions);
-    Reach::compute(module);
+    EntryReach::compute(module);
     for (name, _) in entry_points(module) {
-        _ = Interface::of(module, &name);
+        _ = EntryInterface::of(module, &name);
     }
 }
 
@@ -126,9 +127,9 @@ pub fn verify(bytes: &[u8]) {
         return;
     };
     for name in ["spv1.6", "vulkan1.3", "opencl2.2"] {
-        let options = verifier::Options {
+        let options = verifier::VerifyOptions {
             target: name.parse().expect("there is such a target"),
-            ..verifier::Options::default()
+            ..verifier::VerifyOptions::default()
         };
         let Ok(mut module) = verifier::words(words.clone(), &options) else {
             continue;
@@ -155,12 +156,12 @@ pub fn optimise(bytes: &[u8]) {
     let Ok(words) = binary::words(bytes) else {
         return;
     };
-    let options = verifier::Options::default();
+    let options = verifier::VerifyOptions::default();
     let Ok(mut module) = verifier::words(words, &options) else {
         return;
     };
-    let pipeline: Pipeline = "O2".parse().expect("there is such a pipeline");
-    let mut how = spirula_opt::Options::default();
+    let pipeline: PassPipeline = "O2".parse().expect("there is such a pipeline");
+    let mut how = spirula_opt::PipelineOptions::default();
     if let Err(error) = spirula_opt::optimise(&mut module, &pipeline, &mut how) {
         panic!("a valid module was refused: {error}");
     }
@@ -174,12 +175,12 @@ pub fn change(bytes: &[u8]) {
     let Ok(words) = binary::words(bytes) else {
         return;
     };
-    let Ok(module) = Module::from_words(words) else {
+    let Ok(module) = SpirvModule::from_words(words) else {
         return;
     };
     // Faults are as good as results.
-    let pipeline: Pipeline = "O2".parse().expect("there is such a pipeline");
-    let mut how = spirula_opt::Options::default();
+    let pipeline: PassPipeline = "O2".parse().expect("there is such a pipeline");
+    let mut how = spirula_opt::PipelineOptions::default();
     _ = spirula_opt::optimise(&mut module.clone(), &pipeline, &mut how);
     let options = LinkOptions {
         allow_partial: true,
@@ -188,8 +189,8 @@ pub fn change(bytes: &[u8]) {
     };
     _ = link(vec![module.clone(), module.clone()], &options);
     for minor in [0, 3, 6] {
-        _ = to_version(&mut module.clone(), Version::new(1, minor));
+        _ = to_version(&mut module.clone(), SpirvVersion::new(1, minor));
     }
-    _ = recompute(&mut module.clone(), &Ceiling::default());
-    _ = Graphviz::default().draw(&module);
+    _ = recompute(&mut module.clone(), &RequirementCeiling::default());
+    _ = GraphvizOptions::default().draw(&module);
 }

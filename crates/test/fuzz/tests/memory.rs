@@ -5,7 +5,7 @@
 
 use spirula_fuzz::peak;
 use spirula_spirv::analysis::DefUse;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::{binary, ssa, text, verify};
 use spirula_testing::corpus;
 use std::fmt::Write;
@@ -17,11 +17,11 @@ const SMALL: usize = 10_000;
 /// Most memory for a byte of the file.
 const MOST: usize = 4;
 
-type MemoryWorkFn = fn(Vec<u32>, &verify::Options);
+type MemoryWorkFn = fn(Vec<u32>, &verify::VerifyOptions);
 
 const WORKS: &[(&str, MemoryWorkFn)] = &[
     ("build with def-use chains and write", |words, _| {
-        let module = Module::from_words(words).expect("the corpus is read");
+        let module = SpirvModule::from_words(words).expect("the corpus is read");
         black_box(DefUse::compute(&module));
         black_box(module.to_words());
     }),
@@ -29,12 +29,12 @@ const WORKS: &[(&str, MemoryWorkFn)] = &[
         let _ = black_box(verify::words(words, options));
     }),
     ("SSA construction", |words, _| {
-        let mut module = Module::from_words(words).expect("the corpus is read");
+        let mut module = SpirvModule::from_words(words).expect("the corpus is read");
         ssa::construct(&mut module).expect("the corpus is valid");
         black_box(module.to_words());
     }),
     ("disassemble", |words, _| {
-        let text = text::Disassembly::new(&words, text::PrintOptions::default());
+        let text = text::ModuleDisassembly::new(&words, text::PrintOptions::default());
         let text = text.expect("the corpus is read");
         write!(DiscardingWriter, "{text}").expect("nothing fails to be forgotten");
     }),
@@ -69,7 +69,7 @@ fn modules_take_four_times_their_size_at_most() {
         }
         let words = binary::words(&bytes).expect("it has whole words");
         let target = row[5].trim_end_matches("+scalar");
-        let options = verify::Options {
+        let options = verify::VerifyOptions {
             target: target.parse().expect("an environment"),
             scalar_block_layout: row[5].ends_with("+scalar"),
         };

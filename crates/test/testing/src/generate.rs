@@ -3,13 +3,13 @@
 
 use crate::ChoiceSequence;
 use spirula_spirv::Id;
-use spirula_spirv::build::Builder;
+use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, Capability, ExecutionMode, ExecutionModel, FunctionControl, LinkageType,
     LoopControl, MemoryModel, SelectionControl, StorageClass,
 };
-use spirula_spirv::grammar::{Op, Version};
-use spirula_spirv::ir::Module;
+use spirula_spirv::grammar::{Op, SpirvVersion};
+use spirula_spirv::ir::SpirvModule;
 
 /// Most blocks of a function with any control flow.
 const MOST_BLOCKS: usize = 10;
@@ -18,7 +18,7 @@ const MOST_BLOCKS: usize = 10;
 const DEEPEST: usize = 3;
 
 /// A kernel or a shader.
-pub fn module(choices: &mut ChoiceSequence<'_>) -> Module {
+pub fn module(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
     if choices.below(2) == 0 {
         kernel(choices)
     } else {
@@ -27,8 +27,8 @@ pub fn module(choices: &mut ChoiceSequence<'_>) -> Module {
 }
 
 /// A kernel whose function branches in any way.
-pub fn kernel(choices: &mut ChoiceSequence<'_>) -> Module {
-    let mut b = Builder::new(Version::V1_0);
+pub fn kernel(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
+    let mut b = SpirvBuilder::new(SpirvVersion::V1_0);
     for capability in [
         Capability::Kernel,
         Capability::Addresses,
@@ -100,8 +100,8 @@ fn order(graph: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// A compute shader.
-pub fn shader(choices: &mut ChoiceSequence<'_>) -> Module {
-    let mut b = Builder::new(Version::new(1, 3));
+pub fn shader(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
+    let mut b = SpirvBuilder::new(SpirvVersion::new(1, 3));
     b.capability(Capability::Shader);
     b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
     let (void, bool) = (b.void(), b.bool());
@@ -130,7 +130,7 @@ struct JumpTargets {
 }
 
 struct RandomShader {
-    b: Builder,
+    b: SpirvBuilder,
     uint: Id,
     bool: Id,
     variables: Vec<Id>,
@@ -139,7 +139,7 @@ struct RandomShader {
 }
 
 impl RandomShader {
-    fn new(b: Builder, uint: Id, bool: Id) -> RandomShader {
+    fn new(b: SpirvBuilder, uint: Id, bool: Id) -> RandomShader {
         RandomShader {
             b,
             uint,

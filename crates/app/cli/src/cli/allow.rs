@@ -1,8 +1,8 @@
 //! What a module may declare.
 
-use spirula_spirv::analysis::Ceiling;
+use spirula_spirv::analysis::RequirementCeiling;
 use spirula_spirv::grammar::enumerants::Capability;
-use spirula_spirv::grammar::{Kind, Version};
+use spirula_spirv::grammar::{Kind, SpirvVersion};
 use std::str::FromStr;
 
 /// A capability or an extension by its name.
@@ -26,9 +26,9 @@ impl FromStr for AllowedFeature {
 }
 
 /// The ceiling that a list sets; an empty one sets none.
-pub fn ceiling(allowed: &[AllowedFeature]) -> Ceiling {
+pub fn ceiling(allowed: &[AllowedFeature]) -> RequirementCeiling {
     if allowed.is_empty() {
-        return Ceiling::default();
+        return RequirementCeiling::default();
     }
     let (mut capabilities, mut extensions) = (Vec::new(), Vec::new());
     for one in allowed {
@@ -37,17 +37,17 @@ pub fn ceiling(allowed: &[AllowedFeature]) -> Ceiling {
             AllowedFeature::Extension(name) => extensions.push(name.clone()),
         }
     }
-    Ceiling {
+    RequirementCeiling {
         capabilities: Some(capabilities),
         extensions: Some(extensions),
     }
 }
 
 /// A version of SPIR-V, such as 1.3.
-pub fn version(text: &str) -> Result<Version, String> {
+pub fn version(text: &str) -> Result<SpirvVersion, String> {
     let minor = text.strip_prefix("1.").and_then(|minor| minor.parse().ok());
     minor
-        .map(|minor| Version::new(1, minor))
-        .filter(|version| *version <= Version::NEWEST)
-        .ok_or_else(|| format!("versions of SPIR-V are 1.0 to {}", Version::NEWEST))
+        .map(|minor| SpirvVersion::new(1, minor))
+        .filter(|version| *version <= SpirvVersion::NEWEST)
+        .ok_or_else(|| format!("versions of SPIR-V are 1.0 to {}", SpirvVersion::NEWEST))
 }

@@ -5,7 +5,7 @@
 
 use super::CommandFailure;
 use flate2::read::MultiGzDecoder;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
@@ -108,7 +108,7 @@ pub fn write_binary(path: &Path, bytes: &[u8]) -> Result<(), CommandFailure> {
 }
 
 /// Writes a module as [`write_binary`] does.
-pub fn write_module(path: &Path, module: &Module) -> Result<(), CommandFailure> {
+pub fn write_module(path: &Path, module: &SpirvModule) -> Result<(), CommandFailure> {
     check_binary(path)?;
     write_by(path, |out| module.write_to(out))
 }

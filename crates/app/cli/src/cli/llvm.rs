@@ -1,7 +1,7 @@
 //! Options of the translation of LLVM IR.
 
 use clap::Args;
-use spirula_llvm::{DebugInfo, Extensions, Options, Pointers};
+use spirula_llvm::{AllowedExtensions, DebugInfo, PointerTyping, TranslationOptions};
 use spirula_spirv::grammar::Kind;
 use spirula_spirv::grammar::enumerants::Capability;
 
@@ -17,7 +17,7 @@ pub struct LlvmArgs {
     /// Extensions that the module may use: `all`, `none`, `+NAME,...` for these alone, `-NAME,...`
     /// for all others; by default all but those for integers and vectors of sizes that few devices have
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    pub spirv_ext: Option<Extensions>,
+    pub spirv_ext: Option<AllowedExtensions>,
     /// Capabilities that the module may declare, separated by commas; by default all
     #[arg(help_heading = HEADING, long, value_name = "LIST", value_delimiter = ',', value_parser = capability)]
     pub capabilities: Option<Vec<Capability>>,
@@ -28,7 +28,7 @@ pub struct LlvmArgs {
     pub debug_info: Option<DebugInfo>,
     /// Pointers: `typed`, which is the default, or `untyped` by SPV_KHR_untyped_pointers
     #[arg(help_heading = HEADING, long, value_name = "FORM")]
-    pub pointers: Option<Pointers>,
+    pub pointers: Option<PointerTyping>,
     /// Functions that are kernels in a module for a host, such as one of rustc; `all`: those that
     /// give nothing and have names that are not mangled
     #[arg(help_heading = HEADING, long, value_name = "LIST", value_delimiter = ',')]
@@ -41,11 +41,11 @@ pub struct LlvmArgs {
 
 impl LlvmArgs {
     /// The options of the library.
-    pub fn options(&self) -> Options {
-        Options {
+    pub fn options(&self) -> TranslationOptions {
+        TranslationOptions {
             target: None,
             triple: self.triple.clone(),
-            extensions: (self.spirv_ext.clone()).unwrap_or_else(Extensions::of_devices),
+            extensions: (self.spirv_ext.clone()).unwrap_or_else(AllowedExtensions::of_devices),
             debug: self.debug_info.unwrap_or_default(),
             imported: self.allow_unknown.clone(),
             kernels: self.kernels.clone(),

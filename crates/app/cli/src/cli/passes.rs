@@ -1,6 +1,6 @@
 //! Passes of the optimiser on the command line.
 
-use spirula_opt::{PASSES, Pass, Pipeline};
+use spirula_opt::{PASSES, PassPipeline, SpirvPass};
 use std::str::FromStr;
 
 /// After which passes the module is printed.
@@ -11,7 +11,7 @@ pub enum PrintAfterPass {
     /// Each that changed it.
     Changed,
     /// This one.
-    Pass(&'static Pass),
+    Pass(&'static SpirvPass),
 }
 
 impl FromStr for PrintAfterPass {
@@ -21,7 +21,7 @@ impl FromStr for PrintAfterPass {
         match text {
             "all" => Ok(PrintAfterPass::All),
             "changed" => Ok(PrintAfterPass::Changed),
-            name => match Pass::by_name(name) {
+            name => match SpirvPass::by_name(name) {
                 Some(pass) => Ok(PrintAfterPass::Pass(pass)),
                 None => Err(format!("no pass is named {name}")),
             },
@@ -39,7 +39,7 @@ pub fn help() -> String {
         text += &format!("  {:24}{}\n", format!("{}{form}", pass.name), pass.help);
     }
     text += "\nPresets:\n";
-    for (name, passes) in Pipeline::presets() {
+    for (name, passes) in PassPipeline::presets() {
         text += &format!("  -{name}  {passes}\n");
     }
     text

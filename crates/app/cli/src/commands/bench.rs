@@ -7,7 +7,7 @@ use crate::cli::args::BenchArgs;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::{CommandFailure, CommandResult, failure, files, schedule};
 use crate::test::{SuiteCache, TestOutcome as Ended, find, session};
-use spirula_opt::Pipeline;
+use spirula_opt::PassPipeline;
 use spirula_runtime::{ComputeDevice, DeviceOptions, KernelTime};
 use std::cmp::Reverse;
 use std::path::Path;
@@ -95,7 +95,7 @@ fn options(args: &BenchArgs, device: &str) -> Result<session::TestEnvironment, C
         options,
         lifted: false,
         target: None,
-        passes: Pipeline::default(),
+        passes: PassPipeline::default(),
         profile: schedule::profile(args.schedule.as_ref(), device),
         programs: args.programs.clone(),
     })

@@ -3,13 +3,13 @@
 use super::module::read_module;
 use crate::cli::args::CfgArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
-use spirula_spirv::draw::Graphviz;
+use spirula_spirv::draw::GraphvizOptions;
 
 /// Draws the control flow of a module's functions.
 pub fn run(args: &CfgArgs) -> CommandResult {
     let input = files::read(&args.from.path)?;
     let (input, module) = read_module(input, &args.how, None)?;
-    let drawing = Graphviz {
+    let drawing = GraphvizOptions {
         dominators: args.dominators,
         post_dominators: args.post_dominators,
         instructions: args.instructions,

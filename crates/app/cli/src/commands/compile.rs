@@ -8,7 +8,7 @@ use crate::cli::schedule::ScheduleSpec;
 use crate::cli::{CommandFailure, CommandResult, failure, files};
 use spirula::{CompileOptions, CompileOutput, DispatchTuning, KnownArguments, ScheduledProgram};
 use spirula_program::{CompiledProgram, archive};
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub fn run(args: &CompileArgs) -> CommandResult {
 fn of_module(
     args: &CompileArgs,
     input: InputFile,
-    module: &Module,
+    module: &SpirvModule,
     emit: EmitFormat,
 ) -> CommandResult {
     let only_programs = |what: &str| {
@@ -90,7 +90,7 @@ fn of_program(
 }
 
 /// Writes a module as the LLVM assembly that it is lifted to.
-fn write_lifted(input: InputFile, module: &Module, output: &Path) -> CommandResult {
+fn write_lifted(input: InputFile, module: &SpirvModule, output: &Path) -> CommandResult {
     match spirula_llvm::lift(module) {
         Ok(lifted) => files::write_text(output, &spirula_llvm::print(&lifted)),
         Err(all) => Err(CommandFailure::diagnostics(input, all)),
@@ -144,7 +144,7 @@ fn tuned(args: &CompileArgs) -> Result<CompileOptions, CommandFailure> {
 /// Writes a module in the form that was asked for, or that the output's name asks for.
 pub fn write(
     input: InputFile,
-    module: &Module,
+    module: &SpirvModule,
     output: &Path,
     form: Option<SpirvFileFormat>,
 ) -> CommandResult {
@@ -152,7 +152,7 @@ pub fn write(
         SpirvFileFormat::Spv => files::write_module(output, module),
         SpirvFileFormat::Spvasm => {
             let words = module.to_words();
-            match text::Disassembly::new(&words, text::PrintOptions::default()) {
+            match text::ModuleDisassembly::new(&words, text::PrintOptions::default()) {
                 Ok(text) => files::write_displayed(output, &text),
                 Err(error) => Err(CommandFailure::diagnostics(input, vec![error])),
             }

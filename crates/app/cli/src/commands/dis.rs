@@ -19,7 +19,7 @@ pub fn run(args: &DisArgs) -> CommandResult {
         Ok(words) => words,
         Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
     };
-    match text::Disassembly::new(&words, options) {
+    match text::ModuleDisassembly::new(&words, options) {
         Ok(text) => files::write_displayed(&args.output, &text),
         Err(error) => Err(CommandFailure::diagnostics(input, vec![error])),
     }

@@ -3,7 +3,7 @@
 use crate::cli::args::GrammarArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_spirv::grammar::Additions;
+use spirula_spirv::grammar::GrammarAdditions;
 use std::path::Path;
 
 /// Adds what files describe to the grammar, before anything is read by it.
@@ -26,7 +26,7 @@ fn register(bytes: &[u8], name: Option<&str>) -> Result<(), SourceDiagnostic> {
         let place = SourceLocation::Byte(e.valid_up_to() as u64);
         SourceDiagnostic::error(place, "the grammar is no UTF-8")
     })?;
-    let additions = Additions::from_json(text, name)?;
+    let additions = GrammarAdditions::from_json(text, name)?;
     let added = additions.register();
     added.map_err(|e| SourceDiagnostic::error(SourceLocation::Unknown, e.to_string()))
 }

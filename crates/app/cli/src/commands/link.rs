@@ -7,7 +7,7 @@ use crate::cli::files::InputFile;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_spirv::link::{EntryNames, LinkError, Options, link};
+use spirula_spirv::link::{EntryNames, LinkError, LinkOptions, link};
 
 /// Links the inputs and writes the module.
 pub fn run(args: &LinkArgs) -> CommandResult {
@@ -20,11 +20,11 @@ pub fn run(args: &LinkArgs) -> CommandResult {
         inputs.push(input);
         modules.push(module);
     }
-    let settings = Options {
+    let settings = LinkOptions {
         ceiling: args
             .how
             .target_env
-            .map_or(Options::default().ceiling, |target| target.version),
+            .map_or(LinkOptions::default().ceiling, |target| target.version),
         allow_partial: args.allow_partial,
         library: args.library,
         entry_names: match args.number_entry_points {

@@ -5,7 +5,7 @@ use crate::cli::args::{InputValidation, LoweringArgs};
 use crate::cli::files::InputFile;
 use crate::cli::{CommandFailure, failure};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::verify;
 
 /// Compiles an input to a module. A module of SPIR-V is verified first where that is asked for.
@@ -16,7 +16,7 @@ pub fn read_module(
     input: InputFile,
     how: &LoweringArgs,
     validation: Option<&InputValidation>,
-) -> Result<(InputFile, Module), CommandFailure> {
+) -> Result<(InputFile, SpirvModule), CommandFailure> {
     let read = match spirula::read(&input.bytes) {
         Ok(read) => read,
         Err(error) => return Err(CommandFailure::compile(input, error)),
@@ -39,10 +39,10 @@ pub fn read_module(
 }
 
 /// Verifies a module for any consumer: the environment's rules are for its output.
-fn verify(module: &Module) -> Result<(), Vec<SourceDiagnostic>> {
-    let options = verify::Options {
+fn verify(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
+    let options = verify::VerifyOptions {
         scalar_block_layout: true,
-        ..verify::Options::default()
+        ..verify::VerifyOptions::default()
     };
     verify::as_read(module, &options).map_err(|mut faults| {
         if let Some(last) = faults.last_mut() {

@@ -6,8 +6,11 @@ use crate::cli::args::OptArgs;
 use crate::cli::passes::PrintAfterPass;
 use crate::cli::say::{say, say_line};
 use crate::cli::{CommandFailure, CommandResult, files};
-use spirula_opt::{Error, Observer, Options, Outcome as Done, Pass, Pipeline, optimise};
-use spirula_spirv::ir::Module;
+use spirula_opt::{
+    OptimiseError, PassObserver, PassOutcome as Done, PassPipeline, PipelineOptions, SpirvPass,
+    optimise,
+};
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
 use std::time::{Duration, Instant};
 
@@ -21,13 +24,15 @@ pub fn run(args: &OptArgs) -> CommandResult {
         began: Instant::now(),
         times: Vec::new(),
     };
-    let mut settings = Options {
+    let mut settings = PipelineOptions {
         verify_each: args.verify_each,
         observer: Some(&mut watcher),
     };
     let report = match optimise(&mut module, &pipeline(args)?, &mut settings) {
         Ok(report) => report,
-        Err(Error::Module(error)) => return Err(CommandFailure::diagnostics(input, vec![*error])),
+        Err(OptimiseError::Module(error)) => {
+            return Err(CommandFailure::diagnostics(input, vec![*error]));
+        }
         Err(error) => return Err(CommandFailure::message(error.to_string())),
     };
     if args.statistics || report.skipped {
@@ -41,11 +46,11 @@ pub fn run(args: &OptArgs) -> CommandResult {
     write(input, &module, &args.output, args.emit)
 }
 
-fn pipeline(args: &OptArgs) -> Result<Pipeline, CommandFailure> {
+fn pipeline(args: &OptArgs) -> Result<PassPipeline, CommandFailure> {
     let preset = || format!("O{}", args.level).parse();
     let chosen = args.passes.clone().map_or_else(preset, Ok);
     let mut pipeline = chosen.map_err(|e| CommandFailure::Usage(e.to_string()))?;
-    if let Some(strip) = Pass::by_name("strip-debug").filter(|_| args.strip_debug) {
+    if let Some(strip) = SpirvPass::by_name("strip-debug").filter(|_| args.strip_debug) {
         pipeline.push_front(strip);
     }
     Ok(pipeline)
@@ -58,12 +63,12 @@ struct PassReporter {
     times: Vec<(&'static str, Duration)>,
 }
 
-impl Observer for PassReporter {
-    fn before(&mut self, _pass: &Pass, _module: &Module) {
+impl PassObserver for PassReporter {
+    fn before(&mut self, _pass: &SpirvPass, _module: &SpirvModule) {
         self.began = Instant::now();
     }
 
-    fn after(&mut self, pass: &Pass, module: &Module, outcome: &Done) {
+    fn after(&mut self, pass: &SpirvPass, module: &SpirvModule, outcome: &Done) {
         self.times.push((pass.name, self.began.elapsed()));
         let shown = match self.print_after {
             None => false,

@@ -8,8 +8,8 @@ use crate::cli::progress::ProgressIndicator;
 use crate::cli::say::say_line;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::binary;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reduce::{Options, reduce};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reduce::{ReduceOptions, reduce};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
@@ -26,7 +26,7 @@ pub fn run(args: &ReduceArgs) -> CommandResult {
     let first = trial.run(&module.to_words())?;
     let wanted = trial.wanted(args, &first)?;
     let progress = ProgressIndicator::spinner("reducing");
-    let mut settings = Options::default();
+    let mut settings = ReduceOptions::default();
     settings.attempts = args.attempts.unwrap_or(settings.attempts);
     if let Some(target) = args.how.target_env {
         settings.verify.target = target;
@@ -52,7 +52,7 @@ pub fn run(args: &ReduceArgs) -> CommandResult {
             false
         })
     };
-    let report = |p: spirula_spirv::reduce::Progress| {
+    let report = |p: spirula_spirv::reduce::ReduceProgress| {
         progress.tell(format!(
             "reducing {}: {} instructions left after {} attempts",
             p.pass, p.instructions, p.attempts
@@ -67,7 +67,7 @@ pub fn run(args: &ReduceArgs) -> CommandResult {
         let text = "the command does not fail in the same way twice";
         return Err(CommandFailure::message(text));
     };
-    let count = |module: &Module| module.all_insts().count();
+    let count = |module: &SpirvModule| module.all_insts().count();
     say_line!(
         "{} of {} instructions are left after {attempts} attempts",
         count(&small),
@@ -92,7 +92,7 @@ impl BestModuleWriter {
             return Ok(());
         }
         self.written = Some(Instant::now());
-        match Module::from_words(words.to_vec()) {
+        match SpirvModule::from_words(words.to_vec()) {
             Ok(module) => write(input.clone(), &module, &args.output, args.emit),
             Err(_) => Ok(()),
         }

@@ -3,7 +3,7 @@
 use crate::cli::args::ValArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_spirv::verify::{self, Options, Rule};
+use spirula_spirv::verify::{self, Rule, VerifyOptions};
 use spirula_spirv::{binary, text};
 use std::path::Path;
 
@@ -19,9 +19,9 @@ pub fn run(args: &ValArgs) -> CommandResult {
         ));
     };
     let input = files::read(path)?;
-    let mut options = Options {
+    let mut options = VerifyOptions {
         scalar_block_layout: args.scalar_block_layout,
-        ..Options::default()
+        ..VerifyOptions::default()
     };
     if let Some(target) = args.target_env {
         options.target = target;
@@ -34,7 +34,7 @@ pub fn run(args: &ValArgs) -> CommandResult {
 }
 
 /// The words of a binary, or of a text: of the version that its header comment says, or else the environment's.
-fn words(bytes: &[u8], options: &Options) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
+fn words(bytes: &[u8], options: &VerifyOptions) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
     if binary::is_spirv(bytes) {
         return binary::words(bytes).map_err(|d| vec![d]);
     }

@@ -6,11 +6,11 @@ use crate::values::compare::{ArrayTolerance, compare};
 use serde_json::{Map, Value};
 use spirula::{CompileOptions, ScheduleProfile};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_opt::{Pipeline, optimise};
+use spirula_opt::{PassPipeline, optimise};
 use spirula_runtime::data::{ElementArray, ElementNumber, ElementType};
 use spirula_runtime::{ComputeDevice, DeviceBuffer, DeviceOptions};
-use spirula_spirv::ir::Module;
-use spirula_spirv::target::Target;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::target::SpirvTarget;
 use std::fs;
 use std::path::Path;
 
@@ -27,9 +27,9 @@ pub struct TestEnvironment {
     /// Whether modules are lifted to LLVM assembly and brought back before they run.
     pub lifted: bool,
     /// What modules are compiled for; by default what suits the input.
-    pub target: Option<Target>,
+    pub target: Option<SpirvTarget>,
     /// What modules are optimised by before they run.
-    pub passes: Pipeline,
+    pub passes: PassPipeline,
     /// What tensor programs are scheduled for.
     pub profile: ScheduleProfile,
     /// How programs come about, and what is left of them.
@@ -56,7 +56,7 @@ impl TestEnvironment {
     }
 
     /// The module that an input becomes.
-    pub fn module(&self, bytes: &[u8]) -> Result<Module, TestOutcome> {
+    pub fn module(&self, bytes: &[u8]) -> Result<SpirvModule, TestOutcome> {
         let options = CompileOptions {
             target: self.target,
             ..CompileOptions::default()
@@ -70,7 +70,7 @@ impl TestEnvironment {
             let text = spirula_llvm::print(&spirula_llvm::lift(&module).map_err(first)?);
             module = spirula::compile(text.as_bytes(), &options)?.into_module()?;
         }
-        let mut settings = spirula_opt::Options::default();
+        let mut settings = spirula_opt::PipelineOptions::default();
         optimise(&mut module, &self.passes, &mut settings).map_err(TestOutcome::failed)?;
         Ok(module)
     }

@@ -3,7 +3,7 @@
 
 use crate::case::{BuiltinCase, ExpectedLane, LANES, LanewiseEval, XorshiftRandom, lanewise};
 use crate::number::{OpenClScalar, RoundingDirection};
-use crate::reference::{P, RM, Reference, big};
+use crate::reference::{BigFloatReference, P, RM, big};
 use crate::relation;
 use astro_float_num::BigFloat;
 use std::cell::RefCell;
@@ -25,71 +25,186 @@ type UnaryBuiltin = (
     &'static str,
     [f64; 3],
     (f64, f64),
-    fn(&mut Reference, f64) -> BigFloat,
+    fn(&mut BigFloatReference, f64) -> BigFloat,
 );
 
 const UNARY: &[UnaryBuiltin] = &[
-    ("acos", [2.0, 4.0, 4.0], (-1.0, 1.0), Reference::acos),
-    ("acosh", [2.0, 4.0, 4.0], (1.001, MAX), Reference::acosh),
+    (
+        "acos",
+        [2.0, 4.0, 4.0],
+        (-1.0, 1.0),
+        BigFloatReference::acos,
+    ),
+    (
+        "acosh",
+        [2.0, 4.0, 4.0],
+        (1.001, MAX),
+        BigFloatReference::acosh,
+    ),
     ("acospi", [2.0, 5.0, 5.0], (-1.0, 1.0), |r, x| {
         let v = r.acos(x);
         r.over_pi(v)
     }),
-    ("asin", [2.0, 4.0, 4.0], (-1.0, 1.0), Reference::asin),
-    ("asinh", [2.0, 4.0, 4.0], (-MAX, MAX), Reference::asinh),
+    (
+        "asin",
+        [2.0, 4.0, 4.0],
+        (-1.0, 1.0),
+        BigFloatReference::asin,
+    ),
+    (
+        "asinh",
+        [2.0, 4.0, 4.0],
+        (-MAX, MAX),
+        BigFloatReference::asinh,
+    ),
     ("asinpi", [2.0, 5.0, 5.0], (-1.0, 1.0), |r, x| {
         let v = r.asin(x);
         r.over_pi(v)
     }),
-    ("atan", [2.0, 5.0, 5.0], (-MAX, MAX), Reference::atan),
-    ("atanh", [2.0, 5.0, 5.0], (-0.999, 0.999), Reference::atanh),
+    (
+        "atan",
+        [2.0, 5.0, 5.0],
+        (-MAX, MAX),
+        BigFloatReference::atan,
+    ),
+    (
+        "atanh",
+        [2.0, 5.0, 5.0],
+        (-0.999, 0.999),
+        BigFloatReference::atanh,
+    ),
     ("atanpi", [2.0, 5.0, 5.0], (-MAX, MAX), |r, x| {
         let v = r.atan(x);
         r.over_pi(v)
     }),
-    ("cbrt", [2.0, 2.0, 2.0], (-MAX, MAX), Reference::cbrt),
-    ("cos", [2.0, 4.0, 4.0], (-MAX, MAX), Reference::cos),
-    ("cosh", [2.0, 4.0, 4.0], (-700.0, 700.0), Reference::cosh),
-    ("cospi", [2.0, 4.0, 4.0], (-1e4, 1e4), Reference::cospi),
+    (
+        "cbrt",
+        [2.0, 2.0, 2.0],
+        (-MAX, MAX),
+        BigFloatReference::cbrt,
+    ),
+    ("cos", [2.0, 4.0, 4.0], (-MAX, MAX), BigFloatReference::cos),
+    (
+        "cosh",
+        [2.0, 4.0, 4.0],
+        (-700.0, 700.0),
+        BigFloatReference::cosh,
+    ),
+    (
+        "cospi",
+        [2.0, 4.0, 4.0],
+        (-1e4, 1e4),
+        BigFloatReference::cospi,
+    ),
     ("degrees", [2.0, 2.0, 2.0], (-1e4, 1e4), |r, x| {
         let pi = r.pi();
         big(x).mul(&big(180.0), P, RM).div(&pi, P, RM)
     }),
-    ("erf", [4.0, 16.0, 16.0], (-6.0, 6.0), Reference::erf),
-    ("erfc", [4.0, 16.0, 16.0], (-6.0, 20.0), Reference::erfc),
-    ("exp", [2.0, 3.0, 3.0], (-700.0, 700.0), Reference::exp),
+    (
+        "erf",
+        [4.0, 16.0, 16.0],
+        (-6.0, 6.0),
+        BigFloatReference::erf,
+    ),
+    (
+        "erfc",
+        [4.0, 16.0, 16.0],
+        (-6.0, 20.0),
+        BigFloatReference::erfc,
+    ),
+    (
+        "exp",
+        [2.0, 3.0, 3.0],
+        (-700.0, 700.0),
+        BigFloatReference::exp,
+    ),
     ("exp10", [2.0, 3.0, 3.0], (-300.0, 300.0), |r, x| {
         r.pow(10.0, x)
     }),
     ("exp2", [2.0, 3.0, 3.0], (-1000.0, 1000.0), |r, x| {
         r.pow(2.0, x)
     }),
-    ("expm1", [2.0, 3.0, 3.0], (-60.0, 700.0), Reference::expm1),
+    (
+        "expm1",
+        [2.0, 3.0, 3.0],
+        (-60.0, 700.0),
+        BigFloatReference::expm1,
+    ),
     (
         "lgamma",
         [16.0, 16.0, 16.0],
         (0.001, 1e6),
-        Reference::lgamma,
+        BigFloatReference::lgamma,
     ),
-    ("log", [2.0, 3.0, 3.0], (1e-300, MAX), Reference::log),
-    ("log10", [2.0, 3.0, 3.0], (1e-300, MAX), Reference::log10),
-    ("log1p", [2.0, 2.0, 2.0], (-0.999, MAX), Reference::log1p),
-    ("log2", [2.0, 3.0, 3.0], (1e-300, MAX), Reference::log2),
+    (
+        "log",
+        [2.0, 3.0, 3.0],
+        (1e-300, MAX),
+        BigFloatReference::log,
+    ),
+    (
+        "log10",
+        [2.0, 3.0, 3.0],
+        (1e-300, MAX),
+        BigFloatReference::log10,
+    ),
+    (
+        "log1p",
+        [2.0, 2.0, 2.0],
+        (-0.999, MAX),
+        BigFloatReference::log1p,
+    ),
+    (
+        "log2",
+        [2.0, 3.0, 3.0],
+        (1e-300, MAX),
+        BigFloatReference::log2,
+    ),
     ("radians", [2.0, 2.0, 2.0], (-1e4, 1e4), |r, x| {
         let pi = r.pi();
         big(x).mul(&pi, P, RM).div(&big(180.0), P, RM)
     }),
-    ("rsqrt", [1.0, 2.0, 2.0], (1e-300, MAX), Reference::rsqrt),
-    ("sin", [2.0, 4.0, 4.0], (-MAX, MAX), Reference::sin),
-    ("sinh", [2.0, 4.0, 4.0], (-700.0, 700.0), Reference::sinh),
-    ("sinpi", [2.0, 4.0, 4.0], (-1e4, 1e4), Reference::sinpi),
+    (
+        "rsqrt",
+        [1.0, 2.0, 2.0],
+        (1e-300, MAX),
+        BigFloatReference::rsqrt,
+    ),
+    ("sin", [2.0, 4.0, 4.0], (-MAX, MAX), BigFloatReference::sin),
+    (
+        "sinh",
+        [2.0, 4.0, 4.0],
+        (-700.0, 700.0),
+        BigFloatReference::sinh,
+    ),
+    (
+        "sinpi",
+        [2.0, 4.0, 4.0],
+        (-1e4, 1e4),
+        BigFloatReference::sinpi,
+    ),
     ("sqrt", [0.5, 3.0, 0.5], (0.0, MAX), |_, x| {
         big(x).sqrt(P, RM)
     }),
-    ("tan", [2.0, 5.0, 5.0], (-MAX, MAX), Reference::tan),
-    ("tanh", [2.0, 5.0, 5.0], (-20.0, 20.0), Reference::tanh),
-    ("tanpi", [2.0, 6.0, 6.0], (-0.499, 0.499), Reference::tanpi),
-    ("tgamma", [4.0, 16.0, 16.0], (0.01, 150.0), Reference::gamma),
+    ("tan", [2.0, 5.0, 5.0], (-MAX, MAX), BigFloatReference::tan),
+    (
+        "tanh",
+        [2.0, 5.0, 5.0],
+        (-20.0, 20.0),
+        BigFloatReference::tanh,
+    ),
+    (
+        "tanpi",
+        [2.0, 6.0, 6.0],
+        (-0.499, 0.499),
+        BigFloatReference::tanpi,
+    ),
+    (
+        "tgamma",
+        [4.0, 16.0, 16.0],
+        (0.01, 150.0),
+        BigFloatReference::gamma,
+    ),
 ];
 
 /// Functions of less accuracy, of floats only: the name behind `half_` or `native_`.
@@ -119,7 +234,7 @@ type BinaryBuiltin = (
     [f64; 3],
     (f64, f64),
     (f64, f64),
-    fn(&mut Reference, f64, f64) -> BigFloat,
+    fn(&mut BigFloatReference, f64, f64) -> BigFloat,
 );
 
 const BINARY: &[BinaryBuiltin] = &[
@@ -128,7 +243,7 @@ const BINARY: &[BinaryBuiltin] = &[
         [2.0, 6.0, 6.0],
         (-MAX, MAX),
         (-MAX, MAX),
-        Reference::atan2,
+        BigFloatReference::atan2,
     ),
     (
         "atan2pi",
@@ -145,21 +260,21 @@ const BINARY: &[BinaryBuiltin] = &[
         [2.0, 4.0, 4.0],
         (-MAX, MAX),
         (-MAX, MAX),
-        Reference::hypot,
+        BigFloatReference::hypot,
     ),
     (
         "pow",
         [4.0, 16.0, 16.0],
         (1e-300, MAX),
         (-9.0, 9.0),
-        Reference::pow,
+        BigFloatReference::pow,
     ),
     (
         "powr",
         [4.0, 16.0, 16.0],
         (1e-300, MAX),
         (-9.0, 9.0),
-        Reference::pow,
+        BigFloatReference::pow,
     ),
 ];
 
@@ -223,7 +338,7 @@ fn pool(bounds: &[ArgumentRange]) -> Vec<Vec<u64>> {
 
 /// Functions of floats lane by lane.
 pub fn elementary(scalar: OpenClScalar) -> Vec<BuiltinCase> {
-    let reference = Rc::new(RefCell::new(Reference::new()));
+    let reference = Rc::new(RefCell::new(BigFloatReference::new()));
     let mut cases = of_one(scalar, &reference);
     cases.extend(of_two(scalar, &reference));
     cases.extend(divisions(scalar));
@@ -236,7 +351,7 @@ pub fn elementary(scalar: OpenClScalar) -> Vec<BuiltinCase> {
 }
 
 /// [`UNARY`] and [`EXACT`].
-fn of_one(scalar: OpenClScalar, reference: &Rc<RefCell<Reference>>) -> Vec<BuiltinCase> {
+fn of_one(scalar: OpenClScalar, reference: &Rc<RefCell<BigFloatReference>>) -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     let args = [(scalar, false)];
     for &(name, limits, (low, high), exact) in UNARY {
@@ -267,7 +382,7 @@ fn of_one(scalar: OpenClScalar, reference: &Rc<RefCell<Reference>>) -> Vec<Built
 }
 
 /// [`BINARY`].
-fn of_two(scalar: OpenClScalar, reference: &Rc<RefCell<Reference>>) -> Vec<BuiltinCase> {
+fn of_two(scalar: OpenClScalar, reference: &Rc<RefCell<BigFloatReference>>) -> Vec<BuiltinCase> {
     let mut cases = Vec::new();
     for &(name, limits, first, second, exact) in BINARY {
         let of = |name: &str, limit: f64, first: (f64, f64), second: (f64, f64)| {
@@ -337,7 +452,10 @@ fn divisions(scalar: OpenClScalar) -> Vec<BuiltinCase> {
 }
 
 /// Functions that take or give integers.
-fn with_integers(scalar: OpenClScalar, reference: &Rc<RefCell<Reference>>) -> Vec<BuiltinCase> {
+fn with_integers(
+    scalar: OpenClScalar,
+    reference: &Rc<RefCell<BigFloatReference>>,
+) -> Vec<BuiltinCase> {
     let int = Int(32, true);
     let mut cases = Vec::new();
     let ldexp: LanewiseEval = Rc::new(move |args: &[u64]| {
@@ -510,7 +628,10 @@ fn steps(scalar: OpenClScalar) -> Vec<BuiltinCase> {
 }
 
 /// Functions that give a second result through a pointer.
-fn with_pointers(scalar: OpenClScalar, reference: &Rc<RefCell<Reference>>) -> Vec<BuiltinCase> {
+fn with_pointers(
+    scalar: OpenClScalar,
+    reference: &Rc<RefCell<BigFloatReference>>,
+) -> Vec<BuiltinCase> {
     let int = Int(32, true);
     let mut cases = Vec::new();
     let one = pool(&[(scalar, -1e4, 1e4)]);

@@ -4,7 +4,7 @@
 //! a number is no size.
 
 use crate::program::{HostFunction, HostMemoryRef, HostRegister, HostSlot};
-use crate::{ByteRegion, Op, ScalarOperator, ScalarType};
+use crate::{ByteRegion, ScalarOp, ScalarOperator, ScalarType};
 
 #[derive(Default)]
 pub(super) struct HostFrame<'p> {
@@ -79,10 +79,10 @@ impl<'p> HostFrame<'p> {
         }
         let (a, b) = (a as i64, b as i64);
         let is_wrapped = match operator.op {
-            Op::Add => a.checked_add(b).is_none(),
-            Op::Sub => a.checked_sub(b).is_none(),
-            Op::Mul => a.checked_mul(b).is_none(),
-            Op::SMax | Op::SMin => false,
+            ScalarOp::Add => a.checked_add(b).is_none(),
+            ScalarOp::Sub => a.checked_sub(b).is_none(),
+            ScalarOp::Mul => a.checked_mul(b).is_none(),
+            ScalarOp::SMax | ScalarOp::SMin => false,
             _ => return false,
         };
         is_wrapped

@@ -1,12 +1,12 @@
 //! The functions of `f64`: the `libm` crate's, and what it lacks.
 
-use super::Elementary;
+use super::ElementaryFloat;
 use std::f64::consts::{LN_2, LOG2_10, PI};
 
 /// What `LOG2_10` lacks of log₂ 10.
 const LOG2_10_REST: f64 = 1.661617516973592e-16;
 
-impl Elementary for f64 {
+impl ElementaryFloat for f64 {
     fn exp(self) -> Self {
         libm::exp(self)
     }

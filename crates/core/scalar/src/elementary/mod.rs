@@ -14,13 +14,13 @@ pub(crate) mod exponential;
 mod hyperbolic;
 mod single;
 
-use crate::real::Real;
+use crate::real::NativeFloat;
 
 /// The functions that are computed by approximation, and those whose exact computation differs
 /// between the types.
 ///
 /// The free functions of [`crate::math`] are the way to call them.
-pub trait Elementary: Real {
+pub trait ElementaryFloat: NativeFloat {
     /// e^x.
     fn exp(self) -> Self;
     /// 2^x.

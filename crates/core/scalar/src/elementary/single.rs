@@ -1,6 +1,6 @@
 //! The functions of `f32`: computed in `f64` and rounded once.
 
-use super::{Elementary, arc, circular, error, exponential, hyperbolic};
+use super::{ElementaryFloat, arc, circular, error, exponential, hyperbolic};
 use std::f64::consts::{FRAC_1_PI, LN_2, LOG2_10};
 
 /// Whether `x` is a number above zero: one comparison of its bits.
@@ -58,7 +58,7 @@ fn power_edge(x: f32, y: f32) -> f32 {
     }
 }
 
-impl Elementary for f32 {
+impl ElementaryFloat for f32 {
     fn exp(self) -> Self {
         exponential::exp(self.into()) as Self
     }

@@ -1,95 +1,95 @@
 //! Folding of conversions: each takes a constant and the type wanted.
 
-use super::{Type, Value, is_int_type};
+use super::{FoldConstant, FoldType, is_int_type};
 use crate::convert;
-use crate::format::{Format, Rounding};
+use crate::format::{FloatEncoding, FloatRounding};
 use crate::int::{mask, sign_extend};
 
 /// The operand's and the result's types, for matching.
-fn int_to_int(value: Value, to: Type) -> Option<(u32, u32)> {
+fn int_to_int(value: FoldConstant, to: FoldType) -> Option<(u32, u32)> {
     (is_int_type(value.ty) && is_int_type(to)).then(|| (value.ty.width(), to.width()))
 }
 
 /// `OpConvertFToU` (saturating) or `OpConvertFToS`.
-fn float_to_int(value: Value, to: Type, signed: bool) -> Option<u64> {
+fn float_to_int(value: FoldConstant, to: FoldType, signed: bool) -> Option<u64> {
     match (value.ty, to) {
-        (Type::Float(from), Type::Int { width }) => Some(convert::float_to_int(
+        (FoldType::Float(from), FoldType::Int { width }) => Some(convert::float_to_int(
             value.bits,
             from,
             width,
             signed,
-            Rounding::TowardZero,
+            FloatRounding::TowardZero,
         )),
         _ => None,
     }
 }
 
 /// `OpConvertUToF` or `OpConvertSToF`.
-fn int_to_float(value: Value, to: Type, signed: bool) -> Option<u64> {
+fn int_to_float(value: FoldConstant, to: FoldType, signed: bool) -> Option<u64> {
     match (value.ty, to) {
-        (Type::Int { width }, Type::Float(format)) => Some(convert::int_to_float(
+        (FoldType::Int { width }, FoldType::Float(format)) => Some(convert::int_to_float(
             value.bits,
             width,
             signed,
             format,
-            Rounding::NearestEven,
+            FloatRounding::NearestEven,
         )),
         _ => None,
     }
 }
 
-pub(super) fn f_to_u(value: Value, to: Type) -> Option<u64> {
+pub(super) fn f_to_u(value: FoldConstant, to: FoldType) -> Option<u64> {
     float_to_int(value, to, false)
 }
 
-pub(super) fn f_to_s(value: Value, to: Type) -> Option<u64> {
+pub(super) fn f_to_s(value: FoldConstant, to: FoldType) -> Option<u64> {
     float_to_int(value, to, true)
 }
 
-pub(super) fn u_to_f(value: Value, to: Type) -> Option<u64> {
+pub(super) fn u_to_f(value: FoldConstant, to: FoldType) -> Option<u64> {
     int_to_float(value, to, false)
 }
 
-pub(super) fn s_to_f(value: Value, to: Type) -> Option<u64> {
+pub(super) fn s_to_f(value: FoldConstant, to: FoldType) -> Option<u64> {
     int_to_float(value, to, true)
 }
 
-pub(super) fn u_convert(value: Value, to: Type) -> Option<u64> {
+pub(super) fn u_convert(value: FoldConstant, to: FoldType) -> Option<u64> {
     int_to_int(value, to).map(|(from, _)| value.bits & mask(from))
 }
 
-pub(super) fn s_convert(value: Value, to: Type) -> Option<u64> {
+pub(super) fn s_convert(value: FoldConstant, to: FoldType) -> Option<u64> {
     int_to_int(value, to).map(|(from, _)| sign_extend(value.bits, from) as u64)
 }
 
-pub(super) fn sat_s_to_u(value: Value, to: Type) -> Option<u64> {
+pub(super) fn sat_s_to_u(value: FoldConstant, to: FoldType) -> Option<u64> {
     let (from, width) = int_to_int(value, to)?;
     Some(convert::int_to_int_saturating(
         value.bits, from, true, width, false,
     ))
 }
 
-pub(super) fn sat_u_to_s(value: Value, to: Type) -> Option<u64> {
+pub(super) fn sat_u_to_s(value: FoldConstant, to: FoldType) -> Option<u64> {
     let (from, width) = int_to_int(value, to)?;
     Some(convert::int_to_int_saturating(
         value.bits, from, false, width, true,
     ))
 }
 
-pub(super) fn f_convert(value: Value, to: Type) -> Option<u64> {
+pub(super) fn f_convert(value: FoldConstant, to: FoldType) -> Option<u64> {
     match (value.ty, to) {
-        (Type::Float(from), Type::Float(format)) => Some(convert::float_to_float(
+        (FoldType::Float(from), FoldType::Float(format)) => Some(convert::float_to_float(
             value.bits,
             from,
             format,
-            Rounding::NearestEven,
+            FloatRounding::NearestEven,
         )),
         _ => None,
     }
 }
 
-pub(super) fn quantize(value: Value, to: Type) -> Option<u64> {
-    let single = Type::Float(Format::F32);
+pub(super) fn quantize(value: FoldConstant, to: FoldType) -> Option<u64> {
+    let single = FoldType::Float(FloatEncoding::F32);
     (value.ty == single && to == single).then(|| {
         convert::quantize_to_f16(f32::from_bits(value.bits as u32))
             .to_bits()
@@ -97,11 +97,11 @@ pub(super) fn quantize(value: Value, to: Type) -> Option<u64> {
     })
 }
 
-pub(super) fn bitcast(value: Value, to: Type) -> Option<u64> {
-    let numeric = value.ty != Type::Bool && to != Type::Bool;
+pub(super) fn bitcast(value: FoldConstant, to: FoldType) -> Option<u64> {
+    let numeric = value.ty != FoldType::Bool && to != FoldType::Bool;
     (numeric && value.ty.width() == to.width()).then_some(value.bits)
 }
 
-pub(super) fn copy(value: Value, to: Type) -> Option<u64> {
+pub(super) fn copy(value: FoldConstant, to: FoldType) -> Option<u64> {
     (value.ty == to).then_some(value.bits)
 }

@@ -1,25 +1,31 @@
 //! Folding of extended instructions with one scalar result.
 
-use super::{Type, Value, canonical, float_format, is_int, is_int_type, narrow, real, unsigned};
-use crate::format::Format;
+use super::{
+    FoldConstant, FoldType, canonical, float_format, is_int, is_int_type, narrow, real, unsigned,
+};
+use crate::format::FloatEncoding;
 use crate::int::mask;
-use crate::real::Real as Number;
-use crate::table::{Body, Function, Half, Integer, Real};
+use crate::real::NativeFloat as Number;
+use crate::table::{ExtInstBody, HalfFn, IntegerFn, RealFn, ScalarExtInst};
 
 /// The result of `function` on constants, in the low bits; `None` where operands do not fit it, or
 /// where it has a second result or packs vectors.
-pub fn eval_extended(function: &Function, result: Type, operands: &[Value]) -> Option<u64> {
+pub fn eval_extended(
+    function: &ScalarExtInst,
+    result: FoldType,
+    operands: &[FoldConstant],
+) -> Option<u64> {
     let bits = match function.body {
-        Body::Integer(body) => integer(body, result, operands),
-        Body::Packing(_) => None,
-        Body::Real { f32, f64, f16 } => {
+        ExtInstBody::Integer(body) => integer(body, result, operands),
+        ExtInstBody::Packing(_) => None,
+        ExtInstBody::Real { f32, f64, f16 } => {
             // The format is the operands'; only `nan` has none among them.
             let format = operands
                 .first()
                 .and_then(|operand| float_format(operand.ty));
             match (format.or_else(|| float_format(result))?, f16) {
-                (Format::F64, _) => number(f64, result, operands),
-                (Format::F16, Some(body)) => half(body, result, operands),
+                (FloatEncoding::F64, _) => number(f64, result, operands),
+                (FloatEncoding::F16, Some(body)) => half(body, result, operands),
                 _ => number(f32, result, operands),
             }
         }
@@ -28,84 +34,92 @@ pub fn eval_extended(function: &Function, result: Type, operands: &[Value]) -> O
 }
 
 /// The operands as numbers, if all have the result's type.
-fn reals<T: Number, const N: usize>(result: Type, operands: &[Value]) -> Option<[T; N]> {
-    let operands: &[Value; N] = operands.try_into().ok()?;
+fn reals<T: Number, const N: usize>(result: FoldType, operands: &[FoldConstant]) -> Option<[T; N]> {
+    let operands: &[FoldConstant; N] = operands.try_into().ok()?;
     let fits = float_format(result).is_some() && operands.iter().all(|o| o.ty == result);
     fits.then(|| operands.map(|operand| T::from_f64(real(&operand))))
 }
 
 /// A function on numbers, in `T`, rounded to the result's format.
-fn number<T: Number + Into<f64>>(body: Real<T>, result: Type, operands: &[Value]) -> Option<u64> {
+fn number<T: Number + Into<f64>>(
+    body: RealFn<T>,
+    result: FoldType,
+    operands: &[FoldConstant],
+) -> Option<u64> {
     let value = match body {
-        Real::Unary(f) => {
+        RealFn::Unary(f) => {
             let [x] = reals(result, operands)?;
             f(x)
         }
-        Real::Binary(f) => {
+        RealFn::Binary(f) => {
             let [x, y] = reals(result, operands)?;
             f(x, y)
         }
-        Real::Ternary(f) => {
+        RealFn::Ternary(f) => {
             let [x, y, z] = reals(result, operands)?;
             f(x, y, z)
         }
-        Real::WithInt(f) => {
+        RealFn::WithInt(f) => {
             let (x, n) = operands.split_first()?;
             let [x] = reals(result, &[*x])?;
             let [n] = n else { return None };
             f(
                 x,
-                (n.ty == Type::Int { width: 32 }).then_some(n.bits as i32)?,
+                (n.ty == FoldType::Int { width: 32 }).then_some(n.bits as i32)?,
             )
         }
-        Real::ToInt(f) => {
+        RealFn::ToInt(f) => {
             let [x] = operands else { return None };
             let [number] = reals(x.ty, operands)?;
             return is_int_type(result).then(|| i64::from(f(number)) as u64);
         }
-        Real::FromBits(f) => {
+        RealFn::FromBits(f) => {
             let [code] = operands else { return None };
-            let fits = is_int(code) && Type::Float(T::FORMAT) == result;
+            let fits = is_int(code) && FoldType::Float(T::FORMAT) == result;
             return fits.then(|| f(unsigned(code)).to_raw());
         }
-        Real::AndReal(_) | Real::AndInt(_) | Real::BinaryAndInt(_) => return None,
+        RealFn::AndReal(_) | RealFn::AndInt(_) | RealFn::BinaryAndInt(_) => return None,
     };
     match float_format(result)? {
-        Format::F64 => Some(canonical(value)),
+        FloatEncoding::F64 => Some(canonical(value)),
         format => Some(narrow(value.into(), format)),
     }
 }
 
 /// A function on the bits of `f16`.
-fn half(body: Half, result: Type, operands: &[Value]) -> Option<u64> {
+fn half(body: HalfFn, result: FoldType, operands: &[FoldConstant]) -> Option<u64> {
     let same = operands.iter().all(|operand| operand.ty == result);
     let bits = match (body, operands) {
-        (Half::Binary(f), [x, y]) if same => f(x.bits as u16, y.bits as u16),
-        (Half::Ternary(f), [x, y, z]) if same => f(x.bits as u16, y.bits as u16, z.bits as u16),
-        (Half::FromBits(f), [code]) if is_int(code) => return Some(f(code.bits as u16).into()),
+        (HalfFn::Binary(f), [x, y]) if same => f(x.bits as u16, y.bits as u16),
+        (HalfFn::Ternary(f), [x, y, z]) if same => f(x.bits as u16, y.bits as u16, z.bits as u16),
+        (HalfFn::FromBits(f), [code]) if is_int(code) => return Some(f(code.bits as u16).into()),
         _ => return None,
     };
-    let nan = bits & 0x7FFF > Format::F16.infinity() as u16;
-    Some(if nan { Format::F16.nan() } else { bits.into() })
+    let nan = bits & 0x7FFF > FloatEncoding::F16.infinity() as u16;
+    Some(if nan {
+        FloatEncoding::F16.nan()
+    } else {
+        bits.into()
+    })
 }
 
 /// A function on integers; operands have one width, which is the result's unless it is doubled.
 /// Selections take other operands than integers too.
-fn integer(body: Integer, result: Type, operands: &[Value]) -> Option<u64> {
+fn integer(body: IntegerFn, result: FoldType, operands: &[FoldConstant]) -> Option<u64> {
     let ty = operands.first()?.ty;
     let width = ty.width();
-    let bits = |operand: &Value| operand.bits & mask(width);
+    let bits = |operand: &FoldConstant| operand.bits & mask(width);
     let result_fits = is_int_type(result) && [width, 2 * width].contains(&result.width());
     let fits = (result_fits || result == ty)
         && (1..=64).contains(&width)
         && operands
             .iter()
-            .all(|o| o.ty != Type::Bool && o.ty.width() == width);
+            .all(|o| o.ty != FoldType::Bool && o.ty.width() == width);
     match (body, operands) {
         _ if !fits => None,
-        (Integer::Unary(f), [a]) => Some(f(bits(a), width)),
-        (Integer::Binary(f), [a, b]) => Some(f(bits(a), bits(b), width)),
-        (Integer::Ternary(f), [a, b, c]) => Some(f(bits(a), bits(b), bits(c), width)),
+        (IntegerFn::Unary(f), [a]) => Some(f(bits(a), width)),
+        (IntegerFn::Binary(f), [a, b]) => Some(f(bits(a), bits(b), width)),
+        (IntegerFn::Ternary(f), [a, b, c]) => Some(f(bits(a), bits(b), bits(c), width)),
         _ => None,
     }
 }

@@ -3,25 +3,25 @@
 //! [`eval`] takes an opcode, the result's type and operands as bits, and gives the result's bits, or
 //! `None` where the opcode has no row or the types do not fit it; it never fails otherwise. Vectors
 //! are evaluated component by component by the caller. A NaN that arithmetic produces is
-//! [`Format::nan`], so that the result does not depend on the machine.
+//! [`FloatEncoding::nan`], so that the result does not depend on the machine.
 
 mod convert;
 mod extended;
 mod rules;
 
 pub use extended::eval_extended;
-pub use rules::{Rule, rules};
+pub use rules::{FoldRule, rules};
 
 use crate::convert::float_to_float;
-use crate::format::{Format, Rounding};
+use crate::format::{FloatEncoding, FloatRounding};
 use crate::half_float::fma_to_odd;
 use crate::int::mask;
-use crate::real::Real;
-use rules::Fold;
+use crate::real::NativeFloat;
+use rules::FoldOperation;
 
 /// A scalar type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Type {
+pub enum FoldType {
     /// `OpTypeBool`: bits 0 or 1.
     Bool,
     /// `OpTypeInt`; operations, not types, say whether it has a sign.
@@ -30,10 +30,10 @@ pub enum Type {
         width: u32,
     },
     /// `OpTypeFloat`.
-    Float(Format),
+    Float(FloatEncoding),
 }
 
-impl Type {
+impl FoldType {
     /// Bits of a value; one for a Boolean.
     pub fn width(self) -> u32 {
         match self {
@@ -46,9 +46,9 @@ impl Type {
 
 /// A constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Value {
+pub struct FoldConstant {
     /// Its type.
-    pub ty: Type,
+    pub ty: FoldType,
     /// Its bits; those above the type's width are ignored.
     pub bits: u64,
 }
@@ -56,8 +56,8 @@ pub struct Value {
 /// The result of the core instruction `opcode` on constants, in the low bits; the others are zero.
 ///
 /// `operands` are the instruction's value operands in order. Conversions round to nearest even.
-pub fn eval(opcode: u32, result: Type, operands: &[Value]) -> Option<u64> {
-    let fits = |ty: Type| (1..=64).contains(&ty.width());
+pub fn eval(opcode: u32, result: FoldType, operands: &[FoldConstant]) -> Option<u64> {
+    let fits = |ty: FoldType| (1..=64).contains(&ty.width());
     if !fits(result) || !operands.iter().all(|operand| fits(operand.ty)) {
         return None;
     }
@@ -69,21 +69,27 @@ pub fn eval(opcode: u32, result: Type, operands: &[Value]) -> Option<u64> {
 }
 
 /// The result of one rule; `None` where the operands do not fit it.
-fn apply(fold: Fold, result: Type, operands: &[Value]) -> Option<u64> {
+fn apply(fold: FoldOperation, result: FoldType, operands: &[FoldConstant]) -> Option<u64> {
     let width = result.width();
     match (fold, operands) {
-        (Fold::Int1(f), [a]) if same_int(result, &[a]) => Some(f(a.bits, width)),
-        (Fold::Int2(f), [a, b]) if same_int(result, &[a, b]) => Some(f(a.bits, b.bits, width)),
-        (Fold::Shift(f), [a, by]) if same_int(result, &[a]) && is_int(by) => {
+        (FoldOperation::Int1(f), [a]) if same_int(result, &[a]) => Some(f(a.bits, width)),
+        (FoldOperation::Int2(f), [a, b]) if same_int(result, &[a, b]) => {
+            Some(f(a.bits, b.bits, width))
+        }
+        (FoldOperation::Shift(f), [a, by]) if same_int(result, &[a]) && is_int(by) => {
             Some(f(a.bits, unsigned(by), width))
         }
-        (Fold::Logical1(f), [a]) if all_bool(result, &[a]) => Some(f(a.bits, 1)),
-        (Fold::Logical2(f), [a, b]) if all_bool(result, &[a, b]) => Some(f(a.bits, b.bits, 1)),
-        (Fold::Compare(f), [a, b]) if result == Type::Bool && same_int(a.ty, &[b]) => {
+        (FoldOperation::Logical1(f), [a]) if all_bool(result, &[a]) => Some(f(a.bits, 1)),
+        (FoldOperation::Logical2(f), [a, b]) if all_bool(result, &[a, b]) => {
+            Some(f(a.bits, b.bits, 1))
+        }
+        (FoldOperation::Compare(f), [a, b]) if result == FoldType::Bool && same_int(a.ty, &[b]) => {
             Some(f(a.bits, b.bits, a.ty.width()).into())
         }
-        (Fold::Count(f), [a]) if is_int_type(result) && is_int(a) => Some(f(a.bits, a.ty.width())),
-        (Fold::Insert(f), [base, insert, offset, count])
+        (FoldOperation::Count(f), [a]) if is_int_type(result) && is_int(a) => {
+            Some(f(a.bits, a.ty.width()))
+        }
+        (FoldOperation::Insert(f), [base, insert, offset, count])
             if same_int(result, &[base, insert]) && is_int(offset) && is_int(count) =>
         {
             Some(f(
@@ -94,19 +100,21 @@ fn apply(fold: Fold, result: Type, operands: &[Value]) -> Option<u64> {
                 width,
             ))
         }
-        (Fold::Extract(f), [base, offset, count])
+        (FoldOperation::Extract(f), [base, offset, count])
             if same_int(result, &[base]) && is_int(offset) && is_int(count) =>
         {
             Some(f(base.bits, unsigned(offset), unsigned(count), width))
         }
-        (Fold::Dot(f), [a, b]) if is_int_type(result) && packed(&[a, b]) => {
+        (FoldOperation::Dot(f), [a, b]) if is_int_type(result) && packed(&[a, b]) => {
             Some(f(a.bits, b.bits, width))
         }
-        (Fold::DotAccumulate(f), [a, b, sum]) if same_int(result, &[sum]) && packed(&[a, b]) => {
+        (FoldOperation::DotAccumulate(f), [a, b, sum])
+            if same_int(result, &[sum]) && packed(&[a, b]) =>
+        {
             Some(f(a.bits, b.bits, sum.bits, width))
         }
-        (Fold::Select, [condition, a, b])
-            if condition.ty == Type::Bool && a.ty == result && b.ty == result =>
+        (FoldOperation::Select, [condition, a, b])
+            if condition.ty == FoldType::Bool && a.ty == result && b.ty == result =>
         {
             Some(if condition.bits & 1 != 0 {
                 a.bits
@@ -114,36 +122,38 @@ fn apply(fold: Fold, result: Type, operands: &[Value]) -> Option<u64> {
                 b.bits
             })
         }
-        (Fold::Convert(f), [a]) => f(*a, result),
+        (FoldOperation::Convert(f), [a]) => f(*a, result),
         _ => apply_real(fold, result, operands),
     }
 }
 
 /// [`apply`] for rules on floating-point operands.
-fn apply_real(fold: Fold, result: Type, operands: &[Value]) -> Option<u64> {
+fn apply_real(fold: FoldOperation, result: FoldType, operands: &[FoldConstant]) -> Option<u64> {
     match (fold, operands) {
-        (Fold::Real2 { f32, f64 }, [a, b]) => {
+        (FoldOperation::Real2 { f32, f64 }, [a, b]) => {
             let format = same_float(result, &[a, b])?;
-            Some(if format == Format::F64 {
+            Some(if format == FloatEncoding::F64 {
                 canonical(f64(real(a), real(b)))
             } else {
                 // Rounding twice is harmless: 24 bits are at least twice the format's, and two.
                 narrow(f32(real(a) as f32, real(b) as f32).into(), format)
             })
         }
-        (Fold::FusedMultiplyAdd, [a, b, c]) => {
+        (FoldOperation::FusedMultiplyAdd, [a, b, c]) => {
             let format = same_float(result, &[a, b, c])?;
             Some(match format {
-                Format::F64 => canonical(crate::math::fma(real(a), real(b), real(c))),
+                FloatEncoding::F64 => canonical(crate::math::fma(real(a), real(b), real(c))),
                 _ => narrow(fma_to_odd(real(a), real(b), real(c)), format),
             })
         }
-        (Fold::Negate, [a]) => {
+        (FoldOperation::Negate, [a]) => {
             let format = same_float(result, &[a])?;
             Some(a.bits ^ format.sign_bit())
         }
-        (Fold::Test(f), [a]) if result == Type::Bool => Some(f(a.bits, float_format(a.ty)?).into()),
-        (Fold::RealCompare(f), [a, b]) if result == Type::Bool => {
+        (FoldOperation::Test(f), [a]) if result == FoldType::Bool => {
+            Some(f(a.bits, float_format(a.ty)?).into())
+        }
+        (FoldOperation::RealCompare(f), [a, b]) if result == FoldType::Bool => {
             same_float(a.ty, &[b])?;
             Some(f(real(a), real(b)).into())
         }
@@ -152,12 +162,17 @@ fn apply_real(fold: Fold, result: Type, operands: &[Value]) -> Option<u64> {
 }
 
 /// The bits of `value` rounded to `format`, the canonical NaN for NaN.
-fn narrow(value: f64, format: Format) -> u64 {
-    float_to_float(canonical(value), Format::F64, format, Rounding::NearestEven)
+fn narrow(value: f64, format: FloatEncoding) -> u64 {
+    float_to_float(
+        canonical(value),
+        FloatEncoding::F64,
+        format,
+        FloatRounding::NearestEven,
+    )
 }
 
 /// The bits of `value`, the canonical NaN for NaN.
-fn canonical<T: Real>(value: T) -> u64 {
+fn canonical<T: NativeFloat>(value: T) -> u64 {
     if value.is_nan() {
         T::FORMAT.nan()
     } else {
@@ -166,52 +181,52 @@ fn canonical<T: Real>(value: T) -> u64 {
 }
 
 /// A floating-point operand as `f64`, which holds every format's values; its type must be `Float`.
-fn real(value: &Value) -> f64 {
-    let format = float_format(value.ty).unwrap_or(Format::F64);
+fn real(value: &FoldConstant) -> f64 {
+    let format = float_format(value.ty).unwrap_or(FloatEncoding::F64);
     f64::from_bits(float_to_float(
         value.bits,
         format,
-        Format::F64,
-        Rounding::NearestEven,
+        FloatEncoding::F64,
+        FloatRounding::NearestEven,
     ))
 }
 
-fn float_format(ty: Type) -> Option<Format> {
+fn float_format(ty: FoldType) -> Option<FloatEncoding> {
     match ty {
-        Type::Float(format) => Some(format),
+        FoldType::Float(format) => Some(format),
         _ => None,
     }
 }
 
 /// The format of `ty` if all operands have that type.
-fn same_float(ty: Type, operands: &[&Value]) -> Option<Format> {
+fn same_float(ty: FoldType, operands: &[&FoldConstant]) -> Option<FloatEncoding> {
     float_format(ty).filter(|_| operands.iter().all(|operand| operand.ty == ty))
 }
 
 /// Whether `ty` is an integer type and all operands have it.
-fn same_int(ty: Type, operands: &[&Value]) -> bool {
+fn same_int(ty: FoldType, operands: &[&FoldConstant]) -> bool {
     is_int_type(ty) && operands.iter().all(|operand| operand.ty == ty)
 }
 
-fn is_int_type(ty: Type) -> bool {
-    matches!(ty, Type::Int { .. })
+fn is_int_type(ty: FoldType) -> bool {
+    matches!(ty, FoldType::Int { .. })
 }
 
-fn is_int(value: &Value) -> bool {
+fn is_int(value: &FoldConstant) -> bool {
     is_int_type(value.ty)
 }
 
 /// Whether the operands are packed 4x8-bit vectors.
-fn packed(operands: &[&Value]) -> bool {
+fn packed(operands: &[&FoldConstant]) -> bool {
     operands
         .iter()
-        .all(|operand| operand.ty == Type::Int { width: 32 })
+        .all(|operand| operand.ty == FoldType::Int { width: 32 })
 }
 
-fn all_bool(result: Type, operands: &[&Value]) -> bool {
-    result == Type::Bool && operands.iter().all(|operand| operand.ty == Type::Bool)
+fn all_bool(result: FoldType, operands: &[&FoldConstant]) -> bool {
+    result == FoldType::Bool && operands.iter().all(|operand| operand.ty == FoldType::Bool)
 }
 
-fn unsigned(value: &Value) -> u64 {
+fn unsigned(value: &FoldConstant) -> u64 {
     value.bits & mask(value.ty.width())
 }

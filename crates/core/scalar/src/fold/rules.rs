@@ -1,22 +1,22 @@
 //! The rule of every core instruction on scalars that has one, by opcode.
 
-use super::{Type, Value, convert};
-use crate::format::{Decoded, Format, decode};
+use super::{FoldConstant, FoldType, convert};
+use crate::format::{DecodedFloat, FloatEncoding, decode};
 use crate::{int, math};
 
 /// One instruction's rule.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct FoldRule {
     /// The opcode.
     pub opcode: u32,
     /// The instruction's name.
     pub name: &'static str,
-    pub(super) fold: Fold,
+    pub(super) fold: FoldOperation,
 }
 
 /// How operands and result are typed, and what computes the result.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fold {
+pub(super) enum FoldOperation {
     /// Integer to integer of one type.
     Int1(extern "C" fn(u64, u32) -> u64),
     /// Two integers to one of their type.
@@ -49,23 +49,23 @@ pub(super) enum Fold {
     /// A number with its sign turned.
     Negate,
     /// A number's class.
-    Test(fn(u64, Format) -> bool),
+    Test(fn(u64, FloatEncoding) -> bool),
     /// Two numbers of one format, compared as `f64`.
     RealCompare(fn(f64, f64) -> bool),
     /// A Boolean and two values of the result's type.
     Select,
     /// One operand, of another type than the result.
-    Convert(fn(Value, Type) -> Option<u64>),
+    Convert(fn(FoldConstant, FoldType) -> Option<u64>),
 }
 
 /// All rules, ordered by opcode.
-pub fn rules() -> &'static [Rule] {
+pub fn rules() -> &'static [FoldRule] {
     RULES
 }
 
 macro_rules! arithmetic {
     ($($name:ident $operator:tt)*) => {$(
-        extern "C" fn $name<T: crate::real::Real>(a: T, b: T) -> T {
+        extern "C" fn $name<T: crate::real::NativeFloat>(a: T, b: T) -> T {
             a $operator b
         }
     )*};
@@ -73,23 +73,23 @@ macro_rules! arithmetic {
 
 arithmetic! { add + sub - mul * div / }
 
-fn is_nan(bits: u64, format: Format) -> bool {
-    matches!(decode(bits, format), Decoded::Nan { .. })
+fn is_nan(bits: u64, format: FloatEncoding) -> bool {
+    matches!(decode(bits, format), DecodedFloat::Nan { .. })
 }
 
-fn is_infinite(bits: u64, format: Format) -> bool {
-    matches!(decode(bits, format), Decoded::Infinite { .. })
+fn is_infinite(bits: u64, format: FloatEncoding) -> bool {
+    matches!(decode(bits, format), DecodedFloat::Infinite { .. })
 }
 
-fn is_finite(bits: u64, format: Format) -> bool {
+fn is_finite(bits: u64, format: FloatEncoding) -> bool {
     bits & format.infinity() != format.infinity()
 }
 
-fn is_normal(bits: u64, format: Format) -> bool {
+fn is_normal(bits: u64, format: FloatEncoding) -> bool {
     is_finite(bits, format) && bits & format.infinity() != 0
 }
 
-fn sign_bit(bits: u64, format: Format) -> bool {
+fn sign_bit(bits: u64, format: FloatEncoding) -> bool {
     bits & format.sign_bit() != 0
 }
 
@@ -102,17 +102,17 @@ macro_rules! rule {
         rule!(
             $opcode,
             $name,
-            Fold::Real2 {
+            FoldOperation::Real2 {
                 f32: $function,
                 f64: $function
             }
         )
     };
     ($opcode:literal, $name:literal, compare $a:ident $b:ident $holds:expr) => {
-        rule!($opcode, $name, Fold::RealCompare(|$a, $b| $holds))
+        rule!($opcode, $name, FoldOperation::RealCompare(|$a, $b| $holds))
     };
     ($opcode:literal, $name:literal, $fold:expr) => {
-        Rule {
+        FoldRule {
             opcode: $opcode,
             name: $name,
             fold: $fold,
@@ -121,59 +121,59 @@ macro_rules! rule {
 }
 
 #[rustfmt::skip]
-static RULES: &[Rule] = &[
-    rule!(83, "OpCopyObject", Fold::Convert(convert::copy)),
-    rule!(109, "OpConvertFToU", Fold::Convert(convert::f_to_u)),
-    rule!(110, "OpConvertFToS", Fold::Convert(convert::f_to_s)),
-    rule!(111, "OpConvertSToF", Fold::Convert(convert::s_to_f)),
-    rule!(112, "OpConvertUToF", Fold::Convert(convert::u_to_f)),
-    rule!(113, "OpUConvert", Fold::Convert(convert::u_convert)),
-    rule!(114, "OpSConvert", Fold::Convert(convert::s_convert)),
-    rule!(115, "OpFConvert", Fold::Convert(convert::f_convert)),
-    rule!(116, "OpQuantizeToF16", Fold::Convert(convert::quantize)),
-    rule!(118, "OpSatConvertSToU", Fold::Convert(convert::sat_s_to_u)),
-    rule!(119, "OpSatConvertUToS", Fold::Convert(convert::sat_u_to_s)),
-    rule!(124, "OpBitcast", Fold::Convert(convert::bitcast)),
-    rule!(126, "OpSNegate", Fold::Int1(int::neg)),
-    rule!(127, "OpFNegate", Fold::Negate),
-    rule!(128, "OpIAdd", Fold::Int2(int::add)),
+static RULES: &[FoldRule] = &[
+    rule!(83, "OpCopyObject", FoldOperation::Convert(convert::copy)),
+    rule!(109, "OpConvertFToU", FoldOperation::Convert(convert::f_to_u)),
+    rule!(110, "OpConvertFToS", FoldOperation::Convert(convert::f_to_s)),
+    rule!(111, "OpConvertSToF", FoldOperation::Convert(convert::s_to_f)),
+    rule!(112, "OpConvertUToF", FoldOperation::Convert(convert::u_to_f)),
+    rule!(113, "OpUConvert", FoldOperation::Convert(convert::u_convert)),
+    rule!(114, "OpSConvert", FoldOperation::Convert(convert::s_convert)),
+    rule!(115, "OpFConvert", FoldOperation::Convert(convert::f_convert)),
+    rule!(116, "OpQuantizeToF16", FoldOperation::Convert(convert::quantize)),
+    rule!(118, "OpSatConvertSToU", FoldOperation::Convert(convert::sat_s_to_u)),
+    rule!(119, "OpSatConvertUToS", FoldOperation::Convert(convert::sat_u_to_s)),
+    rule!(124, "OpBitcast", FoldOperation::Convert(convert::bitcast)),
+    rule!(126, "OpSNegate", FoldOperation::Int1(int::neg)),
+    rule!(127, "OpFNegate", FoldOperation::Negate),
+    rule!(128, "OpIAdd", FoldOperation::Int2(int::add)),
     rule!(129, "OpFAdd", real add),
-    rule!(130, "OpISub", Fold::Int2(int::sub)),
+    rule!(130, "OpISub", FoldOperation::Int2(int::sub)),
     rule!(131, "OpFSub", real sub),
-    rule!(132, "OpIMul", Fold::Int2(int::mul)),
+    rule!(132, "OpIMul", FoldOperation::Int2(int::mul)),
     rule!(133, "OpFMul", real mul),
-    rule!(134, "OpUDiv", Fold::Int2(int::u_div)),
-    rule!(135, "OpSDiv", Fold::Int2(int::s_div)),
+    rule!(134, "OpUDiv", FoldOperation::Int2(int::u_div)),
+    rule!(135, "OpSDiv", FoldOperation::Int2(int::s_div)),
     rule!(136, "OpFDiv", real div),
-    rule!(137, "OpUMod", Fold::Int2(int::u_mod)),
-    rule!(138, "OpSRem", Fold::Int2(int::s_rem)),
-    rule!(139, "OpSMod", Fold::Int2(int::s_mod)),
+    rule!(137, "OpUMod", FoldOperation::Int2(int::u_mod)),
+    rule!(138, "OpSRem", FoldOperation::Int2(int::s_rem)),
+    rule!(139, "OpSMod", FoldOperation::Int2(int::s_mod)),
     rule!(140, "OpFRem", real math::fmod),
     rule!(141, "OpFMod", real math::floor_mod),
-    rule!(156, "OpIsNan", Fold::Test(is_nan)),
-    rule!(157, "OpIsInf", Fold::Test(is_infinite)),
-    rule!(158, "OpIsFinite", Fold::Test(is_finite)),
-    rule!(159, "OpIsNormal", Fold::Test(is_normal)),
-    rule!(160, "OpSignBitSet", Fold::Test(sign_bit)),
+    rule!(156, "OpIsNan", FoldOperation::Test(is_nan)),
+    rule!(157, "OpIsInf", FoldOperation::Test(is_infinite)),
+    rule!(158, "OpIsFinite", FoldOperation::Test(is_finite)),
+    rule!(159, "OpIsNormal", FoldOperation::Test(is_normal)),
+    rule!(160, "OpSignBitSet", FoldOperation::Test(sign_bit)),
     rule!(161, "OpLessOrGreater", compare a b ordered(a, b) && a != b),
     rule!(162, "OpOrdered", compare a b ordered(a, b)),
     rule!(163, "OpUnordered", compare a b !ordered(a, b)),
-    rule!(164, "OpLogicalEqual", Fold::Logical2(logical_equal)),
-    rule!(165, "OpLogicalNotEqual", Fold::Logical2(int::xor)),
-    rule!(166, "OpLogicalOr", Fold::Logical2(int::or)),
-    rule!(167, "OpLogicalAnd", Fold::Logical2(int::and)),
-    rule!(168, "OpLogicalNot", Fold::Logical1(int::not)),
-    rule!(169, "OpSelect", Fold::Select),
-    rule!(170, "OpIEqual", Fold::Compare(int::equal)),
-    rule!(171, "OpINotEqual", Fold::Compare(int::not_equal)),
-    rule!(172, "OpUGreaterThan", Fold::Compare(int::u_greater)),
-    rule!(173, "OpSGreaterThan", Fold::Compare(int::s_greater)),
-    rule!(174, "OpUGreaterThanEqual", Fold::Compare(int::u_greater_equal)),
-    rule!(175, "OpSGreaterThanEqual", Fold::Compare(int::s_greater_equal)),
-    rule!(176, "OpULessThan", Fold::Compare(int::u_less)),
-    rule!(177, "OpSLessThan", Fold::Compare(int::s_less)),
-    rule!(178, "OpULessThanEqual", Fold::Compare(int::u_less_equal)),
-    rule!(179, "OpSLessThanEqual", Fold::Compare(int::s_less_equal)),
+    rule!(164, "OpLogicalEqual", FoldOperation::Logical2(logical_equal)),
+    rule!(165, "OpLogicalNotEqual", FoldOperation::Logical2(int::xor)),
+    rule!(166, "OpLogicalOr", FoldOperation::Logical2(int::or)),
+    rule!(167, "OpLogicalAnd", FoldOperation::Logical2(int::and)),
+    rule!(168, "OpLogicalNot", FoldOperation::Logical1(int::not)),
+    rule!(169, "OpSelect", FoldOperation::Select),
+    rule!(170, "OpIEqual", FoldOperation::Compare(int::equal)),
+    rule!(171, "OpINotEqual", FoldOperation::Compare(int::not_equal)),
+    rule!(172, "OpUGreaterThan", FoldOperation::Compare(int::u_greater)),
+    rule!(173, "OpSGreaterThan", FoldOperation::Compare(int::s_greater)),
+    rule!(174, "OpUGreaterThanEqual", FoldOperation::Compare(int::u_greater_equal)),
+    rule!(175, "OpSGreaterThanEqual", FoldOperation::Compare(int::s_greater_equal)),
+    rule!(176, "OpULessThan", FoldOperation::Compare(int::u_less)),
+    rule!(177, "OpSLessThan", FoldOperation::Compare(int::s_less)),
+    rule!(178, "OpULessThanEqual", FoldOperation::Compare(int::u_less_equal)),
+    rule!(179, "OpSLessThanEqual", FoldOperation::Compare(int::s_less_equal)),
     rule!(180, "OpFOrdEqual", compare a b a == b),
     rule!(181, "OpFUnordEqual", compare a b !ordered(a, b) || a == b),
     rule!(182, "OpFOrdNotEqual", compare a b ordered(a, b) && a != b),
@@ -186,25 +186,25 @@ static RULES: &[Rule] = &[
     rule!(189, "OpFUnordLessThanEqual", compare a b !ordered(a, b) || a <= b),
     rule!(190, "OpFOrdGreaterThanEqual", compare a b a >= b),
     rule!(191, "OpFUnordGreaterThanEqual", compare a b !ordered(a, b) || a >= b),
-    rule!(194, "OpShiftRightLogical", Fold::Shift(int::u_shr)),
-    rule!(195, "OpShiftRightArithmetic", Fold::Shift(int::s_shr)),
-    rule!(196, "OpShiftLeftLogical", Fold::Shift(int::shl)),
-    rule!(197, "OpBitwiseOr", Fold::Int2(int::or)),
-    rule!(198, "OpBitwiseXor", Fold::Int2(int::xor)),
-    rule!(199, "OpBitwiseAnd", Fold::Int2(int::and)),
-    rule!(200, "OpNot", Fold::Int1(int::not)),
-    rule!(201, "OpBitFieldInsert", Fold::Insert(int::bit_field_insert)),
-    rule!(202, "OpBitFieldSExtract", Fold::Extract(int::bit_field_s_extract)),
-    rule!(203, "OpBitFieldUExtract", Fold::Extract(int::bit_field_u_extract)),
-    rule!(204, "OpBitReverse", Fold::Int1(int::bit_reverse)),
-    rule!(205, "OpBitCount", Fold::Count(int::popcount)),
-    rule!(4427, "OpFmaKHR", Fold::FusedMultiplyAdd),
-    rule!(4450, "OpSDot", Fold::Dot(int::s_dot)),
-    rule!(4451, "OpUDot", Fold::Dot(int::u_dot)),
-    rule!(4452, "OpSUDot", Fold::Dot(int::su_dot)),
-    rule!(4453, "OpSDotAccSat", Fold::DotAccumulate(int::s_dot_acc_sat)),
-    rule!(4454, "OpUDotAccSat", Fold::DotAccumulate(int::u_dot_acc_sat)),
-    rule!(4455, "OpSUDotAccSat", Fold::DotAccumulate(int::su_dot_acc_sat)),
+    rule!(194, "OpShiftRightLogical", FoldOperation::Shift(int::u_shr)),
+    rule!(195, "OpShiftRightArithmetic", FoldOperation::Shift(int::s_shr)),
+    rule!(196, "OpShiftLeftLogical", FoldOperation::Shift(int::shl)),
+    rule!(197, "OpBitwiseOr", FoldOperation::Int2(int::or)),
+    rule!(198, "OpBitwiseXor", FoldOperation::Int2(int::xor)),
+    rule!(199, "OpBitwiseAnd", FoldOperation::Int2(int::and)),
+    rule!(200, "OpNot", FoldOperation::Int1(int::not)),
+    rule!(201, "OpBitFieldInsert", FoldOperation::Insert(int::bit_field_insert)),
+    rule!(202, "OpBitFieldSExtract", FoldOperation::Extract(int::bit_field_s_extract)),
+    rule!(203, "OpBitFieldUExtract", FoldOperation::Extract(int::bit_field_u_extract)),
+    rule!(204, "OpBitReverse", FoldOperation::Int1(int::bit_reverse)),
+    rule!(205, "OpBitCount", FoldOperation::Count(int::popcount)),
+    rule!(4427, "OpFmaKHR", FoldOperation::FusedMultiplyAdd),
+    rule!(4450, "OpSDot", FoldOperation::Dot(int::s_dot)),
+    rule!(4451, "OpUDot", FoldOperation::Dot(int::u_dot)),
+    rule!(4452, "OpSUDot", FoldOperation::Dot(int::su_dot)),
+    rule!(4453, "OpSDotAccSat", FoldOperation::DotAccumulate(int::s_dot_acc_sat)),
+    rule!(4454, "OpUDotAccSat", FoldOperation::DotAccumulate(int::u_dot_acc_sat)),
+    rule!(4455, "OpSUDotAccSat", FoldOperation::DotAccumulate(int::su_dot_acc_sat)),
 ];
 
 extern "C" fn logical_equal(a: u64, b: u64, _width: u32) -> u64 {

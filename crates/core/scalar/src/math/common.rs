@@ -1,26 +1,26 @@
 //! Signs, extremes, interpolation: functions of a few operations each, computed in the operands' own
 //! type by exactly the formula written here, so that code which expands them in line agrees.
 
-use crate::elementary::Elementary;
-use crate::real::Real;
+use crate::elementary::ElementaryFloat;
+use crate::real::NativeFloat;
 
 #[inline]
-fn constant<T: Real>(value: f64) -> T {
+fn constant<T: NativeFloat>(value: f64) -> T {
     T::from_f64(value)
 }
 
 /// `|x|`.
-pub extern "C" fn fabs<T: Real>(x: T) -> T {
+pub extern "C" fn fabs<T: NativeFloat>(x: T) -> T {
     x.abs()
 }
 
 /// The magnitude of `x` with the sign of `y`.
-pub extern "C" fn copysign<T: Real>(x: T, y: T) -> T {
+pub extern "C" fn copysign<T: NativeFloat>(x: T, y: T) -> T {
     x.copysign(y)
 }
 
 /// x − y where x > y, otherwise +0; NaN if either is.
-pub extern "C" fn fdim<T: Real>(x: T, y: T) -> T {
+pub extern "C" fn fdim<T: NativeFloat>(x: T, y: T) -> T {
     if x.is_nan() || y.is_nan() {
         x + y
     } else if x > y {
@@ -31,7 +31,7 @@ pub extern "C" fn fdim<T: Real>(x: T, y: T) -> T {
 }
 
 /// The larger, or the one that is not NaN; +0 is larger than −0.
-pub extern "C" fn fmax<T: Real>(x: T, y: T) -> T {
+pub extern "C" fn fmax<T: NativeFloat>(x: T, y: T) -> T {
     if y.is_nan() || x > y || (x == y && y.is_sign_negative()) {
         x
     } else {
@@ -40,7 +40,7 @@ pub extern "C" fn fmax<T: Real>(x: T, y: T) -> T {
 }
 
 /// The smaller, or the one that is not NaN; −0 is smaller than +0.
-pub extern "C" fn fmin<T: Real>(x: T, y: T) -> T {
+pub extern "C" fn fmin<T: NativeFloat>(x: T, y: T) -> T {
     if y.is_nan() || x < y || (x == y && x.is_sign_negative()) {
         x
     } else {
@@ -49,7 +49,7 @@ pub extern "C" fn fmin<T: Real>(x: T, y: T) -> T {
 }
 
 /// The one of larger magnitude; [`fmax`] where neither is.
-pub extern "C" fn maxmag<T: Real>(x: T, y: T) -> T {
+pub extern "C" fn maxmag<T: NativeFloat>(x: T, y: T) -> T {
     if x.abs() > y.abs() {
         x
     } else if y.abs() > x.abs() {
@@ -60,7 +60,7 @@ pub extern "C" fn maxmag<T: Real>(x: T, y: T) -> T {
 }
 
 /// The one of smaller magnitude; [`fmin`] where neither is.
-pub extern "C" fn minmag<T: Real>(x: T, y: T) -> T {
+pub extern "C" fn minmag<T: NativeFloat>(x: T, y: T) -> T {
     if x.abs() < y.abs() {
         x
     } else if y.abs() < x.abs() {
@@ -71,53 +71,53 @@ pub extern "C" fn minmag<T: Real>(x: T, y: T) -> T {
 }
 
 /// fmin(fmax(x, low), high).
-pub extern "C" fn fclamp<T: Real>(x: T, low: T, high: T) -> T {
+pub extern "C" fn fclamp<T: NativeFloat>(x: T, low: T, high: T) -> T {
     fmin(fmax(x, low), high)
 }
 
 /// x/y.
-pub extern "C" fn divide<T: Real>(x: T, y: T) -> T {
+pub extern "C" fn divide<T: NativeFloat>(x: T, y: T) -> T {
     x / y
 }
 
 /// 1/x.
-pub extern "C" fn recip<T: Real>(x: T) -> T {
+pub extern "C" fn recip<T: NativeFloat>(x: T) -> T {
     constant::<T>(1.0) / x
 }
 
 /// (180/π)·x.
-pub extern "C" fn degrees<T: Real>(x: T) -> T {
+pub extern "C" fn degrees<T: NativeFloat>(x: T) -> T {
     constant::<T>(180.0 / std::f64::consts::PI) * x
 }
 
 /// (π/180)·x.
-pub extern "C" fn radians<T: Real>(x: T) -> T {
+pub extern "C" fn radians<T: NativeFloat>(x: T) -> T {
     constant::<T>(std::f64::consts::PI / 180.0) * x
 }
 
 /// x + (y − x)·a (OpenCL).
-pub extern "C" fn mix<T: Real>(x: T, y: T, a: T) -> T {
+pub extern "C" fn mix<T: NativeFloat>(x: T, y: T, a: T) -> T {
     x + (y - x) * a
 }
 
 /// x·(1 − a) + y·a (GLSL).
-pub extern "C" fn blend<T: Real>(x: T, y: T, a: T) -> T {
+pub extern "C" fn blend<T: NativeFloat>(x: T, y: T, a: T) -> T {
     x * (constant::<T>(1.0) - a) + y * a
 }
 
 /// 0 where x < edge, otherwise 1.
-pub extern "C" fn step<T: Real>(edge: T, x: T) -> T {
+pub extern "C" fn step<T: NativeFloat>(edge: T, x: T) -> T {
     constant(if x < edge { 0.0 } else { 1.0 })
 }
 
 /// 0 up to `low`, 1 from `high`, t²·(3 − 2t) between.
-pub extern "C" fn smoothstep<T: Real>(low: T, high: T, x: T) -> T {
+pub extern "C" fn smoothstep<T: NativeFloat>(low: T, high: T, x: T) -> T {
     let t = fclamp((x - low) / (high - low), constant(0.0), constant(1.0));
     t * t * (constant::<T>(3.0) - constant::<T>(2.0) * t)
 }
 
 /// 1 or −1 with the sign of `x`; zeros are kept, NaN gives 0.
-pub extern "C" fn sign<T: Real>(x: T) -> T {
+pub extern "C" fn sign<T: NativeFloat>(x: T) -> T {
     if x.is_nan() {
         constant(0.0)
     } else if x == constant(0.0) {
@@ -128,11 +128,11 @@ pub extern "C" fn sign<T: Real>(x: T) -> T {
 }
 
 /// The correctly rounded square root.
-pub extern "C" fn sqrt<T: Real>(x: T) -> T {
+pub extern "C" fn sqrt<T: NativeFloat>(x: T) -> T {
     x.sqrt()
 }
 
 /// 1/√x, each operation rounded.
-pub extern "C" fn rsqrt<T: Elementary>(x: T) -> T {
+pub extern "C" fn rsqrt<T: ElementaryFloat>(x: T) -> T {
     constant::<T>(1.0) / x.sqrt()
 }

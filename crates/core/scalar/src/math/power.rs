@@ -1,14 +1,14 @@
 //! Powers and roots, with the edge cases of each variant (OpenCL C, section 7.5.1).
 
-use crate::elementary::Elementary;
+use crate::elementary::ElementaryFloat;
 
 /// x^y; NaN for a negative `x` unless `y` is an integer; 1 where `y` is 0 or `x` is 1.
-pub extern "C" fn pow<T: Elementary>(x: T, y: T) -> T {
+pub extern "C" fn pow<T: ElementaryFloat>(x: T, y: T) -> T {
     x.pow(y)
 }
 
 /// x^n; 1 where `n` is 0.
-pub extern "C" fn pown<T: Elementary>(x: T, n: i32) -> T {
+pub extern "C" fn pown<T: ElementaryFloat>(x: T, n: i32) -> T {
     let magnitude = x.magnitude_power(n);
     if n & 1 != 0 {
         magnitude.copysign(x)
@@ -18,7 +18,7 @@ pub extern "C" fn pown<T: Elementary>(x: T, n: i32) -> T {
 }
 
 /// x^y for `x` not below zero; NaN for negative `x`, 0^0, ∞^0, 1^∞ and every NaN.
-pub extern "C" fn powr<T: Elementary>(x: T, y: T) -> T {
+pub extern "C" fn powr<T: ElementaryFloat>(x: T, y: T) -> T {
     let (zero, one) = (T::from_f64(0.0), T::from_f64(1.0));
     let undefined = x.is_nan()
         || y.is_nan()
@@ -29,7 +29,7 @@ pub extern "C" fn powr<T: Elementary>(x: T, y: T) -> T {
 }
 
 /// The `n`-th root of `x`; NaN for n = 0 and for even roots of negative numbers.
-pub extern "C" fn rootn<T: Elementary>(x: T, n: i32) -> T {
+pub extern "C" fn rootn<T: ElementaryFloat>(x: T, n: i32) -> T {
     let odd = n & 1 != 0;
     let zero = T::from_f64(0.0);
     if n == 0 || (!odd && x < zero) {

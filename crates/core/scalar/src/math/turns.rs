@@ -1,12 +1,12 @@
 //! Sine, cosine and tangent of angles given in half turns: sin(πx), cos(πx), tan(πx).
 
-use crate::elementary::Elementary;
-use crate::real::Real;
+use crate::elementary::ElementaryFloat;
+use crate::real::NativeFloat;
 
 /// The quarter turn nearest to `x` half turns, modulo four, and what remains, at most ¼ in magnitude.
 /// Exact; NaN remains at infinities.
 #[inline]
-fn quarters<T: Real>(x: T) -> (u32, T) {
+fn quarters<T: NativeFloat>(x: T) -> (u32, T) {
     let two = T::from_f64(2.0);
     // Whole turns; every number is a whole number of turns from 2^53 on.
     let turns = (x * T::from_f64(0.5)).round_ties_even();
@@ -19,7 +19,7 @@ fn quarters<T: Real>(x: T) -> (u32, T) {
 }
 
 /// sin(πx); zero with the sign of `x` at integers.
-pub extern "C" fn sinpi<T: Elementary>(x: T) -> T {
+pub extern "C" fn sinpi<T: ElementaryFloat>(x: T) -> T {
     let (quarter, angle) = quarters(x);
     let value = match quarter {
         0 => angle.sin_small_turn(),
@@ -35,7 +35,7 @@ pub extern "C" fn sinpi<T: Elementary>(x: T) -> T {
 }
 
 /// cos(πx); +0 at odd multiples of ½.
-pub extern "C" fn cospi<T: Elementary>(x: T) -> T {
+pub extern "C" fn cospi<T: ElementaryFloat>(x: T) -> T {
     let (quarter, angle) = quarters(x);
     let value = match quarter {
         0 => angle.cos_small_turn(),
@@ -52,7 +52,7 @@ pub extern "C" fn cospi<T: Elementary>(x: T) -> T {
 
 /// tan(πx); zero with the sign of `x` at even integers and the opposite one at odd ones, +∞ at
 /// 2n + ½, −∞ at 2n + 3⁄2, ±1 at odd multiples of ¼.
-pub extern "C" fn tanpi<T: Elementary>(x: T) -> T {
+pub extern "C" fn tanpi<T: ElementaryFloat>(x: T) -> T {
     let (quarter, angle) = quarters(x);
     let zero = T::from_f64(0.0);
     if angle.abs() == T::from_f64(0.25) {

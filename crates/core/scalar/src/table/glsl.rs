@@ -1,8 +1,8 @@
 //! The rows of GLSL.std.450.
 
-use super::{Function, Set, rows};
+use super::{ScalarExtInst, ScalarExtSet, rows};
 
-rows! { FUNCTIONS, Set::Glsl;
+rows! { FUNCTIONS, ScalarExtSet::Glsl;
     Unary 1 "Round" rint;
     Unary 2 "RoundEven" rint;
     Unary 3 "Trunc" trunc;

@@ -11,14 +11,14 @@ use crate::half_float;
 
 /// An extended instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Set {
+pub enum ScalarExtSet {
     /// `OpenCL.std`.
     OpenCl,
     /// `GLSL.std.450`.
     Glsl,
 }
 
-impl Set {
+impl ScalarExtSet {
     /// The set with this name in `OpExtInstImport`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -29,7 +29,7 @@ impl Set {
     }
 
     /// The set's rows, ordered by number.
-    pub fn functions(self) -> &'static [Function] {
+    pub fn functions(self) -> &'static [ScalarExtInst] {
         match self {
             Self::OpenCl => opencl::FUNCTIONS,
             Self::Glsl => glsl::FUNCTIONS,
@@ -37,7 +37,7 @@ impl Set {
     }
 
     /// The row of the instruction `number`.
-    pub fn function(self, number: u32) -> Option<&'static Function> {
+    pub fn function(self, number: u32) -> Option<&'static ScalarExtInst> {
         let rows = self.functions();
         rows.binary_search_by_key(&number, |row| row.number)
             .ok()
@@ -47,39 +47,39 @@ impl Set {
 
 /// One extended instruction.
 #[derive(Clone, Copy, Debug)]
-pub struct Function {
+pub struct ScalarExtInst {
     /// The set it belongs to.
-    pub set: Set,
+    pub set: ScalarExtSet,
     /// Its number there.
     pub number: u32,
     /// Its name there.
     pub name: &'static str,
     /// What to call.
-    pub body: Body,
+    pub body: ExtInstBody,
 }
 
 /// What computes an instruction, by the kind of its operands.
 #[derive(Clone, Copy, Debug)]
-pub enum Body {
+pub enum ExtInstBody {
     /// On floating-point numbers.
     Real {
         /// On `f32`.
-        f32: Real<f32>,
+        f32: RealFn<f32>,
         /// On `f64`.
-        f64: Real<f64>,
+        f64: RealFn<f64>,
         /// On the bits of `f16`, where computing in `f32` and rounding the result would be wrong;
         /// elsewhere that is the rule.
-        f16: Option<Half>,
+        f16: Option<HalfFn>,
     },
     /// On integers of a given width.
-    Integer(Integer),
+    Integer(IntegerFn),
     /// Between floating-point numbers and packed bits.
-    Packing(Packing),
+    Packing(PackingFn),
 }
 
 /// The shape of a function on floating-point numbers.
 #[derive(Clone, Copy, Debug)]
-pub enum Real<T> {
+pub enum RealFn<T> {
     /// f(x).
     Unary(extern "C" fn(T) -> T),
     /// f(x, y).
@@ -102,7 +102,7 @@ pub enum Real<T> {
 
 /// The shape of a function on the bits of `f16`.
 #[derive(Clone, Copy, Debug)]
-pub enum Half {
+pub enum HalfFn {
     /// f(x, y).
     Binary(extern "C" fn(u16, u16) -> u16),
     /// f(x, y, z).
@@ -117,7 +117,7 @@ pub enum Half {
 ///
 /// The width is that of the operands; only `u_upsample` and `s_upsample` have a wider result.
 #[derive(Clone, Copy, Debug)]
-pub enum Integer {
+pub enum IntegerFn {
     /// f(a).
     Unary(extern "C" fn(u64, u32) -> u64),
     /// f(a, b).
@@ -128,7 +128,7 @@ pub enum Integer {
 
 /// The shape of a packing function; vectors are taken and given component by component.
 #[derive(Clone, Copy, Debug)]
-pub enum Packing {
+pub enum PackingFn {
     /// Two components into 32 bits.
     Pack2(extern "C" fn(f32, f32) -> u32),
     /// Four components into 32 bits.
@@ -142,12 +142,12 @@ pub enum Packing {
 }
 
 /// The function on `f16` bits that stands in for `f32` arithmetic under this name of the table.
-const fn half(name: &str) -> Option<Half> {
+const fn half(name: &str) -> Option<HalfFn> {
     match name.as_bytes() {
-        b"fma" | b"Fma" => Some(Half::Ternary(half_float::fma)),
-        b"nextafter" => Some(Half::Binary(half_float::nextafter)),
-        b"fract" => Some(Half::AndReal(half_float::fract)),
-        b"nan" => Some(Half::FromBits(half_float::nan)),
+        b"fma" | b"Fma" => Some(HalfFn::Ternary(half_float::fma)),
+        b"nextafter" => Some(HalfFn::Binary(half_float::nextafter)),
+        b"fract" => Some(HalfFn::AndReal(half_float::fract)),
+        b"nan" => Some(HalfFn::FromBits(half_float::nan)),
         _ => None,
     }
 }
@@ -155,8 +155,8 @@ const fn half(name: &str) -> Option<Half> {
 /// Writes a table: one row is a shape, the number, the name and the function.
 macro_rules! rows {
     ($table:ident, $set:expr; $($shape:ident $number:literal $name:literal $function:ident;)*) => {
-        pub(super) static $table: &[Function] = &[
-            $(Function {
+        pub(super) static $table: &[ScalarExtInst] = &[
+            $(ScalarExtInst {
                 set: $set,
                 number: $number,
                 name: $name,
@@ -169,35 +169,47 @@ macro_rules! rows {
 /// The body of a row by its shape.
 macro_rules! body {
     (Int1 $name:literal $function:ident) => {
-        $crate::table::Body::Integer($crate::table::Integer::Unary($crate::int::$function))
+        $crate::table::ExtInstBody::Integer($crate::table::IntegerFn::Unary($crate::int::$function))
     };
     (Int2 $name:literal $function:ident) => {
-        $crate::table::Body::Integer($crate::table::Integer::Binary($crate::int::$function))
+        $crate::table::ExtInstBody::Integer($crate::table::IntegerFn::Binary(
+            $crate::int::$function,
+        ))
     };
     (Int3 $name:literal $function:ident) => {
-        $crate::table::Body::Integer($crate::table::Integer::Ternary($crate::int::$function))
+        $crate::table::ExtInstBody::Integer($crate::table::IntegerFn::Ternary(
+            $crate::int::$function,
+        ))
     };
     (Pack2 $name:literal $function:ident) => {
-        $crate::table::Body::Packing($crate::table::Packing::Pack2($crate::math::$function))
+        $crate::table::ExtInstBody::Packing($crate::table::PackingFn::Pack2(
+            $crate::math::$function,
+        ))
     };
     (Pack4 $name:literal $function:ident) => {
-        $crate::table::Body::Packing($crate::table::Packing::Pack4($crate::math::$function))
+        $crate::table::ExtInstBody::Packing($crate::table::PackingFn::Pack4(
+            $crate::math::$function,
+        ))
     };
     (Unpack $name:literal $function:ident) => {
-        $crate::table::Body::Packing($crate::table::Packing::Unpack($crate::math::$function))
+        $crate::table::ExtInstBody::Packing($crate::table::PackingFn::Unpack(
+            $crate::math::$function,
+        ))
     };
     (PackDouble $name:literal $function:ident) => {
-        $crate::table::Body::Packing($crate::table::Packing::PackDouble($crate::math::$function))
+        $crate::table::ExtInstBody::Packing($crate::table::PackingFn::PackDouble(
+            $crate::math::$function,
+        ))
     };
     (UnpackDouble $name:literal $function:ident) => {
-        $crate::table::Body::Packing($crate::table::Packing::UnpackDouble(
+        $crate::table::ExtInstBody::Packing($crate::table::PackingFn::UnpackDouble(
             $crate::math::$function,
         ))
     };
     ($shape:ident $name:literal $function:ident) => {
-        $crate::table::Body::Real {
-            f32: $crate::table::Real::$shape($crate::math::$function::<f32>),
-            f64: $crate::table::Real::$shape($crate::math::$function::<f64>),
+        $crate::table::ExtInstBody::Real {
+            f32: $crate::table::RealFn::$shape($crate::math::$function::<f32>),
+            f64: $crate::table::RealFn::$shape($crate::math::$function::<f64>),
             f16: $crate::table::half($name),
         }
     };

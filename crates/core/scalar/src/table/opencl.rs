@@ -1,8 +1,8 @@
 //! The rows of OpenCL.std.
 
-use super::{Function, Set, rows};
+use super::{ScalarExtInst, ScalarExtSet, rows};
 
-rows! { FUNCTIONS, Set::OpenCl;
+rows! { FUNCTIONS, ScalarExtSet::OpenCl;
     Unary 0 "acos" acos;
     Unary 1 "acosh" acosh;
     Unary 2 "acospi" acospi;

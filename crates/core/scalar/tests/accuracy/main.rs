@@ -6,15 +6,15 @@ mod reference;
 mod sample;
 
 use astro_float_num::BigFloat;
-use reference::{P, RM, Reference, big, to_f64};
-use sample::{Domain, Sampler};
-use spirula_scalar::{Elementary, Real, math};
+use reference::{BigFloatReference, P, RM, big, to_f64};
+use sample::{DomainSampler, SampleDomain};
+use spirula_scalar::{ElementaryFloat, NativeFloat, math};
 
 /// Points of each function and type.
 const POINTS: usize = 1500;
 
 /// The distance of `got` from `exact` in units in the last place of `T` at `exact`.
-fn error<T: Real + Into<f64>>(got: T, exact: &BigFloat) -> f64 {
+fn error<T: NativeFloat + Into<f64>>(got: T, exact: &BigFloat) -> f64 {
     let format = T::FORMAT;
     let got = got.into();
     assert!(!exact.is_nan(), "the reference has no value");
@@ -48,13 +48,13 @@ fn power_of_two(exponent: i32) -> BigFloat {
 }
 
 /// The worst error of a function over its samples, and where.
-struct Worst {
+struct WorstError {
     name: &'static str,
     error: f64,
     place: String,
 }
 
-impl Worst {
+impl WorstError {
     fn new(name: &'static str) -> Self {
         Self {
             name,
@@ -63,7 +63,7 @@ impl Worst {
         }
     }
 
-    fn note<T: Real + Into<f64>>(
+    fn note<T: NativeFloat + Into<f64>>(
         &mut self,
         got: T,
         exact: &BigFloat,
@@ -97,33 +97,33 @@ impl Worst {
     }
 }
 
-fn unary<T: Elementary + Into<f64>>(
+fn unary<T: ElementaryFloat + Into<f64>>(
     name: &'static str,
     limit: f64,
-    domain: Domain,
+    domain: SampleDomain,
     function: extern "C" fn(T) -> T,
-    exact: fn(&mut Reference, f64) -> BigFloat,
+    exact: fn(&mut BigFloatReference, f64) -> BigFloat,
 ) {
-    let mut reference = Reference::new();
-    let mut worst = Worst::new(name);
-    for x in Sampler::<T>::new(domain, POINTS) {
+    let mut reference = BigFloatReference::new();
+    let mut worst = WorstError::new(name);
+    for x in DomainSampler::<T>::new(domain, POINTS) {
         let exact = exact(&mut reference, x.into());
         worst.note(function(x), &exact, || format!("{name}({:e})", x.into()));
     }
     worst.check(limit);
 }
 
-fn binary<T: Elementary + Into<f64>>(
+fn binary<T: ElementaryFloat + Into<f64>>(
     name: &'static str,
     limit: f64,
-    domains: (Domain, Domain),
+    domains: (SampleDomain, SampleDomain),
     function: extern "C" fn(T, T) -> T,
-    exact: fn(&mut Reference, f64, f64) -> BigFloat,
+    exact: fn(&mut BigFloatReference, f64, f64) -> BigFloat,
 ) {
-    let mut reference = Reference::new();
-    let mut worst = Worst::new(name);
-    let first = Sampler::<T>::new(domains.0, POINTS);
-    let second = Sampler::<T>::shuffled(domains.1, POINTS);
+    let mut reference = BigFloatReference::new();
+    let mut worst = WorstError::new(name);
+    let first = DomainSampler::<T>::new(domains.0, POINTS);
+    let second = DomainSampler::<T>::shuffled(domains.1, POINTS);
     for (x, y) in first.zip(second) {
         let exact = exact(&mut reference, x.into(), y.into());
         worst.note(function(x, y), &exact, || {
@@ -133,17 +133,17 @@ fn binary<T: Elementary + Into<f64>>(
     worst.check(limit);
 }
 
-fn with_int<T: Elementary + Into<f64>>(
+fn with_int<T: ElementaryFloat + Into<f64>>(
     name: &'static str,
     limit: f64,
-    domain: Domain,
+    domain: SampleDomain,
     function: extern "C" fn(T, i32) -> T,
-    exact: fn(&mut Reference, f64, i32) -> BigFloat,
+    exact: fn(&mut BigFloatReference, f64, i32) -> BigFloat,
 ) {
-    let mut reference = Reference::new();
-    let mut worst = Worst::new(name);
+    let mut reference = BigFloatReference::new();
+    let mut worst = WorstError::new(name);
     let integers = [2, 3, -3, 5, -7, 10, 101, -1001, 65537, 16777217, i32::MAX];
-    for (index, x) in Sampler::<T>::new(domain, POINTS).enumerate() {
+    for (index, x) in DomainSampler::<T>::new(domain, POINTS).enumerate() {
         let n = integers[index % integers.len()];
         let x = if n & 1 == 0 { x.abs() } else { x };
         let exact = exact(&mut reference, x.into(), n);
@@ -165,47 +165,47 @@ macro_rules! accuracy {
     )*};
 }
 
-const ANY: Domain = Domain::ANY;
-const POSITIVE: Domain = Domain::POSITIVE;
+const ANY: SampleDomain = SampleDomain::ANY;
+const POSITIVE: SampleDomain = SampleDomain::POSITIVE;
 
 accuracy! {
-    unary exp 0.51 3.0 Domain::linear(-750.0, 710.0), Reference::exp;
-    unary exp2 0.51 3.0 Domain::linear(-1080.0, 1025.0), |r, x| r.pow(2.0, x);
-    unary exp10 0.51 3.0 Domain::linear(-325.0, 310.0), |r, x| r.pow(10.0, x);
-    unary expm1 0.51 3.0 Domain::linear(-60.0, 710.0), Reference::expm1;
-    unary log 0.51 3.0 POSITIVE, Reference::log;
-    unary log2 0.51 3.0 POSITIVE, Reference::log2;
-    unary log10 0.51 3.0 POSITIVE, Reference::log10;
-    unary log1p 0.51 2.0 Domain::above(-1.0), Reference::log1p;
-    unary cbrt 0.51 2.0 ANY, Reference::cbrt;
-    unary rsqrt 1.5 2.0 POSITIVE, Reference::rsqrt;
-    unary sin 0.51 4.0 ANY, Reference::sin;
-    unary cos 0.51 4.0 ANY, Reference::cos;
-    unary tan 0.51 5.0 ANY, Reference::tan;
-    unary sinpi 0.51 4.0 ANY, Reference::sinpi;
-    unary cospi 0.51 4.0 ANY, Reference::cospi;
-    unary tanpi 0.51 6.0 Domain::tanpi(), Reference::tanpi;
-    unary asin 0.51 4.0 Domain::UNIT, Reference::asin;
-    unary acos 0.51 4.0 Domain::UNIT, Reference::acos;
-    unary atan 0.51 5.0 ANY, Reference::atan;
-    unary asinpi 0.51 5.0 Domain::UNIT, |r, x| { let v = r.asin(x); r.over_pi(v) };
-    unary acospi 0.51 5.0 Domain::UNIT, |r, x| { let v = r.acos(x); r.over_pi(v) };
+    unary exp 0.51 3.0 SampleDomain::linear(-750.0, 710.0), BigFloatReference::exp;
+    unary exp2 0.51 3.0 SampleDomain::linear(-1080.0, 1025.0), |r, x| r.pow(2.0, x);
+    unary exp10 0.51 3.0 SampleDomain::linear(-325.0, 310.0), |r, x| r.pow(10.0, x);
+    unary expm1 0.51 3.0 SampleDomain::linear(-60.0, 710.0), BigFloatReference::expm1;
+    unary log 0.51 3.0 POSITIVE, BigFloatReference::log;
+    unary log2 0.51 3.0 POSITIVE, BigFloatReference::log2;
+    unary log10 0.51 3.0 POSITIVE, BigFloatReference::log10;
+    unary log1p 0.51 2.0 SampleDomain::above(-1.0), BigFloatReference::log1p;
+    unary cbrt 0.51 2.0 ANY, BigFloatReference::cbrt;
+    unary rsqrt 1.5 2.0 POSITIVE, BigFloatReference::rsqrt;
+    unary sin 0.51 4.0 ANY, BigFloatReference::sin;
+    unary cos 0.51 4.0 ANY, BigFloatReference::cos;
+    unary tan 0.51 5.0 ANY, BigFloatReference::tan;
+    unary sinpi 0.51 4.0 ANY, BigFloatReference::sinpi;
+    unary cospi 0.51 4.0 ANY, BigFloatReference::cospi;
+    unary tanpi 0.51 6.0 SampleDomain::tanpi(), BigFloatReference::tanpi;
+    unary asin 0.51 4.0 SampleDomain::UNIT, BigFloatReference::asin;
+    unary acos 0.51 4.0 SampleDomain::UNIT, BigFloatReference::acos;
+    unary atan 0.51 5.0 ANY, BigFloatReference::atan;
+    unary asinpi 0.51 5.0 SampleDomain::UNIT, |r, x| { let v = r.asin(x); r.over_pi(v) };
+    unary acospi 0.51 5.0 SampleDomain::UNIT, |r, x| { let v = r.acos(x); r.over_pi(v) };
     unary atanpi 0.51 5.0 ANY, |r, x| { let v = r.atan(x); r.over_pi(v) };
-    unary sinh 0.51 4.0 Domain::linear(-711.0, 711.0), Reference::sinh;
-    unary cosh 0.51 4.0 Domain::linear(-711.0, 711.0), Reference::cosh;
-    unary tanh 0.51 5.0 Domain::linear(-22.0, 22.0), Reference::tanh;
-    unary asinh 0.51 4.0 ANY, Reference::asinh;
-    unary acosh 0.51 4.0 Domain::above(1.0), Reference::acosh;
-    unary atanh 0.51 5.0 Domain::UNIT.inside(), Reference::atanh;
-    unary erf 0.51 16.0 Domain::linear(-6.5, 6.5), Reference::erf;
-    unary erfc 0.51 16.0 Domain::linear(-7.0, 27.5), Reference::erfc;
-    unary tgamma 0.51 16.0 Domain::gamma(), Reference::gamma;
-    unary lgamma 0.51 16.0 Domain::above(0.0), Reference::lgamma;
-    binary pow 0.51 16.0 (POSITIVE, Domain::linear(-30.0, 30.0)), Reference::pow;
-    binary powr 0.51 16.0 (POSITIVE, Domain::linear(-30.0, 30.0)), Reference::pow;
-    binary atan2 0.51 6.0 (ANY, ANY), Reference::atan2;
+    unary sinh 0.51 4.0 SampleDomain::linear(-711.0, 711.0), BigFloatReference::sinh;
+    unary cosh 0.51 4.0 SampleDomain::linear(-711.0, 711.0), BigFloatReference::cosh;
+    unary tanh 0.51 5.0 SampleDomain::linear(-22.0, 22.0), BigFloatReference::tanh;
+    unary asinh 0.51 4.0 ANY, BigFloatReference::asinh;
+    unary acosh 0.51 4.0 SampleDomain::above(1.0), BigFloatReference::acosh;
+    unary atanh 0.51 5.0 SampleDomain::UNIT.inside(), BigFloatReference::atanh;
+    unary erf 0.51 16.0 SampleDomain::linear(-6.5, 6.5), BigFloatReference::erf;
+    unary erfc 0.51 16.0 SampleDomain::linear(-7.0, 27.5), BigFloatReference::erfc;
+    unary tgamma 0.51 16.0 SampleDomain::gamma(), BigFloatReference::gamma;
+    unary lgamma 0.51 16.0 SampleDomain::above(0.0), BigFloatReference::lgamma;
+    binary pow 0.51 16.0 (POSITIVE, SampleDomain::linear(-30.0, 30.0)), BigFloatReference::pow;
+    binary powr 0.51 16.0 (POSITIVE, SampleDomain::linear(-30.0, 30.0)), BigFloatReference::pow;
+    binary atan2 0.51 6.0 (ANY, ANY), BigFloatReference::atan2;
     binary atan2pi 0.51 6.0 (ANY, ANY), |r, y, x| { let v = r.atan2(y, x); r.over_pi(v) };
-    binary hypot 0.51 4.0 (ANY, ANY), Reference::hypot;
-    with_int pown 0.51 16.0 Domain::linear(-1.01, 1.01), |r, x, n| r.pow(x, n.into());
-    with_int rootn 0.51 16.0 ANY, Reference::rootn;
+    binary hypot 0.51 4.0 (ANY, ANY), BigFloatReference::hypot;
+    with_int pown 0.51 16.0 SampleDomain::linear(-1.01, 1.01), |r, x, n| r.pow(x, n.into());
+    with_int rootn 0.51 16.0 ANY, BigFloatReference::rootn;
 }

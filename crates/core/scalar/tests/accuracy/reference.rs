@@ -6,7 +6,7 @@ pub const P: usize = 256;
 pub const RM: RoundingMode = RoundingMode::ToEven;
 
 /// Evaluates functions in high precision; keeps the constants they share.
-pub struct Reference {
+pub struct BigFloatReference {
     pub consts: Consts,
     bernoulli: Vec<BigFloat>,
 }
@@ -66,7 +66,7 @@ fn tiny(x: f64) -> bool {
     x.abs() < 2f64.powi(-100)
 }
 
-impl Reference {
+impl BigFloatReference {
     pub fn new() -> Self {
         let mut reference = Self {
             consts: Consts::new().unwrap(),

@@ -4,22 +4,22 @@
 use std::f64::consts;
 use std::marker::PhantomData;
 
-use spirula_scalar::Real;
+use spirula_scalar::NativeFloat;
 
 /// Which arguments a function is tried with.
 #[derive(Clone, Copy)]
-pub struct Domain {
+pub struct SampleDomain {
     low: f64,
     high: f64,
     /// Whether the ends are left out.
     open: bool,
     /// Where the poles are that are left out.
-    poles: Poles,
+    poles: DomainPoles,
 }
 
 /// Arguments without a finite value.
 #[derive(Clone, Copy, PartialEq)]
-enum Poles {
+enum DomainPoles {
     None,
     /// Integers at and below zero.
     Gamma,
@@ -27,7 +27,7 @@ enum Poles {
     Halves,
 }
 
-impl Domain {
+impl SampleDomain {
     pub const ANY: Self = Self::linear(f64::MIN, f64::MAX);
     pub const POSITIVE: Self = Self::above(0.0);
     pub const UNIT: Self = Self::linear(-1.0, 1.0);
@@ -38,7 +38,7 @@ impl Domain {
             low,
             high,
             open: false,
-            poles: Poles::None,
+            poles: DomainPoles::None,
         }
     }
 
@@ -48,7 +48,7 @@ impl Domain {
             low,
             high: f64::MAX,
             open: true,
-            poles: Poles::None,
+            poles: DomainPoles::None,
         }
     }
 
@@ -63,14 +63,14 @@ impl Domain {
             low: -190.0,
             high: 172.0,
             open: false,
-            poles: Poles::Gamma,
+            poles: DomainPoles::Gamma,
         }
     }
 
     /// Where tan(πx) is finite, with results that samples of every magnitude reach.
     pub const fn tanpi() -> Self {
         Self {
-            poles: Poles::Halves,
+            poles: DomainPoles::Halves,
             ..Self::linear(-100.0, 100.0)
         }
     }
@@ -82,17 +82,17 @@ impl Domain {
             true
         };
         let pole = match self.poles {
-            Poles::None => false,
-            Poles::Gamma => x <= 0.0 && x.trunc() == x,
-            Poles::Halves => (2.0 * x).trunc() == 2.0 * x && x.trunc() != x,
+            DomainPoles::None => false,
+            DomainPoles::Gamma => x <= 0.0 && x.trunc() == x,
+            DomainPoles::Halves => (2.0 * x).trunc() == 2.0 * x && x.trunc() != x,
         };
         x != 0.0 && x >= self.low && x <= self.high && ends && !pole
     }
 }
 
 /// Gives a number of arguments from a domain.
-pub struct Sampler<T> {
-    domain: Domain,
+pub struct DomainSampler<T> {
+    domain: SampleDomain,
     left: usize,
     state: u64,
     real: PhantomData<T>,
@@ -126,8 +126,8 @@ const SPECIAL: [f64; 24] = [
     3e38,
 ];
 
-impl<T: Real + Into<f64>> Sampler<T> {
-    pub fn new(domain: Domain, points: usize) -> Self {
+impl<T: NativeFloat + Into<f64>> DomainSampler<T> {
+    pub fn new(domain: SampleDomain, points: usize) -> Self {
         Self {
             domain,
             left: points,
@@ -136,8 +136,8 @@ impl<T: Real + Into<f64>> Sampler<T> {
         }
     }
 
-    /// Other arguments than [`Sampler::new`] gives.
-    pub fn shuffled(domain: Domain, points: usize) -> Self {
+    /// Other arguments than [`DomainSampler::new`] gives.
+    pub fn shuffled(domain: SampleDomain, points: usize) -> Self {
         Self {
             state: 0x1234_5678_9ABC_DEF0,
             ..Self::new(domain, points)
@@ -189,7 +189,7 @@ impl<T: Real + Into<f64>> Sampler<T> {
     }
 }
 
-impl<T: Real + Into<f64>> Iterator for Sampler<T> {
+impl<T: NativeFloat + Into<f64>> Iterator for DomainSampler<T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {

@@ -2,22 +2,22 @@
 
 use crate::IdMap;
 use crate::grammar::Op;
-use crate::ir::{Func, Module};
+use crate::ir::{Func, SpirvModule};
 use std::fmt;
 
 /// Which function calls which, and an order in which callees come first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallGraph {
+pub struct SpirvCallGraph {
     /// Functions called by each, without repetition, by [`Func::index`].
     callees: Vec<Vec<Func>>,
     bottom_up: Vec<Func>,
     recursive: Vec<bool>,
 }
 
-impl CallGraph {
+impl SpirvCallGraph {
     /// One pass over the module, then strongly connected components by Tarjan's algorithm
     /// ("Depth-First Search and Linear Graph Algorithms", 1972).
-    pub fn compute(module: &Module) -> Self {
+    pub fn compute(module: &SpirvModule) -> Self {
         let mut by_id = IdMap::new(module.bound(), None);
         let size = module.functions().iter().map(|f| f.index() + 1).max();
         let mut callees = vec![Vec::new(); size.unwrap_or(0)];
@@ -36,12 +36,12 @@ impl CallGraph {
                 }
             }
         }
-        let mut search = Components::new(&callees);
+        let mut search = CallComponents::new(&callees);
         for func in module.functions() {
             search.from(*func);
         }
         let (bottom_up, recursive) = (search.order, search.recursive);
-        CallGraph {
+        SpirvCallGraph {
             callees,
             bottom_up,
             recursive,
@@ -64,7 +64,7 @@ impl CallGraph {
     }
 }
 
-impl fmt::Display for CallGraph {
+impl fmt::Display for SpirvCallGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for func in &self.bottom_up {
             let callees: Vec<_> = self.callees(*func).iter().map(|c| c.index()).collect();
@@ -79,7 +79,7 @@ impl fmt::Display for CallGraph {
     }
 }
 
-struct Components<'a> {
+struct CallComponents<'a> {
     callees: &'a [Vec<Func>],
     number: Vec<u32>,
     low: Vec<u32>,
@@ -90,10 +90,10 @@ struct Components<'a> {
     recursive: Vec<bool>,
 }
 
-impl<'a> Components<'a> {
+impl<'a> CallComponents<'a> {
     fn new(callees: &'a [Vec<Func>]) -> Self {
         let n = callees.len();
-        Components {
+        CallComponents {
             callees,
             number: vec![u32::MAX; n],
             low: vec![u32::MAX; n],

@@ -1,46 +1,46 @@
 //! The control-flow graph of a function.
 
 use super::lengauer_tarjan::parents;
-use super::{Definitions, Edges};
+use super::{EdgeLists, IdDefinitions};
 use crate::Id;
 use crate::grammar::Op;
-use crate::ir::{Block, Func, IdWords, Inst, InstRef, Labels, Module, switch_cases};
+use crate::ir::{Block, Func, IdWords, Inst, InstRef, LabelPositions, SpirvModule, switch_cases};
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Edges between a function's blocks, and an order in which to walk them.
 ///
-/// Blocks are known here by their position in [`crate::ir::Function::blocks`].
+/// Blocks are known here by their position in [`crate::ir::SpirvFunction::blocks`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cfg {
+pub struct FlowGraph {
     /// The function's blocks in their order.
     blocks: Vec<Block>,
-    labels: Labels,
-    graph: Graph,
+    labels: LabelPositions,
+    graph: FlowEdges,
 }
 
 /// The edges of a control-flow graph both ways: what is left for who needs no labels any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Graph {
-    pub successors: Edges,
-    pub predecessors: Edges,
+pub(crate) struct FlowEdges {
+    pub successors: EdgeLists,
+    pub predecessors: EdgeLists,
     /// The blocks that are reachable from the entry, each before its successors but for back edges.
     pub reverse_postorder: Vec<u32>,
 }
 
-impl Graph {
+impl FlowEdges {
     /// The edges of a function where `targets` visits the labels that a terminator goes to, and `position`
     /// knows the blocks by their labels.
     ///
     /// # Errors
     /// A terminator with the id that is no label of the function.
     pub fn of_targets(
-        module: &Module,
+        module: &SpirvModule,
         func: Func,
         position: impl Fn(Id) -> Option<u32>,
         targets: impl Fn(InstRef<'_>, &mut dyn FnMut(Id)),
-    ) -> Result<Graph, (Inst, Id)> {
+    ) -> Result<FlowEdges, (Inst, Id)> {
         let blocks = &module.function(func).blocks;
-        let successors = Edges::try_collect(blocks.len(), |at, list| {
+        let successors = EdgeLists::try_collect(blocks.len(), |at, list| {
             let terminator = module.terminator(blocks[at as usize]);
             let mut wrong = None;
             targets(terminator, &mut |target| match position(target) {
@@ -49,7 +49,7 @@ impl Graph {
             });
             wrong.map_or(Ok(()), |target| Err((terminator.handle(), target)))
         })?;
-        Ok(Graph {
+        Ok(FlowEdges {
             predecessors: successors.reversed(),
             reverse_postorder: successors.reverse_postorder(0),
             successors,
@@ -65,18 +65,18 @@ impl Graph {
     }
 }
 
-impl Cfg {
+impl FlowGraph {
     /// Computed in time linear in blocks and edges. An edge stands once for each time the
     /// terminator names it.
     ///
     /// # Errors
     /// When a branch goes to an id that is no label of the function.
     pub fn compute(
-        module: &Module,
-        definitions: &Definitions,
+        module: &SpirvModule,
+        definitions: &IdDefinitions,
         func: Func,
-    ) -> Result<Cfg, SourceDiagnostic> {
-        Cfg::of_targets(module, func, |terminator, visit| {
+    ) -> Result<FlowGraph, SourceDiagnostic> {
+        FlowGraph::of_targets(module, func, |terminator, visit| {
             branch_targets(module, definitions, terminator)
                 .into_iter()
                 .for_each(visit);
@@ -87,9 +87,13 @@ impl Cfg {
     /// The same for who has no definitions at hand.
     ///
     /// # Errors
-    /// As [`Cfg::compute`].
-    pub fn with_ids(module: &Module, ids: &IdWords, func: Func) -> Result<Cfg, SourceDiagnostic> {
-        Cfg::of_targets(module, func, |terminator, visit| {
+    /// As [`FlowGraph::compute`].
+    pub fn with_ids(
+        module: &SpirvModule,
+        ids: &IdWords,
+        func: Func,
+    ) -> Result<FlowGraph, SourceDiagnostic> {
+        FlowGraph::of_targets(module, func, |terminator, visit| {
             let skip = match terminator.op() {
                 Op::Branch => 0,
                 Op::BranchConditional | Op::Switch => 1,
@@ -109,14 +113,14 @@ impl Cfg {
     /// # Errors
     /// A terminator with the id that is no label of the function.
     pub(crate) fn of_targets(
-        module: &Module,
+        module: &SpirvModule,
         func: Func,
         targets_of: impl Fn(InstRef<'_>, &mut dyn FnMut(Id)),
-    ) -> Result<Cfg, (Inst, Id)> {
-        let labels = Labels::of(module, func);
+    ) -> Result<FlowGraph, (Inst, Id)> {
+        let labels = LabelPositions::of(module, func);
         let position = |label| labels.position(label);
-        let graph = Graph::of_targets(module, func, position, targets_of)?;
-        Ok(Cfg {
+        let graph = FlowEdges::of_targets(module, func, position, targets_of)?;
+        Ok(FlowGraph {
             blocks: module.function(func).blocks.clone(),
             labels,
             graph,
@@ -124,12 +128,12 @@ impl Cfg {
     }
 
     /// The edges alone.
-    pub(crate) fn graph(&self) -> &Graph {
+    pub(crate) fn graph(&self) -> &FlowEdges {
         &self.graph
     }
 
     /// The edges alone, for who wants the rest of the memory back.
-    pub(crate) fn into_graph(self) -> Graph {
+    pub(crate) fn into_graph(self) -> FlowEdges {
         self.graph
     }
 
@@ -174,7 +178,7 @@ impl Cfg {
     }
 }
 
-fn no_label(module: &Module, inst: Inst, target: Id) -> SourceDiagnostic {
+fn no_label(module: &SpirvModule, inst: Inst, target: Id) -> SourceDiagnostic {
     let terminator = module.inst(inst);
     let op = terminator.op();
     let message = format!("{op} to {target}, which is no label of this function");
@@ -182,7 +186,11 @@ fn no_label(module: &Module, inst: Inst, target: Id) -> SourceDiagnostic {
 }
 
 /// The labels that a terminator may go to, in its order; a switch's default first.
-fn branch_targets(module: &Module, definitions: &Definitions, terminator: InstRef<'_>) -> Vec<Id> {
+fn branch_targets(
+    module: &SpirvModule,
+    definitions: &IdDefinitions,
+    terminator: InstRef<'_>,
+) -> Vec<Id> {
     match terminator.op() {
         Op::Branch => vec![terminator.id(0)],
         Op::BranchConditional => vec![terminator.id(1), terminator.id(2)],

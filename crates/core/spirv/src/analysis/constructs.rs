@@ -1,13 +1,13 @@
 //! The constructs of structured control flow.
 
-use super::{Cfg, Dominators, Edges};
+use super::{BlockDominators, EdgeLists, FlowGraph};
 use crate::grammar::Op;
-use crate::ir::Module;
+use crate::ir::SpirvModule;
 use std::fmt;
 
 /// A header with its merge instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Construct {
+pub struct StructuredConstruct {
     /// The block that ends in the merge instruction and a branch.
     pub header: u32,
     /// Where the construct is left to.
@@ -21,20 +21,20 @@ pub struct Construct {
 /// A construct holds what its header dominates and its merge block does not. The header of a loop
 /// is in its own loop, the header of a selection in the construct around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Constructs {
-    constructs: Vec<Construct>,
+pub struct ConstructTree {
+    constructs: Vec<StructuredConstruct>,
     /// The construct around each construct, `u32::MAX` for none.
     parent: Vec<u32>,
     /// The construct that a block is the header of, `u32::MAX` for none.
     headed: Vec<u32>,
     /// The innermost construct around each block.
     around: Vec<u32>,
-    children: Edges,
+    children: EdgeLists,
 }
 
-impl Constructs {
+impl ConstructTree {
     /// One pass over the blocks in the order of the dominator tree.
-    pub fn compute(module: &Module, cfg: &Cfg, dominators: &Dominators) -> Self {
+    pub fn compute(module: &SpirvModule, cfg: &FlowGraph, dominators: &BlockDominators) -> Self {
         let (mut found, merged) = Self::headers(module, cfg);
         for &block in dominators.preorder() {
             let above = dominators.immediate(block);
@@ -56,18 +56,18 @@ impl Constructs {
             }
             found.around[block as usize] = around;
         }
-        found.children = Edges::to_children(found.parent.len(), |c| found.parent(c));
+        found.children = EdgeLists::to_children(found.parent.len(), |c| found.parent(c));
         found
     }
 
     /// The constructs without their nesting, and the construct that each block is the merge of.
-    fn headers(module: &Module, cfg: &Cfg) -> (Self, Vec<u32>) {
-        let mut found = Constructs {
+    fn headers(module: &SpirvModule, cfg: &FlowGraph) -> (Self, Vec<u32>) {
+        let mut found = ConstructTree {
             constructs: Vec::new(),
             parent: Vec::new(),
             headed: vec![u32::MAX; cfg.len()],
             around: vec![u32::MAX; cfg.len()],
-            children: Edges::default(),
+            children: EdgeLists::default(),
         };
         let mut merged = vec![u32::MAX; cfg.len()];
         for header in 0..cfg.len() as u32 {
@@ -83,7 +83,7 @@ impl Constructs {
             found.headed[header as usize] = own;
             merged[merge as usize] = own;
             found.parent.push(u32::MAX);
-            found.constructs.push(Construct {
+            found.constructs.push(StructuredConstruct {
                 header,
                 merge,
                 continues: continues.flatten(),
@@ -93,7 +93,7 @@ impl Constructs {
     }
 
     /// The constructs in the order of their headers.
-    pub fn constructs(&self) -> &[Construct] {
+    pub fn constructs(&self) -> &[StructuredConstruct] {
         &self.constructs
     }
 
@@ -123,9 +123,9 @@ impl Constructs {
     /// theirs, it does not matter.
     pub fn is_left_directly(
         &self,
-        module: &Module,
-        cfg: &Cfg,
-        dominators: &Dominators,
+        module: &SpirvModule,
+        cfg: &FlowGraph,
+        dominators: &BlockDominators,
         header: u32,
     ) -> bool {
         let Some(own) = self.headed_by(header) else {
@@ -150,7 +150,7 @@ impl Constructs {
     }
 }
 
-impl fmt::Display for Constructs {
+impl fmt::Display for ConstructTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, c) in self.constructs.iter().enumerate() {
             write!(

@@ -1,7 +1,7 @@
 //! Which instruction defines an id.
 
 use crate::grammar::Op;
-use crate::ir::{Inst, InstRef, Module};
+use crate::ir::{Inst, InstRef, SpirvModule};
 use crate::{Id, IdNumbers};
 
 /// An instruction for each id.
@@ -9,7 +9,7 @@ use crate::{Id, IdNumbers};
 pub(super) struct InstOfId(IdNumbers);
 
 impl InstOfId {
-    pub fn new(module: &Module) -> Self {
+    pub fn new(module: &SpirvModule) -> Self {
         InstOfId(IdNumbers::new(module.bound(), module.inst_count()))
     }
 
@@ -39,25 +39,25 @@ impl InstOfId {
 
 /// The defining instruction of every id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Definitions {
+pub struct IdDefinitions {
     by_id: InstOfId,
 }
 
-impl Definitions {
+impl IdDefinitions {
     /// One pass over the module. Where a module defines an id twice, the first counts.
-    pub fn compute(module: &Module) -> Self {
+    pub fn compute(module: &SpirvModule) -> Self {
         let mut by_id = InstOfId::new(module);
         for inst in module.all_insts() {
             if let Some(id) = inst.result() {
                 by_id.add(id, inst.handle());
             }
         }
-        Definitions { by_id }
+        IdDefinitions { by_id }
     }
 
     /// Takes note of the instructions that were made when there were `count` already. What was deleted
     /// since is still known of.
-    pub fn learn(&mut self, module: &Module, count: usize) {
+    pub fn learn(&mut self, module: &SpirvModule, count: usize) {
         for inst in module.insts_since(count) {
             let is_in = module.list_of(inst.handle()).is_some()
                 || matches!(inst.op(), Op::Label | Op::Function);
@@ -69,7 +69,7 @@ impl Definitions {
 
     /// The instruction that defines an id.
     #[inline]
-    pub fn get<'a>(&self, module: &'a Module, id: Id) -> Option<InstRef<'a>> {
+    pub fn get<'a>(&self, module: &'a SpirvModule, id: Id) -> Option<InstRef<'a>> {
         self.by_id.get(id).map(|inst| module.inst(inst))
     }
 
@@ -81,13 +81,13 @@ impl Definitions {
 
     /// The opcode that defines an id.
     #[inline]
-    pub fn op(&self, module: &Module, id: Id) -> Option<Op> {
+    pub fn op(&self, module: &SpirvModule, id: Id) -> Option<Op> {
         self.get(module, id).map(InstRef::op)
     }
 
     /// The value of an integer constant of at most 64 bits that is known before specialisation,
     /// zero-extended from its words. `OpConstantNull` and booleans count.
-    pub fn constant(&self, module: &Module, id: Id) -> Option<u64> {
+    pub fn constant(&self, module: &SpirvModule, id: Id) -> Option<u64> {
         match self.op(module, id)? {
             Op::Constant | Op::ConstantTrue | Op::ConstantFalse | Op::ConstantNull => {
                 self.default_value(module, id)
@@ -98,7 +98,7 @@ impl Definitions {
 
     /// The same, and for specialisation constants that are no operations the value that they have
     /// when they are not specialised.
-    pub fn default_value(&self, module: &Module, id: Id) -> Option<u64> {
+    pub fn default_value(&self, module: &SpirvModule, id: Id) -> Option<u64> {
         let inst = self.get(module, id)?;
         match inst.op() {
             Op::Constant | Op::SpecConstant => {

@@ -1,7 +1,7 @@
 //! The dominator tree of a function.
 
 use super::lengauer_tarjan::parents;
-use super::{Cfg, Edges};
+use super::{EdgeLists, FlowGraph};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -9,16 +9,16 @@ use std::sync::OnceLock;
 /// the tree numbered so that dominance is asked in constant time.
 /// Blocks are known by their position in the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dominators {
-    tree: Tree,
+pub struct BlockDominators {
+    tree: DominanceTree,
 }
 
-impl Dominators {
+impl BlockDominators {
     /// Computes the tree.
-    pub fn compute(cfg: &Cfg) -> Self {
+    pub fn compute(cfg: &FlowGraph) -> Self {
         let order = cfg.reverse_postorder();
-        let tree = Tree::numbered(cfg.graph().dominators(), order);
-        Dominators { tree }
+        let tree = DominanceTree::numbered(cfg.graph().dominators(), order);
+        BlockDominators { tree }
     }
 
     /// The closest block that is on every path to this one; none for the entry and for blocks that
@@ -57,7 +57,7 @@ impl Dominators {
     }
 }
 
-impl fmt::Display for Dominators {
+impl fmt::Display for BlockDominators {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for block in 0..self.tree.parent.len() as u32 {
             match self.immediate(block) {
@@ -72,7 +72,7 @@ impl fmt::Display for Dominators {
 
 /// A dominator tree of any graph, numbered depth-first.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub struct DominanceTree {
     /// Parent of each node; its own for the root, `u32::MAX` where unreachable.
     parent: Vec<u32>,
     pub(crate) preorder: Vec<u32>,
@@ -81,30 +81,30 @@ pub struct Tree {
     begin: Vec<u32>,
     end: Vec<u32>,
     /// Lists of children, made when they are asked for first: most users ask for ancestors only.
-    children: OnceLock<Edges>,
+    children: OnceLock<EdgeLists>,
 }
 
 /// Trees are equal where their parents and their order are: the rest follows.
-impl PartialEq for Tree {
-    fn eq(&self, other: &Tree) -> bool {
+impl PartialEq for DominanceTree {
+    fn eq(&self, other: &DominanceTree) -> bool {
         self.parent == other.parent && self.preorder == other.preorder
     }
 }
 
-impl Eq for Tree {}
+impl Eq for DominanceTree {}
 
-impl Tree {
+impl DominanceTree {
     /// Dominators of the nodes in `order`, a reverse post-order that begins with the root.
     pub fn compute(
         nodes: usize,
         order: &[u32],
         predecessors: impl Fn(u32, &mut dyn FnMut(u32)),
-    ) -> Tree {
-        Tree::numbered(parents(nodes, order, &predecessors), order)
+    ) -> DominanceTree {
+        DominanceTree::numbered(parents(nodes, order, &predecessors), order)
     }
 
     /// The tree of known parents; `order` has each reached node behind its parent, the root first.
-    pub fn numbered(parent: Vec<u32>, order: &[u32]) -> Tree {
+    pub fn numbered(parent: Vec<u32>, order: &[u32]) -> DominanceTree {
         let nodes = parent.len();
         let below = order.get(1..).unwrap_or(&[]);
         // First the number of nodes in each subtree, then the number that the next child gets, which ends
@@ -131,7 +131,7 @@ impl Tree {
             end[*node as usize] = own + 1;
             preorder[own as usize] = *node;
         }
-        Tree {
+        DominanceTree {
             parent,
             preorder,
             begin,
@@ -150,7 +150,7 @@ impl Tree {
     pub fn children(&self, node: u32) -> &[u32] {
         let lists = self.children.get_or_init(|| {
             let nodes = self.preorder.iter().copied();
-            Edges::from_pairs(self.parent.len(), || {
+            EdgeLists::from_pairs(self.parent.len(), || {
                 nodes
                     .clone()
                     .filter_map(|node| Some((self.parent(node)?, node)))

@@ -2,16 +2,16 @@
 
 /// Lists of nodes by node, one behind the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Edges {
+pub(crate) struct EdgeLists {
     /// Begin of each node's list; it ends where that of the next begins.
     first: Vec<u32>,
     list: Vec<u32>,
 }
 
-impl Edges {
+impl EdgeLists {
     /// Edges to the nodes that have a node as their parent, by increasing number.
     pub fn to_children(nodes: usize, parent: impl Fn(u32) -> Option<u32>) -> Self {
-        Edges::collect(nodes, |node, list| list.extend(parent(node))).reversed()
+        EdgeLists::collect(nodes, |node, list| list.extend(parent(node))).reversed()
     }
 
     /// The edges that `each` puts into the list for each node.
@@ -30,12 +30,12 @@ impl Edges {
         }
         first.push(list.len() as u32);
         list.shrink_to_fit();
-        Ok(Edges { first, list })
+        Ok(EdgeLists { first, list })
     }
 
     /// The same where nothing can go wrong.
     pub fn collect(nodes: usize, mut each: impl FnMut(u32, &mut Vec<u32>)) -> Self {
-        let all = Edges::try_collect(nodes, |node, list| {
+        let all = EdgeLists::try_collect(nodes, |node, list| {
             each(node, list);
             Ok::<(), std::convert::Infallible>(())
         });
@@ -55,9 +55,9 @@ impl Edges {
     }
 
     /// The edges the other way round.
-    pub fn reversed(&self) -> Edges {
+    pub fn reversed(&self) -> EdgeLists {
         let nodes = 0..self.len() as u32;
-        Edges::from_pairs(self.len(), || {
+        EdgeLists::from_pairs(self.len(), || {
             let nodes = nodes.clone();
             nodes.flat_map(|node| self.of(node).iter().map(move |target| (*target, node)))
         })
@@ -68,7 +68,7 @@ impl Edges {
     pub fn from_pairs<I: Iterator<Item = (u32, u32)>>(
         nodes: usize,
         pairs: impl Fn() -> I,
-    ) -> Edges {
+    ) -> EdgeLists {
         // Counted one row further, so that filling moves each begin to its place.
         let mut first = vec![0u32; nodes + 2];
         pairs().for_each(|(from, _)| first[from as usize + 2] += 1);
@@ -82,7 +82,7 @@ impl Edges {
             *slot += 1;
         });
         first.truncate(nodes + 1);
-        Edges { first, list }
+        EdgeLists { first, list }
     }
 
     /// The nodes that a root reaches, each before those that it leads to but for back edges; none where there

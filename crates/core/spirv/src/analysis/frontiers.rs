@@ -1,27 +1,27 @@
 //! Dominance frontiers.
 
-use super::{Cfg, Dominators, Graph, PostDominators};
+use super::{BlockDominators, FlowEdges, FlowGraph, PostDominators};
 use std::fmt;
 
 /// Where the dominance of each block ends: the blocks that it does not strictly dominate but whose
 /// predecessor it dominates. By the walk of Cooper, Harvey and Kennedy (2001): time in the size of
 /// the result, which is linear but for deep nests of loops.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frontiers {
+pub struct DominanceFrontiers {
     first: Vec<u32>,
     blocks: Vec<u32>,
 }
 
-impl Frontiers {
+impl DominanceFrontiers {
     /// The frontiers of a function's blocks.
-    pub fn compute(cfg: &Cfg, dominators: &Dominators) -> Self {
+    pub fn compute(cfg: &FlowGraph, dominators: &BlockDominators) -> Self {
         let up = |block| dominators.immediate(block);
         Self::of_graph(cfg.graph(), |b| dominators.is_reachable(b), up)
     }
 
     /// The same for who knows of each block whether it is reachable, and the block above it in the tree.
     pub(crate) fn of_graph(
-        graph: &Graph,
+        graph: &FlowEdges,
         is_reachable: impl Fn(u32) -> bool,
         up: impl Fn(u32) -> Option<u32>,
     ) -> Self {
@@ -42,7 +42,7 @@ impl Frontiers {
     /// The frontiers in the reversed graph: the branches that decide whether a block is run
     /// (Cytron et al., "Efficiently Computing Static Single Assignment Form and the Control
     /// Dependence Graph", 1991).
-    pub fn control_dependence(cfg: &Cfg, tree: &PostDominators) -> Self {
+    pub fn control_dependence(cfg: &FlowGraph, tree: &PostDominators) -> Self {
         Self::of(cfg.len(), |visit| {
             for branch in cfg.reverse_postorder() {
                 let targets = cfg.successors(*branch);
@@ -82,7 +82,7 @@ impl Frontiers {
             }
         });
         first.truncate(blocks + 1);
-        Frontiers {
+        DominanceFrontiers {
             first,
             blocks: ends,
         }
@@ -95,7 +95,7 @@ impl Frontiers {
     }
 }
 
-impl fmt::Display for Frontiers {
+impl fmt::Display for DominanceFrontiers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for block in 0..self.first.len() as u32 - 1 {
             writeln!(f, "block {block} ; frontier: {:?}", self.of_block(block))?;

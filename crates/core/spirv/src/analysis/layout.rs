@@ -5,10 +5,10 @@
 //! is aligned to its size, a vector to its size with three components taking the room of four, a
 //! structure to its most aligned member. Booleans take a byte.
 
-use super::{Decorations, Definitions};
+use super::{IdDecorations, IdDefinitions};
 use crate::grammar::Op;
 use crate::grammar::enumerants::{AddressingModel, Decoration};
-use crate::ir::{InstRef, Module, Section};
+use crate::ir::{InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 use spirula_diagnostics::SourceDiagnostic;
 
@@ -39,26 +39,26 @@ pub struct MemberLayout {
 
 /// The layouts of all types of a module.
 #[derive(Clone, Debug)]
-pub struct Layouts {
+pub struct TypeLayouts {
     types: IdMap<TypeLayout>,
     members: Vec<MemberLayout>,
     pointer_size: u32,
 }
 
-impl Layouts {
+impl TypeLayouts {
     /// One pass over the module's types. `constant` gives the value of array lengths, which may be
     /// specialisation constants.
     ///
     /// # Errors
     /// When a type is larger than 2^48 bytes, or the length of an array is not known.
     pub fn compute(
-        module: &Module,
-        definitions: &Definitions,
-        decorations: &Decorations,
+        module: &SpirvModule,
+        definitions: &IdDefinitions,
+        decorations: &IdDecorations,
         constant: impl Fn(Id) -> Option<u64>,
-    ) -> Result<Layouts, SourceDiagnostic> {
+    ) -> Result<TypeLayouts, SourceDiagnostic> {
         let addressing = module
-            .section(Section::MemoryModel)
+            .section(ModuleSection::MemoryModel)
             .next()
             .map(|m| m.word(0));
         let pointer_size = if addressing == Some(AddressingModel::Physical32.0) {
@@ -73,17 +73,17 @@ impl Layouts {
                 ..TypeLayout::default()
             },
         );
-        let mut layouts = Layouts {
+        let mut layouts = TypeLayouts {
             types,
             members: Vec::new(),
             pointer_size,
         };
-        let context = Context {
+        let context = TypeLayoutContext {
             module,
             definitions,
             decorations,
         };
-        for inst in module.section(Section::Globals) {
+        for inst in module.section(ModuleSection::Globals) {
             let Some(id) = inst.result() else { continue };
             if let Some(layout) = layouts.of_type(&context, inst, id, &constant)? {
                 if layout.size > 1 << 48 {
@@ -115,7 +115,7 @@ impl Layouts {
 
     fn of_type(
         &mut self,
-        context: &Context<'_>,
+        context: &TypeLayoutContext<'_>,
         inst: InstRef<'_>,
         id: Id,
         constant: &impl Fn(Id) -> Option<u64>,
@@ -188,8 +188,13 @@ impl Layouts {
         Ok(Some(layout))
     }
 
-    fn of_structure(&mut self, context: &Context<'_>, inst: InstRef<'_>, id: Id) -> TypeLayout {
-        let Context {
+    fn of_structure(
+        &mut self,
+        context: &TypeLayoutContext<'_>,
+        inst: InstRef<'_>,
+        id: Id,
+    ) -> TypeLayout {
+        let TypeLayoutContext {
             module,
             decorations,
             ..
@@ -233,13 +238,13 @@ impl Layouts {
     }
 }
 
-struct Context<'a> {
-    module: &'a Module,
-    definitions: &'a Definitions,
-    decorations: &'a Decorations,
+struct TypeLayoutContext<'a> {
+    module: &'a SpirvModule,
+    definitions: &'a IdDefinitions,
+    decorations: &'a IdDecorations,
 }
 
-impl Context<'_> {
+impl TypeLayoutContext<'_> {
     fn is_pointer(&self, ty: Id) -> bool {
         self.definitions.op(self.module, ty) == Some(Op::TypePointer)
     }
@@ -249,7 +254,7 @@ impl Context<'_> {
             && op != Op::TypeFunction
             && op
                 .info()
-                .is_some_and(|i| i.class == crate::grammar::Class::TypeDeclaration)
+                .is_some_and(|i| i.class == crate::grammar::InstructionClass::TypeDeclaration)
     }
 }
 

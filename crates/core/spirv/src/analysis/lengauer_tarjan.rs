@@ -19,7 +19,7 @@
 const NONE: u32 = u32::MAX;
 
 /// A depth-first walk of the nodes that the root reaches; they are known by their numbers in it.
-struct Walk {
+struct DepthFirstNumbering {
     /// The node of each number.
     nodes: Vec<u32>,
     /// The number of each node.
@@ -27,11 +27,15 @@ struct Walk {
     parent: Vec<u32>,
 }
 
-impl Walk {
+impl DepthFirstNumbering {
     /// From `root`, along edges to where `predecessors` says that they come from.
-    fn new(nodes: usize, order: &[u32], predecessors: &impl Fn(u32, &mut dyn FnMut(u32))) -> Walk {
+    fn new(
+        nodes: usize,
+        order: &[u32],
+        predecessors: &impl Fn(u32, &mut dyn FnMut(u32)),
+    ) -> DepthFirstNumbering {
         let (first, ends) = successors(nodes, order, predecessors);
-        let mut walk = Walk {
+        let mut walk = DepthFirstNumbering {
             nodes: Vec::with_capacity(order.len()),
             number: vec![NONE; nodes],
             parent: Vec::with_capacity(order.len()),
@@ -91,14 +95,14 @@ fn successors(
 }
 
 /// The nodes that were linked to their parents, with the best semi-dominator above each.
-struct Forest {
+struct LinkEvalForest {
     ancestor: Vec<u32>,
     label: Vec<u32>,
     semi: Vec<u32>,
     path: Vec<u32>,
 }
 
-impl Forest {
+impl LinkEvalForest {
     /// The node with the least semi-dominator among `node` and what is linked above it; the nodes from
     /// `linked` on are.
     fn best(&mut self, node: u32, linked: u32) -> u32 {
@@ -127,9 +131,9 @@ pub(super) fn parents(
     order: &[u32],
     predecessors: &impl Fn(u32, &mut dyn FnMut(u32)),
 ) -> Vec<u32> {
-    let walk = Walk::new(nodes, order, predecessors);
+    let walk = DepthFirstNumbering::new(nodes, order, predecessors);
     let count = walk.nodes.len();
-    let mut forest = Forest {
+    let mut forest = LinkEvalForest {
         // The ancestor of a node that is not linked yet is its parent in the walk.
         ancestor: walk.parent,
         label: (0..count as u32).collect(),

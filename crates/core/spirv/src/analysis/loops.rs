@@ -1,11 +1,11 @@
 //! The loop nest of a function.
 
-use super::{Cfg, Dominators, Edges};
+use super::{BlockDominators, EdgeLists, FlowGraph};
 use std::fmt;
 
 /// A natural loop: all paths that lead back to a header which dominates them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loop {
+pub struct NaturalLoop {
     /// The one block through which the loop is entered.
     pub header: u32,
     /// The loop around it, as an index into the nest.
@@ -19,27 +19,27 @@ pub struct Loop {
 /// The natural loops of a function, inner ones before those around them.
 ///
 /// Cycles with several entries (irreducible ones) are no natural loops: they are not in the nest,
-/// and [`Loops::irreducible`] names their edges. Found against the edges from each latch, with inner
+/// and [`LoopNest::irreducible`] names their edges. Found against the edges from each latch, with inner
 /// loops passed over in one step, in almost linear time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loops {
-    loops: Vec<Loop>,
+pub struct LoopNest {
+    loops: Vec<NaturalLoop>,
     /// Innermost loop of each block, `u32::MAX` for none.
     innermost: Vec<u32>,
     irreducible: Vec<(u32, u32)>,
-    children: Edges,
+    children: EdgeLists,
 }
 
-impl Loops {
+impl LoopNest {
     /// Computes the nest.
-    pub fn compute(cfg: &Cfg, dominators: &Dominators) -> Self {
-        let mut nest = Loops {
+    pub fn compute(cfg: &FlowGraph, dominators: &BlockDominators) -> Self {
+        let mut nest = LoopNest {
             loops: Vec::new(),
             innermost: vec![u32::MAX; cfg.len()],
             irreducible: Vec::new(),
-            children: Edges::default(),
+            children: EdgeLists::default(),
         };
-        let mut outer = Outermost(Vec::new());
+        let mut outer = OutermostLoops(Vec::new());
         let mut number = vec![u32::MAX; cfg.len()];
         for (at, block) in cfg.reverse_postorder().iter().enumerate() {
             number[*block as usize] = at as u32;
@@ -68,12 +68,12 @@ impl Loops {
         }
         nest.irreducible.sort_unstable();
         let parent = |at: u32| nest.loops[at as usize].parent;
-        nest.children = Edges::to_children(nest.loops.len(), parent);
+        nest.children = EdgeLists::to_children(nest.loops.len(), parent);
         nest
     }
 
     /// Whether a function has any natural loop, for less than computing them.
-    pub fn are_in(cfg: &Cfg, dominators: &Dominators) -> bool {
+    pub fn are_in(cfg: &FlowGraph, dominators: &BlockDominators) -> bool {
         let goes_back = |at: &u32| {
             let next = cfg.successors(*at).iter();
             next.into_iter().any(|to| dominators.dominates(*to, *at))
@@ -83,15 +83,15 @@ impl Loops {
 
     fn discover(
         &mut self,
-        cfg: &Cfg,
-        dominators: &Dominators,
+        cfg: &FlowGraph,
+        dominators: &BlockDominators,
         header: u32,
         latches: Vec<u32>,
-        outermost: &mut Outermost,
+        outermost: &mut OutermostLoops,
     ) {
         let own = self.loops.len() as u32;
         let mut work = latches.clone();
-        self.loops.push(Loop {
+        self.loops.push(NaturalLoop {
             header,
             parent: None,
             depth: 0,
@@ -129,11 +129,11 @@ impl Loops {
     }
 
     /// The loops, inner ones before those around them.
-    pub fn loops(&self) -> &[Loop] {
+    pub fn loops(&self) -> &[NaturalLoop] {
         &self.loops
     }
 
-    /// The innermost loop that a block is in, as an index into [`Loops::loops`].
+    /// The innermost loop that a block is in, as an index into [`LoopNest::loops`].
     pub fn innermost(&self, block: u32) -> Option<u32> {
         let at = self.innermost[block as usize];
         (at != u32::MAX).then_some(at)
@@ -183,9 +183,9 @@ impl Loops {
 }
 
 /// For each loop one further out, itself where none is known yet: a union-find with path halving.
-struct Outermost(Vec<u32>);
+struct OutermostLoops(Vec<u32>);
 
-impl Outermost {
+impl OutermostLoops {
     fn of(&mut self, mut at: u32) -> u32 {
         while self.0[at as usize] != at {
             let up = self.0[at as usize];
@@ -196,10 +196,10 @@ impl Outermost {
     }
 }
 
-impl fmt::Display for Loops {
+impl fmt::Display for LoopNest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, l) in self.loops.iter().enumerate() {
-            let Loop {
+            let NaturalLoop {
                 header,
                 depth,
                 latches,
@@ -222,8 +222,8 @@ impl fmt::Display for Loops {
 }
 
 fn reachable<'a>(
-    cfg: &'a Cfg,
-    dominators: &'a Dominators,
+    cfg: &'a FlowGraph,
+    dominators: &'a BlockDominators,
     block: u32,
 ) -> impl Iterator<Item = u32> + 'a {
     let sources = cfg.predecessors(block).iter().copied();

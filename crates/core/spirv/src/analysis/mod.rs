@@ -18,21 +18,24 @@ mod reach;
 mod traversal;
 mod uses;
 
-pub use calls::CallGraph;
-pub use cfg::Cfg;
-pub(crate) use cfg::Graph;
-pub use constructs::{Construct, Constructs};
-pub use definitions::Definitions;
-pub use dominators::{Dominators, Tree};
-pub(crate) use edges::{Edges, reverse_postorder};
-pub use frontiers::Frontiers;
-pub use layout::{Layouts, MemberLayout, TypeLayout};
-pub use loops::{Loop, Loops};
-pub use names::{Decorations, Names, function_name};
+pub use calls::SpirvCallGraph;
+pub(crate) use cfg::FlowEdges;
+pub use cfg::FlowGraph;
+pub use constructs::{ConstructTree, StructuredConstruct};
+pub use definitions::IdDefinitions;
+pub use dominators::{BlockDominators, DominanceTree};
+pub(crate) use edges::{EdgeLists, reverse_postorder};
+pub use frontiers::DominanceFrontiers;
+pub use layout::{MemberLayout, TypeLayout, TypeLayouts};
+pub use loops::{LoopNest, NaturalLoop};
+pub use names::{IdDecorations, IdNames, function_name};
 pub(crate) use needs::ROUNDING;
-pub use needs::{Ceiling, Choice, Exceeded, Needs, Reason};
+pub use needs::{
+    ExceededRequirement, ModuleRequirements, RequirementCeiling, RequirementChoice,
+    RequirementReason,
+};
 pub use pointers::PointerBases;
 pub use post_dominators::PostDominators;
-pub use reach::Reach;
-pub use traversal::Traversal;
-pub use uses::{DefUse, Use};
+pub use reach::EntryReach;
+pub use traversal::BlockTraversal;
+pub use uses::{DefUse, IdUse};

@@ -2,30 +2,30 @@
 
 use crate::grammar::Op;
 use crate::grammar::enumerants::Decoration;
-use crate::ir::{Inst, Module, Section};
+use crate::ir::{Inst, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 
 /// The `OpName` of every id.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct IdNames {
     by_id: IdMap<Option<Inst>>,
 }
 
-impl Names {
+impl IdNames {
     /// One pass over the module's names; the first name of an id counts.
-    pub fn compute(module: &Module) -> Self {
+    pub fn compute(module: &SpirvModule) -> Self {
         let mut by_id = IdMap::new(module.bound(), None);
         for inst in module
-            .section(Section::Names)
+            .section(ModuleSection::Names)
             .filter(|i| i.op() == Op::Name)
         {
             by_id.get_mut(inst.id(0)).get_or_insert(inst.handle());
         }
-        Names { by_id }
+        IdNames { by_id }
     }
 
     /// The name of an id, where it has one that is not empty.
-    pub fn get(&self, module: &Module, id: Id) -> Option<String> {
+    pub fn get(&self, module: &SpirvModule, id: Id) -> Option<String> {
         let name = module.inst(self.by_id[id]?).string(1);
         (!name.is_empty()).then_some(name)
     }
@@ -33,13 +33,13 @@ impl Names {
 
 /// What messages call a function: the symbol that it is linked by, or its `OpName`, or else its id. One pass
 /// over names and decorations.
-pub fn function_name(module: &Module, function: Id) -> String {
-    let linkage = module.section(Section::Annotations).find(|i| {
+pub fn function_name(module: &SpirvModule, function: Id) -> String {
+    let linkage = module.section(ModuleSection::Annotations).find(|i| {
         i.op() == Op::Decorate
             && i.id(0) == function
             && i.word(1) == Decoration::LinkageAttributes.0
     });
-    let name = module.section(Section::Names);
+    let name = module.section(ModuleSection::Names);
     let mut name = name.filter(|i| i.op() == Op::Name && i.id(0) == function);
     let found = linkage.map(|i| i.string(2));
     let found = found.or_else(|| Some(name.next()?.string(1)));
@@ -49,28 +49,28 @@ pub fn function_name(module: &Module, function: Id) -> String {
 
 /// The decorations of every id and structure member, groups resolved.
 #[derive(Clone, Debug)]
-pub struct Decorations {
+pub struct IdDecorations {
     /// Sorted.
-    rows: Vec<Row>,
+    rows: Vec<DecorationRow>,
 }
 
 /// A decoration of an id or member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Row {
+struct DecorationRow {
     target: Id,
     /// `u32::MAX` for the id itself.
     member: u32,
     inst: Inst,
 }
 
-impl Decorations {
+impl IdDecorations {
     /// One pass over the module's annotations and a sort.
-    pub fn compute(module: &Module) -> Self {
-        let annotations = || module.section(Section::Annotations);
+    pub fn compute(module: &SpirvModule) -> Self {
+        let annotations = || module.section(ModuleSection::Annotations);
         let mut rows = Vec::with_capacity(annotations().count());
         let mut groups = Vec::new();
         for inst in annotations() {
-            let row = |target, member| Row {
+            let row = |target, member| DecorationRow {
                 target,
                 member,
                 inst: inst.handle(),
@@ -95,7 +95,7 @@ impl Decorations {
         }
         rows.sort_unstable();
         let of_group = |group: Id| {
-            let from = rows.partition_point(|r: &Row| r.target < group);
+            let from = rows.partition_point(|r: &DecorationRow| r.target < group);
             rows[from..]
                 .iter()
                 .take_while(move |r| r.target == group)
@@ -103,7 +103,7 @@ impl Decorations {
         };
         let mut resolved = Vec::new();
         for (group, target, member) in groups {
-            let row = |of_group: Row| Row {
+            let row = |of_group: DecorationRow| DecorationRow {
                 target,
                 member,
                 ..of_group
@@ -114,12 +114,12 @@ impl Decorations {
             rows.extend(resolved);
             rows.sort_unstable();
         }
-        Decorations { rows }
+        IdDecorations { rows }
     }
 
     /// The operands of a decoration of an id, empty where it takes none; `None` where the id is
     /// not decorated so.
-    pub fn get<'a>(&self, module: &'a Module, id: Id, what: Decoration) -> Option<&'a [u32]> {
+    pub fn get<'a>(&self, module: &'a SpirvModule, id: Id, what: Decoration) -> Option<&'a [u32]> {
         self.of(module, id, u32::MAX)
             .find(|(d, _)| *d == what)
             .map(|(_, operands)| operands)
@@ -128,7 +128,7 @@ impl Decorations {
     /// The same for a member of a structure.
     pub fn get_member<'a>(
         &self,
-        module: &'a Module,
+        module: &'a SpirvModule,
         id: Id,
         member: u32,
         what: Decoration,
@@ -141,7 +141,7 @@ impl Decorations {
     /// All decorations of an id (`member` is `u32::MAX`) or of a member, with their operands.
     pub fn of<'a, 'm: 'a>(
         &'a self,
-        module: &'m Module,
+        module: &'m SpirvModule,
         id: Id,
         member: u32,
     ) -> impl Iterator<Item = (Decoration, &'m [u32])> + 'a {

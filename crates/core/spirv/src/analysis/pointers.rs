@@ -1,8 +1,8 @@
 //! What pointers are made from.
 
-use super::Definitions;
+use super::IdDefinitions;
 use crate::grammar::Op;
-use crate::ir::Module;
+use crate::ir::SpirvModule;
 use crate::{Id, IdMap};
 
 /// The variable, parameter or other instruction that each pointer is made from through access
@@ -15,7 +15,7 @@ pub struct PointerBases {
 impl PointerBases {
     /// One pass over the module. Where a module uses pointers before it defines them (in blocks that
     /// are out of order), their bases end there.
-    pub fn compute(module: &Module, definitions: &Definitions) -> Self {
+    pub fn compute(module: &SpirvModule, definitions: &IdDefinitions) -> Self {
         let mut base: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
         for inst in module.all_insts() {
             let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {

@@ -1,7 +1,7 @@
 //! The post-dominator tree of a function.
 
-use super::Cfg;
-use super::dominators::Tree;
+use super::FlowGraph;
+use super::dominators::DominanceTree;
 use std::fmt;
 
 /// Which blocks are on every path from a block to the function's end.
@@ -10,20 +10,20 @@ use std::fmt;
 /// one block is taken to lead there too, so that every reachable block has a post-dominator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostDominators {
-    tree: Tree,
+    tree: DominanceTree,
     endless: Vec<u32>,
     leaves: Vec<bool>,
 }
 
 impl PostDominators {
-    /// Computed as [`super::Dominators`], on the reversed graph.
-    pub fn compute(cfg: &Cfg) -> Self {
+    /// Computed as [`super::BlockDominators`], on the reversed graph.
+    pub fn compute(cfg: &FlowGraph) -> Self {
         let exit = cfg.len() as u32;
         let mut reached = vec![false; cfg.len()];
         for block in cfg.reverse_postorder() {
             reached[*block as usize] = true;
         }
-        let mut walk = Walk {
+        let mut walk = ReverseFlowWalk {
             cfg,
             wanted: reached,
             postorder: Vec::with_capacity(cfg.len() + 1),
@@ -46,7 +46,7 @@ impl PostDominators {
         let mut order = walk.postorder;
         order.push(exit);
         order.reverse();
-        let tree = Tree::compute(cfg.len() + 1, &order, |node, visit| {
+        let tree = DominanceTree::compute(cfg.len() + 1, &order, |node, visit| {
             if node == exit {
                 return;
             }
@@ -112,14 +112,14 @@ impl fmt::Display for PostDominators {
 }
 
 /// Depth-first walk against the edges.
-struct Walk<'a> {
-    cfg: &'a Cfg,
+struct ReverseFlowWalk<'a> {
+    cfg: &'a FlowGraph,
     /// Reachable blocks that have not been visited.
     wanted: Vec<bool>,
     postorder: Vec<u32>,
 }
 
-impl Walk<'_> {
+impl ReverseFlowWalk<'_> {
     fn from(&mut self, start: u32) {
         if !std::mem::take(&mut self.wanted[start as usize]) {
             return;

@@ -1,25 +1,29 @@
 //! What each entry point reaches: functions through calls, and the global variables that they use.
 
-use super::CallGraph;
+use super::SpirvCallGraph;
 use crate::Id;
 use crate::grammar::Op;
-use crate::ir::{Func, IdWords, Module, Section};
+use crate::ir::{Func, IdWords, ModuleSection, SpirvModule};
 
 /// Functions and global variables by entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reach {
+pub struct EntryReach {
     /// For each entry point in the module's order its function, what that reaches, and the
     /// variables that are used there, by increasing id.
     entries: Vec<(Id, Vec<Func>, Vec<Id>)>,
 }
 
-impl Reach {
+impl EntryReach {
     /// One pass over the module's functions, and one over the call graph for each entry point.
-    pub fn compute(module: &Module) -> Self {
-        Self::with(module, &CallGraph::compute(module), &IdWords::new(module))
+    pub fn compute(module: &SpirvModule) -> Self {
+        Self::with(
+            module,
+            &SpirvCallGraph::compute(module),
+            &IdWords::new(module),
+        )
     }
 
-    pub(crate) fn with(module: &Module, calls: &CallGraph, ids: &IdWords) -> Self {
+    pub(crate) fn with(module: &SpirvModule, calls: &SpirvCallGraph, ids: &IdWords) -> Self {
         let variables = variables(module, ids);
         let size = module.functions().iter().map(|f| f.index() + 1).max();
         let mut used: Vec<Vec<Id>> = vec![Vec::new(); size.unwrap_or(0)];
@@ -42,7 +46,7 @@ impl Reach {
             .collect();
         by_id.sort_unstable();
         let mut seen = vec![u32::MAX; used.len()];
-        let points = module.section(Section::EntryPoints);
+        let points = module.section(ModuleSection::EntryPoints);
         let points = points.filter(|p| p.op() == Op::EntryPoint);
         let entries = points.enumerate().map(|(n, point)| {
             let function = point.id(1);
@@ -63,7 +67,7 @@ impl Reach {
             variables.dedup();
             (function, reached, variables)
         });
-        Reach {
+        EntryReach {
             entries: entries.collect(),
         }
     }
@@ -101,9 +105,9 @@ impl Reach {
 
 /// Ids whose use is a use of a global variable, with that variable, by increasing id: variables
 /// themselves, and constants and initialisers made of them.
-fn variables(module: &Module, ids: &IdWords) -> Vec<(Id, Id)> {
+fn variables(module: &SpirvModule, ids: &IdWords) -> Vec<(Id, Id)> {
     let mut found: Vec<(Id, Id)> = Vec::new();
-    for inst in module.section(Section::Globals) {
+    for inst in module.section(ModuleSection::Globals) {
         let Some(id) = inst.result() else { continue };
         if matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR) {
             found.push((id, id));

@@ -1,22 +1,22 @@
 //! Walks over a control-flow graph: depth-first and breadth-first trees, and walks that keep out of
 //! a block.
 
-use super::Cfg;
-use super::dominators::Tree;
+use super::FlowGraph;
+use super::dominators::DominanceTree;
 
 /// The tree of a walk that begins at the entry: each block below the one that it was reached from.
 /// Blocks are known by their position in the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Traversal {
-    tree: Tree,
+pub struct BlockTraversal {
+    tree: DominanceTree,
     preorder: Vec<u32>,
     postorder: Vec<u32>,
 }
 
-impl Traversal {
+impl BlockTraversal {
     /// Depth-first, successors in the order in which the terminator names them. Takes time in
     /// blocks and edges.
-    pub fn depth_first(cfg: &Cfg) -> Self {
+    pub fn depth_first(cfg: &FlowGraph) -> Self {
         let mut parent = vec![u32::MAX; cfg.len()];
         let (mut preorder, mut postorder) = (Vec::new(), Vec::new());
         let mut stack = Vec::new();
@@ -42,15 +42,15 @@ impl Traversal {
                 }
             }
         }
-        Traversal {
-            tree: Tree::numbered(parent, &preorder),
+        BlockTraversal {
+            tree: DominanceTree::numbered(parent, &preorder),
             preorder,
             postorder,
         }
     }
 
     /// Breadth-first. Its pre-order is the order of the walk.
-    pub fn breadth_first(cfg: &Cfg) -> Self {
+    pub fn breadth_first(cfg: &FlowGraph) -> Self {
         let mut parent = vec![u32::MAX; cfg.len()];
         let mut order = Vec::new();
         if !cfg.is_empty() {
@@ -67,9 +67,9 @@ impl Traversal {
                 }
             }
         }
-        let tree = Tree::numbered(parent, &order);
+        let tree = DominanceTree::numbered(parent, &order);
         let postorder = order.iter().rev().copied().collect();
-        Traversal {
+        BlockTraversal {
             tree,
             preorder: order,
             postorder,
@@ -107,7 +107,7 @@ impl Traversal {
     }
 }
 
-impl Cfg {
+impl FlowGraph {
     /// The blocks that can be reached from `start` without entering `stop`, breadth-first; `start`
     /// stands first, also where it is `stop` itself. With a loop's header as `stop`, what is reached
     /// from its body is the body.

@@ -1,15 +1,15 @@
 //! The header and the instructions of a module, one after the other.
 
 use super::MAGIC;
-use crate::grammar::{Op, Version};
+use crate::grammar::{Op, SpirvVersion};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::ops::Range;
 
 /// The five words before the first instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct SpirvHeader {
     /// Version of SPIR-V.
-    pub version: Version,
+    pub version: SpirvVersion,
     /// Generator's number and version.
     pub generator: u32,
     /// One more than the largest id, as the module claims.
@@ -18,7 +18,7 @@ pub struct Header {
     pub schema: u32,
 }
 
-impl Header {
+impl SpirvHeader {
     /// Words that a header takes.
     pub const WORDS: usize = 5;
 
@@ -26,7 +26,7 @@ impl Header {
     ///
     /// # Errors
     /// When the words are too few or no SPIR-V header.
-    pub fn read(words: &[u32]) -> Result<Header, SourceDiagnostic> {
+    pub fn read(words: &[u32]) -> Result<SpirvHeader, SourceDiagnostic> {
         let &[magic, version, generator, bound, schema, ..] = words else {
             let place = SourceLocation::Word(words.len() as u32);
             return Err(SourceDiagnostic::error(
@@ -40,7 +40,7 @@ impl Header {
                 "not a SPIR-V module: no magic number",
             ));
         }
-        let version = Version::from_word(version)
+        let version = SpirvVersion::from_word(version)
             .filter(|v| v.major() == 1)
             .ok_or_else(|| {
                 SourceDiagnostic::error(
@@ -48,7 +48,7 @@ impl Header {
                     format!("{version:#010x} is no version of SPIR-V"),
                 )
             })?;
-        Ok(Header {
+        Ok(SpirvHeader {
             version,
             generator,
             bound,
@@ -88,30 +88,30 @@ impl RawInst<'_> {
 
 /// Iterator over a module's instructions; ends after an error.
 #[derive(Clone, Debug)]
-pub struct Stream<'a> {
+pub struct InstructionStream<'a> {
     words: &'a [u32],
     at: usize,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> InstructionStream<'a> {
     /// The instructions of a whole module, header included in `words`.
     pub fn new(words: &'a [u32]) -> Self {
-        Stream {
+        InstructionStream {
             words,
-            at: Header::WORDS.min(words.len()),
+            at: SpirvHeader::WORDS.min(words.len()),
         }
     }
 
     /// The instructions in a range of a module's words, which begins and ends where instructions do.
     pub fn within(words: &'a [u32], range: Range<usize>) -> Self {
-        Stream {
+        InstructionStream {
             words: &words[..range.end.min(words.len())],
             at: range.start,
         }
     }
 }
 
-impl<'a> Stream<'a> {
+impl<'a> InstructionStream<'a> {
     /// The next instruction; none at the end of the module, and where an instruction is broken. A
     /// diagnostic is large: readers that go over many instructions ask for the fault once, behind them.
     #[inline]
@@ -138,7 +138,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-impl<'a> Iterator for Stream<'a> {
+impl<'a> Iterator for InstructionStream<'a> {
     type Item = Result<RawInst<'a>, SourceDiagnostic>;
 
     #[inline]

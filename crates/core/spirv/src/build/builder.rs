@@ -4,8 +4,8 @@ use crate::grammar::enumerants::{
     AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, LinkageType,
     MemoryModel, StorageClass,
 };
-use crate::grammar::{Op, Version};
-use crate::ir::{Block, Func, Inst, Module, Section};
+use crate::grammar::{Op, SpirvVersion};
+use crate::ir::{Block, Func, Inst, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
@@ -13,8 +13,8 @@ use std::hash::Hasher;
 
 /// Makes a module from nothing.
 #[derive(Debug)]
-pub struct Builder {
-    pub(super) module: Module,
+pub struct SpirvBuilder {
+    pub(super) module: SpirvModule,
     /// Instructions of which there is one for equal operands, by opcode and operands without the
     /// result. They do not change while the module is built.
     unique: HashTable<Inst>,
@@ -23,11 +23,11 @@ pub struct Builder {
     pub(super) current: Option<(Func, Option<Block>)>,
 }
 
-impl Builder {
+impl SpirvBuilder {
     /// A builder of a module of the given version.
-    pub fn new(version: Version) -> Self {
-        Builder {
-            module: Module::new(version),
+    pub fn new(version: SpirvVersion) -> Self {
+        SpirvBuilder {
+            module: SpirvModule::new(version),
             unique: HashTable::new(),
             value_types: IdMap::new(0, None),
             current: None,
@@ -40,12 +40,12 @@ impl Builder {
     }
 
     /// The module so far.
-    pub fn module(&self) -> &Module {
+    pub fn module(&self) -> &SpirvModule {
         &self.module
     }
 
     /// The finished module.
-    pub fn finish(self) -> Module {
+    pub fn finish(self) -> SpirvModule {
         self.module
     }
 
@@ -66,23 +66,31 @@ impl Builder {
 
     /// Declares a capability, once.
     pub fn capability(&mut self, capability: Capability) {
-        self.once(Section::Capabilities, Op::Capability, &[capability.0]);
+        self.once(ModuleSection::Capabilities, Op::Capability, &[capability.0]);
     }
 
     /// Declares an extension, once.
     pub fn extension(&mut self, name: &str) {
-        self.once(Section::Extensions, Op::Extension, &string_words(name));
+        self.once(
+            ModuleSection::Extensions,
+            Op::Extension,
+            &string_words(name),
+        );
     }
 
     /// The id of an extended instruction set.
     pub fn import(&mut self, set: &str) -> Id {
-        self.intern_untyped(Section::Imports, Op::ExtInstImport, &string_words(set))
+        self.intern_untyped(
+            ModuleSection::Imports,
+            Op::ExtInstImport,
+            &string_words(set),
+        )
     }
 
     /// Sets addressing and memory model.
     pub fn memory_model(&mut self, addressing: AddressingModel, memory: MemoryModel) {
         self.once(
-            Section::MemoryModel,
+            ModuleSection::MemoryModel,
             Op::MemoryModel,
             &[addressing.0, memory.0],
         );
@@ -99,32 +107,37 @@ impl Builder {
         let mut words = vec![model.0, function.word()];
         words.extend(string_words(name));
         words.extend(interface.iter().map(|id| id.word()));
-        self.push(Section::EntryPoints, Op::EntryPoint, &words);
+        self.push(ModuleSection::EntryPoints, Op::EntryPoint, &words);
     }
 
     /// Declares an execution mode of an entry point.
     pub fn execution_mode(&mut self, function: Id, mode: ExecutionMode, operands: &[u32]) {
         let mut words = vec![function.word(), mode.0];
         words.extend_from_slice(operands);
-        self.once(Section::ExecutionModes, Op::ExecutionMode, &words);
+        self.once(ModuleSection::ExecutionModes, Op::ExecutionMode, &words);
     }
 
     /// Declares the language of the source, once.
     pub fn source(&mut self, language: u32, version: u32) {
-        self.once(Section::Sources, Op::Source, &[language, version]);
+        self.once(ModuleSection::Sources, Op::Source, &[language, version]);
     }
 
     /// Names an id; an empty name is left out.
     pub fn name(&mut self, id: Id, name: &str) {
         if !name.is_empty() {
-            self.push_parts(Section::Names, Op::Name, &[id.word()], &string_words(name));
+            self.push_parts(
+                ModuleSection::Names,
+                Op::Name,
+                &[id.word()],
+                &string_words(name),
+            );
         }
     }
 
     /// Decorates an id, once.
     pub fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
         let head = [id.word(), decoration.0];
-        self.once_parts(Section::Annotations, Op::Decorate, &head, operands);
+        self.once_parts(ModuleSection::Annotations, Op::Decorate, &head, operands);
     }
 
     /// Decorates a member of a structure, once.
@@ -136,7 +149,12 @@ impl Builder {
         operands: &[u32],
     ) {
         let head = [id.word(), member, decoration.0];
-        self.once_parts(Section::Annotations, Op::MemberDecorate, &head, operands);
+        self.once_parts(
+            ModuleSection::Annotations,
+            Op::MemberDecorate,
+            &head,
+            operands,
+        );
     }
 
     /// Gives an id a name for linking.
@@ -156,7 +174,7 @@ impl Builder {
         let id = self.fresh_id();
         let mut words = vec![pointer.word(), id.word(), class.0];
         words.extend(initializer.map(Id::word));
-        self.push(Section::Globals, Op::Variable, &words);
+        self.push(ModuleSection::Globals, Op::Variable, &words);
         self.set_type_of(id, pointer);
         id
     }
@@ -169,21 +187,21 @@ impl Builder {
     }
 
     /// Appends an instruction without a result to a section.
-    pub fn push(&mut self, section: Section, op: Op, words: &[u32]) {
+    pub fn push(&mut self, section: ModuleSection, op: Op, words: &[u32]) {
         self.push_parts(section, op, words, &[]);
     }
 
-    fn push_parts(&mut self, section: Section, op: Op, head: &[u32], tail: &[u32]) -> Inst {
+    fn push_parts(&mut self, section: ModuleSection, op: Op, head: &[u32], tail: &[u32]) -> Inst {
         let inst = self.module.create_parts(op, head, tail);
         self.module.append(section.list(), inst);
         inst
     }
 
-    fn once(&mut self, section: Section, op: Op, words: &[u32]) {
+    fn once(&mut self, section: ModuleSection, op: Op, words: &[u32]) {
         self.once_parts(section, op, words, &[]);
     }
 
-    fn once_parts(&mut self, section: Section, op: Op, head: &[u32], tail: &[u32]) {
+    fn once_parts(&mut self, section: ModuleSection, op: Op, head: &[u32], tail: &[u32]) {
         let hash = hash(op, &[head, tail]);
         if self.find(hash, op, head, 0, tail).is_none() {
             let inst = self.push_parts(section, op, head, tail);
@@ -192,7 +210,12 @@ impl Builder {
     }
 
     /// An instruction with a result and no type, once for equal operands.
-    pub(super) fn intern_untyped(&mut self, section: Section, op: Op, operands: &[u32]) -> Id {
+    pub(super) fn intern_untyped(
+        &mut self,
+        section: ModuleSection,
+        op: Op,
+        operands: &[u32],
+    ) -> Id {
         let hash = hash(op, &[operands]);
         if let Some(inst) = self.find(hash, op, &[], 1, operands) {
             return self.result_of(inst);
@@ -212,7 +235,7 @@ impl Builder {
         }
         let id = self.fresh_id();
         let head = [ty.word(), id.word()];
-        let inst = self.push_parts(Section::Globals, op, &head, operands);
+        let inst = self.push_parts(ModuleSection::Globals, op, &head, operands);
         self.remember(hash, inst);
         self.set_type_of(id, ty);
         id
@@ -236,7 +259,7 @@ impl Builder {
     }
 
     fn remember(&mut self, hash: u64, inst: Inst) {
-        let Builder { module, unique, .. } = self;
+        let SpirvBuilder { module, unique, .. } = self;
         unique.insert_unique(hash, inst, |inst| hash_again(module, *inst));
     }
 }
@@ -251,7 +274,7 @@ fn hash(op: Op, parts: &[&[u32]]) -> u64 {
 }
 
 /// The hash under which an instruction was remembered.
-fn hash_again(module: &Module, inst: Inst) -> u64 {
+fn hash_again(module: &SpirvModule, inst: Inst) -> u64 {
     let inst = module.inst(inst);
     let words = inst.words();
     match (inst.result(), inst.result_type()) {

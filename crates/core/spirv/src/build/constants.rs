@@ -1,10 +1,10 @@
 //! Constants, uniqued.
 
-use super::Builder;
+use super::SpirvBuilder;
 use crate::Id;
 use crate::grammar::Op;
 
-impl Builder {
+impl SpirvBuilder {
     /// A constant by its opcode, type and operands, once for equal ones.
     pub fn constant(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         self.intern_typed(op, ty, operands)

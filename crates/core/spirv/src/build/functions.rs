@@ -1,12 +1,12 @@
 //! Functions, blocks and their instructions.
 
-use super::Builder;
+use super::SpirvBuilder;
 use crate::Id;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{FunctionControl, StorageClass};
 use crate::ir::{Block, Func, Inst};
 
-impl Builder {
+impl SpirvBuilder {
     /// Begins a function under an id that was reserved before.
     pub fn begin_function(&mut self, id: Id, result: Id, control: FunctionControl, ty: Id) -> Func {
         let words = [result.word(), id.word(), control.0, ty.word()];
@@ -86,7 +86,7 @@ impl Builder {
         self.module.append(body, inst);
     }
 
-    /// Appends an `OpPhi` whose operands are given later by [`Builder::set_phi`].
+    /// Appends an `OpPhi` whose operands are given later by [`SpirvBuilder::set_phi`].
     ///
     /// # Panics
     /// Outside of a block.

@@ -1,6 +1,6 @@
 //! Building modules: types, constants and imports are uniqued as they are made.
 //!
-//! [`Builder`] appends. Module-level items may be made at any time, also in the middle of a
+//! [`SpirvBuilder`] appends. Module-level items may be made at any time, also in the middle of a
 //! function; what is equal gets the id that it got first. Instructions of functions are appended to
 //! the current block.
 
@@ -9,5 +9,5 @@ mod constants;
 mod functions;
 mod types;
 
-pub use builder::Builder;
+pub use builder::SpirvBuilder;
 pub(crate) use builder::string_words;

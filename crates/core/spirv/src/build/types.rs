@@ -1,15 +1,15 @@
 //! Types, uniqued.
 
-use super::Builder;
+use super::SpirvBuilder;
 use crate::Id;
 use crate::grammar::Op;
 use crate::grammar::enumerants::StorageClass;
-use crate::ir::Section;
+use crate::ir::ModuleSection;
 
-impl Builder {
+impl SpirvBuilder {
     /// A type by its opcode and operands, once for equal operands.
     pub fn ty(&mut self, op: Op, operands: &[u32]) -> Id {
-        self.intern_untyped(Section::Globals, op, operands)
+        self.intern_untyped(ModuleSection::Globals, op, operands)
     }
 
     /// A type of its own even where an equal one exists: structures and arrays that carry
@@ -25,7 +25,7 @@ impl Builder {
     pub fn define_type(&mut self, id: Id, op: Op, operands: &[u32]) {
         let mut words = vec![id.word()];
         words.extend_from_slice(operands);
-        self.push(Section::Globals, op, &words);
+        self.push(ModuleSection::Globals, op, &words);
     }
 
     /// `OpTypeVoid`.

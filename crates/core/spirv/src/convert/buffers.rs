@@ -5,10 +5,10 @@
 //! `Block`, and so do all pointers into it.
 
 use super::ConvertError;
-use crate::analysis::Definitions;
+use crate::analysis::IdDefinitions;
 use crate::grammar::enumerants::{Decoration, StorageClass};
-use crate::grammar::{Op, Version};
-use crate::ir::{Inst, InstRef, Module, Section};
+use crate::grammar::{Op, SpirvVersion};
+use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 
 /// Brings all storage buffers of a module to the newer form.
@@ -16,14 +16,17 @@ use crate::{Id, IdMap};
 /// # Errors
 /// Where a pointer into such a buffer goes to a function or a phi that takes pointers into others
 /// too.
-pub(super) fn modernise(module: &mut Module, version: Version) -> Result<(), ConvertError> {
+pub(super) fn modernise(
+    module: &mut SpirvModule,
+    version: SpirvVersion,
+) -> Result<(), ConvertError> {
     let blocks = redecorate(module);
     if blocks.is_empty() {
         return Ok(());
     }
-    let mut mover = Mover::new(module, version, &blocks);
+    let mut mover = StorageBufferConverter::new(module, version, &blocks);
     let globals: Vec<Inst> = module
-        .section(Section::Globals)
+        .section(ModuleSection::Globals)
         .map(InstRef::handle)
         .collect();
     for inst in globals {
@@ -40,11 +43,11 @@ pub(super) fn modernise(module: &mut Module, version: Version) -> Result<(), Con
 
 /// Decorates structures `Block` that were decorated `BufferBlock`; returns them, sorted. Groups are
 /// decorated as structures are, and their targets found.
-fn redecorate(module: &mut Module) -> Vec<Id> {
+fn redecorate(module: &mut SpirvModule) -> Vec<Id> {
     let is_old = |i: &InstRef<'_>| {
         i.op() == Op::Decorate && i.operands().get(1) == Some(&Decoration::BufferBlock.0)
     };
-    let annotations = module.section(Section::Annotations);
+    let annotations = module.section(ModuleSection::Annotations);
     let old: Vec<Inst> = annotations.filter(is_old).map(InstRef::handle).collect();
     let mut blocks = Vec::new();
     for inst in old {
@@ -52,7 +55,7 @@ fn redecorate(module: &mut Module) -> Vec<Id> {
         module.words_mut(inst)[1] = Decoration::Block.0;
     }
     blocks.sort_unstable();
-    let groups = module.section(Section::Annotations);
+    let groups = module.section(ModuleSection::Annotations);
     let groups = groups.filter(|i| i.op() == Op::GroupDecorate);
     let members: Vec<Id> = groups
         .filter(|g| blocks.binary_search(&g.id(0)).is_ok())
@@ -67,9 +70,9 @@ fn redecorate(module: &mut Module) -> Vec<Id> {
 const UNIFORM: u32 = StorageClass::Uniform.0;
 const STORAGE: u32 = StorageClass::StorageBuffer.0;
 
-struct Mover {
-    version: Version,
-    definitions: Definitions,
+struct StorageBufferConverter {
+    version: SpirvVersion,
+    definitions: IdDefinitions,
     /// Structures that are buffers, and arrays of them.
     buffers: IdMap<bool>,
     /// Pointer types into buffers, as they are now.
@@ -80,15 +83,15 @@ struct Mover {
     types: IdMap<Option<Id>>,
 }
 
-impl Mover {
-    fn new(module: &Module, version: Version, blocks: &[Id]) -> Self {
+impl StorageBufferConverter {
+    fn new(module: &SpirvModule, version: SpirvVersion, blocks: &[Id]) -> Self {
         let mut buffers = IdMap::new(module.bound(), false);
         for id in blocks {
             buffers.set(*id, true);
         }
-        Mover {
+        StorageBufferConverter {
             version,
-            definitions: Definitions::compute(module),
+            definitions: IdDefinitions::compute(module),
             buffers,
             moved: IdMap::new(module.bound(), false),
             counterparts: IdMap::new(module.bound(), None),
@@ -97,7 +100,7 @@ impl Mover {
     }
 
     /// Types and variables.
-    fn global(&mut self, module: &mut Module, inst: Inst) {
+    fn global(&mut self, module: &mut SpirvModule, inst: Inst) {
         let i = module.inst(inst);
         let Some(id) = i.result() else { return };
         match i.op() {
@@ -116,16 +119,16 @@ impl Mover {
     }
 
     /// The type of a value, as it is now.
-    fn type_of(&self, module: &Module, value: Id) -> Option<Id> {
+    fn type_of(&self, module: &SpirvModule, value: Id) -> Option<Id> {
         self.types[value].or_else(|| self.definitions.get(module, value)?.result_type())
     }
 
-    fn is_moved(&self, module: &Module, value: Id) -> bool {
+    fn is_moved(&self, module: &SpirvModule, value: Id) -> bool {
         self.type_of(module, value).is_some_and(|ty| self.moved[ty])
     }
 
     /// Instructions whose result is a pointer like their operand.
-    fn instruction(&mut self, module: &mut Module, inst: Inst) -> Result<(), ConvertError> {
+    fn instruction(&mut self, module: &mut SpirvModule, inst: Inst) -> Result<(), ConvertError> {
         let i = module.inst(inst);
         let derives = match i.op() {
             Op::AccessChain
@@ -154,7 +157,7 @@ impl Mover {
     }
 
     /// The pointer type into storage buffers in the place of one into uniform buffers.
-    fn counterpart(&mut self, module: &mut Module, old: Id) -> Option<Id> {
+    fn counterpart(&mut self, module: &mut SpirvModule, old: Id) -> Option<Id> {
         if let Some(known) = self.counterparts[old] {
             return Some(known);
         }
@@ -163,7 +166,7 @@ impl Mover {
             return None;
         }
         let pointee = pointer.id(1);
-        let globals = module.section(Section::Globals);
+        let globals = module.section(ModuleSection::Globals);
         let mut same = globals
             .filter(|i| i.op() == Op::TypePointer && i.operands() == [STORAGE, pointee.word()]);
         let known = same.next().and_then(InstRef::result);
@@ -171,7 +174,7 @@ impl Mover {
             let id = module.fresh_id();
             let words = [id.word(), STORAGE, pointee.word()];
             let inst = module.create(Op::TypePointer, &words);
-            module.append(Section::Globals.list(), inst);
+            module.append(ModuleSection::Globals.list(), inst);
             id
         });
         self.moved.set(id, true);
@@ -181,7 +184,7 @@ impl Mover {
 
     /// Demands that no pointer into a buffer is used where another kind is expected: as an argument,
     /// in a phi before its definition.
-    fn check(&self, module: &Module) -> Result<(), ConvertError> {
+    fn check(&self, module: &SpirvModule) -> Result<(), ConvertError> {
         let fault = |inst, what: &str| Err(ConvertError::new(self.version, inst, what));
         let mut types = IdMap::new(0, None);
         for func in module.functions() {

@@ -2,9 +2,9 @@
 
 use super::ConvertError;
 use crate::Id;
-use crate::analysis::Definitions;
-use crate::grammar::{Op, Version};
-use crate::ir::{Inst, InstRef, Module, Section};
+use crate::analysis::IdDefinitions;
+use crate::grammar::{Op, SpirvVersion};
+use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
 /// Most parts that a copy is made of.
 const MOST_PARTS: usize = 1024;
@@ -14,8 +14,8 @@ const MOST_PARTS: usize = 1024;
 ///
 /// # Errors
 /// When a composite has too many parts, or a number of them that is not known.
-pub(super) fn lower(module: &mut Module, version: Version) -> Result<(), ConvertError> {
-    let definitions = Definitions::compute(module);
+pub(super) fn lower(module: &mut SpirvModule, version: SpirvVersion) -> Result<(), ConvertError> {
+    let definitions = IdDefinitions::compute(module);
     let is_late = |i: &InstRef<'_>| match i.op() {
         Op::CopyLogical => true,
         Op::Select => {
@@ -43,7 +43,7 @@ pub(super) fn lower(module: &mut Module, version: Version) -> Result<(), Convert
         let Some(ty) = inst.result_type() else {
             continue;
         };
-        let mut parts = Parts {
+        let mut parts = CompositeExpander {
             definitions: &definitions,
             at,
             left: MOST_PARTS,
@@ -69,14 +69,14 @@ pub(super) fn lower(module: &mut Module, version: Version) -> Result<(), Convert
 }
 
 /// Makes composites of parts before an instruction.
-struct Parts<'a> {
-    definitions: &'a Definitions,
+struct CompositeExpander<'a> {
+    definitions: &'a IdDefinitions,
     at: Inst,
     left: usize,
 }
 
-impl Parts<'_> {
-    fn emit(&mut self, module: &mut Module, op: Op, ty: Id, operands: &[u32]) -> Option<Id> {
+impl CompositeExpander<'_> {
+    fn emit(&mut self, module: &mut SpirvModule, op: Op, ty: Id, operands: &[u32]) -> Option<Id> {
         self.left = self.left.checked_sub(1)?;
         let id = module.fresh_id();
         let words = [&[ty.word(), id.word()], operands].concat();
@@ -86,7 +86,7 @@ impl Parts<'_> {
     }
 
     /// The types of a composite's parts.
-    fn types(&self, module: &Module, ty: Id) -> Option<Vec<Id>> {
+    fn types(&self, module: &SpirvModule, ty: Id) -> Option<Vec<Id>> {
         let inst = self.definitions.get(module, ty)?;
         match inst.op() {
             Op::TypeStruct => Some(inst.ids(0).collect()),
@@ -104,7 +104,7 @@ impl Parts<'_> {
     }
 
     /// A value of one type as a value of another that has parts of the same meaning.
-    fn copy(&mut self, module: &mut Module, value: Id, from: Id, to: Id) -> Option<Id> {
+    fn copy(&mut self, module: &mut SpirvModule, value: Id, from: Id, to: Id) -> Option<Id> {
         if from == to {
             return Some(value);
         }
@@ -119,7 +119,7 @@ impl Parts<'_> {
     }
 
     /// One of two values by a condition.
-    fn select(&mut self, module: &mut Module, which: Id, a: Id, b: Id, ty: Id) -> Option<Id> {
+    fn select(&mut self, module: &mut SpirvModule, which: Id, a: Id, b: Id, ty: Id) -> Option<Id> {
         let op = self.definitions.op(module, ty)?;
         let operands = [which.word(), a.word(), b.word()];
         let is_whole = !matches!(
@@ -146,7 +146,7 @@ impl Parts<'_> {
     }
 
     /// The condition for each component of a vector.
-    fn bools(&mut self, module: &mut Module, which: Id, vector: Id) -> Option<Id> {
+    fn bools(&mut self, module: &mut SpirvModule, which: Id, vector: Id) -> Option<Id> {
         let count = self.definitions.get(module, vector)?.word(1);
         if count as usize > MOST_PARTS {
             return None;
@@ -156,12 +156,12 @@ impl Parts<'_> {
             return Some(which);
         }
         let wanted = [condition.word(), count];
-        let globals = module.section(Section::Globals);
+        let globals = module.section(ModuleSection::Globals);
         let mut same = globals.filter(|i| i.op() == Op::TypeVector && i.operands() == wanted);
         let ty = same.next().and_then(InstRef::result).unwrap_or_else(|| {
             let id = module.fresh_id();
             let inst = module.create(Op::TypeVector, &[id.word(), wanted[0], wanted[1]]);
-            module.append(Section::Globals.list(), inst);
+            module.append(ModuleSection::Globals.list(), inst);
             id
         });
         let parts = vec![which.word(); count as usize];

@@ -1,6 +1,6 @@
 //! Why a module cannot be of another version.
 
-use crate::grammar::{Op, Version};
+use crate::grammar::{Op, SpirvVersion};
 use crate::ir::InstRef;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConvertError {
     /// The version that was asked for.
-    pub version: Version,
+    pub version: SpirvVersion,
     /// The instruction; none where it is the module as a whole.
     pub op: Option<Op>,
     /// Where it stands in the module that was read.
@@ -19,7 +19,7 @@ pub struct ConvertError {
 }
 
 impl ConvertError {
-    pub(super) fn new(version: Version, inst: InstRef<'_>, what: impl Into<String>) -> Self {
+    pub(super) fn new(version: SpirvVersion, inst: InstRef<'_>, what: impl Into<String>) -> Self {
         ConvertError {
             version,
             op: Some(inst.op()),
@@ -28,7 +28,7 @@ impl ConvertError {
         }
     }
 
-    pub(super) fn of_module(version: Version, what: impl Into<String>) -> Self {
+    pub(super) fn of_module(version: SpirvVersion, what: impl Into<String>) -> Self {
         ConvertError {
             version,
             op: None,

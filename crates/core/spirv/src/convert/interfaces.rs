@@ -1,25 +1,25 @@
 //! Interfaces of entry points.
 
-use crate::analysis::Reach;
+use crate::analysis::EntryReach;
 use crate::grammar::enumerants::StorageClass;
-use crate::grammar::{Op, Version};
-use crate::ir::{Inst, InstRef, Module, Section};
+use crate::grammar::{Op, SpirvVersion};
+use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 
 /// The first version whose interfaces list all global variables, each once.
-pub(super) const ALL_VARIABLES: Version = Version::new(1, 4);
+pub(super) const ALL_VARIABLES: SpirvVersion = SpirvVersion::new(1, 4);
 
 /// Takes from the interfaces of entry points what only 1.4 and later list: all but inputs and outputs.
-pub(super) fn reduce_interfaces(module: &mut Module) {
+pub(super) fn reduce_interfaces(module: &mut SpirvModule) {
     let mut kept = IdMap::new(module.bound(), true);
-    for inst in module.section(Section::Globals) {
+    for inst in module.section(ModuleSection::Globals) {
         if let (Op::Variable | Op::UntypedVariableKHR, Some(id)) = (inst.op(), inst.result()) {
             let class = StorageClass(inst.word(0));
             let is_interface = matches!(class, StorageClass::Input | StorageClass::Output);
             kept.set(id, is_interface);
         }
     }
-    let points = module.section(Section::EntryPoints);
+    let points = module.section(ModuleSection::EntryPoints);
     let points = points.filter(|p| p.op() == Op::EntryPoint);
     let points: Vec<Inst> = points.map(InstRef::handle).collect();
     for inst in points {
@@ -40,10 +40,10 @@ fn split(words: &[u32]) -> (&[u32], &[u32]) {
 
 /// Has the interface of each entry point list the global variables that it uses: from 1.4 on all of
 /// them, before that inputs and outputs. What is listed stays so if the version allows.
-pub fn complete_interfaces(module: &mut Module) {
+pub fn complete_interfaces(module: &mut SpirvModule) {
     let all = module.version >= ALL_VARIABLES;
     let mut listable = IdMap::new(module.bound(), false);
-    for inst in module.section(Section::Globals) {
+    for inst in module.section(ModuleSection::Globals) {
         let class = match inst.op() {
             Op::Variable | Op::UntypedVariableKHR => StorageClass(inst.word(0)),
             _ => continue,
@@ -53,8 +53,8 @@ pub fn complete_interfaces(module: &mut Module) {
             listable.set(id, all || is_interface);
         }
     }
-    let reach = Reach::compute(module);
-    let points = module.section(Section::EntryPoints);
+    let reach = EntryReach::compute(module);
+    let points = module.section(ModuleSection::EntryPoints);
     let points = points.filter(|p| p.op() == Op::EntryPoint);
     let points: Vec<Inst> = points.map(InstRef::handle).collect();
     let mut listed: IdMap<u32> = IdMap::new(module.bound(), 0);

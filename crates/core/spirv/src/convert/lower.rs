@@ -5,10 +5,10 @@ use super::error::ConvertError;
 use super::interfaces::{ALL_VARIABLES, reduce_interfaces};
 use super::texels;
 use crate::IdMap;
-use crate::analysis::{Ceiling, Definitions, Needs};
+use crate::analysis::{IdDefinitions, ModuleRequirements, RequirementCeiling};
 use crate::grammar::enumerants::{Decoration, ExecutionMode, StorageClass};
-use crate::grammar::{Category, Kind, Op, Operands, Version};
-use crate::ir::{Inst, InstRef, Module, Section};
+use crate::grammar::{Kind, Op, OperandCategory, OperandIter, SpirvVersion};
+use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use crate::recompute::declare;
 
 /// Instructions that only inform, and go where a version does not have them.
@@ -27,7 +27,7 @@ const HINTS: &[Decoration] = &[
 ///
 /// # Errors
 /// When the version does not have what an instruction does; the module may have changed then.
-pub(super) fn lower(module: &mut Module, version: Version) -> Result<(), ConvertError> {
+pub(super) fn lower(module: &mut SpirvModule, version: SpirvVersion) -> Result<(), ConvertError> {
     if module.version <= version {
         return Ok(());
     }
@@ -41,7 +41,7 @@ pub(super) fn lower(module: &mut Module, version: Version) -> Result<(), Convert
     controls(module, version);
     workgroup_sizes(module, version);
     texels::drop_extensions(module, version);
-    let needs = Needs::in_version(module, version);
+    let needs = ModuleRequirements::in_version(module, version);
     let refused = |inst: Option<Inst>, what: String| match inst {
         Some(inst) => ConvertError::new(version, module.inst(inst), what),
         None => ConvertError::of_module(version, what),
@@ -50,7 +50,7 @@ pub(super) fn lower(module: &mut Module, version: Version) -> Result<(), Convert
         let what = format!("{} needs SPIR-V {first}", reason.what);
         return Err(refused(reason.inst, what));
     }
-    let choice = needs.choose(&Ceiling::default());
+    let choice = needs.choose(&RequirementCeiling::default());
     let choice = choice.map_err(|over| {
         refused(
             over.reason.inst,
@@ -62,14 +62,14 @@ pub(super) fn lower(module: &mut Module, version: Version) -> Result<(), Convert
 }
 
 /// Whether a version has an enumerant or instruction by itself.
-fn lacks(version: Version, first: Version, extensions: &[&str]) -> bool {
+fn lacks(version: SpirvVersion, first: SpirvVersion, extensions: &[&str]) -> bool {
     version < first && extensions.is_empty()
 }
 
 /// From here on variables of functions may be decorated `NonWritable`.
-const CONSTANT_VARIABLES: Version = Version::new(1, 4);
+const CONSTANT_VARIABLES: SpirvVersion = SpirvVersion::new(1, 4);
 
-fn drop_hints(module: &mut Module, version: Version) {
+fn drop_hints(module: &mut SpirvModule, version: SpirvVersion) {
     let mut own = IdMap::new(module.bound(), false);
     if version < CONSTANT_VARIABLES {
         for inst in module.all_insts().filter(|i| i.op() == Op::Variable) {
@@ -100,7 +100,7 @@ fn drop_hints(module: &mut Module, version: Version) {
         let late = late || row.is_some_and(|row| lacks(version, row.version, row.extensions));
         HINTS.contains(&what) && late
     };
-    let sections = [Section::Processed, Section::Annotations];
+    let sections = [ModuleSection::Processed, ModuleSection::Annotations];
     let gone = sections.into_iter().flat_map(|s| module.section(s));
     let gone: Vec<Inst> = gone.filter(is_gone).map(InstRef::handle).collect();
     for inst in gone {
@@ -110,7 +110,7 @@ fn drop_hints(module: &mut Module, version: Version) {
 
 /// Takes from the controls of loops, functions and selections what a version does not have: they are
 /// wishes.
-fn controls(module: &mut Module, version: Version) {
+fn controls(module: &mut SpirvModule, version: SpirvVersion) {
     let wishes = [
         Kind::LoopControl,
         Kind::FunctionControl,
@@ -125,7 +125,7 @@ fn controls(module: &mut Module, version: Version) {
         let mut changed = false;
         let mut mask = None;
         let mut dropped = 0;
-        for operand in Operands::new(inst.op(), inst.words()).map_while(Result::ok) {
+        for operand in OperandIter::new(inst.op(), inst.words()).map_while(Result::ok) {
             let kind = operand.kind;
             if wishes.contains(&kind) {
                 let kept = known_bits(kind, operand.words[0], version);
@@ -133,7 +133,7 @@ fn controls(module: &mut Module, version: Version) {
                 mask = Some((kind, operand.words[0]));
                 words.push(kept);
             } else if let Some((kind, bits)) = mask
-                && kind.info().category == Category::BitEnum
+                && kind.info().category == OperandCategory::BitEnum
                 && inst.op() == Op::LoopMerge
             {
                 // Parameters stand in the order of the bits, one for each bit that has one.
@@ -159,7 +159,7 @@ fn controls(module: &mut Module, version: Version) {
     }
 }
 
-fn known_bits(kind: Kind, mask: u32, version: Version) -> u32 {
+fn known_bits(kind: Kind, mask: u32, version: SpirvVersion) -> u32 {
     let mut kept = 0;
     for bit in (0..32).map(|b| 1 << b).filter(|b| mask & b != 0) {
         let row = kind.info().enumerant(bit);
@@ -171,14 +171,14 @@ fn known_bits(kind: Kind, mask: u32, version: Version) -> u32 {
 }
 
 /// Sizes of workgroups that ids give become literals where the ids are constants.
-fn workgroup_sizes(module: &mut Module, version: Version) {
+fn workgroup_sizes(module: &mut SpirvModule, version: SpirvVersion) {
     let row = Op::ExecutionModeId.info();
     if row.is_none_or(|row| version >= row.version) {
         return;
     }
-    let definitions = Definitions::compute(module);
+    let definitions = IdDefinitions::compute(module);
     let by_id = module
-        .section(Section::ExecutionModes)
+        .section(ModuleSection::ExecutionModes)
         .filter(|i| i.op() == Op::ExecutionModeId && i.word(1) == ExecutionMode::LocalSizeId.0);
     let sizes: Vec<(Inst, Option<Vec<u32>>)> = by_id
         .map(|inst| {

@@ -22,8 +22,8 @@ pub use error::ConvertError;
 pub use interfaces::complete_interfaces;
 pub use raise::raise;
 
-use crate::grammar::Version;
-use crate::ir::Module;
+use crate::grammar::SpirvVersion;
+use crate::ir::SpirvModule;
 use crate::verify;
 
 /// Gives a module another version.
@@ -46,7 +46,7 @@ use crate::verify;
 ///
 /// # Errors
 /// When an instruction needs what the version does not have; the module is unchanged then.
-pub fn to_version(module: &mut Module, version: Version) -> Result<(), ConvertError> {
+pub fn to_version(module: &mut SpirvModule, version: SpirvVersion) -> Result<(), ConvertError> {
     if module.version == version {
         return Ok(());
     }
@@ -57,9 +57,9 @@ pub fn to_version(module: &mut Module, version: Version) -> Result<(), ConvertEr
         lower::lower(&mut converted, version)?;
     }
     // What depends on more than the grammar's rows is for the verifier to find.
-    let options = verify::Options {
+    let options = verify::VerifyOptions {
         scalar_block_layout: true,
-        ..verify::Options::default()
+        ..verify::VerifyOptions::default()
     };
     if let Err(faults) = verify::module(&converted, &options) {
         let was_valid = verify::module(module, &options).is_ok();

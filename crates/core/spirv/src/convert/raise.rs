@@ -3,11 +3,11 @@
 use super::buffers;
 use super::error::ConvertError;
 use super::interfaces::{ALL_VARIABLES, complete_interfaces};
-use crate::grammar::{Op, Version};
-use crate::ir::{Block, Inst, InstRef, Module};
+use crate::grammar::{Op, SpirvVersion};
+use crate::ir::{Block, Inst, InstRef, SpirvModule};
 
 /// From here on `OpBranchConditional` has two different targets.
-const DIFFERENT_TARGETS: Version = Version::new(1, 6);
+const DIFFERENT_TARGETS: SpirvVersion = SpirvVersion::new(1, 6);
 
 /// Instructions that were taken back, with those of the same operands that do what they did: the weak
 /// exchange may fail where the other does not, and need not.
@@ -20,12 +20,12 @@ const SUCCESSORS: &[(Op, Op)] = &[
 ///
 /// # Errors
 /// When a buffer of the form that 1.4 took back is used in a way that the newer form does not have.
-pub fn raise(module: &mut Module, version: Version) -> Result<(), ConvertError> {
+pub fn raise(module: &mut SpirvModule, version: SpirvVersion) -> Result<(), ConvertError> {
     let old = module.version;
     if old >= version {
         return Ok(());
     }
-    let reaches = |first: Version| old < first && version >= first;
+    let reaches = |first: SpirvVersion| old < first && version >= first;
     if reaches(ALL_VARIABLES) {
         buffers::modernise(module, version)?;
     }
@@ -40,7 +40,7 @@ pub fn raise(module: &mut Module, version: Version) -> Result<(), ConvertError> 
     Ok(())
 }
 
-fn successors(module: &mut Module, version: Version) {
+fn successors(module: &mut SpirvModule, version: SpirvVersion) {
     let taken_back = |op: Op| op.info().is_some_and(|row| version > row.last_version);
     let old = module.all_insts().filter(|i| taken_back(i.op()));
     let old: Vec<Inst> = old.map(InstRef::handle).collect();
@@ -57,7 +57,7 @@ fn successors(module: &mut Module, version: Version) {
 
 /// Conditional branches whose targets are one become branches; their selections have nothing to
 /// merge then.
-fn different_targets(module: &mut Module) {
+fn different_targets(module: &mut SpirvModule) {
     for func in module.functions().to_vec() {
         let blocks: Vec<Block> = module.function(func).blocks.clone();
         for block in blocks {

@@ -1,21 +1,21 @@
 //! Image operands that say how texels are extended (`SignExtend`, `ZeroExtend`; SPIR-V 1.4).
 
-use crate::analysis::Definitions;
+use crate::analysis::IdDefinitions;
 use crate::grammar::enumerants::ImageOperands;
-use crate::grammar::{Kind, Op, Operands, Version};
-use crate::ir::{Inst, InstRef, Module};
+use crate::grammar::{Kind, Op, OperandIter, SpirvVersion};
+use crate::ir::{Inst, InstRef, SpirvModule};
 
 /// The first version with them.
-const EXTENSIONS: Version = Version::new(1, 4);
+const EXTENSIONS: SpirvVersion = SpirvVersion::new(1, 4);
 
 /// Takes the extensions from image operands where they say what the image's sampled type says too:
 /// without them texels are extended as that type is signed or not (Vulkan, *Image Sign and Zero
 /// Extension*). Others stay, for which the version has no form.
-pub(super) fn drop_extensions(module: &mut Module, version: Version) {
+pub(super) fn drop_extensions(module: &mut SpirvModule, version: SpirvVersion) {
     if version >= EXTENSIONS {
         return;
     }
-    let definitions = Definitions::compute(module);
+    let definitions = IdDefinitions::compute(module);
     let changes: Vec<(Inst, usize, u32)> = module
         .all_insts()
         .filter_map(|inst| {
@@ -42,7 +42,7 @@ fn mask(inst: InstRef<'_>) -> Option<(usize, u32)> {
         .iter()
         .find(|o| o.kind == Kind::ImageOperands)?;
     let mut at = 0;
-    for operand in Operands::new(inst.op(), inst.words()).map_while(Result::ok) {
+    for operand in OperandIter::new(inst.op(), inst.words()).map_while(Result::ok) {
         if operand.kind == Kind::ImageOperands {
             return Some((at, operand.words[0]));
         }
@@ -52,7 +52,7 @@ fn mask(inst: InstRef<'_>) -> Option<(usize, u32)> {
 }
 
 /// The extension that the sampled type of an instruction's image implies.
-fn implied(module: &Module, definitions: &Definitions, inst: InstRef<'_>) -> Option<u32> {
+fn implied(module: &SpirvModule, definitions: &IdDefinitions, inst: InstRef<'_>) -> Option<u32> {
     let object = definitions.get(module, inst.id(0))?;
     let mut ty = definitions.get(module, object.result_type()?)?;
     if ty.op() == Op::TypeSampledImage {

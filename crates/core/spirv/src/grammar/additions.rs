@@ -26,13 +26,13 @@
 //! assert_eq!(words[8..], [5 << 16 | 4000, 1, 4, 2, 3]);
 //! ```
 
-use super::effects::Effects;
+use super::effects::InstructionEffects;
 use super::enumerants::Capability;
 use super::generated::kinds::Kind;
-use super::registry::{self, Added, AddedSet, Registry};
+use super::registry::{self, AddedInstruction, AddedSet, GrammarRegistry};
 use super::types::{
-    Category, Class, Enumerant, ExtInst, ExtInstSet, Instruction, Op, Operand, Quantifier,
-    ResultForm, Version,
+    EnumerantInfo, ExtInst, ExtInstSet, InstructionClass, InstructionInfo, Op, OperandCategory,
+    OperandInfo, OperandQuantifier, ResultForm, SpirvVersion,
 };
 use std::fmt;
 
@@ -48,7 +48,7 @@ use std::fmt;
 /// additions.register().unwrap();
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Additions {
+pub struct GrammarAdditions {
     /// Instructions.
     pub instructions: Vec<NewInstruction>,
     /// Values of kinds of operands that the grammar has, such as capabilities and decorations.
@@ -63,32 +63,32 @@ pub struct NewOperand {
     /// What it is.
     pub kind: Kind,
     /// How often it stands.
-    pub quantifier: Quantifier,
+    pub quantifier: OperandQuantifier,
     /// Name; may be empty.
     pub name: String,
 }
 
 /// What makes something new available.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Availability {
+pub struct AdditionAvailability {
     /// Any of these; empty: always.
     pub capabilities: Vec<Capability>,
     /// Any of these, besides the version.
     pub extensions: Vec<String>,
     /// First version that has it.
-    pub version: Version,
-    /// Last version that has it, or [`Version::NEVER`].
-    pub last_version: Version,
+    pub version: SpirvVersion,
+    /// Last version that has it, or [`SpirvVersion::NEVER`].
+    pub last_version: SpirvVersion,
 }
 
-impl Default for Availability {
+impl Default for AdditionAvailability {
     /// Always.
     fn default() -> Self {
-        Availability {
+        AdditionAvailability {
             capabilities: Vec::new(),
             extensions: Vec::new(),
-            version: Version::V1_0,
-            last_version: Version::NEVER,
+            version: SpirvVersion::V1_0,
+            last_version: SpirvVersion::NEVER,
         }
     }
 }
@@ -101,13 +101,13 @@ pub struct NewInstruction {
     /// Name: `Op`, an upper-case letter, letters and digits.
     pub name: String,
     /// Chapter of the specification that it would stand in; says where in a module it may stand.
-    pub class: Class,
+    pub class: InstructionClass,
     /// All operands, result type and result id included, which come first.
     pub operands: Vec<NewOperand>,
     /// What makes it available.
-    pub availability: Availability,
+    pub availability: AdditionAvailability,
     /// What running it does besides computing its result.
-    pub effects: Effects,
+    pub effects: InstructionEffects,
 }
 
 impl NewInstruction {
@@ -116,16 +116,16 @@ impl NewInstruction {
         NewInstruction {
             opcode,
             name: name.into(),
-            class: Class::Reserved,
+            class: InstructionClass::Reserved,
             operands: Vec::new(),
-            availability: Availability::default(),
-            effects: Effects::ANY,
+            availability: AdditionAvailability::default(),
+            effects: InstructionEffects::ANY,
         }
     }
 
     /// The same with one more operand.
     #[must_use]
-    pub fn operand(mut self, kind: Kind, quantifier: Quantifier, name: &str) -> Self {
+    pub fn operand(mut self, kind: Kind, quantifier: OperandQuantifier, name: &str) -> Self {
         let name = name.to_owned();
         self.operands.push(NewOperand {
             kind,
@@ -146,13 +146,13 @@ impl NewInstruction {
     #[must_use]
     pub fn extension(mut self, name: &str) -> Self {
         self.availability.extensions.push(name.to_owned());
-        self.availability.version = Version::NEVER;
+        self.availability.version = SpirvVersion::NEVER;
         self
     }
 
     /// The same with these effects.
     #[must_use]
-    pub fn effects(mut self, effects: Effects) -> Self {
+    pub fn effects(mut self, effects: InstructionEffects) -> Self {
         self.effects = effects;
         self
     }
@@ -170,7 +170,7 @@ pub struct NewValue {
     /// Operands that follow it: only where others of the kind have such.
     pub parameters: Vec<NewOperand>,
     /// What makes it available; for a capability: what it implies.
-    pub availability: Availability,
+    pub availability: AdditionAvailability,
 }
 
 /// An extended instruction of a set to be added.
@@ -183,9 +183,9 @@ pub struct NewExtInst {
     /// Operands after the number.
     pub operands: Vec<NewOperand>,
     /// What makes it available.
-    pub availability: Availability,
+    pub availability: AdditionAvailability,
     /// What running it does besides computing its result.
-    pub effects: Effects,
+    pub effects: InstructionEffects,
 }
 
 /// A set of extended instructions to be added.
@@ -236,7 +236,7 @@ impl fmt::Display for AdditionError {
 
 impl std::error::Error for AdditionError {}
 
-impl Additions {
+impl GrammarAdditions {
     /// Adds everything, or nothing if something cannot be added. What was added before may be added
     /// again.
     ///
@@ -244,7 +244,7 @@ impl Additions {
     /// The first thing that cannot be added.
     pub fn register(&self) -> Result<(), AdditionError> {
         registry::change(|registry| {
-            let mut new = Registry::default();
+            let mut new = GrammarRegistry::default();
             for value in &self.values {
                 value.add(registry, &mut new)?;
             }
@@ -265,7 +265,7 @@ impl Additions {
 }
 
 impl NewInstruction {
-    fn add(&self, old: &Registry, new: &mut Registry) -> Result<(), AdditionError> {
+    fn add(&self, old: &GrammarRegistry, new: &mut GrammarRegistry) -> Result<(), AdditionError> {
         let conflict = || AdditionError::Instruction(self.opcode, self.name.clone());
         let short = self.name.strip_prefix("Op").unwrap_or("");
         if !is_name(short) || !short.starts_with(|c: char| c.is_ascii_uppercase()) {
@@ -280,12 +280,12 @@ impl NewInstruction {
             let same = row.name == self.name && same_operands(row.operands, &self.operands);
             return same.then_some(()).ok_or_else(conflict);
         }
-        let is_named = |r: &Registry| r.names.contains_key(short);
+        let is_named = |r: &GrammarRegistry| r.names.contains_key(short);
         if Op::by_name_in_tables(short).is_some() || is_named(old) || is_named(new) {
             return Err(conflict());
         }
         let name = leak(&self.name);
-        let row = Box::leak(Box::new(Instruction {
+        let row = Box::leak(Box::new(InstructionInfo {
             op,
             name,
             aliases: &[],
@@ -298,7 +298,8 @@ impl NewInstruction {
             last_version: self.availability.last_version,
         }));
         let effects = self.effects;
-        new.instructions.insert(self.opcode, Added { row, effects });
+        new.instructions
+            .insert(self.opcode, AddedInstruction { row, effects });
         new.names.insert(&name[2..], op);
         Ok(())
     }
@@ -309,12 +310,12 @@ impl NewInstruction {
 }
 
 impl NewValue {
-    fn add(&self, old: &Registry, new: &mut Registry) -> Result<(), AdditionError> {
+    fn add(&self, old: &GrammarRegistry, new: &mut GrammarRegistry) -> Result<(), AdditionError> {
         let conflict = || AdditionError::Value(self.kind, self.value, self.name.clone());
         let info = self.kind.info();
         let fits = match info.category {
-            Category::ValueEnum => true,
-            Category::BitEnum => self.value.is_power_of_two(),
+            OperandCategory::ValueEnum => true,
+            OperandCategory::BitEnum => self.value.is_power_of_two(),
             _ => false,
         };
         // Tables about instructions are made of what follows a kind's values.
@@ -327,7 +328,7 @@ impl NewValue {
         }
         check_operands(&self.parameters)
             .map_err(|why| AdditionError::Operands(self.name.clone(), why))?;
-        let by_value = |r: &Registry| r.values.get(&(self.kind, self.value)).copied();
+        let by_value = |r: &GrammarRegistry| r.values.get(&(self.kind, self.value)).copied();
         let known = info
             .in_tables(self.value)
             .or(by_value(old))
@@ -336,12 +337,13 @@ impl NewValue {
             let same = row.name == self.name && same_operands(row.parameters, &self.parameters);
             return same.then_some(()).ok_or_else(conflict);
         }
-        let is_named = |r: &Registry| r.value_names.contains_key(&(self.kind, self.name.as_str()));
+        let is_named =
+            |r: &GrammarRegistry| r.value_names.contains_key(&(self.kind, self.name.as_str()));
         if info.by_name_in_tables(&self.name).is_some() || is_named(old) || is_named(new) {
             return Err(conflict());
         }
         let name = leak(&self.name);
-        let row = Box::leak(Box::new(Enumerant {
+        let row = Box::leak(Box::new(EnumerantInfo {
             name,
             aliases: &[],
             value: self.value,
@@ -358,7 +360,7 @@ impl NewValue {
 }
 
 impl NewSet {
-    fn add(&self, old: &Registry, new: &mut Registry) -> Result<(), AdditionError> {
+    fn add(&self, old: &GrammarRegistry, new: &mut GrammarRegistry) -> Result<(), AdditionError> {
         let conflict = || AdditionError::Set(self.name.clone());
         let mut rows: Vec<&NewExtInst> = self.instructions.iter().collect();
         rows.sort_by_key(|i| i.number);
@@ -425,7 +427,7 @@ fn result_form(operands: &[NewOperand]) -> Result<ResultForm, &'static str> {
         return Err("result type and result come first, in this order");
     }
     let first = &operands[..operands.len() - rest.len()];
-    match first.iter().all(|o| o.quantifier == Quantifier::One) {
+    match first.iter().all(|o| o.quantifier == OperandQuantifier::One) {
         true => Ok(form),
         false => Err("result type and result stand exactly once"),
     }
@@ -434,8 +436,10 @@ fn result_form(operands: &[NewOperand]) -> Result<ResultForm, &'static str> {
 fn check_operands(operands: &[NewOperand]) -> Result<(), &'static str> {
     for pair in operands.windows(2) {
         match (pair[0].quantifier, pair[1].quantifier) {
-            (Quantifier::Many, _) => return Err("an operand stands behind any number of others"),
-            (Quantifier::Optional, Quantifier::One) => {
+            (OperandQuantifier::Many, _) => {
+                return Err("an operand stands behind any number of others");
+            }
+            (OperandQuantifier::Optional, OperandQuantifier::One) => {
                 return Err("an operand stands behind one that may be left out");
             }
             _ => {}
@@ -456,8 +460,9 @@ fn check_operands(operands: &[NewOperand]) -> Result<(), &'static str> {
     }
 }
 
-fn same_operands(rows: &[Operand], new: &[NewOperand]) -> bool {
-    let same = |(a, b): (&Operand, &NewOperand)| a.kind == b.kind && a.quantifier == b.quantifier;
+fn same_operands(rows: &[OperandInfo], new: &[NewOperand]) -> bool {
+    let same =
+        |(a, b): (&OperandInfo, &NewOperand)| a.kind == b.kind && a.quantifier == b.quantifier;
     rows.len() == new.len() && rows.iter().zip(new).all(same)
 }
 
@@ -469,8 +474,8 @@ fn leak_names(names: &[String]) -> &'static [&'static str] {
     names.iter().map(|n| leak(n)).collect::<Vec<_>>().leak()
 }
 
-fn leak_operands(operands: &[NewOperand]) -> &'static [Operand] {
-    let rows = operands.iter().map(|o| Operand {
+fn leak_operands(operands: &[NewOperand]) -> &'static [OperandInfo] {
+    let rows = operands.iter().map(|o| OperandInfo {
         kind: o.kind,
         quantifier: o.quantifier,
         name: leak(&o.name),

@@ -4,8 +4,8 @@
 //! enumerants bring parameters of their own.
 
 use super::Kind;
-use super::expect::Expected;
-use super::types::{Category, ExtInstSet, Op};
+use super::expect::ExpectedOperands;
+use super::types::{ExtInstSet, Op, OperandCategory};
 use std::fmt;
 
 /// One operand as it stands in an instruction.
@@ -64,7 +64,7 @@ impl fmt::Display for DecodeError {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum OperandDecodeState {
     Running,
     Unknown,
     Failed,
@@ -74,29 +74,29 @@ enum State {
 ///
 /// After an error it ends.
 #[derive(Clone, Debug)]
-pub struct Operands<'a> {
+pub struct OperandIter<'a> {
     words: &'a [u32],
     at: usize,
-    expected: Expected,
+    expected: ExpectedOperands,
     ext: Option<&'static ExtInstSet>,
     switch_words: usize,
-    state: State,
+    state: OperandDecodeState,
 }
 
-impl<'a> Operands<'a> {
+impl<'a> OperandIter<'a> {
     /// Operands of an instruction given by its opcode and the words behind its first word.
     pub fn new(op: Op, words: &'a [u32]) -> Self {
         let row = op.info();
-        Operands {
+        OperandIter {
             words,
             at: 0,
-            expected: Expected::new(row.map_or(&[], |info| info.operands)),
+            expected: ExpectedOperands::new(row.map_or(&[], |info| info.operands)),
             ext: None,
             switch_words: 1,
             state: if row.is_some() {
-                State::Running
+                OperandDecodeState::Running
             } else {
-                State::Unknown
+                OperandDecodeState::Unknown
             },
         }
     }
@@ -144,11 +144,11 @@ impl<'a> Operands<'a> {
         let unknown = DecodeError::UnknownValue(kind, word);
         let info = kind.info();
         match (info.category, kind) {
-            (Category::ValueEnum, _) => {
+            (OperandCategory::ValueEnum, _) => {
                 let enumerant = info.enumerant(word).ok_or(unknown)?;
                 self.expected.push(enumerant.parameters);
             }
-            (Category::BitEnum, _) => {
+            (OperandCategory::BitEnum, _) => {
                 if !info.has_bits(word) {
                     return Err(unknown);
                 }
@@ -170,17 +170,17 @@ impl<'a> Operands<'a> {
     }
 }
 
-impl<'a> Iterator for Operands<'a> {
+impl<'a> Iterator for OperandIter<'a> {
     type Item = Result<ParsedOperand<'a>, DecodeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let item = match self.state {
-            State::Running => self.step(),
-            State::Unknown => Err(DecodeError::UnknownOpcode),
-            State::Failed => return None,
+            OperandDecodeState::Running => self.step(),
+            OperandDecodeState::Unknown => Err(DecodeError::UnknownOpcode),
+            OperandDecodeState::Failed => return None,
         };
         if item.is_err() {
-            self.state = State::Failed;
+            self.state = OperandDecodeState::Failed;
         }
         item.transpose()
     }

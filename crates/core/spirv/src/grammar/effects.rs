@@ -2,54 +2,56 @@
 //! lacks. A chapter of the specification has a default; instructions that differ have a row by
 //! name. What has neither is taken to have every effect.
 
-use super::{Class, ExtInstSet, Op, glsl_std_450, instructions, opencl_std, registry};
+use super::{ExtInstSet, InstructionClass, Op, glsl_std_450, instructions, opencl_std, registry};
 
 /// A set of effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effects(u8);
+pub struct InstructionEffects(u8);
 
-impl Effects {
+impl InstructionEffects {
     /// None: the result depends on the operands only.
-    pub const PURE: Effects = Effects(0);
+    pub const PURE: InstructionEffects = InstructionEffects(0);
     /// The result depends on memory, or on anything else that changes.
-    pub const READS: Effects = Effects(1);
+    pub const READS: InstructionEffects = InstructionEffects(1);
     /// Changes memory, or anything else that others see. Must not be deleted.
-    pub const WRITES: Effects = Effects(2);
+    pub const WRITES: InstructionEffects = InstructionEffects(2);
     /// Who else runs it matters, or in which block it stands: must not go to other control flow.
-    pub const CONVERGENT: Effects = Effects(4);
+    pub const CONVERGENT: InstructionEffects = InstructionEffects(4);
     /// Behaviour is undefined for some operands: must not be run where it was not.
-    pub const TRAPS: Effects = Effects(8);
+    pub const TRAPS: InstructionEffects = InstructionEffects(8);
     /// All of them.
-    pub const ANY: Effects = Effects(15);
+    pub const ANY: InstructionEffects = InstructionEffects(15);
 
     /// These and others.
-    pub const fn and(self, other: Effects) -> Effects {
-        Effects(self.0 | other.0)
+    pub const fn and(self, other: InstructionEffects) -> InstructionEffects {
+        InstructionEffects(self.0 | other.0)
     }
 
     /// What the instructions of a chapter do that have no row.
-    pub(super) const fn of_class(class: Class) -> Effects {
+    pub(super) const fn of_class(class: InstructionClass) -> InstructionEffects {
         match class {
-            Class::Arithmetic
-            | Class::Bit
-            | Class::Composite
-            | Class::ConstantCreation
-            | Class::Conversion
-            | Class::RelationalandLogical
-            | Class::TypeDeclaration => PURE,
-            Class::Derivative | Class::NonUniform | Class::Group => CONVERGENT,
+            InstructionClass::Arithmetic
+            | InstructionClass::Bit
+            | InstructionClass::Composite
+            | InstructionClass::ConstantCreation
+            | InstructionClass::Conversion
+            | InstructionClass::RelationalandLogical
+            | InstructionClass::TypeDeclaration => PURE,
+            InstructionClass::Derivative
+            | InstructionClass::NonUniform
+            | InstructionClass::Group => CONVERGENT,
             _ => ANY,
         }
     }
 
     /// Whether all effects of `other` are among these.
-    pub const fn contains(self, other: Effects) -> bool {
+    pub const fn contains(self, other: InstructionEffects) -> bool {
         self.0 & other.0 == other.0
     }
 
     /// Whether the instruction can be deleted when its result is not used.
     pub const fn is_removable(self) -> bool {
-        !self.contains(Effects::WRITES)
+        !self.contains(InstructionEffects::WRITES)
     }
 
     /// Whether the instruction gives the same wherever its operands are the same, and may be run
@@ -59,17 +61,17 @@ impl Effects {
     }
 }
 
-const PURE: Effects = Effects::PURE;
-const ANY: Effects = Effects::ANY;
-const TRAPS: Effects = Effects::TRAPS;
-const CONVERGENT: Effects = Effects::CONVERGENT;
-const LOAD: Effects = Effects::READS.and(TRAPS);
-const STORE: Effects = Effects::WRITES.and(TRAPS);
+const PURE: InstructionEffects = InstructionEffects::PURE;
+const ANY: InstructionEffects = InstructionEffects::ANY;
+const TRAPS: InstructionEffects = InstructionEffects::TRAPS;
+const CONVERGENT: InstructionEffects = InstructionEffects::CONVERGENT;
+const LOAD: InstructionEffects = InstructionEffects::READS.and(TRAPS);
+const STORE: InstructionEffects = InstructionEffects::WRITES.and(TRAPS);
 /// Reads that all invocations of a group make together.
-const GROUP_LOAD: Effects = LOAD.and(CONVERGENT);
+const GROUP_LOAD: InstructionEffects = LOAD.and(CONVERGENT);
 
 /// Instructions that differ from their chapter.
-const BY_OP: &[(Op, Effects)] = &[
+const BY_OP: &[(Op, InstructionEffects)] = &[
     (Op::UDiv, TRAPS),
     (Op::SDiv, TRAPS),
     (Op::UMod, TRAPS),
@@ -170,7 +172,7 @@ impl Op {
     /// What running an instruction of this opcode does. Extended instructions: see
     /// [`ExtInstSet::effects`]; calls: what the function does.
     #[inline]
-    pub fn effects(self) -> Effects {
+    pub fn effects(self) -> InstructionEffects {
         match self.row() {
             Some(row) => EFFECTS[row],
             None => registry::effects(self).unwrap_or(ANY),
@@ -179,12 +181,12 @@ impl Op {
 }
 
 /// Effects by row of the grammar, made when the crate is compiled.
-static EFFECTS: [Effects; instructions().len()] = {
+static EFFECTS: [InstructionEffects; instructions().len()] = {
     let rows = instructions();
     let mut effects = [ANY; instructions().len()];
     let mut at = 0;
     while at < rows.len() {
-        effects[at] = Effects::of_class(rows[at].class);
+        effects[at] = InstructionEffects::of_class(rows[at].class);
         at += 1;
     }
     let mut at = 0;
@@ -199,7 +201,7 @@ static EFFECTS: [Effects; instructions().len()] = {
 };
 
 /// Functions of `GLSL.std.450` that are not pure.
-const GLSL: &[(u32, Effects)] = &[
+const GLSL: &[(u32, InstructionEffects)] = &[
     (glsl_std_450::MODF, STORE),
     (glsl_std_450::FREXP, STORE),
     (glsl_std_450::INTERPOLATE_AT_CENTROID, GROUP_LOAD),
@@ -208,7 +210,7 @@ const GLSL: &[(u32, Effects)] = &[
 ];
 
 /// Functions of `OpenCL.std` that are not pure.
-const OPENCL: &[(u32, Effects)] = &[
+const OPENCL: &[(u32, InstructionEffects)] = &[
     (opencl_std::FRACT, STORE),
     (opencl_std::FREXP, STORE),
     (opencl_std::LGAMMA_R, STORE),
@@ -233,7 +235,7 @@ const OPENCL: &[(u32, Effects)] = &[
 impl ExtInstSet {
     /// What running an instruction of this set does. Sets other than those of mathematical
     /// functions are taken to have every effect.
-    pub fn effects(&self, number: u32) -> Effects {
+    pub fn effects(&self, number: u32) -> InstructionEffects {
         let rows = match self.name {
             "GLSL.std.450" => GLSL,
             "OpenCL.std" => OPENCL,
@@ -258,8 +260,8 @@ mod tests {
 
     #[test]
     fn what_is_not_known_has_every_effect() {
-        assert_eq!(Op(60_000).effects(), Effects::ANY);
-        assert_eq!(Op::ControlBarrier.effects(), Effects::ANY);
+        assert_eq!(Op(60_000).effects(), InstructionEffects::ANY);
+        assert_eq!(Op::ControlBarrier.effects(), InstructionEffects::ANY);
         assert!(Op::IAdd.effects().is_pure());
         assert!(!Op::Store.effects().is_removable());
         let glsl = ExtInstSet::by_name("GLSL.std.450").expect("the set is in the grammar");
@@ -267,6 +269,6 @@ mod tests {
             glsl.instruction_by_name("Sqrt")
                 .is_some_and(|i| glsl.effects(i.number).is_pure())
         );
-        assert_eq!(glsl.effects(60_000), Effects::ANY);
+        assert_eq!(glsl.effects(60_000), InstructionEffects::ANY);
     }
 }

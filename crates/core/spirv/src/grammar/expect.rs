@@ -4,33 +4,33 @@
 //! take in the parameters of enumerants, extended instructions and `OpSpecConstantOp`'s opcode.
 
 use super::Kind;
-use super::types::{ExtInstSet, Op, Operand, Quantifier};
+use super::types::{ExtInstSet, Op, OperandInfo, OperandQuantifier};
 
 /// Most lists waiting at a time: the instruction's, a mask's bits, and parameters of parameters.
 const DEPTH: usize = 6;
 
 #[derive(Clone, Copy, Debug)]
-enum Frame {
-    List(&'static [Operand]),
+enum OperandFrame {
+    List(&'static [OperandInfo]),
     /// Bits of a mask whose parameters are still to come.
     Bits(Kind, u32),
 }
 
 /// The operands expected next, as a short stack of table slices.
 #[derive(Clone, Debug)]
-pub(crate) struct Expected {
-    stack: [Frame; DEPTH],
+pub(crate) struct ExpectedOperands {
+    stack: [OperandFrame; DEPTH],
     depth: usize,
     /// Second part of a composite that was begun.
     pending: Option<(Kind, &'static str)>,
 }
 
-impl Expected {
+impl ExpectedOperands {
     /// What an instruction with these operands expects.
-    pub fn new(operands: &'static [Operand]) -> Self {
-        let mut stack = [Frame::List(&[]); DEPTH];
-        stack[0] = Frame::List(operands);
-        Expected {
+    pub fn new(operands: &'static [OperandInfo]) -> Self {
+        let mut stack = [OperandFrame::List(&[]); DEPTH];
+        stack[0] = OperandFrame::List(operands);
+        ExpectedOperands {
             stack,
             depth: 1,
             pending: None,
@@ -58,15 +58,15 @@ impl Expected {
                 return Ok(None);
             };
             match &mut self.stack[top] {
-                Frame::List([]) | Frame::Bits(_, 0) => self.depth -= 1,
-                Frame::List(list) => {
+                OperandFrame::List([]) | OperandFrame::Bits(_, 0) => self.depth -= 1,
+                OperandFrame::List(list) => {
                     let next = list[0];
-                    if next.quantifier != Quantifier::Many {
+                    if next.quantifier != OperandQuantifier::Many {
                         *list = &list[1..];
                     }
                     break next;
                 }
-                Frame::Bits(kind, bits) => {
+                OperandFrame::Bits(kind, bits) => {
                     let bit = *bits & bits.wrapping_neg();
                     *bits ^= bit;
                     if let Some(e) = kind.info().enumerant(bit) {
@@ -78,7 +78,7 @@ impl Expected {
         if !ended() {
             return Ok(Some(self.part(next.kind, next.name)));
         }
-        if next.quantifier == Quantifier::One {
+        if next.quantifier == OperandQuantifier::One {
             return Err((next.kind, next.name));
         }
         // Optional operands stand last, so that nothing but optional ones is dropped here.
@@ -101,16 +101,16 @@ impl Expected {
     }
 
     /// Parameters come before what was expected so far.
-    pub fn push(&mut self, operands: &'static [Operand]) {
-        self.push_frame(Frame::List(operands), operands.is_empty());
+    pub fn push(&mut self, operands: &'static [OperandInfo]) {
+        self.push_frame(OperandFrame::List(operands), operands.is_empty());
     }
 
     /// Parameters of a mask's bits follow in the order of the bits.
     pub fn push_bits(&mut self, kind: Kind, mask: u32) {
-        self.push_frame(Frame::Bits(kind, mask), mask == 0);
+        self.push_frame(OperandFrame::Bits(kind, mask), mask == 0);
     }
 
-    fn push_frame(&mut self, frame: Frame, empty: bool) {
+    fn push_frame(&mut self, frame: OperandFrame, empty: bool) {
         debug_assert!(self.depth < DEPTH, "the tables do not nest deeper");
         if !empty && self.depth < DEPTH {
             self.stack[self.depth] = frame;
@@ -138,11 +138,11 @@ impl Expected {
             return false;
         };
         let [
-            Operand {
+            OperandInfo {
                 kind: Kind::IdResultType,
                 ..
             },
-            Operand {
+            OperandInfo {
                 kind: Kind::IdResult,
                 ..
             },

@@ -6,26 +6,30 @@
 //! list of `reads`, `writes`, `convergent` and `traps`; an empty one says that it only computes.
 
 use super::additions::{
-    Additions, Availability, NewExtInst, NewInstruction, NewOperand, NewSet, NewValue,
+    AdditionAvailability, GrammarAdditions, NewExtInst, NewInstruction, NewOperand, NewSet,
+    NewValue,
 };
-use super::effects::Effects;
+use super::effects::InstructionEffects;
 use super::enumerants::Capability;
 use super::generated::kinds::{KINDS, Kind};
-use super::types::{Category, Class, Op, Quantifier, Version};
+use super::types::{InstructionClass, Op, OperandCategory, OperandQuantifier, SpirvVersion};
 use serde_json::Value;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// A fault in the file, without a place: what it is about is named.
-type Found<T> = Result<T, String>;
+type GrammarJsonResult<T> = Result<T, String>;
 
-impl Additions {
+impl GrammarAdditions {
     /// What a grammar file adds. `set_name` is the name of the set in `OpExtInstImport`, for files that
     /// do not have it as `name`; it makes any file one of a set.
     ///
     /// # Errors
     /// When the text is no JSON or lacks something; nothing is added yet, so that conflicts show up
     /// when the result is registered.
-    pub fn from_json(text: &str, set_name: Option<&str>) -> Result<Additions, SourceDiagnostic> {
+    pub fn from_json(
+        text: &str,
+        set_name: Option<&str>,
+    ) -> Result<GrammarAdditions, SourceDiagnostic> {
         let file: Value = serde_json::from_str(text).map_err(|e| {
             let start = offset(text, e.line(), e.column());
             SourceDiagnostic::error(
@@ -48,8 +52,8 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
     (start + column.saturating_sub(1)).min(text.len())
 }
 
-fn core(file: &Value) -> Found<Additions> {
-    let mut additions = Additions::default();
+fn core(file: &Value) -> GrammarJsonResult<GrammarAdditions> {
+    let mut additions = GrammarAdditions::default();
     let kinds = list(file, "operand_kinds");
     let own = OwnKinds(kinds);
     // Capabilities first: everything else names them.
@@ -57,11 +61,11 @@ fn core(file: &Value) -> Found<Additions> {
     for row in own.values("Capability") {
         names.push((text(row, "enumerant")?, Capability(number(row, "value")?)));
     }
-    let context = Context { own, names };
-    for kind in KINDS.iter().filter(|k| k.category != Category::Id) {
+    let context = GrammarJsonContext { own, names };
+    for kind in KINDS.iter().filter(|k| k.category != OperandCategory::Id) {
         for row in context.own.values(kind.name) {
             let (name, value) = (text(row, "enumerant")?, number(row, "value")?);
-            let is_bit = kind.category == Category::ValueEnum || value.is_power_of_two();
+            let is_bit = kind.category == OperandCategory::ValueEnum || value.is_power_of_two();
             if kind.in_tables(value).is_some() || kind.by_name_in_tables(name).is_some() || !is_bit
             {
                 continue;
@@ -89,18 +93,18 @@ fn core(file: &Value) -> Found<Additions> {
             class: class(row),
             operands: context.operands(row, "operands")?,
             availability: context.availability(row)?,
-            effects: effects(row)?.unwrap_or(Effects::of_class(class(row))),
+            effects: effects(row)?.unwrap_or(InstructionEffects::of_class(class(row))),
         });
     }
     Ok(additions)
 }
 
-fn set(file: &Value, name: Option<&str>) -> Found<Additions> {
+fn set(file: &Value, name: Option<&str>) -> GrammarJsonResult<GrammarAdditions> {
     let named = file.get("name").and_then(Value::as_str);
     let name = name
         .or(named)
         .ok_or("the grammar does not say what its set is called")?;
-    let context = Context {
+    let context = GrammarJsonContext {
         own: OwnKinds(list(file, "operand_kinds")),
         names: Vec::new(),
     };
@@ -111,14 +115,14 @@ fn set(file: &Value, name: Option<&str>) -> Found<Additions> {
             name: text(row, "opname")?.to_owned(),
             operands: context.operands(row, "operands")?,
             availability: context.availability(row)?,
-            effects: effects(row)?.unwrap_or(Effects::ANY),
+            effects: effects(row)?.unwrap_or(InstructionEffects::ANY),
         });
     }
     let name = name.to_owned();
     let sets = vec![NewSet { name, instructions }];
-    Ok(Additions {
+    Ok(GrammarAdditions {
         sets,
-        ..Additions::default()
+        ..GrammarAdditions::default()
     })
 }
 
@@ -136,21 +140,21 @@ impl<'a> OwnKinds<'a> {
     }
 }
 
-struct Context<'a> {
+struct GrammarJsonContext<'a> {
     own: OwnKinds<'a>,
     /// Capabilities of the file.
     names: Vec<(&'a str, Capability)>,
 }
 
-impl Context<'_> {
-    fn operands(&self, row: &Value, key: &str) -> Found<Vec<NewOperand>> {
+impl GrammarJsonContext<'_> {
+    fn operands(&self, row: &Value, key: &str) -> GrammarJsonResult<Vec<NewOperand>> {
         let operands = list(row, key).iter().map(|o| {
             Ok(NewOperand {
                 kind: self.kind(text(o, "kind")?)?,
                 quantifier: match o.get("quantifier").and_then(Value::as_str) {
-                    Some("?") => Quantifier::Optional,
-                    Some("*") => Quantifier::Many,
-                    _ => Quantifier::One,
+                    Some("?") => OperandQuantifier::Optional,
+                    Some("*") => OperandQuantifier::Many,
+                    _ => OperandQuantifier::One,
                 },
                 name: o
                     .get("name")
@@ -163,7 +167,7 @@ impl Context<'_> {
     }
 
     /// A kind of the tables. Of other kinds the values have no names: they are ids or numbers.
-    fn kind(&self, name: &str) -> Found<Kind> {
+    fn kind(&self, name: &str) -> GrammarJsonResult<Kind> {
         if let Some(row) = KINDS.iter().find(|k| k.name == name) {
             return Ok(row.kind);
         }
@@ -178,26 +182,26 @@ impl Context<'_> {
         }
     }
 
-    fn availability(&self, row: &Value) -> Found<Availability> {
+    fn availability(&self, row: &Value) -> GrammarJsonResult<AdditionAvailability> {
         let names = |key| list(row, key).iter().filter_map(Value::as_str);
-        let capabilities: Found<Vec<Capability>> =
+        let capabilities: GrammarJsonResult<Vec<Capability>> =
             names("capabilities").map(|n| self.capability(n)).collect();
         let extensions: Vec<String> = names("extensions").map(str::to_owned).collect();
         let first = match row.get("version").and_then(Value::as_str) {
-            None if extensions.is_empty() => Version::V1_0,
-            None | Some("None") => Version::NEVER,
+            None if extensions.is_empty() => SpirvVersion::V1_0,
+            None | Some("None") => SpirvVersion::NEVER,
             Some(version) => parse_version(version)?,
         };
         let last = row.get("lastVersion").and_then(Value::as_str);
-        Ok(Availability {
+        Ok(AdditionAvailability {
             capabilities: capabilities?,
             extensions,
             version: first,
-            last_version: last.map_or(Ok(Version::NEVER), parse_version)?,
+            last_version: last.map_or(Ok(SpirvVersion::NEVER), parse_version)?,
         })
     }
 
-    fn capability(&self, name: &str) -> Found<Capability> {
+    fn capability(&self, name: &str) -> GrammarJsonResult<Capability> {
         let own = self.names.iter().find(|(n, _)| *n == name);
         let known = || {
             Kind::Capability
@@ -211,34 +215,34 @@ impl Context<'_> {
     }
 }
 
-fn parse_version(text: &str) -> Found<Version> {
+fn parse_version(text: &str) -> GrammarJsonResult<SpirvVersion> {
     let parsed = text.split_once('.').and_then(|(major, minor)| {
         let (major, minor) = (major.parse().ok()?, minor.parse().ok()?);
-        Some(Version::new(major, minor))
+        Some(SpirvVersion::new(major, minor))
     });
     parsed.ok_or_else(|| format!("'{text}' is no version"))
 }
 
-fn class(row: &Value) -> Class {
+fn class(row: &Value) -> InstructionClass {
     let name = row.get("class").and_then(Value::as_str).unwrap_or("");
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-    let found = Class::ALL
+    let found = InstructionClass::ALL
         .iter()
         .find(|c| format!("{c:?}").eq_ignore_ascii_case(&plain));
-    found.copied().unwrap_or(Class::Reserved)
+    found.copied().unwrap_or(InstructionClass::Reserved)
 }
 
-fn effects(row: &Value) -> Found<Option<Effects>> {
+fn effects(row: &Value) -> GrammarJsonResult<Option<InstructionEffects>> {
     let Some(given) = row.get("effects").and_then(Value::as_array) else {
         return Ok(None);
     };
-    let mut all = Effects::PURE;
+    let mut all = InstructionEffects::PURE;
     for name in given {
         all = all.and(match name.as_str() {
-            Some("reads") => Effects::READS,
-            Some("writes") => Effects::WRITES,
-            Some("convergent") => Effects::CONVERGENT,
-            Some("traps") => Effects::TRAPS,
+            Some("reads") => InstructionEffects::READS,
+            Some("writes") => InstructionEffects::WRITES,
+            Some("convergent") => InstructionEffects::CONVERGENT,
+            Some("traps") => InstructionEffects::TRAPS,
             _ => return Err(format!("{name} is no effect")),
         });
     }
@@ -251,13 +255,13 @@ fn list<'a>(row: &'a Value, key: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-fn text<'a>(row: &'a Value, key: &str) -> Found<&'a str> {
+fn text<'a>(row: &'a Value, key: &str) -> GrammarJsonResult<&'a str> {
     let value = row.get(key).and_then(Value::as_str);
     value.ok_or_else(|| format!("a row of the grammar has no text {key}: {}", shown(row)))
 }
 
 /// A number, also as a text such as `0x0004`.
-fn number(row: &Value, key: &str) -> Found<u32> {
+fn number(row: &Value, key: &str) -> GrammarJsonResult<u32> {
     let value = row.get(key);
     let plain = value.and_then(Value::as_u64);
     let hex = || u64::from_str_radix(value?.as_str()?.strip_prefix("0x")?, 16).ok();

@@ -4,9 +4,9 @@ use super::generated::ext::EXT_INST_SETS;
 use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};
 use super::generated::kinds::{KINDS, Kind};
 use super::registry;
-use super::shape::Role;
+use super::shape::OpcodeRole;
 use super::types::{
-    Category, Enumerant, ExtInst, ExtInstSet, Instruction, KindInfo, Op, ResultForm,
+    EnumerantInfo, ExtInst, ExtInstSet, InstructionInfo, KindInfo, Op, OperandCategory, ResultForm,
 };
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -14,15 +14,15 @@ use std::sync::OnceLock;
 
 impl Op {
     /// Row of this opcode, `None` for a number that neither the table knows nor
-    /// [`Additions`](super::Additions).
+    /// [`GrammarAdditions`](super::GrammarAdditions).
     #[inline]
-    pub fn info(self) -> Option<&'static Instruction> {
+    pub fn info(self) -> Option<&'static InstructionInfo> {
         self.in_tables().or_else(|| registry::instruction(self))
     }
 
     /// Row of this opcode in the table.
     #[inline]
-    pub(super) fn in_tables(self) -> Option<&'static Instruction> {
+    pub(super) fn in_tables(self) -> Option<&'static InstructionInfo> {
         INSTRUCTIONS.get(usize::from(*BY_NUMBER.get(usize::from(self.0))?))
     }
 
@@ -96,7 +96,7 @@ impl Op {
     /// Whether the instruction names or decorates ids: it goes when they go.
     #[inline]
     pub fn is_about_ids(self) -> bool {
-        matches!(self, Op::Name | Op::MemberName) || self.shape().role == Role::Annotation
+        matches!(self, Op::Name | Op::MemberName) || self.shape().role == OpcodeRole::Annotation
     }
 
     /// Whether the instruction only says where in a source text its followers come from.
@@ -107,7 +107,7 @@ impl Op {
 }
 
 /// All instructions of the core grammar by increasing opcode.
-pub const fn instructions() -> &'static [Instruction] {
+pub const fn instructions() -> &'static [InstructionInfo] {
     &INSTRUCTIONS
 }
 
@@ -137,7 +137,7 @@ impl Kind {
     pub(crate) const fn has_rows(self) -> bool {
         matches!(
             self.info().category,
-            Category::ValueEnum | Category::BitEnum
+            OperandCategory::ValueEnum | OperandCategory::BitEnum
         ) || matches!(
             self,
             Kind::LiteralExtInstInteger | Kind::LiteralSpecConstantOpInteger
@@ -157,13 +157,13 @@ pub(crate) fn ext_inst_sets() -> &'static [ExtInstSet] {
 
 impl KindInfo {
     /// Row of a value; the first where several names share it.
-    pub fn enumerant(&self, value: u32) -> Option<&'static Enumerant> {
+    pub fn enumerant(&self, value: u32) -> Option<&'static EnumerantInfo> {
         let found = self.in_tables(value);
         found.or_else(|| registry::value(self.kind, value))
     }
 
     #[inline]
-    pub(super) fn in_tables(&self, value: u32) -> Option<&'static Enumerant> {
+    pub(super) fn in_tables(&self, value: u32) -> Option<&'static EnumerantInfo> {
         // Rows of small values stand at these values, or a little before.
         let near = self.enumerants.get(..=value as usize).unwrap_or(&[]);
         for (at, row) in near.iter().enumerate().rev().take(6) {
@@ -176,13 +176,13 @@ impl KindInfo {
     }
 
     /// Row of a name.
-    pub fn by_name(&self, name: &str) -> Option<&'static Enumerant> {
+    pub fn by_name(&self, name: &str) -> Option<&'static EnumerantInfo> {
         let found = self.by_name_in_tables(name);
         found.or_else(|| registry::value_by_name(self.kind, name))
     }
 
-    pub(super) fn by_name_in_tables(&self, name: &str) -> Option<&'static Enumerant> {
-        static INDEX: OnceLock<FxHashMap<(Kind, &'static str), &'static Enumerant>> =
+    pub(super) fn by_name_in_tables(&self, name: &str) -> Option<&'static EnumerantInfo> {
+        static INDEX: OnceLock<FxHashMap<(Kind, &'static str), &'static EnumerantInfo>> =
             OnceLock::new();
         let index = INDEX.get_or_init(|| {
             let mut index = FxHashMap::default();
@@ -215,7 +215,7 @@ impl KindInfo {
         if let Some(e) = self.enumerant(value) {
             return f.write_str(e.name);
         }
-        if self.category != Category::BitEnum || value == 0 {
+        if self.category != OperandCategory::BitEnum || value == 0 {
             return write!(f, "{value}");
         }
         let mut rest = value;

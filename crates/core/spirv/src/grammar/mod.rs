@@ -5,7 +5,7 @@
 //! committed; this module gives them types and look-ups. Whoever needs to know something about an
 //! instruction asks the table.
 //!
-//! Users add instructions, values and sets of their own at run time: [`Additions`].
+//! Users add instructions, values and sets of their own at run time: [`GrammarAdditions`].
 //!
 //! Opcodes and enumerants are newtypes over their number with a constant for each name, so that
 //! values which the tables do not know pass through unharmed.
@@ -23,12 +23,12 @@ mod shape;
 mod types;
 
 pub use additions::{
-    AdditionError, Additions, Availability, NewExtInst, NewInstruction, NewOperand, NewSet,
-    NewValue,
+    AdditionAvailability, AdditionError, GrammarAdditions, NewExtInst, NewInstruction, NewOperand,
+    NewSet, NewValue,
 };
-pub use decode::{DecodeError, Operands, ParsedOperand, literal_string, literal_string_words};
-pub use effects::Effects;
-pub(crate) use expect::Expected;
+pub use decode::{DecodeError, OperandIter, ParsedOperand, literal_string, literal_string_words};
+pub use effects::InstructionEffects;
+pub(crate) use expect::ExpectedOperands;
 pub use extensions::extension_version;
 pub use generated::enumerants;
 pub use generated::ext::{
@@ -39,9 +39,9 @@ pub use generated::kinds::Kind;
 pub use generated::op::GRAMMAR;
 pub use lookup::instructions;
 pub(crate) use lookup::{ext_inst_sets, kinds};
-pub(crate) use shape::{Rest, Role, Spots};
+pub(crate) use shape::{IdPositions, OpcodeRole, TrailingOperands};
 pub(crate) use types::enumeration;
 pub use types::{
-    Category, Class, Enumerant, ExtInst, ExtInstSet, Instruction, KindInfo, Op, Operand,
-    Quantifier, ResultForm, Version,
+    EnumerantInfo, ExtInst, ExtInstSet, InstructionClass, InstructionInfo, KindInfo, Op,
+    OperandCategory, OperandInfo, OperandQuantifier, ResultForm, SpirvVersion,
 };

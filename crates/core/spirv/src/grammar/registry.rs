@@ -3,44 +3,44 @@
 //! Rows are made once and stay for the life of the process, as those of the tables do, so that whoever
 //! holds one need not know where it comes from.
 
-use super::effects::Effects;
+use super::effects::InstructionEffects;
 use super::generated::kinds::Kind;
-use super::types::{Enumerant, ExtInstSet, Instruction, Op};
+use super::types::{EnumerantInfo, ExtInstSet, InstructionInfo, Op};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 /// An instruction that was added.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Added {
-    pub row: &'static Instruction,
-    pub effects: Effects,
+pub(super) struct AddedInstruction {
+    pub row: &'static InstructionInfo,
+    pub effects: InstructionEffects,
 }
 
 /// A set that was added, with the effects of its instructions in the order of its rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AddedSet {
     pub set: &'static ExtInstSet,
-    pub effects: &'static [Effects],
+    pub effects: &'static [InstructionEffects],
 }
 
 /// Everything that was added.
 #[derive(Debug, Default)]
-pub(super) struct Registry {
-    pub instructions: FxHashMap<u16, Added>,
+pub(super) struct GrammarRegistry {
+    pub instructions: FxHashMap<u16, AddedInstruction>,
     /// Opcodes by name, without `Op`.
     pub names: FxHashMap<&'static str, Op>,
-    pub values: FxHashMap<(Kind, u32), &'static Enumerant>,
-    pub value_names: FxHashMap<(Kind, &'static str), &'static Enumerant>,
+    pub values: FxHashMap<(Kind, u32), &'static EnumerantInfo>,
+    pub value_names: FxHashMap<(Kind, &'static str), &'static EnumerantInfo>,
     pub sets: FxHashMap<&'static str, AddedSet>,
 }
 
 /// Whether there is anything: the only thing that most processes ever ask.
 static ANY: AtomicBool = AtomicBool::new(false);
-static REGISTRY: RwLock<Option<Registry>> = RwLock::new(None);
+static REGISTRY: RwLock<Option<GrammarRegistry>> = RwLock::new(None);
 
 #[cold]
-fn ask<T>(question: impl FnOnce(&Registry) -> Option<T>) -> Option<T> {
+fn ask<T>(question: impl FnOnce(&GrammarRegistry) -> Option<T>) -> Option<T> {
     if !ANY.load(Ordering::Acquire) {
         return None;
     }
@@ -50,18 +50,20 @@ fn ask<T>(question: impl FnOnce(&Registry) -> Option<T>) -> Option<T> {
 }
 
 /// Changes the registry; other threads see all of a change or nothing.
-pub(super) fn change<E>(change: impl FnOnce(&mut Registry) -> Result<(), E>) -> Result<(), E> {
+pub(super) fn change<E>(
+    change: impl FnOnce(&mut GrammarRegistry) -> Result<(), E>,
+) -> Result<(), E> {
     let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
     change(registry.get_or_insert_default())?;
     ANY.store(true, Ordering::Release);
     Ok(())
 }
 
-pub(super) fn instruction(op: Op) -> Option<&'static Instruction> {
+pub(super) fn instruction(op: Op) -> Option<&'static InstructionInfo> {
     ask(|r| r.instructions.get(&op.0).map(|i| i.row))
 }
 
-pub(super) fn effects(op: Op) -> Option<Effects> {
+pub(super) fn effects(op: Op) -> Option<InstructionEffects> {
     ask(|r| r.instructions.get(&op.0).map(|i| i.effects))
 }
 
@@ -69,11 +71,11 @@ pub(super) fn op(name: &str) -> Option<Op> {
     ask(|r| r.names.get(name).copied())
 }
 
-pub(super) fn value(kind: Kind, value: u32) -> Option<&'static Enumerant> {
+pub(super) fn value(kind: Kind, value: u32) -> Option<&'static EnumerantInfo> {
     ask(|r| r.values.get(&(kind, value)).copied())
 }
 
-pub(super) fn value_by_name(kind: Kind, name: &str) -> Option<&'static Enumerant> {
+pub(super) fn value_by_name(kind: Kind, name: &str) -> Option<&'static EnumerantInfo> {
     ask(|r| r.value_names.get(&(kind, name)).copied())
 }
 
@@ -81,7 +83,7 @@ pub(super) fn set(name: &str) -> Option<&'static ExtInstSet> {
     ask(|r| r.sets.get(name).map(|s| s.set))
 }
 
-pub(super) fn effects_of_extended(set: &str, number: u32) -> Option<Effects> {
+pub(super) fn effects_of_extended(set: &str, number: u32) -> Option<InstructionEffects> {
     ask(|r| {
         let added = r.sets.get(set)?;
         let rows = added.set.instructions;

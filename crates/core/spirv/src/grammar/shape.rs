@@ -3,17 +3,20 @@
 //!
 //! The rows are made of the grammar when the crate is compiled. For most instructions a row says
 //! which words are ids; only what has several strings, or operands that bring others, has to be split by
-//! [`super::Operands`].
+//! [`super::OperandIter`].
 
 use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};
 use super::generated::kinds::{KINDS, Kind};
 use super::registry;
-use super::types::{Category, Class, Instruction, Op, Operand, Quantifier, ResultForm};
+use super::types::{
+    InstructionClass, InstructionInfo, Op, OperandCategory, OperandInfo, OperandQuantifier,
+    ResultForm,
+};
 use crate::Id;
 
 /// What an opcode is for the layout of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum OpcodeRole {
     /// Nothing special: what blocks and most sections are made of.
     Plain,
     /// A decoration.
@@ -34,7 +37,7 @@ pub(crate) enum Role {
 
 /// What follows an instruction's first words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rest {
+pub(crate) enum TrailingOperands {
     /// Words that are no ids.
     Literals,
     /// A string that ends the instruction.
@@ -62,32 +65,32 @@ const ANY: u8 = u8::MAX;
 
 /// The row of an opcode.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct OpcodeFormat {
     /// Bit n: word n is an id, the result included.
     ids: u16,
     /// Words before the result and the result itself: 0, 1 or 2.
     result: u8,
     /// Words that always stand.
     fixed: u8,
-    /// Most words behind them; 0 for [`Rest::Parameters`] and [`Rest::Other`] where nothing need
+    /// Most words behind them; 0 for [`TrailingOperands::Parameters`] and [`TrailingOperands::Other`] where nothing need
     /// stand there.
     most: u8,
-    pub rest: Rest,
-    pub role: Role,
-    /// What follows of [`Rest::Parameters`].
+    pub rest: TrailingOperands,
+    pub role: OpcodeRole,
+    /// What follows of [`TrailingOperands::Parameters`].
     kind: Kind,
 }
 
 /// Where an instruction has its ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spots {
+pub(crate) struct IdPositions {
     /// Bit n: word n is an id.
     pub bits: u32,
     /// From here on all words are ids.
     pub from: usize,
 }
 
-impl Spots {
+impl IdPositions {
     /// Bit n: word n is an id, for an instruction of so many words. `None` where it has too many.
     #[inline]
     pub fn mask(self, words: usize) -> Option<u32> {
@@ -95,12 +98,12 @@ impl Spots {
     }
 }
 
-static SHAPES: [Shape; BY_NUMBER.len()] = {
-    let mut shapes = [Shape::UNKNOWN; BY_NUMBER.len()];
+static SHAPES: [OpcodeFormat; BY_NUMBER.len()] = {
+    let mut shapes = [OpcodeFormat::UNKNOWN; BY_NUMBER.len()];
     let mut at = 0;
     while at < INSTRUCTIONS.len() {
         let row = &INSTRUCTIONS[at];
-        shapes[row.op.0 as usize] = Shape::of(row);
+        shapes[row.op.0 as usize] = OpcodeFormat::of(row);
         at += 1;
     }
     shapes
@@ -109,9 +112,9 @@ static SHAPES: [Shape; BY_NUMBER.len()] = {
 impl Op {
     /// The row of this opcode.
     #[inline]
-    pub(crate) fn shape(self) -> Shape {
+    pub(crate) fn shape(self) -> OpcodeFormat {
         match SHAPES.get(usize::from(self.0)) {
-            Some(shape) if shape.rest != Rest::Unknown => *shape,
+            Some(shape) if shape.rest != TrailingOperands::Unknown => *shape,
             _ => added(self),
         }
     }
@@ -119,23 +122,23 @@ impl Op {
 
 /// The row of an opcode that the table does not have: it may have been added.
 #[cold]
-fn added(op: Op) -> Shape {
-    registry::instruction(op).map_or(Shape::UNKNOWN, Shape::of)
+fn added(op: Op) -> OpcodeFormat {
+    registry::instruction(op).map_or(OpcodeFormat::UNKNOWN, OpcodeFormat::of)
 }
 
-impl Shape {
-    const UNKNOWN: Shape = Shape {
+impl OpcodeFormat {
+    const UNKNOWN: OpcodeFormat = OpcodeFormat {
         ids: 0,
         result: 0,
         fixed: 0,
         most: ANY,
-        rest: Rest::Unknown,
-        role: Role::Plain,
+        rest: TrailingOperands::Unknown,
+        role: OpcodeRole::Plain,
         kind: Kind::IdRef,
     };
 
-    const fn of(row: &Instruction) -> Shape {
-        let mut shape = Shape::UNKNOWN;
+    const fn of(row: &InstructionInfo) -> OpcodeFormat {
+        let mut shape = OpcodeFormat::UNKNOWN;
         shape.result = match row.result {
             ResultForm::None => 0,
             ResultForm::Untyped => 1,
@@ -145,7 +148,7 @@ impl Shape {
         let operands = row.operands;
         while (shape.fixed as usize) < operands.len() && shape.fixed < 16 {
             let operand = &operands[shape.fixed as usize];
-            if !matches!(operand.quantifier, Quantifier::One) || !is_one_word(operand.kind) {
+            if !matches!(operand.quantifier, OperandQuantifier::One) || !is_one_word(operand.kind) {
                 break;
             }
             if is_id(operand.kind) {
@@ -157,33 +160,43 @@ impl Shape {
     }
 
     /// The row with what stands behind the words that always stand.
-    const fn behind(mut self, operands: &[Operand]) -> Shape {
+    const fn behind(mut self, operands: &[OperandInfo]) -> OpcodeFormat {
         let left_out = if is_optional(operands) { 0 } else { ANY };
         (self.rest, self.most) = match operands {
-            [] => (Rest::Literals, 0),
-            [first, ..] if matches!(first.kind, Kind::LiteralExtInstInteger) => (Rest::Ext, ANY),
+            [] => (TrailingOperands::Literals, 0),
+            [first, ..] if matches!(first.kind, Kind::LiteralExtInstInteger) => {
+                (TrailingOperands::Ext, ANY)
+            }
             [first] if matches!(first.kind, Kind::LiteralSpecConstantOpInteger) => {
-                (Rest::Nested, ANY)
+                (TrailingOperands::Nested, ANY)
             }
             [one] => match (one.kind, one.quantifier) {
-                (Kind::LiteralContextDependentNumber, Quantifier::One) => {
+                (Kind::LiteralContextDependentNumber, OperandQuantifier::One) => {
                     self.fixed += 1;
-                    (Rest::Literals, ANY)
+                    (TrailingOperands::Literals, ANY)
                 }
-                (Kind::LiteralString, Quantifier::One) => (Rest::Text, ANY),
-                (Kind::PairLiteralIntegerIdRef, Quantifier::Many) => (Rest::Switch, ANY),
-                (Kind::PairIdRefIdRef, Quantifier::Many) => (Rest::Pairs, ANY),
-                (Kind::LiteralInteger, Quantifier::Many) => (Rest::Literals, ANY),
-                (kind, Quantifier::Many) if is_id(kind) => (Rest::Ids, ANY),
-                (kind, Quantifier::Optional) if is_id(kind) => (Rest::Ids, 1),
-                (kind, Quantifier::Optional) if is_one_word(kind) => (Rest::Literals, 1),
-                (kind, Quantifier::One | Quantifier::Optional) if has_values(kind) => {
+                (Kind::LiteralString, OperandQuantifier::One) => (TrailingOperands::Text, ANY),
+                (Kind::PairLiteralIntegerIdRef, OperandQuantifier::Many) => {
+                    (TrailingOperands::Switch, ANY)
+                }
+                (Kind::PairIdRefIdRef, OperandQuantifier::Many) => (TrailingOperands::Pairs, ANY),
+                (Kind::LiteralInteger, OperandQuantifier::Many) => {
+                    (TrailingOperands::Literals, ANY)
+                }
+                (kind, OperandQuantifier::Many) if is_id(kind) => (TrailingOperands::Ids, ANY),
+                (kind, OperandQuantifier::Optional) if is_id(kind) => (TrailingOperands::Ids, 1),
+                (kind, OperandQuantifier::Optional) if is_one_word(kind) => {
+                    (TrailingOperands::Literals, 1)
+                }
+                (kind, OperandQuantifier::One | OperandQuantifier::Optional)
+                    if has_values(kind) =>
+                {
                     self.kind = kind;
-                    (Rest::Parameters, left_out)
+                    (TrailingOperands::Parameters, left_out)
                 }
-                _ => (Rest::Other, left_out),
+                _ => (TrailingOperands::Other, left_out),
             },
-            _ => (Rest::Other, left_out),
+            _ => (TrailingOperands::Other, left_out),
         };
         self
     }
@@ -225,23 +238,27 @@ impl Shape {
     /// Where the ids of an instruction are: its result, its type and what it uses. `None` where it
     /// has to be split to tell, and where it has too few words or too many.
     #[inline]
-    pub fn spots(self, words: &[u32]) -> Option<Spots> {
+    pub fn spots(self, words: &[u32]) -> Option<IdPositions> {
         let fixed = usize::from(self.fixed);
         let more = words.len().checked_sub(fixed)?;
         let bits = u32::from(self.ids);
         let end = words.len();
         let most = usize::from(self.most);
         let fits = more <= most || self.most == ANY;
-        if self.rest <= Rest::Pairs && fits || more == 0 && most == 0 {
-            let from = if self.rest >= Rest::Ids { fixed } else { end };
-            return Some(Spots { bits, from });
+        if self.rest <= TrailingOperands::Pairs && fits || more == 0 && most == 0 {
+            let from = if self.rest >= TrailingOperands::Ids {
+                fixed
+            } else {
+                end
+            };
+            return Some(IdPositions { bits, from });
         }
         let more = match self.rest {
-            Rest::Parameters => parameters(self.kind, &words[fixed..])?,
-            Rest::Nested => return nested(words),
+            TrailingOperands::Parameters => parameters(self.kind, &words[fixed..])?,
+            TrailingOperands::Nested => return nested(words),
             _ => return None,
         };
-        Some(Spots {
+        Some(IdPositions {
             bits: bits | more << fixed,
             from: end,
         })
@@ -263,7 +280,7 @@ impl Shape {
 
     /// Whether the grammar has nothing but single ids for these words.
     pub fn has_ids_only(self, words: &[u32]) -> bool {
-        let all = |spots: Spots| {
+        let all = |spots: IdPositions| {
             let mask = spots.mask(words.len());
             mask == Some(!(u32::MAX << words.len()))
         };
@@ -275,8 +292,8 @@ impl Shape {
     #[inline]
     pub fn is_whole(self, words: &[u32]) -> bool {
         match self.rest {
-            Rest::Text => is_text(&words[usize::from(self.fixed)..]),
-            Rest::Pairs => words.len() % 2 == usize::from(self.fixed) % 2,
+            TrailingOperands::Text => is_text(&words[usize::from(self.fixed)..]),
+            TrailingOperands::Pairs => words.len() % 2 == usize::from(self.fixed) % 2,
             _ => true,
         }
     }
@@ -296,9 +313,11 @@ fn is_text(words: &[u32]) -> bool {
 fn parameters(kind: Kind, words: &[u32]) -> Option<u32> {
     let value = *words.first()?;
     let (mut ids, mut at) = (0, 1);
-    let mut take = |parameters: &[Operand]| {
+    let mut take = |parameters: &[OperandInfo]| {
         for operand in parameters {
-            if operand.quantifier != Quantifier::One || !ONE_WORD[operand.kind as usize] || at == 16
+            if operand.quantifier != OperandQuantifier::One
+                || !ONE_WORD[operand.kind as usize]
+                || at == 16
             {
                 return None;
             }
@@ -308,7 +327,7 @@ fn parameters(kind: Kind, words: &[u32]) -> Option<u32> {
         Some(())
     };
     let info = kind.info();
-    if info.category == Category::ValueEnum {
+    if info.category == OperandCategory::ValueEnum {
         take(info.enumerant(value)?.parameters)?;
     } else {
         let mut mask = value;
@@ -323,27 +342,30 @@ fn parameters(kind: Kind, words: &[u32]) -> Option<u32> {
 /// Where ids are behind an opcode whose instruction has nothing but ids and numbers: it has its type and
 /// result before the opcode.
 #[inline(never)]
-fn nested(words: &[u32]) -> Option<Spots> {
+fn nested(words: &[u32]) -> Option<IdPositions> {
     let [_, as_words @ ..] = words else {
         return None;
     };
     let op = Op(u16::try_from(*as_words.get(1)?).ok()?);
     let shape = op.shape();
-    if shape.result != 2 || shape.rest > Rest::Ids || shape.rest == Rest::Text {
+    if shape.result != 2
+        || shape.rest > TrailingOperands::Ids
+        || shape.rest == TrailingOperands::Text
+    {
         return None;
     }
-    let Spots { bits, from } = shape.spots(as_words)?;
-    Some(Spots {
+    let IdPositions { bits, from } = shape.spots(as_words)?;
+    Some(IdPositions {
         bits: (bits & !0b11) << 1 | 0b11,
         from: from + 1,
     })
 }
 
 /// Whether none of the operands has to stand.
-const fn is_optional(operands: &[Operand]) -> bool {
+const fn is_optional(operands: &[OperandInfo]) -> bool {
     let mut at = 0;
     while at < operands.len() {
-        if matches!(operands[at].quantifier, Quantifier::One) {
+        if matches!(operands[at].quantifier, OperandQuantifier::One) {
             return false;
         }
         at += 1;
@@ -352,13 +374,13 @@ const fn is_optional(operands: &[Operand]) -> bool {
 }
 
 const fn is_id(kind: Kind) -> bool {
-    matches!(KINDS[kind as usize].category, Category::Id)
+    matches!(KINDS[kind as usize].category, OperandCategory::Id)
 }
 
 const fn has_values(kind: Kind) -> bool {
     matches!(
         KINDS[kind as usize].category,
-        Category::ValueEnum | Category::BitEnum
+        OperandCategory::ValueEnum | OperandCategory::BitEnum
     )
 }
 
@@ -373,10 +395,10 @@ static ONE_WORD: [bool; KINDS.len()] = {
     while at < KINDS.len() {
         let info = &KINDS[at];
         one[at] = match info.category {
-            Category::Id => true,
-            Category::Literal => matches!(info.kind, Kind::LiteralInteger),
-            Category::Composite => false,
-            Category::ValueEnum | Category::BitEnum => {
+            OperandCategory::Id => true,
+            OperandCategory::Literal => matches!(info.kind, Kind::LiteralInteger),
+            OperandCategory::Composite => false,
+            OperandCategory::ValueEnum | OperandCategory::BitEnum => {
                 let (mut plain, mut row) = (true, 0);
                 while row < info.enumerants.len() {
                     plain &= info.enumerants[row].parameters.is_empty();
@@ -390,23 +412,23 @@ static ONE_WORD: [bool; KINDS.len()] = {
     one
 };
 
-const fn role(row: &Instruction) -> Role {
+const fn role(row: &InstructionInfo) -> OpcodeRole {
     match row.op {
-        Op::Function => Role::Function,
-        Op::FunctionParameter => Role::Parameter,
-        Op::FunctionEnd => Role::FunctionEnd,
-        Op::Label => Role::Label,
-        Op::Line | Op::NoLine => Role::Line,
-        op if op.is_terminator() => Role::Terminator,
-        _ if matches!(row.class, Class::Annotation) => Role::Annotation,
-        _ => Role::Plain,
+        Op::Function => OpcodeRole::Function,
+        Op::FunctionParameter => OpcodeRole::Parameter,
+        Op::FunctionEnd => OpcodeRole::FunctionEnd,
+        Op::Label => OpcodeRole::Label,
+        Op::Line | Op::NoLine => OpcodeRole::Line,
+        op if op.is_terminator() => OpcodeRole::Terminator,
+        _ if matches!(row.class, InstructionClass::Annotation) => OpcodeRole::Annotation,
+        _ => OpcodeRole::Plain,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grammar::{DecodeError, Operands, instructions};
+    use crate::grammar::{DecodeError, OperandIter, instructions};
 
     /// Where the row says where the ids are, splitting finds the same.
     #[test]
@@ -435,10 +457,10 @@ mod tests {
         }
         let is_spot = |at: usize| at >= spots.from || spots.bits >> at & 1 == 1;
         let mut end = 0;
-        for operand in Operands::new(op, words) {
+        for operand in OperandIter::new(op, words) {
             match operand {
                 Ok(operand) => {
-                    let is_id = operand.kind.info().category == Category::Id;
+                    let is_id = operand.kind.info().category == OperandCategory::Id;
                     assert_eq!(is_spot(operand.at), is_id, "{op} {words:?}");
                     end = operand.at + operand.words.len();
                 }
@@ -453,6 +475,6 @@ mod tests {
 
     #[test]
     fn a_row_takes_eight_bytes() {
-        assert_eq!(size_of::<Shape>(), 8);
+        assert_eq!(size_of::<OpcodeFormat>(), 8);
     }
 }

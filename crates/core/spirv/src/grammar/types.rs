@@ -11,25 +11,25 @@ pub struct Op(pub u16);
 
 /// A version of SPIR-V.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Version(u16);
+pub struct SpirvVersion(u16);
 
-impl Version {
+impl SpirvVersion {
     /// SPIR-V 1.0.
-    pub const V1_0: Version = Version::new(1, 0);
+    pub const V1_0: SpirvVersion = SpirvVersion::new(1, 0);
     /// The newest version that the tables describe.
-    pub const NEWEST: Version = Version::new(1, 6);
+    pub const NEWEST: SpirvVersion = SpirvVersion::new(1, 6);
     /// Later than every version: what is available only through extensions has it.
-    pub const NEVER: Version = Version(u16::MAX);
+    pub const NEVER: SpirvVersion = SpirvVersion(u16::MAX);
 
     /// A version by its numbers.
     pub const fn new(major: u8, minor: u8) -> Self {
-        Version((major as u16) << 8 | minor as u16)
+        SpirvVersion((major as u16) << 8 | minor as u16)
     }
 
     /// The version in a module's header, `None` when the word has other bits set.
     pub const fn from_word(word: u32) -> Option<Self> {
         if word & 0xff00_00ff == 0 {
-            Some(Version((word >> 8) as u16))
+            Some(SpirvVersion((word >> 8) as u16))
         } else {
             None
         }
@@ -51,13 +51,13 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for SpirvVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major(), self.minor())
     }
 }
 
-impl fmt::Debug for Version {
+impl fmt::Debug for SpirvVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -66,7 +66,7 @@ impl fmt::Debug for Version {
 /// The chapters into which the specification groups instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
-pub enum Class {
+pub enum InstructionClass {
     Annotation,
     Arithmetic,
     Atomic,
@@ -96,36 +96,36 @@ pub enum Class {
     TypeDeclaration,
 }
 
-impl Class {
+impl InstructionClass {
     /// All chapters.
-    pub const ALL: &[Class] = &[
-        Class::Annotation,
-        Class::Arithmetic,
-        Class::Atomic,
-        Class::Barrier,
-        Class::Bit,
-        Class::Composite,
-        Class::ConstantCreation,
-        Class::ControlFlow,
-        Class::Conversion,
-        Class::Debug,
-        Class::Derivative,
-        Class::DeviceSideEnqueue,
-        Class::Extension,
-        Class::Function,
-        Class::Graph,
-        Class::Group,
-        Class::Image,
-        Class::Memory,
-        Class::Miscellaneous,
-        Class::ModeSetting,
-        Class::NonUniform,
-        Class::Pipe,
-        Class::Primitive,
-        Class::RelationalandLogical,
-        Class::Reserved,
-        Class::Tensor,
-        Class::TypeDeclaration,
+    pub const ALL: &[InstructionClass] = &[
+        InstructionClass::Annotation,
+        InstructionClass::Arithmetic,
+        InstructionClass::Atomic,
+        InstructionClass::Barrier,
+        InstructionClass::Bit,
+        InstructionClass::Composite,
+        InstructionClass::ConstantCreation,
+        InstructionClass::ControlFlow,
+        InstructionClass::Conversion,
+        InstructionClass::Debug,
+        InstructionClass::Derivative,
+        InstructionClass::DeviceSideEnqueue,
+        InstructionClass::Extension,
+        InstructionClass::Function,
+        InstructionClass::Graph,
+        InstructionClass::Group,
+        InstructionClass::Image,
+        InstructionClass::Memory,
+        InstructionClass::Miscellaneous,
+        InstructionClass::ModeSetting,
+        InstructionClass::NonUniform,
+        InstructionClass::Pipe,
+        InstructionClass::Primitive,
+        InstructionClass::RelationalandLogical,
+        InstructionClass::Reserved,
+        InstructionClass::Tensor,
+        InstructionClass::TypeDeclaration,
     ];
 }
 
@@ -142,7 +142,7 @@ pub enum ResultForm {
 
 /// How often an operand may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Quantifier {
+pub enum OperandQuantifier {
     /// Exactly once.
     One,
     /// At most once.
@@ -153,18 +153,18 @@ pub enum Quantifier {
 
 /// An operand of an instruction, or a parameter of an enumerant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operand {
+pub struct OperandInfo {
     /// What it is.
     pub kind: Kind,
     /// How often it stands.
-    pub quantifier: Quantifier,
+    pub quantifier: OperandQuantifier,
     /// Name in the specification; may be empty.
     pub name: &'static str,
 }
 
 /// What an operand kind is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Category {
+pub enum OperandCategory {
     /// One of several named values.
     ValueEnum,
     /// A mask of named bits.
@@ -185,16 +185,16 @@ pub struct KindInfo {
     /// Name in the grammar.
     pub name: &'static str,
     /// What it is made of.
-    pub category: Category,
+    pub category: OperandCategory,
     /// Parts of a composite.
     pub bases: &'static [Kind],
     /// Named values in increasing order; several names may share a value.
-    pub enumerants: &'static [Enumerant],
+    pub enumerants: &'static [EnumerantInfo],
 }
 
 /// Row of a named value.
 #[derive(Clone, Copy, Debug)]
-pub struct Enumerant {
+pub struct EnumerantInfo {
     /// Name in the grammar.
     pub name: &'static str,
     /// Further names with the same meaning.
@@ -202,20 +202,20 @@ pub struct Enumerant {
     /// The value.
     pub value: u32,
     /// Operands that follow it.
-    pub parameters: &'static [Operand],
+    pub parameters: &'static [OperandInfo],
     /// Any of these makes it available; empty: always.
     pub capabilities: &'static [Capability],
     /// Any of these makes it available besides the version.
     pub extensions: &'static [&'static str],
     /// First version that has it.
-    pub version: Version,
-    /// Last version that has it, or [`Version::NEVER`] where it was never taken back.
-    pub last_version: Version,
+    pub version: SpirvVersion,
+    /// Last version that has it, or [`SpirvVersion::NEVER`] where it was never taken back.
+    pub last_version: SpirvVersion,
 }
 
 /// Row of an instruction.
 #[derive(Clone, Copy, Debug)]
-pub struct Instruction {
+pub struct InstructionInfo {
     /// Opcode.
     pub op: Op,
     /// Name with its `Op`.
@@ -223,19 +223,19 @@ pub struct Instruction {
     /// Further names with the same meaning.
     pub aliases: &'static [&'static str],
     /// Chapter of the specification.
-    pub class: Class,
+    pub class: InstructionClass,
     /// Whether it has a result and a type.
     pub result: ResultForm,
     /// All operands, result type and result id included.
-    pub operands: &'static [Operand],
+    pub operands: &'static [OperandInfo],
     /// Any of these makes it available; empty: always.
     pub capabilities: &'static [Capability],
     /// Any of these makes it available besides the version.
     pub extensions: &'static [&'static str],
     /// First version that has it.
-    pub version: Version,
-    /// Last version that has it, or [`Version::NEVER`].
-    pub last_version: Version,
+    pub version: SpirvVersion,
+    /// Last version that has it, or [`SpirvVersion::NEVER`].
+    pub last_version: SpirvVersion,
 }
 
 /// Row of an extended instruction.
@@ -246,15 +246,15 @@ pub struct ExtInst {
     /// Name.
     pub name: &'static str,
     /// Operands after the number.
-    pub operands: &'static [Operand],
+    pub operands: &'static [OperandInfo],
     /// Any of these makes it available; empty: always.
     pub capabilities: &'static [Capability],
     /// Any of these makes it available besides the version.
     pub extensions: &'static [&'static str],
     /// First version that has it.
-    pub version: Version,
-    /// Last version that has it, or [`Version::NEVER`].
-    pub last_version: Version,
+    pub version: SpirvVersion,
+    /// Last version that has it, or [`SpirvVersion::NEVER`].
+    pub last_version: SpirvVersion,
 }
 
 /// An extended instruction set.

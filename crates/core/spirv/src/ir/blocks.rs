@@ -3,15 +3,15 @@
 //! Each operation leaves the module well-formed, with phis that fit the graph, or returns an error and
 //! changes nothing. Where a module must have structured control flow (it declares `Shader`), edits
 //! that would break its rules are refused. Edits of edges change what dominates what: see
-//! [`Module::order_blocks`]. An edge that is added or redirected may lead past the definition of a
+//! [`SpirvModule::order_blocks`]. An edge that is added or redirected may lead past the definition of a
 //! value to its use, which is for the caller to mend.
 
-use super::module::{Block, Func, Inst, Module, Section};
+use super::module::{Block, Func, Inst, ModuleSection, SpirvModule};
 use super::{IdWords, InstRef};
 use crate::Id;
 use crate::grammar::Kind;
 use crate::grammar::enumerants::Capability;
-use crate::grammar::{Op, Version};
+use crate::grammar::{Op, SpirvVersion};
 use std::fmt;
 
 /// Why an edit of the control-flow graph cannot be made.
@@ -64,11 +64,11 @@ impl fmt::Display for EditError {
 
 impl std::error::Error for EditError {}
 
-impl Module {
+impl SpirvModule {
     /// Whether control flow must be structured: the module declares `Shader`, or what implies it.
     pub fn is_structured(&self) -> bool {
         let mut declared: Vec<Capability> = self
-            .section(Section::Capabilities)
+            .section(ModuleSection::Capabilities)
             .filter(|c| c.op() == Op::Capability)
             .map(|c| Capability(c.word(0)))
             .collect();
@@ -388,7 +388,7 @@ impl Module {
     /// Adds an edge to a block that ends in `OpBranch`: it goes to `to` where the condition holds.
     ///
     /// # Errors
-    /// When the block ends otherwise, or as for [`Module::redirect_edge`].
+    /// When the block ends otherwise, or as for [`SpirvModule::redirect_edge`].
     pub fn add_edge(
         &mut self,
         from: Block,
@@ -415,7 +415,7 @@ impl Module {
     }
 
     fn check_same_targets(&self, block: Id) -> Result<(), EditError> {
-        if self.version < Version::new(1, 6) {
+        if self.version < SpirvVersion::new(1, 6) {
             return Ok(());
         }
         Err(EditError::SameTargets(block))
@@ -442,7 +442,7 @@ impl Module {
 
     /// Removes an edge. A conditional branch becomes a branch, without its selection merge; a
     /// branch becomes `OpUnreachable`; of a switch the cases go. Blocks that cannot be reached any
-    /// more stay: see [`Module::remove_unreachable`].
+    /// more stay: see [`SpirvModule::remove_unreachable`].
     ///
     /// # Errors
     /// When there is no such edge, it is the default of a switch, or structured control flow cannot do

@@ -1,11 +1,11 @@
 //! Making instructions and handles from numbers that nobody vouches for.
 
-use super::module::{Block, Func, Inst, Module, Section};
+use super::module::{Block, Func, Inst, ModuleSection, SpirvModule};
 use crate::Id;
-use crate::grammar::{Category, DecodeError, ExtInstSet, Kind, Op, Operands};
+use crate::grammar::{DecodeError, ExtInstSet, Kind, Op, OperandCategory, OperandIter};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
-impl Module {
+impl SpirvModule {
     /// The instruction with a number, as [`Inst::index`] gives it.
     pub fn inst_at(&self, index: usize) -> Option<Inst> {
         (index < self.inst_count()).then(|| Inst::at(index))
@@ -21,7 +21,7 @@ impl Module {
         (index < self.functions.len()).then(|| Func::at(index))
     }
 
-    /// Makes an instruction as [`Module::create`] does, if it keeps what the IR demands of
+    /// Makes an instruction as [`SpirvModule::create`] does, if it keeps what the IR demands of
     /// instructions: operands as the grammar has them, ids that are not 0 and below the bound.
     /// Opcodes and values that the grammar does not know are taken as they are.
     ///
@@ -32,10 +32,10 @@ impl Module {
         Ok(self.create(op, words))
     }
 
-    /// Gives an instruction other words as [`Module::replace_words`] does, on the same conditions.
+    /// Gives an instruction other words as [`SpirvModule::replace_words`] does, on the same conditions.
     ///
     /// # Errors
-    /// As [`Module::try_create`].
+    /// As [`SpirvModule::try_create`].
     pub fn try_replace_words(&mut self, inst: Inst, words: &[u32]) -> Result<(), SourceDiagnostic> {
         self.check_operands(self.inst(inst).op(), words)?;
         self.replace_words(inst, words);
@@ -60,9 +60,9 @@ impl Module {
         };
         // How wide a switch's literals are depends on its selector.
         let most = if op == Op::Switch { 2 } else { usize::MAX };
-        for operand in Operands::new(op, words).with_ext(set).take(most) {
+        for operand in OperandIter::new(op, words).with_ext(set).take(most) {
             match operand {
-                Ok(o) if o.kind.info().category == Category::Id => {
+                Ok(o) if o.kind.info().category == OperandCategory::Id => {
                     let id = o.words[0];
                     if id == 0 || id >= self.bound() {
                         let bound = self.bound();
@@ -88,7 +88,7 @@ impl Module {
 
     /// The set that an `OpExtInstImport` imports under an id.
     fn imported(&self, set: Id) -> Option<&'static ExtInstSet> {
-        let mut imports = self.section(Section::Imports);
+        let mut imports = self.section(ModuleSection::Imports);
         let import = imports.find(|i| i.op() == Op::ExtInstImport && i.result() == Some(set))?;
         ExtInstSet::by_name(&import.string(0))
     }

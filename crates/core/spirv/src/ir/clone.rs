@@ -1,6 +1,6 @@
 //! Cloning blocks and functions.
 
-use super::module::{Block, Func, Inst, Module, Section};
+use super::module::{Block, Func, Inst, ModuleSection, SpirvModule};
 use super::{EditError, IdWords, InstRef, List};
 use crate::grammar::Op;
 use crate::grammar::enumerants::Decoration;
@@ -8,13 +8,13 @@ use crate::{Id, IdMap};
 
 /// What became of ids that were cloned.
 #[derive(Clone, Debug)]
-pub struct Clones {
+pub struct CloneMap {
     new: IdMap<Option<Id>>,
     /// Blocks in the order in which they were given.
     pub blocks: Vec<Block>,
 }
 
-impl Clones {
+impl CloneMap {
     /// The clone of an id, where there is one.
     pub fn get(&self, id: Id) -> Option<Id> {
         self.new[id]
@@ -25,11 +25,11 @@ impl Clones {
     }
 }
 
-impl Module {
+impl SpirvModule {
     /// Clones blocks of one function. The clones stand behind the last of the blocks and branch among
     /// themselves as the blocks do, and out of the set to where those branch; phis there take from a
     /// clone what they take from its original, or its clone. Nothing leads to the clones yet: lead an
-    /// edge there with [`Module::redirect_edge`] or [`Module::add_edge`], which complete their phis.
+    /// edge there with [`SpirvModule::redirect_edge`] or [`SpirvModule::add_edge`], which complete their phis.
     ///
     /// Names and decorations are cloned too, in one pass over those of the module; remarks of sets that are not
     /// known are not ([`IdWords::is_unknown_remark`]). That values of the set which are used outside of it have
@@ -39,7 +39,7 @@ impl Module {
     /// When control flow must be structured and a merge instruction in the set names a block outside:
     /// a block merges one construct only. Nothing is changed then. The same where a block is not of the
     /// first one's function, or an entry block with variables.
-    pub fn clone_blocks(&mut self, ids: &IdWords, blocks: &[Block]) -> Result<Clones, EditError> {
+    pub fn clone_blocks(&mut self, ids: &IdWords, blocks: &[Block]) -> Result<CloneMap, EditError> {
         let Some(func) = blocks.first().map(|b| self.block(*b).func) else {
             return Ok(self.fresh_clones(std::iter::empty()));
         };
@@ -78,7 +78,7 @@ impl Module {
         blocks: &[Block],
         inside: &[bool],
     ) -> Result<(), EditError> {
-        let labels = super::Labels::of(self, func);
+        let labels = super::LabelPositions::of(self, func);
         for block in blocks {
             let label = self.label(*block);
             if self.block(*block).func != func {
@@ -106,8 +106,8 @@ impl Module {
     }
 
     /// Phis of clones lose what came from outside; phis outside take from clones too.
-    fn settle_phis(&mut self, ids: &IdWords, func: Func, blocks: &[Block], clones: &Clones) {
-        let labels = super::Labels::of(self, func);
+    fn settle_phis(&mut self, ids: &IdWords, func: Func, blocks: &[Block], clones: &CloneMap) {
+        let labels = super::LabelPositions::of(self, func);
         let mut own: Vec<Id> = clones.blocks.iter().map(|b| self.label(*b)).collect();
         own.sort_unstable();
         for block in &clones.blocks {
@@ -146,7 +146,7 @@ impl Module {
 
     /// Clones a function with its parameters, blocks, names and decorations; its linkage is not cloned,
     /// as a symbol has one definition. The clone stands behind the others of its kind.
-    pub fn clone_function(&mut self, ids: &IdWords, func: Func) -> (Func, Clones) {
+    pub fn clone_function(&mut self, ids: &IdWords, func: Func) -> (Func, CloneMap) {
         let known = self.function_insts(func);
         let known = known.filter(|i| !ids.is_unknown_remark(*i));
         let results: Vec<Id> = known.filter_map(InstRef::result).collect();
@@ -174,19 +174,19 @@ impl Module {
         (new, clones)
     }
 
-    fn fresh_clones(&mut self, ids: impl Iterator<Item = Id>) -> Clones {
+    fn fresh_clones(&mut self, ids: impl Iterator<Item = Id>) -> CloneMap {
         let mut new = IdMap::new(0, None);
         for id in ids {
             new.set(id, Some(self.fresh_id()));
         }
-        Clones {
+        CloneMap {
             new,
             blocks: Vec::new(),
         }
     }
 
     /// Clones what a block has but its label.
-    fn clone_insts(&mut self, ids: &IdWords, from: Block, to: Block, clones: &Clones) {
+    fn clone_insts(&mut self, ids: &IdWords, from: Block, to: Block, clones: &CloneMap) {
         let lead = self.block(from).lead;
         if !self.is_empty(lead) {
             let to = self.block_lead(to);
@@ -195,7 +195,7 @@ impl Module {
         self.clone_list(ids, self.block(from).body, self.block(to).body, clones);
     }
 
-    fn clone_list(&mut self, ids: &IdWords, from: List, to: List, clones: &Clones) {
+    fn clone_list(&mut self, ids: &IdWords, from: List, to: List, clones: &CloneMap) {
         let known = self.insts(from).filter(|i| !ids.is_unknown_remark(*i));
         let all: Vec<Inst> = known.map(InstRef::handle).collect();
         for inst in all {
@@ -205,7 +205,7 @@ impl Module {
     }
 
     /// An instruction whose ids are those of clones.
-    fn clone_inst(&mut self, ids: &IdWords, inst: Inst, clones: &Clones) -> Inst {
+    fn clone_inst(&mut self, ids: &IdWords, inst: Inst, clones: &CloneMap) -> Inst {
         let old = self.inst(inst);
         let mut words = old.words().to_vec();
         ids.visit(old, |at, id| words[at] = clones.resolve(id).word());
@@ -218,11 +218,11 @@ impl Module {
     }
 
     /// Says of clones what is said of their originals.
-    fn clone_annotations(&mut self, originals: &[Id], clones: &Clones) {
+    fn clone_annotations(&mut self, originals: &[Id], clones: &CloneMap) {
         if originals.is_empty() {
             return;
         }
-        for section in [Section::Names, Section::Annotations] {
+        for section in [ModuleSection::Names, ModuleSection::Annotations] {
             let all: Vec<Inst> = self.section(section).map(InstRef::handle).collect();
             for inst in all {
                 self.clone_annotation(inst, clones);
@@ -230,7 +230,7 @@ impl Module {
         }
     }
 
-    fn clone_annotation(&mut self, inst: Inst, clones: &Clones) {
+    fn clone_annotation(&mut self, inst: Inst, clones: &CloneMap) {
         let old = self.inst(inst);
         let step = match old.op() {
             Op::GroupDecorate => 1,

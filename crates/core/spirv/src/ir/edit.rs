@@ -1,7 +1,7 @@
 //! The editing interface: the only way in which a module changes.
 
-use super::list::Ends;
-use super::module::{BasicBlock, Block, Func, Function, Inst, List, Module};
+use super::list::InstListEnds;
+use super::module::{BasicBlock, Block, Func, Inst, List, SpirvFunction, SpirvModule};
 use super::nodes::MOST_LISTS;
 use crate::Id;
 use crate::grammar::Op;
@@ -9,7 +9,7 @@ use crate::grammar::Op;
 /// Part of their length by which the pools grow: little, as most edits are small beside the module.
 pub(super) const GROWTH: usize = 8;
 
-impl Module {
+impl SpirvModule {
     /// A new id.
     pub fn fresh_id(&mut self) -> Id {
         let id = Id::new(self.bound).unwrap_or(Id::MAX);
@@ -109,7 +109,7 @@ impl Module {
     /// Gives an instruction other words, of any number; it stays where it is.
     ///
     /// # Panics
-    /// As [`Module::create`].
+    /// As [`SpirvModule::create`].
     pub fn replace_words(&mut self, inst: Inst, words: &[u32]) {
         self.replace_parts(inst, words, &[]);
     }
@@ -124,7 +124,7 @@ impl Module {
     /// Gives an instruction another opcode and other words; it stays where it is.
     ///
     /// # Panics
-    /// As [`Module::create`].
+    /// As [`SpirvModule::create`].
     pub fn replace(&mut self, inst: Inst, op: Op, words: &[u32]) {
         let start = self.put(op, words, &[]);
         self.nodes.set_start(inst, start);
@@ -139,7 +139,7 @@ impl Module {
     pub(super) fn create_function_at(&mut self, def: Inst, end: Inst) -> Func {
         let params = self.create_list();
         let func = Func::at(self.functions.len());
-        self.functions.push(Function {
+        self.functions.push(SpirvFunction {
             lead: List::none(),
             def,
             params,
@@ -208,7 +208,7 @@ impl Module {
 
     pub(super) fn create_list(&mut self) -> List {
         assert!(self.lists.len() < MOST_LISTS, "a module has too many lists");
-        self.lists.push(Ends::default());
+        self.lists.push(InstListEnds::default());
         List::at(self.lists.len() - 1)
     }
 

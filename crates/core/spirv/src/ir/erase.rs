@@ -1,21 +1,21 @@
 //! Deleting instructions together with what is said of them.
 
-use super::{Inst, InstRef, Module, Section};
+use super::{Inst, InstRef, ModuleSection, SpirvModule};
 use crate::grammar::{ExtInstSet, Op};
 use crate::{Id, IdMap, IdSet};
 
 /// Ids whose instructions were deleted, and whose names and decorations still stand.
 ///
 /// Names and decorations are found by going through all of them; collecting the ids makes that one
-/// pass for any number of deletions. Hand it to [`Module::sweep`] before the module is used.
+/// pass for any number of deletions. Hand it to [`SpirvModule::sweep`] before the module is used.
 #[derive(Debug, Default)]
 #[must_use = "names and decorations of deleted ids make a module invalid; Module::sweep them"]
-pub struct Erased {
+pub struct ErasedIds {
     ids: IdSet,
     any: bool,
 }
 
-impl Erased {
+impl ErasedIds {
     /// Nothing deleted yet.
     pub fn new() -> Self {
         Self::default()
@@ -38,10 +38,10 @@ impl Erased {
     }
 }
 
-impl Module {
+impl SpirvModule {
     /// Takes an instruction out of the module for good. Its result must not be used any more, but
     /// for names and decorations.
-    pub fn erase(&mut self, inst: Inst, erased: &mut Erased) {
+    pub fn erase(&mut self, inst: Inst, erased: &mut ErasedIds) {
         if let Some(id) = self.inst(inst).result() {
             erased.insert(id);
         }
@@ -49,11 +49,14 @@ impl Module {
     }
 
     /// Removes the names and decorations of deleted ids.
-    pub fn sweep(&mut self, erased: &Erased) {
+    pub fn sweep(&mut self, erased: &ErasedIds) {
         if erased.is_empty() {
             return;
         }
-        let mut at = self.section(Section::Names).next().map(InstRef::handle);
+        let mut at = self
+            .section(ModuleSection::Names)
+            .next()
+            .map(InstRef::handle);
         while let Some(inst) = at {
             at = self.next(inst);
             let target = self.inst(inst).get_id(0);
@@ -62,7 +65,7 @@ impl Module {
             }
         }
         let mut at = self
-            .section(Section::Annotations)
+            .section(ModuleSection::Annotations)
             .next()
             .map(InstRef::handle);
         while let Some(inst) = at {
@@ -71,7 +74,7 @@ impl Module {
         }
     }
 
-    fn sweep_decoration(&mut self, inst: Inst, erased: &Erased) {
+    fn sweep_decoration(&mut self, inst: Inst, erased: &ErasedIds) {
         let decoration = self.inst(inst);
         let dead = |word: &u32| Id::new(*word).is_some_and(|id| erased.contains(id));
         let step = match decoration.op() {
@@ -98,7 +101,7 @@ impl Module {
     }
 
     /// Takes functions with all their instructions out of the module.
-    pub fn erase_functions(&mut self, dead: impl Fn(super::Func) -> bool, erased: &mut Erased) {
+    pub fn erase_functions(&mut self, dead: impl Fn(super::Func) -> bool, erased: &mut ErasedIds) {
         let order = std::mem::take(&mut self.order);
         let (gone, kept): (Vec<_>, Vec<_>) = order.into_iter().partition(|f| dead(*f));
         for func in gone {
@@ -150,7 +153,7 @@ impl Module {
     /// Whether the tables know every instruction and its operands, and every set of extended instructions but those
     /// that mean nothing. Passes leave a module alone that has others, as its ids cannot be told from its numbers.
     pub fn is_known(&self) -> bool {
-        let mut imports = self.section(Section::Imports);
+        let mut imports = self.section(ModuleSection::Imports);
         let means_nothing = |name: &str| name.starts_with("NonSemantic.");
         let is_known = |name: &str| means_nothing(name) || ExtInstSet::by_name(name).is_some();
         if !imports.all(|import| is_known(&import.string(0))) {

@@ -5,13 +5,15 @@
 //! with literals, is split operand by operand.
 
 use super::module::is_silent_set;
-use super::{InstRef, Module, Section};
-use crate::grammar::{Category, ExtInst, ExtInstSet, Kind, Op, Operands, Rest, ResultForm};
+use super::{InstRef, ModuleSection, SpirvModule};
+use crate::grammar::{
+    ExtInst, ExtInstSet, Kind, Op, OperandCategory, OperandIter, ResultForm, TrailingOperands,
+};
 use crate::{Id, IdSet};
 
 /// A set of extended instructions that a module imports.
 #[derive(Clone, Debug)]
-struct Import {
+struct ImportedSet {
     id: u32,
     /// Where the tables have it.
     set: Option<&'static ExtInstSet>,
@@ -23,7 +25,7 @@ struct Import {
 /// selectors have changed.
 #[derive(Clone, Debug)]
 pub struct IdWords {
-    sets: Vec<Import>,
+    sets: Vec<ImportedSet>,
     /// The ids whose type is an integer wider than 32 bits, where there are such types and switches.
     wide: IdSet,
     /// The types of such values.
@@ -35,12 +37,12 @@ pub struct IdWords {
 
 impl IdWords {
     /// Reads the module's imports, and its values where it has integers of 64 bits and switches.
-    pub fn new(module: &Module) -> Self {
-        let imports = module.section(Section::Imports);
+    pub fn new(module: &SpirvModule) -> Self {
+        let imports = module.section(ModuleSection::Imports);
         let imports = imports.filter(|i| i.op() == Op::ExtInstImport);
         let sets = imports.map(|i| {
             let name = i.string(0);
-            Import {
+            ImportedSet {
                 id: i.result().map_or(0, Id::word),
                 set: ExtInstSet::by_name(&name),
                 is_silent: is_silent_set(&name),
@@ -52,7 +54,7 @@ impl IdWords {
             wide_types: Vec::new(),
             bound: module.bound(),
         };
-        let globals = module.section(Section::Globals);
+        let globals = module.section(ModuleSection::Globals);
         let is_wide = |i: &InstRef<'_>| i.op() == Op::TypeInt && i.word(0) > 32;
         let types: Vec<u32> = globals
             .filter(is_wide)
@@ -89,7 +91,7 @@ impl IdWords {
         self.import(inst)?.set
     }
 
-    fn import(&self, inst: InstRef<'_>) -> Option<&Import> {
+    fn import(&self, inst: InstRef<'_>) -> Option<&ImportedSet> {
         let id = *inst.operands().first()?;
         self.sets.iter().find(|import| import.id == id)
     }
@@ -145,13 +147,13 @@ impl IdWords {
             }
         };
         match shape.rest {
-            Rest::Unknown => self.possible(inst, 0, id),
-            Rest::Switch => {
+            TrailingOperands::Unknown => self.possible(inst, 0, id),
+            TrailingOperands::Switch => {
                 let step = self.switch_literal_words(inst) + 1;
                 (0..2.min(words.len())).for_each(&mut id);
                 (1 + step..words.len()).step_by(step).for_each(id);
             }
-            Rest::Ext => {
+            TrailingOperands::Ext => {
                 let set = self.set(inst);
                 let row = set.and_then(|s| s.instruction(*words.get(3)?));
                 match row {
@@ -175,16 +177,24 @@ impl IdWords {
     /// bring operands of their own.
     pub fn is_certain(&self, inst: InstRef<'_>) -> bool {
         let op = inst.op();
-        let by_shape = matches!(op.shape().rest, Rest::Switch | Rest::Ext);
+        let by_shape = matches!(
+            op.shape().rest,
+            TrailingOperands::Switch | TrailingOperands::Ext
+        );
         op.info().is_some()
             && (by_shape
                 || op.shape().spots(inst.words()).is_some()
-                || Operands::new(op, inst.words()).all(|o| o.is_ok()))
+                || OperandIter::new(op, inst.words()).all(|o| o.is_ok()))
     }
 
     /// Gives each id that an instruction uses the name that `map` has for it.
     #[inline]
-    pub fn rewrite(&self, module: &mut Module, inst: super::Inst, mut map: impl FnMut(Id) -> Id) {
+    pub fn rewrite(
+        &self,
+        module: &mut SpirvModule,
+        inst: super::Inst,
+        mut map: impl FnMut(Id) -> Id,
+    ) {
         let old = module.inst(inst);
         let shape = old.op().shape();
         let Some(spots) = shape.spots(old.words()) else {
@@ -208,7 +218,12 @@ impl IdWords {
 
     /// The same for what the shape alone does not tell.
     #[inline(never)]
-    fn rewrite_split(&self, module: &mut Module, inst: super::Inst, map: &mut dyn FnMut(Id) -> Id) {
+    fn rewrite_split(
+        &self,
+        module: &mut SpirvModule,
+        inst: super::Inst,
+        map: &mut dyn FnMut(Id) -> Id,
+    ) {
         let mut changes: Vec<(usize, u32)> = Vec::new();
         self.visit(module.inst(inst), |at, id| {
             let new = map(id);
@@ -239,14 +254,14 @@ impl IdWords {
         mut id: impl FnMut(usize),
     ) {
         let mut end = 0;
-        for operand in Operands::new(inst.op(), inst.words()).with_ext(set) {
+        for operand in OperandIter::new(inst.op(), inst.words()).with_ext(set) {
             let Ok(operand) = operand else {
                 // What follows a value that the tables do not know may be ids.
                 return self.possible(inst, end, id);
             };
             end = operand.at + operand.words.len();
             let kind = operand.kind;
-            if kind.info().category == Category::Id && kind != Kind::IdResult {
+            if kind.info().category == OperandCategory::Id && kind != Kind::IdResult {
                 id(operand.at);
             }
         }

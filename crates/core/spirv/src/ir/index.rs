@@ -1,9 +1,9 @@
 //! Where the parts of a module stand in its words, for who only looks.
 
-use super::Section;
+use super::ModuleSection;
 use crate::Id;
-use crate::binary::{Header, Stream, split};
-use crate::grammar::{Op, Role};
+use crate::binary::{InstructionStream, SpirvHeader, split};
+use crate::grammar::{Op, OpcodeRole};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use std::ops::Range;
 /// each instruction's first word only.
 ///
 /// Nothing is copied, and no operand is checked: instructions are as they were written. To edit, or to
-/// be sure of them, read a [`super::Module`].
+/// be sure of them, read a [`super::SpirvModule`].
 ///
 /// ```
 /// # use spirula_spirv::{ir::{Index, Section}, grammar::Op, text};
@@ -40,9 +40,9 @@ use std::ops::Range;
 /// # Ok::<(), spirula_diagnostics::Diagnostic>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Index {
+pub struct SpirvIndex {
     /// The module's header.
-    pub header: Header,
+    pub header: SpirvHeader,
     sections: Vec<SectionWords>,
     functions: Vec<FunctionWords>,
     blocks: Vec<BlockWords>,
@@ -53,7 +53,7 @@ pub struct Index {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SectionWords {
     /// The section; the trailer for all that stands between functions and behind them.
-    pub section: Section,
+    pub section: ModuleSection,
     /// Their words.
     pub words: Range<usize>,
 }
@@ -73,20 +73,20 @@ pub struct BlockWords {
     pub words: Range<usize>,
 }
 
-impl Index {
+impl SpirvIndex {
     /// Goes over a module's words, header included.
     ///
     /// # Errors
     /// When the header is none, an instruction's length leads out of the module, or functions and
     /// blocks do not end.
-    pub fn of(words: &[u32]) -> Result<Index, SourceDiagnostic> {
-        let mut index = Index {
-            header: Header::read(words)?,
-            sections: Vec::with_capacity(Section::ALL.len()),
+    pub fn of(words: &[u32]) -> Result<SpirvIndex, SourceDiagnostic> {
+        let mut index = SpirvIndex {
+            header: SpirvHeader::read(words)?,
+            sections: Vec::with_capacity(ModuleSection::ALL.len()),
             functions: Vec::new(),
             blocks: Vec::new(),
         };
-        let mut at = Header::WORDS;
+        let mut at = SpirvHeader::WORDS;
         while at < words.len() {
             at = match Op(words[at] as u16) {
                 Op::Function => index.function(words, at)?,
@@ -121,9 +121,9 @@ impl Index {
         let behind = !self.functions.is_empty();
         let of = |op| {
             if behind {
-                Section::Trailer
+                ModuleSection::Trailer
             } else {
-                Section::of(op)
+                ModuleSection::of(op)
             }
         };
         let (section, mut known) = (of(first), first);
@@ -138,7 +138,10 @@ impl Index {
                 known = op;
             }
             let role = op.shape().role;
-            if !matches!(role, Role::Plain | Role::Annotation | Role::Line) {
+            if !matches!(
+                role,
+                OpcodeRole::Plain | OpcodeRole::Annotation | OpcodeRole::Line
+            ) {
                 return Err(misplaced(op, at, "outside of a function"));
             }
             at = behind_inst(words, at, length)?;
@@ -158,20 +161,20 @@ impl Index {
             let (length, op) = split(words[at]);
             let next = behind_inst(words, at, length)?;
             match op.shape().role {
-                Role::Label => {
+                OpcodeRole::Label => {
                     let end = block_end(words, next)?;
                     self.blocks.push(BlockWords { words: at..end });
                     at = end;
                 }
-                Role::FunctionEnd => {
+                OpcodeRole::FunctionEnd => {
                     self.functions.push(FunctionWords {
                         words: begin..next,
                         blocks: first_block..self.blocks.len(),
                     });
                     return Ok(next);
                 }
-                Role::Parameter | Role::Line => at = next,
-                Role::Plain if op == Op::ExtInst => at = next,
+                OpcodeRole::Parameter | OpcodeRole::Line => at = next,
+                OpcodeRole::Plain if op == Op::ExtInst => at = next,
                 _ => return Err(misplaced(op, at, "outside of a basic block")),
             }
         }
@@ -186,8 +189,8 @@ fn block_end(words: &[u32], mut at: usize) -> Result<usize, SourceDiagnostic> {
         let (length, op) = split(words[at]);
         let next = behind_inst(words, at, length)?;
         match op.shape().role {
-            Role::Plain | Role::Line | Role::Annotation => at = next,
-            Role::Terminator => return Ok(next),
+            OpcodeRole::Plain | OpcodeRole::Line | OpcodeRole::Annotation => at = next,
+            OpcodeRole::Terminator => return Ok(next),
             _ => return Err(misplaced(op, at, "before the end of a basic block")),
         }
     }
@@ -198,10 +201,12 @@ fn block_end(words: &[u32], mut at: usize) -> Result<usize, SourceDiagnostic> {
 #[inline]
 fn behind_inst(words: &[u32], at: usize, length: usize) -> Result<usize, SourceDiagnostic> {
     if length == 0 || length > words.len() - at {
-        return Err(match Stream::within(words, at..words.len()).next() {
-            Some(Err(error)) => error,
-            _ => ends_within(at, "an instruction"),
-        });
+        return Err(
+            match InstructionStream::within(words, at..words.len()).next() {
+                Some(Err(error)) => error,
+                _ => ends_within(at, "an instruction"),
+            },
+        );
     }
     Ok(at + length)
 }
@@ -224,8 +229,8 @@ macro_rules! insts {
     ($($of:ident),*) => {$(
         impl $of {
             /// The instructions, of the words that were indexed.
-            pub fn insts<'a>(&self, words: &'a [u32]) -> Stream<'a> {
-                Stream::within(words, self.words.clone())
+            pub fn insts<'a>(&self, words: &'a [u32]) -> InstructionStream<'a> {
+                InstructionStream::within(words, self.words.clone())
             }
         }
     )*};

@@ -2,7 +2,7 @@
 
 use super::module::Inst;
 use crate::Id;
-use crate::grammar::{Op, Operands, ParsedOperand, literal_string};
+use crate::grammar::{Op, OperandIter, ParsedOperand, literal_string};
 use spirula_diagnostics::SourceLocation;
 
 /// An instruction of a module, borrowed.
@@ -118,7 +118,7 @@ impl<'a> InstRef<'a> {
     }
 
     /// The operands split by the grammar.
-    pub fn parsed(self) -> Operands<'a> {
-        Operands::new(self.op, self.words)
+    pub fn parsed(self) -> OperandIter<'a> {
+        OperandIter::new(self.op, self.words)
     }
 }

@@ -1,7 +1,7 @@
 //! Joining blocks that always follow each other.
 
-use super::module::{Block, Func, Inst, Module};
-use super::{Erased, IdWords, InstRef, Labels};
+use super::module::{Block, Func, Inst, SpirvModule};
+use super::{ErasedIds, IdWords, InstRef, LabelPositions};
 use crate::Id;
 use crate::grammar::Op;
 
@@ -9,14 +9,14 @@ const NONE: u32 = u32::MAX;
 
 /// What merge instructions and switches say of a block; what counts more comes later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Named {
+enum BlockTargetRole {
     Nowhere,
     Case,
     Continue,
     Merge,
 }
 
-impl Module {
+impl SpirvModule {
     /// Joins each block of a function with the only one that it branches to, where that has no other
     /// predecessor and is named by no merge instruction; a loop's header takes in what heads nothing,
     /// and a continue target goes into what branches to it, which then is the target, unless something
@@ -28,10 +28,10 @@ impl Module {
         ids: &IdWords,
         func: Func,
         mut rename: impl FnMut(Id, Id),
-        erased: &mut Erased,
+        erased: &mut ErasedIds,
     ) -> usize {
         let blocks = self.function(func).blocks.clone();
-        let labels = Labels::of(self, func);
+        let labels = LabelPositions::of(self, func);
         let (mut joinable, mut named) = self.joinable(ids, &blocks, &labels);
         if !joinable.contains(&true) {
             return 0;
@@ -49,10 +49,11 @@ impl Module {
             }
             while let Some(next) = self.sole_target(blocks[at], &blocks, &labels)
                 && joinable[next as usize]
-                && (named[next as usize] != Named::Continue || named[at] == Named::Nowhere)
+                && (named[next as usize] != BlockTargetRole::Continue
+                    || named[at] == BlockTargetRole::Nowhere)
             {
-                if named[next as usize] == Named::Continue {
-                    named[at] = Named::Continue;
+                if named[next as usize] == BlockTargetRole::Continue {
+                    named[at] = BlockTargetRole::Continue;
                 }
                 self.absorb(blocks[at], blocks[next as usize], &mut rename, erased);
                 into[next as usize] = at as u32;
@@ -74,12 +75,12 @@ impl Module {
         &self,
         ids: &IdWords,
         blocks: &[Block],
-        labels: &Labels,
-    ) -> (Vec<bool>, Vec<Named>) {
+        labels: &LabelPositions,
+    ) -> (Vec<bool>, Vec<BlockTargetRole>) {
         let mut edges = vec![0u32; blocks.len()];
         let mut joinable = vec![false; blocks.len()];
-        let mut named = vec![Named::Nowhere; blocks.len()];
-        let mut name = |label: Id, what: Named| {
+        let mut named = vec![BlockTargetRole::Nowhere; blocks.len()];
+        let mut name = |label: Id, what: BlockTargetRole| {
             if let Some(at) = labels.position(label) {
                 named[at as usize] = named[at as usize].max(what);
             }
@@ -91,28 +92,28 @@ impl Module {
                     edges[at as usize] += 1;
                 }
                 if terminator.op() == Op::Switch {
-                    name(target, Named::Case);
+                    name(target, BlockTargetRole::Case);
                 }
             });
             if let Some(at) = self.sole_target(*block, blocks, labels) {
                 joinable[at as usize] = true;
             }
             if let Some(merge) = self.merge(*block) {
-                name(merge.id(0), Named::Merge);
+                name(merge.id(0), BlockTargetRole::Merge);
                 if merge.op() == Op::LoopMerge {
-                    name(merge.id(1), Named::Continue);
+                    name(merge.id(1), BlockTargetRole::Continue);
                 }
             }
         }
         for at in 0..blocks.len() {
-            joinable[at] &= at != 0 && edges[at] == 1 && named[at] != Named::Merge;
+            joinable[at] &= at != 0 && edges[at] == 1 && named[at] != BlockTargetRole::Merge;
         }
         (joinable, named)
     }
 
     /// The block that alone follows. The header of a loop can take in one that heads nothing itself:
     /// its merge instruction goes to the end.
-    fn sole_target(&self, block: Block, blocks: &[Block], labels: &Labels) -> Option<u32> {
+    fn sole_target(&self, block: Block, blocks: &[Block], labels: &LabelPositions) -> Option<u32> {
         let terminator = self.terminator(block);
         if terminator.op() != Op::Branch {
             return None;
@@ -134,7 +135,7 @@ impl Module {
         first: Block,
         second: Block,
         rename: &mut impl FnMut(Id, Id),
-        erased: &mut Erased,
+        erased: &mut ErasedIds,
     ) {
         let branch = self.terminator(first).handle();
         let merge = self.merge(first).map(InstRef::handle);
@@ -165,7 +166,7 @@ impl Module {
 
     /// Phis that took from a block which is no more take from the one that it is part of, and loops go
     /// on there.
-    fn rename_joined(&mut self, blocks: &[Block], labels: &Labels, into: &[u32]) {
+    fn rename_joined(&mut self, blocks: &[Block], labels: &LabelPositions, into: &[u32]) {
         let head = |label: Id| {
             let at = labels.position(label)? as usize;
             let head = *into.get(at).filter(|i| **i != NONE)?;

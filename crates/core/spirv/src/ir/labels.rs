@@ -1,21 +1,21 @@
 //! Blocks of a function by their labels.
 
-use super::module::{Block, Func, Module};
+use super::module::{Block, Func, SpirvModule};
 use crate::Id;
 
 /// Positions of a function's blocks by label: a sorted list, as a table over all ids of the module
 /// would cost its size for each function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Labels(Vec<(Id, u32)>);
+pub(crate) struct LabelPositions(Vec<(Id, u32)>);
 
-impl Labels {
-    pub fn of(module: &Module, func: Func) -> Labels {
+impl LabelPositions {
+    pub fn of(module: &SpirvModule, func: Func) -> LabelPositions {
         let blocks = module.function(func).blocks.iter().enumerate();
         let mut labels: Vec<_> = blocks
             .map(|(at, b): (usize, &Block)| (module.label(*b), at as u32))
             .collect();
         labels.sort_unstable();
-        Labels(labels)
+        LabelPositions(labels)
     }
 
     #[inline]

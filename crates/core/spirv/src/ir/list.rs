@@ -1,27 +1,27 @@
 //! Linked lists of instructions within a module's arena.
 
 use super::InstRef;
-use super::module::{Inst, List, Module};
+use super::module::{Inst, List, SpirvModule};
 
 /// First and last instruction of a list.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ends {
+pub(super) struct InstListEnds {
     pub head: Option<Inst>,
     pub tail: Option<Inst>,
 }
 
 /// Iterator over the instructions of a list, from either end.
 #[derive(Clone)]
-pub struct Insts<'a> {
-    module: &'a Module,
+pub struct InstIter<'a> {
+    module: &'a SpirvModule,
     front: Option<Inst>,
     back: Option<Inst>,
 }
 
-impl<'a> Insts<'a> {
-    pub(super) fn new(module: &'a Module, list: List) -> Self {
+impl<'a> InstIter<'a> {
+    pub(super) fn new(module: &'a SpirvModule, list: List) -> Self {
         let ends = module.ends(list);
-        Insts {
+        InstIter {
             module,
             front: ends.head,
             back: ends.tail,
@@ -29,7 +29,7 @@ impl<'a> Insts<'a> {
     }
 }
 
-impl<'a> Iterator for Insts<'a> {
+impl<'a> Iterator for InstIter<'a> {
     type Item = InstRef<'a>;
 
     #[inline]
@@ -45,7 +45,7 @@ impl<'a> Iterator for Insts<'a> {
     }
 }
 
-impl DoubleEndedIterator for Insts<'_> {
+impl DoubleEndedIterator for InstIter<'_> {
     fn next_back(&mut self) -> Option<Self::Item> {
         let inst = self.back?;
         if self.front == Some(inst) {

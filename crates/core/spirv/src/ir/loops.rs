@@ -1,11 +1,11 @@
 //! Editing loops: pre-headers.
 
-use super::module::{Block, Inst, Module};
+use super::module::{Block, Inst, SpirvModule};
 use super::{EditError, IdWords, InstRef};
 use crate::Id;
 use crate::grammar::Op;
 
-impl Module {
+impl SpirvModule {
     /// Makes a block through which alone a loop's header is entered from outside. `latches` are the
     /// blocks within the loop that branch to the header, `outside` all others that do.
     ///

@@ -9,7 +9,7 @@
 //!
 //! Invariants, held by the reader and the editing interface:
 //! - every instruction that the grammar knows has the operands that the grammar demands, with ids
-//!   that are not 0 and are below [`Module::bound`];
+//!   that are not 0 and are below [`SpirvModule::bound`];
 //! - every basic block ends in a terminator, and has no other;
 //! - an instruction is in one list at most.
 //!
@@ -45,13 +45,13 @@ mod walk;
 mod write;
 
 pub use blocks::EditError;
-pub use clone::Clones;
-pub use erase::Erased;
+pub use clone::CloneMap;
+pub use erase::ErasedIds;
 pub use ids::IdWords;
-pub use index::{BlockWords, FunctionWords, Index, SectionWords};
+pub use index::{BlockWords, FunctionWords, SectionWords, SpirvIndex};
 pub use inst::InstRef;
-pub(crate) use labels::Labels;
-pub use list::Insts;
-pub use module::{BasicBlock, Block, Func, Function, Inst, List, Module, Section};
-pub use placed::Where;
+pub(crate) use labels::LabelPositions;
+pub use list::InstIter;
+pub use module::{BasicBlock, Block, Func, Inst, List, ModuleSection, SpirvFunction, SpirvModule};
+pub use placed::InsertPosition;
 pub use switch::switch_cases;

@@ -1,13 +1,13 @@
 //! The module and its parts.
 
 use super::InstRef;
-use super::list::{Ends, Insts};
-use super::nodes::Nodes;
-use super::pool::Pool;
-use super::walk::Walk;
+use super::list::{InstIter, InstListEnds};
+use super::nodes::InstArena;
+use super::pool::WordPool;
+use super::walk::SpirvWalk;
 use crate::Id;
 use crate::binary::split;
-use crate::grammar::{Class, Op, Role, Version};
+use crate::grammar::{InstructionClass, Op, OpcodeRole, SpirvVersion};
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -67,7 +67,7 @@ impl Inst {
 
 /// The module's sections outside of functions, in the order of the specification (section 2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Section {
+pub enum ModuleSection {
     /// `OpCapability`.
     Capabilities,
     /// `OpExtension`.
@@ -94,44 +94,46 @@ pub enum Section {
     Trailer,
 }
 
-impl Section {
+impl ModuleSection {
     /// All sections in their order; functions stand before the trailer.
-    pub const ALL: [Section; 12] = [
-        Section::Capabilities,
-        Section::Extensions,
-        Section::Imports,
-        Section::MemoryModel,
-        Section::EntryPoints,
-        Section::ExecutionModes,
-        Section::Sources,
-        Section::Names,
-        Section::Processed,
-        Section::Annotations,
-        Section::Globals,
-        Section::Trailer,
+    pub const ALL: [ModuleSection; 12] = [
+        ModuleSection::Capabilities,
+        ModuleSection::Extensions,
+        ModuleSection::Imports,
+        ModuleSection::MemoryModel,
+        ModuleSection::EntryPoints,
+        ModuleSection::ExecutionModes,
+        ModuleSection::Sources,
+        ModuleSection::Names,
+        ModuleSection::Processed,
+        ModuleSection::Annotations,
+        ModuleSection::Globals,
+        ModuleSection::Trailer,
     ];
 
     /// The section in which an instruction outside of functions belongs.
-    pub fn of(op: Op) -> Section {
+    pub fn of(op: Op) -> ModuleSection {
         match op {
-            Op::Capability => Section::Capabilities,
-            Op::Extension => Section::Extensions,
-            Op::ExtInstImport => Section::Imports,
-            Op::MemoryModel => Section::MemoryModel,
-            Op::EntryPoint => Section::EntryPoints,
-            Op::ExecutionMode | Op::ExecutionModeId => Section::ExecutionModes,
-            Op::String | Op::Source | Op::SourceContinued | Op::SourceExtension => Section::Sources,
-            Op::Name | Op::MemberName => Section::Names,
-            Op::ModuleProcessed => Section::Processed,
-            _ if op.shape().role == Role::Annotation => Section::Annotations,
-            _ => Section::Globals,
+            Op::Capability => ModuleSection::Capabilities,
+            Op::Extension => ModuleSection::Extensions,
+            Op::ExtInstImport => ModuleSection::Imports,
+            Op::MemoryModel => ModuleSection::MemoryModel,
+            Op::EntryPoint => ModuleSection::EntryPoints,
+            Op::ExecutionMode | Op::ExecutionModeId => ModuleSection::ExecutionModes,
+            Op::String | Op::Source | Op::SourceContinued | Op::SourceExtension => {
+                ModuleSection::Sources
+            }
+            Op::Name | Op::MemberName => ModuleSection::Names,
+            Op::ModuleProcessed => ModuleSection::Processed,
+            _ if op.shape().role == OpcodeRole::Annotation => ModuleSection::Annotations,
+            _ => ModuleSection::Globals,
         }
     }
 
     /// Whether an instruction may stand in this section: what computes stands in functions only. Opcodes that
     /// the grammar does not know are taken for types and the like.
     pub fn takes(self, op: Op) -> bool {
-        Section::of(op) == self && (self != Section::Globals || is_global(op))
+        ModuleSection::of(op) == self && (self != ModuleSection::Globals || is_global(op))
     }
 
     /// The list of this section's instructions.
@@ -145,7 +147,11 @@ fn is_global(op: Op) -> bool {
     let class = op.info().map(|i| i.class);
     matches!(
         class,
-        None | Some(Class::TypeDeclaration | Class::ConstantCreation | Class::Graph)
+        None | Some(
+            InstructionClass::TypeDeclaration
+                | InstructionClass::ConstantCreation
+                | InstructionClass::Graph
+        )
     ) || matches!(
         op,
         Op::Variable
@@ -167,19 +173,19 @@ fn is_global(op: Op) -> bool {
 
 impl List {
     /// The section whose list this is.
-    pub(super) fn section(self) -> Option<Section> {
-        Section::ALL.get(self.index()).copied()
+    pub(super) fn section(self) -> Option<ModuleSection> {
+        ModuleSection::ALL.get(self.index()).copied()
     }
 
     /// A list that stays empty: that of lines where there are none.
     pub(super) fn none() -> List {
-        List::at(Section::ALL.len())
+        List::at(ModuleSection::ALL.len())
     }
 }
 
 /// A function definition or declaration.
 #[derive(Clone, Debug)]
-pub struct Function {
+pub struct SpirvFunction {
     /// `OpLine` and non-semantic instructions before `OpFunction`; to read only.
     pub lead: List,
     /// `OpFunction`.
@@ -209,9 +215,9 @@ pub struct BasicBlock {
 
 /// A SPIR-V module.
 #[derive(Clone, Debug)]
-pub struct Module {
+pub struct SpirvModule {
     /// Version of SPIR-V.
-    pub version: Version,
+    pub version: SpirvVersion,
     /// Generator word of the header.
     pub generator: u32,
     /// Schema word of the header.
@@ -220,29 +226,29 @@ pub struct Module {
     /// Whether the pool is the module as it was read, word for word, with its sections in their order.
     pub(super) as_read: bool,
     /// The words of every instruction, the first with length and opcode included.
-    pub(super) words: Pool,
-    pub(super) nodes: Nodes,
-    pub(super) lists: Vec<Ends>,
+    pub(super) words: WordPool,
+    pub(super) nodes: InstArena,
+    pub(super) lists: Vec<InstListEnds>,
     pub(super) blocks: Vec<BasicBlock>,
-    pub(super) functions: Vec<Function>,
+    pub(super) functions: Vec<SpirvFunction>,
     pub(super) order: Vec<Func>,
 }
 
-impl Module {
+impl SpirvModule {
     /// Spirula's generator word, until a number is registered: 0 and the version of this crate.
     pub const GENERATOR: u32 = 1;
 
     /// An empty module.
-    pub fn new(version: Version) -> Self {
-        Module {
+    pub fn new(version: SpirvVersion) -> Self {
+        SpirvModule {
             version,
             generator: Self::GENERATOR,
             schema: 0,
             bound: 1,
             as_read: false,
-            words: Pool::default(),
-            nodes: Nodes::default(),
-            lists: vec![Ends::default(); Section::ALL.len() + 1],
+            words: WordPool::default(),
+            nodes: InstArena::default(),
+            lists: vec![InstListEnds::default(); ModuleSection::ALL.len() + 1],
             blocks: Vec::new(),
             functions: Vec::new(),
             order: Vec::new(),
@@ -303,8 +309,8 @@ impl Module {
 
     /// The instructions of a list in order.
     #[inline]
-    pub fn insts(&self, list: List) -> Insts<'_> {
-        Insts::new(self, list)
+    pub fn insts(&self, list: List) -> InstIter<'_> {
+        InstIter::new(self, list)
     }
 
     /// Whether a list has no instruction.
@@ -314,7 +320,7 @@ impl Module {
 
     /// The instructions of a section in order.
     #[inline]
-    pub fn section(&self, section: Section) -> Insts<'_> {
+    pub fn section(&self, section: ModuleSection) -> InstIter<'_> {
         self.insts(section.list())
     }
 
@@ -345,7 +351,7 @@ impl Module {
 
     /// A function.
     #[inline]
-    pub fn function(&self, func: Func) -> &Function {
+    pub fn function(&self, func: Func) -> &SpirvFunction {
         &self.functions[func.index()]
     }
 
@@ -357,7 +363,7 @@ impl Module {
 
     /// The instructions of a block behind its label.
     #[inline]
-    pub fn body(&self, block: Block) -> Insts<'_> {
+    pub fn body(&self, block: Block) -> InstIter<'_> {
         self.insts(self.block(block).body)
     }
 
@@ -405,17 +411,17 @@ impl Module {
 
     /// Every instruction of a function in order, lines, labels and `OpFunctionEnd` included.
     pub fn function_insts(&self, func: Func) -> impl Iterator<Item = InstRef<'_>> + Clone {
-        Walk::of_function(self, func)
+        SpirvWalk::of_function(self, func)
     }
 
     /// Every instruction of the module in its logical order.
     pub fn all_insts(&self) -> impl Iterator<Item = InstRef<'_>> + Clone {
-        Walk::of_module(self)
+        SpirvWalk::of_module(self)
     }
 
     /// The imports of extended instruction sets that describe the module and compute nothing.
     pub fn silent_sets(&self) -> Vec<Id> {
-        let imports = self.section(Section::Imports);
+        let imports = self.section(ModuleSection::Imports);
         let imports = imports.filter(|i| i.op() == Op::ExtInstImport);
         let silent = imports.filter(|i| is_silent_set(&i.string(0)));
         silent.filter_map(InstRef::result).collect()
@@ -432,7 +438,7 @@ impl Module {
     }
 
     #[inline]
-    pub(super) fn ends(&self, list: List) -> Ends {
+    pub(super) fn ends(&self, list: List) -> InstListEnds {
         self.lists[list.index()]
     }
 }

@@ -12,7 +12,7 @@ use super::module::{Inst, List, trim};
 
 /// An instruction in the arena.
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct InstNode {
     /// Its first word in the pool.
     start: u32,
     /// Number of its list, from 1 on, and what is known of its neighbours; of one that was taken out the
@@ -41,21 +41,21 @@ const NONE: u32 = u32::MAX;
 
 /// The neighbours of an instruction.
 #[derive(Clone, Copy, Debug, Default)]
-struct Link {
+struct InstLink {
     previous: Option<Inst>,
     next: Option<Inst>,
 }
 
 /// The nodes of all instructions of a module.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Nodes {
-    rows: Vec<Node>,
+pub(super) struct InstArena {
+    rows: Vec<InstNode>,
     /// Number of the page of each [`PAGE`] instructions, as far as any of them has links.
     pages: Vec<u32>,
-    links: Vec<Link>,
+    links: Vec<InstLink>,
 }
 
-impl Nodes {
+impl InstArena {
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -93,7 +93,7 @@ impl Nodes {
             self.rows.reserve_exact(self.rows.len() / GROWTH + 16);
         }
         let inst = Inst::at(self.rows.len());
-        self.rows.push(Node { start, list });
+        self.rows.push(InstNode { start, list });
         inst
     }
 
@@ -190,7 +190,7 @@ impl Nodes {
     /// own that comes back. Looking for the nearer end takes time in the smaller of the two parts.
     fn leave_run(&mut self, inst: Inst) {
         let at = inst.index();
-        let is_gone = |nodes: &Nodes, at: Option<usize>| {
+        let is_gone = |nodes: &InstArena, at: Option<usize>| {
             let node = at.and_then(|at| nodes.rows.get(at));
             node.is_some_and(|n| n.list & GONE != 0)
         };
@@ -207,7 +207,7 @@ impl Nodes {
             }
             far += 1;
         };
-        let is_implied = |nodes: &Nodes, at: usize, end: u32| {
+        let is_implied = |nodes: &InstArena, at: usize, end: u32| {
             let node = nodes.rows.get(at);
             node.is_some_and(|n| n.list & (LINKED | end) == 0)
         };
@@ -310,7 +310,7 @@ impl Nodes {
 
     /// Writes down the neighbours that an instruction's bits say.
     fn write_down(&mut self, inst: Inst) {
-        let known = Link {
+        let known = InstLink {
             previous: self.previous(inst),
             next: self.next(inst),
         };
@@ -324,7 +324,7 @@ impl Nodes {
                 // Doubling would take more than the module for a module that is changed everywhere.
                 self.links.reserve_exact(self.links.len() / GROWTH + PAGE);
             }
-            self.links.extend([Link::default(); PAGE]);
+            self.links.extend([InstLink::default(); PAGE]);
         }
         self.rows[inst.index()].list |= LINKED;
         let at = self.link(inst);

@@ -1,27 +1,32 @@
 //! Blocks behind their dominators, as the specification demands (section 2.16.1).
 
 use super::IdWords;
-use super::module::{Func, Module};
-use crate::analysis::{Cfg, Dominators};
+use super::module::{Func, SpirvModule};
+use crate::analysis::{BlockDominators, FlowGraph};
 
 const NONE: u32 = u32::MAX;
 
-impl Module {
+impl SpirvModule {
     /// Moves each block that stands before the block that dominates it to right behind that one, with
     /// what waits for it, and then blocks that cannot be reached to the end, as they may use what any
     /// block defines; all others stay in their order. Edits of edges change dominators: call it
     /// after them. Returns whether a block moved; takes time linear in the function.
     pub fn order_blocks(&mut self, ids: &IdWords, func: Func) -> bool {
-        let cfg = Cfg::of_targets(self, func, |terminator, visit| {
+        let cfg = FlowGraph::of_targets(self, func, |terminator, visit| {
             self.visit_targets(ids, terminator, |_, label| visit(label));
         });
         let Ok(cfg) = cfg else { return false };
-        let dominators = Dominators::compute(&cfg);
+        let dominators = BlockDominators::compute(&cfg);
         self.order_blocks_by(func, &cfg, &dominators)
     }
 
     /// The same where graph and dominators are known already.
-    pub fn order_blocks_by(&mut self, func: Func, cfg: &Cfg, dominators: &Dominators) -> bool {
+    pub fn order_blocks_by(
+        &mut self,
+        func: Func,
+        cfg: &FlowGraph,
+        dominators: &BlockDominators,
+    ) -> bool {
         let count = cfg.len() as u32;
         let early = |at: &u32| dominators.immediate(*at).is_some_and(|d| d > *at);
         if !(0..count).any(|at| early(&at)) {

@@ -1,20 +1,20 @@
 //! Edits of single instructions that look first whether they can be made.
 //!
-//! [`Module::insert_before`] and its like put any instruction anywhere, for passes that know what they do.
+//! [`SpirvModule::insert_before`] and its like put any instruction anywhere, for passes that know what they do.
 //! The edits of this file keep what every module must keep of its layout, whoever asks: each instruction
 //! stands in its section or in a block, phis and variables first, nothing between a merge instruction and
 //! its branch. What an edit refuses leaves the module as it was. That ids are defined before their uses and
 //! have fitting types is the verifier's to say.
 
-use super::module::{Block, Inst, Module, Section};
-use super::{Erased, IdWords, InstRef, Labels};
+use super::module::{Block, Inst, ModuleSection, SpirvModule};
+use super::{ErasedIds, IdWords, InstRef, LabelPositions};
 use crate::analysis::DefUse;
-use crate::grammar::{Class, Op};
+use crate::grammar::{InstructionClass, Op};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Where a new instruction goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Where {
+pub enum InsertPosition {
     /// Before an instruction.
     Before(Inst),
     /// Behind an instruction.
@@ -29,20 +29,20 @@ pub enum Where {
 }
 
 /// What an instruction is put before, or the section that it is put at the end of.
-enum Spot {
+enum InsertAnchor {
     Before(Inst),
-    EndOf(Section),
+    EndOf(ModuleSection),
 }
 
-impl Module {
-    /// Makes an instruction of its opcode and the words behind the first, as [`Module::try_create`] does,
+impl SpirvModule {
+    /// Makes an instruction of its opcode and the words behind the first, as [`SpirvModule::try_create`] does,
     /// and puts it where it is asked for, if it may stand there.
     ///
     /// # Errors
     /// What is wrong with the words, or why the instruction cannot stand there.
     pub fn try_insert(
         &mut self,
-        at: Where,
+        at: InsertPosition,
         op: Op,
         words: &[u32],
     ) -> Result<Inst, SourceDiagnostic> {
@@ -50,8 +50,8 @@ impl Module {
         self.check_operands(op, words)?;
         let inst = self.create(op, words);
         match spot {
-            Spot::Before(next) => self.insert_before(next, inst),
-            Spot::EndOf(section) => self.append(section.list(), inst),
+            InsertAnchor::Before(next) => self.insert_before(next, inst),
+            InsertAnchor::EndOf(section) => self.append(section.list(), inst),
         }
         Ok(inst)
     }
@@ -60,12 +60,12 @@ impl Module {
     ///
     /// # Errors
     /// Why it cannot.
-    pub fn check_place(&self, at: Where, op: Op) -> Result<(), SourceDiagnostic> {
+    pub fn check_place(&self, at: InsertPosition, op: Op) -> Result<(), SourceDiagnostic> {
         let spot = self.spot(at, op);
         spot.map(|_| ()).map_err(|why| refused(op, &why))
     }
 
-    /// Takes an instruction out of the module, as [`Module::erase`] does, if nothing needs it; `uses` are
+    /// Takes an instruction out of the module, as [`SpirvModule::erase`] does, if nothing needs it; `uses` are
     /// those of the module as it is, and take note.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Module {
         &mut self,
         uses: &mut DefUse,
         inst: Inst,
-        erased: &mut Erased,
+        erased: &mut ErasedIds,
     ) -> Result<(), SourceDiagnostic> {
         let old = self.inst(inst);
         let op = old.op();
@@ -97,7 +97,7 @@ impl Module {
         Ok(())
     }
 
-    /// Puts another terminator in the place of a block's, as [`Module::set_terminator`] does. Phis of the
+    /// Puts another terminator in the place of a block's, as [`SpirvModule::set_terminator`] does. Phis of the
     /// old and the new targets are the caller's care: edits of edges keep them right.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Module {
         }
         // In no list, it is no part of the module yet.
         let new = self.create(op, words);
-        let labels = Labels::of(self, self.block(block).func);
+        let labels = LabelPositions::of(self, self.block(block).func);
         let mut wrong = None;
         self.visit_targets(ids, self.inst(new), |_, label| {
             match labels.position(label) {
@@ -144,20 +144,22 @@ impl Module {
     ///
     /// # Errors
     /// Why it cannot stand there.
-    fn spot(&self, at: Where, op: Op) -> Result<Spot, String> {
+    fn spot(&self, at: InsertPosition, op: Op) -> Result<InsertAnchor, String> {
         if shapes_functions(op) {
             return Err("functions and blocks are made as a whole".to_owned());
         }
         let before = match at {
-            Where::Section if Section::of(op).takes(op) => return Ok(Spot::EndOf(Section::of(op))),
-            Where::Section => return Err("it stands in functions only".to_owned()),
-            Where::Begin(block) => self.begin(block, op),
-            Where::End(block) => self.before_end(block),
-            Where::Before(inst) => inst,
-            Where::Behind(inst) => match (self.next(inst), self.list_of(inst)) {
+            InsertPosition::Section if ModuleSection::of(op).takes(op) => {
+                return Ok(InsertAnchor::EndOf(ModuleSection::of(op)));
+            }
+            InsertPosition::Section => return Err("it stands in functions only".to_owned()),
+            InsertPosition::Begin(block) => self.begin(block, op),
+            InsertPosition::End(block) => self.before_end(block),
+            InsertPosition::Before(inst) => inst,
+            InsertPosition::Behind(inst) => match (self.next(inst), self.list_of(inst)) {
                 (Some(next), Some(_)) => next,
                 (None, Some(list)) => match list.section() {
-                    Some(section) if section.takes(op) => return Ok(Spot::EndOf(section)),
+                    Some(section) if section.takes(op) => return Ok(InsertAnchor::EndOf(section)),
                     _ => return Err(format!("nothing can stand behind {}", self.inst(inst).op())),
                 },
                 (_, None) => inst,
@@ -174,7 +176,7 @@ impl Module {
             None if op.is_line() => {}
             None => return Err("only lines stand between the parts of a function".to_owned()),
         }
-        Ok(Spot::Before(before))
+        Ok(InsertAnchor::Before(before))
     }
 
     /// What an instruction is put before that is to stand at the beginning of a block.
@@ -192,9 +194,9 @@ impl Module {
         let class = op.info().map(|i| i.class);
         let is_global = matches!(
             class,
-            Some(Class::TypeDeclaration | Class::ConstantCreation)
+            Some(InstructionClass::TypeDeclaration | InstructionClass::ConstantCreation)
         );
-        if Section::of(op) != Section::Globals || is_global && op != Op::Undef {
+        if ModuleSection::of(op) != ModuleSection::Globals || is_global && op != Op::Undef {
             return Err("it stands outside of functions only".to_owned());
         }
         let previous = self.previous(next).map(|i| self.inst(i));

@@ -11,16 +11,16 @@ use std::ops::Range;
 
 /// Words that are known by one position, whichever of two vectors they are in.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pool {
+pub(super) struct WordPool {
     read: Vec<u32>,
     made: Vec<u32>,
 }
 
-impl Pool {
+impl WordPool {
     /// The words of a module that was read.
-    pub fn of(read: Vec<u32>) -> Pool {
+    pub fn of(read: Vec<u32>) -> WordPool {
         let made = Vec::new();
-        Pool { read, made }
+        WordPool { read, made }
     }
 
     pub fn len(&self) -> usize {

@@ -1,33 +1,37 @@
 //! From words to the IR, in one pass.
 
 use super::ids::IdWords;
-use super::module::{Func, Inst, List, Module, Section};
+use super::module::{Func, Inst, List, ModuleSection, SpirvModule};
 use super::nodes::MOST_LISTS;
-use super::pool::Pool;
-use crate::binary::{self, Header, RawInst, Stream};
-use crate::grammar::{Category, DecodeError, ExtInstSet, Kind, Op, Operand, Operands};
-use crate::grammar::{Quantifier, Rest, Role, Spots, literal_string};
+use super::pool::WordPool;
+use crate::binary::{self, InstructionStream, RawInst, SpirvHeader};
+use crate::grammar::{
+    DecodeError, ExtInstSet, Kind, Op, OperandCategory, OperandInfo, OperandIter,
+};
+use crate::grammar::{
+    IdPositions, OpcodeRole, OperandQuantifier, TrailingOperands, literal_string,
+};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Largest bound that is accepted for modules of any size: the universal limit of the
 /// specification (section 2.17). Above it a module needs a word for each of its ids.
 const UNIVERSAL_BOUND: u32 = 0x3f_ffff;
 
-impl Module {
+impl SpirvModule {
     /// Reads a module from its bytes, in either byte order.
     ///
     /// # Errors
     /// When the bytes are no module, or an instruction is malformed or stands where it may not.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Module, SourceDiagnostic> {
-        Module::from_words(binary::words(bytes)?)
+    pub fn from_bytes(bytes: &[u8]) -> Result<SpirvModule, SourceDiagnostic> {
+        SpirvModule::from_words(binary::words(bytes)?)
     }
 
     /// Reads a module from its words, header included.
     ///
     /// # Errors
-    /// As [`Module::from_bytes`].
-    pub fn from_words(words: Vec<u32>) -> Result<Module, SourceDiagnostic> {
-        let header = Header::read(&words)?;
+    /// As [`SpirvModule::from_bytes`].
+    pub fn from_words(words: Vec<u32>) -> Result<SpirvModule, SourceDiagnostic> {
+        let header = SpirvHeader::read(&words)?;
         let limit = UNIVERSAL_BOUND.max(words.len() as u32);
         if header.bound == 0 || header.bound > limit {
             let message = format!("a bound of {} ids is out of the possible", header.bound);
@@ -37,20 +41,20 @@ impl Module {
             let message = format!("a module of {} words is too large", words.len());
             return Err(SourceDiagnostic::error(SourceLocation::Unknown, message));
         }
-        let mut module = Module::new(header.version);
+        let mut module = SpirvModule::new(header.version);
         module.generator = header.generator;
         module.schema = header.schema;
         module.bound = header.bound;
         module.nodes.reserve_exact(words.len() / WORDS_PER_NODE);
-        let mut reader = Reader {
+        let mut reader = SpirvReader {
             module,
-            state: State::Module,
+            state: SpirvReadState::Module,
             lines: None,
-            section: Section::Capabilities,
+            section: ModuleSection::Capabilities,
             in_order: true,
             sets: Vec::new(),
         };
-        let mut stream = Stream::new(&words);
+        let mut stream = InstructionStream::new(&words);
         while let Some(inst) = stream.step() {
             reader.check(inst, &words)?;
             reader.room(inst.at, words.len());
@@ -60,7 +64,7 @@ impl Module {
             return Err(fault);
         }
         let mut module = reader.finish(words.len())?;
-        module.words = Pool::of(words);
+        module.words = WordPool::of(words);
         check_switches(&module)?;
         Ok(module)
     }
@@ -68,7 +72,7 @@ impl Module {
 
 /// Holds the first invariant of the IR for the labels of switches: the width of a switch's literals, and so
 /// where its labels stand, is known once the whole module is read.
-fn check_switches(module: &Module) -> Result<(), SourceDiagnostic> {
+fn check_switches(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
     let blocks = module.functions().iter();
     let blocks = blocks.flat_map(|func| &module.function(*func).blocks);
     let mut ids = None;
@@ -106,7 +110,7 @@ const WORDS_PER_NODE: usize = 4;
 
 /// What the reader is within.
 #[derive(Clone, Copy)]
-enum State {
+enum SpirvReadState {
     /// Outside of functions.
     Module,
     /// Behind `OpFunction`, before the first label, or between two blocks.
@@ -115,20 +119,20 @@ enum State {
     Block(Func, List, bool),
 }
 
-struct Reader {
-    module: Module,
-    state: State,
+struct SpirvReader {
+    module: SpirvModule,
+    state: SpirvReadState,
     /// Lines and non-semantic instructions whose owner has not come yet.
     lines: Option<List>,
     /// Section of the last instruction outside of functions, and whether none stood before it that belongs
     /// behind it.
-    section: Section,
+    section: ModuleSection,
     in_order: bool,
     /// Extended instruction sets imported so far.
     sets: Vec<(u32, Option<&'static ExtInstSet>)>,
 }
 
-impl Reader {
+impl SpirvReader {
     /// Holds the first invariant of the IR: operands as the grammar demands, ids within the bound.
     #[inline]
     fn check(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), SourceDiagnostic> {
@@ -153,13 +157,15 @@ impl Reader {
     }
 
     /// Where ids are of what the shape alone does not tell.
-    fn spots(&self, inst: RawInst<'_>) -> Option<Spots> {
+    fn spots(&self, inst: RawInst<'_>) -> Option<IdPositions> {
         let from = match (inst.op.shape().rest, inst.words) {
             // Its labels are checked at the end.
-            (Rest::Switch, [_, _, ..]) => inst.words.len(),
-            (Rest::Ext, [_, _, _, number, operands @ ..]) => {
+            (TrailingOperands::Switch, [_, _, ..]) => inst.words.len(),
+            (TrailingOperands::Ext, [_, _, _, number, operands @ ..]) => {
                 let row = self.set(inst)?.instruction(*number)?;
-                let one = |o: &Operand| o.kind == Kind::IdRef && o.quantifier == Quantifier::One;
+                let one = |o: &OperandInfo| {
+                    o.kind == Kind::IdRef && o.quantifier == OperandQuantifier::One
+                };
                 if row.operands.len() != operands.len() || !row.operands.iter().all(one) {
                     return None;
                 }
@@ -168,12 +174,12 @@ impl Reader {
             _ => return None,
         };
         let bits = inst.op.shape().fixed_ids();
-        Some(Spots { bits, from })
+        Some(IdPositions { bits, from })
     }
 
     /// The set of an extended instruction, where it is known.
     fn set(&self, inst: RawInst<'_>) -> Option<&'static ExtInstSet> {
-        let (Rest::Ext, [_, _, set, ..]) = (inst.op.shape().rest, inst.words) else {
+        let (TrailingOperands::Ext, [_, _, set, ..]) = (inst.op.shape().rest, inst.words) else {
             return None;
         };
         let found = self.sets.iter().find(|(id, _)| id == set);
@@ -189,12 +195,12 @@ impl Reader {
         let set = self.set(inst);
         let bound = self.module.bound;
         let checked = if inst.op == Op::Switch { 2 } else { usize::MAX };
-        for operand in Operands::new(inst.op, inst.words)
+        for operand in OperandIter::new(inst.op, inst.words)
             .with_ext(set)
             .take(checked)
         {
             match operand {
-                Ok(o) if o.kind.info().category == Category::Id => {
+                Ok(o) if o.kind.info().category == OperandCategory::Id => {
                     let id = o.words[0];
                     if id == 0 || id >= bound {
                         return Err(fault(o.at, not_below(id, bound)));
@@ -245,16 +251,21 @@ impl Reader {
     #[inline]
     fn place(&mut self, raw: RawInst<'_>, whole: usize) -> Result<(), SourceDiagnostic> {
         match self.state {
-            State::Block(func, list, is_empty) => self.in_block(raw, func, list, is_empty),
-            State::Function(func) => self.in_function(raw, func, whole),
-            State::Module => self.outside(raw),
+            SpirvReadState::Block(func, list, is_empty) => self.in_block(raw, func, list, is_empty),
+            SpirvReadState::Function(func) => self.in_function(raw, func, whole),
+            SpirvReadState::Module => self.outside(raw),
         }
     }
 
     #[inline(never)]
     fn outside(&mut self, raw: RawInst<'_>) -> Result<(), SourceDiagnostic> {
         let goes_on = self.lines.is_none() && self.module.order.is_empty();
-        if goes_on && matches!(raw.op.shape().role, Role::Plain | Role::Annotation) {
+        if goes_on
+            && matches!(
+                raw.op.shape().role,
+                OpcodeRole::Plain | OpcodeRole::Annotation
+            )
+        {
             self.import(raw);
             let list = self.section(raw.op);
             self.push(list, raw);
@@ -268,7 +279,7 @@ impl Reader {
                 if let Some(lines) = self.lines.take() {
                     self.module.functions[func.index()].lead = lines;
                 }
-                self.state = State::Function(func);
+                self.state = SpirvReadState::Function(func);
             }
             Op::Label | Op::FunctionParameter | Op::FunctionEnd => {
                 return Err(misplaced(raw, "outside of a function"));
@@ -337,14 +348,14 @@ impl Reader {
                 if let Some(lines) = self.lines.take() {
                     self.module.blocks[block.index()].lead = lines;
                 }
-                self.state = State::Block(func, self.module.block(block).body, true);
+                self.state = SpirvReadState::Block(func, self.module.block(block).body, true);
             }
             Op::FunctionEnd => {
                 self.module.functions[func.index()].end = inst;
                 if let Some(lines) = self.lines.take() {
                     self.module.functions[func.index()].tail = lines;
                 }
-                self.state = State::Module;
+                self.state = SpirvReadState::Module;
             }
             op if op.is_line() || op == Op::ExtInst => self.wait(inst),
             _ => return Err(misplaced(raw, "outside of a basic block")),
@@ -363,12 +374,15 @@ impl Reader {
         let role = raw.op.shape().role;
         if matches!(
             role,
-            Role::Label | Role::Function | Role::FunctionEnd | Role::Parameter
+            OpcodeRole::Label
+                | OpcodeRole::Function
+                | OpcodeRole::FunctionEnd
+                | OpcodeRole::Parameter
         ) {
             return Err(misplaced(raw, "before the end of a basic block")
                 .with_hint("a basic block ends in a branch, a return or OpUnreachable"));
         }
-        let ends = role == Role::Terminator;
+        let ends = role == OpcodeRole::Terminator;
         let nodes = &mut self.module.nodes;
         let inst = nodes.push_in(raw.at as u32, list, is_first, ends);
         let known = &mut self.module.lists[list.index()];
@@ -379,16 +393,16 @@ impl Reader {
             known.tail = Some(inst);
         }
         self.state = if ends {
-            State::Function(func)
+            SpirvReadState::Function(func)
         } else {
-            State::Block(func, list, false)
+            SpirvReadState::Block(func, list, false)
         };
         Ok(())
     }
 
     /// The list of the section that an instruction outside of functions belongs in.
     fn section(&mut self, op: Op) -> List {
-        let section = Section::of(op);
+        let section = ModuleSection::of(op);
         self.in_order &= section >= self.section;
         self.section = section;
         section.list()
@@ -407,8 +421,8 @@ impl Reader {
         }
     }
 
-    fn finish(mut self, end: usize) -> Result<Module, SourceDiagnostic> {
-        if !matches!(self.state, State::Module) {
+    fn finish(mut self, end: usize) -> Result<SpirvModule, SourceDiagnostic> {
+        if !matches!(self.state, SpirvReadState::Module) {
             let place = SourceLocation::Word(end as u32);
             return Err(SourceDiagnostic::error(
                 place,
@@ -417,9 +431,9 @@ impl Reader {
         }
         if let Some(lines) = self.lines.take() {
             let list = if self.module.order.is_empty() {
-                Section::Globals.list()
+                ModuleSection::Globals.list()
             } else {
-                Section::Trailer.list()
+                ModuleSection::Trailer.list()
             };
             self.adopt(list, lines);
         }
@@ -434,7 +448,7 @@ impl Reader {
 /// Most instructions are short: eight words are compared whatever the instruction has, as that costs
 /// less than a loop whose length cannot be foreseen.
 #[inline]
-fn are_below(whole: &[u32], inst: RawInst<'_>, spots: Spots, bound: u32) -> bool {
+fn are_below(whole: &[u32], inst: RawInst<'_>, spots: IdPositions, bound: u32) -> bool {
     const WINDOW: usize = 8;
     let is_id = |word: u32| word.wrapping_sub(1) < bound - 1;
     let words = inst.words;

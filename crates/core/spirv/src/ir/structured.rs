@@ -3,12 +3,12 @@
 //! Cost: linear in the function for each edge that is asked about; edges of modules without
 //! structure are not looked at.
 
-use super::module::{Block, Module};
+use super::module::{Block, SpirvModule};
 use super::{EditError, IdWords};
-use crate::analysis::{Cfg, Constructs, Dominators};
+use crate::analysis::{BlockDominators, ConstructTree, FlowGraph};
 use crate::grammar::Op;
 
-impl Module {
+impl SpirvModule {
     /// Refuses edges without which a loop would have no way back to its header: the edge to the header,
     /// and those on the way to it from the continue target.
     pub(super) fn check_loop_stays(
@@ -53,7 +53,7 @@ impl Module {
             return Ok(());
         }
         let (cfg, dominators) = self.flow(ids, header, false)?;
-        let constructs = Constructs::compute(self, &cfg, &dominators);
+        let constructs = ConstructTree::compute(self, &cfg, &dominators);
         let at = cfg.position(self.label(header));
         let fits = at.is_some_and(|at| {
             !dominators.is_reachable(at) || constructs.is_left_directly(self, &cfg, &dominators, at)
@@ -69,9 +69,9 @@ impl Module {
         ids: &IdWords,
         at: Block,
         is_structural: bool,
-    ) -> Result<(Cfg, Dominators), EditError> {
+    ) -> Result<(FlowGraph, BlockDominators), EditError> {
         let func = self.block(at).func;
-        let cfg = Cfg::of_targets(self, func, |terminator, visit| {
+        let cfg = FlowGraph::of_targets(self, func, |terminator, visit| {
             self.visit_targets(ids, terminator, |_, label| visit(label));
             let before = self.previous(terminator.handle()).map(|i| self.inst(i));
             match before.map(|i| (i.op(), i)) {
@@ -81,7 +81,7 @@ impl Module {
             }
         });
         let cfg = cfg.map_err(|_| EditError::Unstructured(self.label(at)))?;
-        let dominators = Dominators::compute(&cfg);
+        let dominators = BlockDominators::compute(&cfg);
         Ok((cfg, dominators))
     }
 }

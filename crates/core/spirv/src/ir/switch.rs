@@ -1,13 +1,13 @@
 //! The targets of `OpSwitch`, whose literals are as wide as its selector.
 
-use super::{InstRef, Module};
+use super::{InstRef, SpirvModule};
 use crate::Id;
-use crate::analysis::Definitions;
+use crate::analysis::IdDefinitions;
 use crate::grammar::Op;
 
-impl Module {
+impl SpirvModule {
     /// Words of an `OpSwitch`'s literals: 2 where its selector is wider than 32 bits.
-    pub fn switch_literal_words(&self, definitions: &Definitions, switch: InstRef<'_>) -> usize {
+    pub fn switch_literal_words(&self, definitions: &IdDefinitions, switch: InstRef<'_>) -> usize {
         let ty = definitions
             .get(self, switch.id(0))
             .and_then(InstRef::result_type);

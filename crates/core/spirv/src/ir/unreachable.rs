@@ -1,13 +1,13 @@
 //! Removing blocks that cannot be reached.
 
-use super::module::{Block, Func, Inst, Module, Section};
-use super::{Erased, IdWords, InstRef, Labels};
+use super::module::{Block, Func, Inst, ModuleSection, SpirvModule};
+use super::{ErasedIds, IdWords, InstRef, LabelPositions};
 use crate::Id;
 use crate::grammar::Op;
 
 /// What becomes of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
+enum BlockReachability {
     Gone,
     /// Reached from the entry.
     Reached,
@@ -18,14 +18,19 @@ enum Fate {
     Continue(u32),
 }
 
-impl Module {
+impl SpirvModule {
     /// Removes the blocks of a function that cannot be reached. What merge instructions name stays
     /// with nothing in it but its terminator. Returns whether anything changed.
-    pub fn remove_unreachable(&mut self, ids: &IdWords, func: Func, erased: &mut Erased) -> bool {
+    pub fn remove_unreachable(
+        &mut self,
+        ids: &IdWords,
+        func: Func,
+        erased: &mut ErasedIds,
+    ) -> bool {
         let blocks = self.function(func).blocks.clone();
-        let labels = Labels::of(self, func);
+        let labels = LabelPositions::of(self, func);
         let fates = self.fates(ids, &blocks, &labels);
-        if fates.iter().all(|f| *f == Fate::Reached) {
+        if fates.iter().all(|f| *f == BlockReachability::Reached) {
             return false;
         }
         let mut changed = false;
@@ -34,17 +39,18 @@ impl Module {
         }
         for (block, fate) in blocks.iter().zip(&fates) {
             match fate {
-                Fate::Reached => {
-                    let leads = |module: &Module, parent, label| {
+                BlockReachability::Reached => {
+                    let leads = |module: &SpirvModule, parent, label| {
                         let at = labels.position(parent).map(|p| p as usize);
-                        at.filter(|at| fates[*at] != Fate::Gone).is_some_and(|at| {
-                            let targets = module.targets(ids, blocks[at]);
-                            targets.iter().any(|t| t.1 == label)
-                        })
+                        at.filter(|at| fates[*at] != BlockReachability::Gone)
+                            .is_some_and(|at| {
+                                let targets = module.targets(ids, blocks[at]);
+                                targets.iter().any(|t| t.1 == label)
+                            })
                     };
                     changed |= self.trim_phis(*block, leads);
                 }
-                Fate::Continue(header) => {
+                BlockReachability::Continue(header) => {
                     let label = self.label(*block);
                     let header = blocks[*header as usize];
                     changed |= self.complete_phis(header, label, erased);
@@ -52,14 +58,22 @@ impl Module {
                 _ => {}
             }
         }
-        let kept = blocks.iter().zip(&fates).filter(|(_, f)| **f != Fate::Gone);
+        let kept = blocks
+            .iter()
+            .zip(&fates)
+            .filter(|(_, f)| **f != BlockReachability::Gone);
         let kept = kept.map(|(b, _)| *b).collect();
         self.set_blocks(func, kept);
         changed
     }
 
     /// Whether each block can be reached from the entry, by terminators.
-    pub(super) fn reached(&self, ids: &IdWords, blocks: &[Block], labels: &Labels) -> Vec<bool> {
+    pub(super) fn reached(
+        &self,
+        ids: &IdWords,
+        blocks: &[Block],
+        labels: &LabelPositions,
+    ) -> Vec<bool> {
         let mut reached = vec![false; blocks.len()];
         let mut work = Vec::new();
         if let Some(entry) = reached.first_mut() {
@@ -78,12 +92,23 @@ impl Module {
         reached
     }
 
-    fn fates(&self, ids: &IdWords, blocks: &[Block], labels: &Labels) -> Vec<Fate> {
+    fn fates(
+        &self,
+        ids: &IdWords,
+        blocks: &[Block],
+        labels: &LabelPositions,
+    ) -> Vec<BlockReachability> {
         let reached = self.reached(ids, blocks, labels);
-        let fate = |reached: bool| if reached { Fate::Reached } else { Fate::Gone };
-        let mut fates: Vec<Fate> = reached.into_iter().map(fate).collect();
+        let fate = |reached: bool| {
+            if reached {
+                BlockReachability::Reached
+            } else {
+                BlockReachability::Gone
+            }
+        };
+        let mut fates: Vec<BlockReachability> = reached.into_iter().map(fate).collect();
         for at in 0..blocks.len() {
-            if fates[at] != Fate::Reached {
+            if fates[at] != BlockReachability::Reached {
                 continue;
             }
             let Some(inst) = self.merge(blocks[at]) else {
@@ -91,18 +116,21 @@ impl Module {
             };
             let position = |n| inst.get_id(n).and_then(|l| labels.position(l));
             if let Some(merge) = position(0).map(|p| p as usize)
-                && fates[merge] == Fate::Gone
+                && fates[merge] == BlockReachability::Gone
             {
-                fates[merge] = Fate::Merge;
+                fates[merge] = BlockReachability::Merge;
             }
             if inst.op() == Op::LoopMerge
                 && let Some(next) = position(1).map(|p| p as usize)
-                && matches!(fates[next], Fate::Gone | Fate::Merge)
+                && matches!(
+                    fates[next],
+                    BlockReachability::Gone | BlockReachability::Merge
+                )
             {
                 // Nothing leads to an entry block; it heads a loop only without structure.
                 fates[next] = match at {
-                    0 => Fate::Merge,
-                    _ => Fate::Continue(at as u32),
+                    0 => BlockReachability::Merge,
+                    _ => BlockReachability::Continue(at as u32),
                 };
             }
         }
@@ -110,16 +138,16 @@ impl Module {
     }
 
     /// Empties a block that is not reached.
-    fn settle(&mut self, block: Block, fate: Fate, erased: &mut Erased) -> bool {
+    fn settle(&mut self, block: Block, fate: BlockReachability, erased: &mut ErasedIds) -> bool {
         let terminator = match fate {
-            Fate::Reached => return false,
-            Fate::Gone => {
+            BlockReachability::Reached => return false,
+            BlockReachability::Gone => {
                 let label = self.label(block);
                 erased.insert(label);
                 None
             }
-            Fate::Merge => Some((Op::Unreachable, None)),
-            Fate::Continue(header) => {
+            BlockReachability::Merge => Some((Op::Unreachable, None)),
+            BlockReachability::Continue(header) => {
                 let func = self.block(block).func;
                 let header = self.function(func).blocks[header as usize];
                 Some((Op::Branch, Some(self.label(header))))
@@ -145,7 +173,7 @@ impl Module {
     }
 
     /// Takes from a block's phis what came from blocks that do not lead here any more.
-    fn trim_phis(&mut self, block: Block, leads: impl Fn(&Module, Id, Id) -> bool) -> bool {
+    fn trim_phis(&mut self, block: Block, leads: impl Fn(&SpirvModule, Id, Id) -> bool) -> bool {
         let label = self.label(block);
         let Some(first) = self.phis(block).next() else {
             return false;
@@ -162,7 +190,7 @@ impl Module {
     }
 
     /// Has each phi of a header take something from an emptied continue target.
-    fn complete_phis(&mut self, header: Block, parent: Id, erased: &Erased) -> bool {
+    fn complete_phis(&mut self, header: Block, parent: Id, erased: &ErasedIds) -> bool {
         let phis: Vec<Inst> = self.phis(header).map(InstRef::handle).collect();
         let mut changed = false;
         for phi in phis {
@@ -181,14 +209,14 @@ impl Module {
 
     /// An undefined value of a type, at module level; one that is there is used again.
     pub fn undef(&mut self, ty: Id) -> Id {
-        let globals = self.section(Section::Globals);
+        let globals = self.section(ModuleSection::Globals);
         let mut known = globals.filter(|i| i.op() == Op::Undef && i.result_type() == Some(ty));
         if let Some(id) = known.next().and_then(InstRef::result) {
             return id;
         }
         let id = self.fresh_id();
         let inst = self.create(Op::Undef, &[ty.word(), id.word()]);
-        self.append(Section::Globals.list(), inst);
+        self.append(ModuleSection::Globals.list(), inst);
         id
     }
 }

@@ -1,21 +1,21 @@
 //! A module's instructions in their logical order.
 
 use super::InstRef;
-use super::module::{BasicBlock, Func, Function, Inst, List, Module, Section};
+use super::module::{BasicBlock, Func, Inst, List, ModuleSection, SpirvFunction, SpirvModule};
 
 /// What comes next.
 #[derive(Clone, Copy)]
-enum Part<'a> {
+enum SpirvWalkPart<'a> {
     /// The section at this position, functions not begun.
     Section(usize),
-    Lead(&'a Function),
-    Def(&'a Function),
-    Params(&'a Function),
+    Lead(&'a SpirvFunction),
+    Def(&'a SpirvFunction),
+    Params(&'a SpirvFunction),
     /// The block at this position, or the end where there is none.
-    Block(&'a Function, usize),
-    Label(&'a Function, usize, &'a BasicBlock),
-    Body(&'a Function, usize, &'a BasicBlock),
-    End(&'a Function),
+    Block(&'a SpirvFunction, usize),
+    Label(&'a SpirvFunction, usize, &'a BasicBlock),
+    Body(&'a SpirvFunction, usize, &'a BasicBlock),
+    End(&'a SpirvFunction),
     Trailer,
     Done,
 }
@@ -23,34 +23,34 @@ enum Part<'a> {
 /// Iterator over the instructions of a function or a whole module. It goes from part to part; within
 /// one it only follows links.
 #[derive(Clone)]
-pub(super) struct Walk<'a> {
-    module: &'a Module,
+pub(super) struct SpirvWalk<'a> {
+    module: &'a SpirvModule,
     /// The next instruction of the part that was begun.
     at: Option<Inst>,
-    part: Part<'a>,
+    part: SpirvWalkPart<'a>,
     functions: std::slice::Iter<'a, Func>,
     /// What stands behind the last function.
-    last: Part<'a>,
+    last: SpirvWalkPart<'a>,
 }
 
-impl<'a> Walk<'a> {
-    pub fn of_module(module: &'a Module) -> Self {
-        Walk {
+impl<'a> SpirvWalk<'a> {
+    pub fn of_module(module: &'a SpirvModule) -> Self {
+        SpirvWalk {
             module,
             at: None,
-            part: Part::Section(0),
+            part: SpirvWalkPart::Section(0),
             functions: module.order.iter(),
-            last: Part::Trailer,
+            last: SpirvWalkPart::Trailer,
         }
     }
 
-    pub fn of_function(module: &'a Module, func: Func) -> Self {
-        Walk {
+    pub fn of_function(module: &'a SpirvModule, func: Func) -> Self {
+        SpirvWalk {
             module,
             at: None,
-            part: Part::Lead(module.function(func)),
+            part: SpirvWalkPart::Lead(module.function(func)),
             functions: [].iter(),
-            last: Part::Done,
+            last: SpirvWalkPart::Done,
         }
     }
 
@@ -71,28 +71,34 @@ impl<'a> Walk<'a> {
         let head = |list: List| module.ends(list).head;
         loop {
             let (found, next) = match self.part {
-                Part::Section(at) => match Section::ALL[at] {
-                    Section::Trailer => (None, self.function()),
-                    section => (head(section.list()), Part::Section(at + 1)),
+                SpirvWalkPart::Section(at) => match ModuleSection::ALL[at] {
+                    ModuleSection::Trailer => (None, self.function()),
+                    section => (head(section.list()), SpirvWalkPart::Section(at + 1)),
                 },
-                Part::Lead(f) => (head(f.lead), Part::Def(f)),
-                Part::Def(f) => (Some(f.def), Part::Params(f)),
-                Part::Params(f) => (head(f.params), Part::Block(f, 0)),
-                Part::Block(f, at) => match f.blocks.get(at) {
+                SpirvWalkPart::Lead(f) => (head(f.lead), SpirvWalkPart::Def(f)),
+                SpirvWalkPart::Def(f) => (Some(f.def), SpirvWalkPart::Params(f)),
+                SpirvWalkPart::Params(f) => (head(f.params), SpirvWalkPart::Block(f, 0)),
+                SpirvWalkPart::Block(f, at) => match f.blocks.get(at) {
                     Some(block) => {
                         let block = module.block(*block);
                         match head(block.lead) {
-                            None => (Some(block.label), Part::Body(f, at, block)),
-                            lead => (lead, Part::Label(f, at, block)),
+                            None => (Some(block.label), SpirvWalkPart::Body(f, at, block)),
+                            lead => (lead, SpirvWalkPart::Label(f, at, block)),
                         }
                     }
-                    None => (head(f.tail), Part::End(f)),
+                    None => (head(f.tail), SpirvWalkPart::End(f)),
                 },
-                Part::Label(f, at, block) => (Some(block.label), Part::Body(f, at, block)),
-                Part::Body(f, at, block) => (head(block.body), Part::Block(f, at + 1)),
-                Part::End(f) => (Some(f.end), self.function()),
-                Part::Trailer => (head(Section::Trailer.list()), Part::Done),
-                Part::Done => return None,
+                SpirvWalkPart::Label(f, at, block) => {
+                    (Some(block.label), SpirvWalkPart::Body(f, at, block))
+                }
+                SpirvWalkPart::Body(f, at, block) => {
+                    (head(block.body), SpirvWalkPart::Block(f, at + 1))
+                }
+                SpirvWalkPart::End(f) => (Some(f.end), self.function()),
+                SpirvWalkPart::Trailer => {
+                    (head(ModuleSection::Trailer.list()), SpirvWalkPart::Done)
+                }
+                SpirvWalkPart::Done => return None,
             };
             self.part = next;
             if found.is_some() {
@@ -101,15 +107,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn function(&mut self) -> Part<'a> {
+    fn function(&mut self) -> SpirvWalkPart<'a> {
         match self.functions.next() {
-            Some(func) => Part::Lead(self.module.function(*func)),
+            Some(func) => SpirvWalkPart::Lead(self.module.function(*func)),
             None => self.last,
         }
     }
 }
 
-impl<'a> Iterator for Walk<'a> {
+impl<'a> Iterator for SpirvWalk<'a> {
     type Item = InstRef<'a>;
 
     #[inline]

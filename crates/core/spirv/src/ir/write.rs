@@ -1,24 +1,24 @@
 //! From the IR to words.
 
-use super::module::Module;
-use super::walk::Walk;
-use crate::binary::{self, Header, split};
+use super::module::SpirvModule;
+use super::walk::SpirvWalk;
+use crate::binary::{self, SpirvHeader, split};
 use std::io::{self, Write};
 
 /// Bytes that are handed to a writer at once.
 const PIECE: usize = 1 << 18;
 
-impl Module {
+impl SpirvModule {
     /// The module's words, header included.
     pub fn to_words(&self) -> Vec<u32> {
-        let mut out = Vec::with_capacity(self.words.len().max(Header::WORDS));
+        let mut out = Vec::with_capacity(self.words.len().max(SpirvHeader::WORDS));
         self.write(|words| out.extend_from_slice(words));
         out
     }
 
     /// The module as little-endian bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(4 * self.words.len().max(Header::WORDS));
+        let mut out = Vec::with_capacity(4 * self.words.len().max(SpirvHeader::WORDS));
         self.write(|words| binary::put_bytes(words, &mut out));
         out
     }
@@ -48,7 +48,7 @@ impl Module {
     /// Hands out the module's words piece by piece: the header, and then runs of instructions that
     /// stand one behind the other in the pool.
     pub fn write(&self, mut put: impl FnMut(&[u32])) {
-        let header = Header {
+        let header = SpirvHeader {
             version: self.version,
             generator: self.generator,
             bound: self.bound,
@@ -56,11 +56,11 @@ impl Module {
         };
         put(&header.words());
         if self.as_read {
-            put(self.words.read().get(Header::WORDS..).unwrap_or(&[]));
+            put(self.words.read().get(SpirvHeader::WORDS..).unwrap_or(&[]));
             return;
         }
         let mut run = 0..0;
-        let mut walk = Walk::of_module(self);
+        let mut walk = SpirvWalk::of_module(self);
         while let Some(inst) = walk.handle() {
             let start = self.nodes.start(inst) as usize;
             if start != run.end || start == self.words.read().len() {

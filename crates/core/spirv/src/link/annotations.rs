@@ -2,21 +2,21 @@
 
 use crate::Id;
 use crate::grammar::Op;
-use crate::ir::{Inst, Module, Section};
+use crate::ir::{Inst, ModuleSection, SpirvModule};
 
 /// A decoration of one id or member.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct TargetAnnotation {
     pub target: Id,
     inst: Inst,
     /// The member where a group names it, `u32::MAX` elsewhere.
     member: u32,
 }
 
-impl Row {
+impl TargetAnnotation {
     /// The decoration as an instruction of its own: its opcode, and its words behind the target,
     /// which are put into `words`.
-    pub fn put(&self, module: &Module, words: &mut Vec<u32>) -> Op {
+    pub fn put(&self, module: &SpirvModule, words: &mut Vec<u32>) -> Op {
         let inst = module.inst(self.inst);
         let (op, rest) = (inst.op(), &inst.words()[1..]);
         words.clear();
@@ -58,15 +58,15 @@ pub(super) fn map_ids(
 
 /// All decorations, sorted by target; those of one target in the order of the module.
 #[derive(Clone, Debug)]
-pub(super) struct Annotations {
-    rows: Vec<Row>,
+pub(super) struct TargetAnnotations {
+    rows: Vec<TargetAnnotation>,
 }
 
-impl Annotations {
+impl TargetAnnotations {
     /// One pass over the module's annotations and a sort.
-    pub fn compute(module: &Module) -> Self {
+    pub fn compute(module: &SpirvModule) -> Self {
         let (mut rows, mut groups) = (Vec::new(), Vec::new());
-        for inst in module.section(Section::Annotations) {
+        for inst in module.section(ModuleSection::Annotations) {
             let pairs = inst.operands().get(1..).unwrap_or(&[]);
             match inst.op() {
                 Op::GroupDecorate => {
@@ -78,7 +78,7 @@ impl Annotations {
                         .filter_map(|pair| Some((inst.id(0), Id::new(pair[0])?, pair[1]))),
                 ),
                 Op::DecorationGroup => {}
-                _ => rows.extend(inst.get_id(0).map(|target| Row {
+                _ => rows.extend(inst.get_id(0).map(|target| TargetAnnotation {
                     target,
                     inst: inst.handle(),
                     member: u32::MAX,
@@ -87,19 +87,19 @@ impl Annotations {
         }
         rows.sort_by_key(|row| row.target);
         if !groups.is_empty() {
-            let mut all = Annotations { rows };
-            let resolved: Vec<Row> = groups
+            let mut all = TargetAnnotations { rows };
+            let resolved: Vec<TargetAnnotation> = groups
                 .into_iter()
                 .flat_map(|(group, target, member)| {
                     let rows = all.of(group).iter();
-                    rows.map(move |row| Row {
+                    rows.map(move |row| TargetAnnotation {
                         target,
                         member,
                         ..*row
                     })
                 })
                 .collect();
-            let section = module.section(Section::Annotations);
+            let section = module.section(ModuleSection::Annotations);
             let declared = section.filter(|i| i.op() == Op::DecorationGroup);
             let mut names: Vec<Id> = declared.filter_map(|i| i.result()).collect();
             names.sort_unstable();
@@ -109,18 +109,18 @@ impl Annotations {
             all.rows.sort_by_key(|row| row.target);
             return all;
         }
-        Annotations { rows }
+        TargetAnnotations { rows }
     }
 
     /// The decorations of an id and its members.
-    pub fn of(&self, id: Id) -> &[Row] {
+    pub fn of(&self, id: Id) -> &[TargetAnnotation] {
         let from = self.rows.partition_point(|r| r.target < id);
         let length = self.rows[from..].partition_point(|r| r.target == id);
         &self.rows[from..from + length]
     }
 
     /// All decorations by increasing target.
-    pub fn all(&self) -> &[Row] {
+    pub fn all(&self) -> &[TargetAnnotation] {
         &self.rows
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ImportError;
 use crate::convert::ConvertError;
-use crate::grammar::Version;
+use crate::grammar::SpirvVersion;
 use crate::grammar::enumerants::{AddressingModel, ExecutionModel, MemoryModel};
 use std::fmt;
 
@@ -16,9 +16,9 @@ pub enum LinkError {
         /// The module.
         module: usize,
         /// Its version.
-        version: Version,
+        version: SpirvVersion,
         /// The latest allowed.
-        ceiling: Version,
+        ceiling: SpirvVersion,
     },
     /// A module cannot be brought to the result's version.
     Convert {

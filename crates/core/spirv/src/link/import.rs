@@ -1,11 +1,11 @@
 //! Importing from another module.
 
-use super::annotations::{Annotations, map_ids};
+use super::annotations::{TargetAnnotations, map_ids};
 use super::recursive;
-use super::values::{Keys, Values, is_continuation, is_value};
-use crate::analysis::Definitions;
+use super::values::{GlobalValueTable, ValueKeyBuilder, is_continuation, is_value};
+use crate::analysis::IdDefinitions;
 use crate::grammar::Op;
-use crate::ir::{Func, IdWords, Inst, InstRef, List, Module, Section};
+use crate::ir::{Func, IdWords, Inst, InstRef, List, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::fmt;
@@ -55,7 +55,7 @@ impl From<ImportError> for SourceDiagnostic {
 
 /// What became of an id of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum IdImportState {
     /// Nothing, or it has an id in the destination that is not defined yet.
     Open,
     /// Its instruction was copied, in this round.
@@ -87,30 +87,30 @@ enum Fate {
 /// assert_eq!(destination.all_insts().count(), 3);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Importer<'s> {
-    source: &'s Module,
+pub struct SpirvImporter<'s> {
+    source: &'s SpirvModule,
     ids: IdWords,
-    definitions: Definitions,
-    annotations: Annotations,
+    definitions: IdDefinitions,
+    annotations: TargetAnnotations,
     new: IdMap<Option<Id>>,
-    fates: IdMap<Fate>,
-    keys: Keys,
+    fates: IdMap<IdImportState>,
+    keys: ValueKeyBuilder,
     scratch: Vec<u32>,
     /// Number of this call: names and decorations are carried in the one that copies.
     round: u32,
 }
 
-impl<'s> Importer<'s> {
+impl<'s> SpirvImporter<'s> {
     /// Reads the source's definitions and decorations.
-    pub fn new(source: &'s Module) -> Self {
-        Importer {
+    pub fn new(source: &'s SpirvModule) -> Self {
+        SpirvImporter {
             source,
             ids: IdWords::new(source),
-            definitions: Definitions::compute(source),
-            annotations: Annotations::compute(source),
+            definitions: IdDefinitions::compute(source),
+            annotations: TargetAnnotations::compute(source),
             new: IdMap::new(source.bound(), None),
-            fates: IdMap::new(source.bound(), Fate::Open),
-            keys: Keys::default(),
+            fates: IdMap::new(source.bound(), IdImportState::Open),
+            keys: ValueKeyBuilder::default(),
             scratch: Vec::new(),
             round: 0,
         }
@@ -120,7 +120,7 @@ impl<'s> Importer<'s> {
     /// it.
     pub fn assign(&mut self, id: Id, stands_for_it: Id) {
         self.new.set(id, Some(stands_for_it));
-        self.fates.set(id, Fate::Assigned);
+        self.fates.set(id, IdImportState::Assigned);
     }
 
     /// Says which id an id of the source gets when it is imported: one that the destination does
@@ -139,15 +139,15 @@ impl<'s> Importer<'s> {
     /// call imported is not imported again. `values` is what the destination has.
     ///
     /// Capabilities and extensions are not imported: what is needed of them is told by
-    /// [`Needs`](crate::analysis::Needs). Symbols keep their linkage.
+    /// [`ModuleRequirements`](crate::analysis::ModuleRequirements). Symbols keep their linkage.
     ///
     /// # Errors
     /// When an id is none of these, or the tables do not know an instruction that is needed; the
     /// destination is then as it was.
     pub fn import(
         &mut self,
-        destination: &mut Module,
-        values: &mut Values,
+        destination: &mut SpirvModule,
+        values: &mut GlobalValueTable,
         wanted: &[Id],
     ) -> Result<Vec<Id>, ImportError> {
         let needed = self.needed(wanted)?;
@@ -162,25 +162,25 @@ impl<'s> Importer<'s> {
     /// When the tables do not know an instruction; the destination is then as it was.
     pub fn import_all(
         &mut self,
-        destination: &mut Module,
-        values: &mut Values,
+        destination: &mut SpirvModule,
+        values: &mut GlobalValueTable,
     ) -> Result<(), ImportError> {
         self.source
             .all_insts()
             .try_for_each(|inst| self.known(inst))?;
-        for section in [Section::Capabilities, Section::Extensions] {
+        for section in [ModuleSection::Capabilities, ModuleSection::Extensions] {
             self.once(destination, values, section);
         }
         self.copy_needed(destination, values, None);
-        for section in [Section::EntryPoints, Section::ExecutionModes] {
+        for section in [ModuleSection::EntryPoints, ModuleSection::ExecutionModes] {
             for inst in self.source.section(section) {
                 self.copy(destination, inst, section.list());
             }
         }
-        self.once(destination, values, Section::Sources);
-        self.once(destination, values, Section::Processed);
-        for inst in self.source.section(Section::Trailer) {
-            self.copy(destination, inst, Section::Trailer.list());
+        self.once(destination, values, ModuleSection::Sources);
+        self.once(destination, values, ModuleSection::Processed);
+        for inst in self.source.section(ModuleSection::Trailer) {
+            self.copy(destination, inst, ModuleSection::Trailer.list());
         }
         Ok(())
     }
@@ -205,14 +205,15 @@ impl<'s> Importer<'s> {
             let inst = self.definitions.get(self.source, *id);
             let inst = inst.ok_or(ImportError::NotGlobal(*id))?;
             let list = self.source.list_of(inst.handle());
-            let is_global = list == Some(Section::Globals.list()) || functions[*id].is_some();
+            let is_global = list == Some(ModuleSection::Globals.list()) || functions[*id].is_some();
             if !is_global {
                 return Err(ImportError::NotGlobal(*id));
             }
         }
         let mut work = wanted.to_vec();
         while let Some(id) = work.pop() {
-            if std::mem::replace(needed.get_mut(id), true) || self.fates[id] != Fate::Open {
+            if std::mem::replace(needed.get_mut(id), true) || self.fates[id] != IdImportState::Open
+            {
                 continue;
             }
             if let Some(func) = functions[id] {
@@ -239,15 +240,19 @@ impl<'s> Importer<'s> {
     /// Copies what is needed of everything that has ids, names and decorations.
     fn copy_needed(
         &mut self,
-        destination: &mut Module,
-        values: &mut Values,
+        destination: &mut SpirvModule,
+        values: &mut GlobalValueTable,
         only: Option<&IdMap<bool>>,
     ) {
         let source = self.source;
         self.round += 1;
         let needed = |id: Id| only.is_none_or(|only| only[id]);
         let recursive = self.merge_recursive(values, needed);
-        for section in [Section::Imports, Section::Sources, Section::Globals] {
+        for section in [
+            ModuleSection::Imports,
+            ModuleSection::Sources,
+            ModuleSection::Globals,
+        ] {
             let mut lines: Option<Inst> = None;
             let mut last = false;
             let mut insts = source.section(section).peekable();
@@ -258,13 +263,13 @@ impl<'s> Importer<'s> {
                 }
                 let continued = insts.peek().is_some_and(|i| is_continuation(i.op()));
                 let wanted = match (inst.result(), inst.op()) {
-                    (Some(id), _) => needed(id) && self.fates[id] == Fate::Open,
+                    (Some(id), _) => needed(id) && self.fates[id] == IdImportState::Open,
                     (None, Op::TypeForwardPointer) => {
                         let pointer = inst.id(0);
-                        needed(pointer) && self.fates[pointer] == Fate::Open
+                        needed(pointer) && self.fates[pointer] == IdImportState::Open
                     }
-                    (None, op) if is_continuation(op) => last && section == Section::Globals,
-                    (None, _) => only.is_none() && section == Section::Globals,
+                    (None, op) if is_continuation(op) => last && section == ModuleSection::Globals,
+                    (None, _) => only.is_none() && section == ModuleSection::Globals,
                 };
                 last = wanted && self.global(destination, values, inst, lines, continued);
                 if last {
@@ -274,7 +279,7 @@ impl<'s> Importer<'s> {
         }
         for func in source.functions() {
             let id = source.function_id(*func);
-            if needed(id) && self.fates[id] == Fate::Open {
+            if needed(id) && self.fates[id] == IdImportState::Open {
                 self.function(destination, *func);
             }
         }
@@ -292,17 +297,17 @@ impl<'s> Importer<'s> {
     /// that are new to it.
     fn merge_recursive(
         &mut self,
-        values: &Values,
+        values: &GlobalValueTable,
         needed: impl Fn(Id) -> bool,
     ) -> Vec<(Box<[u32]>, Id)> {
         let mut new = Vec::new();
-        let globals = self.source.section(Section::Globals);
+        let globals = self.source.section(ModuleSection::Globals);
         for inst in globals.filter(|i| i.op() == Op::TypeForwardPointer) {
             let pointer = inst.id(0);
-            if !needed(pointer) || self.fates[pointer] != Fate::Open {
+            if !needed(pointer) || self.fates[pointer] != IdImportState::Open {
                 continue;
             }
-            let Importer {
+            let SpirvImporter {
                 source,
                 ids,
                 definitions,
@@ -314,7 +319,7 @@ impl<'s> Importer<'s> {
             match values.get_recursive(&key) {
                 Some(known) => {
                     self.new.set(pointer, Some(known));
-                    self.fates.set(pointer, Fate::Merged);
+                    self.fates.set(pointer, IdImportState::Merged);
                 }
                 None => new.push((key, pointer)),
             }
@@ -326,13 +331,13 @@ impl<'s> Importer<'s> {
     /// whether it did.
     fn global(
         &mut self,
-        destination: &mut Module,
-        values: &mut Values,
+        destination: &mut SpirvModule,
+        values: &mut GlobalValueTable,
         inst: InstRef<'_>,
         line: Option<Inst>,
         continued: bool,
     ) -> bool {
-        let section = Section::of(inst.op());
+        let section = ModuleSection::of(inst.op());
         let mut is_keyed = false;
         if let Some(id) = inst.result() {
             // What was used before it stands has an id of its own already.
@@ -344,7 +349,7 @@ impl<'s> Importer<'s> {
                     .make(self.source, &self.ids, inst, rows, |id| new[id]);
                 if let Some(known) = values.get(&self.keys).filter(|_| is_keyed) {
                     self.new.set(id, Some(known));
-                    self.fates.set(id, Fate::Merged);
+                    self.fates.set(id, IdImportState::Merged);
                     return false;
                 }
             }
@@ -361,7 +366,7 @@ impl<'s> Importer<'s> {
         true
     }
 
-    fn function(&mut self, destination: &mut Module, func: Func) {
+    fn function(&mut self, destination: &mut SpirvModule, func: Func) {
         let source = self.source;
         let f = source.function(func);
         let def = self.create(destination, source.inst(f.def));
@@ -379,7 +384,7 @@ impl<'s> Importer<'s> {
             let from = source.block(*block);
             let label = self.named(destination, source.label(*block));
             self.fates
-                .set(source.label(*block), Fate::Copied(self.round));
+                .set(source.label(*block), IdImportState::Copied(self.round));
             let block = destination.create_block(new, label);
             if !source.is_empty(from.lead) {
                 let lead = destination.block_lead(block);
@@ -389,19 +394,19 @@ impl<'s> Importer<'s> {
         }
     }
 
-    fn list(&mut self, destination: &mut Module, from: List, to: List) {
+    fn list(&mut self, destination: &mut SpirvModule, from: List, to: List) {
         for inst in self.source.insts(from) {
             self.copy(destination, inst, to);
         }
     }
 
-    fn copy(&mut self, destination: &mut Module, inst: InstRef<'_>, to: List) {
+    fn copy(&mut self, destination: &mut SpirvModule, inst: InstRef<'_>, to: List) {
         let inst = self.create(destination, inst);
         destination.append(to, inst);
     }
 
     /// The id that stands for one of the source.
-    fn named(&mut self, destination: &mut Module, id: Id) -> Id {
+    fn named(&mut self, destination: &mut SpirvModule, id: Id) -> Id {
         *self
             .new
             .get_mut(id)
@@ -409,11 +414,11 @@ impl<'s> Importer<'s> {
     }
 
     /// The instruction with the destination's ids.
-    fn create(&mut self, destination: &mut Module, inst: InstRef<'_>) -> Inst {
+    fn create(&mut self, destination: &mut SpirvModule, inst: InstRef<'_>) -> Inst {
         let mut words = std::mem::take(&mut self.scratch);
         words.clear();
         words.extend_from_slice(inst.words());
-        let Importer { ids, new, .. } = self;
+        let SpirvImporter { ids, new, .. } = self;
         ids.visit(inst, |at, id| {
             let id = new
                 .get_mut(id)
@@ -424,7 +429,7 @@ impl<'s> Importer<'s> {
         if let Some(id) = inst.result() {
             let at = words.len() - inst.operands().len() - 1;
             words[at] = self.named(destination, id).word();
-            self.fates.set(id, Fate::Copied(self.round));
+            self.fates.set(id, IdImportState::Copied(self.round));
         }
         if op == Op::CopyLogical && self.is_plain_copy(inst) {
             op = Op::CopyObject;
@@ -443,7 +448,12 @@ impl<'s> Importer<'s> {
     }
 
     /// Copies instructions that belong to no id, each once.
-    fn once(&mut self, destination: &mut Module, values: &mut Values, section: Section) {
+    fn once(
+        &mut self,
+        destination: &mut SpirvModule,
+        values: &mut GlobalValueTable,
+        section: ModuleSection,
+    ) {
         let mut continued = false;
         let mut insts = self.source.section(section).peekable();
         while let Some(inst) = insts.next() {
@@ -462,20 +472,20 @@ impl<'s> Importer<'s> {
     }
 
     /// Names of what was copied, and of what was merged with something that has none.
-    fn names(&mut self, destination: &mut Module, values: &mut Values) {
+    fn names(&mut self, destination: &mut SpirvModule, values: &mut GlobalValueTable) {
         let mut now_named = Vec::new();
-        for inst in self.source.section(Section::Names) {
+        for inst in self.source.section(ModuleSection::Names) {
             let target = inst.id(0);
             let Some(new) = self.new[target] else {
                 continue;
             };
             let carried = match self.fates[target] {
-                Fate::Copied(round) => round == self.round,
-                Fate::Merged => !values.has_name(new),
-                Fate::Open | Fate::Assigned => false,
+                IdImportState::Copied(round) => round == self.round,
+                IdImportState::Merged => !values.has_name(new),
+                IdImportState::Open | IdImportState::Assigned => false,
             };
             if carried {
-                self.copy(destination, inst, Section::Names.list());
+                self.copy(destination, inst, ModuleSection::Names.list());
                 now_named.push(new);
             }
         }
@@ -484,17 +494,17 @@ impl<'s> Importer<'s> {
         }
     }
 
-    fn decorations(&mut self, destination: &mut Module) {
+    fn decorations(&mut self, destination: &mut SpirvModule) {
         let annotations = std::mem::replace(
             &mut self.annotations,
-            Annotations::compute(&Module::new(self.source.version)),
+            TargetAnnotations::compute(&SpirvModule::new(self.source.version)),
         );
         let mut words = Vec::new();
         for row in annotations.all() {
             let Some(new) = self.new[row.target] else {
                 continue;
             };
-            if self.fates[row.target] != Fate::Copied(self.round) {
+            if self.fates[row.target] != IdImportState::Copied(self.round) {
                 continue;
             }
             let op = row.put(self.source, &mut words);
@@ -503,7 +513,7 @@ impl<'s> Importer<'s> {
             });
             words.insert(0, new.word());
             let inst = destination.create(op, &words);
-            destination.append(Section::Annotations.list(), inst);
+            destination.append(ModuleSection::Annotations.list(), inst);
         }
         self.annotations = annotations;
     }

@@ -1,23 +1,23 @@
 //! Linking whole modules.
 
-use super::symbols::{Mention, Symbols};
-use super::{Importer, LinkError, Values, order, workgroup};
+use super::symbols::{LinkSymbols, SymbolMention};
+use super::{GlobalValueTable, LinkError, SpirvImporter, order, workgroup};
 use crate::Id;
 use crate::build::string_words;
 use crate::convert;
 use crate::grammar::enumerants::{
     AddressingModel, Capability, Decoration, ExecutionModel, LinkageType, MemoryModel,
 };
-use crate::grammar::{Op, Version};
-use crate::ir::{Inst, InstRef, Module, Section};
+use crate::grammar::{Op, SpirvVersion};
+use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
 use rustc_hash::FxHashMap;
 
 /// How modules are linked.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct LinkOptions {
     /// The latest version that the result may be of.
-    pub ceiling: Version,
+    pub ceiling: SpirvVersion,
     /// Whether symbols that nothing exports stay imports of the result.
     pub allow_partial: bool,
     /// Whether symbols that are exported stay exports of the result.
@@ -26,10 +26,10 @@ pub struct Options {
     pub entry_names: EntryNames,
 }
 
-impl Default for Options {
+impl Default for LinkOptions {
     fn default() -> Self {
-        Options {
-            ceiling: Version::NEWEST,
+        LinkOptions {
+            ceiling: SpirvVersion::NEWEST,
             allow_partial: false,
             library: false,
             entry_names: EntryNames::Refuse,
@@ -56,7 +56,10 @@ const MOST_IDS: u32 = 1 << 30;
 ///
 /// # Errors
 /// What keeps the modules apart; see [`LinkError`].
-pub fn link(mut modules: Vec<Module>, options: &Options) -> Result<Module, LinkError> {
+pub fn link(
+    mut modules: Vec<SpirvModule>,
+    options: &LinkOptions,
+) -> Result<SpirvModule, LinkError> {
     let version = version(&modules, options)?;
     let (addressing, memory) = models(&modules)?;
     let with_entries = modules.iter().filter(|m| has_entries(m)).count();
@@ -69,16 +72,16 @@ pub fn link(mut modules: Vec<Module>, options: &Options) -> Result<Module, LinkE
             workgroup::localise(module);
         }
     }
-    let symbols = Symbols::of(&modules)?;
+    let symbols = LinkSymbols::of(&modules)?;
     symbols.same_kind()?;
     if !options.allow_partial {
         symbols.all_resolved()?;
     }
-    let mut out = Module::new(version);
+    let mut out = SpirvModule::new(version);
     let inst = out.create(Op::MemoryModel, &[addressing.0, memory.0]);
-    out.append(Section::MemoryModel.list(), inst);
-    let mut linker = Linker {
-        values: Values::compute(&out),
+    out.append(ModuleSection::MemoryModel.list(), inst);
+    let mut linker = SpirvLinker {
+        values: GlobalValueTable::compute(&out),
         out,
         ids: vec![None; symbols.all.len()],
         types: vec![None; symbols.all.len()],
@@ -86,7 +89,7 @@ pub fn link(mut modules: Vec<Module>, options: &Options) -> Result<Module, LinkE
     };
     for (number, module) in modules.into_iter().enumerate() {
         linker.add(number, &module, &symbols)?;
-        let added = module.section(Section::EntryPoints).count();
+        let added = module.section(ModuleSection::EntryPoints).count();
         linker.entry_points(number, added, options.entry_names)?;
     }
     if linker.out.bound() >= MOST_IDS {
@@ -96,7 +99,7 @@ pub fn link(mut modules: Vec<Module>, options: &Options) -> Result<Module, LinkE
 }
 
 /// The version of the result.
-fn version(modules: &[Module], options: &Options) -> Result<Version, LinkError> {
+fn version(modules: &[SpirvModule], options: &LinkOptions) -> Result<SpirvVersion, LinkError> {
     let mut highest = None;
     let with_entries = modules.iter().filter(|m| has_entries(m)).count();
     for (module, m) in modules.iter().enumerate() {
@@ -116,15 +119,15 @@ fn version(modules: &[Module], options: &Options) -> Result<Version, LinkError> 
     highest.ok_or(LinkError::Nothing)
 }
 
-fn has_entries(module: &Module) -> bool {
-    module.section(Section::EntryPoints).next().is_some()
+fn has_entries(module: &SpirvModule) -> bool {
+    module.section(ModuleSection::EntryPoints).next().is_some()
 }
 
 /// The addressing and memory model that all modules have.
-fn models(modules: &[Module]) -> Result<(AddressingModel, MemoryModel), LinkError> {
+fn models(modules: &[SpirvModule]) -> Result<(AddressingModel, MemoryModel), LinkError> {
     let mut first = None;
     for (number, module) in modules.iter().enumerate() {
-        let own = module.section(Section::MemoryModel).next();
+        let own = module.section(ModuleSection::MemoryModel).next();
         let own = own.ok_or(LinkError::NoMemoryModel { module: number })?;
         let (addressing, memory) = (AddressingModel(own.word(0)), MemoryModel(own.word(1)));
         let (a, m) = *first.get_or_insert((addressing, memory));
@@ -141,9 +144,9 @@ fn models(modules: &[Module]) -> Result<(AddressingModel, MemoryModel), LinkErro
     first.ok_or(LinkError::Nothing)
 }
 
-struct Linker {
-    out: Module,
-    values: Values,
+struct SpirvLinker {
+    out: SpirvModule,
+    values: GlobalValueTable,
     /// The id of each symbol in the result.
     ids: Vec<Option<Id>>,
     /// The type of each symbol in the result, and the module that says so.
@@ -152,15 +155,20 @@ struct Linker {
     entries: FxHashMap<(u32, String), (usize, u32)>,
 }
 
-impl Linker {
-    fn add(&mut self, number: usize, module: &Module, symbols: &Symbols) -> Result<(), LinkError> {
-        let mut importer = Importer::new(module);
+impl SpirvLinker {
+    fn add(
+        &mut self,
+        number: usize,
+        module: &SpirvModule,
+        symbols: &LinkSymbols,
+    ) -> Result<(), LinkError> {
+        let mut importer = SpirvImporter::new(module);
         let mentions = &symbols.mentions[number];
         for (at, mention) in mentions {
             let out = &mut self.out;
             let id = *self.ids[*at].get_or_insert_with(|| out.fresh_id());
             let kept = symbols.all[*at].kept();
-            let is_kept = |kept: Mention| kept.module == number && kept.id == mention.id;
+            let is_kept = |kept: SymbolMention| kept.module == number && kept.id == mention.id;
             if kept.is_some_and(is_kept) {
                 importer.reserve(mention.id, id);
             } else {
@@ -195,7 +203,11 @@ impl Linker {
         added: usize,
         names: EntryNames,
     ) -> Result<(), LinkError> {
-        let points = self.out.section(Section::EntryPoints).rev().take(added);
+        let points = self
+            .out
+            .section(ModuleSection::EntryPoints)
+            .rev()
+            .take(added);
         let mut new: Vec<Inst> = points.map(InstRef::handle).collect();
         new.reverse();
         for inst in new {
@@ -230,7 +242,7 @@ impl Linker {
         Ok(())
     }
 
-    fn finish(self, symbols: &Symbols, options: &Options) -> Module {
+    fn finish(self, symbols: &LinkSymbols, options: &LinkOptions) -> SpirvModule {
         let mut out = self.out;
         if symbols.has_variables() {
             order::definitions_first(&mut out);
@@ -243,7 +255,7 @@ impl Linker {
     }
 }
 
-fn rename(module: &mut Module, entry: Inst, name: &str) {
+fn rename(module: &mut SpirvModule, entry: Inst, name: &str) {
     let point = module.inst(entry);
     let words = point.words();
     let old = words[2..].iter().position(|w| w.to_le_bytes().contains(&0));
@@ -258,12 +270,15 @@ fn rename(module: &mut Module, entry: Inst, name: &str) {
 }
 
 /// Takes away linkage that has done its work, and the capability for it where none is left.
-fn remove_linkage(module: &mut Module, options: &Options) {
+fn remove_linkage(module: &mut SpirvModule, options: &LinkOptions) {
     let is_linkage =
         |i: &InstRef<'_>| i.operands().get(1) == Some(&Decoration::LinkageAttributes.0);
     let mut left = !has_entries(module);
     let mut gone = Vec::new();
-    for inst in module.section(Section::Annotations).filter(is_linkage) {
+    for inst in module
+        .section(ModuleSection::Annotations)
+        .filter(is_linkage)
+    {
         let is_import = inst.operands().last() == Some(&LinkageType::Import.0);
         if is_import || options.library {
             left = true;
@@ -272,7 +287,7 @@ fn remove_linkage(module: &mut Module, options: &Options) {
         }
     }
     if !left {
-        let capabilities = module.section(Section::Capabilities);
+        let capabilities = module.section(ModuleSection::Capabilities);
         let linkage = capabilities.filter(|c| c.word(0) == Capability::Linkage.0);
         gone.extend(linkage.map(InstRef::handle));
     }

@@ -1,6 +1,6 @@
 //! Bringing modules together: importing from one module into another, and linking.
 //!
-//! [`Importer`] copies types, constants, global variables and functions with everything that they
+//! [`SpirvImporter`] copies types, constants, global variables and functions with everything that they
 //! need. What is equal by value in both modules becomes one: types and constants (decorations
 //! included), extended instruction sets, strings. [`link`] imports whole modules and resolves the
 //! symbols between them (specification, section 2.12 "Linkage").
@@ -19,6 +19,6 @@ mod values;
 mod workgroup;
 
 pub use error::LinkError;
-pub use import::{ImportError, Importer};
-pub use linker::{EntryNames, Options, link};
-pub use values::Values;
+pub use import::{ImportError, SpirvImporter};
+pub use linker::{EntryNames, LinkOptions, link};
+pub use values::GlobalValueTable;

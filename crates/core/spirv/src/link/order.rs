@@ -2,18 +2,18 @@
 
 use crate::IdMap;
 use crate::grammar::Op;
-use crate::ir::{IdWords, Inst, InstRef, Module, Section};
+use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 
 /// Puts each global before those that use it, and otherwise leaves them in their order. What is used
 /// before its definition by right, after `OpTypeForwardPointer`, is left alone. Lines move with what
 /// they are about.
-pub(super) fn definitions_first(module: &mut Module) {
+pub(super) fn definitions_first(module: &mut SpirvModule) {
     let ids = IdWords::new(module);
     let mut leader: IdMap<Option<u32>> = IdMap::new(module.bound(), None);
     let mut groups: Vec<(Inst, Inst)> = Vec::new();
     let mut forward = IdMap::new(0, false);
     let mut lines = None;
-    for inst in module.section(Section::Globals) {
+    for inst in module.section(ModuleSection::Globals) {
         let first = *lines.get_or_insert(inst.handle());
         if inst.op().is_line() {
             continue;
@@ -28,13 +28,13 @@ pub(super) fn definitions_first(module: &mut Module) {
         groups.push((first, inst.handle()));
     }
     let mut order = Vec::with_capacity(groups.len());
-    let mut state = vec![State::New; groups.len()];
+    let mut state = vec![GlobalVisitState::New; groups.len()];
     let mut stack: Vec<u32> = Vec::new();
     for start in 0..groups.len() as u32 {
         stack.push(start);
         while let Some(&at) = stack.last() {
-            match std::mem::replace(&mut state[at as usize], State::Open) {
-                State::New => {
+            match std::mem::replace(&mut state[at as usize], GlobalVisitState::Open) {
+                GlobalVisitState::New => {
                     let inst = module.inst(groups[at as usize].1);
                     let begin = stack.len();
                     // Debug information may refer to what follows.
@@ -43,18 +43,20 @@ pub(super) fn definitions_first(module: &mut Module) {
                     {
                         ids.visit(inst, |_, id| {
                             let next = leader[id].filter(|_| !forward[id]);
-                            stack.extend(next.filter(|n| state[*n as usize] == State::New));
+                            stack.extend(
+                                next.filter(|n| state[*n as usize] == GlobalVisitState::New),
+                            );
                         });
                     }
                     stack[begin..].reverse();
                 }
-                State::Open => {
-                    state[at as usize] = State::Done;
+                GlobalVisitState::Open => {
+                    state[at as usize] = GlobalVisitState::Done;
                     order.push(at);
                     stack.pop();
                 }
-                State::Done => {
-                    state[at as usize] = State::Done;
+                GlobalVisitState::Done => {
+                    state[at as usize] = GlobalVisitState::Done;
                     stack.pop();
                 }
             }
@@ -66,7 +68,7 @@ pub(super) fn definitions_first(module: &mut Module) {
         while let Some(inst) = next {
             next = module.next(inst).filter(|_| inst != last);
             module.remove(inst);
-            module.append(Section::Globals.list(), inst);
+            module.append(ModuleSection::Globals.list(), inst);
         }
     }
     // Lines behind the last global stay behind it.
@@ -75,22 +77,22 @@ pub(super) fn definitions_first(module: &mut Module) {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum GlobalVisitState {
     New,
     Open,
     Done,
 }
 
-fn move_to_end(module: &mut Module, first: Option<Inst>) {
+fn move_to_end(module: &mut SpirvModule, first: Option<Inst>) {
     let Some(first) = first else { return };
     let rest: Vec<Inst> = module
-        .section(Section::Globals)
+        .section(ModuleSection::Globals)
         .map(InstRef::handle)
         .skip_while(|i| *i != first)
         .take_while(|i| module.inst(*i).op().is_line())
         .collect();
     for inst in rest {
         module.remove(inst);
-        module.append(Section::Globals.list(), inst);
+        module.append(ModuleSection::Globals.list(), inst);
     }
 }

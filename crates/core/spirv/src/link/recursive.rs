@@ -4,11 +4,11 @@
 //! is written down instead with the types that it reaches numbered in the order in which they are
 //! reached: two pointers are equal where that text is.
 
-use super::annotations::Annotations;
+use super::annotations::TargetAnnotations;
 use super::values::is_value;
 use crate::Id;
-use crate::analysis::Definitions;
-use crate::ir::{IdWords, Module};
+use crate::analysis::IdDefinitions;
+use crate::ir::{IdWords, SpirvModule};
 use rustc_hash::FxHashMap;
 
 /// Most types that are looked at for one pointer; those that reach more are not merged.
@@ -17,10 +17,10 @@ const MOST: usize = 4096;
 /// What a type is, in words that do not depend on ids. `None` where it reaches too many types, or
 /// something that is not the same by value.
 pub(super) fn canonical(
-    module: &Module,
+    module: &SpirvModule,
     ids: &IdWords,
-    definitions: &Definitions,
-    annotations: &Annotations,
+    definitions: &IdDefinitions,
+    annotations: &TargetAnnotations,
     pointer: Id,
 ) -> Option<Box<[u32]>> {
     let mut order = vec![pointer];

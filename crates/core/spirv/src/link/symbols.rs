@@ -1,17 +1,17 @@
 //! The symbols that modules export and import.
 
 use super::LinkError;
-use super::annotations::Annotations;
+use super::annotations::TargetAnnotations;
 use crate::Id;
-use crate::analysis::Definitions;
+use crate::analysis::IdDefinitions;
 use crate::grammar::enumerants::{Decoration, LinkageType};
 use crate::grammar::{Op, literal_string};
-use crate::ir::{InstRef, Module};
+use crate::ir::{InstRef, SpirvModule};
 use rustc_hash::FxHashMap;
 
 /// A place where a symbol stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mention {
+pub(super) struct SymbolMention {
     pub module: usize,
     /// The function or variable.
     pub id: Id,
@@ -23,17 +23,17 @@ pub(super) struct Mention {
 
 /// A name that modules link by.
 #[derive(Clone, Debug)]
-pub(super) struct Symbol {
+pub(super) struct LinkSymbol {
     pub name: String,
     /// The definition that counts, where there is one.
-    definition: Option<(Mention, LinkageType)>,
+    definition: Option<(SymbolMention, LinkageType)>,
     /// The first import.
-    import: Option<Mention>,
+    import: Option<SymbolMention>,
 }
 
-impl Symbol {
+impl LinkSymbol {
     /// The mention that is copied: the definition, or else the first import.
-    pub fn kept(&self) -> Option<Mention> {
+    pub fn kept(&self) -> Option<SymbolMention> {
         self.definition.map(|d| d.0).or(self.import)
     }
 
@@ -44,20 +44,20 @@ impl Symbol {
 
 /// The symbols of all modules, in the order in which they are met.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Symbols {
-    pub all: Vec<Symbol>,
+pub(super) struct LinkSymbols {
+    pub all: Vec<LinkSymbol>,
     by_name: FxHashMap<String, usize>,
     /// For each module its mentions with the number of the symbol.
-    pub mentions: Vec<Vec<(usize, Mention)>>,
+    pub mentions: Vec<Vec<(usize, SymbolMention)>>,
 }
 
-impl Symbols {
+impl LinkSymbols {
     /// The symbols that a list of modules mentions.
     ///
     /// # Errors
     /// When two modules export the same symbol.
-    pub fn of(modules: &[Module]) -> Result<Symbols, LinkError> {
-        let mut symbols = Symbols::default();
+    pub fn of(modules: &[SpirvModule]) -> Result<LinkSymbols, LinkError> {
+        let mut symbols = LinkSymbols::default();
         for (number, module) in modules.iter().enumerate() {
             symbols.mentions.push(Vec::new());
             symbols.add(number, module)?;
@@ -65,8 +65,8 @@ impl Symbols {
         Ok(symbols)
     }
 
-    fn add(&mut self, number: usize, module: &Module) -> Result<(), LinkError> {
-        let annotations = Annotations::compute(module);
+    fn add(&mut self, number: usize, module: &SpirvModule) -> Result<(), LinkError> {
+        let annotations = TargetAnnotations::compute(module);
         let mut definitions = None;
         let mut words = Vec::new();
         for row in annotations.all() {
@@ -77,7 +77,7 @@ impl Symbols {
             if *what != Decoration::LinkageAttributes.0 || name.is_empty() {
                 continue;
             }
-            let definitions = definitions.get_or_insert_with(|| Definitions::compute(module));
+            let definitions = definitions.get_or_insert_with(|| IdDefinitions::compute(module));
             let inst = definitions.get(module, row.target);
             let Some(mention) = inst.and_then(|inst| mention(number, inst)) else {
                 continue;
@@ -92,12 +92,12 @@ impl Symbols {
         &mut self,
         name: String,
         linkage: LinkageType,
-        mention: Mention,
+        mention: SymbolMention,
     ) -> Result<(), LinkError> {
         let next = self.all.len();
         let at = *self.by_name.entry(name.clone()).or_insert(next);
         if at == next {
-            self.all.push(Symbol {
+            self.all.push(LinkSymbol {
                 name,
                 definition: None,
                 import: None,
@@ -159,18 +159,18 @@ impl Symbols {
     pub fn has_variables(&self) -> bool {
         let resolved = self.all.iter().filter(|s| s.is_resolved());
         resolved
-            .filter_map(Symbol::kept)
+            .filter_map(LinkSymbol::kept)
             .any(|kept| kept.op != Op::Function)
     }
 }
 
-fn mention(module: usize, inst: InstRef<'_>) -> Option<Mention> {
+fn mention(module: usize, inst: InstRef<'_>) -> Option<SymbolMention> {
     let ty = match inst.op() {
         Op::Function => inst.get_id(1)?,
         Op::Variable | Op::UntypedVariableKHR => inst.result_type()?,
         _ => return None,
     };
-    Some(Mention {
+    Some(SymbolMention {
         module,
         id: inst.result()?,
         op: inst.op(),

@@ -1,18 +1,18 @@
 //! What a module has by value.
 
-use super::annotations::{Annotations, Row, map_ids};
+use super::annotations::{TargetAnnotation, TargetAnnotations, map_ids};
 use super::recursive;
-use crate::analysis::Definitions;
-use crate::grammar::{Class, Op};
-use crate::ir::{IdWords, InstRef, Module, Section};
+use crate::analysis::IdDefinitions;
+use crate::grammar::{InstructionClass, Op};
+use crate::ir::{IdWords, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The types, constants, imports and strings of a module by their contents, decorations included,
-/// so that equal ones are found. Takes note of what an [`Importer`](super::Importer) adds; made
+/// so that equal ones are found. Takes note of what an [`SpirvImporter`](super::SpirvImporter) adds; made
 /// anew when the module changes otherwise.
 #[derive(Clone, Debug)]
-pub struct Values {
+pub struct GlobalValueTable {
     known: FxHashMap<Box<[u32]>, Id>,
     /// Pointers that are declared before what they point to.
     recursive: FxHashMap<Box<[u32]>, Id>,
@@ -24,19 +24,19 @@ pub struct Values {
 /// Stands between an instruction's words and its decorations in a key; no decoration has it.
 const DECORATED: u32 = u32::MAX;
 
-impl Values {
+impl GlobalValueTable {
     /// One pass over the module outside of its functions.
-    pub fn compute(module: &Module) -> Self {
-        let mut values = Values {
+    pub fn compute(module: &SpirvModule) -> Self {
+        let mut values = GlobalValueTable {
             known: FxHashMap::default(),
             recursive: FxHashMap::default(),
             once: FxHashSet::default(),
             named: IdMap::new(module.bound(), false),
         };
-        let annotations = Annotations::compute(module);
+        let annotations = TargetAnnotations::compute(module);
         let ids = IdWords::new(module);
-        let mut keys = Keys::default();
-        for section in Section::ALL {
+        let mut keys = ValueKeyBuilder::default();
+        for section in ModuleSection::ALL {
             for inst in module.section(section) {
                 if is_once(inst.op()) {
                     values.once.insert(once_key(inst.op(), inst.words()));
@@ -53,9 +53,9 @@ impl Values {
             }
         }
         let mut definitions = None;
-        let globals = module.section(Section::Globals);
+        let globals = module.section(ModuleSection::Globals);
         for inst in globals.filter(|i| i.op() == Op::TypeForwardPointer) {
-            let definitions = definitions.get_or_insert_with(|| Definitions::compute(module));
+            let definitions = definitions.get_or_insert_with(|| IdDefinitions::compute(module));
             let pointer = inst.id(0);
             let key = recursive::canonical(module, &ids, definitions, &annotations, pointer);
             if let Some(key) = key {
@@ -73,11 +73,11 @@ impl Values {
         self.recursive.insert(key, id);
     }
 
-    pub(super) fn get(&self, keys: &Keys) -> Option<Id> {
+    pub(super) fn get(&self, keys: &ValueKeyBuilder) -> Option<Id> {
         self.known.get(keys.words.as_slice()).copied()
     }
 
-    pub(super) fn insert(&mut self, keys: &Keys, id: Id) {
+    pub(super) fn insert(&mut self, keys: &ValueKeyBuilder, id: Id) {
         self.known.insert(keys.key(), id);
     }
 
@@ -108,7 +108,10 @@ pub(super) fn is_value(op: Op) -> bool {
         | Op::SpecConstantCompositeContinuedINTEL => false,
         Op::ExtInstImport | Op::String | Op::Undef => true,
         _ => op.info().is_some_and(|row| {
-            matches!(row.class, Class::TypeDeclaration | Class::ConstantCreation)
+            matches!(
+                row.class,
+                InstructionClass::TypeDeclaration | InstructionClass::ConstantCreation
+            )
         }),
     }
 }
@@ -139,21 +142,21 @@ fn once_key(op: Op, words: &[u32]) -> Box<[u32]> {
 
 /// Makes the words by which values are found.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Keys {
+pub(super) struct ValueKeyBuilder {
     words: Vec<u32>,
     rows: Vec<Vec<u32>>,
     row: Vec<u32>,
 }
 
-impl Keys {
+impl ValueKeyBuilder {
     /// The key of a value: opcode, words without the result id, decorations in an order of their
     /// own; ids as `map` has them. Returns whether `map` has all of them.
     pub fn make(
         &mut self,
-        module: &Module,
+        module: &SpirvModule,
         ids: &IdWords,
         inst: InstRef<'_>,
-        rows: &[Row],
+        rows: &[TargetAnnotation],
         map: impl Fn(Id) -> Option<Id>,
     ) -> bool {
         let words = inst.words();

@@ -5,38 +5,38 @@
 //! becomes an execution mode of those that it was meant for, and a constant like others.
 
 use crate::Id;
-use crate::analysis::Definitions;
+use crate::analysis::IdDefinitions;
 use crate::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, ExecutionModel};
-use crate::grammar::{Op, Version};
-use crate::ir::{Inst, InstRef, Module, Section};
+use crate::grammar::{Op, SpirvVersion};
+use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
 /// The version from which on the size may be given by ids.
-pub(super) const SIZE_BY_ID: Version = Version::new(1, 2);
+pub(super) const SIZE_BY_ID: SpirvVersion = SpirvVersion::new(1, 2);
 
 /// The decoration of a constant as the size of workgroups.
-fn decoration(module: &Module) -> Option<InstRef<'_>> {
+fn decoration(module: &SpirvModule) -> Option<InstRef<'_>> {
     let wanted = [Decoration::BuiltIn.0, BuiltIn::WorkgroupSize.0];
     module
-        .section(Section::Annotations)
+        .section(ModuleSection::Annotations)
         .find(|i| i.op() == Op::Decorate && i.operands().get(1..) == Some(&wanted))
 }
 
 /// Whether the size of a module's workgroups is known only after specialisation.
-pub(super) fn is_specialised(module: &Module) -> bool {
+pub(super) fn is_specialised(module: &SpirvModule) -> bool {
     let Some(target) = decoration(module).map(|d| d.id(0)) else {
         return false;
     };
-    let constants = module.section(Section::Globals);
+    let constants = module.section(ModuleSection::Globals);
     let mut own = constants.filter(|i| i.result() == Some(target));
     own.any(|i| i.op() == Op::SpecConstantComposite)
 }
 
 /// Turns a module's `WorkgroupSize` constant into execution modes.
-pub(super) fn localise(module: &mut Module) {
+pub(super) fn localise(module: &mut SpirvModule) {
     let Some((found, target)) = decoration(module).map(|d| (d.handle(), d.id(0))) else {
         return;
     };
-    let definitions = Definitions::compute(module);
+    let definitions = IdDefinitions::compute(module);
     // In kernels it decorates variables.
     let is_constant =
         |i: &InstRef<'_>| matches!(i.op(), Op::ConstantComposite | Op::SpecConstantComposite);
@@ -60,12 +60,14 @@ pub(super) fn localise(module: &mut Module) {
         let sizes = [ExecutionMode::LocalSize.0, ExecutionMode::LocalSizeId.0];
         i.operands().get(1).is_some_and(|m| sizes.contains(m))
     };
-    let modes = module.section(Section::ExecutionModes).filter(is_size);
+    let modes = module
+        .section(ModuleSection::ExecutionModes)
+        .filter(is_size);
     let old: Vec<Inst> = modes.map(InstRef::handle).collect();
     for inst in old {
         module.remove(inst);
     }
-    let points = module.section(Section::EntryPoints);
+    let points = module.section(ModuleSection::EntryPoints);
     let points = points.filter(|p| {
         let models = [
             ExecutionModel::GLCompute,
@@ -86,6 +88,6 @@ pub(super) fn localise(module: &mut Module) {
             .chain(size.clone())
             .collect();
         let inst = module.create(op, &words);
-        module.append(Section::ExecutionModes.list(), inst);
+        module.append(ModuleSection::ExecutionModes.list(), inst);
     }
 }

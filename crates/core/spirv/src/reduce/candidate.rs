@@ -1,24 +1,24 @@
 //! Modules with some units simplified.
 
-use super::units::Unit;
-use crate::analysis::Definitions;
+use super::units::ReduceUnit;
+use crate::analysis::IdDefinitions;
 use crate::grammar::Op;
-use crate::ir::{Block, Erased, Func, IdWords, Inst, InstRef, Module, Section};
+use crate::ir::{Block, ErasedIds, Func, IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 use rustc_hash::FxHashMap;
 
 /// A module that is being simplified.
-pub(super) struct Candidate {
-    module: Module,
+pub(super) struct ReducedCandidate {
+    module: SpirvModule,
     ids: IdWords,
-    definitions: Definitions,
+    definitions: IdDefinitions,
     /// The null constant of each type that has one.
     nulls: FxHashMap<Id, Id>,
     /// Operands of the function types that were made.
     new_types: FxHashMap<Id, Vec<u32>>,
     /// What stands for ids that are gone.
     stands_for: IdMap<Option<Id>>,
-    erased: Erased,
+    erased: ErasedIds,
     /// Whether edges changed.
     has_new_flow: bool,
     /// Functions whose blocks are joined.
@@ -26,24 +26,24 @@ pub(super) struct Candidate {
     any_replaced: bool,
 }
 
-impl Candidate {
-    pub fn new(module: &Module) -> Self {
+impl ReducedCandidate {
+    pub fn new(module: &SpirvModule) -> Self {
         let mut nulls = FxHashMap::default();
-        for inst in module.section(Section::Globals) {
+        for inst in module.section(ModuleSection::Globals) {
             if let (Op::ConstantNull, Some(ty), Some(id)) =
                 (inst.op(), inst.result_type(), inst.result())
             {
                 nulls.entry(ty).or_insert(id);
             }
         }
-        Candidate {
+        ReducedCandidate {
             ids: IdWords::new(module),
-            definitions: Definitions::compute(module),
+            definitions: IdDefinitions::compute(module),
             stands_for: IdMap::new(module.bound(), None),
             module: module.clone(),
             nulls,
             new_types: FxHashMap::default(),
-            erased: Erased::new(),
+            erased: ErasedIds::new(),
             has_new_flow: false,
             joined: Vec::new(),
             any_replaced: false,
@@ -51,27 +51,27 @@ impl Candidate {
     }
 
     /// Simplifies a unit. What an earlier one took away is left alone.
-    pub fn apply(&mut self, unit: &Unit) {
+    pub fn apply(&mut self, unit: &ReduceUnit) {
         match *unit {
-            Unit::Global(inst) => self.module.erase(inst, &mut self.erased),
-            Unit::EntryPoint(inst) => self.entry_point(inst),
-            Unit::Function(func) => self.function(func),
-            Unit::Body(func) => self.body(func),
-            Unit::Branch(block, at) => self.branch(block, at),
-            Unit::SkipLoop(block) => self.skip_loop(block),
-            Unit::Stop(block) => self.stop(block),
-            Unit::Join(func) => self.joined.push(func),
-            Unit::Inst(inst) => self.instruction(inst),
-            Unit::Forward(inst, id) => {
+            ReduceUnit::Global(inst) => self.module.erase(inst, &mut self.erased),
+            ReduceUnit::EntryPoint(inst) => self.entry_point(inst),
+            ReduceUnit::Function(func) => self.function(func),
+            ReduceUnit::Body(func) => self.body(func),
+            ReduceUnit::Branch(block, at) => self.branch(block, at),
+            ReduceUnit::SkipLoop(block) => self.skip_loop(block),
+            ReduceUnit::Stop(block) => self.stop(block),
+            ReduceUnit::Join(func) => self.joined.push(func),
+            ReduceUnit::Inst(inst) => self.instruction(inst),
+            ReduceUnit::Forward(inst, id) => {
                 if let Some(result) = self.module.inst(inst).result() {
                     self.replace(result, id);
                     self.module.erase(inst, &mut self.erased);
                 }
             }
-            Unit::Parameter(func, number) => self.parameter(func, number),
-            Unit::Operand(inst, at) => self.operand(inst, at),
-            Unit::Constant(inst) => self.constant(inst),
-            Unit::Word(inst, at) => {
+            ReduceUnit::Parameter(func, number) => self.parameter(func, number),
+            ReduceUnit::Operand(inst, at) => self.operand(inst, at),
+            ReduceUnit::Constant(inst) => self.constant(inst),
+            ReduceUnit::Word(inst, at) => {
                 let mut words = self.module.inst(inst).words().to_vec();
                 if at < words.len() {
                     words.remove(at);
@@ -82,7 +82,7 @@ impl Candidate {
     }
 
     /// The module with everything in order again: names of what is gone, uses, phis, blocks.
-    pub fn finish(mut self) -> Module {
+    pub fn finish(mut self) -> SpirvModule {
         let functions = self.module.functions().to_vec();
         if self.any_replaced {
             self.rewrite();
@@ -157,7 +157,7 @@ impl Candidate {
         let id = self.module.fresh_id();
         let words = [ty.word(), id.word()];
         let inst = self.module.create(Op::ConstantNull, &words);
-        self.module.append(Section::Globals.list(), inst);
+        self.module.append(ModuleSection::Globals.list(), inst);
         self.nulls.insert(ty, id);
         Some(id)
     }
@@ -169,11 +169,11 @@ impl Candidate {
     fn entry_point(&mut self, inst: Inst) {
         let function = self.module.inst(inst).id(1);
         self.module.remove(inst);
-        let mut points = self.module.section(Section::EntryPoints);
+        let mut points = self.module.section(ModuleSection::EntryPoints);
         if points.any(|p| p.op() == Op::EntryPoint && p.id(1) == function) {
             return;
         }
-        let modes = self.module.section(Section::ExecutionModes);
+        let modes = self.module.section(ModuleSection::ExecutionModes);
         let own = modes.filter(|m| m.get_id(0) == Some(function));
         let own: Vec<Inst> = own.map(InstRef::handle).collect();
         for inst in own {
@@ -194,7 +194,7 @@ impl Candidate {
         for call in calls {
             self.instruction(call);
         }
-        let points = self.module.section(Section::EntryPoints);
+        let points = self.module.section(ModuleSection::EntryPoints);
         let own = points.filter(|p| p.op() == Op::EntryPoint && p.id(1) == id);
         let own: Vec<Inst> = own.map(InstRef::handle).collect();
         for point in own {
@@ -283,7 +283,7 @@ impl Candidate {
     }
 
     fn function_type(&mut self, operands: &[u32]) -> Id {
-        let globals = self.module.section(Section::Globals);
+        let globals = self.module.section(ModuleSection::Globals);
         let mut same = globals.filter(|i| i.op() == Op::TypeFunction && i.operands() == operands);
         if let Some(known) = same.next().and_then(InstRef::result) {
             return known;
@@ -291,7 +291,7 @@ impl Candidate {
         let id = self.module.fresh_id();
         let words = [&[id.word()], operands].concat();
         let inst = self.module.create(Op::TypeFunction, &words);
-        self.module.append(Section::Globals.list(), inst);
+        self.module.append(ModuleSection::Globals.list(), inst);
         self.new_types.insert(id, operands.to_vec());
         id
     }

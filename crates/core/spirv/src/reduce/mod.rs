@@ -16,28 +16,28 @@ mod candidate;
 mod units;
 
 use crate::Id;
-use crate::analysis::Definitions;
+use crate::analysis::IdDefinitions;
 use crate::grammar::Op;
-use crate::ir::{IdWords, InstRef, Module};
+use crate::ir::{IdWords, InstRef, SpirvModule};
 use crate::verify;
-use candidate::Candidate;
-use units::{PASSES, Unit};
+use candidate::ReducedCandidate;
+use units::{PASSES, ReduceUnit};
 
 /// How a module is reduced.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ReduceOptions {
     /// Rules that are kept, if the module keeps them at the beginning.
-    pub verify: verify::Options,
+    pub verify: verify::VerifyOptions,
     /// Most candidates that are given to the closure.
     pub attempts: usize,
 }
 
-impl Default for Options {
+impl Default for ReduceOptions {
     fn default() -> Self {
-        Options {
-            verify: verify::Options {
+        ReduceOptions {
+            verify: verify::VerifyOptions {
                 scalar_block_layout: true,
-                ..verify::Options::default()
+                ..verify::VerifyOptions::default()
             },
             attempts: usize::MAX,
         }
@@ -46,7 +46,7 @@ impl Default for Options {
 
 /// Where a reduction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct ReduceProgress {
     /// The pass that works.
     pub pass: &'static str,
     /// Candidates that were tried so far.
@@ -77,12 +77,12 @@ pub struct Progress {
 ///
 /// Returns `None` where the closure does not hold for the module itself.
 pub fn reduce(
-    module: &Module,
-    options: &Options,
+    module: &SpirvModule,
+    options: &ReduceOptions,
     is_interesting: impl FnMut(&[u32]) -> bool,
-    report: impl FnMut(Progress),
-) -> Option<Module> {
-    let mut reducer = Reducer {
+    report: impl FnMut(ReduceProgress),
+) -> Option<SpirvModule> {
+    let mut reducer = SpirvReducer {
         must_be_valid: verify::module(module, &options.verify).is_ok(),
         size: measure(module),
         current: module.clone(),
@@ -107,11 +107,11 @@ pub fn reduce(
 }
 
 /// What gets smaller: instructions of functions, operands that are no constants, words.
-type Size = [usize; 3];
+type ReducedSize = [usize; 3];
 
-fn measure(module: &Module) -> Size {
+fn measure(module: &SpirvModule) -> ReducedSize {
     let ids = IdWords::new(module);
-    let definitions = Definitions::compute(module);
+    let definitions = IdDefinitions::compute(module);
     let mut size = [0; 3];
     for func in module.functions() {
         for inst in module.function_insts(*func) {
@@ -126,33 +126,33 @@ fn measure(module: &Module) -> Size {
 }
 
 /// Whether a value is one that a function computes.
-fn is_computed(module: &Module, definitions: &Definitions, id: Id) -> bool {
+fn is_computed(module: &SpirvModule, definitions: &IdDefinitions, id: Id) -> bool {
     let inst = definitions.get(module, id);
     inst.is_some_and(|i| {
         let has_list = module.list_of(i.handle());
-        let is_global = has_list == Some(crate::ir::Section::Globals.list());
+        let is_global = has_list == Some(crate::ir::ModuleSection::Globals.list());
         i.result_type().is_some() && !is_global && i.op() != Op::Function
     })
 }
 
-struct Reducer<'a, I, R> {
-    options: &'a Options,
+struct SpirvReducer<'a, I, R> {
+    options: &'a ReduceOptions,
     must_be_valid: bool,
-    current: Module,
-    size: Size,
+    current: SpirvModule,
+    size: ReducedSize,
     is_interesting: I,
     report: R,
     attempts: usize,
 }
 
-impl<I: FnMut(&[u32]) -> bool, R: FnMut(Progress)> Reducer<'_, I, R> {
+impl<I: FnMut(&[u32]) -> bool, R: FnMut(ReduceProgress)> SpirvReducer<'_, I, R> {
     fn holds(&mut self, words: &[u32]) -> bool {
         self.attempts += 1;
         (self.is_interesting)(words)
     }
 
     /// Tries the units of a pass in parts that get smaller.
-    fn pass(&mut self, name: &'static str, find: fn(&Module) -> Vec<Unit>) {
+    fn pass(&mut self, name: &'static str, find: fn(&SpirvModule) -> Vec<ReduceUnit>) {
         let mut units = find(&self.current);
         let mut length = units.len();
         while length > 0 {
@@ -171,8 +171,8 @@ impl<I: FnMut(&[u32]) -> bool, R: FnMut(Progress)> Reducer<'_, I, R> {
     }
 
     /// Simplifies units; returns whether that was kept.
-    fn attempt(&mut self, pass: &'static str, units: &[Unit]) -> bool {
-        let mut candidate = Candidate::new(&self.current);
+    fn attempt(&mut self, pass: &'static str, units: &[ReduceUnit]) -> bool {
+        let mut candidate = ReducedCandidate::new(&self.current);
         for unit in units {
             candidate.apply(unit);
         }
@@ -180,10 +180,10 @@ impl<I: FnMut(&[u32]) -> bool, R: FnMut(Progress)> Reducer<'_, I, R> {
         self.keep(pass, &module)
     }
 
-    fn keep(&mut self, pass: &'static str, module: &Module) -> bool {
+    fn keep(&mut self, pass: &'static str, module: &SpirvModule) -> bool {
         let words = module.to_words();
         // Read anew, so that nothing is kept that is not in the words.
-        let Ok(module) = Module::from_words(words.clone()) else {
+        let Ok(module) = SpirvModule::from_words(words.clone()) else {
             return false;
         };
         let size = measure(&module);
@@ -193,7 +193,7 @@ impl<I: FnMut(&[u32]) -> bool, R: FnMut(Progress)> Reducer<'_, I, R> {
         }
         self.size = size;
         self.current = module;
-        (self.report)(Progress {
+        (self.report)(ReduceProgress {
             pass,
             attempts: self.attempts,
             instructions: self.current.all_insts().count(),
@@ -202,7 +202,7 @@ impl<I: FnMut(&[u32]) -> bool, R: FnMut(Progress)> Reducer<'_, I, R> {
     }
 
     /// The result with the smallest ids, if they do not matter.
-    fn with_dense_ids(mut self) -> Module {
+    fn with_dense_ids(mut self) -> SpirvModule {
         let mut dense = self.current.clone();
         dense.compact_ids();
         let words = dense.to_words();
@@ -215,7 +215,7 @@ impl<I: FnMut(&[u32]) -> bool, R: FnMut(Progress)> Reducer<'_, I, R> {
 }
 
 /// The instructions of all functions.
-fn function_insts(module: &Module) -> impl Iterator<Item = InstRef<'_>> {
+fn function_insts(module: &SpirvModule) -> impl Iterator<Item = InstRef<'_>> {
     let functions = module.functions().iter();
     functions.flat_map(|f| module.function_insts(*f))
 }

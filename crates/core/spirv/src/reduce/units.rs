@@ -1,14 +1,14 @@
 //! What can be simplified, pass by pass.
 
 use super::{function_insts, is_computed};
-use crate::analysis::Definitions;
-use crate::grammar::{Class, Op};
-use crate::ir::{Block, Func, IdWords, Inst, InstRef, Module, Section};
+use crate::analysis::IdDefinitions;
+use crate::grammar::{InstructionClass, Op};
+use crate::ir::{Block, Func, IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 
 /// Something that can be simplified.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Unit {
+pub(super) enum ReduceUnit {
     /// An instruction outside of functions goes, with its result.
     Global(Inst),
     /// An entry point goes with its execution modes.
@@ -40,10 +40,10 @@ pub(super) enum Unit {
 }
 
 /// A pass: its name, and what finds its units.
-type Pass = (&'static str, fn(&Module) -> Vec<Unit>);
+type ReducePass = (&'static str, fn(&SpirvModule) -> Vec<ReduceUnit>);
 
 /// The passes, those first that take away most.
-pub(super) const PASSES: &[Pass] = &[
+pub(super) const PASSES: &[ReducePass] = &[
     ("entry points", entry_points),
     ("functions", functions),
     ("bodies", bodies),
@@ -61,30 +61,36 @@ pub(super) const PASSES: &[Pass] = &[
     ("declarations", declarations),
 ];
 
-fn entry_points(module: &Module) -> Vec<Unit> {
-    let points = module.section(Section::EntryPoints);
-    points.map(|p| Unit::EntryPoint(p.handle())).collect()
+fn entry_points(module: &SpirvModule) -> Vec<ReduceUnit> {
+    let points = module.section(ModuleSection::EntryPoints);
+    points.map(|p| ReduceUnit::EntryPoint(p.handle())).collect()
 }
 
-fn functions(module: &Module) -> Vec<Unit> {
+fn functions(module: &SpirvModule) -> Vec<ReduceUnit> {
     let all = module.functions().iter();
-    all.map(|f| Unit::Function(*f)).collect()
+    all.map(|f| ReduceUnit::Function(*f)).collect()
 }
 
-fn bodies(module: &Module) -> Vec<Unit> {
+fn bodies(module: &SpirvModule) -> Vec<ReduceUnit> {
     let all = module.functions().iter();
     let long = all.filter(|f| module.function_insts(**f).nth(6).is_some());
     let has_body = |f: &&Func| !module.function(**f).blocks.is_empty();
-    long.filter(has_body).map(|f| Unit::Body(*f)).collect()
+    long.filter(has_body)
+        .map(|f| ReduceUnit::Body(*f))
+        .collect()
 }
 
 /// Names, lines and sources, and what extended instructions describe, the last first.
-fn debug(module: &Module) -> Vec<Unit> {
-    let sections = [Section::Names, Section::Sources, Section::Processed];
+fn debug(module: &SpirvModule) -> Vec<ReduceUnit> {
+    let sections = [
+        ModuleSection::Names,
+        ModuleSection::Sources,
+        ModuleSection::Processed,
+    ];
     let globals = sections.into_iter().flat_map(|s| module.section(s));
     let globals = globals.filter(|i| i.result().is_none());
     let lines = module
-        .section(Section::Globals)
+        .section(ModuleSection::Globals)
         .chain(function_insts(module));
     let lines = lines.filter(|i| i.op().is_line());
     let silent = module.silent_sets();
@@ -97,35 +103,38 @@ fn debug(module: &Module) -> Vec<Unit> {
     globals
         .chain(lines)
         .chain(described)
-        .map(|i| Unit::Global(i.handle()))
+        .map(|i| ReduceUnit::Global(i.handle()))
         .collect()
 }
 
-fn blocks(module: &Module) -> impl Iterator<Item = Block> {
+fn blocks(module: &SpirvModule) -> impl Iterator<Item = Block> {
     let functions = module.functions().iter();
     functions.flat_map(|f| module.function(*f).blocks.iter().copied())
 }
 
-fn branches(module: &Module) -> Vec<Unit> {
+fn branches(module: &SpirvModule) -> Vec<ReduceUnit> {
     let ids = IdWords::new(module);
     let mut units = Vec::new();
     for block in blocks(module) {
         let is_loop = module.merge(block).is_some_and(|m| m.op() == Op::LoopMerge);
-        units.extend(is_loop.then_some(Unit::SkipLoop(block)));
+        units.extend(is_loop.then_some(ReduceUnit::SkipLoop(block)));
         let targets = module.targets(&ids, block);
         if targets.len() > 1 {
-            units.extend(targets.iter().map(|t| Unit::Branch(block, t.0)));
+            units.extend(targets.iter().map(|t| ReduceUnit::Branch(block, t.0)));
         }
     }
     units
 }
 
-fn stops(module: &Module) -> Vec<Unit> {
+fn stops(module: &SpirvModule) -> Vec<ReduceUnit> {
     let goes_on = |b: &Block| {
         let end = module.terminator(*b).op();
         matches!(end, Op::Branch | Op::BranchConditional | Op::Switch)
     };
-    blocks(module).filter(goes_on).map(Unit::Stop).collect()
+    blocks(module)
+        .filter(goes_on)
+        .map(ReduceUnit::Stop)
+        .collect()
 }
 
 /// Whether an instruction of a block can go by itself.
@@ -144,17 +153,17 @@ fn can_go(inst: InstRef<'_>) -> bool {
 }
 
 /// Instructions, the last first, so that users go before what they use.
-fn instructions(module: &Module) -> Vec<Unit> {
+fn instructions(module: &SpirvModule) -> Vec<ReduceUnit> {
     let all = function_insts(module).filter(|i| can_go(*i));
-    let mut units: Vec<Unit> = all.map(|i| Unit::Inst(i.handle())).collect();
+    let mut units: Vec<ReduceUnit> = all.map(|i| ReduceUnit::Inst(i.handle())).collect();
     units.reverse();
     units
 }
 
 /// Instructions with an operand of their own type.
-fn operations(module: &Module) -> Vec<Unit> {
+fn operations(module: &SpirvModule) -> Vec<ReduceUnit> {
     let ids = IdWords::new(module);
-    let definitions = Definitions::compute(module);
+    let definitions = IdDefinitions::compute(module);
     let mut units = Vec::new();
     for inst in function_insts(module).filter(|i| can_go(*i)) {
         let Some(ty) = inst.result_type() else {
@@ -169,20 +178,20 @@ fn operations(module: &Module) -> Vec<Unit> {
             let is_same = operand.and_then(InstRef::result_type) == Some(ty);
             if is_same && inst.result() != Some(id) && seen != Some(id) {
                 seen = Some(id);
-                units.push(Unit::Forward(inst.handle(), id));
+                units.push(ReduceUnit::Forward(inst.handle(), id));
             }
         });
     }
     units
 }
 
-fn joins(module: &Module) -> Vec<Unit> {
+fn joins(module: &SpirvModule) -> Vec<ReduceUnit> {
     let all = module.functions().iter();
-    all.map(|f| Unit::Join(*f)).collect()
+    all.map(|f| ReduceUnit::Join(*f)).collect()
 }
 
 /// What nothing uses but names, decorations and interfaces; what only that uses comes behind it.
-fn unused(module: &Module) -> Vec<Unit> {
+fn unused(module: &SpirvModule) -> Vec<ReduceUnit> {
     let ids = IdWords::new(module);
     let mut uses: IdMap<u32> = IdMap::new(module.bound(), 0);
     let all: Vec<InstRef<'_>> = module.all_insts().collect();
@@ -193,7 +202,11 @@ fn unused(module: &Module) -> Vec<Unit> {
     for inst in all.iter().rev() {
         let class = inst.op().info().map(|i| i.class);
         let is_removable = match class {
-            Some(Class::TypeDeclaration | Class::ConstantCreation | Class::Debug) => true,
+            Some(
+                InstructionClass::TypeDeclaration
+                | InstructionClass::ConstantCreation
+                | InstructionClass::Debug,
+            ) => true,
             _ => {
                 inst.op().effects().is_removable()
                     || matches!(inst.op(), Op::ExtInstImport | Op::Variable | Op::Undef)
@@ -204,14 +217,14 @@ fn unused(module: &Module) -> Vec<Unit> {
             continue;
         }
         ids.visit(*inst, |_, id| *uses.get_mut(id) -= 1);
-        units.push(Unit::Global(inst.handle()));
+        units.push(ReduceUnit::Global(inst.handle()));
     }
     units
 }
 
-fn operands(module: &Module) -> Vec<Unit> {
+fn operands(module: &SpirvModule) -> Vec<ReduceUnit> {
     let ids = IdWords::new(module);
-    let definitions = Definitions::compute(module);
+    let definitions = IdDefinitions::compute(module);
     let mut units = Vec::new();
     for inst in function_insts(module) {
         if matches!(inst.op(), Op::Phi | Op::FunctionParameter) {
@@ -219,7 +232,7 @@ fn operands(module: &Module) -> Vec<Unit> {
         }
         ids.visit(inst, |at, id| {
             if is_computed(module, &definitions, id) {
-                units.push(Unit::Operand(inst.handle(), at));
+                units.push(ReduceUnit::Operand(inst.handle(), at));
             }
         });
     }
@@ -227,43 +240,43 @@ fn operands(module: &Module) -> Vec<Unit> {
 }
 
 /// Parameters, the last of each function first.
-fn parameters(module: &Module) -> Vec<Unit> {
+fn parameters(module: &SpirvModule) -> Vec<ReduceUnit> {
     let count = |func: &Func| {
         let params = module.insts(module.function(*func).params);
         params.filter(|p| p.op() == Op::FunctionParameter).count()
     };
     let all = module.functions().iter();
-    all.flat_map(|f| (0..count(f)).rev().map(|n| Unit::Parameter(*f, n)))
+    all.flat_map(|f| (0..count(f)).rev().map(|n| ReduceUnit::Parameter(*f, n)))
         .collect()
 }
 
-fn constants(module: &Module) -> Vec<Unit> {
+fn constants(module: &SpirvModule) -> Vec<ReduceUnit> {
     let is_value = |i: &InstRef<'_>| matches!(i.op(), Op::Constant | Op::ConstantComposite);
-    let all = module.section(Section::Globals).filter(is_value);
-    all.map(|i| Unit::Constant(i.handle())).collect()
+    let all = module.section(ModuleSection::Globals).filter(is_value);
+    all.map(|i| ReduceUnit::Constant(i.handle())).collect()
 }
 
-fn interfaces(module: &Module) -> Vec<Unit> {
+fn interfaces(module: &SpirvModule) -> Vec<ReduceUnit> {
     let ids = IdWords::new(module);
     let mut units = Vec::new();
-    for point in module.section(Section::EntryPoints) {
+    for point in module.section(ModuleSection::EntryPoints) {
         let mut at = Vec::new();
         ids.visit(point, |word, _| at.push(word));
         let own = at.into_iter().skip(1).rev();
-        units.extend(own.map(|word| Unit::Word(point.handle(), word)));
+        units.extend(own.map(|word| ReduceUnit::Word(point.handle(), word)));
     }
     units
 }
 
 /// What is declared of ids and of the module.
-fn declarations(module: &Module) -> Vec<Unit> {
+fn declarations(module: &SpirvModule) -> Vec<ReduceUnit> {
     let sections = [
-        Section::ExecutionModes,
-        Section::Annotations,
-        Section::Extensions,
-        Section::Capabilities,
-        Section::Trailer,
+        ModuleSection::ExecutionModes,
+        ModuleSection::Annotations,
+        ModuleSection::Extensions,
+        ModuleSection::Capabilities,
+        ModuleSection::Trailer,
     ];
     let all = sections.into_iter().flat_map(|s| module.section(s));
-    all.map(|i| Unit::Global(i.handle())).collect()
+    all.map(|i| ReduceUnit::Global(i.handle())).collect()
 }

@@ -1,30 +1,30 @@
 //! What an entry point declares besides what is bound: execution modes, inputs and outputs, members of
 //! blocks.
 
-use super::{Reflector, entry_point};
+use super::{InterfaceReflector, entry_point};
 use crate::Id;
-use crate::analysis::Reach;
+use crate::analysis::EntryReach;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClass};
-use crate::ir::{InstRef, Module, Section};
+use crate::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_diagnostics::SourceDiagnostic;
 
 /// What an entry point declares.
 #[derive(Clone, Debug, Default)]
-pub struct Details {
+pub struct EntryDetails {
     /// Execution modes, in the order of the module.
-    pub modes: Vec<Mode>,
+    pub modes: Vec<EntryExecutionMode>,
     /// Variables and members that a shader takes from the stage before or from the device.
-    pub inputs: Vec<Port>,
+    pub inputs: Vec<InterfaceVariable>,
     /// Those that it gives.
-    pub outputs: Vec<Port>,
+    pub outputs: Vec<InterfaceVariable>,
     /// Members of the blocks of push constants that it reaches, by offset.
-    pub push_constants: Vec<Member>,
+    pub push_constants: Vec<PushConstantMember>,
 }
 
 /// An execution mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mode {
+pub struct EntryExecutionMode {
     /// The mode.
     pub mode: ExecutionMode,
     /// Its literals; for modes whose operands are ids (`LocalSizeId` …) the values of the constants before
@@ -34,7 +34,7 @@ pub struct Mode {
 
 /// An input or output: a variable, or a member of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Port {
+pub struct InterfaceVariable {
     /// The `OpVariable`.
     pub variable: Id,
     /// `OpName` of the variable, or `OpMemberName`.
@@ -49,7 +49,7 @@ pub struct Port {
 
 /// A member of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct PushConstantMember {
     /// `OpMemberName`.
     pub name: Option<String>,
     /// Its type.
@@ -60,17 +60,17 @@ pub struct Member {
     pub size: u64,
 }
 
-impl Details {
+impl EntryDetails {
     /// The details of the entry point with the given name.
     ///
     /// # Errors
     /// When there is no such entry point, or the layout of types cannot be told.
-    pub fn of(module: &Module, name: &str) -> Result<Details, SourceDiagnostic> {
+    pub fn of(module: &SpirvModule, name: &str) -> Result<EntryDetails, SourceDiagnostic> {
         let (number, point) = entry_point(module, name)?;
-        let reflector = Reflector::new(module)?;
-        let mut details = Details {
+        let reflector = InterfaceReflector::new(module)?;
+        let mut details = EntryDetails {
             modes: reflector.modes(point.id(1)),
-            ..Details::default()
+            ..EntryDetails::default()
         };
         for operand in point.parsed().map_while(Result::ok).skip(3) {
             let variable = operand.words.first().copied().and_then(Id::new);
@@ -78,7 +78,7 @@ impl Details {
                 reflector.ports(variable, &mut details);
             }
         }
-        for variable in Reach::compute(module).variables(number) {
+        for variable in EntryReach::compute(module).variables(number) {
             if let Some(block) = reflector.pushed(*variable) {
                 details.push_constants.extend(reflector.members(block));
             }
@@ -88,9 +88,9 @@ impl Details {
     }
 }
 
-impl<'a> Reflector<'a> {
-    fn modes(&self, function: Id) -> Vec<Mode> {
-        let modes = self.module.section(Section::ExecutionModes);
+impl<'a> InterfaceReflector<'a> {
+    fn modes(&self, function: Id) -> Vec<EntryExecutionMode> {
+        let modes = self.module.section(ModuleSection::ExecutionModes);
         let modes = modes.filter(|m| m.get_id(0) == Some(function));
         let mode = |inst: InstRef<'_>| {
             let [_, mode, operands @ ..] = inst.operands() else {
@@ -106,13 +106,13 @@ impl<'a> Reflector<'a> {
                 _ => operands.to_vec(),
             };
             let mode = ExecutionMode(*mode);
-            Some(Mode { mode, operands })
+            Some(EntryExecutionMode { mode, operands })
         };
         modes.filter_map(mode).collect()
     }
 
     /// What passes through a variable of an interface.
-    fn ports(&self, variable: InstRef<'a>, details: &mut Details) {
+    fn ports(&self, variable: InstRef<'a>, details: &mut EntryDetails) {
         let (Some(id), Some(ty)) = (variable.result(), self.contents(variable)) else {
             return;
         };
@@ -148,14 +148,21 @@ impl<'a> Reflector<'a> {
         all.any(|(d, _)| matches!(d, Decoration::Location | Decoration::BuiltIn))
     }
 
-    fn port(&self, variable: Id, name: Option<String>, ty: Id, of: Id, member: u32) -> Port {
+    fn port(
+        &self,
+        variable: Id,
+        name: Option<String>,
+        ty: Id,
+        of: Id,
+        member: u32,
+    ) -> InterfaceVariable {
         let word = |what| {
             let mut all = self.decorations.of(self.module, of, member);
             all.find(|(d, _)| *d == what)
                 .and_then(|(_, operands)| operands.first().copied())
         };
         let component = word(Decoration::Component).unwrap_or(0);
-        Port {
+        InterfaceVariable {
             variable,
             name,
             ty,
@@ -165,7 +172,7 @@ impl<'a> Reflector<'a> {
     }
 
     fn member_name(&self, block: Id, member: u32) -> Option<String> {
-        let names = self.module.section(Section::Names);
+        let names = self.module.section(ModuleSection::Names);
         let mut names = names.filter(|i| i.op() == Op::MemberName);
         let found = names.find(|i| i.get_id(0) == Some(block) && i.word(1) == member)?;
         Some(found.string(2)).filter(|name| !name.is_empty())
@@ -179,9 +186,9 @@ impl<'a> Reflector<'a> {
         (is_pushed && block.op() == Op::TypeStruct).then(|| block.result())?
     }
 
-    fn members(&self, block: Id) -> Vec<Member> {
+    fn members(&self, block: Id) -> Vec<PushConstantMember> {
         let members = self.def(block).into_iter().flat_map(|b| b.ids(0));
-        let member = |(n, ty): (usize, Id)| Member {
+        let member = |(n, ty): (usize, Id)| PushConstantMember {
             name: self.member_name(block, n as u32),
             ty,
             offset: self.layouts.member(block, n as u32).offset,

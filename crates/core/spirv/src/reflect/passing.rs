@@ -1,19 +1,19 @@
 //! How a shader that was made of a kernel takes the kernel's arguments, as
 //! `NonSemantic.ClspvReflection` has it written down.
 
-use super::{Binding, BindingKind, Interface, Param, ParamKind};
+use super::{BindingKind, EntryInterface, InterfaceBinding, InterfaceParam, ParamKind};
 use crate::Id;
-use crate::analysis::Definitions;
+use crate::analysis::IdDefinitions;
 use crate::grammar::Op;
 use crate::grammar::clspv_reflection as reflection;
 use crate::grammar::enumerants::StorageClass;
-use crate::ir::{InstRef, Module, Section};
+use crate::ir::{InstRef, ModuleSection, SpirvModule};
 
 /// How a launch of a kernel becomes one of its shader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Passing {
+pub struct ClspvInterface {
     /// How each argument is passed, in order.
-    pub arguments: Vec<Passed>,
+    pub arguments: Vec<ClspvArgument>,
     /// `SpecId`s of the size of a workgroup.
     pub workgroup_size: Option<[u32; 3]>,
     /// The size that the kernel demands.
@@ -25,7 +25,7 @@ pub struct Passing {
     /// Variables at program scope.
     pub program: Option<ProgramMemory>,
     /// What is printed.
-    pub printf: Option<Printf>,
+    pub printf: Option<PrintfBuffer>,
     /// Samplers that the kernel itself declares.
     pub samplers: Vec<LiteralSampler>,
     /// What the kernel asks of its images that shaders cannot ask.
@@ -90,7 +90,7 @@ pub struct ProgramMemory {
 /// A buffer that kernels print to: the number of words that follow, or would if it were larger, and
 /// records of a text's number and its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Printf {
+pub struct PrintfBuffer {
     /// First of eight bytes of the push constants that are its address.
     pub offset: u32,
     /// Bytes that it has.
@@ -102,7 +102,7 @@ pub struct Printf {
 
 /// How an argument is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passed {
+pub enum ClspvArgument {
     /// So many bytes at an offset of the push constants.
     Pushed {
         /// First byte.
@@ -131,29 +131,29 @@ pub enum Passed {
     },
 }
 
-impl Passing {
+impl ClspvInterface {
     /// What a module says of an entry point's function, and the parameters that it thereby has.
     pub(super) fn of(
-        module: &Module,
-        definitions: &Definitions,
-        interface: &Interface,
-    ) -> Option<(Passing, Vec<Param>)> {
-        let imports = module.section(Section::Imports);
+        module: &SpirvModule,
+        definitions: &IdDefinitions,
+        interface: &EntryInterface,
+    ) -> Option<(ClspvInterface, Vec<InterfaceParam>)> {
+        let imports = module.section(ModuleSection::Imports);
         let set = imports
             .filter(|i| i.string(0).starts_with("NonSemantic.ClspvReflection."))
             .find_map(InstRef::result)?;
-        let said = |s: Section| {
+        let said = |s: ModuleSection| {
             let said = module.section(s).filter(|i| i.op() == Op::ExtInst);
             said.filter(move |i| i.id(0) == set)
         };
-        let reader = Reader {
+        let reader = ClspvReader {
             module,
             definitions,
         };
-        let mut passing = Passing::default();
-        let mut params: Vec<(u32, Param)> = Vec::new();
+        let mut passing = ClspvInterface::default();
+        let mut params: Vec<(u32, InterfaceParam)> = Vec::new();
         let mut kernel = None;
-        for inst in said(Section::Globals).chain(said(Section::Trailer)) {
+        for inst in said(ModuleSection::Globals).chain(said(ModuleSection::Trailer)) {
             let is_own = kernel.is_some() && inst.get_id(2) == kernel;
             match inst.word(1) {
                 reflection::KERNEL if inst.get_id(2) == Some(interface.function) => {
@@ -211,9 +211,9 @@ impl Passing {
     }
 
     /// Gives parameters that are bound the types of their bindings.
-    pub(super) fn type_params(&self, params: &mut [Param], bindings: &[Binding]) {
+    pub(super) fn type_params(&self, params: &mut [InterfaceParam], bindings: &[InterfaceBinding]) {
         for (passed, param) in self.arguments.iter().zip(params) {
-            let Passed::Bound { set, binding } = *passed else {
+            let ClspvArgument::Bound { set, binding } = *passed else {
                 continue;
             };
             let mut bindings = bindings.iter();
@@ -236,12 +236,12 @@ impl From<[u32; 3]> for LiteralSampler {
     }
 }
 
-struct Reader<'a> {
-    module: &'a Module,
-    definitions: &'a Definitions,
+struct ClspvReader<'a> {
+    module: &'a SpirvModule,
+    definitions: &'a IdDefinitions,
 }
 
-impl Reader<'_> {
+impl ClspvReader<'_> {
     fn number(&self, inst: InstRef<'_>, n: usize) -> Option<u32> {
         let value = self.definitions.constant(self.module, inst.get_id(n)?)?;
         u32::try_from(value).ok()
@@ -283,7 +283,7 @@ impl Reader<'_> {
         program.bytes.extend(bytes);
     }
 
-    fn printf(&self, inst: InstRef<'_>, printf: &mut Printf) {
+    fn printf(&self, inst: InstRef<'_>, printf: &mut PrintfBuffer) {
         let Some(first) = self.number(inst, 2) else {
             return;
         };
@@ -304,7 +304,7 @@ impl Reader<'_> {
         self.text(info.get_id(operand)).filter(|t| !t.is_empty())
     }
 
-    fn argument(&self, inst: InstRef<'_>) -> Option<(u32, Passed, Param)> {
+    fn argument(&self, inst: InstRef<'_>) -> Option<(u32, ClspvArgument, InterfaceParam)> {
         // Types are written down by name; those of what is bound its binding has.
         let ty = inst.result_type()?;
         let ordinal = self.number(inst, 3)?;
@@ -317,15 +317,15 @@ impl Reader<'_> {
                     align: 1,
                     by_pointer: false,
                 };
-                (Passed::Pushed { offset: a, size: b }, kind)
+                (ClspvArgument::Pushed { offset: a, size: b }, kind)
             }
             reflection::ARGUMENT_POINTER_PUSH_CONSTANT => {
                 let class = StorageClass::CrossWorkgroup;
                 let kind = ParamKind::Buffer { class, pointee: ty };
-                (Passed::Address { offset: a }, kind)
+                (ClspvArgument::Address { offset: a }, kind)
             }
             reflection::ARGUMENT_WORKGROUP => {
-                let passed = Passed::Workgroup {
+                let passed = ClspvArgument::Workgroup {
                     spec_id: a,
                     element: b,
                 };
@@ -337,19 +337,19 @@ impl Reader<'_> {
                     _ => StorageClass::StorageBuffer,
                 };
                 let kind = ParamKind::Buffer { class, pointee: ty };
-                (Passed::Bound { set: a, binding: b }, kind)
+                (ClspvArgument::Bound { set: a, binding: b }, kind)
             }
             reflection::ARGUMENT_SAMPLED_IMAGE
             | reflection::ARGUMENT_STORAGE_IMAGE
             | reflection::ARGUMENT_UNIFORM_TEXEL_BUFFER
             | reflection::ARGUMENT_STORAGE_TEXEL_BUFFER
             | reflection::ARGUMENT_SAMPLER => {
-                let passed = Passed::Bound { set: a, binding: b };
+                let passed = ClspvArgument::Bound { set: a, binding: b };
                 (passed, ParamKind::Opaque { ty })
             }
             _ => return None,
         };
-        let param = Param {
+        let param = InterfaceParam {
             name: self.info(inst.get_id(6), 2),
             type_name: self.info(inst.get_id(6), 3),
             kind,

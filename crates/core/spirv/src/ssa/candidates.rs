@@ -1,14 +1,14 @@
 //! Which variables can become values, and where they are read and written.
 
-use super::{NONE, Promoter};
+use super::{NONE, VariablePromoter};
 use crate::Id;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{MemoryAccess, StorageClass};
-use crate::ir::{Func, Inst, InstRef, Module};
+use crate::ir::{Func, Inst, InstRef, SpirvModule};
 
 /// A variable of a function.
 #[derive(Clone, Debug)]
-pub(super) struct Candidate {
+pub(super) struct PromotionCandidate {
     pub variable: Id,
     /// Type of its value.
     pub ty: Id,
@@ -24,8 +24,8 @@ pub(super) struct Candidate {
 
 /// The variables of a function with the blocks that read and write them.
 #[derive(Debug)]
-pub(super) struct Candidates {
-    pub all: Vec<Candidate>,
+pub(super) struct PromotionCandidates {
+    pub all: Vec<PromotionCandidate>,
     /// Candidate and block that reads it before writing it, in the order of blocks.
     pub reads: Vec<(u32, u32)>,
     /// Candidate and block that writes it.
@@ -35,14 +35,14 @@ pub(super) struct Candidates {
 /// Memory operands that allow promotion.
 const PLAIN: u32 = MemoryAccess::Aligned.0 | MemoryAccess::Nontemporal.0;
 
-impl Candidates {
+impl PromotionCandidates {
     pub fn gather(
-        promoter: &mut Promoter,
-        module: &Module,
+        promoter: &mut VariablePromoter,
+        module: &SpirvModule,
         func: Func,
         choose: impl Fn(Id) -> bool,
-    ) -> Candidates {
-        let mut found = Candidates {
+    ) -> PromotionCandidates {
+        let mut found = PromotionCandidates {
             all: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
@@ -76,14 +76,14 @@ impl Candidates {
     }
 
     /// The candidates that can become values.
-    pub fn kept(&self) -> impl Iterator<Item = &Candidate> {
+    pub fn kept(&self) -> impl Iterator<Item = &PromotionCandidate> {
         self.all.iter().filter(|c| c.kept)
     }
 
     fn declare(
         &mut self,
-        promoter: &mut Promoter,
-        module: &Module,
+        promoter: &mut VariablePromoter,
+        module: &SpirvModule,
         inst: InstRef<'_>,
         choose: &impl Fn(Id) -> bool,
     ) {
@@ -105,7 +105,7 @@ impl Candidates {
             return;
         }
         promoter.fates.set_slot(variable, self.all.len() as u32);
-        self.all.push(Candidate {
+        self.all.push(PromotionCandidate {
             variable,
             ty,
             kept: true,
@@ -117,7 +117,7 @@ impl Candidates {
 
     fn note(
         &mut self,
-        promoter: &mut Promoter,
+        promoter: &mut VariablePromoter,
         inst: InstRef<'_>,
         block: u32,
         casts: &mut Vec<Id>,
@@ -185,7 +185,7 @@ impl Candidates {
 
 /// Whether values of a type can pass through phis: no images, samplers, events or other opaque
 /// things, at any depth.
-fn can_be_value(promoter: &Promoter, module: &Module, ty: Id) -> bool {
+fn can_be_value(promoter: &VariablePromoter, module: &SpirvModule, ty: Id) -> bool {
     let mut work = vec![ty];
     let mut seen = 0;
     while let Some(ty) = work.pop() {

@@ -1,15 +1,15 @@
 //! What debuggers are told of variables, told of values.
 
-use super::Promoter;
+use super::VariablePromoter;
 use crate::Id;
 use crate::grammar::Op;
-use crate::ir::{Inst, Module};
+use crate::ir::{Inst, SpirvModule};
 
 /// Puts a `DebugValue` before `at` that says what the `DebugDeclare` said, of a value. Declarations
 /// of other kinds say nothing of values.
 pub(super) fn tell(
-    promoter: &Promoter,
-    module: &mut Module,
+    promoter: &VariablePromoter,
+    module: &mut SpirvModule,
     declaration: Inst,
     value: Id,
     at: Inst,

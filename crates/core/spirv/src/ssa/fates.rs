@@ -9,12 +9,12 @@ const SLOT: u32 = 1 << 31;
 /// For each id the candidate that it is, or that it is a cast of the address of, or the id that takes its
 /// place. None is both: candidates are pointers, what is replaced was loaded.
 #[derive(Clone, Debug)]
-pub(super) struct Fates(IdMap<u32>);
+pub(super) struct PromotionReplacements(IdMap<u32>);
 
-impl Fates {
+impl PromotionReplacements {
     /// Nothing is known of ids below a bound.
     pub fn new(bound: u32) -> Self {
-        Fates(IdMap::new(bound, 0))
+        PromotionReplacements(IdMap::new(bound, 0))
     }
 
     /// The candidate of an id, [`NONE`] for others.

@@ -1,6 +1,6 @@
 //! SSA construction: variables of functions become values and phis.
 //!
-//! [`Promoter`] takes the variables of storage class `Function` that are only loaded and stored as
+//! [`VariablePromoter`] takes the variables of storage class `Function` that are only loaded and stored as
 //! a whole, puts phis at the iterated dominance frontiers of their stores where the variable is
 //! live (Cytron et al., "Efficiently Computing Static Single Assignment Form and the Control
 //! Dependence Graph", 1991; pruned as by Choi, Cytron and Ferrante, 1991), and has every load
@@ -17,20 +17,20 @@ mod fates;
 mod phis;
 mod rename;
 
-use crate::analysis::{Cfg, Edges, Frontiers, Tree};
+use crate::analysis::{DominanceFrontiers, DominanceTree, EdgeLists, FlowGraph};
 use crate::grammar::enumerants::Decoration;
-use crate::grammar::{Class, Op};
-use crate::ir::{Erased, Func, IdWords, Inst, InstRef, Module, Section};
+use crate::grammar::{InstructionClass, Op};
+use crate::ir::{ErasedIds, Func, IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap, IdSet};
-use candidates::Candidates;
-use fates::Fates;
-use phis::Phis;
-use rename::Renamer;
+use candidates::PromotionCandidates;
+use fates::PromotionReplacements;
+use phis::PendingPhis;
+use rename::SsaRenamer;
 use spirula_diagnostics::SourceDiagnostic;
 
 /// What was done to a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Promoted {
+pub struct PromotionCounts {
     /// Variables that are no more.
     pub variables: usize,
     /// Phis that were made.
@@ -39,16 +39,16 @@ pub struct Promoted {
 
 /// Tables that are made once for a module and serve all of its functions.
 #[derive(Debug)]
-pub struct Promoter {
+pub struct VariablePromoter {
     ids: IdWords,
-    types: Rows,
+    types: SortedInsts,
     /// Names of variables of functions.
-    names: Rows,
+    names: SortedInsts,
     /// Ids decorated `RelaxedPrecision`.
     relaxed: IdSet,
     /// Ids decorated `Volatile`.
     pinned: IdSet,
-    fates: Fates,
+    fates: PromotionReplacements,
     /// Undefined values by type.
     undefs: IdMap<Option<Id>>,
 }
@@ -56,13 +56,13 @@ pub struct Promoter {
 /// Instructions about few of a module's ids, sorted by these: a table over all ids would be larger than what
 /// it says.
 #[derive(Debug)]
-struct Rows(Vec<(Id, Inst)>);
+struct SortedInsts(Vec<(Id, Inst)>);
 
-impl Rows {
-    fn new(rows: impl Iterator<Item = (Id, Inst)>) -> Rows {
+impl SortedInsts {
+    fn new(rows: impl Iterator<Item = (Id, Inst)>) -> SortedInsts {
         let mut rows: Vec<_> = rows.collect();
         rows.sort_by_key(|row| row.0);
-        Rows(rows)
+        SortedInsts(rows)
     }
 
     /// The first instruction about an id.
@@ -78,10 +78,10 @@ const NONE: u32 = u32::MAX;
 ///
 /// # Errors
 /// When a branch goes to what is no label of its function.
-pub fn construct(module: &mut Module) -> Result<Promoted, SourceDiagnostic> {
-    let mut promoter = Promoter::new(module);
-    let mut erased = Erased::new();
-    let mut sum = Promoted::default();
+pub fn construct(module: &mut SpirvModule) -> Result<PromotionCounts, SourceDiagnostic> {
+    let mut promoter = VariablePromoter::new(module);
+    let mut erased = ErasedIds::new();
+    let mut sum = PromotionCounts::default();
     for func in module.functions().to_vec() {
         let promoted = promoter.promote(module, func, |_| true, &mut erased)?;
         sum.variables += promoted.variables;
@@ -91,20 +91,20 @@ pub fn construct(module: &mut Module) -> Result<Promoted, SourceDiagnostic> {
     Ok(sum)
 }
 
-impl Promoter {
+impl VariablePromoter {
     /// One pass over what stands outside of functions, and over their variables.
-    pub fn new(module: &Module) -> Self {
-        let globals = module.section(Section::Globals);
+    pub fn new(module: &SpirvModule) -> Self {
+        let globals = module.section(ModuleSection::Globals);
         let is_type = |i: &InstRef<'_>| {
             let info = i.op().info();
-            info.is_some_and(|i| i.class == Class::TypeDeclaration)
+            info.is_some_and(|i| i.class == InstructionClass::TypeDeclaration)
         };
         let types = globals.filter(is_type);
         let variables = variables(module);
-        let names = module.section(Section::Names);
+        let names = module.section(ModuleSection::Names);
         let names = names.filter(|n| n.op() == Op::Name && variables.contains(n.id(0)));
         let (mut relaxed, mut pinned) = (IdSet::new(), IdSet::new());
-        let decorations = module.section(Section::Annotations);
+        let decorations = module.section(ModuleSection::Annotations);
         for d in decorations.filter(|i| i.op() == Op::Decorate) {
             match Decoration(d.word(1)) {
                 Decoration::RelaxedPrecision => relaxed.insert(d.id(0)),
@@ -112,20 +112,20 @@ impl Promoter {
                 _ => false,
             };
         }
-        Promoter {
+        VariablePromoter {
             ids: IdWords::new(module),
-            types: Rows::new(types.filter_map(|t| Some((t.result()?, t.handle())))),
-            names: Rows::new(names.map(|n| (n.id(0), n.handle()))),
+            types: SortedInsts::new(types.filter_map(|t| Some((t.result()?, t.handle())))),
+            names: SortedInsts::new(names.map(|n| (n.id(0), n.handle()))),
             relaxed,
             pinned,
-            fates: Fates::new(module.bound()),
+            fates: PromotionReplacements::new(module.bound()),
             undefs: IdMap::new(0, None),
         }
     }
 
     /// The variables of a function that can become values, in their order.
-    pub fn promotable(&mut self, module: &Module, func: Func) -> Vec<Id> {
-        let found = Candidates::gather(self, module, func, |_| true);
+    pub fn promotable(&mut self, module: &SpirvModule, func: Func) -> Vec<Id> {
+        let found = PromotionCandidates::gather(self, module, func, |_| true);
         found.kept().map(|c| c.variable).collect()
     }
 
@@ -136,42 +136,42 @@ impl Promoter {
     /// When a branch goes to what is no label of the function.
     pub fn promote(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         func: Func,
         choose: impl Fn(Id) -> bool,
-        erased: &mut Erased,
-    ) -> Result<Promoted, SourceDiagnostic> {
-        let mut candidates = Candidates::gather(self, module, func, choose);
+        erased: &mut ErasedIds,
+    ) -> Result<PromotionCounts, SourceDiagnostic> {
+        let mut candidates = PromotionCandidates::gather(self, module, func, choose);
         let variables = candidates.kept().count();
         if variables == 0 {
-            return Ok(Promoted::default());
+            return Ok(PromotionCounts::default());
         }
         // What is no longer needed goes before the next is made: together it is larger than the module.
-        let mut graph = Cfg::with_ids(module, &self.ids, func)?.into_graph();
+        let mut graph = FlowGraph::with_ids(module, &self.ids, func)?.into_graph();
         let above = graph.dominators();
-        let frontiers = Frontiers::of_graph(
+        let frontiers = DominanceFrontiers::of_graph(
             &graph,
             |block| above[block as usize] != NONE,
             |block| Some(above[block as usize]).filter(|up| *up != block && *up != NONE),
         );
-        let mut phis = Phis::place(module, &candidates, &graph, &frontiers);
+        let mut phis = PendingPhis::place(module, &candidates, &graph, &frontiers);
         drop(frontiers);
-        graph.predecessors = Edges::default();
+        graph.predecessors = EdgeLists::default();
         (candidates.reads, candidates.writes) = (Vec::new(), Vec::new());
         let count = phis.len();
-        let tree = Tree::numbered(above, &graph.reverse_postorder);
-        let mut renamer = Renamer::new(self, module, func, candidates, &mut phis, erased);
+        let tree = DominanceTree::numbered(above, &graph.reverse_postorder);
+        let mut renamer = SsaRenamer::new(self, module, func, candidates, &mut phis, erased);
         renamer.walk(&tree, &graph.successors);
         drop((tree, graph));
         renamer.finish();
-        Ok(Promoted {
+        Ok(PromotionCounts {
             variables,
             phis: count,
         })
     }
 
     /// The instruction that declares a type.
-    fn type_of<'m>(&self, module: &'m Module, ty: Id) -> Option<InstRef<'m>> {
+    fn type_of<'m>(&self, module: &'m SpirvModule, ty: Id) -> Option<InstRef<'m>> {
         self.types.get(ty).map(|inst| module.inst(inst))
     }
 
@@ -179,7 +179,7 @@ impl Promoter {
         self.fates.resolve(id)
     }
 
-    fn undef(&mut self, module: &mut Module, ty: Id) -> Id {
+    fn undef(&mut self, module: &mut SpirvModule, ty: Id) -> Id {
         *self
             .undefs
             .get_mut(ty)
@@ -188,7 +188,7 @@ impl Promoter {
 }
 
 /// The variables of functions.
-fn variables(module: &Module) -> IdSet {
+fn variables(module: &SpirvModule) -> IdSet {
     let mut found = IdSet::new();
     for func in module.functions() {
         let Some(entry) = module.function(*func).blocks.first() else {

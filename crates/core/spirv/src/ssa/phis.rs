@@ -1,14 +1,14 @@
 //! Where phis must stand.
 
-use super::candidates::Candidates;
+use super::candidates::PromotionCandidates;
 use crate::Id;
-use crate::analysis::{Frontiers, Graph};
-use crate::ir::Module;
+use crate::analysis::{DominanceFrontiers, FlowEdges};
+use crate::ir::SpirvModule;
 use std::ops::Range;
 
 /// A phi without its instruction yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Phi {
+pub(super) struct PendingPhi {
     pub block: u32,
     pub slot: u32,
     pub id: Id,
@@ -19,22 +19,22 @@ pub(super) struct Phi {
 
 /// The phis of a function, sorted by block.
 #[derive(Debug)]
-pub(super) struct Phis {
-    all: Vec<Phi>,
+pub(super) struct PendingPhis {
+    all: Vec<PendingPhi>,
     /// Values and labels: room for each predecessor of each phi.
     words: Vec<u32>,
 }
 
-impl Phis {
+impl PendingPhis {
     /// Phis for all candidates.
     pub fn place(
-        module: &mut Module,
-        candidates: &Candidates,
-        graph: &Graph,
-        frontiers: &Frontiers,
-    ) -> Phis {
+        module: &mut SpirvModule,
+        candidates: &PromotionCandidates,
+        graph: &FlowEdges,
+        frontiers: &DominanceFrontiers,
+    ) -> PendingPhis {
         let blocks = graph.successors.len();
-        let mut marks = Marks {
+        let mut marks = PhiPlacementMarks {
             of_block: vec![0; blocks],
             work: Vec::new(),
         };
@@ -50,7 +50,7 @@ impl Phis {
                 continue;
             }
             marks.of_slot(slot, own, written, graph, frontiers, |block| {
-                phis.push(Phi {
+                phis.push(PendingPhi {
                     block,
                     slot,
                     id: module.fresh_id(),
@@ -65,7 +65,7 @@ impl Phis {
             phi.first = end;
             end += 2 * graph.predecessors.of(phi.block).len() as u32;
         }
-        Phis {
+        PendingPhis {
             all: phis,
             words: vec![0; end as usize],
         }
@@ -75,7 +75,7 @@ impl Phis {
         self.all.len()
     }
 
-    pub fn get(&self, at: usize) -> Phi {
+    pub fn get(&self, at: usize) -> PendingPhi {
         self.all[at]
     }
 
@@ -87,7 +87,7 @@ impl Phis {
 
     /// The values and labels of a phi that are known.
     pub fn pairs(&self, at: usize) -> &[u32] {
-        let Phi { first, words, .. } = self.all[at];
+        let PendingPhi { first, words, .. } = self.all[at];
         &self.words[first as usize..][..words as usize]
     }
 
@@ -100,7 +100,7 @@ impl Phis {
 }
 
 /// What is known of each block.
-struct Marks {
+struct PhiPlacementMarks {
     /// Candidate and what of it is true, which holds where the candidate is that at hand; candidates are
     /// counted from 1.
     of_block: Vec<u32>,
@@ -114,7 +114,7 @@ const WRITTEN: u32 = 2;
 /// The block has a phi of it.
 const PLACED: u32 = 4;
 
-impl Marks {
+impl PhiPlacementMarks {
     /// What is known of a block and a candidate.
     fn get(&self, block: u32, slot: u32) -> u32 {
         let mark = self.of_block[block as usize];
@@ -130,8 +130,8 @@ impl Marks {
         slot: u32,
         reads: &[(u32, u32)],
         writes: &[(u32, u32)],
-        graph: &Graph,
-        frontiers: &Frontiers,
+        graph: &FlowEdges,
+        frontiers: &DominanceFrontiers,
         mut place: impl FnMut(u32),
     ) {
         for (_, block) in writes {

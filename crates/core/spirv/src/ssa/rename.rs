@@ -1,38 +1,38 @@
 //! Replacing loads by the values that reach them.
 
-use super::candidates::Candidates;
-use super::phis::Phis;
-use super::{NONE, Promoter, debug};
+use super::candidates::PromotionCandidates;
+use super::phis::PendingPhis;
+use super::{NONE, VariablePromoter, debug};
 use crate::Id;
-use crate::analysis::{Edges, Tree};
+use crate::analysis::{DominanceTree, EdgeLists};
 use crate::grammar::Op;
 use crate::grammar::enumerants::Decoration;
-use crate::ir::{Block, Erased, Func, Inst, InstRef, Module, Section};
+use crate::ir::{Block, ErasedIds, Func, Inst, InstRef, ModuleSection, SpirvModule};
 
 /// A walk over the blocks with the value that each variable has.
-pub(super) struct Renamer<'a> {
-    promoter: &'a mut Promoter,
-    module: &'a mut Module,
+pub(super) struct SsaRenamer<'a> {
+    promoter: &'a mut VariablePromoter,
+    module: &'a mut SpirvModule,
     func: Func,
-    candidates: Candidates,
-    phis: &'a mut Phis,
-    erased: &'a mut Erased,
+    candidates: PromotionCandidates,
+    phis: &'a mut PendingPhis,
+    erased: &'a mut ErasedIds,
     /// Value of each candidate here, none before it was written.
     current: Vec<Option<Id>>,
     /// What values were before, to return to when a subtree has been walked.
     undo: Vec<(u32, Option<Id>)>,
 }
 
-impl<'a> Renamer<'a> {
+impl<'a> SsaRenamer<'a> {
     pub fn new(
-        promoter: &'a mut Promoter,
-        module: &'a mut Module,
+        promoter: &'a mut VariablePromoter,
+        module: &'a mut SpirvModule,
         func: Func,
-        candidates: Candidates,
-        phis: &'a mut Phis,
-        erased: &'a mut Erased,
+        candidates: PromotionCandidates,
+        phis: &'a mut PendingPhis,
+        erased: &'a mut ErasedIds,
     ) -> Self {
-        Renamer {
+        SsaRenamer {
             promoter,
             module,
             func,
@@ -45,7 +45,7 @@ impl<'a> Renamer<'a> {
     }
 
     /// Finds what every load reads and what every phi chooses from.
-    pub fn walk(&mut self, tree: &Tree, successors: &Edges) {
+    pub fn walk(&mut self, tree: &DominanceTree, successors: &EdgeLists) {
         let mut stack: Vec<(u32, usize)> = Vec::new();
         for &block in &tree.preorder {
             while let Some(&(above, log)) = stack.last() {
@@ -98,7 +98,7 @@ impl<'a> Renamer<'a> {
         }
     }
 
-    fn block(&mut self, at: u32, successors: &Edges) {
+    fn block(&mut self, at: u32, successors: &EdgeLists) {
         let block = self.handle(at);
         let begin = self.module.first_after_phis(block);
         for phi in self.phis.of_block(at) {
@@ -227,12 +227,13 @@ impl<'a> Renamer<'a> {
             let mut words = self.module.inst(name).words().to_vec();
             words[0] = phi.word();
             let name = self.module.create(Op::Name, &words);
-            self.module.append(Section::Names.list(), name);
+            self.module.append(ModuleSection::Names.list(), name);
         }
         if self.promoter.relaxed.contains(variable) {
             let words = [phi.word(), Decoration::RelaxedPrecision.0];
             let decoration = self.module.create(Op::Decorate, &words);
-            self.module.append(Section::Annotations.list(), decoration);
+            self.module
+                .append(ModuleSection::Annotations.list(), decoration);
         }
     }
 

@@ -11,21 +11,21 @@ use std::fmt::Write as _;
 
 /// Layout of a binary floating-point format: sign, exponent, fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FloatFormat {
+pub struct FloatLiteralFormat {
     exponent: u8,
     fraction: u8,
 }
 
-impl FloatFormat {
-    pub const F32: FloatFormat = FloatFormat::new(8, 23);
-    const F16: FloatFormat = FloatFormat::new(5, 10);
-    const F64: FloatFormat = FloatFormat::new(11, 52);
-    const BFLOAT16: FloatFormat = FloatFormat::new(8, 7);
-    const E4M3: FloatFormat = FloatFormat::new(4, 3);
-    const E5M2: FloatFormat = FloatFormat::new(5, 2);
+impl FloatLiteralFormat {
+    pub const F32: FloatLiteralFormat = FloatLiteralFormat::new(8, 23);
+    const F16: FloatLiteralFormat = FloatLiteralFormat::new(5, 10);
+    const F64: FloatLiteralFormat = FloatLiteralFormat::new(11, 52);
+    const BFLOAT16: FloatLiteralFormat = FloatLiteralFormat::new(8, 7);
+    const E4M3: FloatLiteralFormat = FloatLiteralFormat::new(4, 3);
+    const E5M2: FloatLiteralFormat = FloatLiteralFormat::new(5, 2);
 
     const fn new(exponent: u8, fraction: u8) -> Self {
-        FloatFormat { exponent, fraction }
+        FloatLiteralFormat { exponent, fraction }
     }
 
     /// The IEEE 754 format of a width in bits.
@@ -272,7 +272,7 @@ fn print_general(value: f64, precision: usize, out: &mut String) {
 mod tests {
     use super::*;
 
-    fn printed(format: FloatFormat, bits: u64) -> String {
+    fn printed(format: FloatLiteralFormat, bits: u64) -> String {
         let mut out = String::new();
         format.print(bits, &mut out);
         out
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn plain_numbers_are_decimal() {
-        let f32_of = |v: f32| printed(FloatFormat::F32, u64::from(v.to_bits()));
+        let f32_of = |v: f32| printed(FloatLiteralFormat::F32, u64::from(v.to_bits()));
         for (value, text) in [
             (0.1, "0.100000001"),
             (-0.0, "-0"),
@@ -297,7 +297,7 @@ mod tests {
         ] {
             assert_eq!(f32_of(value), text);
         }
-        let f64_of = |v: f64| printed(FloatFormat::F64, v.to_bits());
+        let f64_of = |v: f64| printed(FloatLiteralFormat::F64, v.to_bits());
         assert_eq!(f64_of(0.1), "0.10000000000000001");
         assert_eq!(f64_of(1e300), "1.0000000000000001e+300");
         assert_eq!(f64_of(5e-324), "0x1p-1074");
@@ -306,10 +306,10 @@ mod tests {
     #[test]
     fn every_narrow_value_reads_back() {
         for format in [
-            FloatFormat::F16,
-            FloatFormat::BFLOAT16,
-            FloatFormat::E4M3,
-            FloatFormat::E5M2,
+            FloatLiteralFormat::F16,
+            FloatLiteralFormat::BFLOAT16,
+            FloatLiteralFormat::E4M3,
+            FloatLiteralFormat::E5M2,
         ] {
             for bits in 0..1u64 << format.width() {
                 let text = printed(format, bits);
@@ -328,18 +328,18 @@ mod tests {
             1,
             0x807f_ffff,
         ] {
-            let text = printed(FloatFormat::F32, bits);
-            assert_eq!(FloatFormat::F32.parse(&text), Ok(bits), "{text}");
+            let text = printed(FloatLiteralFormat::F32, bits);
+            assert_eq!(FloatLiteralFormat::F32.parse(&text), Ok(bits), "{text}");
         }
         for bits in [0x7ff0_0000_0000_0001, 0xfff8_0000_0000_0000, 1, 1 << 63] {
-            let text = printed(FloatFormat::F64, bits);
-            assert_eq!(FloatFormat::F64.parse(&text), Ok(bits), "{text}");
+            let text = printed(FloatLiteralFormat::F64, bits);
+            assert_eq!(FloatLiteralFormat::F64.parse(&text), Ok(bits), "{text}");
         }
     }
 
     #[test]
     fn malformed_and_too_large_literals_are_refused() {
-        let parse = |text| FloatFormat::F32.parse(text);
+        let parse = |text| FloatLiteralFormat::F32.parse(text);
         for text in [
             "", "-", ".", "inf", "nan", "1e", "0x", "0x1.8", "0x.p1", "+-1", "0x1p", "0x1p+-1",
             "1.2.3", "1f",
@@ -347,7 +347,10 @@ mod tests {
             assert_eq!(parse(text), Err(NumberError::Malformed), "{text}");
         }
         assert_eq!(parse("1e39"), Err(NumberError::TooLarge));
-        assert_eq!(FloatFormat::F16.parse("65536"), Err(NumberError::TooLarge));
+        assert_eq!(
+            FloatLiteralFormat::F16.parse("65536"),
+            Err(NumberError::TooLarge)
+        );
         assert_eq!(parse("0x1p99999999999999999999"), Ok(0x7f80_0000));
         assert_eq!(parse("0x1p-99999999999999999999"), Ok(0));
     }

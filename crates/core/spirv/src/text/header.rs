@@ -1,7 +1,7 @@
 //! The module's header as comment lines at the head of a text.
 
-use crate::binary::Header;
-use crate::grammar::Version;
+use crate::binary::SpirvHeader;
+use crate::grammar::SpirvVersion;
 use std::fmt::Write as _;
 
 /// Names of the generators that Khronos has registered (`spir-v.xml`, section "generators"), by
@@ -65,7 +65,7 @@ const GENERATORS: [&str; 52] = [
 const SECOND_ARM: u32 = 47;
 
 /// Writes the comment. A generator whose name would read back as another is given by number.
-pub fn print(header: &Header, out: &mut String) {
+pub fn print(header: &SpirvHeader, out: &mut String) {
     let (tool, build) = (header.generator >> 16, header.generator & 0xffff);
     // Writing to a string does not fail.
     let _ = write!(
@@ -84,7 +84,7 @@ pub fn print(header: &Header, out: &mut String) {
 /// What a header comment says; parts that are missing or cannot be read are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeaderComment {
-    pub version: Option<Version>,
+    pub version: Option<SpirvVersion>,
     pub generator: Option<u32>,
     pub bound: Option<u32>,
     pub schema: Option<u32>,
@@ -122,10 +122,10 @@ impl HeaderComment {
     }
 }
 
-fn version(text: &str) -> Option<Version> {
+fn version(text: &str) -> Option<SpirvVersion> {
     let (major, minor) = text.split_once('.')?;
     match (major.parse(), minor.parse()) {
-        (Ok(1), Ok(minor)) => Some(Version::new(1, minor)),
+        (Ok(1), Ok(minor)) => Some(SpirvVersion::new(1, minor)),
         _ => None,
     }
 }
@@ -149,8 +149,8 @@ mod tests {
     #[test]
     fn every_header_reads_back() {
         for tool in 0..60 {
-            let header = Header {
-                version: Version::new(1, 4),
+            let header = SpirvHeader {
+                version: SpirvVersion::new(1, 4),
                 generator: tool << 16 | 11,
                 bound: 99,
                 schema: 2,

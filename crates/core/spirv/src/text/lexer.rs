@@ -4,12 +4,12 @@ use crate::grammar::Op;
 
 /// A word of the text and where it begins.
 #[derive(Clone, Copy, Debug)]
-pub struct Word<'a> {
+pub struct AssemblyWord<'a> {
     pub text: &'a str,
     pub start: usize,
 }
 
-impl Word<'_> {
+impl AssemblyWord<'_> {
     /// One past its last byte.
     pub fn end(&self) -> usize {
         self.start + self.text.len()
@@ -18,7 +18,7 @@ impl Word<'_> {
 
 /// Walks a text word by word.
 #[derive(Clone, Debug)]
-pub struct Lexer<'a> {
+pub struct AssemblyLexer<'a> {
     source: &'a str,
     at: usize,
     /// Where the last word ended.
@@ -39,11 +39,11 @@ const ENDS: [bool; 256] = {
     ends
 };
 
-impl<'a> Lexer<'a> {
+impl<'a> AssemblyLexer<'a> {
     pub fn new(source: &'a str) -> Self {
         let at = if source.starts_with('\u{feff}') { 3 } else { 0 };
         let last = at;
-        Lexer {
+        AssemblyLexer {
             source,
             at,
             last,
@@ -81,15 +81,15 @@ impl<'a> Lexer<'a> {
     }
 
     /// Everything from a word to the last one read, as one word.
-    pub fn since(&self, first: Word<'a>) -> Word<'a> {
-        Word {
+    pub fn since(&self, first: AssemblyWord<'a>) -> AssemblyWord<'a> {
+        AssemblyWord {
             text: self.between(first.start, self.last),
             start: first.start,
         }
     }
 
     /// Goes back to the end of a word.
-    pub fn rewind(&mut self, word: Word<'_>) {
+    pub fn rewind(&mut self, word: AssemblyWord<'_>) {
         self.at = word.end();
         self.last = self.at;
     }
@@ -101,7 +101,7 @@ impl<'a> Lexer<'a> {
 
     /// The next word. Quotation marks hold it together; a backslash takes the next character's
     /// meaning. A string without an end reaches to the end of the text.
-    pub fn word(&mut self) -> Option<Word<'a>> {
+    pub fn word(&mut self) -> Option<AssemblyWord<'a>> {
         self.peek()?;
         let start = self.at;
         if self.seen.0 == start && self.seen.1 > start {
@@ -114,7 +114,7 @@ impl<'a> Lexer<'a> {
             self.skip_plain();
         }
         self.last = self.at;
-        Some(Word {
+        Some(AssemblyWord {
             text: &self.source[start..self.at],
             start,
         })
@@ -180,7 +180,7 @@ pub fn looks_like_assembly(bytes: &[u8]) -> bool {
     if text.lines().next().is_some_and(|l| l.trim() == "; SPIR-V") {
         return true;
     }
-    let mut lexer = Lexer::new(text);
+    let mut lexer = AssemblyLexer::new(text);
     let mut next = || lexer.word().map_or("", |w| w.text);
     let opcode = match next() {
         id if id.starts_with('%') => match next() {
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn words_comments_and_strings() {
-        let mut lexer = Lexer::new("\u{feff}%1 = OpX ; no\n\t\"a ;\\\" b\"c;d\n\"open");
+        let mut lexer = AssemblyLexer::new("\u{feff}%1 = OpX ; no\n\t\"a ;\\\" b\"c;d\n\"open");
         let words: Vec<_> = std::iter::from_fn(|| lexer.word().map(|w| w.text)).collect();
         assert_eq!(words, ["%1", "=", "OpX", "\"a ;\\\" b\"c", "\"open"]);
     }

@@ -1,6 +1,6 @@
 //! What the literals of constants and switches are, which depends on types given earlier.
 
-use super::float::FloatFormat;
+use super::float::FloatLiteralFormat;
 use super::ids::IdTable;
 use super::integer::{self, NumberError};
 use super::print::push_number;
@@ -9,14 +9,14 @@ use crate::grammar::{Op, ResultForm};
 
 /// A numeric type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
+pub enum NumericLiteralType {
     /// Width in bits, 1 to 64.
     Int { width: u8, signed: bool },
     /// Floating point.
-    Float(FloatFormat),
+    Float(FloatLiteralFormat),
 }
 
-impl Number {
+impl NumericLiteralType {
     /// Words that a literal of this type takes.
     pub fn words(self) -> usize {
         usize::from(self.width()).div_ceil(32)
@@ -35,7 +35,7 @@ impl Number {
         }
         let spare = 64 - u32::from(self.width());
         match self {
-            Number::Int { signed: true, .. } => {
+            NumericLiteralType::Int { signed: true, .. } => {
                 let extended = if words.len() == 1 {
                     i64::from(bits as i32)
                 } else {
@@ -50,8 +50,8 @@ impl Number {
                 push_number(extended.unsigned_abs(), out);
             }
             _ if bits << spare >> spare != bits => return false,
-            Number::Int { .. } => push_number(bits, out),
-            Number::Float(format) => format.print(bits, out),
+            NumericLiteralType::Int { .. } => push_number(bits, out),
+            NumericLiteralType::Float(format) => format.print(bits, out),
         }
         true
     }
@@ -59,8 +59,8 @@ impl Number {
     /// Adds the words of a literal.
     pub fn parse(self, text: &str, out: &mut Vec<u32>) -> Result<(), NumberError> {
         let bits = match self {
-            Number::Int { width, signed } => integer::parse(text, width, signed)?,
-            Number::Float(format) => format.parse(text)?,
+            NumericLiteralType::Int { width, signed } => integer::parse(text, width, signed)?,
+            NumericLiteralType::Float(format) => format.parse(text)?,
         };
         out.push(bits as u32);
         if self.words() == 2 {
@@ -71,22 +71,25 @@ impl Number {
 
     fn width(self) -> u8 {
         match self {
-            Number::Int { width, .. } => width,
-            Number::Float(format) => format.width(),
+            NumericLiteralType::Int { width, .. } => width,
+            NumericLiteralType::Float(format) => format.width(),
         }
     }
 
     /// The type that `OpTypeInt` or `OpTypeFloat` with these words behind the result declares;
     /// `None` for what has no literals here.
-    fn declared(op: Op, parameters: &[u32]) -> Option<Number> {
+    fn declared(op: Op, parameters: &[u32]) -> Option<NumericLiteralType> {
         match (op, parameters) {
-            (Op::TypeInt, &[width @ 1..=64, signed]) => Some(Number::Int {
+            (Op::TypeInt, &[width @ 1..=64, signed]) => Some(NumericLiteralType::Int {
                 width: width as u8,
                 signed: signed != 0,
             }),
-            (Op::TypeFloat, &[width]) => FloatFormat::ieee(width).map(Number::Float),
+            (Op::TypeFloat, &[width]) => {
+                FloatLiteralFormat::ieee(width).map(NumericLiteralType::Float)
+            }
             (Op::TypeFloat, &[width, encoding]) => {
-                FloatFormat::encoded(width, FPEncoding(encoding)).map(Number::Float)
+                FloatLiteralFormat::encoded(width, FPEncoding(encoding))
+                    .map(NumericLiteralType::Float)
             }
             _ => None,
         }
@@ -96,7 +99,7 @@ impl Number {
 /// The numeric types of a module and the types of its values, taken in as they are defined.
 #[derive(Debug, Default)]
 pub struct LiteralTypes {
-    types: IdTable<Option<Number>>,
+    types: IdTable<Option<NumericLiteralType>>,
     values: IdTable<u32>,
 }
 
@@ -106,7 +109,7 @@ impl LiteralTypes {
         match (op.result_form(), words) {
             (ResultForm::Typed, &[ty, id, ..]) => self.values.set(id, ty),
             (ResultForm::Untyped, &[id, ref parameters @ ..]) => {
-                if let Some(number) = Number::declared(op, parameters) {
+                if let Some(number) = NumericLiteralType::declared(op, parameters) {
                     self.types.set(id, Some(number));
                 }
             }
@@ -115,12 +118,12 @@ impl LiteralTypes {
     }
 
     /// The numeric type with this id.
-    pub fn number(&self, ty: u32) -> Option<Number> {
+    pub fn number(&self, ty: u32) -> Option<NumericLiteralType> {
         self.types.get(ty)
     }
 
     /// The numeric type of the value with this id.
-    pub fn number_of_value(&self, id: u32) -> Option<Number> {
+    pub fn number_of_value(&self, id: u32) -> Option<NumericLiteralType> {
         self.number(self.values.get(id))
     }
 }

@@ -5,7 +5,7 @@
 //! tables of [`crate::grammar`] and know nothing of the module IR; neither judges whether a module
 //! is valid.
 //!
-//! Invariant: assembling the disassembly of any module that [`crate::binary::Stream`] can walk
+//! Invariant: assembling the disassembly of any module that [`crate::binary::InstructionStream`] can walk
 //! gives the same words, as long as ids are printed as numbers and no id reaches the header's
 //! bound. What the tables do not know stands as numbers: a value as `!5`, a whole instruction as
 //! `OpUnknown(opcode, words)`.
@@ -28,4 +28,4 @@ mod symbols;
 
 pub use lexer::looks_like_assembly;
 pub use parse::{ParseOptions, parse, places};
-pub use print::{Disassembly, PrintOptions, print};
+pub use print::{ModuleDisassembly, PrintOptions, print};

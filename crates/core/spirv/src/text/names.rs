@@ -7,7 +7,7 @@
 use super::ids::IdTable;
 use super::literal::LiteralTypes;
 use super::print::push_number;
-use crate::binary::{RawInst, Stream};
+use crate::binary::{InstructionStream, RawInst};
 use crate::grammar::enumerants::{BuiltIn, Decoration, FPEncoding};
 use crate::grammar::{Kind, Op, ResultForm};
 use rustc_hash::FxHashMap;
@@ -68,7 +68,7 @@ const BUILT_INS: [(BuiltIn, &str); 47] = [
 ];
 
 /// A part of the description that names an id.
-enum Part {
+enum FriendlyNamePart {
     Text(&'static str),
     /// The name of the id in this word of the instruction.
     Id(usize),
@@ -81,8 +81,8 @@ enum Part {
 }
 
 /// Descriptions by increasing opcode; types of numbers and their constants are not among them.
-const PATTERNS: [(Op, &[Part]); 20] = {
-    use Part::{Id, Number, String, Text, Value};
+const PATTERNS: [(Op, &[FriendlyNamePart]); 20] = {
+    use FriendlyNamePart::{Id, Number, String, Text, Value};
     [
         (Op::TypeVoid, &[Text("void")]),
         (Op::TypeBool, &[Text("bool")]),
@@ -139,19 +139,19 @@ const LONGEST: usize = 256;
 
 /// How an id is called.
 #[derive(Clone, Copy, Debug, Default)]
-enum Name {
+enum FriendlyName {
     #[default]
     Unnamed,
     /// By its number.
     Number,
-    /// The bytes of [`Names::text`] from here, so many.
+    /// The bytes of [`FriendlyNames::text`] from here, so many.
     Text(u32, u32),
 }
 
 /// The names of a module's ids.
 #[derive(Debug, Default)]
-pub struct Names {
-    names: IdTable<Name>,
+pub struct FriendlyNames {
+    names: IdTable<FriendlyName>,
     text: String,
     /// Every name but plain numbers, with the next suffix to try behind it.
     taken: FxHashMap<Box<str>, u32>,
@@ -160,12 +160,12 @@ pub struct Names {
     scratch: String,
 }
 
-impl Names {
+impl FriendlyNames {
     /// Names the ids of a module as far as its instructions can be walked.
-    pub fn of(words: &[u32]) -> Names {
-        let mut names = Names::default();
+    pub fn of(words: &[u32]) -> FriendlyNames {
+        let mut names = FriendlyNames::default();
         let mut types = LiteralTypes::default();
-        for inst in Stream::new(words).map_while(Result::ok) {
+        for inst in InstructionStream::new(words).map_while(Result::ok) {
             types.define(inst.op, inst.words);
             names.take(&inst, &types);
         }
@@ -175,10 +175,10 @@ impl Names {
     /// Writes the name of an id.
     pub fn write(&self, id: u32, out: &mut String) {
         match self.names.get(id) {
-            Name::Text(start, length) => {
+            FriendlyName::Text(start, length) => {
                 out.push_str(&self.text[start as usize..][..length as usize]);
             }
-            Name::Unnamed | Name::Number => push_number(u64::from(id), out),
+            FriendlyName::Unnamed | FriendlyName::Number => push_number(u64::from(id), out),
         }
     }
 
@@ -207,7 +207,7 @@ impl Names {
                     ResultForm::Typed => words.get(1),
                 };
                 if let Some(id) = id
-                    && matches!(self.names.get(*id), Name::Unnamed)
+                    && matches!(self.names.get(*id), FriendlyName::Unnamed)
                     && !self.describe(op, words, types, &mut name)
                 {
                     self.keep_number(*id);
@@ -216,7 +216,7 @@ impl Names {
             }
         };
         if let Some(id) = id
-            && matches!(self.names.get(id), Name::Unnamed)
+            && matches!(self.names.get(id), FriendlyName::Unnamed)
         {
             if name.len() > LONGEST {
                 self.keep_number(id);
@@ -251,23 +251,26 @@ impl Names {
     }
 
     /// Writes a part of a description; `false` when the instruction has too few words.
-    fn describe_part(&self, part: &Part, words: &[u32], name: &mut String) -> bool {
+    fn describe_part(&self, part: &FriendlyNamePart, words: &[u32], name: &mut String) -> bool {
         let word = match *part {
-            Part::Text(text) => {
+            FriendlyNamePart::Text(text) => {
                 name.push_str(text);
                 return true;
             }
-            Part::Id(at) | Part::Number(at) | Part::Value(_, at) | Part::String(at) => at,
+            FriendlyNamePart::Id(at)
+            | FriendlyNamePart::Number(at)
+            | FriendlyNamePart::Value(_, at)
+            | FriendlyNamePart::String(at) => at,
         };
         let Some(operand @ [first, ..]) = words.get(word..) else {
             return false;
         };
         match part {
-            Part::Text(_) => {}
-            Part::Id(_) => self.write(*first, name),
-            Part::Number(_) => push_number(u64::from(*first), name),
-            Part::Value(kind, _) => describe_value(*kind, *first, name),
-            Part::String(_) => push_clean(operand, name),
+            FriendlyNamePart::Text(_) => {}
+            FriendlyNamePart::Id(_) => self.write(*first, name),
+            FriendlyNamePart::Number(_) => push_number(u64::from(*first), name),
+            FriendlyNamePart::Value(kind, _) => describe_value(*kind, *first, name),
+            FriendlyNamePart::String(_) => push_clean(operand, name),
         }
         true
     }
@@ -298,7 +301,7 @@ impl Names {
         if self.numeric && self.taken.contains_key(id.to_string().as_str()) {
             self.give(id, &mut id.to_string());
         } else {
-            self.names.set(id, Name::Number);
+            self.names.set(id, FriendlyName::Number);
         }
     }
 
@@ -327,7 +330,7 @@ impl Names {
     /// Whether a name is the number of an id that is called so.
     fn is_number_taken(&self, name: &str) -> bool {
         let number = name.parse().ok().filter(|_| is_plain_number(name));
-        number.is_some_and(|id| matches!(self.names.get(id), Name::Number))
+        number.is_some_and(|id| matches!(self.names.get(id), FriendlyName::Number))
     }
 
     fn record(&mut self, id: u32, name: &str) {
@@ -338,7 +341,8 @@ impl Names {
         // A text too long for the span cannot come from a module that fits into memory twice.
         let start = self.text.len() as u32;
         self.text.push_str(name);
-        self.names.set(id, Name::Text(start, name.len() as u32));
+        self.names
+            .set(id, FriendlyName::Text(start, name.len() as u32));
     }
 }
 

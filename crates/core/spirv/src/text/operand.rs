@@ -1,34 +1,34 @@
 //! The assembler's known instructions: operands by the grammar.
 
-use super::float::FloatFormat;
+use super::float::FloatLiteralFormat;
 use super::integer::{self, NumberError};
-use super::lexer::{Word, is_opcode};
-use super::literal::Number;
-use super::parse::{Fault, Parser, fault, shown};
+use super::lexer::{AssemblyWord, is_opcode};
+use super::literal::NumericLiteralType;
+use super::parse::{AssemblyFault, AssemblyParser, fault, shown};
 use super::suggest::nearest;
 use crate::grammar::{
-    Category, Expected, ExtInstSet, Instruction, Kind, KindInfo, Op, ResultForm, instructions,
-    literal_string,
+    ExpectedOperands, ExtInstSet, InstructionInfo, Kind, KindInfo, Op, OperandCategory, ResultForm,
+    instructions, literal_string,
 };
 
 /// The instruction being read.
-struct Current<'a> {
-    row: &'static Instruction,
-    opcode: Word<'a>,
+struct AssemblyInstruction<'a> {
+    row: &'static InstructionInfo,
+    opcode: AssemblyWord<'a>,
     /// Position of its first word.
     start: usize,
     /// The result given before `=`, until it is put in its place.
     result: Option<u32>,
-    expected: Expected,
+    expected: ExpectedOperands,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> AssemblyParser<'a> {
     /// Reads an instruction whose opcode has a name, given its result if one stands before `=`.
     pub(super) fn known(
         &mut self,
-        opcode: Word<'a>,
-        result: Option<(Word<'a>, u32)>,
-    ) -> Result<(), Fault> {
+        opcode: AssemblyWord<'a>,
+        result: Option<(AssemblyWord<'a>, u32)>,
+    ) -> Result<(), AssemblyFault> {
         let row = Op::by_name(opcode.text).and_then(Op::info);
         let row = row.ok_or_else(|| unknown_opcode(opcode))?;
         if let (Some((word, _)), ResultForm::None) = (result, row.result) {
@@ -36,12 +36,12 @@ impl<'a> Parser<'a> {
             let hint = format!("leave out '{} ='", shown(word.text));
             return Err(Box::new(fault(word, message).with_hint(hint)));
         }
-        let mut current = Current {
+        let mut current = AssemblyInstruction {
             row,
             opcode,
             start: self.words.len(),
             result: result.map(|(_, id)| id),
-            expected: Expected::new(row.operands),
+            expected: ExpectedOperands::new(row.operands),
         };
         self.words.push(u32::from(row.op.0));
         self.operands(&mut current)?;
@@ -55,7 +55,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn operands(&mut self, current: &mut Current<'a>) -> Result<(), Fault> {
+    fn operands(&mut self, current: &mut AssemblyInstruction<'a>) -> Result<(), AssemblyFault> {
         let assigned = current.result.is_some();
         loop {
             let lexer = &mut self.lexer;
@@ -88,10 +88,10 @@ impl<'a> Parser<'a> {
     /// The fault of an instruction that ends before an operand.
     fn missing(
         &mut self,
-        current: &Current<'a>,
+        current: &AssemblyInstruction<'a>,
         assigned: bool,
         (kind, name): (Kind, &str),
-    ) -> Fault {
+    ) -> AssemblyFault {
         let so_far = self.lexer.since(current.opcode);
         if kind == Kind::LiteralSpecConstantOpInteger
             && self.lexer.peek() == Some(b'O')
@@ -115,7 +115,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What follows a raw word: the result in its place, else operands without a grammar.
-    fn raw_rest(&mut self, current: &mut Current<'a>) -> Result<(), Fault> {
+    fn raw_rest(&mut self, current: &mut AssemblyInstruction<'a>) -> Result<(), AssemblyFault> {
         if current.result.is_some() {
             while self.words.len() < current.start + 2 && !self.lexer.at_instruction() {
                 let Some(word) = self.lexer.word() else { break };
@@ -128,29 +128,31 @@ impl<'a> Parser<'a> {
 
     fn operand(
         &mut self,
-        current: &mut Current<'a>,
+        current: &mut AssemblyInstruction<'a>,
         kind: Kind,
-        word: Word<'a>,
-    ) -> Result<(), Fault> {
+        word: AssemblyWord<'a>,
+    ) -> Result<(), AssemblyFault> {
         let info = kind.info();
         match (info.category, kind) {
-            (Category::Id, _) => {
+            (OperandCategory::Id, _) => {
                 let id = self.id(word)?;
                 self.words.push(id);
             }
-            (Category::ValueEnum, _) => {
+            (OperandCategory::ValueEnum, _) => {
                 let row = info.by_name(word.text);
                 let row = row.ok_or_else(|| unknown_value(info, word))?;
                 self.words.push(row.value);
                 current.expected.push(row.parameters);
             }
-            (Category::BitEnum, _) => {
+            (OperandCategory::BitEnum, _) => {
                 let mask = mask(info, word)?;
                 self.words.push(mask);
                 current.expected.push_bits(kind, mask);
             }
             (_, Kind::LiteralString) => self.string(word)?,
-            (_, Kind::LiteralFloat) => self.number(Number::Float(FloatFormat::F32), word)?,
+            (_, Kind::LiteralFloat) => {
+                self.number(NumericLiteralType::Float(FloatLiteralFormat::F32), word)?
+            }
             (_, Kind::LiteralContextDependentNumber) => {
                 let ty = self.words[current.start + 1];
                 let number = self
@@ -176,7 +178,7 @@ impl<'a> Parser<'a> {
                 self.words.push(u32::from(op.0));
             }
             _ => self.number(
-                Number::Int {
+                NumericLiteralType::Int {
                     width: 32,
                     signed: false,
                 },
@@ -187,7 +189,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The number of an id with its `%`.
-    pub(super) fn id(&mut self, word: Word<'a>) -> Result<u32, Fault> {
+    pub(super) fn id(&mut self, word: AssemblyWord<'a>) -> Result<u32, AssemblyFault> {
         let Some(name) = word.text.strip_prefix('%') else {
             let message = format!("an id is expected, not '{}'", shown(word.text));
             return Err(Box::new(
@@ -201,15 +203,21 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn number(&mut self, number: Number, word: Word<'_>) -> Result<(), Fault> {
+    fn number(
+        &mut self,
+        number: NumericLiteralType,
+        word: AssemblyWord<'_>,
+    ) -> Result<(), AssemblyFault> {
         let parsed = number.parse(word.text, &mut self.words);
         parsed.map_err(|e| number_fault(&describe(number), e, word))
     }
 
     /// A number of one word, of which no more is known.
-    fn any_number(&mut self, word: Word<'_>) -> Result<(), Fault> {
+    fn any_number(&mut self, word: AssemblyWord<'_>) -> Result<(), AssemblyFault> {
         let parsed = match word.text.contains('.') {
-            true => FloatFormat::F32.parse(word.text).map(|bits| bits as u32),
+            true => FloatLiteralFormat::F32
+                .parse(word.text)
+                .map(|bits| bits as u32),
             false => integer::parse_word(word.text),
         };
         let value = parsed.map_err(|e| number_fault("a number of 32 bits", e, word))?;
@@ -218,14 +226,14 @@ impl<'a> Parser<'a> {
     }
 
     /// The word that `!` and a number give.
-    pub(super) fn raw_word(&mut self, word: Word<'_>) -> Result<u32, Fault> {
+    pub(super) fn raw_word(&mut self, word: AssemblyWord<'_>) -> Result<u32, AssemblyFault> {
         let value = integer::parse(&word.text[1..], 32, false);
         let value = value.map_err(|e| number_fault("an unsigned number of 32 bits", e, word))?;
         Ok(value as u32)
     }
 
     /// An operand whose kind is not known: a raw word, an id, a string or a number.
-    pub(super) fn raw_operand(&mut self, word: Word<'a>) -> Result<(), Fault> {
+    pub(super) fn raw_operand(&mut self, word: AssemblyWord<'a>) -> Result<(), AssemblyFault> {
         match word.text.as_bytes()[0] {
             b'!' => {
                 let value = self.raw_word(word)?;
@@ -248,7 +256,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A literal string with its quotation marks.
-    fn string(&mut self, word: Word<'a>) -> Result<(), Fault> {
+    fn string(&mut self, word: AssemblyWord<'a>) -> Result<(), AssemblyFault> {
         let Some(body) = word.text.strip_prefix('"') else {
             let message = format!("a string is expected, not '{}'", shown(word.text));
             return Err(Box::new(
@@ -286,18 +294,22 @@ impl<'a> Parser<'a> {
 
     /// A fault shown at a string's first line, after which reading goes on with the next: a string
     /// without an end takes in more than was meant.
-    fn string_fault(&mut self, word: Word<'a>, message: &str) -> Fault {
+    fn string_fault(&mut self, word: AssemblyWord<'a>, message: &str) -> AssemblyFault {
         let first = word.text.split('\n').next();
         let Some(text) = first.filter(|text| *text != word.text) else {
             return fault(word, message);
         };
-        let line = Word { text, ..word };
+        let line = AssemblyWord { text, ..word };
         self.lexer.rewind(line);
         let hint = "if the string should end on its line, close it there with '\"'";
         Box::new(fault(line, message).with_hint(hint))
     }
 
-    fn ext_inst(&mut self, current: &mut Current<'a>, word: Word<'a>) -> Result<(), Fault> {
+    fn ext_inst(
+        &mut self,
+        current: &mut AssemblyInstruction<'a>,
+        word: AssemblyWord<'a>,
+    ) -> Result<(), AssemblyFault> {
         let set = self.sets.get(self.words[current.start + 3]);
         let number = match set {
             Some(set) if !word.text.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -316,30 +328,32 @@ impl<'a> Parser<'a> {
 }
 
 /// A mask of names joined by `|`.
-fn mask(info: &KindInfo, word: Word<'_>) -> Result<u32, Fault> {
+fn mask(info: &KindInfo, word: AssemblyWord<'_>) -> Result<u32, AssemblyFault> {
     let mut mask = 0;
     let mut start = word.start;
     for text in word.text.split('|') {
         let row = info.by_name(text);
         mask |= row
-            .ok_or_else(|| unknown_value(info, Word { text, start }))?
+            .ok_or_else(|| unknown_value(info, AssemblyWord { text, start }))?
             .value;
         start += text.len() + 1;
     }
     Ok(mask)
 }
 
-fn describe(number: Number) -> String {
+fn describe(number: NumericLiteralType) -> String {
     match number {
-        Number::Int { width, signed } => {
+        NumericLiteralType::Int { width, signed } => {
             let sign = if signed { "a signed" } else { "an unsigned" };
             format!("{sign} integer of {width} bits")
         }
-        Number::Float(format) => format!("a floating-point number of {} bits", format.width()),
+        NumericLiteralType::Float(format) => {
+            format!("a floating-point number of {} bits", format.width())
+        }
     }
 }
 
-fn number_fault(expected: &str, error: NumberError, word: Word<'_>) -> Fault {
+fn number_fault(expected: &str, error: NumberError, word: AssemblyWord<'_>) -> AssemblyFault {
     let text = shown(word.text);
     fault(
         word,
@@ -351,21 +365,21 @@ fn number_fault(expected: &str, error: NumberError, word: Word<'_>) -> Fault {
     )
 }
 
-fn with_guess(fault: Fault, guess: Option<String>) -> Fault {
+fn with_guess(fault: AssemblyFault, guess: Option<String>) -> AssemblyFault {
     match guess {
         Some(guess) => Box::new(fault.with_hint(format!("did you mean '{guess}'?"))),
         None => fault,
     }
 }
 
-fn unknown_opcode(word: Word<'_>) -> Fault {
+fn unknown_opcode(word: AssemblyWord<'_>) -> AssemblyFault {
     let names = instructions().iter().map(|row| row.name);
     let guess = nearest(word.text, names).map(str::to_owned);
     let message = format!("there is no instruction {}", shown(word.text));
     with_guess(fault(word, message), guess)
 }
 
-fn unknown_spec_op(word: Word<'_>) -> Fault {
+fn unknown_spec_op(word: AssemblyWord<'_>) -> AssemblyFault {
     let message = format!("'{}' cannot be used in OpSpecConstantOp", shown(word.text));
     if let Some(name) = word.text.strip_prefix("Op")
         && Op::by_name(word.text).is_some()
@@ -378,14 +392,14 @@ fn unknown_spec_op(word: Word<'_>) -> Fault {
     with_guess(fault(word, message), guess.map(str::to_owned))
 }
 
-fn unknown_ext_inst(set: &ExtInstSet, word: Word<'_>) -> Fault {
+fn unknown_ext_inst(set: &ExtInstSet, word: AssemblyWord<'_>) -> AssemblyFault {
     let names = set.instructions.iter().map(|row| row.name);
     let guess = nearest(word.text, names).map(str::to_owned);
     let message = format!("{} has no instruction '{}'", set.name, shown(word.text));
     with_guess(fault(word, message), guess)
 }
 
-fn unknown_value(info: &KindInfo, word: Word<'_>) -> Fault {
+fn unknown_value(info: &KindInfo, word: AssemblyWord<'_>) -> AssemblyFault {
     let rows = info.enumerants.iter();
     let names = rows.flat_map(|row| row.aliases.iter().copied().chain([row.name]));
     let guess = nearest(word.text, names).map(str::to_owned);
@@ -393,7 +407,7 @@ fn unknown_value(info: &KindInfo, word: Word<'_>) -> Fault {
     with_guess(fault(word, message), guess)
 }
 
-fn untyped(current: &Current<'_>, word: Word<'_>) -> Fault {
+fn untyped(current: &AssemblyInstruction<'_>, word: AssemblyWord<'_>) -> AssemblyFault {
     let message = format!("the type of {}'s literal is not known", current.row.name);
     let hint = "declare its type, an integer or floating-point type, before it";
     Box::new(fault(word, message).with_hint(hint))

@@ -4,11 +4,11 @@
 
 use super::header::HeaderComment;
 use super::ids::IdTable;
-use super::lexer::{Lexer, Word, is_opcode};
+use super::lexer::{AssemblyLexer, AssemblyWord, is_opcode};
 use super::literal::LiteralTypes;
-use super::symbols::Symbols;
-use crate::binary::Header;
-use crate::grammar::{ExtInstSet, Version};
+use super::symbols::AssemblySymbols;
+use crate::binary::SpirvHeader;
+use crate::grammar::{ExtInstSet, SpirvVersion};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Faults after which the rest of a text is not looked at.
@@ -22,9 +22,9 @@ const LONGEST: usize = 0xffff;
 pub struct ParseOptions {
     /// Version in the module's header. If `None`, that of the header comment, or else the default. The text is
     /// not checked against it.
-    pub version: Option<Version>,
-    /// Version in the header where nothing else says one: [`Version::NEWEST`] unless set.
-    pub default_version: Version,
+    pub version: Option<SpirvVersion>,
+    /// Version in the header where nothing else says one: [`SpirvVersion::NEWEST`] unless set.
+    pub default_version: SpirvVersion,
     /// Generator word of the module's header. If `None`, that of the header comment, or else 0.
     pub generator: Option<u32>,
     /// Whether to take what the options do not say from a disassembler's comment at the head of
@@ -36,7 +36,7 @@ impl Default for ParseOptions {
     fn default() -> Self {
         ParseOptions {
             version: None,
-            default_version: Version::NEWEST,
+            default_version: SpirvVersion::NEWEST,
             generator: None,
             header_comment: true,
         }
@@ -85,17 +85,17 @@ fn parse_watched(
     }
     let version = options.version.or(comment.version);
     let generator = options.generator.or(comment.generator);
-    let header = Header {
+    let header = SpirvHeader {
         version: version.unwrap_or(options.default_version),
         generator: generator.unwrap_or(0),
         bound: 0,
         schema: comment.schema.unwrap_or(0),
     };
-    let mut parser = Parser {
-        lexer: Lexer::new(source),
+    let mut parser = AssemblyParser {
+        lexer: AssemblyLexer::new(source),
         // Texts of usual modules have about eight bytes a word.
-        words: Vec::with_capacity(Header::WORDS + source.len() / 6),
-        symbols: Symbols::new(source),
+        words: Vec::with_capacity(SpirvHeader::WORDS + source.len() / 6),
+        symbols: AssemblySymbols::new(source),
         types: LiteralTypes::default(),
         sets: IdTable::default(),
     };
@@ -120,28 +120,28 @@ fn parse_watched(
 }
 
 /// Faults are large and rare.
-pub(super) type Fault = Box<SourceDiagnostic>;
+pub(super) type AssemblyFault = Box<SourceDiagnostic>;
 
 /// A fault at a word.
-pub(super) fn fault(word: Word<'_>, message: impl Into<String>) -> Fault {
+pub(super) fn fault(word: AssemblyWord<'_>, message: impl Into<String>) -> AssemblyFault {
     Box::new(SourceDiagnostic::error(
         SourceLocation::text(word.start, word.end()),
         message,
     ))
 }
 
-pub(super) struct Parser<'a> {
-    pub(super) lexer: Lexer<'a>,
+pub(super) struct AssemblyParser<'a> {
+    pub(super) lexer: AssemblyLexer<'a>,
     pub(super) words: Vec<u32>,
-    pub(super) symbols: Symbols<'a>,
+    pub(super) symbols: AssemblySymbols<'a>,
     pub(super) types: LiteralTypes,
     /// Imported sets by their ids, as far as the tables have them.
     pub(super) sets: IdTable<Option<&'static ExtInstSet>>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> AssemblyParser<'a> {
     /// Reads one instruction and adds its words.
-    fn instruction(&mut self) -> Result<(), Fault> {
+    fn instruction(&mut self) -> Result<(), AssemblyFault> {
         let Some(first) = self.lexer.word() else {
             return Ok(());
         };
@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn equals(&mut self, id: Word<'_>) -> Result<(), Fault> {
+    fn equals(&mut self, id: AssemblyWord<'_>) -> Result<(), AssemblyFault> {
         match self.lexer.word() {
             Some(word) if word.text == "=" => Ok(()),
             Some(word) => Err(fault(word, format!("'=' must follow {}", shown(id.text)))),
@@ -184,7 +184,11 @@ impl<'a> Parser<'a> {
     }
 
     /// Puts the length into an instruction's first word, whose opcode it holds.
-    pub(super) fn close(&mut self, start: usize, opcode: Word<'_>) -> Result<(), Fault> {
+    pub(super) fn close(
+        &mut self,
+        start: usize,
+        opcode: AssemblyWord<'_>,
+    ) -> Result<(), AssemblyFault> {
         let length = self.words.len() - start;
         if length > LONGEST {
             let message = format!("{} has {length} words, {LONGEST} are the most", opcode.text);
@@ -195,7 +199,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `OpUnknown(opcode, words)` and operands of any kind.
-    fn unknown(&mut self, first: Word<'a>) -> Result<(), Fault> {
+    fn unknown(&mut self, first: AssemblyWord<'a>) -> Result<(), AssemblyFault> {
         let mut last = first;
         if !first.text.ends_with(')') {
             let next = self.lexer.word().filter(|w| w.text.ends_with(')'));
@@ -224,7 +228,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Operands up to the next instruction, which may be anything but names of values.
-    pub(super) fn raw_operands(&mut self) -> Result<(), Fault> {
+    pub(super) fn raw_operands(&mut self) -> Result<(), AssemblyFault> {
         while !self.lexer.at_instruction() {
             let Some(word) = self.lexer.word() else { break };
             self.raw_operand(word)?;
@@ -239,7 +243,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn malformed_unknown(first: Word<'_>) -> Fault {
+fn malformed_unknown(first: AssemblyWord<'_>) -> AssemblyFault {
     let message = "OpUnknown needs an opcode and a number of words";
     Box::new(fault(first, message).with_hint("write it as 'OpUnknown(9999, 3) 1 2'"))
 }

@@ -2,12 +2,12 @@
 
 use super::header;
 use super::ids::IdTable;
-use super::literal::{LiteralTypes, Number};
-use super::names::Names;
-use crate::binary::{Header, RawInst, Stream};
+use super::literal::{LiteralTypes, NumericLiteralType};
+use super::names::FriendlyNames;
+use crate::binary::{InstructionStream, RawInst, SpirvHeader};
 use crate::grammar::{
-    Category, DecodeError, ExtInstSet, Kind, KindInfo, Op, Operands, ParsedOperand, ResultForm,
-    literal_string,
+    DecodeError, ExtInstSet, Kind, KindInfo, Op, OperandCategory, OperandIter, ParsedOperand,
+    ResultForm, literal_string,
 };
 use spirula_diagnostics::SourceDiagnostic;
 use std::fmt;
@@ -37,17 +37,17 @@ impl Default for PrintOptions {
     }
 }
 
-/// A module as text, in one piece. [`Disassembly`] gives it in parts.
+/// A module as text, in one piece. [`ModuleDisassembly`] gives it in parts.
 ///
 /// # Errors
 /// When the words do not begin with a header, or an instruction's length is wrong. Unknown and
 /// malformed instructions are no errors; they are printed as numbers.
 pub fn print(words: &[u32], options: &PrintOptions) -> Result<String, SourceDiagnostic> {
-    let header = Header::read(words)?;
+    let header = SpirvHeader::read(words)?;
     // Texts of usual modules have about eight bytes a word.
-    let mut printer = Printer::new(words, options, words.len() * 10);
+    let mut printer = DisassemblyPrinter::new(words, options, words.len() * 10);
     printer.header(&header, options);
-    for inst in Stream::new(words) {
+    for inst in InstructionStream::new(words) {
         printer.instruction(&inst?);
     }
     Ok(printer.out)
@@ -65,26 +65,26 @@ pub fn print(words: &[u32], options: &PrintOptions) -> Result<String, SourceDiag
 /// assert_eq!(text.to_string(), "OpMemoryModel Logical GLSL450\n");
 /// ```
 #[derive(Clone, Debug)]
-pub struct Disassembly<'w> {
+pub struct ModuleDisassembly<'w> {
     words: &'w [u32],
-    header: Header,
+    header: SpirvHeader,
     options: PrintOptions,
 }
 
 /// Bytes of text that are handed on at a time.
 const PART: usize = 1 << 13;
 
-impl<'w> Disassembly<'w> {
+impl<'w> ModuleDisassembly<'w> {
     /// Of a module's words.
     ///
     /// # Errors
     /// Those of [`print`].
     pub fn new(words: &'w [u32], options: PrintOptions) -> Result<Self, SourceDiagnostic> {
-        let header = Header::read(words)?;
-        for inst in Stream::new(words) {
+        let header = SpirvHeader::read(words)?;
+        for inst in InstructionStream::new(words) {
             inst?;
         }
-        Ok(Disassembly {
+        Ok(ModuleDisassembly {
             words,
             header,
             options,
@@ -92,12 +92,12 @@ impl<'w> Disassembly<'w> {
     }
 }
 
-impl fmt::Display for Disassembly<'_> {
+impl fmt::Display for ModuleDisassembly<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let room = self.words.len().saturating_mul(10).min(PART + PART / 8);
-        let mut printer = Printer::new(self.words, &self.options, room);
+        let mut printer = DisassemblyPrinter::new(self.words, &self.options, room);
         printer.header(&self.header, &self.options);
-        for inst in Stream::new(self.words).map_while(Result::ok) {
+        for inst in InstructionStream::new(self.words).map_while(Result::ok) {
             printer.instruction(&inst);
             if printer.out.len() >= PART {
                 f.write_str(&printer.out)?;
@@ -108,16 +108,16 @@ impl fmt::Display for Disassembly<'_> {
     }
 }
 
-struct Printer {
+struct DisassemblyPrinter {
     out: String,
     indent: usize,
-    names: Option<Names>,
+    names: Option<FriendlyNames>,
     types: LiteralTypes,
     sets: IdTable<Option<&'static ExtInstSet>>,
 }
 
 /// How far an instruction's operands could be printed.
-enum Printed {
+enum OperandPrintExtent {
     All,
     /// To this word; what comes then has no text of its own.
     UpTo(usize),
@@ -125,18 +125,18 @@ enum Printed {
     Malformed,
 }
 
-impl Printer {
+impl DisassemblyPrinter {
     fn new(words: &[u32], options: &PrintOptions, room: usize) -> Self {
-        Printer {
+        DisassemblyPrinter {
             out: String::with_capacity(room),
             indent: if options.indent { INDENT } else { 0 },
-            names: options.friendly_names.then(|| Names::of(words)),
+            names: options.friendly_names.then(|| FriendlyNames::of(words)),
             types: LiteralTypes::default(),
             sets: IdTable::default(),
         }
     }
 
-    fn header(&mut self, header: &Header, options: &PrintOptions) {
+    fn header(&mut self, header: &SpirvHeader, options: &PrintOptions) {
         if options.header {
             header::print(header, &mut self.out);
         }
@@ -145,15 +145,15 @@ impl Printer {
     fn instruction(&mut self, inst: &RawInst<'_>) {
         let start = self.out.len();
         match self.operands(inst) {
-            Printed::All => self.define(inst),
-            Printed::UpTo(at) => {
+            OperandPrintExtent::All => self.define(inst),
+            OperandPrintExtent::UpTo(at) => {
                 self.define(inst);
                 for word in &inst.words[at..] {
                     self.out.push_str(" !");
                     push_number(u64::from(*word), &mut self.out);
                 }
             }
-            Printed::Malformed => {
+            OperandPrintExtent::Malformed => {
                 self.out.truncate(start);
                 self.unknown(inst);
             }
@@ -171,9 +171,9 @@ impl Printer {
     }
 
     /// Prints an instruction by the grammar.
-    fn operands(&mut self, inst: &RawInst<'_>) -> Printed {
+    fn operands(&mut self, inst: &RawInst<'_>) -> OperandPrintExtent {
         let Some(row) = inst.op.info() else {
-            return Printed::Malformed;
+            return OperandPrintExtent::Malformed;
         };
         let result = match row.result {
             ResultForm::None => None,
@@ -183,14 +183,14 @@ impl Printer {
         match result {
             None => self.pad(self.indent),
             Some(Some(id)) if *id < u32::MAX && inst.words[0] < u32::MAX => self.result(*id),
-            Some(_) => return Printed::Malformed,
+            Some(_) => return OperandPrintExtent::Malformed,
         }
         self.out.push_str(row.name);
         if inst.op.shape().has_ids_only(inst.words) && !inst.words.contains(&u32::MAX) {
             self.ids(inst);
-            return Printed::All;
+            return OperandPrintExtent::All;
         }
-        let mut operands = Operands::new(inst.op, inst.words);
+        let mut operands = OperandIter::new(inst.op, inst.words);
         let mut selector = None;
         match (inst.op, inst.words) {
             (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, [_, _, set, ..]) => {
@@ -198,7 +198,8 @@ impl Printer {
             }
             (Op::Switch, [value, ..]) => {
                 selector = self.types.number_of_value(*value);
-                operands = operands.with_switch_literal_words(selector.map_or(1, Number::words));
+                operands = operands
+                    .with_switch_literal_words(selector.map_or(1, NumericLiteralType::words));
             }
             _ => {}
         }
@@ -211,17 +212,17 @@ impl Printer {
                     self.out.push(' ');
                     if !self.operand(inst, selector, &operand) {
                         self.out.truncate(start);
-                        return Printed::UpTo(at);
+                        return OperandPrintExtent::UpTo(at);
                     }
                     at += operand.words.len();
                 }
                 Err(DecodeError::UnknownValue(..) | DecodeError::EndlessString) => {
-                    return Printed::UpTo(at);
+                    return OperandPrintExtent::UpTo(at);
                 }
-                Err(_) => return Printed::Malformed,
+                Err(_) => return OperandPrintExtent::Malformed,
             }
         }
-        Printed::All
+        OperandPrintExtent::All
     }
 
     /// Prints the operands of an instruction that has nothing but ids, as most have.
@@ -239,22 +240,22 @@ impl Printer {
     fn operand(
         &mut self,
         inst: &RawInst<'_>,
-        selector: Option<Number>,
+        selector: Option<NumericLiteralType>,
         operand: &ParsedOperand<'_>,
     ) -> bool {
         let info = operand.kind.info();
         let word = operand.words[0];
         match (info.category, operand.kind) {
-            (Category::Id, _) if word == u32::MAX => return false,
-            (Category::Id, _) => self.id(word),
-            (Category::ValueEnum, _) => match info.enumerant(word) {
+            (OperandCategory::Id, _) if word == u32::MAX => return false,
+            (OperandCategory::Id, _) => self.id(word),
+            (OperandCategory::ValueEnum, _) => match info.enumerant(word) {
                 Some(row) => self.out.push_str(row.name),
                 None => return false,
             },
-            (Category::BitEnum, _) => return self.mask(info, word),
+            (OperandCategory::BitEnum, _) => return self.mask(info, word),
             (_, Kind::LiteralString) => return self.string(operand.words),
             (_, Kind::LiteralFloat) => {
-                return Number::Float(super::float::FloatFormat::F32)
+                return NumericLiteralType::Float(super::float::FloatLiteralFormat::F32)
                     .print(operand.words, &mut self.out);
             }
             (_, Kind::LiteralContextDependentNumber) => {

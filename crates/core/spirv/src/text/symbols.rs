@@ -1,12 +1,12 @@
 //! The ids of a text: numbers stand for themselves, names get numbers that are free.
 
 use super::integer;
-use super::lexer::Lexer;
+use super::lexer::AssemblyLexer;
 use rustc_hash::FxHashMap;
 
 /// Numbers of ids, given as the text is read.
 #[derive(Debug)]
-pub struct Symbols<'a> {
+pub struct AssemblySymbols<'a> {
     source: &'a str,
     named: FxHashMap<&'a str, u32>,
     /// A bit for each number that the text uses and a name could be given, once a name is met.
@@ -16,9 +16,9 @@ pub struct Symbols<'a> {
     bound: u32,
 }
 
-impl<'a> Symbols<'a> {
+impl<'a> AssemblySymbols<'a> {
     pub fn new(source: &'a str) -> Self {
-        Symbols {
+        AssemblySymbols {
             source,
             named: FxHashMap::default(),
             used: None,
@@ -80,7 +80,7 @@ fn number(name: &str) -> Option<u32> {
 /// given numbers above that and larger ones need not be kept.
 fn used_numbers(source: &str) -> Vec<u64> {
     let mut used = vec![0u64; source.len() / 128 + 1];
-    let mut lexer = Lexer::new(source);
+    let mut lexer = AssemblyLexer::new(source);
     while let Some(word) = lexer.word() {
         let Some(id) = word.text.strip_prefix('%').and_then(number) else {
             continue;
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn names_fill_the_gaps_between_numbers() {
         let text = "%1 %a %3 %b %0x5 %a \"%2\" ; %4";
-        let mut symbols = Symbols::new(text);
+        let mut symbols = AssemblySymbols::new(text);
         let mut id = |name| symbols.id(name);
         assert_eq!(id("a"), Some(2));
         assert_eq!(id("3"), Some(3));

@@ -1,17 +1,17 @@
 //! Rule 15: names and decorations fit their targets.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use crate::analysis::function_name;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{BuiltIn, Decoration, LinkageType, MemoryModel, StorageClass};
-use crate::ir::{InstRef, Section};
+use crate::ir::{InstRef, ModuleSection};
 use rustc_hash::FxHashSet;
 use spirula_diagnostics::SourceDiagnostic;
 
 /// What a decoration may stand on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum On {
+enum DecorationTarget {
     Struct,
     ArrayOrPointer,
     /// A variable or parameter that is a pointer.
@@ -28,60 +28,96 @@ enum On {
 const MEMBERS: bool = true;
 const WHOLE: bool = false;
 
-const ROWS: &[(Decoration, On, bool)] = &[
-    (Decoration::SpecId, On::SpecConstant, WHOLE),
-    (Decoration::Block, On::Struct, WHOLE),
-    (Decoration::BufferBlock, On::Struct, WHOLE),
-    (Decoration::GLSLShared, On::Struct, WHOLE),
-    (Decoration::GLSLPacked, On::Struct, WHOLE),
-    (Decoration::CPacked, On::Struct, WHOLE),
-    (Decoration::RowMajor, On::Member, MEMBERS),
-    (Decoration::ColMajor, On::Member, MEMBERS),
-    (Decoration::MatrixStride, On::Member, MEMBERS),
-    (Decoration::ArrayStride, On::ArrayOrPointer, WHOLE),
-    (Decoration::BuiltIn, On::BuiltIn, MEMBERS),
-    (Decoration::NoPerspective, On::Memory, MEMBERS),
-    (Decoration::Flat, On::Memory, MEMBERS),
-    (Decoration::Patch, On::Memory, MEMBERS),
-    (Decoration::Centroid, On::Memory, MEMBERS),
-    (Decoration::Sample, On::Memory, MEMBERS),
-    (Decoration::Restrict, On::Memory, MEMBERS),
-    (Decoration::Aliased, On::Memory, WHOLE),
-    (Decoration::Volatile, On::Memory, MEMBERS),
-    (Decoration::Coherent, On::Memory, MEMBERS),
-    (Decoration::NonWritable, On::Memory, MEMBERS),
-    (Decoration::NonReadable, On::Memory, MEMBERS),
-    (Decoration::XfbBuffer, On::Memory, MEMBERS),
-    (Decoration::XfbStride, On::Memory, MEMBERS),
-    (Decoration::Component, On::Memory, MEMBERS),
-    (Decoration::Stream, On::Memory, MEMBERS),
-    (Decoration::RestrictPointer, On::Memory, WHOLE),
-    (Decoration::AliasedPointer, On::Memory, WHOLE),
-    (Decoration::PerPrimitiveEXT, On::Memory, MEMBERS),
-    (Decoration::PerVertexKHR, On::Memory, MEMBERS),
-    (Decoration::Invariant, On::Variable, MEMBERS),
-    (Decoration::Constant, On::Variable, WHOLE),
-    (Decoration::Location, On::Variable, MEMBERS),
-    (Decoration::Index, On::Variable, WHOLE),
-    (Decoration::Binding, On::Variable, WHOLE),
-    (Decoration::DescriptorSet, On::Variable, WHOLE),
-    (Decoration::InputAttachmentIndex, On::Variable, WHOLE),
-    (Decoration::Uniform, On::Anything, WHOLE),
-    (Decoration::UniformId, On::Anything, WHOLE),
-    (Decoration::SaturatedConversion, On::Anything, WHOLE),
-    (Decoration::FuncParamAttr, On::Anything, WHOLE),
-    (Decoration::FPRoundingMode, On::Anything, WHOLE),
-    (Decoration::FPFastMathMode, On::Anything, WHOLE),
-    (Decoration::LinkageAttributes, On::Anything, WHOLE),
-    (Decoration::NoContraction, On::Anything, WHOLE),
-    (Decoration::Alignment, On::Anything, WHOLE),
-    (Decoration::MaxByteOffset, On::Anything, WHOLE),
-    (Decoration::AlignmentId, On::Anything, WHOLE),
-    (Decoration::MaxByteOffsetId, On::Anything, WHOLE),
-    (Decoration::NoSignedWrap, On::Anything, WHOLE),
-    (Decoration::NoUnsignedWrap, On::Anything, WHOLE),
-    (Decoration::NonUniform, On::Anything, WHOLE),
-    (Decoration::CounterBuffer, On::Anything, WHOLE),
+const ROWS: &[(Decoration, DecorationTarget, bool)] = &[
+    (Decoration::SpecId, DecorationTarget::SpecConstant, WHOLE),
+    (Decoration::Block, DecorationTarget::Struct, WHOLE),
+    (Decoration::BufferBlock, DecorationTarget::Struct, WHOLE),
+    (Decoration::GLSLShared, DecorationTarget::Struct, WHOLE),
+    (Decoration::GLSLPacked, DecorationTarget::Struct, WHOLE),
+    (Decoration::CPacked, DecorationTarget::Struct, WHOLE),
+    (Decoration::RowMajor, DecorationTarget::Member, MEMBERS),
+    (Decoration::ColMajor, DecorationTarget::Member, MEMBERS),
+    (Decoration::MatrixStride, DecorationTarget::Member, MEMBERS),
+    (
+        Decoration::ArrayStride,
+        DecorationTarget::ArrayOrPointer,
+        WHOLE,
+    ),
+    (Decoration::BuiltIn, DecorationTarget::BuiltIn, MEMBERS),
+    (Decoration::NoPerspective, DecorationTarget::Memory, MEMBERS),
+    (Decoration::Flat, DecorationTarget::Memory, MEMBERS),
+    (Decoration::Patch, DecorationTarget::Memory, MEMBERS),
+    (Decoration::Centroid, DecorationTarget::Memory, MEMBERS),
+    (Decoration::Sample, DecorationTarget::Memory, MEMBERS),
+    (Decoration::Restrict, DecorationTarget::Memory, MEMBERS),
+    (Decoration::Aliased, DecorationTarget::Memory, WHOLE),
+    (Decoration::Volatile, DecorationTarget::Memory, MEMBERS),
+    (Decoration::Coherent, DecorationTarget::Memory, MEMBERS),
+    (Decoration::NonWritable, DecorationTarget::Memory, MEMBERS),
+    (Decoration::NonReadable, DecorationTarget::Memory, MEMBERS),
+    (Decoration::XfbBuffer, DecorationTarget::Memory, MEMBERS),
+    (Decoration::XfbStride, DecorationTarget::Memory, MEMBERS),
+    (Decoration::Component, DecorationTarget::Memory, MEMBERS),
+    (Decoration::Stream, DecorationTarget::Memory, MEMBERS),
+    (Decoration::RestrictPointer, DecorationTarget::Memory, WHOLE),
+    (Decoration::AliasedPointer, DecorationTarget::Memory, WHOLE),
+    (
+        Decoration::PerPrimitiveEXT,
+        DecorationTarget::Memory,
+        MEMBERS,
+    ),
+    (Decoration::PerVertexKHR, DecorationTarget::Memory, MEMBERS),
+    (Decoration::Invariant, DecorationTarget::Variable, MEMBERS),
+    (Decoration::Constant, DecorationTarget::Variable, WHOLE),
+    (Decoration::Location, DecorationTarget::Variable, MEMBERS),
+    (Decoration::Index, DecorationTarget::Variable, WHOLE),
+    (Decoration::Binding, DecorationTarget::Variable, WHOLE),
+    (Decoration::DescriptorSet, DecorationTarget::Variable, WHOLE),
+    (
+        Decoration::InputAttachmentIndex,
+        DecorationTarget::Variable,
+        WHOLE,
+    ),
+    (Decoration::Uniform, DecorationTarget::Anything, WHOLE),
+    (Decoration::UniformId, DecorationTarget::Anything, WHOLE),
+    (
+        Decoration::SaturatedConversion,
+        DecorationTarget::Anything,
+        WHOLE,
+    ),
+    (Decoration::FuncParamAttr, DecorationTarget::Anything, WHOLE),
+    (
+        Decoration::FPRoundingMode,
+        DecorationTarget::Anything,
+        WHOLE,
+    ),
+    (
+        Decoration::FPFastMathMode,
+        DecorationTarget::Anything,
+        WHOLE,
+    ),
+    (
+        Decoration::LinkageAttributes,
+        DecorationTarget::Anything,
+        WHOLE,
+    ),
+    (Decoration::NoContraction, DecorationTarget::Anything, WHOLE),
+    (Decoration::Alignment, DecorationTarget::Anything, WHOLE),
+    (Decoration::MaxByteOffset, DecorationTarget::Anything, WHOLE),
+    (Decoration::AlignmentId, DecorationTarget::Anything, WHOLE),
+    (
+        Decoration::MaxByteOffsetId,
+        DecorationTarget::Anything,
+        WHOLE,
+    ),
+    (Decoration::NoSignedWrap, DecorationTarget::Anything, WHOLE),
+    (
+        Decoration::NoUnsignedWrap,
+        DecorationTarget::Anything,
+        WHOLE,
+    ),
+    (Decoration::NonUniform, DecorationTarget::Anything, WHOLE),
+    (Decoration::CounterBuffer, DecorationTarget::Anything, WHOLE),
 ];
 
 /// Decorations whose operands are ids, for `OpDecorateId`.
@@ -104,7 +140,7 @@ const OF_IDS: &[Decoration] = &[
 ];
 
 /// Checks an annotation, or `OpMemberName`.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
         Op::MemberName => member(cx, inst.word(0), inst.word(1)),
         Op::Line => ensure(
@@ -127,7 +163,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     }
 }
 
-fn member(cx: &Cx<'_>, structure: u32, n: u32) -> Check {
+fn member(cx: &VerifyContext<'_>, structure: u32, n: u32) -> VerifyResult {
     ensure(
         Rule::Decorations,
         cx.op(structure) == Op::TypeStruct,
@@ -139,7 +175,7 @@ fn member(cx: &Cx<'_>, structure: u32, n: u32) -> Check {
     })
 }
 
-fn of_member(inst: InstRef<'_>) -> Check {
+fn of_member(inst: InstRef<'_>) -> VerifyResult {
     let what = Decoration(inst.word(2));
     let row = ROWS.iter().find(|r| r.0 == what);
     ensure(Rule::Decorations, row.is_none_or(|r| r.2), || {
@@ -147,7 +183,7 @@ fn of_member(inst: InstRef<'_>) -> Check {
     })
 }
 
-fn group(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn group(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let group = inst.word(0);
     ensure(
         Rule::Decorations,
@@ -162,7 +198,7 @@ fn group(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     Ok(())
 }
 
-fn of_id(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn of_id(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (target, what) = (inst.word(0), Decoration(inst.word(1)));
     if cx.is_vulkan() {
         ensure(
@@ -183,7 +219,7 @@ fn of_id(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let row = ROWS.iter().find(|r| r.0 == what);
     let class = cx.value_shape(target).class;
     if let Some((_, on, _)) = row {
-        if let On::BuiltIn = on {
+        if let DecorationTarget::BuiltIn = on {
             return built_in(cx, inst, target);
         }
         let fits = stands_on(cx, on, target);
@@ -199,11 +235,11 @@ fn of_id(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Whether what a row says of a decoration's target holds.
-fn stands_on(cx: &Cx<'_>, on: &On, target: u32) -> bool {
+fn stands_on(cx: &VerifyContext<'_>, on: &DecorationTarget, target: u32) -> bool {
     let op = cx.op(target);
     match on {
-        On::Struct => op == Op::TypeStruct,
-        On::ArrayOrPointer => matches!(
+        DecorationTarget::Struct => op == Op::TypeStruct,
+        DecorationTarget::ArrayOrPointer => matches!(
             op,
             Op::TypeArray
                 | Op::TypeRuntimeArray
@@ -211,7 +247,7 @@ fn stands_on(cx: &Cx<'_>, on: &On, target: u32) -> bool {
                 | Op::TypeUntypedPointerKHR
                 | Op::UntypedVariableKHR
         ),
-        On::Memory => {
+        DecorationTarget::Memory => {
             matches!(
                 op,
                 Op::Variable
@@ -221,20 +257,20 @@ fn stands_on(cx: &Cx<'_>, on: &On, target: u32) -> bool {
                     | Op::BufferPointerEXT
             ) && super::memory::is_pointer(cx.value_shape(target).op)
         }
-        On::Variable => {
+        DecorationTarget::Variable => {
             matches!(op, Op::Variable | Op::UntypedVariableKHR)
         }
-        On::SpecConstant => matches!(
+        DecorationTarget::SpecConstant => matches!(
             op,
             Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse
         ),
-        On::Member | On::BuiltIn => false,
-        On::Anything => true,
+        DecorationTarget::Member | DecorationTarget::BuiltIn => false,
+        DecorationTarget::Anything => true,
     }
 }
 
 /// What decorations of values demand of them.
-fn value(cx: &Cx<'_>, what: Decoration, target: u32) -> Check {
+fn value(cx: &VerifyContext<'_>, what: Decoration, target: u32) -> VerifyResult {
     let op = cx.op(target);
     match what {
         Decoration::RelaxedPrecision => ensure(Rule::Decorations, !cx.is_type(target), || {
@@ -268,7 +304,7 @@ fn value(cx: &Cx<'_>, what: Decoration, target: u32) -> Check {
 }
 
 /// The storage classes of variables that a decoration is for, in Vulkan.
-fn class_in_vulkan(what: Decoration, class: StorageClass) -> Check {
+fn class_in_vulkan(what: Decoration, class: StorageClass) -> VerifyResult {
     let fits = match what {
         Decoration::Location | Decoration::Component => matches!(
             class,
@@ -307,7 +343,7 @@ fn class_in_vulkan(what: Decoration, class: StorageClass) -> Check {
     })
 }
 
-fn built_in(cx: &Cx<'_>, inst: InstRef<'_>, target: u32) -> Check {
+fn built_in(cx: &VerifyContext<'_>, inst: InstRef<'_>, target: u32) -> VerifyResult {
     let op = cx.op(target);
     let is_size = BuiltIn(inst.operands().get(2).copied().unwrap_or(0)) == BuiltIn::WorkgroupSize;
     ensure(
@@ -365,7 +401,7 @@ const EXCLUSIVE: &[[Decoration; 2]] = &[
 ];
 
 /// Rules about all decorations of a target: none twice, none that exclude each other.
-pub(super) fn all(cx: &Cx<'_>, faults: &mut Vec<SourceDiagnostic>) {
+pub(super) fn all(cx: &VerifyContext<'_>, faults: &mut Vec<SourceDiagnostic>) {
     let mut seen: FxHashSet<(u32, u32, u32)> = FxHashSet::default();
     let excluded = |what: Decoration| {
         EXCLUSIVE.iter().find_map(|[a, b]| match what {
@@ -374,7 +410,7 @@ pub(super) fn all(cx: &Cx<'_>, faults: &mut Vec<SourceDiagnostic>) {
             _ => None,
         })
     };
-    for inst in cx.module.section(Section::Annotations) {
+    for inst in cx.module.section(ModuleSection::Annotations) {
         let (target, member, what) = match inst.op() {
             Op::Decorate | Op::DecorateId | Op::DecorateString => {
                 (inst.word(0), u32::MAX, Decoration(inst.word(1)))
@@ -414,14 +450,14 @@ pub(super) fn all(cx: &Cx<'_>, faults: &mut Vec<SourceDiagnostic>) {
 }
 
 /// Whether an id is imported from another module.
-pub(super) fn is_imported(cx: &Cx<'_>, id: u32) -> bool {
+pub(super) fn is_imported(cx: &VerifyContext<'_>, id: u32) -> bool {
     cx.decoration(id, Decoration::LinkageAttributes)
         .and_then(<[u32]>::last)
         .is_some_and(|last| *last == LinkageType::Import.0)
 }
 
 /// Functions without blocks are imported, others are not; imported variables have no initialiser.
-pub(super) fn linkage(cx: &Cx<'_>, inst: InstRef<'_>, has_blocks: bool) -> Check {
+pub(super) fn linkage(cx: &VerifyContext<'_>, inst: InstRef<'_>, has_blocks: bool) -> VerifyResult {
     let Some(id) = inst.result() else {
         return Ok(());
     };

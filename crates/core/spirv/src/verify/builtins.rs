@@ -1,6 +1,6 @@
 //! Rule 20: built-in variables, as Vulkan lists them ("Built-In Variables").
 
-use super::context::{Check, Cx, ensure};
+use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::Rule;
 use crate::Id;
 use crate::grammar::Op;
@@ -8,7 +8,7 @@ use crate::grammar::enumerants::{BuiltIn as B, Decoration, ExecutionModel as Mod
 
 /// What type a built-in variable has. Integers may be signed or not.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ty {
+enum BuiltinType {
     F32,
     I32,
     Bool,
@@ -63,27 +63,27 @@ const FRAGMENT: BuiltinStages = &[(Model::Fragment, IN)];
 const VERTEX: BuiltinStages = &[(Model::Vertex, IN)];
 
 /// Rows without places are for every model as inputs.
-const ROWS: &[(B, Ty, BuiltinStages)] = &[
-    (B::Position, Ty::F32s(4), VERTICES),
-    (B::PointSize, Ty::F32, VERTICES),
-    (B::ClipDistance, Ty::F32Array, DISTANCES),
-    (B::CullDistance, Ty::F32Array, DISTANCES),
-    (B::VertexIndex, Ty::I32, VERTEX),
-    (B::InstanceIndex, Ty::I32, VERTEX),
+const ROWS: &[(B, BuiltinType, BuiltinStages)] = &[
+    (B::Position, BuiltinType::F32s(4), VERTICES),
+    (B::PointSize, BuiltinType::F32, VERTICES),
+    (B::ClipDistance, BuiltinType::F32Array, DISTANCES),
+    (B::CullDistance, BuiltinType::F32Array, DISTANCES),
+    (B::VertexIndex, BuiltinType::I32, VERTEX),
+    (B::InstanceIndex, BuiltinType::I32, VERTEX),
     (
         B::InstanceId,
-        Ty::I32,
+        BuiltinType::I32,
         &[
             (Model::IntersectionKHR, IN),
             (Model::AnyHitKHR, IN),
             (Model::ClosestHitKHR, IN),
         ],
     ),
-    (B::BaseVertex, Ty::I32, VERTEX),
-    (B::BaseInstance, Ty::I32, VERTEX),
+    (B::BaseVertex, BuiltinType::I32, VERTEX),
+    (B::BaseInstance, BuiltinType::I32, VERTEX),
     (
         B::PrimitiveId,
-        Ty::I32,
+        BuiltinType::I32,
         &[
             (Model::Fragment, IN),
             (Model::TessellationControl, IN),
@@ -98,14 +98,14 @@ const ROWS: &[(B, Ty, BuiltinStages)] = &[
     ),
     (
         B::InvocationId,
-        Ty::I32,
+        BuiltinType::I32,
         &[(Model::TessellationControl, IN), (Model::Geometry, IN)],
     ),
-    (B::Layer, Ty::I32, LAYERS),
-    (B::ViewportIndex, Ty::I32, LAYERS),
+    (B::Layer, BuiltinType::I32, LAYERS),
+    (B::ViewportIndex, BuiltinType::I32, LAYERS),
     (
         B::TessLevelOuter,
-        Ty::F32Array,
+        BuiltinType::F32Array,
         &[
             (Model::TessellationControl, OUT),
             (Model::TessellationEvaluation, IN),
@@ -113,7 +113,7 @@ const ROWS: &[(B, Ty, BuiltinStages)] = &[
     ),
     (
         B::TessLevelInner,
-        Ty::F32Array,
+        BuiltinType::F32Array,
         &[
             (Model::TessellationControl, OUT),
             (Model::TessellationEvaluation, IN),
@@ -121,44 +121,48 @@ const ROWS: &[(B, Ty, BuiltinStages)] = &[
     ),
     (
         B::TessCoord,
-        Ty::F32s(3),
+        BuiltinType::F32s(3),
         &[(Model::TessellationEvaluation, IN)],
     ),
     (
         B::PatchVertices,
-        Ty::I32,
+        BuiltinType::I32,
         &[
             (Model::TessellationControl, IN),
             (Model::TessellationEvaluation, IN),
         ],
     ),
-    (B::FragCoord, Ty::F32s(4), FRAGMENT),
-    (B::PointCoord, Ty::F32s(2), FRAGMENT),
-    (B::FrontFacing, Ty::Bool, FRAGMENT),
-    (B::SampleId, Ty::I32, FRAGMENT),
-    (B::SamplePosition, Ty::F32s(2), FRAGMENT),
-    (B::SampleMask, Ty::I32Array, &[(Model::Fragment, IN | OUT)]),
-    (B::FragDepth, Ty::F32, &[(Model::Fragment, OUT)]),
-    (B::HelperInvocation, Ty::Bool, FRAGMENT),
-    (B::NumWorkgroups, Ty::I32s(3), COMPUTE),
-    (B::WorkgroupId, Ty::I32s(3), COMPUTE),
-    (B::LocalInvocationId, Ty::I32s(3), COMPUTE),
-    (B::GlobalInvocationId, Ty::I32s(3), COMPUTE),
-    (B::LocalInvocationIndex, Ty::I32, COMPUTE),
-    (B::NumSubgroups, Ty::I32, COMPUTE),
-    (B::SubgroupId, Ty::I32, COMPUTE),
-    (B::SubgroupSize, Ty::I32, &[]),
-    (B::SubgroupLocalInvocationId, Ty::I32, &[]),
-    (B::SubgroupEqMask, Ty::I32s(4), &[]),
-    (B::SubgroupGeMask, Ty::I32s(4), &[]),
-    (B::SubgroupGtMask, Ty::I32s(4), &[]),
-    (B::SubgroupLeMask, Ty::I32s(4), &[]),
-    (B::SubgroupLtMask, Ty::I32s(4), &[]),
-    (B::DeviceIndex, Ty::I32, &[]),
-    (B::ViewIndex, Ty::I32, &[]),
+    (B::FragCoord, BuiltinType::F32s(4), FRAGMENT),
+    (B::PointCoord, BuiltinType::F32s(2), FRAGMENT),
+    (B::FrontFacing, BuiltinType::Bool, FRAGMENT),
+    (B::SampleId, BuiltinType::I32, FRAGMENT),
+    (B::SamplePosition, BuiltinType::F32s(2), FRAGMENT),
+    (
+        B::SampleMask,
+        BuiltinType::I32Array,
+        &[(Model::Fragment, IN | OUT)],
+    ),
+    (B::FragDepth, BuiltinType::F32, &[(Model::Fragment, OUT)]),
+    (B::HelperInvocation, BuiltinType::Bool, FRAGMENT),
+    (B::NumWorkgroups, BuiltinType::I32s(3), COMPUTE),
+    (B::WorkgroupId, BuiltinType::I32s(3), COMPUTE),
+    (B::LocalInvocationId, BuiltinType::I32s(3), COMPUTE),
+    (B::GlobalInvocationId, BuiltinType::I32s(3), COMPUTE),
+    (B::LocalInvocationIndex, BuiltinType::I32, COMPUTE),
+    (B::NumSubgroups, BuiltinType::I32, COMPUTE),
+    (B::SubgroupId, BuiltinType::I32, COMPUTE),
+    (B::SubgroupSize, BuiltinType::I32, &[]),
+    (B::SubgroupLocalInvocationId, BuiltinType::I32, &[]),
+    (B::SubgroupEqMask, BuiltinType::I32s(4), &[]),
+    (B::SubgroupGeMask, BuiltinType::I32s(4), &[]),
+    (B::SubgroupGtMask, BuiltinType::I32s(4), &[]),
+    (B::SubgroupLeMask, BuiltinType::I32s(4), &[]),
+    (B::SubgroupLtMask, BuiltinType::I32s(4), &[]),
+    (B::DeviceIndex, BuiltinType::I32, &[]),
+    (B::ViewIndex, BuiltinType::I32, &[]),
     (
         B::DrawIndex,
-        Ty::I32,
+        BuiltinType::I32,
         &[
             (Model::Vertex, IN),
             (Model::TaskNV, IN),
@@ -170,7 +174,7 @@ const ROWS: &[(B, Ty, BuiltinStages)] = &[
 ];
 
 /// Checks the types of built-in variables and of members of blocks, in Vulkan.
-pub(super) fn types(cx: &Cx<'_>, inst: crate::ir::InstRef<'_>) -> Check {
+pub(super) fn types(cx: &VerifyContext<'_>, inst: crate::ir::InstRef<'_>) -> VerifyResult {
     if !cx.is_vulkan() {
         return Ok(());
     }
@@ -221,7 +225,12 @@ pub(super) fn types(cx: &Cx<'_>, inst: crate::ir::InstRef<'_>) -> Check {
 }
 
 /// A built-in variable is of a class that some execution model has it in.
-fn direction(cx: &Cx<'_>, variable: u32, built_in: B, places: BuiltinStages) -> Check {
+fn direction(
+    cx: &VerifyContext<'_>,
+    variable: u32,
+    built_in: B,
+    places: BuiltinStages,
+) -> VerifyResult {
     let class = cx.value_shape(variable).class;
     let way = way_of(class);
     let fits = if places.is_empty() {
@@ -242,23 +251,23 @@ fn way_of(class: StorageClass) -> u8 {
     }
 }
 
-fn is_type(cx: &Cx<'_>, ty: u32, wanted: Ty) -> bool {
+fn is_type(cx: &VerifyContext<'_>, ty: u32, wanted: BuiltinType) -> bool {
     let shape = cx.shape(ty);
     let f32 = |ty: u32| cx.op(ty) == Op::TypeFloat && cx.shape(ty).width == 32;
     let i32 = |ty: u32| cx.op(ty) == Op::TypeInt && cx.shape(ty).width == 32;
     match wanted {
-        Ty::F32 => f32(ty),
-        Ty::I32 => i32(ty),
-        Ty::Bool => shape.op == Op::TypeBool,
-        Ty::F32s(n) => shape.op == Op::TypeVector && shape.count == n && f32(shape.part),
-        Ty::I32s(n) => shape.op == Op::TypeVector && shape.count == n && i32(shape.part),
-        Ty::F32Array => shape.op == Op::TypeArray && f32(shape.part),
-        Ty::I32Array => shape.op == Op::TypeArray && i32(shape.part),
+        BuiltinType::F32 => f32(ty),
+        BuiltinType::I32 => i32(ty),
+        BuiltinType::Bool => shape.op == Op::TypeBool,
+        BuiltinType::F32s(n) => shape.op == Op::TypeVector && shape.count == n && f32(shape.part),
+        BuiltinType::I32s(n) => shape.op == Op::TypeVector && shape.count == n && i32(shape.part),
+        BuiltinType::F32Array => shape.op == Op::TypeArray && f32(shape.part),
+        BuiltinType::I32Array => shape.op == Op::TypeArray && i32(shape.part),
     }
 }
 
 /// Checks that an execution model has the built-in variables of a variable that it uses.
-pub(super) fn used(cx: &Cx<'_>, variable: Id, model: Model) -> Check {
+pub(super) fn used(cx: &VerifyContext<'_>, variable: Id, model: Model) -> VerifyResult {
     let shape = cx.value_shape(variable.word());
     let direction = way_of(shape.class);
     let whole = cx.decoration(variable.word(), Decoration::BuiltIn);
@@ -277,7 +286,7 @@ pub(super) fn used(cx: &Cx<'_>, variable: Id, model: Model) -> Check {
     Ok(())
 }
 
-fn stands(built_in: B, model: Model, direction: u8) -> Check {
+fn stands(built_in: B, model: Model, direction: u8) -> VerifyResult {
     let Some((_, _, places)) = ROWS.iter().find(|r| r.0 == built_in) else {
         return Ok(());
     };

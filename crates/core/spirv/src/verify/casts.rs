@@ -1,6 +1,6 @@
 //! Rule 10 for casts of bits and of pointers.
 
-use super::context::{Check, Cx, ensure};
+use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::Rule;
 use super::signatures::{self, parts};
 use crate::grammar::Op;
@@ -11,7 +11,7 @@ fn is_pointer(op: Op) -> bool {
     matches!(op, Op::TypePointer | Op::TypeUntypedPointerKHR)
 }
 
-pub(super) fn bitcast(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn bitcast(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (result, source) = (inst.words()[0], cx.ty(inst.word(0)));
     let (to, from) = (parts(cx, result), parts(cx, source));
     let numeric = |op| matches!(op, Op::TypeInt | Op::TypeFloat);
@@ -32,7 +32,7 @@ pub(super) fn bitcast(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     }
     if p || q {
         let other = if p { &from } else { &to };
-        let as_words = cx.version >= crate::grammar::Version::new(1, 5)
+        let as_words = cx.version >= crate::grammar::SpirvVersion::new(1, 5)
             || cx.has_extension("SPV_KHR_physical_storage_buffer");
         let fits = other.part.op == Op::TypeInt
             && (other.count == 0 || as_words && other.part.width == 32 && other.count == 2);
@@ -40,7 +40,7 @@ pub(super) fn bitcast(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             "pointers are cast to and from an integer or two of 32 bits".to_owned()
         });
     }
-    let bits = |p: &signatures::Parts| match p.count {
+    let bits = |p: &signatures::TypeComponents| match p.count {
         u32::MAX => None,
         0 => Some(p.part.width),
         n => n.checked_mul(p.part.width),
@@ -54,7 +54,7 @@ pub(super) fn bitcast(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-pub(super) fn pointer_and_int(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn pointer_and_int(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (result, source) = (cx.shape(inst.words()[0]), cx.value_shape(inst.word(0)));
     let (pointer, int) = match inst.op() {
         Op::ConvertPtrToU => (source, result),
@@ -82,7 +82,7 @@ pub(super) fn pointer_and_int(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     Ok(())
 }
 
-pub(super) fn generic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn generic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (result, source) = (cx.shape(inst.words()[0]), cx.value_shape(inst.word(0)));
     let (wide, narrow) = match inst.op() {
         Op::PtrCastToGeneric => (result, source),

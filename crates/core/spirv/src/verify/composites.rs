@@ -1,12 +1,12 @@
 //! Rule 10 for composites: what is put together, taken apart, or copied member by member.
 
-use super::context::{Check, Cx, Fault, ensure, fault};
+use super::context::{VerifyContext, VerifyFault, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use super::values::{same, small_composite, vector};
 use crate::grammar::Op;
 use crate::ir::InstRef;
 
-pub(super) fn extract_dynamic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn extract_dynamic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let shape = cx.value_shape(inst.word(0));
     if shape.op == Op::TypeVectorIdEXT {
         return Ok(());
@@ -21,7 +21,7 @@ pub(super) fn extract_dynamic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     small_composite(cx, inst.words()[0])
 }
 
-pub(super) fn insert_dynamic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn insert_dynamic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = inst.words()[0];
     let shape = cx.shape(result);
     if shape.op == Op::TypeVectorIdEXT {
@@ -37,13 +37,13 @@ pub(super) fn insert_dynamic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     index(cx, inst.word(2))
 }
 
-fn index(cx: &Cx<'_>, id: u32) -> Check {
+fn index(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
     ensure(Rule::Values, cx.value_shape(id).op == Op::TypeInt, || {
         "the index is no integer".to_owned()
     })
 }
 
-pub(super) fn shuffle(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn shuffle(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = cx.shape(inst.words()[0]);
     let (a, b) = (cx.value_shape(inst.word(0)), cx.value_shape(inst.word(1)));
     if [result.op, a.op, b.op].contains(&Op::TypeVectorIdEXT) {
@@ -73,7 +73,7 @@ pub(super) fn shuffle(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     small_composite(cx, inst.words()[0])
 }
 
-pub(super) fn construct(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn construct(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = inst.words()[0];
     let shape = cx.shape(result);
     let given = inst.operands();
@@ -129,7 +129,12 @@ pub(super) fn construct(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// A composite whose parts are all the same value.
-pub(super) fn replicated(cx: &Cx<'_>, rule: Rule, result: u32, value: u32) -> Check {
+pub(super) fn replicated(
+    cx: &VerifyContext<'_>,
+    rule: Rule,
+    result: u32,
+    value: u32,
+) -> VerifyResult {
     let shape = cx.shape(result);
     let parts: &[u32] = match shape.op {
         Op::TypeStruct => cx.members(result),
@@ -157,7 +162,7 @@ pub(super) fn replicated(cx: &Cx<'_>, rule: Rule, result: u32, value: u32) -> Ch
 }
 
 /// The type that literal indices lead to.
-pub(super) fn walk(cx: &Cx<'_>, mut ty: u32, path: &[u32]) -> Result<u32, Fault> {
+pub(super) fn walk(cx: &VerifyContext<'_>, mut ty: u32, path: &[u32]) -> Result<u32, VerifyFault> {
     if path.len() > 255 {
         return Err(fault(
             Rule::Limits,
@@ -204,7 +209,7 @@ pub(super) fn walk(cx: &Cx<'_>, mut ty: u32, path: &[u32]) -> Result<u32, Fault>
     Ok(ty)
 }
 
-pub(super) fn logical(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn logical(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (result, source) = (inst.words()[0], cx.ty(inst.word(0)));
     ensure(Rule::Values, result != source, || {
         "the operand is of the result's type; OpCopyObject copies that".to_owned()
@@ -217,7 +222,7 @@ pub(super) fn logical(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 /// Most pairs of types that are compared; modules with more are taken as they are.
 const PAIRS: u32 = 1 << 14;
 
-fn matches_logically(cx: &Cx<'_>, a: u32, b: u32) -> bool {
+fn matches_logically(cx: &VerifyContext<'_>, a: u32, b: u32) -> bool {
     let mut pairs = 0;
     let mut stack = vec![(a, b)];
     while let Some((a, b)) = stack.pop() {

@@ -1,12 +1,12 @@
 //! Rule 9: constants fit their types.
 
-use super::context::{Check, Cx, Holds, ensure, fault};
+use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::ir::InstRef;
 
 /// Checks a constant.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let ty = inst.words()[0];
     let shape = cx.shape(ty);
     match inst.op() {
@@ -21,9 +21,11 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             replicate(cx, inst)
         }
         Op::ConstantFunctionPointerINTEL => function_pointer(cx, inst),
-        Op::ConstantNull => ensure(Rule::Constants, !shape.holds.any(Holds::NO_NULL), || {
-            format!("{} has no null", cx.describe(ty))
-        }),
+        Op::ConstantNull => ensure(
+            Rule::Constants,
+            !shape.holds.any(TypeContents::NO_NULL),
+            || format!("{} has no null", cx.describe(ty)),
+        ),
         Op::ConstantSampler => ensure(Rule::Constants, shape.op == Op::TypeSampler, || {
             "its type is no sampler".to_owned()
         }),
@@ -32,7 +34,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     }
 }
 
-fn scalar(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn scalar(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let ty = inst.words()[0];
     let shape = cx.shape(ty);
     ensure(
@@ -61,7 +63,7 @@ fn scalar(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     Ok(())
 }
 
-fn composite(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn composite(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let ty = inst.words()[0];
     let parts = inst.operands();
     for part in parts {
@@ -137,7 +139,7 @@ fn composite(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     }
 }
 
-fn replicate(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn replicate(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let value = inst.word(0);
     ensure(
         Rule::Constants,
@@ -149,7 +151,7 @@ fn replicate(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 
 /// The pointer to a function: its type points to the function's type, or is that of a pointer whose pointee
 /// is not said.
-fn function_pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn function_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (ty, function) = (cx.shape(inst.words()[0]), inst.word(0));
     let Some(def) = cx.inst(function).filter(|f| f.op() == Op::Function) else {
         let message = format!("%{function} is no function");
@@ -236,7 +238,7 @@ const IN_KERNELS: &[Op] = &[
 
 /// Operations on constants: the opcodes that the specification lists, those of kernels with that
 /// capability only.
-fn operation(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn operation(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let op = Op(inst.word(0) as u16);
     let (everywhere, in_kernels) = (EVERYWHERE.contains(&op), IN_KERNELS.contains(&op));
     if !everywhere && !in_kernels {

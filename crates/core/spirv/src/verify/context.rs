@@ -1,27 +1,27 @@
 //! What the rules look up: definitions and types of a module in flat tables, and what it declares.
 
-use super::Options;
+use super::VerifyOptions;
 use super::rules::Rule;
-use crate::analysis::Decorations;
+use crate::analysis::IdDecorations;
 use crate::grammar::enumerants::{
     AddressingModel, Capability, Decoration, MemoryModel, StorageClass,
 };
-use crate::grammar::{Class, Kind, Op, Version, literal_string};
-use crate::ir::{IdWords, Inst, InstRef, Module, Section};
-use crate::target::Environment;
+use crate::grammar::{InstructionClass, Kind, Op, SpirvVersion, literal_string};
+use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
+use crate::target::TargetEnvironment;
 use crate::{Id, IdNumbers};
 use rustc_hash::FxHashSet;
 use spirula_diagnostics::SourceDiagnostic;
 
 /// A breach of a rule by the instruction that is looked at.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct VerifyFault {
     pub rule: Rule,
     pub message: String,
     pub hint: Option<String>,
 }
 
-impl Fault {
+impl VerifyFault {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -42,11 +42,11 @@ impl Fault {
     }
 }
 
-pub(super) type Check = Result<(), Fault>;
+pub(super) type VerifyResult = Result<(), VerifyFault>;
 
 /// A fault of a rule.
-pub(super) fn fault(rule: Rule, message: impl Into<String>) -> Fault {
-    Fault {
+pub(super) fn fault(rule: Rule, message: impl Into<String>) -> VerifyFault {
+    VerifyFault {
         rule,
         message: message.into(),
         hint: None,
@@ -54,7 +54,7 @@ pub(super) fn fault(rule: Rule, message: impl Into<String>) -> Fault {
 }
 
 /// `Ok` where the condition holds, else a fault.
-pub(super) fn ensure(rule: Rule, holds: bool, message: impl FnOnce() -> String) -> Check {
+pub(super) fn ensure(rule: Rule, holds: bool, message: impl FnOnce() -> String) -> VerifyResult {
     if holds {
         Ok(())
     } else {
@@ -64,7 +64,7 @@ pub(super) fn ensure(rule: Rule, holds: bool, message: impl FnOnce() -> String) 
 
 /// What a type is, as far as rules ask.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct TypeSummary {
     pub op: Op,
     /// Bits of integers and floats.
     pub width: u32,
@@ -76,7 +76,7 @@ pub(super) struct Shape {
     /// Storage class of pointers.
     pub class: StorageClass,
     /// What it contains, pointers not followed.
-    pub holds: Holds,
+    pub holds: TypeContents,
     /// How deep structures nest in it.
     pub depth: u32,
     /// Locations that an input or output of it takes.
@@ -85,53 +85,53 @@ pub(super) struct Shape {
 
 /// What a type contains, itself counted: found once from what its parts contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Holds(u16);
+pub(super) struct TypeContents(u16);
 
-impl Holds {
-    pub const NOTHING: Holds = Holds(0);
-    pub const BOOL: Holds = Holds(1);
+impl TypeContents {
+    pub const NOTHING: TypeContents = TypeContents(0);
+    pub const BOOL: TypeContents = TypeContents(1);
     /// A boolean in no structure of built-in variables.
-    pub const PLAIN_BOOL: Holds = Holds(1 << 1);
-    pub const INT8: Holds = Holds(1 << 2);
-    pub const INT16: Holds = Holds(1 << 3);
+    pub const PLAIN_BOOL: TypeContents = TypeContents(1 << 1);
+    pub const INT8: TypeContents = TypeContents(1 << 2);
+    pub const INT16: TypeContents = TypeContents(1 << 3);
     /// A float of 16 bits in IEEE's format.
-    pub const FLOAT16: Holds = Holds(1 << 4);
-    pub const RUNTIME_ARRAY: Holds = Holds(1 << 5);
+    pub const FLOAT16: TypeContents = TypeContents(1 << 4);
+    pub const RUNTIME_ARRAY: TypeContents = TypeContents(1 << 5);
     /// Cooperative matrices and vectors.
-    pub const COOPERATIVE: Holds = Holds(1 << 6);
+    pub const COOPERATIVE: TypeContents = TypeContents(1 << 6);
     /// Images, samplers and acceleration structures.
-    pub const OBJECT: Holds = Holds(1 << 7);
+    pub const OBJECT: TypeContents = TypeContents(1 << 7);
     /// Something that has no null value.
-    pub const NO_NULL: Holds = Holds(1 << 8);
+    pub const NO_NULL: TypeContents = TypeContents(1 << 8);
 
-    pub fn any(self, of: Holds) -> bool {
+    pub fn any(self, of: TypeContents) -> bool {
         self.0 & of.0 != 0
     }
 
-    pub const fn and(self, other: Holds) -> Holds {
-        Holds(self.0 | other.0)
+    pub const fn and(self, other: TypeContents) -> TypeContents {
+        TypeContents(self.0 | other.0)
     }
 
-    const fn without(self, other: Holds) -> Holds {
-        Holds(self.0 & !other.0)
+    const fn without(self, other: TypeContents) -> TypeContents {
+        TypeContents(self.0 & !other.0)
     }
 }
 
-const NO_SHAPE: Shape = Shape {
+const NO_SHAPE: TypeSummary = TypeSummary {
     op: Op::Nop,
     width: 0,
     signed: false,
     count: 0,
     part: 0,
     class: StorageClass(u32::MAX),
-    holds: Holds::NOTHING,
+    holds: TypeContents::NOTHING,
     depth: 0,
     locations: 0,
 };
 
 /// Where an id is defined.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Def {
+pub(super) struct DefinitionInfo {
     pub inst: Inst,
     pub op: Op,
     is_type: bool,
@@ -169,16 +169,16 @@ impl DefPlace {
 }
 
 /// The definitions in their order, found by number: many modules have far fewer definitions than ids.
-struct Defs {
+struct DefinitionTable {
     /// Number of the definition of each id, from 1 on.
     numbers: IdNumbers,
-    all: Vec<Def>,
+    all: Vec<DefinitionInfo>,
 }
 
-impl Defs {
-    fn new(module: &Module) -> Defs {
+impl DefinitionTable {
+    fn new(module: &SpirvModule) -> DefinitionTable {
         let (bound, insts) = (module.bound(), module.inst_count());
-        Defs {
+        DefinitionTable {
             numbers: IdNumbers::new(bound, insts.min(bound as usize)),
             // Five instructions of eight have a result.
             all: Vec::with_capacity(insts.min(bound as usize).min(insts / 8 * 5 + 16)),
@@ -186,7 +186,7 @@ impl Defs {
     }
 
     /// A definition of an id that has none.
-    fn add(&mut self, id: Id, def: Def) {
+    fn add(&mut self, id: Id, def: DefinitionInfo) {
         if self.all.len() == self.all.capacity() {
             self.all.reserve_exact(self.all.len() / 8 + 16);
         }
@@ -195,22 +195,22 @@ impl Defs {
     }
 
     #[inline]
-    fn get(&self, id: u32) -> Option<&Def> {
+    fn get(&self, id: u32) -> Option<&DefinitionInfo> {
         self.all.get(self.numbers.get(id).wrapping_sub(1) as usize)
     }
 }
 
 /// A module under verification.
-pub(super) struct Cx<'m> {
-    pub module: &'m Module,
-    pub options: &'m Options,
-    pub version: Version,
+pub(super) struct VerifyContext<'m> {
+    pub module: &'m SpirvModule,
+    pub options: &'m VerifyOptions,
+    pub version: SpirvVersion,
     pub ids: IdWords,
-    pub decorations: Decorations,
+    pub decorations: IdDecorations,
     pub addressing: AddressingModel,
     pub memory_model: MemoryModel,
-    defs: Defs,
-    shapes: Vec<Shape>,
+    defs: DefinitionTable,
+    shapes: Vec<TypeSummary>,
     /// Declared capabilities and those that they imply, one bit for each row of the grammar.
     capabilities: Vec<u64>,
     /// Declared capabilities that were added to the grammar.
@@ -222,19 +222,19 @@ pub(super) struct Cx<'m> {
     pub forward_pointers: FxHashSet<u32>,
 }
 
-impl<'m> Cx<'m> {
-    pub fn new(module: &'m Module, options: &'m Options) -> Self {
-        let model = module.section(Section::MemoryModel).next();
+impl<'m> VerifyContext<'m> {
+    pub fn new(module: &'m SpirvModule, options: &'m VerifyOptions) -> Self {
+        let model = module.section(ModuleSection::MemoryModel).next();
         let model = model.map_or((0, 0), |m| (m.word(0), m.word(1)));
-        let mut cx = Cx {
+        let mut cx = VerifyContext {
             module,
             options,
             version: module.version,
             ids: IdWords::new(module),
-            decorations: Decorations::compute(module),
+            decorations: IdDecorations::compute(module),
             addressing: AddressingModel(model.0),
             memory_model: MemoryModel(model.1),
-            defs: Defs::new(module),
+            defs: DefinitionTable::new(module),
             shapes: vec![NO_SHAPE],
             capabilities: vec![0; Kind::Capability.info().enumerants.len().div_ceil(64)],
             added: Vec::new(),
@@ -243,10 +243,10 @@ impl<'m> Cx<'m> {
             is_kernel: false,
             forward_pointers: FxHashSet::default(),
         };
-        for inst in module.section(Section::Capabilities) {
+        for inst in module.section(ModuleSection::Capabilities) {
             cx.declare(Capability(inst.word(0)));
         }
-        for inst in module.section(Section::Extensions) {
+        for inst in module.section(ModuleSection::Extensions) {
             let name = literal_string(inst.operands());
             cx.extensions.push(name.into_owned());
         }
@@ -298,11 +298,17 @@ impl<'m> Cx<'m> {
     }
 
     pub fn is_vulkan(&self) -> bool {
-        matches!(self.options.target.environment, Environment::Vulkan(..))
+        matches!(
+            self.options.target.environment,
+            TargetEnvironment::Vulkan(..)
+        )
     }
 
     pub fn is_opencl(&self) -> bool {
-        matches!(self.options.target.environment, Environment::OpenCl(..))
+        matches!(
+            self.options.target.environment,
+            TargetEnvironment::OpenCl(..)
+        )
     }
 
     pub fn is_logical(&self) -> bool {
@@ -319,7 +325,7 @@ impl<'m> Cx<'m> {
     ///
     /// # Errors
     /// When the id is defined already.
-    pub fn define(&mut self, inst: InstRef<'m>, place: DefPlace) -> Check {
+    pub fn define(&mut self, inst: InstRef<'m>, place: DefPlace) -> VerifyResult {
         let Some(id) = inst.result() else {
             return Ok(());
         };
@@ -329,7 +335,7 @@ impl<'m> Cx<'m> {
         let is_type = inst
             .op()
             .info()
-            .is_some_and(|i| i.class == Class::TypeDeclaration);
+            .is_some_and(|i| i.class == InstructionClass::TypeDeclaration);
         let ty = if is_type {
             let shape = self.shape_of(inst);
             self.shapes.push(shape);
@@ -337,7 +343,7 @@ impl<'m> Cx<'m> {
         } else {
             inst.result_type().map_or(0, Id::word)
         };
-        let def = Def {
+        let def = DefinitionInfo {
             inst: inst.handle(),
             op: inst.op(),
             is_type,
@@ -353,9 +359,9 @@ impl<'m> Cx<'m> {
         self.ids
     }
 
-    fn shape_of(&self, inst: InstRef<'_>) -> Shape {
+    fn shape_of(&self, inst: InstRef<'_>) -> TypeSummary {
         let word = |n: usize| inst.operands().get(n).copied().unwrap_or(0);
-        let mut shape = Shape {
+        let mut shape = TypeSummary {
             op: inst.op(),
             ..NO_SHAPE
         };
@@ -394,7 +400,7 @@ impl<'m> Cx<'m> {
     }
 
     /// Locations that a type takes (Vulkan specification, "Location Assignment").
-    fn locations(&self, inst: InstRef<'_>, shape: &Shape) -> u32 {
+    fn locations(&self, inst: InstRef<'_>, shape: &TypeSummary) -> u32 {
         let part = self.shape(shape.part);
         match inst.op() {
             Op::TypeInt | Op::TypeFloat => 1,
@@ -414,57 +420,60 @@ impl<'m> Cx<'m> {
     }
 
     /// What a type contains, its parts being known.
-    fn held(&self, inst: InstRef<'_>, shape: &Shape) -> Holds {
+    fn held(&self, inst: InstRef<'_>, shape: &TypeSummary) -> TypeContents {
         match inst.op() {
-            Op::TypeBool => Holds::BOOL.and(Holds::PLAIN_BOOL),
-            Op::TypeInt if shape.width == 8 => Holds::INT8,
-            Op::TypeInt if shape.width == 16 => Holds::INT16,
-            Op::TypeFloat if shape.width == 16 && shape.count == 0 => Holds::FLOAT16,
+            Op::TypeBool => TypeContents::BOOL.and(TypeContents::PLAIN_BOOL),
+            Op::TypeInt if shape.width == 8 => TypeContents::INT8,
+            Op::TypeInt if shape.width == 16 => TypeContents::INT16,
+            Op::TypeFloat if shape.width == 16 && shape.count == 0 => TypeContents::FLOAT16,
             Op::TypeVector | Op::TypeMatrix | Op::TypeArray => self.shape(shape.part).holds,
             Op::TypeRuntimeArray => {
                 let part = self.shape(shape.part).holds;
-                part.and(Holds::RUNTIME_ARRAY).and(Holds::NO_NULL)
+                part.and(TypeContents::RUNTIME_ARRAY)
+                    .and(TypeContents::NO_NULL)
             }
             Op::TypeStruct => {
                 let members = inst.operands().iter();
-                let all = members.fold(Holds::NOTHING, |all, m| all.and(self.shape(*m).holds));
+                let all = members.fold(TypeContents::NOTHING, |all, m| {
+                    all.and(self.shape(*m).holds)
+                });
                 let own = inst.words()[0];
                 let mut numbers = 0..inst.operands().len() as u32;
                 if numbers.any(|n| {
                     self.member_decoration(own, n, Decoration::BuiltIn)
                         .is_some()
                 }) {
-                    all.without(Holds::PLAIN_BOOL)
+                    all.without(TypeContents::PLAIN_BOOL)
                 } else {
                     all
                 }
             }
             Op::TypeCooperativeMatrixKHR
             | Op::TypeCooperativeMatrixNV
-            | Op::TypeCooperativeVectorNV => Holds::COOPERATIVE,
+            | Op::TypeCooperativeVectorNV => TypeContents::COOPERATIVE,
             Op::TypeImage
             | Op::TypeSampler
             | Op::TypeSampledImage
-            | Op::TypeAccelerationStructureKHR => Holds::OBJECT.and(Holds::NO_NULL),
+            | Op::TypeAccelerationStructureKHR => TypeContents::OBJECT.and(TypeContents::NO_NULL),
             Op::TypeInt
             | Op::TypeFloat
             | Op::TypeEvent
             | Op::TypeDeviceEvent
             | Op::TypeReserveId
-            | Op::TypeQueue => Holds::NOTHING,
+            | Op::TypeQueue => TypeContents::NOTHING,
             Op::TypePointer | Op::TypeUntypedPointerKHR => {
                 if shape.class == StorageClass::PhysicalStorageBuffer && self.is_vulkan() {
-                    Holds::NO_NULL
+                    TypeContents::NO_NULL
                 } else {
-                    Holds::NOTHING
+                    TypeContents::NOTHING
                 }
             }
-            _ => Holds::NO_NULL,
+            _ => TypeContents::NO_NULL,
         }
     }
 
     /// The definition of an id.
-    pub fn def(&self, id: u32) -> Option<&Def> {
+    pub fn def(&self, id: u32) -> Option<&DefinitionInfo> {
         self.defs.get(id)
     }
 
@@ -485,7 +494,7 @@ impl<'m> Cx<'m> {
     }
 
     /// What a type is; a shape of `OpNop` for what is no type.
-    pub fn shape(&self, ty: u32) -> Shape {
+    pub fn shape(&self, ty: u32) -> TypeSummary {
         match self.def(ty) {
             Some(def) if def.is_type => self.shapes[def.ty as usize],
             _ => NO_SHAPE,
@@ -493,7 +502,7 @@ impl<'m> Cx<'m> {
     }
 
     /// What a value's type is.
-    pub fn value_shape(&self, value: u32) -> Shape {
+    pub fn value_shape(&self, value: u32) -> TypeSummary {
         self.shape(self.ty(value))
     }
 
@@ -559,5 +568,5 @@ impl<'m> Cx<'m> {
 /// Whether an opcode makes a constant, `OpUndef` not counted.
 pub(super) fn is_constant_op(op: Op) -> bool {
     let class = op.info().map(|i| i.class);
-    class == Some(Class::ConstantCreation) || op == Op::ConstantFunctionPointerINTEL
+    class == Some(InstructionClass::ConstantCreation) || op == Op::ConstantFunctionPointerINTEL
 }

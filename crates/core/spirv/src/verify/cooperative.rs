@@ -1,7 +1,7 @@
 //! Rule 26: cooperative matrices (`SPV_KHR_cooperative_matrix`, `SPV_NV_cooperative_matrix`,
 //! `SPV_NV_cooperative_matrix2`).
 
-use super::context::{Check, Cx, ensure};
+use super::context::{VerifyContext, VerifyResult, ensure};
 use super::memory::is_pointer;
 use super::rules::Rule;
 use crate::grammar::Op;
@@ -11,7 +11,7 @@ use crate::grammar::enumerants::{
 use crate::ir::InstRef;
 
 /// The constants that a matrix type is made with, where they are known.
-struct Matrix {
+struct CooperativeMatrix {
     op: Op,
     component: u32,
     scope: Option<u64>,
@@ -21,11 +21,11 @@ struct Matrix {
     usage: Option<u64>,
 }
 
-impl Matrix {
-    fn of(cx: &Cx<'_>, ty: u32) -> Option<Matrix> {
+impl CooperativeMatrix {
+    fn of(cx: &VerifyContext<'_>, ty: u32) -> Option<CooperativeMatrix> {
         let inst = cx.inst(ty).filter(|i| is_matrix(i.op()))?;
         let known = |at: usize| cx.constant(*inst.operands().get(at)?);
-        Some(Matrix {
+        Some(CooperativeMatrix {
             op: inst.op(),
             component: inst.word(0),
             scope: known(1),
@@ -43,7 +43,7 @@ pub(super) fn is_matrix(op: Op) -> bool {
     )
 }
 
-fn require(holds: bool, message: impl FnOnce() -> String) -> Check {
+fn require(holds: bool, message: impl FnOnce() -> String) -> VerifyResult {
     ensure(Rule::CooperativeMatrices, holds, message)
 }
 
@@ -53,7 +53,7 @@ fn agree(a: Option<u64>, b: Option<u64>) -> bool {
 }
 
 /// Checks the capabilities that go with matrices.
-pub(super) fn module(cx: &Cx<'_>) -> Check {
+pub(super) fn module(cx: &VerifyContext<'_>) -> VerifyResult {
     let needs = cx.is_shader && cx.has(Capability::CooperativeMatrixKHR);
     require(!needs || cx.has(Capability::VulkanMemoryModel), || {
         "cooperative matrices in shaders need the capability VulkanMemoryModel".to_owned()
@@ -61,7 +61,7 @@ pub(super) fn module(cx: &Cx<'_>) -> Check {
 }
 
 /// Checks the declaration of a matrix type.
-pub(super) fn declaration(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn declaration(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let component = cx.op(inst.word(0));
     require(matches!(component, Op::TypeInt | Op::TypeFloat), || {
         format!(
@@ -87,7 +87,7 @@ pub(super) fn declaration(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Checks an instruction on matrices.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
         Op::CooperativeMatrixLoadKHR => {
             let result = inst.words()[0];
@@ -130,7 +130,7 @@ pub(super) fn is_own(op: Op) -> bool {
 }
 
 /// The pointer of a load or store.
-fn pointer(cx: &Cx<'_>, id: u32) -> Check {
+fn pointer(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
     let shape = cx.value_shape(id);
     require(is_pointer(shape.op), || {
         format!("%{id} is of {}, not a pointer", cx.describe(cx.ty(id)))
@@ -152,7 +152,13 @@ fn pointer(cx: &Cx<'_>, id: u32) -> Check {
     })
 }
 
-fn access(cx: &Cx<'_>, inst: InstRef<'_>, matrix: u32, id: u32, at: usize) -> Check {
+fn access(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    matrix: u32,
+    id: u32,
+    at: usize,
+) -> VerifyResult {
     require(cx.op(matrix) == Op::TypeCooperativeMatrixKHR, || {
         format!("{} is no cooperative matrix", cx.describe(matrix))
     })?;
@@ -176,7 +182,13 @@ fn access(cx: &Cx<'_>, inst: InstRef<'_>, matrix: u32, id: u32, at: usize) -> Ch
     super::memory::access(cx, inst, at + 2, [cx.value_shape(id).class; 2])
 }
 
-fn access_nv(cx: &Cx<'_>, inst: InstRef<'_>, matrix: u32, id: u32, at: usize) -> Check {
+fn access_nv(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    matrix: u32,
+    id: u32,
+    at: usize,
+) -> VerifyResult {
     require(cx.op(matrix) == Op::TypeCooperativeMatrixNV, || {
         format!("{} is no cooperative matrix", cx.describe(matrix))
     })?;
@@ -192,7 +204,7 @@ fn access_nv(cx: &Cx<'_>, inst: InstRef<'_>, matrix: u32, id: u32, at: usize) ->
     super::memory::access(cx, inst, at + 2, [cx.value_shape(id).class; 2])
 }
 
-fn multiply(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn multiply(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let wanted = match inst.op() {
         Op::CooperativeMatrixMulAddNV => Op::TypeCooperativeMatrixNV,
         _ => Op::TypeCooperativeMatrixKHR,
@@ -203,7 +215,7 @@ fn multiply(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         cx.ty(inst.word(2)),
         inst.words()[0],
     ];
-    let matrices = types.map(|ty| Matrix::of(cx, ty).filter(|m| m.op == wanted));
+    let matrices = types.map(|ty| CooperativeMatrix::of(cx, ty).filter(|m| m.op == wanted));
     let [Some(a), Some(b), Some(c), Some(d)] = matrices else {
         return require(false, || {
             "result and operands are not all cooperative matrices".to_owned()
@@ -239,7 +251,7 @@ fn multiply(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Checks what asks for the number of a matrix type's components.
-pub(super) fn length(cx: &Cx<'_>, op: Op, result: u32, ty: u32) -> Check {
+pub(super) fn length(cx: &VerifyContext<'_>, op: Op, result: u32, ty: u32) -> VerifyResult {
     let wanted = match op {
         Op::CooperativeMatrixLengthNV => Op::TypeCooperativeMatrixNV,
         _ => Op::TypeCooperativeMatrixKHR,
@@ -255,8 +267,16 @@ pub(super) fn length(cx: &Cx<'_>, op: Op, result: u32, ty: u32) -> Check {
 }
 
 /// Checks that matrices have one shape: those of an operation component by component.
-pub(super) fn same_shape(cx: &Cx<'_>, result: u32, operand: u32, converts: bool) -> Check {
-    let (Some(to), Some(from)) = (Matrix::of(cx, result), Matrix::of(cx, operand)) else {
+pub(super) fn same_shape(
+    cx: &VerifyContext<'_>,
+    result: u32,
+    operand: u32,
+    converts: bool,
+) -> VerifyResult {
+    let (Some(to), Some(from)) = (
+        CooperativeMatrix::of(cx, result),
+        CooperativeMatrix::of(cx, operand),
+    ) else {
         let both = is_matrix(cx.op(result)) == is_matrix(cx.op(operand));
         return require(both, || {
             "result and operand are not both cooperative matrices".to_owned()
@@ -269,7 +289,8 @@ pub(super) fn same_shape(cx: &Cx<'_>, result: u32, operand: u32, converts: bool)
     require(shapes, || {
         "the matrices differ in scope, rows or columns".to_owned()
     })?;
-    let accumulates = |matrix: &Matrix| matrix.usage == Some(Use::MatrixAccumulatorKHR.0.into());
+    let accumulates =
+        |matrix: &CooperativeMatrix| matrix.usage == Some(Use::MatrixAccumulatorKHR.0.into());
     let conversion = converts
         && (accumulates(&from) && cx.has(Capability::CooperativeMatrixConversionsNV)
             || (accumulates(&from) || accumulates(&to))
@@ -280,9 +301,12 @@ pub(super) fn same_shape(cx: &Cx<'_>, result: u32, operand: u32, converts: bool)
 }
 
 /// From an accumulator to a matrix of another use, and transposed on the way.
-fn convert_use(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn convert_use(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (result, operand) = (inst.words()[0], cx.ty(inst.word(0)));
-    let (Some(to), Some(from)) = (Matrix::of(cx, result), Matrix::of(cx, operand)) else {
+    let (Some(to), Some(from)) = (
+        CooperativeMatrix::of(cx, result),
+        CooperativeMatrix::of(cx, operand),
+    ) else {
         return require(false, || {
             "result and operand are not both cooperative matrices".to_owned()
         });
@@ -307,9 +331,12 @@ fn convert_use(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn reduce(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn reduce(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (result, operand) = (inst.words()[0], cx.ty(inst.word(0)));
-    let (Some(to), Some(from)) = (Matrix::of(cx, result), Matrix::of(cx, operand)) else {
+    let (Some(to), Some(from)) = (
+        CooperativeMatrix::of(cx, result),
+        CooperativeMatrix::of(cx, operand),
+    ) else {
         return require(false, || {
             "result and operand are not both cooperative matrices".to_owned()
         });
@@ -328,9 +355,10 @@ fn reduce(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     function(cx, *inst.operands().last().unwrap_or(&0), to.component, 0)
 }
 
-fn per_element(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn per_element(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = inst.words()[0];
-    let Some(matrix) = Matrix::of(cx, result).filter(|_| cx.ty(inst.word(0)) == result) else {
+    let Some(matrix) = CooperativeMatrix::of(cx, result).filter(|_| cx.ty(inst.word(0)) == result)
+    else {
         return require(false, || {
             "the operand is no cooperative matrix of the result's type".to_owned()
         });
@@ -339,7 +367,7 @@ fn per_element(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// A function that is called with components, behind so many indices.
-fn function(cx: &Cx<'_>, id: u32, component: u32, indices: usize) -> Check {
+fn function(cx: &VerifyContext<'_>, id: u32, component: u32, indices: usize) -> VerifyResult {
     let ty = cx.inst(id).filter(|f| f.op() == Op::Function);
     let ty = ty.and_then(|f| cx.inst(f.word(1)));
     let Some(ty) = ty.filter(|t| t.op() == Op::TypeFunction) else {

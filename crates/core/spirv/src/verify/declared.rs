@@ -1,16 +1,17 @@
 //! Rules 1, 6 and 7: the tables know every word, and the module declares what it uses.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use crate::analysis::ROUNDING;
 use crate::grammar::enumerants::{BuiltIn, Capability, Decoration, GroupOperation};
 use crate::grammar::{
-    Category, DecodeError, Enumerant, Kind, Op, Operands, Version, extension_version, instructions,
+    DecodeError, EnumerantInfo, Kind, Op, OperandCategory, OperandIter, SpirvVersion,
+    extension_version, instructions,
 };
 use crate::ir::InstRef;
 
 /// Checks an instruction's opcode and enumerants.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let Some(row) = inst.op().info() else {
         return Err(fault(Rule::Encoding, "the tables do not know the opcode")
             .hint("the module needs a newer grammar than this build has"));
@@ -38,7 +39,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     if !has_enumerants(inst.op()) {
         return Ok(());
     }
-    let mut operands = Operands::new(inst.op(), inst.words());
+    let mut operands = OperandIter::new(inst.op(), inst.words());
     match inst.op() {
         Op::ExtInst | Op::ExtInstWithForwardRefsKHR => {
             operands = operands.with_ext(cx.ids.set(inst));
@@ -56,7 +57,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         };
         let word = operand.words[0];
         match operand.kind.info().category {
-            Category::BitEnum => {
+            OperandCategory::BitEnum => {
                 let mut rest = word;
                 while rest != 0 {
                     let bit = rest & rest.wrapping_neg();
@@ -64,8 +65,8 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
                     value(cx, operand.kind, bit)?;
                 }
             }
-            Category::ValueEnum => value(cx, operand.kind, word)?,
-            Category::Literal if operand.kind == Kind::LiteralExtInstInteger => {
+            OperandCategory::ValueEnum => value(cx, operand.kind, word)?,
+            OperandCategory::Literal if operand.kind == Kind::LiteralExtInstInteger => {
                 extended(cx, inst, word)?;
             }
             _ => {}
@@ -96,7 +97,7 @@ static HAS_ENUMERANTS: [bool; instructions().len()] = {
     found
 };
 
-fn value(cx: &Cx<'_>, kind: Kind, word: u32) -> Check {
+fn value(cx: &VerifyContext<'_>, kind: Kind, word: u32) -> VerifyResult {
     let Some(row) = kind.info().enumerant(word) else {
         return Ok(());
     };
@@ -121,7 +122,7 @@ fn value(cx: &Cx<'_>, kind: Kind, word: u32) -> Check {
 }
 
 /// Values whose mere mention needs no capability.
-fn is_free(cx: &Cx<'_>, kind: Kind, word: u32) -> bool {
+fn is_free(cx: &VerifyContext<'_>, kind: Kind, word: u32) -> bool {
     match kind {
         Kind::BuiltIn => {
             word == BuiltIn::PointSize.0
@@ -138,12 +139,16 @@ fn is_free(cx: &Cx<'_>, kind: Kind, word: u32) -> bool {
 }
 
 /// AMD's extension brings its group operations without the capability.
-fn is_ballot_of_amd(cx: &Cx<'_>, op: Op) -> bool {
+fn is_ballot_of_amd(cx: &VerifyContext<'_>, op: Op) -> bool {
     (Op::GroupIAddNonUniformAMD.0..=Op::GroupSMaxNonUniformAMD.0).contains(&op.0)
         && cx.has_extension("SPV_AMD_shader_ballot")
 }
 
-fn ensure_any(cx: &Cx<'_>, capabilities: &[Capability], name: impl Fn() -> String) -> Check {
+fn ensure_any(
+    cx: &VerifyContext<'_>,
+    capabilities: &[Capability],
+    name: impl Fn() -> String,
+) -> VerifyResult {
     if cx.has_any(capabilities) {
         return Ok(());
     }
@@ -154,13 +159,13 @@ fn ensure_any(cx: &Cx<'_>, capabilities: &[Capability], name: impl Fn() -> Strin
 }
 
 fn version(
-    cx: &Cx<'_>,
-    first: Version,
-    last: Version,
+    cx: &VerifyContext<'_>,
+    first: SpirvVersion,
+    last: SpirvVersion,
     extensions: &[&str],
     has_capability: bool,
     name: impl Fn() -> String,
-) -> Check {
+) -> VerifyResult {
     if cx.version > last {
         let message = format!("{} is not part of SPIR-V since {last}", name());
         return Err(fault(Rule::Versions, message));
@@ -169,7 +174,7 @@ fn version(
         return Ok(());
     }
     if extensions.is_empty() {
-        if first == Version::NEVER {
+        if first == SpirvVersion::NEVER {
             return Ok(());
         }
         let message = format!(
@@ -187,7 +192,7 @@ fn version(
     Err(fault(Rule::Versions, message).hint(hint))
 }
 
-fn extended(cx: &Cx<'_>, inst: InstRef<'_>, number: u32) -> Check {
+fn extended(cx: &VerifyContext<'_>, inst: InstRef<'_>, number: u32) -> VerifyResult {
     let Some(set) = cx.ids.set(inst) else {
         return ensure(
             Rule::OperandClass,
@@ -209,19 +214,19 @@ fn extended(cx: &Cx<'_>, inst: InstRef<'_>, number: u32) -> Check {
 }
 
 /// Whether the environment takes a capability.
-fn capability(cx: &Cx<'_>, capability: Capability, row: &Enumerant) -> Check {
-    use crate::target::Environment;
+fn capability(cx: &VerifyContext<'_>, capability: Capability, row: &EnumerantInfo) -> VerifyResult {
+    use crate::target::TargetEnvironment;
     let by_extension = || row.extensions.iter().any(|e| cx.has_extension(e));
     let taken = match cx.options.target.environment {
-        Environment::Universal => true,
-        Environment::Vulkan(major, minor) => {
+        TargetEnvironment::Universal => true,
+        TargetEnvironment::Vulkan(major, minor) => {
             let known = VULKAN.iter().filter(|(since, _)| *since <= (major, minor));
             known
                 .into_iter()
                 .any(|(_, list)| list.contains(&capability))
                 || by_extension()
         }
-        Environment::OpenCl(major, minor) => {
+        TargetEnvironment::OpenCl(major, minor) => {
             let known = OPENCL.iter().filter(|(since, _)| *since <= (major, minor));
             known
                 .into_iter()

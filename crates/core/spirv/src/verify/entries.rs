@@ -1,29 +1,29 @@
 //! Rule 17: entry points, their interfaces, and which instructions their models run.
 
-use super::context::{Check, Cx, ensure, fault};
-use super::modes::{self, Modes};
+use super::context::{VerifyContext, VerifyResult, ensure, fault};
+use super::modes::{self, DeclaredModes};
 use super::rules::Rule;
 use crate::Id;
-use crate::analysis::{CallGraph, Reach, function_name};
+use crate::analysis::{EntryReach, SpirvCallGraph, function_name};
 use crate::grammar::enumerants::{
     BuiltIn, Capability, Decoration, ExecutionMode as Mode, ExecutionModel as Model, StorageClass,
 };
-use crate::grammar::{Class, Op, Version, literal_string, literal_string_words};
-use crate::ir::{InstRef, Section};
+use crate::grammar::{InstructionClass, Op, SpirvVersion, literal_string, literal_string_words};
+use crate::ir::{InstRef, ModuleSection};
 use rustc_hash::FxHashSet;
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Checks everything about entry points.
-pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<SourceDiagnostic>) {
-    let modes = Modes::of(cx);
+pub(super) fn check(cx: &VerifyContext<'_>, faults: &mut Vec<SourceDiagnostic>) {
+    let modes = DeclaredModes::of(cx);
     let points: Vec<InstRef<'_>> = cx
         .module
-        .section(Section::EntryPoints)
+        .section(ModuleSection::EntryPoints)
         .filter(|p| p.op() == Op::EntryPoint)
         .collect();
     let mut names = FxHashSet::default();
     for point in &points {
-        let mut add = |check: Check| {
+        let mut add = |check: VerifyResult| {
             if let Err(fault) = check {
                 faults.push(fault.about(*point));
             }
@@ -56,8 +56,8 @@ pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<SourceDiagnostic>) {
         }
     }
     if faults.is_empty() {
-        let graph = CallGraph::compute(cx.module);
-        let reach = Reach::with(cx.module, &graph, &cx.ids);
+        let graph = SpirvCallGraph::compute(cx.module);
+        let reach = EntryReach::with(cx.module, &graph, &cx.ids);
         uses(cx, &points, &reach, &modes, faults);
         if let (Err(fault), Some(first)) = (calls(cx, &points, &reach, &graph), points.first()) {
             faults.push(fault.about(*first));
@@ -65,7 +65,7 @@ pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<SourceDiagnostic>) {
     }
 }
 
-fn function(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
+fn function(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyResult {
     let id = point.word(1);
     let Some(def) = cx.inst(id).filter(|f| f.op() == Op::Function) else {
         return Err(fault(Rule::EntryPoints, format!("%{id} is no function")));
@@ -96,10 +96,10 @@ fn interface_ids(point: InstRef<'_>) -> &[u32] {
     &words[literal_string_words(words)..]
 }
 
-fn interface(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
+fn interface(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyResult {
     let ids = interface_ids(point);
     let mut seen = FxHashSet::default();
-    let all = cx.version >= Version::new(1, 4);
+    let all = cx.version >= SpirvVersion::new(1, 4);
     let (mut inputs, mut outputs) = (0, 0);
     let (mut shared, mut blocks, mut aliased) = (0, 0, 0);
     for id in ids {
@@ -153,7 +153,12 @@ fn interface(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
 
 /// Checks the variables of workgroup memory of an interface: how many there are, how many of them are blocks,
 /// and how many of those are aliased.
-fn workgroup_blocks(cx: &Cx<'_>, shared: u32, blocks: u32, aliased: u32) -> Check {
+fn workgroup_blocks(
+    cx: &VerifyContext<'_>,
+    shared: u32,
+    blocks: u32,
+    aliased: u32,
+) -> VerifyResult {
     let untyped = cx.has(Capability::UntypedPointersKHR);
     ensure(
         Rule::EntryPoints,
@@ -172,7 +177,7 @@ fn workgroup_blocks(cx: &Cx<'_>, shared: u32, blocks: u32, aliased: u32) -> Chec
 }
 
 /// An interface has one payload of tasks, and in Vulkan one input and one output of each built-in kind.
-fn one_of_a_kind(cx: &Cx<'_>, ids: &[u32]) -> Check {
+fn one_of_a_kind(cx: &VerifyContext<'_>, ids: &[u32]) -> VerifyResult {
     let class = |id: u32| cx.value_shape(id).class;
     let payloads = ids
         .iter()
@@ -202,7 +207,12 @@ fn one_of_a_kind(cx: &Cx<'_>, ids: &[u32]) -> Check {
 
 /// A function of an entry point is not called (specification, section 2.16.1), and in Vulkan no function that
 /// it reaches calls itself.
-fn calls(cx: &Cx<'_>, points: &[InstRef<'_>], reach: &Reach, graph: &CallGraph) -> Check {
+fn calls(
+    cx: &VerifyContext<'_>,
+    points: &[InstRef<'_>],
+    reach: &EntryReach,
+    graph: &SpirvCallGraph,
+) -> VerifyResult {
     let functions: FxHashSet<u32> = points.iter().map(|point| point.word(1)).collect();
     for func in cx.module.functions() {
         let own = cx.module.function_id(*func);
@@ -268,10 +278,10 @@ const LIMITED: &[(&[Op], &[Model])] = &[
 
 /// Rules about what entry points reach.
 fn uses(
-    cx: &Cx<'_>,
+    cx: &VerifyContext<'_>,
     points: &[InstRef<'_>],
-    reach: &Reach,
-    modes: &Modes<'_>,
+    reach: &EntryReach,
+    modes: &DeclaredModes<'_>,
     faults: &mut Vec<SourceDiagnostic>,
 ) {
     for (n, point) in points.iter().enumerate() {
@@ -316,7 +326,12 @@ fn uses(
 }
 
 /// Who writes the depth says so.
-fn depth(cx: &Cx<'_>, variables: &[Id], function: u32, modes: &Modes<'_>) -> Check {
+fn depth(
+    cx: &VerifyContext<'_>,
+    variables: &[Id],
+    function: u32,
+    modes: &DeclaredModes<'_>,
+) -> VerifyResult {
     let writes = variables
         .iter()
         .any(|v| cx.decoration(v.word(), Decoration::BuiltIn) == Some(&[BuiltIn::FragDepth.0][..]));
@@ -327,12 +342,17 @@ fn depth(cx: &Cx<'_>, variables: &[Id], function: u32, modes: &Modes<'_>) -> Che
     )
 }
 
-fn used(cx: &Cx<'_>, variable: Id, model: Model, listed: &FxHashSet<u32>) -> Check {
+fn used(
+    cx: &VerifyContext<'_>,
+    variable: Id,
+    model: Model,
+    listed: &FxHashSet<u32>,
+) -> VerifyResult {
     let class = cx.value_shape(variable.word()).class;
     let is_io = matches!(class, StorageClass::Input | StorageClass::Output);
     ensure(
         Rule::EntryPoints,
-        !(is_io || cx.version >= Version::new(1, 4)) || listed.contains(&variable.word()),
+        !(is_io || cx.version >= SpirvVersion::new(1, 4)) || listed.contains(&variable.word()),
         || format!("it uses {variable}, which its interface does not list"),
     )?;
     if !cx.is_vulkan() {
@@ -361,7 +381,13 @@ fn used(cx: &Cx<'_>, variable: Id, model: Model, listed: &FxHashSet<u32>) -> Che
     super::builtins::used(cx, variable, model)
 }
 
-fn runs(cx: &Cx<'_>, inst: InstRef<'_>, model: Model, function: u32, modes: &Modes<'_>) -> Check {
+fn runs(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    model: Model,
+    function: u32,
+    modes: &DeclaredModes<'_>,
+) -> VerifyResult {
     let op = inst.op();
     let row = LIMITED.iter().find(|(ops, _)| ops.contains(&op));
     if let Some((_, models)) = row {
@@ -376,8 +402,10 @@ fn runs(cx: &Cx<'_>, inst: InstRef<'_>, model: Model, function: u32, modes: &Mod
             || format!("an entry point of {model} reaches it, which needs SPIR-V 1.3"),
         )?;
     }
-    let derives =
-        op.info().is_some_and(|i| i.class == Class::Derivative) || super::images::is_implicit(op);
+    let derives = op
+        .info()
+        .is_some_and(|i| i.class == InstructionClass::Derivative)
+        || super::images::is_implicit(op);
     if derives && model != Model::Fragment {
         let groups = [
             Mode::DerivativeGroupQuadsKHR,

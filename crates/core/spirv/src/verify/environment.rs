@@ -1,14 +1,14 @@
 //! Rule 23: what a client interface takes.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{AddressingModel, Capability, MemoryModel, StorageClass};
-use crate::ir::Section;
-use crate::target::Environment;
+use crate::ir::ModuleSection;
+use crate::target::TargetEnvironment;
 
 /// Whether the environment has a storage class.
-pub(super) fn takes_class(cx: &Cx<'_>, class: StorageClass) -> bool {
+pub(super) fn takes_class(cx: &VerifyContext<'_>, class: StorageClass) -> bool {
     if !cx.is_vulkan() {
         return true;
     }
@@ -24,7 +24,7 @@ pub(super) fn takes_class(cx: &Cx<'_>, class: StorageClass) -> bool {
 }
 
 /// Checks the memory model.
-pub(super) fn memory_model(cx: &Cx<'_>) -> Check {
+pub(super) fn memory_model(cx: &VerifyContext<'_>) -> VerifyResult {
     let (addressing, model) = (cx.addressing, cx.memory_model);
     if cx.has(Capability::VulkanMemoryModel) {
         ensure(Rule::Environment, model == MemoryModel::Vulkan, || {
@@ -58,7 +58,7 @@ pub(super) fn memory_model(cx: &Cx<'_>) -> Check {
 }
 
 /// Checks what the module is as a whole: its version, and that it has something to offer.
-pub(super) fn module(cx: &Cx<'_>) -> Check {
+pub(super) fn module(cx: &VerifyContext<'_>) -> VerifyResult {
     let newest = cx.options.target.version;
     ensure(Rule::Versions, cx.version <= newest, || {
         format!(
@@ -66,7 +66,7 @@ pub(super) fn module(cx: &Cx<'_>) -> Check {
             cx.version
         )
     })?;
-    let entries = cx.module.section(Section::EntryPoints);
+    let entries = cx.module.section(ModuleSection::EntryPoints);
     let has_entry = entries
         .into_iter()
         .any(|i| matches!(i.op(), Op::EntryPoint | Op::ConditionalEntryPointINTEL));
@@ -75,7 +75,7 @@ pub(super) fn module(cx: &Cx<'_>) -> Check {
         has_entry || cx.has(Capability::Linkage) || cx.has(Capability::GraphARM),
         || "the module has neither an entry point nor the capability Linkage".to_owned(),
     )?;
-    if matches!(cx.options.target.environment, Environment::Vulkan(..))
+    if matches!(cx.options.target.environment, TargetEnvironment::Vulkan(..))
         && cx.has(Capability::Linkage)
     {
         return Err(fault(

@@ -1,15 +1,19 @@
 //! Rule 21: extended instructions of GLSL.std.450 and OpenCL.std, as tables by name.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, fault};
 use super::rules::Rule;
-use super::signatures::{self, Is, Like, parts};
-use crate::grammar::{ExtInstSet, Op, Version};
+use super::signatures::{self, OperandRelation, TypeConstraint, parts};
+use crate::grammar::{ExtInstSet, Op, SpirvVersion};
 use crate::ir::InstRef;
 use std::sync::OnceLock;
 
-type ExtendedRow = (&'static [&'static str], Is, &'static [Like]);
+type ExtendedRow = (
+    &'static [&'static str],
+    TypeConstraint,
+    &'static [OperandRelation],
+);
 
-use Like::{IntSame, Result as R};
+use OperandRelation::{IntSame, Result as R};
 
 const GLSL: &[ExtendedRow] = &[
     (
@@ -26,12 +30,12 @@ const GLSL: &[ExtendedRow] = &[
             "InverseSqrt",
             "Normalize",
         ],
-        Is::Float,
+        TypeConstraint::Float,
         &[R],
     ),
     (
         &["FMin", "FMax", "Step", "Reflect", "NMin", "NMax"],
-        Is::Float,
+        TypeConstraint::Float,
         &[R, R],
     ),
     (
@@ -43,7 +47,7 @@ const GLSL: &[ExtendedRow] = &[
             "FaceForward",
             "NClamp",
         ],
-        Is::Float,
+        TypeConstraint::Float,
         &[R, R, R],
     ),
     (
@@ -51,21 +55,25 @@ const GLSL: &[ExtendedRow] = &[
             "Radians", "Degrees", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh",
             "Tanh", "Asinh", "Acosh", "Atanh", "Exp", "Log", "Exp2", "Log2",
         ],
-        Is::ShortFloat,
+        TypeConstraint::ShortFloat,
         &[R],
     ),
-    (&["Atan2", "Pow"], Is::ShortFloat, &[R, R]),
-    (&["SAbs", "SSign"], Is::Int, &[IntSame]),
+    (&["Atan2", "Pow"], TypeConstraint::ShortFloat, &[R, R]),
+    (&["SAbs", "SSign"], TypeConstraint::Int, &[IntSame]),
     (
         &["UMin", "SMin", "UMax", "SMax"],
-        Is::Int,
+        TypeConstraint::Int,
         &[IntSame, IntSame],
     ),
-    (&["UClamp", "SClamp"], Is::Int, &[IntSame, IntSame, IntSame]),
+    (
+        &["UClamp", "SClamp"],
+        TypeConstraint::Int,
+        &[IntSame, IntSame, IntSame],
+    ),
     (
         &["FindILsb", "FindSMsb", "FindUMsb"],
-        Is::Int,
-        &[Like::IntCount],
+        TypeConstraint::Int,
+        &[OperandRelation::IntCount],
     ),
 ];
 
@@ -140,7 +148,7 @@ const OPENCL: &[ExtendedRow] = &[
             "sign",
             "lgamma",
         ],
-        Is::Float,
+        TypeConstraint::Float,
         &[R],
     ),
     (
@@ -167,20 +175,24 @@ const OPENCL: &[ExtendedRow] = &[
             "fmin_common",
             "step",
         ],
-        Is::Float,
+        TypeConstraint::Float,
         &[R, R],
     ),
     (
         &["fma", "mad", "fclamp", "mix", "smoothstep"],
-        Is::Float,
+        TypeConstraint::Float,
         &[R, R, R],
     ),
     (
         &["ldexp", "pown", "rootn"],
-        Is::Float,
-        &[R, Like::Int32Count],
+        TypeConstraint::Float,
+        &[R, OperandRelation::Int32Count],
     ),
-    (&["s_abs", "clz", "ctz", "popcount", "u_abs"], Is::Int, &[R]),
+    (
+        &["s_abs", "clz", "ctz", "popcount", "u_abs"],
+        TypeConstraint::Int,
+        &[R],
+    ),
     (
         &[
             "s_abs_diff",
@@ -201,7 +213,7 @@ const OPENCL: &[ExtendedRow] = &[
             "s_sub_sat",
             "u_sub_sat",
         ],
-        Is::Int,
+        TypeConstraint::Int,
         &[R, R],
     ),
     (
@@ -213,28 +225,36 @@ const OPENCL: &[ExtendedRow] = &[
             "s_mad_sat",
             "u_mad_sat",
         ],
-        Is::Int,
+        TypeConstraint::Int,
         &[R, R, R],
     ),
-    (&["s_mul24", "u_mul24"], Is::Int32, &[R, R]),
-    (&["s_mad24", "u_mad24"], Is::Int32, &[R, R, R]),
-    (&["normalize", "fast_normalize"], Is::Float, &[R]),
-    (&["bitselect"], Is::Number, &[R, R, R]),
-    (&["ilogb"], Is::Int32, &[Like::FloatCount]),
-    (&["nan"], Is::Float, &[IntSame]),
-    (&["select"], Is::Number, &[R, R, IntSame]),
+    (&["s_mul24", "u_mul24"], TypeConstraint::Int32, &[R, R]),
+    (&["s_mad24", "u_mad24"], TypeConstraint::Int32, &[R, R, R]),
+    (
+        &["normalize", "fast_normalize"],
+        TypeConstraint::Float,
+        &[R],
+    ),
+    (&["bitselect"], TypeConstraint::Number, &[R, R, R]),
+    (
+        &["ilogb"],
+        TypeConstraint::Int32,
+        &[OperandRelation::FloatCount],
+    ),
+    (&["nan"], TypeConstraint::Float, &[IntSame]),
+    (&["select"], TypeConstraint::Number, &[R, R, IntSame]),
 ];
 
 /// `DebugLine` of the shaders' debug information.
 const DEBUG_LINE: u32 = crate::grammar::shader_debug_info_100::DEBUG_LINE;
 
 /// Rows of a set's instructions by number.
-struct Index(Vec<Option<(Is, &'static [Like])>>);
+struct ExtendedRowIndex(Vec<Option<(TypeConstraint, &'static [OperandRelation])>>);
 
-impl Index {
+impl ExtendedRowIndex {
     fn of(set: &str, rows: &[ExtendedRow]) -> Self {
         let Some(set) = ExtInstSet::by_name(set) else {
-            return Index(Vec::new());
+            return ExtendedRowIndex(Vec::new());
         };
         let last = set.instructions.last().map_or(0, |i| i.number);
         let mut index = vec![None; last as usize + 1];
@@ -245,27 +265,27 @@ impl Index {
                 }
             }
         }
-        Index(index)
+        ExtendedRowIndex(index)
     }
 }
 
-fn index(set: &str) -> Option<&'static Index> {
-    static GLSL_INDEX: OnceLock<Index> = OnceLock::new();
-    static OPENCL_INDEX: OnceLock<Index> = OnceLock::new();
+fn index(set: &str) -> Option<&'static ExtendedRowIndex> {
+    static GLSL_INDEX: OnceLock<ExtendedRowIndex> = OnceLock::new();
+    static OPENCL_INDEX: OnceLock<ExtendedRowIndex> = OnceLock::new();
     match set {
-        "GLSL.std.450" => Some(GLSL_INDEX.get_or_init(|| Index::of(set, GLSL))),
-        "OpenCL.std" => Some(OPENCL_INDEX.get_or_init(|| Index::of(set, OPENCL))),
+        "GLSL.std.450" => Some(GLSL_INDEX.get_or_init(|| ExtendedRowIndex::of(set, GLSL))),
+        "OpenCL.std" => Some(OPENCL_INDEX.get_or_init(|| ExtendedRowIndex::of(set, OPENCL))),
         _ => None,
     }
 }
 
 /// Checks an import: non-semantic sets need their extension.
-pub(super) fn import(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn import(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let name = inst.string(0);
     ensure(
         Rule::Versions,
         !name.starts_with("NonSemantic.")
-            || cx.version >= Version::new(1, 6)
+            || cx.version >= SpirvVersion::new(1, 6)
             || cx.has_extension("SPV_KHR_non_semantic_info"),
         || format!("{name} needs the extension SPV_KHR_non_semantic_info"),
     )?;
@@ -278,7 +298,7 @@ pub(super) fn import(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Checks an extended instruction.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let Some(set) = cx.ids.set(inst) else {
         return Ok(());
     };
@@ -318,7 +338,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Instructions whose operands differ in shape.
-fn special(cx: &Cx<'_>, name: &str, result: u32, types: &[u32]) -> Check {
+fn special(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) -> VerifyResult {
     let own = parts(cx, result);
     let ty = |n: usize| types.get(n).copied().unwrap_or(0);
     let of = |n: usize| parts(cx, ty(n));
@@ -399,7 +419,7 @@ fn special(cx: &Cx<'_>, name: &str, result: u32, types: &[u32]) -> Check {
 }
 
 /// Functions of square matrices.
-fn matrices(cx: &Cx<'_>, name: &str, result: u32, operand: u32) -> Check {
+fn matrices(cx: &VerifyContext<'_>, name: &str, result: u32, operand: u32) -> VerifyResult {
     let say =
         |holds: bool, what: &str| ensure(Rule::ExtendedInstructions, holds, || what.to_owned());
     match name {
@@ -427,7 +447,7 @@ fn matrices(cx: &Cx<'_>, name: &str, result: u32, operand: u32) -> Check {
 }
 
 /// Functions with a second result, behind a pointer.
-fn with_pointer(cx: &Cx<'_>, name: &str, result: u32, types: &[u32]) -> Check {
+fn with_pointer(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) -> VerifyResult {
     let own = parts(cx, result);
     let floats = own.part.op == Op::TypeFloat;
     let ty = |n: usize| types.get(n).copied().unwrap_or(0);
@@ -473,7 +493,7 @@ fn with_pointer(cx: &Cx<'_>, name: &str, result: u32, types: &[u32]) -> Check {
     }
 }
 
-fn component(cx: &Cx<'_>, ty: u32) -> u32 {
+fn component(cx: &VerifyContext<'_>, ty: u32) -> u32 {
     match cx.op(ty) {
         Op::TypeVector => cx.shape(ty).part,
         _ => ty,
@@ -481,7 +501,7 @@ fn component(cx: &Cx<'_>, ty: u32) -> u32 {
 }
 
 /// An integer of as many bits as the components of a vector of floats of 32 bits have together.
-fn packed(cx: &Cx<'_>, int: u32, floats: u32, count: u32, width: u32) -> Check {
+fn packed(cx: &VerifyContext<'_>, int: u32, floats: u32, count: u32, width: u32) -> VerifyResult {
     let (i, f) = (parts(cx, int), parts(cx, floats));
     ensure(
         Rule::ExtendedInstructions,
@@ -495,7 +515,7 @@ fn packed(cx: &Cx<'_>, int: u32, floats: u32, count: u32, width: u32) -> Check {
     )
 }
 
-fn structure(cx: &Cx<'_>, name: &str, result: u32, operand: u32) -> Check {
+fn structure(cx: &VerifyContext<'_>, name: &str, result: u32, operand: u32) -> VerifyResult {
     let &[first, second] = cx.members(result) else {
         return Err(fault(
             Rule::ExtendedInstructions,

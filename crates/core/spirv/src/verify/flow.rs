@@ -1,36 +1,36 @@
 //! Rule 13: blocks, branches and phis.
 
-use super::context::{Check, Cx, DefPlace, Fault, ensure, fault};
+use super::context::{DefPlace, VerifyContext, VerifyFault, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use crate::Id;
-use crate::analysis::{Edges, Graph, Tree};
+use crate::analysis::{DominanceTree, EdgeLists, FlowEdges};
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, StorageClass};
 use crate::ir::{Block, Func, Inst, InstRef, switch_cases};
 use rustc_hash::FxHashSet;
 
 /// A function's control flow.
-pub(super) struct Flow<'m> {
-    cx: &'m Cx<'m>,
+pub(super) struct FunctionFlow<'m> {
+    cx: &'m VerifyContext<'m>,
     pub blocks: &'m [Block],
     /// Where the function is.
     place: DefPlace,
-    graph: Graph,
-    pub dominators: Tree,
+    graph: FlowEdges,
+    pub dominators: DominanceTree,
 }
 
 /// Checks the order of a block's instructions and its terminator, before there is a graph.
 pub(super) fn block(
-    cx: &Cx<'_>,
+    cx: &VerifyContext<'_>,
     func: Func,
     block: Block,
     is_entry: bool,
-) -> Result<(), (Inst, Fault)> {
+) -> Result<(), (Inst, VerifyFault)> {
     let mut phis = true;
     let mut variables = is_entry;
     let mut before = Op::Nop;
     for inst in cx.module.body(block) {
-        let at = |check: Check| check.map_err(|f| (inst.handle(), f));
+        let at = |check: VerifyResult| check.map_err(|f| (inst.handle(), f));
         let op = inst.op();
         match op {
             Op::Phi => at(ensure(Rule::Blocks, phis && !is_entry, || {
@@ -66,7 +66,7 @@ pub(super) fn block(
 }
 
 /// Checks that each block is the merge block of one header.
-pub(super) fn merge_blocks(cx: &Cx<'_>, func: Func) -> Result<(), (Inst, Fault)> {
+pub(super) fn merge_blocks(cx: &VerifyContext<'_>, func: Func) -> Result<(), (Inst, VerifyFault)> {
     let mut seen = FxHashSet::default();
     for block in &cx.module.function(func).blocks {
         if let Some(merge) = cx.module.merge(*block) {
@@ -80,7 +80,7 @@ pub(super) fn merge_blocks(cx: &Cx<'_>, func: Func) -> Result<(), (Inst, Fault)>
     Ok(())
 }
 
-fn follows_merge(merge: Op, op: Op) -> Check {
+fn follows_merge(merge: Op, op: Op) -> VerifyResult {
     let fits = match merge {
         Op::LoopMerge => matches!(op, Op::Branch | Op::BranchConditional),
         _ => matches!(op, Op::BranchConditional | Op::Switch),
@@ -90,13 +90,13 @@ fn follows_merge(merge: Op, op: Op) -> Check {
     })
 }
 
-fn label(cx: &Cx<'_>, id: u32, what: &str) -> Check {
+fn label(cx: &VerifyContext<'_>, id: u32, what: &str) -> VerifyResult {
     ensure(Rule::Blocks, cx.op(id) == Op::Label, || {
         format!("{what} %{id} is no label")
     })
 }
 
-fn merge(cx: &Cx<'_>, block: Block, inst: InstRef<'_>) -> Check {
+fn merge(cx: &VerifyContext<'_>, block: Block, inst: InstRef<'_>) -> VerifyResult {
     let own = cx.module.label(block).word();
     label(cx, inst.word(0), "the merge block")?;
     ensure(Rule::Structure, inst.word(0) != own, || {
@@ -117,7 +117,7 @@ fn merge(cx: &Cx<'_>, block: Block, inst: InstRef<'_>) -> Check {
     )
 }
 
-fn terminator(cx: &Cx<'_>, func: Func, inst: InstRef<'_>) -> Check {
+fn terminator(cx: &VerifyContext<'_>, func: Func, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
         Op::Branch => label(cx, inst.word(0), "the target"),
         Op::BranchConditional => {
@@ -133,7 +133,8 @@ fn terminator(cx: &Cx<'_>, func: Func, inst: InstRef<'_>) -> Check {
             label(cx, inst.word(2), "the target")?;
             ensure(
                 Rule::Blocks,
-                cx.version < crate::grammar::Version::new(1, 6) || inst.word(1) != inst.word(2),
+                cx.version < crate::grammar::SpirvVersion::new(1, 6)
+                    || inst.word(1) != inst.word(2),
                 || "both targets are the same, which SPIR-V 1.6 does not allow".to_owned(),
             )
         }
@@ -148,11 +149,11 @@ fn terminator(cx: &Cx<'_>, func: Func, inst: InstRef<'_>) -> Check {
     }
 }
 
-fn result_of(cx: &Cx<'_>, func: Func) -> u32 {
+fn result_of(cx: &VerifyContext<'_>, func: Func) -> u32 {
     cx.module.inst(cx.module.function(func).def).words()[0]
 }
 
-fn switch(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn switch(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     ensure(
         Rule::Values,
         cx.value_shape(inst.word(0)).op == Op::TypeInt,
@@ -170,7 +171,7 @@ fn switch(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     )
 }
 
-fn return_value(cx: &Cx<'_>, func: Func, inst: InstRef<'_>) -> Check {
+fn return_value(cx: &VerifyContext<'_>, func: Func, inst: InstRef<'_>) -> VerifyResult {
     let found = cx.ty(inst.word(0));
     let shape = cx.shape(found);
     ensure(Rule::Functions, found == result_of(cx, func), || {
@@ -192,25 +193,29 @@ fn return_value(cx: &Cx<'_>, func: Func, inst: InstRef<'_>) -> Check {
     )
 }
 
-impl<'m> Flow<'m> {
+impl<'m> FunctionFlow<'m> {
     /// The graph of a function whose branches go to labels.
     ///
     /// # Errors
     /// When a branch goes to a label of another function or to the first block, or a block stands
     /// before one that dominates it.
-    pub fn new(cx: &'m Cx<'m>, place: DefPlace, func: Func) -> Result<Flow<'m>, (Inst, Fault)> {
+    pub fn new(
+        cx: &'m VerifyContext<'m>,
+        place: DefPlace,
+        func: Func,
+    ) -> Result<FunctionFlow<'m>, (Inst, VerifyFault)> {
         let blocks = &cx.module.function(func).blocks;
         let position = |label| position(cx, place, blocks.len(), label);
         let targets = |terminator: InstRef<'_>, visit: &mut dyn FnMut(Id)| {
             targets(cx, terminator, visit);
         };
-        let graph = Graph::of_targets(cx.module, func, position, targets);
+        let graph = FlowEdges::of_targets(cx.module, func, position, targets);
         let mut graph = graph.map_err(|(inst, id)| {
             let message = format!("its target {id} is no block of this function");
             (inst, fault(Rule::Blocks, message))
         })?;
         // They are needed no more, and together with what finds dominators they are large.
-        graph.successors = Edges::default();
+        graph.successors = EdgeLists::default();
         if !blocks.is_empty()
             && let Some(first) = graph.predecessors.of(0).first()
         {
@@ -218,8 +223,8 @@ impl<'m> Flow<'m> {
             let message = "it goes to the first block of its function";
             return Err((last.handle(), fault(Rule::Blocks, message)));
         }
-        let dominators = Tree::numbered(graph.dominators(), &graph.reverse_postorder);
-        let flow = Flow {
+        let dominators = DominanceTree::numbered(graph.dominators(), &graph.reverse_postorder);
+        let flow = FunctionFlow {
             cx,
             blocks,
             place,
@@ -244,7 +249,7 @@ impl<'m> Flow<'m> {
     }
 
     /// Checks the phis of a block.
-    pub fn phis(&self, block: u32) -> Result<(), (Inst, Fault)> {
+    pub fn phis(&self, block: u32) -> Result<(), (Inst, VerifyFault)> {
         let cx = self.cx;
         let phis = cx.module.body(self.blocks[block as usize]);
         let mut predecessors = Vec::new();
@@ -260,7 +265,7 @@ impl<'m> Flow<'m> {
         Ok(())
     }
 
-    fn phi(&self, inst: InstRef<'_>, predecessors: &[u32]) -> Check {
+    fn phi(&self, inst: InstRef<'_>, predecessors: &[u32]) -> VerifyResult {
         let cx = self.cx;
         let result = inst.words()[0];
         let shape = cx.shape(result);
@@ -320,13 +325,13 @@ impl<'m> Flow<'m> {
 }
 
 /// The position of a block of a function, which is at a place and has so many blocks, by its label.
-fn position(cx: &Cx<'_>, function: DefPlace, blocks: usize, label: Id) -> Option<u32> {
+fn position(cx: &VerifyContext<'_>, function: DefPlace, blocks: usize, label: Id) -> Option<u32> {
     let def = cx.def(label.word()).filter(|d| d.op == Op::Label)?;
     def.place.block(function, blocks).ok().flatten()
 }
 
 /// Visits the labels that a terminator goes to.
-fn targets(cx: &Cx<'_>, terminator: InstRef<'_>, visit: &mut dyn FnMut(Id)) {
+fn targets(cx: &VerifyContext<'_>, terminator: InstRef<'_>, visit: &mut dyn FnMut(Id)) {
     match terminator.op() {
         Op::Branch => visit(terminator.id(0)),
         Op::BranchConditional => {
@@ -343,7 +348,7 @@ fn targets(cx: &Cx<'_>, terminator: InstRef<'_>, visit: &mut dyn FnMut(Id)) {
 }
 
 /// Checks lifetime markers.
-pub(super) fn lifetime(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn lifetime(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let pointer = cx.value_shape(inst.word(0));
     ensure(
         Rule::Memory,

@@ -1,26 +1,28 @@
 //! Rule 10 for floats of other formats than IEEE's (`SPV_KHR_bfloat16`, `SPV_EXT_float8`): they are stored,
 //! converted and factors of products; other instructions do not compute with them.
 
-use super::context::{Check, Cx, ensure};
+use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::Rule;
 use super::signatures::parts;
-use crate::grammar::{Class, Op};
+use crate::grammar::{InstructionClass, Op};
 use crate::ir::InstRef;
 
 /// Whether an instruction computes with IEEE's floats only, or with others of 16 bits too.
 fn takes_ieee_only(op: Op) -> bool {
     let class = op.info().map(|i| i.class);
     match class {
-        Some(Class::Arithmetic) => !matches!(op, Op::Dot | Op::CooperativeMatrixMulAddKHR),
-        Some(Class::RelationalandLogical) => op != Op::Select,
-        Some(Class::Atomic) => op != Op::AtomicStore,
-        Some(Class::Derivative | Class::NonUniform) => true,
+        Some(InstructionClass::Arithmetic) => {
+            !matches!(op, Op::Dot | Op::CooperativeMatrixMulAddKHR)
+        }
+        Some(InstructionClass::RelationalandLogical) => op != Op::Select,
+        Some(InstructionClass::Atomic) => op != Op::AtomicStore,
+        Some(InstructionClass::Derivative | InstructionClass::NonUniform) => true,
         _ => op == Op::CooperativeMatrixMulAddNV,
     }
 }
 
 /// Checks the types of an instruction's result and operands.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let op = inst.op();
     let is_dot = op == Op::Dot;
     if !is_dot && !takes_ieee_only(op) {

@@ -1,6 +1,6 @@
 //! Rule 12: functions, parameters and calls.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, fault};
 use super::ids::is_debug;
 use super::rules::Rule;
 use crate::Id;
@@ -10,12 +10,12 @@ use crate::ir::{Func, InstRef};
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Checks `OpFunction` and its parameters.
-pub(super) fn check(cx: &Cx<'_>, func: Func) -> Result<(), SourceDiagnostic> {
+pub(super) fn check(cx: &VerifyContext<'_>, func: Func) -> Result<(), SourceDiagnostic> {
     let function = cx.module.function(func);
     let def = cx.module.inst(function.def);
     let ty = def.word(1);
     let shape = cx.shape(ty);
-    let of_def = |check: Check| check.map_err(|f| f.about(def));
+    let of_def = |check: VerifyResult| check.map_err(|f| f.about(def));
     of_def(ensure(
         Rule::Functions,
         shape.op == Op::TypeFunction,
@@ -45,7 +45,7 @@ pub(super) fn check(cx: &Cx<'_>, func: Func) -> Result<(), SourceDiagnostic> {
 }
 
 /// Checks a call.
-pub(super) fn call(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn call(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let callee = inst.word(0);
     let Some(function) = cx.inst(callee).filter(|i| i.op() == Op::Function) else {
         return Err(fault(Rule::Functions, format!("%{callee} is no function")));
@@ -84,7 +84,7 @@ pub(super) fn call(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// In logical addressing pointers that are passed are whole variables (section 2.16.1).
-fn argument(cx: &Cx<'_>, n: usize, given: u32) -> Check {
+fn argument(cx: &VerifyContext<'_>, n: usize, given: u32) -> VerifyResult {
     let shape = cx.value_shape(given);
     if shape.op != Op::TypePointer || !cx.is_logical() {
         return Ok(());
@@ -127,7 +127,7 @@ fn argument(cx: &Cx<'_>, n: usize, given: u32) -> Check {
 }
 
 /// A function's id is used where functions are named only.
-pub(super) fn use_of_function(cx: &Cx<'_>, inst: InstRef<'_>, id: Id) -> Check {
+pub(super) fn use_of_function(cx: &VerifyContext<'_>, inst: InstRef<'_>, id: Id) -> VerifyResult {
     ensure(
         Rule::Functions,
         cx.op(id.word()) != Op::Function

@@ -1,37 +1,37 @@
 //! Rule 24: operations over groups of invocations.
 
-use super::context::{Check, Cx, ensure};
+use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::Rule;
 use super::scopes;
-use super::signatures::{self, Is, Like, parts};
+use super::signatures::{self, OperandRelation, TypeConstraint, parts};
 use crate::grammar::enumerants::GroupOperation;
-use crate::grammar::{Class, Op, Version};
+use crate::grammar::{InstructionClass, Op, SpirvVersion};
 use crate::ir::InstRef;
 
 /// Arithmetic: name, what it works on.
-const ARITHMETIC: &[(Op, Is)] = &[
-    (Op::GroupNonUniformIAdd, Is::Int),
-    (Op::GroupNonUniformFAdd, Is::Float),
-    (Op::GroupNonUniformIMul, Is::Int),
-    (Op::GroupNonUniformFMul, Is::Float),
-    (Op::GroupNonUniformSMin, Is::Int),
-    (Op::GroupNonUniformUMin, Is::Unsigned),
-    (Op::GroupNonUniformFMin, Is::Float),
-    (Op::GroupNonUniformSMax, Is::Int),
-    (Op::GroupNonUniformUMax, Is::Unsigned),
-    (Op::GroupNonUniformFMax, Is::Float),
-    (Op::GroupNonUniformBitwiseAnd, Is::Int),
-    (Op::GroupNonUniformBitwiseOr, Is::Int),
-    (Op::GroupNonUniformBitwiseXor, Is::Int),
-    (Op::GroupNonUniformLogicalAnd, Is::Bool),
-    (Op::GroupNonUniformLogicalOr, Is::Bool),
-    (Op::GroupNonUniformLogicalXor, Is::Bool),
+const ARITHMETIC: &[(Op, TypeConstraint)] = &[
+    (Op::GroupNonUniformIAdd, TypeConstraint::Int),
+    (Op::GroupNonUniformFAdd, TypeConstraint::Float),
+    (Op::GroupNonUniformIMul, TypeConstraint::Int),
+    (Op::GroupNonUniformFMul, TypeConstraint::Float),
+    (Op::GroupNonUniformSMin, TypeConstraint::Int),
+    (Op::GroupNonUniformUMin, TypeConstraint::Unsigned),
+    (Op::GroupNonUniformFMin, TypeConstraint::Float),
+    (Op::GroupNonUniformSMax, TypeConstraint::Int),
+    (Op::GroupNonUniformUMax, TypeConstraint::Unsigned),
+    (Op::GroupNonUniformFMax, TypeConstraint::Float),
+    (Op::GroupNonUniformBitwiseAnd, TypeConstraint::Int),
+    (Op::GroupNonUniformBitwiseOr, TypeConstraint::Int),
+    (Op::GroupNonUniformBitwiseXor, TypeConstraint::Int),
+    (Op::GroupNonUniformLogicalAnd, TypeConstraint::Bool),
+    (Op::GroupNonUniformLogicalOr, TypeConstraint::Bool),
+    (Op::GroupNonUniformLogicalXor, TypeConstraint::Bool),
 ];
 
 /// Checks a group operation.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let class = inst.op().info().map(|i| i.class);
-    if class == Some(Class::NonUniform) {
+    if class == Some(InstructionClass::NonUniform) {
         return non_uniform(cx, inst);
     }
     match inst.op() {
@@ -39,15 +39,15 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             cx,
             Rule::Groups,
             inst.words()[0],
-            Is::BoolScalar,
-            &[Like::Result],
+            TypeConstraint::BoolScalar,
+            &[OperandRelation::Result],
             &[cx.ty(inst.word(1))],
         ),
         _ => Ok(()),
     }
 }
 
-fn same(cx: &Cx<'_>, id: u32, result: u32) -> Check {
+fn same(cx: &VerifyContext<'_>, id: u32, result: u32) -> VerifyResult {
     ensure(Rule::Groups, cx.ty(id) == result, || {
         format!(
             "the value is of {}, the result of {}",
@@ -57,7 +57,7 @@ fn same(cx: &Cx<'_>, id: u32, result: u32) -> Check {
     })
 }
 
-fn unsigned(cx: &Cx<'_>, id: u32, what: &str) -> Check {
+fn unsigned(cx: &VerifyContext<'_>, id: u32, what: &str) -> VerifyResult {
     let shape = cx.value_shape(id);
     ensure(
         Rule::Groups,
@@ -66,12 +66,12 @@ fn unsigned(cx: &Cx<'_>, id: u32, what: &str) -> Check {
     )
 }
 
-fn is_ballot(cx: &Cx<'_>, ty: u32) -> bool {
+fn is_ballot(cx: &VerifyContext<'_>, ty: u32) -> bool {
     let own = parts(cx, ty);
     own.part.op == Op::TypeInt && own.part.width == 32 && !own.part.signed && own.count == 4
 }
 
-fn ballot(cx: &Cx<'_>, ty: u32, what: &str) -> Check {
+fn ballot(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
     ensure(Rule::Groups, is_ballot(cx, ty), || {
         format!("{what} is no vector of four integers of 32 bits without sign")
     })
@@ -86,13 +86,13 @@ fn has_scope(op: Op) -> bool {
     )
 }
 
-fn boolean(cx: &Cx<'_>, ty: u32, what: &str) -> Check {
+fn boolean(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
     ensure(Rule::Groups, cx.op(ty) == Op::TypeBool, || {
         format!("{what} is no boolean")
     })
 }
 
-fn non_uniform(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn non_uniform(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let op = inst.op();
     if has_scope(op) {
         scopes::execution(cx, inst, inst.word(0))?;
@@ -125,7 +125,7 @@ fn non_uniform(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             unsigned(cx, inst.word(2), "the invocation")?;
             let constant = match op {
                 Op::GroupNonUniformBroadcast | Op::GroupNonUniformQuadBroadcast => {
-                    cx.version < Version::new(1, 5)
+                    cx.version < SpirvVersion::new(1, 5)
                 }
                 Op::GroupNonUniformQuadSwap => true,
                 _ => false,
@@ -145,7 +145,7 @@ fn non_uniform(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Operations on which of a group's invocations something holds for.
-fn ballots(cx: &Cx<'_>, inst: InstRef<'_>, result: u32, value: u32) -> Check {
+fn ballots(cx: &VerifyContext<'_>, inst: InstRef<'_>, result: u32, value: u32) -> VerifyResult {
     match inst.op() {
         Op::GroupNonUniformBallot => {
             ballot(cx, result, "the result")?;
@@ -194,7 +194,7 @@ fn ballots(cx: &Cx<'_>, inst: InstRef<'_>, result: u32, value: u32) -> Check {
     }
 }
 
-fn number(cx: &Cx<'_>, ty: u32, what: &str) -> Check {
+fn number(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
     let own = parts(cx, ty);
     ensure(
         Rule::Groups,
@@ -203,7 +203,7 @@ fn number(cx: &Cx<'_>, ty: u32, what: &str) -> Check {
     )
 }
 
-fn arithmetic(cx: &Cx<'_>, inst: InstRef<'_>, is: Is) -> Check {
+fn arithmetic(cx: &VerifyContext<'_>, inst: InstRef<'_>, is: TypeConstraint) -> VerifyResult {
     let result = inst.words()[0];
     let value = inst.word(2);
     signatures::types(
@@ -211,7 +211,7 @@ fn arithmetic(cx: &Cx<'_>, inst: InstRef<'_>, is: Is) -> Check {
         Rule::Groups,
         result,
         is,
-        &[Like::Result],
+        &[OperandRelation::Result],
         &[cx.ty(value)],
     )?;
     let clustered = GroupOperation(inst.word(1)) == GroupOperation::ClusteredReduce;

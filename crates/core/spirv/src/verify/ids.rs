@@ -1,21 +1,21 @@
 //! Rules 4 and 5: ids are defined before their uses and stand where their class may.
 
-use super::context::{Check, Cx, DefPlace, ensure, fault};
-use super::flow::Flow;
+use super::context::{DefPlace, VerifyContext, VerifyResult, ensure, fault};
+use super::flow::FunctionFlow;
 use super::rules::Rule;
-use crate::grammar::{Class, ExtInstSet, Op};
+use crate::grammar::{ExtInstSet, InstructionClass, Op};
 use crate::ir::InstRef;
 use crate::{Id, IdSet};
 
 /// What the walk over the module knows of ids so far.
-pub(super) struct Seen {
+pub(super) struct SeenIds {
     pub defined: IdSet,
     /// Ids that were used before their definition, with the instruction that did.
     pub waiting: Vec<(Id, crate::ir::Inst)>,
 }
 
 /// Checks the ids that an instruction uses, those before it being in `seen`.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, seen: &mut Seen) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>, seen: &mut SeenIds) -> VerifyResult {
     let class = inst.op().info().map(|i| i.class);
     let ty = inst.result_type();
     if let Some(ty) = ty {
@@ -39,13 +39,13 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, seen: &mut Seen) -> Check {
 }
 
 fn operand(
-    cx: &Cx<'_>,
+    cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     at: usize,
     id: Id,
-    seen: &mut Seen,
+    seen: &mut SeenIds,
     free: bool,
-) -> Check {
+) -> VerifyResult {
     if !seen.defined.contains(id) {
         ensure(Rule::DefinedBefore, may_wait(cx, inst, at, id), || {
             format!("{id} is not defined before")
@@ -82,22 +82,22 @@ fn operand(
 }
 
 /// Instructions that may name ids of any class.
-fn is_free(cx: &Cx<'_>, inst: InstRef<'_>, class: Option<Class>) -> bool {
+fn is_free(cx: &VerifyContext<'_>, inst: InstRef<'_>, class: Option<InstructionClass>) -> bool {
     matches!(
         class,
         None | Some(
-            Class::Debug
-                | Class::Annotation
-                | Class::TypeDeclaration
-                | Class::ModeSetting
-                | Class::Graph
+            InstructionClass::Debug
+                | InstructionClass::Annotation
+                | InstructionClass::TypeDeclaration
+                | InstructionClass::ModeSetting
+                | InstructionClass::Graph
         )
     ) || inst.op() == Op::ExtInstWithForwardRefsKHR
         || inst.op() == Op::ExtInst && is_debug(cx, inst)
 }
 
 /// Whether an extended instruction is of a set that describes and does not compute.
-pub(super) fn is_debug(cx: &Cx<'_>, inst: InstRef<'_>) -> bool {
+pub(super) fn is_debug(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> bool {
     is_non_semantic(cx, Some(inst))
         || cx
             .ids
@@ -105,7 +105,7 @@ pub(super) fn is_debug(cx: &Cx<'_>, inst: InstRef<'_>) -> bool {
             .is_some_and(|s: &ExtInstSet| s.name.contains("DebugInfo"))
 }
 
-fn is_non_semantic(cx: &Cx<'_>, inst: Option<InstRef<'_>>) -> bool {
+fn is_non_semantic(cx: &VerifyContext<'_>, inst: Option<InstRef<'_>>) -> bool {
     let Some(inst) = inst else { return false };
     matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR)
         && cx
@@ -135,7 +135,9 @@ fn takes_type(op: Op) -> bool {
             | Op::AbortKHR
             | Op::UntypedGroupAsyncCopyKHR
             | Op::UntypedVariableLengthArrayINTEL
-    ) || op.info().is_some_and(|i| i.class == Class::Graph)
+    ) || op
+        .info()
+        .is_some_and(|i| i.class == InstructionClass::Graph)
 }
 
 /// Instructions that have labels, functions, strings or sets among their operands.
@@ -160,14 +162,17 @@ fn takes_untyped(op: Op, at: usize) -> bool {
         | Op::CooperativeMatrixLoadTensorNV => true,
         // The function, which has a type in our tables, is checked with the call.
         Op::FunctionCall => at == 2,
-        op => op
-            .info()
-            .is_some_and(|i| matches!(i.class, Class::Graph | Class::Reserved | Class::Tensor)),
+        op => op.info().is_some_and(|i| {
+            matches!(
+                i.class,
+                InstructionClass::Graph | InstructionClass::Reserved | InstructionClass::Tensor
+            )
+        }),
     }
 }
 
 /// Whether the operand at a word may be defined later (specification, section 2.16.1).
-fn may_wait(cx: &Cx<'_>, inst: InstRef<'_>, at: usize, id: Id) -> bool {
+fn may_wait(cx: &VerifyContext<'_>, inst: InstRef<'_>, at: usize, id: Id) -> bool {
     match inst.op() {
         Op::EntryPoint
         | Op::ExecutionMode
@@ -211,10 +216,10 @@ fn may_wait(cx: &Cx<'_>, inst: InstRef<'_>, at: usize, id: Id) -> bool {
 
 /// Definitions in blocks that do not dominate their uses.
 pub(super) fn dominance(
-    cx: &Cx<'_>,
-    flow: &Flow<'_>,
+    cx: &VerifyContext<'_>,
+    flow: &FunctionFlow<'_>,
     place: DefPlace,
-) -> Vec<(crate::ir::Inst, super::context::Fault)> {
+) -> Vec<(crate::ir::Inst, super::context::VerifyFault)> {
     let mut faults = Vec::new();
     for block in 0..flow.blocks.len() as u32 {
         if !flow.dominators.is_reached(block) {
@@ -249,7 +254,13 @@ pub(super) fn dominance(
 }
 
 /// Whether the definition of an id dominates a block.
-fn reaches(cx: &Cx<'_>, flow: &Flow<'_>, function: DefPlace, id: u32, block: u32) -> bool {
+fn reaches(
+    cx: &VerifyContext<'_>,
+    flow: &FunctionFlow<'_>,
+    function: DefPlace,
+    id: u32,
+    block: u32,
+) -> bool {
     let Some(def) = cx.def(id) else { return true };
     // Functions are called from others.
     if def.place == DefPlace::OUTSIDE || def.op == Op::Function {

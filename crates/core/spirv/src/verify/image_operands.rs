@@ -1,7 +1,7 @@
 //! Rule 18 for the optional operands of image instructions.
 
-use super::context::{Check, Cx, ensure};
-use super::images::{Image, coordinates, is_implicit};
+use super::context::{VerifyContext, VerifyResult, ensure};
+use super::images::{ImageTypeOperands, coordinates, is_implicit};
 use super::rules::Rule;
 use super::signatures::parts;
 use crate::grammar::Op;
@@ -9,7 +9,12 @@ use crate::grammar::enumerants::{Capability, Dim, ImageOperands};
 use crate::ir::InstRef;
 
 /// Checks the optional operands that begin at a word.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, found: &Image, at: usize) -> Check {
+pub(super) fn check(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    found: &ImageTypeOperands,
+    at: usize,
+) -> VerifyResult {
     let op = inst.op();
     let Some((&mask, rest)) = inst.operands().get(at..).and_then(<[u32]>::split_first) else {
         ensure(Rule::Images, !found.multisampled, || {
@@ -43,7 +48,7 @@ const OPERANDS: &[(ImageOperands, usize, ImageOperandCheck)] = &[
     (ImageOperands::Sample, 1, sample),
 ];
 
-type ImageOperandCheck = fn(&Cx<'_>, Op, &Image, u32) -> Check;
+type ImageOperandCheck = fn(&VerifyContext<'_>, Op, &ImageTypeOperands, u32) -> VerifyResult;
 
 fn is_explicit(op: Op) -> bool {
     matches!(
@@ -77,7 +82,7 @@ fn is_access(op: Op) -> bool {
 }
 
 /// Which operands stand beside each other, and with which instructions and images.
-fn together(op: Op, found: &Image, mask: ImageOperands) -> Check {
+fn together(op: Op, found: &ImageTypeOperands, mask: ImageOperands) -> VerifyResult {
     let has = |what: ImageOperands| mask.contains(what);
     let count = |list: &[ImageOperands]| list.iter().filter(|o| has(**o)).count();
     let explicit = is_explicit(op);
@@ -120,17 +125,17 @@ fn together(op: Op, found: &Image, mask: ImageOperands) -> Check {
     Ok(())
 }
 
-fn scalar(cx: &Cx<'_>, id: u32, wanted: Op, what: &str) -> Check {
+fn scalar(cx: &VerifyContext<'_>, id: u32, wanted: Op, what: &str) -> VerifyResult {
     ensure(Rule::Images, cx.value_shape(id).op == wanted, || {
         format!("{what} is of {}", cx.describe(cx.ty(id)))
     })
 }
 
-fn bias(cx: &Cx<'_>, _: Op, _: &Image, id: u32) -> Check {
+fn bias(cx: &VerifyContext<'_>, _: Op, _: &ImageTypeOperands, id: u32) -> VerifyResult {
     scalar(cx, id, Op::TypeFloat, "the bias")
 }
 
-fn level(cx: &Cx<'_>, op: Op, _: &Image, id: u32) -> Check {
+fn level(cx: &VerifyContext<'_>, op: Op, _: &ImageTypeOperands, id: u32) -> VerifyResult {
     let wanted = if is_access(op) {
         Op::TypeInt
     } else {
@@ -139,7 +144,7 @@ fn level(cx: &Cx<'_>, op: Op, _: &Image, id: u32) -> Check {
     scalar(cx, id, wanted, "the level of detail")
 }
 
-fn gradient(cx: &Cx<'_>, _: Op, found: &Image, id: u32) -> Check {
+fn gradient(cx: &VerifyContext<'_>, _: Op, found: &ImageTypeOperands, id: u32) -> VerifyResult {
     let plane = coordinates(found.dim);
     let own = parts(cx, cx.ty(id));
     ensure(
@@ -149,14 +154,19 @@ fn gradient(cx: &Cx<'_>, _: Op, found: &Image, id: u32) -> Check {
     )
 }
 
-fn constant_offset(cx: &Cx<'_>, _: Op, found: &Image, id: u32) -> Check {
+fn constant_offset(
+    cx: &VerifyContext<'_>,
+    _: Op,
+    found: &ImageTypeOperands,
+    id: u32,
+) -> VerifyResult {
     ensure(Rule::Images, cx.is_constant(id), || {
         "the offset is no constant".to_owned()
     })?;
     offset(cx, found, id)
 }
 
-fn any_offset(cx: &Cx<'_>, op: Op, found: &Image, id: u32) -> Check {
+fn any_offset(cx: &VerifyContext<'_>, op: Op, found: &ImageTypeOperands, id: u32) -> VerifyResult {
     offset(cx, found, id)?;
     ensure(
         Rule::Images,
@@ -168,7 +178,12 @@ fn any_offset(cx: &Cx<'_>, op: Op, found: &Image, id: u32) -> Check {
     )
 }
 
-fn constant_offsets(cx: &Cx<'_>, op: Op, _: &Image, id: u32) -> Check {
+fn constant_offsets(
+    cx: &VerifyContext<'_>,
+    op: Op,
+    _: &ImageTypeOperands,
+    id: u32,
+) -> VerifyResult {
     ensure(
         Rule::Images,
         is_gather(op) && cx.is_constant(id) && cx.value_shape(id).op == Op::TypeArray,
@@ -176,11 +191,11 @@ fn constant_offsets(cx: &Cx<'_>, op: Op, _: &Image, id: u32) -> Check {
     )
 }
 
-fn sample(cx: &Cx<'_>, _: Op, _: &Image, id: u32) -> Check {
+fn sample(cx: &VerifyContext<'_>, _: Op, _: &ImageTypeOperands, id: u32) -> VerifyResult {
     scalar(cx, id, Op::TypeInt, "the sample")
 }
 
-fn offset(cx: &Cx<'_>, found: &Image, id: u32) -> Check {
+fn offset(cx: &VerifyContext<'_>, found: &ImageTypeOperands, id: u32) -> VerifyResult {
     let (own, plane) = (parts(cx, cx.ty(id)), coordinates(found.dim));
     ensure(Rule::Images, found.dim != Dim::Cube, || {
         "cubes have no offsets".to_owned()

@@ -1,6 +1,6 @@
 //! Rule 18 for what is asked about images.
 
-use super::context::{Check, Cx, ensure};
+use super::context::{VerifyContext, VerifyResult, ensure};
 use super::images::{coordinates, ints, of_operand};
 use super::rules::Rule;
 use super::signatures::parts;
@@ -8,7 +8,7 @@ use crate::grammar::Op;
 use crate::grammar::enumerants::Dim;
 use crate::ir::InstRef;
 
-pub(super) fn query_size(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn query_size(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let found = of_operand(cx, inst.word(0), false)?;
     let dims = match found.dim {
         Dim::Cube => 2,
@@ -46,7 +46,7 @@ pub(super) fn query_size(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     }
 }
 
-pub(super) fn query_lod(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn query_lod(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let found = of_operand(cx, inst.word(0), true)?;
     let own = parts(cx, inst.words()[0]);
     ensure(
@@ -68,7 +68,7 @@ pub(super) fn query_lod(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     )
 }
 
-pub(super) fn query_number(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn query_number(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let found = of_operand(cx, inst.word(0), false)?;
     ensure(
         Rule::Images,

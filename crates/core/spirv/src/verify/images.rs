@@ -1,17 +1,17 @@
 //! Rule 18: image instructions.
 
-use super::context::{Check, Cx, Fault, ensure, fault};
+use super::context::{VerifyContext, VerifyFault, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use super::signatures::parts;
 use super::{image_operands, image_queries};
 use crate::Id;
 use crate::grammar::enumerants::{Capability, Dim};
-use crate::grammar::{Class, Op};
+use crate::grammar::{InstructionClass, Op};
 use crate::ir::{Func, InstRef};
 use rustc_hash::FxHashMap;
 
 /// An image type's operands.
-pub(super) struct Image {
+pub(super) struct ImageTypeOperands {
     pub sampled_type: u32,
     pub dim: Dim,
     pub arrayed: bool,
@@ -39,10 +39,10 @@ fn is_sparse(op: Op) -> bool {
         || op == Op::ImageSparseRead
 }
 
-fn image(cx: &Cx<'_>, ty: u32) -> Option<Image> {
+fn image(cx: &VerifyContext<'_>, ty: u32) -> Option<ImageTypeOperands> {
     let inst = cx.inst(ty).filter(|i| i.op() == Op::TypeImage)?;
     let words = inst.operands();
-    Some(Image {
+    Some(ImageTypeOperands {
         sampled_type: words[0],
         dim: Dim(words[1]),
         arrayed: words[3] == 1,
@@ -53,7 +53,11 @@ fn image(cx: &Cx<'_>, ty: u32) -> Option<Image> {
 }
 
 /// The image of a sampled image operand, or of an image operand where that is allowed.
-pub(super) fn of_operand(cx: &Cx<'_>, value: u32, sampled: bool) -> Result<Image, Fault> {
+pub(super) fn of_operand(
+    cx: &VerifyContext<'_>,
+    value: u32,
+    sampled: bool,
+) -> Result<ImageTypeOperands, VerifyFault> {
     let shape = cx.value_shape(value);
     let ty = match (shape.op, sampled) {
         (Op::TypeSampledImage, true) => shape.part,
@@ -67,7 +71,7 @@ pub(super) fn of_operand(cx: &Cx<'_>, value: u32, sampled: bool) -> Result<Image
 }
 
 /// Checks an image instruction.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
         Op::SampledImage => sampled_image(cx, inst),
         Op::Image => {
@@ -106,19 +110,21 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Instructions that take the result of `OpSampledImage`.
-fn takes_sampled_image(cx: &Cx<'_>, op: Op) -> bool {
+fn takes_sampled_image(cx: &VerifyContext<'_>, op: Op) -> bool {
     let class = op.info().map(|i| i.class);
-    matches!(class, Some(Class::Image | Class::Annotation | Class::Debug))
-        || op
-            .info()
-            .is_some_and(|i| i.class == Class::Reserved && i.name.starts_with("OpImage"))
+    matches!(
+        class,
+        Some(InstructionClass::Image | InstructionClass::Annotation | InstructionClass::Debug)
+    ) || op
+        .info()
+        .is_some_and(|i| i.class == InstructionClass::Reserved && i.name.starts_with("OpImage"))
         || op == Op::CopyObject
         || op == Op::Store && cx.has(Capability::BindlessTextureNV)
 }
 
 /// What `OpSampledImage` makes is used in its block, by instructions on images (specification, section
 /// 2.16.1).
-pub(super) fn consumers(cx: &Cx<'_>, func: Func, faults: &mut super::Faults<'_>) {
+pub(super) fn consumers(cx: &VerifyContext<'_>, func: Func, faults: &mut super::VerifyFaults<'_>) {
     let mut blocks = FxHashMap::default();
     for block in &cx.module.function(func).blocks {
         for inst in cx.module.body(*block) {
@@ -137,7 +143,7 @@ pub(super) fn consumers(cx: &Cx<'_>, func: Func, faults: &mut super::Faults<'_>)
     }
 }
 
-fn consumer(cx: &Cx<'_>, inst: InstRef<'_>, is_here: bool, id: Id) -> Check {
+fn consumer(cx: &VerifyContext<'_>, inst: InstRef<'_>, is_here: bool, id: Id) -> VerifyResult {
     ensure(Rule::Images, is_here, || {
         format!("{id} is made by OpSampledImage in another block")
     })?;
@@ -146,7 +152,7 @@ fn consumer(cx: &Cx<'_>, inst: InstRef<'_>, is_here: bool, id: Id) -> Check {
     })
 }
 
-fn sampled_image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn sampled_image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = cx.shape(inst.words()[0]);
     ensure(Rule::Images, result.op == Op::TypeSampledImage, || {
         "the result is no sampled image".to_owned()
@@ -177,7 +183,7 @@ fn sampled_image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Whether two image types are the same but for the operand that says whether they hold depths.
-fn same_but_depth(cx: &Cx<'_>, a: u32, b: u32) -> bool {
+fn same_but_depth(cx: &VerifyContext<'_>, a: u32, b: u32) -> bool {
     let (Some(x), Some(y)) = (cx.inst(a), cx.inst(b)) else {
         return false;
     };
@@ -191,7 +197,7 @@ fn same_but_depth(cx: &Cx<'_>, a: u32, b: u32) -> bool {
 }
 
 /// The texel type of an instruction's result, which sparse instructions put into a structure.
-fn texel(cx: &Cx<'_>, inst: InstRef<'_>) -> Result<u32, Fault> {
+fn texel(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Result<u32, VerifyFault> {
     let result = inst.words()[0];
     if !is_sparse(inst.op()) {
         return Ok(result);
@@ -215,13 +221,13 @@ pub(super) fn coordinates(dim: Dim) -> u32 {
 }
 
 fn coordinate(
-    cx: &Cx<'_>,
+    cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
-    found: &Image,
+    found: &ImageTypeOperands,
     at: usize,
     floats: bool,
     projected: bool,
-) -> Check {
+) -> VerifyResult {
     let own = parts(cx, cx.ty(inst.word(at)));
     let allowed = match own.part.op {
         Op::TypeFloat => floats,
@@ -250,7 +256,12 @@ fn coordinate(
 }
 
 /// The result is a vector of four, of the image's sampled type.
-fn texel_fits(cx: &Cx<'_>, ty: u32, found: &Image, scalar: bool) -> Check {
+fn texel_fits(
+    cx: &VerifyContext<'_>,
+    ty: u32,
+    found: &ImageTypeOperands,
+    scalar: bool,
+) -> VerifyResult {
     let own = parts(cx, ty);
     if scalar {
         ensure(
@@ -268,7 +279,7 @@ fn texel_fits(cx: &Cx<'_>, ty: u32, found: &Image, scalar: bool) -> Check {
     sampled_type_fits(cx, ty, found)
 }
 
-fn sampled_type_fits(cx: &Cx<'_>, ty: u32, found: &Image) -> Check {
+fn sampled_type_fits(cx: &VerifyContext<'_>, ty: u32, found: &ImageTypeOperands) -> VerifyResult {
     let component = if cx.op(ty) == Op::TypeVector {
         cx.shape(ty).part
     } else {
@@ -287,7 +298,7 @@ fn sampled_type_fits(cx: &Cx<'_>, ty: u32, found: &Image) -> Check {
     )
 }
 
-fn sample(cx: &Cx<'_>, inst: InstRef<'_>, compares: bool) -> Check {
+fn sample(cx: &VerifyContext<'_>, inst: InstRef<'_>, compares: bool) -> VerifyResult {
     let ty = texel(cx, inst)?;
     let found = of_operand(cx, inst.word(0), true)?;
     texel_fits(cx, ty, &found, compares)?;
@@ -315,7 +326,7 @@ fn sample(cx: &Cx<'_>, inst: InstRef<'_>, compares: bool) -> Check {
     image_operands::check(cx, inst, &found, if compares { 3 } else { 2 })
 }
 
-fn reference(cx: &Cx<'_>, id: u32) -> Check {
+fn reference(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
     let shape = cx.value_shape(id);
     ensure(
         Rule::Images,
@@ -324,7 +335,7 @@ fn reference(cx: &Cx<'_>, id: u32) -> Check {
     )
 }
 
-fn fetch(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn fetch(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let ty = texel(cx, inst)?;
     let found = of_operand(cx, inst.word(0), false)?;
     texel_fits(cx, ty, &found, false)?;
@@ -340,7 +351,7 @@ fn fetch(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     image_operands::check(cx, inst, &found, 2)
 }
 
-fn gather(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn gather(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let ty = texel(cx, inst)?;
     let found = of_operand(cx, inst.word(0), true)?;
     texel_fits(cx, ty, &found, false)?;
@@ -372,7 +383,7 @@ fn gather(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     image_operands::check(cx, inst, &found, 3)
 }
 
-fn read(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn read(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let ty = texel(cx, inst)?;
     let found = of_operand(cx, inst.word(0), false)?;
     let own = parts(cx, ty);
@@ -406,7 +417,7 @@ fn read(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     image_operands::check(cx, inst, &found, 2)
 }
 
-fn write(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn write(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let found = of_operand(cx, inst.word(0), false)?;
     ensure(Rule::Images, found.dim != Dim::SubpassData, || {
         "subpass data is not written to".to_owned()
@@ -436,7 +447,7 @@ fn write(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     image_operands::check(cx, inst, &found, 3)
 }
 
-fn texel_pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn texel_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     use crate::grammar::enumerants::StorageClass;
     let result = cx.shape(inst.words()[0]);
     ensure(
@@ -485,13 +496,13 @@ fn texel_pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     )
 }
 
-fn is_atomic_format(cx: &Cx<'_>, format: u32) -> bool {
+fn is_atomic_format(cx: &VerifyContext<'_>, format: u32) -> bool {
     use crate::grammar::enumerants::ImageFormat as F;
     matches!(F(format), F::R64i | F::R64ui | F::R32f | F::R32i | F::R32ui)
         || cx.has(Capability::AtomicFloat16VectorNV)
 }
 
-pub(super) fn ints(cx: &Cx<'_>, ty: u32, count: u32) -> bool {
+pub(super) fn ints(cx: &VerifyContext<'_>, ty: u32, count: u32) -> bool {
     let own = parts(cx, ty);
     own.part.op == Op::TypeInt && own.count.max(1) == count
 }

@@ -3,16 +3,16 @@
 //! Three sets of rules (Vulkan specification, "Offset and Stride Assignment"): *scalar*, *standard*
 //! (std430) and *extended* (std140, where arrays and structures are aligned to 16 bytes).
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Decoration, StorageClass};
 use crate::ir::InstRef;
-use crate::target::Environment;
+use crate::target::TargetEnvironment;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Rules {
+enum BlockLayoutRules {
     Scalar,
     Standard,
     Extended,
@@ -20,25 +20,29 @@ enum Rules {
 
 /// How a matrix lies: what its member is decorated with.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-struct Matrix {
+struct MatrixLayout {
     stride: u32,
     row_major: bool,
 }
 
 /// Types that were checked, and their alignments.
 #[derive(Default)]
-pub(super) struct Checked {
+pub(super) struct CheckedLayouts {
     free: FxHashSet<u32>,
     decorated: FxHashSet<(u32, bool)>,
-    laid_out: FxHashSet<(u32, Rules, u32, Matrix)>,
-    aligns: FxHashMap<(u32, Rules, Matrix), u32>,
+    laid_out: FxHashSet<(u32, BlockLayoutRules, u32, MatrixLayout)>,
+    aligns: FxHashMap<(u32, BlockLayoutRules, MatrixLayout), u32>,
 }
 
 /// Deepest nesting that is followed; types nest by declaration, one in another.
 const DEPTH: u32 = 256;
 
 /// Checks the type of a variable, or of a pointer to physical storage.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, known: &mut Checked) -> Check {
+pub(super) fn check(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    known: &mut CheckedLayouts,
+) -> VerifyResult {
     let pointer = cx.shape(inst.result_type().map_or(0, crate::Id::word));
     if pointer.op != Op::TypePointer || !cx.is_vulkan() {
         return Ok(());
@@ -59,7 +63,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, known: &mut Checked) -> Chec
             return without(cx, ty, class, known, 0);
         }
         StorageClass::Function | StorageClass::Private
-            if cx.version > crate::grammar::Version::new(1, 4) =>
+            if cx.version > crate::grammar::SpirvVersion::new(1, 4) =>
         {
             return without(cx, ty, class, known, 0);
         }
@@ -80,19 +84,25 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, known: &mut Checked) -> Chec
     }
     let scalar = cx.options.scalar_block_layout && class != StorageClass::Workgroup;
     let rules = if scalar {
-        Rules::Scalar
+        BlockLayoutRules::Scalar
     } else if class == StorageClass::Uniform && !cx.has_decoration(ty, Decoration::BufferBlock) {
-        Rules::Extended
+        BlockLayoutRules::Extended
     } else {
-        Rules::Standard
+        BlockLayoutRules::Standard
     };
-    let walk = Walk { cx, rules };
+    let walk = LayoutVerifier { cx, rules };
     walk.decorated(ty, false, known, 0)?;
-    walk.fits(ty, 0, Matrix::default(), known, 0)
+    walk.fits(ty, 0, MatrixLayout::default(), known, 0)
 }
 
 /// No type of what has no layout of its own is decorated with one.
-fn without(cx: &Cx<'_>, ty: u32, class: StorageClass, known: &mut Checked, depth: u32) -> Check {
+fn without(
+    cx: &VerifyContext<'_>,
+    ty: u32,
+    class: StorageClass,
+    known: &mut CheckedLayouts,
+    depth: u32,
+) -> VerifyResult {
     if depth > DEPTH || !known.free.insert(ty) {
         return Ok(());
     }
@@ -146,22 +156,22 @@ fn without(cx: &Cx<'_>, ty: u32, class: StorageClass, known: &mut Checked, depth
     }
 }
 
-struct Walk<'a, 'm> {
-    cx: &'a Cx<'m>,
-    rules: Rules,
+struct LayoutVerifier<'a, 'm> {
+    cx: &'a VerifyContext<'m>,
+    rules: BlockLayoutRules,
 }
 
-impl Walk<'_, '_> {
-    fn say(&self, ty: u32, message: &str) -> super::context::Fault {
+impl LayoutVerifier<'_, '_> {
+    fn say(&self, ty: u32, message: &str) -> super::context::VerifyFault {
         let rules = match self.rules {
-            Rules::Scalar => "scalar",
-            Rules::Standard => "standard",
-            Rules::Extended => "extended",
+            BlockLayoutRules::Scalar => "scalar",
+            BlockLayoutRules::Standard => "standard",
+            BlockLayoutRules::Extended => "extended",
         };
         fault(Rule::Layout, format!("%{ty}: {message} ({rules} layout)"))
     }
 
-    fn matrix(&self, structure: u32, n: u32) -> (Matrix, bool) {
+    fn matrix(&self, structure: u32, n: u32) -> (MatrixLayout, bool) {
         let cx = self.cx;
         let stride = cx.member_decoration(structure, n, Decoration::MatrixStride);
         let row = cx
@@ -170,7 +180,7 @@ impl Walk<'_, '_> {
         let column = cx
             .member_decoration(structure, n, Decoration::ColMajor)
             .is_some();
-        let matrix = Matrix {
+        let matrix = MatrixLayout {
             stride: stride.and_then(<[u32]>::first).copied().unwrap_or(0),
             row_major: row,
         };
@@ -178,7 +188,13 @@ impl Walk<'_, '_> {
     }
 
     /// Every member has an offset, every array a stride, every matrix both of its.
-    fn decorated(&self, ty: u32, has_matrix: bool, known: &mut Checked, depth: u32) -> Check {
+    fn decorated(
+        &self,
+        ty: u32,
+        has_matrix: bool,
+        known: &mut CheckedLayouts,
+        depth: u32,
+    ) -> VerifyResult {
         let cx = self.cx;
         if depth > DEPTH || !known.decorated.insert((ty, has_matrix)) {
             return Ok(());
@@ -217,7 +233,14 @@ impl Walk<'_, '_> {
     }
 
     /// Offsets and strides keep alignments and do not overlap.
-    fn fits(&self, ty: u32, offset: u32, matrix: Matrix, known: &mut Checked, depth: u32) -> Check {
+    fn fits(
+        &self,
+        ty: u32,
+        offset: u32,
+        matrix: MatrixLayout,
+        known: &mut CheckedLayouts,
+        depth: u32,
+    ) -> VerifyResult {
         let cx = self.cx;
         // Where a structure lies matters to vectors that may not straddle 16 bytes.
         let key = (ty, self.rules, offset % 64, matrix);
@@ -229,7 +252,7 @@ impl Walk<'_, '_> {
             Op::TypeStruct => self.members(ty, offset, known, depth),
             Op::TypeArray | Op::TypeRuntimeArray => {
                 let align = self.align(shape.part, matrix, known, 0);
-                let align = if self.rules == Rules::Extended {
+                let align = if self.rules == BlockLayoutRules::Extended {
                     align.next_multiple_of(16)
                 } else {
                     align
@@ -302,7 +325,13 @@ impl Walk<'_, '_> {
         found.first().copied()
     }
 
-    fn members(&self, ty: u32, incoming: u32, known: &mut Checked, depth: u32) -> Check {
+    fn members(
+        &self,
+        ty: u32,
+        incoming: u32,
+        known: &mut CheckedLayouts,
+        depth: u32,
+    ) -> VerifyResult {
         let cx = self.cx;
         let members = cx.members(ty);
         let offset = |n: usize| {
@@ -342,7 +371,9 @@ impl Walk<'_, '_> {
             }
             self.fits(member, incoming.wrapping_add(at), matrix, known, depth + 1)?;
             next = u64::from(at) + size;
-            if self.rules != Rules::Scalar && matches!(shape.op, Op::TypeArray | Op::TypeStruct) {
+            if self.rules != BlockLayoutRules::Scalar
+                && matches!(shape.op, Op::TypeArray | Op::TypeStruct)
+            {
                 next = next.next_multiple_of(u64::from(align.max(1)));
             }
         }
@@ -351,14 +382,14 @@ impl Walk<'_, '_> {
 
     /// Whether vectors may be aligned to their components.
     fn is_relaxed(&self) -> bool {
-        self.rules != Rules::Scalar
+        self.rules != BlockLayoutRules::Scalar
             && match self.cx.options.target.environment {
-                Environment::Vulkan(major, minor) => (major, minor) >= (1, 1),
+                TargetEnvironment::Vulkan(major, minor) => (major, minor) >= (1, 1),
                 _ => false,
             }
     }
 
-    fn align(&self, ty: u32, matrix: Matrix, known: &mut Checked, depth: u32) -> u32 {
+    fn align(&self, ty: u32, matrix: MatrixLayout, known: &mut CheckedLayouts, depth: u32) -> u32 {
         let key = (ty, self.rules, matrix);
         if let Some(align) = known.aligns.get(&key) {
             return *align;
@@ -368,9 +399,9 @@ impl Walk<'_, '_> {
         }
         let cx = self.cx;
         let shape = cx.shape(ty);
-        let scalar = self.rules == Rules::Scalar;
+        let scalar = self.rules == BlockLayoutRules::Scalar;
         let rounded = |align: u32| {
-            if self.rules == Rules::Extended {
+            if self.rules == BlockLayoutRules::Extended {
                 align.next_multiple_of(16)
             } else {
                 align
@@ -417,7 +448,7 @@ impl Walk<'_, '_> {
     }
 
     /// Bytes to the end of the last part.
-    fn size(&self, ty: u32, matrix: Matrix, depth: u32) -> u64 {
+    fn size(&self, ty: u32, matrix: MatrixLayout, depth: u32) -> u64 {
         let cx = self.cx;
         let shape = cx.shape(ty);
         if depth > DEPTH {

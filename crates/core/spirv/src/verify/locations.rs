@@ -1,13 +1,13 @@
 //! Rule 17, the locations of inputs and outputs.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Decoration, ExecutionModel as Model, StorageClass};
 use rustc_hash::FxHashSet;
 
 /// Locations of inputs and outputs do not overlap (Vulkan specification, "Interface Matching").
-pub(super) fn check(cx: &Cx<'_>, model: Model, listed: &[u32]) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, model: Model, listed: &[u32]) -> VerifyResult {
     let has_locations = matches!(
         model,
         Model::Vertex
@@ -79,7 +79,7 @@ pub(super) fn check(cx: &Cx<'_>, model: Model, listed: &[u32]) -> Check {
     Ok(())
 }
 
-fn conflict(id: u32, at: u32) -> super::context::Fault {
+fn conflict(id: u32, at: u32) -> super::context::VerifyFault {
     let message = format!(
         "%{id} of its interface takes location {}, component {}, which another takes",
         at / 4,
@@ -93,7 +93,7 @@ const LOCATIONS: u32 = 4096;
 
 /// Takes the components of a value's locations; the first that is taken already is an error.
 fn occupy(
-    cx: &Cx<'_>,
+    cx: &VerifyContext<'_>,
     ty: u32,
     location: u32,
     component: u32,
@@ -114,7 +114,7 @@ fn occupy(
 }
 
 fn occupy_one(
-    cx: &Cx<'_>,
+    cx: &VerifyContext<'_>,
     ty: u32,
     location: u32,
     component: u32,
@@ -135,7 +135,7 @@ fn occupy_one(
 }
 
 /// Components that a scalar or vector takes; 0 for others.
-fn components(cx: &Cx<'_>, ty: u32) -> u32 {
+fn components(cx: &VerifyContext<'_>, ty: u32) -> u32 {
     let shape = cx.shape(ty);
     match shape.op {
         Op::TypeInt | Op::TypeFloat => 1 + u32::from(shape.width == 64),

@@ -1,11 +1,11 @@
 //! Rule 27: logical pointers: which instructions make and take them, and what variable pointers may point to
 //! (specification, section 2.16.1, and `SPV_KHR_variable_pointers`).
 
-use super::context::{Check, Cx, ensure};
+use super::context::{VerifyContext, VerifyResult, ensure};
 use super::memory::is_pointer;
 use super::rules::Rule;
 use crate::grammar::enumerants::{AddressingModel, Capability, Decoration, StorageClass};
-use crate::grammar::{Class, Op};
+use crate::grammar::{InstructionClass, Op};
 use crate::ir::InstRef;
 
 /// Instructions that make logical pointers in any module.
@@ -59,21 +59,21 @@ fn computes(op: Op) -> bool {
         && matches!(
             class,
             Some(
-                Class::Arithmetic
-                    | Class::Bit
-                    | Class::Composite
-                    | Class::ConstantCreation
-                    | Class::Conversion
-                    | Class::Derivative
-                    | Class::Group
-                    | Class::NonUniform
-                    | Class::RelationalandLogical
+                InstructionClass::Arithmetic
+                    | InstructionClass::Bit
+                    | InstructionClass::Composite
+                    | InstructionClass::ConstantCreation
+                    | InstructionClass::Conversion
+                    | InstructionClass::Derivative
+                    | InstructionClass::Group
+                    | InstructionClass::NonUniform
+                    | InstructionClass::RelationalandLogical
             )
         )
 }
 
 /// Whether a module has logical pointers.
-fn applies(cx: &Cx<'_>) -> bool {
+fn applies(cx: &VerifyContext<'_>) -> bool {
     matches!(
         cx.addressing,
         AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
@@ -81,14 +81,14 @@ fn applies(cx: &Cx<'_>) -> bool {
 }
 
 /// The storage class of a logical pointer type.
-fn class_of(cx: &Cx<'_>, ty: u32) -> Option<StorageClass> {
+fn class_of(cx: &VerifyContext<'_>, ty: u32) -> Option<StorageClass> {
     let shape = cx.shape(ty);
     let is_logical = is_pointer(shape.op) && shape.class != StorageClass::PhysicalStorageBuffer;
     is_logical.then_some(shape.class)
 }
 
 /// Whether pointers of a class may be variable.
-fn may_vary(cx: &Cx<'_>, class: StorageClass) -> bool {
+fn may_vary(cx: &VerifyContext<'_>, class: StorageClass) -> bool {
     match class {
         StorageClass::StorageBuffer => cx.has(Capability::VariablePointersStorageBuffer),
         StorageClass::Workgroup => cx.has(Capability::VariablePointers),
@@ -96,12 +96,12 @@ fn may_vary(cx: &Cx<'_>, class: StorageClass) -> bool {
     }
 }
 
-fn require(holds: bool, message: impl FnOnce() -> String) -> Check {
+fn require(holds: bool, message: impl FnOnce() -> String) -> VerifyResult {
     ensure(Rule::LogicalPointers, holds, message)
 }
 
 /// Checks what an instruction makes and takes.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     if !applies(cx) {
         return Ok(());
     }
@@ -117,7 +117,9 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             )
         })?;
     } else {
-        let known = op.info().is_some_and(|i| i.class != Class::Reserved);
+        let known = op
+            .info()
+            .is_some_and(|i| i.class != InstructionClass::Reserved);
         require(MAKERS.contains(&op) || !known, || {
             "no such instruction makes a logical pointer".to_owned()
         })?;
@@ -125,7 +127,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     points_to(cx, inst, class)
 }
 
-fn takes(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn takes(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let op = inst.op();
     let varies = VARIABLE_TAKERS.contains(&op);
     if !varies && !computes(op) {
@@ -147,7 +149,7 @@ fn takes(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// The length of an array is asked of a buffer that is known.
-fn array_length(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn array_length(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let pointer = match inst.op() {
         Op::ArrayLength => inst.word(0),
         Op::UntypedArrayLengthKHR => inst.word(1),
@@ -159,13 +161,13 @@ fn array_length(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Whether a pointer is made of a variable one. Parameters are taken not to be.
-fn is_variable(cx: &Cx<'_>, pointer: u32) -> bool {
+fn is_variable(cx: &VerifyContext<'_>, pointer: u32) -> bool {
     let op = cx.op(super::memory::base(cx, pointer));
     VARIABLE_MAKERS.contains(&op) || steps(cx, pointer)
 }
 
 /// Whether a step over elements of pointers lies between a pointer and its variable.
-fn steps(cx: &Cx<'_>, mut pointer: u32) -> bool {
+fn steps(cx: &VerifyContext<'_>, mut pointer: u32) -> bool {
     for _ in 0..1 << 16 {
         let Some(inst) = cx.inst(pointer) else { break };
         match inst.op() {
@@ -182,7 +184,7 @@ fn steps(cx: &Cx<'_>, mut pointer: u32) -> bool {
 
 /// Variable pointers point to no array of blocks and to nothing with a matrix in it, and without
 /// `VariablePointers` into one buffer.
-fn points_to(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass) -> Check {
+fn points_to(cx: &VerifyContext<'_>, inst: InstRef<'_>, class: StorageClass) -> VerifyResult {
     let shape = cx.shape(inst.words()[0]);
     if shape.op != Op::TypePointer || !VARIABLE_MAKERS.contains(&inst.op()) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! Rule 11: variables, pointers, loads and stores.
 
-use super::context::{Check, Cx, Holds, ensure, fault};
+use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use super::values;
 use crate::grammar::Op;
@@ -8,7 +8,7 @@ use crate::grammar::enumerants::{Capability, Decoration, MemoryAccess, StorageCl
 use crate::ir::InstRef;
 
 /// Checks an instruction that is about memory.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>, in_function: bool) -> VerifyResult {
     match inst.op() {
         Op::Variable => super::variables::check(cx, inst, in_function),
         Op::UntypedVariableKHR => super::variables::untyped(cx, inst, in_function),
@@ -33,7 +33,7 @@ pub(super) fn is_pointer(op: Op) -> bool {
 }
 
 /// The variable or other value that a pointer is made from.
-pub(super) fn base(cx: &Cx<'_>, mut pointer: u32) -> u32 {
+pub(super) fn base(cx: &VerifyContext<'_>, mut pointer: u32) -> u32 {
     // Each step goes to an earlier definition, phis are not followed.
     for _ in 0..1 << 16 {
         let Some(inst) = cx.inst(pointer) else { break };
@@ -55,7 +55,7 @@ pub(super) fn base(cx: &Cx<'_>, mut pointer: u32) -> u32 {
 }
 
 /// Whether an instruction makes a pointer that may be used in logical addressing.
-fn makes_logical_pointer(cx: &Cx<'_>, op: Op) -> bool {
+fn makes_logical_pointer(cx: &VerifyContext<'_>, op: Op) -> bool {
     match op {
         Op::Variable
         | Op::UntypedVariableKHR
@@ -83,7 +83,10 @@ fn makes_logical_pointer(cx: &Cx<'_>, op: Op) -> bool {
 }
 
 /// The type of a pointer operand.
-fn pointer(cx: &Cx<'_>, id: u32) -> Result<super::context::Shape, super::context::Fault> {
+fn pointer(
+    cx: &VerifyContext<'_>,
+    id: u32,
+) -> Result<super::context::TypeSummary, super::context::VerifyFault> {
     ensure(
         Rule::Memory,
         !cx.is_logical() || makes_logical_pointer(cx, cx.op(id)),
@@ -97,7 +100,7 @@ fn pointer(cx: &Cx<'_>, id: u32) -> Result<super::context::Shape, super::context
 }
 
 /// Whether a type is a composite of numbers that the module can only store.
-fn is_small_composite(cx: &Cx<'_>, ty: u32) -> bool {
+fn is_small_composite(cx: &VerifyContext<'_>, ty: u32) -> bool {
     !matches!(
         cx.op(ty),
         Op::TypeInt
@@ -109,7 +112,7 @@ fn is_small_composite(cx: &Cx<'_>, ty: u32) -> bool {
     ) && cx.shape(ty).holds.any(values::storage_only(cx))
 }
 
-fn load(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn load(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = inst.words()[0];
     let shape = pointer(cx, inst.word(0))?;
     ensure(
@@ -123,7 +126,7 @@ fn load(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             )
         },
     )?;
-    let unsized_ = cx.shape(result).holds.any(Holds::RUNTIME_ARRAY);
+    let unsized_ = cx.shape(result).holds.any(TypeContents::RUNTIME_ARRAY);
     ensure(Rule::Memory, !unsized_, || {
         "a runtime array cannot be loaded".to_owned()
     })?;
@@ -135,7 +138,7 @@ fn load(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     )
 }
 
-fn store(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn store(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let shape = pointer(cx, inst.word(0))?;
     ensure(
         Rule::Memory,
@@ -178,7 +181,7 @@ fn store(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         )?;
     }
     access(cx, inst, 2, [shape.class, StorageClass(u32::MAX)])?;
-    let opaque = cx.is_vulkan() && cx.shape(object).holds.any(Holds::OBJECT);
+    let opaque = cx.is_vulkan() && cx.shape(object).holds.any(TypeContents::OBJECT);
     ensure(Rule::Memory, !opaque, || {
         "images, samplers and the like cannot be stored".to_owned()
     })
@@ -204,11 +207,11 @@ const STORES: &[Op] = &[
 
 /// Checks the memory access operands that begin at a word.
 pub(super) fn access(
-    cx: &Cx<'_>,
+    cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     at: usize,
     classes: [StorageClass; 2],
-) -> Check {
+) -> VerifyResult {
     let physical = classes.contains(&StorageClass::PhysicalStorageBuffer);
     let Some(&mask) = inst.operands().get(at) else {
         return ensure(Rule::Memory, !physical, || {
@@ -272,7 +275,7 @@ pub(super) fn access(
     )
 }
 
-fn access_chain(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn access_chain(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = cx.shape(inst.words()[0]);
     ensure(Rule::Memory, result.op == Op::TypePointer, || {
         "the result is no pointer".to_owned()
@@ -312,7 +315,11 @@ fn access_chain(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn element(cx: &Cx<'_>, inst: InstRef<'_>, base: super::context::Shape) -> Check {
+fn element(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    base: super::context::TypeSummary,
+) -> VerifyResult {
     let index = inst.word(1);
     ensure(
         Rule::Memory,
@@ -346,7 +353,7 @@ fn element(cx: &Cx<'_>, inst: InstRef<'_>, base: super::context::Shape) -> Check
 }
 
 /// The type of a part that an index leads to.
-fn step(cx: &Cx<'_>, ty: u32, index: u32) -> Result<u32, super::context::Fault> {
+fn step(cx: &VerifyContext<'_>, ty: u32, index: u32) -> Result<u32, super::context::VerifyFault> {
     let shape = cx.shape(ty);
     ensure(
         Rule::Memory,
@@ -381,7 +388,7 @@ fn step(cx: &Cx<'_>, ty: u32, index: u32) -> Result<u32, super::context::Fault> 
     }
 }
 
-fn array_length(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn array_length(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = cx.shape(inst.words()[0]);
     ensure(
         Rule::Memory,
@@ -404,7 +411,7 @@ fn array_length(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     )
 }
 
-fn copy(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn copy(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (target, source) = (cx.value_shape(inst.word(0)), cx.value_shape(inst.word(1)));
     ensure(
         Rule::Memory,
@@ -438,7 +445,7 @@ fn copy(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     access(cx, inst, 3, classes)
 }
 
-fn compare(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn compare(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (a, b) = (cx.ty(inst.word(0)), cx.ty(inst.word(1)));
     ensure(Rule::Memory, a == b && is_pointer(cx.op(a)), || {
         "the operands are not pointers of one type".to_owned()

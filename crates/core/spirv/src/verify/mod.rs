@@ -1,6 +1,6 @@
 //! The verifier: whether a module keeps the rules of the specification and of a client interface.
 //!
-//! [`Rule`] lists the rules with their numbers; each message names the instruction, its place and
+//! [`VerifyRule`] lists the rules with their numbers; each message names the instruction, its place and
 //! the rule. What has the form of a list stands in tables: capabilities, extensions and versions come
 //! from the grammar, types of operands from a table of signatures, environments from lists.
 //!
@@ -57,29 +57,29 @@ mod variables;
 pub use rules::Rule;
 
 use crate::IdSet;
-use crate::grammar::{Class, Op, Version};
-use crate::ir::{Func, Inst, InstRef, Module};
-use crate::target::{Environment, Target};
-use context::{Check, Cx, DefPlace, Fault};
+use crate::grammar::{InstructionClass, Op, SpirvVersion};
+use crate::ir::{Func, Inst, InstRef, SpirvModule};
+use crate::target::{SpirvTarget, TargetEnvironment};
+use context::{DefPlace, VerifyContext, VerifyFault, VerifyResult};
 use spirula_diagnostics::SourceDiagnostic;
 
 /// What a module is verified for.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct VerifyOptions {
     /// The environment whose rules hold besides those of the specification; by default any consumer
     /// of the newest SPIR-V.
-    pub target: Target,
+    pub target: SpirvTarget,
     /// Whether blocks may have the scalar layout, as for `--scalar-block-layout` of Khronos'
     /// validator.
     pub scalar_block_layout: bool,
 }
 
-impl Default for Options {
+impl Default for VerifyOptions {
     fn default() -> Self {
-        Options {
-            target: Target {
-                environment: Environment::Universal,
-                version: Version::NEWEST,
+        VerifyOptions {
+            target: SpirvTarget {
+                environment: TargetEnvironment::Universal,
+                version: SpirvVersion::NEWEST,
             },
             scalar_block_layout: false,
         }
@@ -93,10 +93,13 @@ const MOST: usize = 20;
 ///
 /// # Errors
 /// The faults that were found, in the order of the module, 20 at most.
-pub fn words(words: Vec<u32>, options: &Options) -> Result<Module, Vec<SourceDiagnostic>> {
+pub fn words(
+    words: Vec<u32>,
+    options: &VerifyOptions,
+) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
     order::check(&words).map_err(|d| vec![d])?;
-    let module =
-        Module::from_words(words).map_err(|d| vec![d.with_note(Rule::Encoding.to_string())])?;
+    let module = SpirvModule::from_words(words)
+        .map_err(|d| vec![d.with_note(Rule::Encoding.to_string())])?;
     self::module(&module, options)?;
     Ok(module)
 }
@@ -105,23 +108,23 @@ pub fn words(words: Vec<u32>, options: &Options) -> Result<Module, Vec<SourceDia
 ///
 /// # Errors
 /// The faults that were found, in the order of the module, 20 at most.
-pub fn as_read(module: &Module, options: &Options) -> Result<(), Vec<SourceDiagnostic>> {
+pub fn as_read(module: &SpirvModule, options: &VerifyOptions) -> Result<(), Vec<SourceDiagnostic>> {
     if !module.words_as_read().is_empty() {
         order::check(module.words_as_read()).map_err(|d| vec![d])?;
     }
     self::module(module, options)
 }
 
-/// Verifies a module. What only words can breach, the order of sections, is held by [`Module`].
+/// Verifies a module. What only words can breach, the order of sections, is held by [`SpirvModule`].
 ///
 /// # Errors
 /// The faults that were found, in the order of the module, 20 at most.
-pub fn module(module: &Module, options: &Options) -> Result<(), Vec<SourceDiagnostic>> {
-    let mut faults = Faults {
+pub fn module(module: &SpirvModule, options: &VerifyOptions) -> Result<(), Vec<SourceDiagnostic>> {
+    let mut faults = VerifyFaults {
         module,
         found: Vec::new(),
     };
-    let mut cx = Cx::new(module, options);
+    let mut cx = VerifyContext::new(module, options);
     definitions(&mut cx, &mut faults);
     faults.end()?;
     operands(&cx, &mut faults);
@@ -152,19 +155,19 @@ pub fn module(module: &Module, options: &Options) -> Result<(), Vec<SourceDiagno
 }
 
 /// The faults found so far.
-struct Faults<'m> {
-    module: &'m Module,
+struct VerifyFaults<'m> {
+    module: &'m SpirvModule,
     found: Vec<SourceDiagnostic>,
 }
 
-impl Faults<'_> {
-    fn push(&mut self, inst: Inst, fault: Fault) {
+impl VerifyFaults<'_> {
+    fn push(&mut self, inst: Inst, fault: VerifyFault) {
         if self.found.len() < MOST {
             self.found.push(fault.about(self.module.inst(inst)));
         }
     }
 
-    fn add(&mut self, inst: InstRef<'_>, check: Check) {
+    fn add(&mut self, inst: InstRef<'_>, check: VerifyResult) {
         if let Err(fault) = check {
             self.push(inst.handle(), fault);
         }
@@ -181,9 +184,12 @@ impl Faults<'_> {
 }
 
 /// Every instruction in order, with the place that it is in and whether that is a block.
-fn each<'m>(module: &'m Module, mut visit: impl FnMut(InstRef<'m>, DefPlace, bool)) {
-    use crate::ir::Section;
-    for section in Section::ALL.iter().filter(|s| **s != Section::Trailer) {
+fn each<'m>(module: &'m SpirvModule, mut visit: impl FnMut(InstRef<'m>, DefPlace, bool)) {
+    use crate::ir::ModuleSection;
+    for section in ModuleSection::ALL
+        .iter()
+        .filter(|s| **s != ModuleSection::Trailer)
+    {
         module
             .section(*section)
             .for_each(|i| visit(i, DefPlace::OUTSIDE, false));
@@ -208,12 +214,12 @@ fn each<'m>(module: &'m Module, mut visit: impl FnMut(InstRef<'m>, DefPlace, boo
         place = place.behind(function.blocks.len() + 1);
     }
     module
-        .section(Section::Trailer)
+        .section(ModuleSection::Trailer)
         .for_each(|i| visit(i, DefPlace::OUTSIDE, false));
 }
 
 /// Rule 3.
-fn definitions<'m>(cx: &mut Cx<'m>, faults: &mut Faults<'_>) {
+fn definitions<'m>(cx: &mut VerifyContext<'m>, faults: &mut VerifyFaults<'_>) {
     each(cx.module, |inst, place, _| {
         if inst.op() == Op::TypeForwardPointer {
             cx.forward_pointers.insert(inst.word(0));
@@ -224,8 +230,8 @@ fn definitions<'m>(cx: &mut Cx<'m>, faults: &mut Faults<'_>) {
 }
 
 /// Rules 1 and 4 to 7.
-fn operands(cx: &Cx<'_>, faults: &mut Faults<'_>) {
-    let mut seen = ids::Seen {
+fn operands(cx: &VerifyContext<'_>, faults: &mut VerifyFaults<'_>) {
+    let mut seen = ids::SeenIds {
         defined: IdSet::with_bound(cx.module.bound()),
         waiting: Vec::new(),
     };
@@ -246,12 +252,12 @@ fn operands(cx: &Cx<'_>, faults: &mut Faults<'_>) {
 }
 
 /// Rules that concern one instruction and the definitions of its operands.
-fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
-    let mut declared = types::Declared::default();
-    let mut layouts = layouts::Checked::default();
+fn instructions<'m>(cx: &VerifyContext<'m>, faults: &mut VerifyFaults<'m>) {
+    let mut declared = types::DeclaredTypes::default();
+    let mut layouts = layouts::CheckedLayouts::default();
     let limited = match cx.is_shader {
         true => values::storage_only(cx),
-        false => context::Holds::NOTHING,
+        false => context::TypeContents::NOTHING,
     };
     let whole = environment::module(cx)
         .and_then(|()| environment::memory_model(cx))
@@ -264,22 +270,22 @@ fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
     each(cx.module, |inst, _, in_function| {
         let class = inst.op().info().map(|i| i.class);
         let check = match class {
-            Some(Class::TypeDeclaration) => declared.check(cx, inst),
-            Some(Class::ConstantCreation) => constants::check(cx, inst),
-            Some(Class::Memory) => memory::check(cx, inst, in_function),
-            Some(Class::Annotation) => {
+            Some(InstructionClass::TypeDeclaration) => declared.check(cx, inst),
+            Some(InstructionClass::ConstantCreation) => constants::check(cx, inst),
+            Some(InstructionClass::Memory) => memory::check(cx, inst, in_function),
+            Some(InstructionClass::Annotation) => {
                 annotations::check(cx, inst).and_then(|()| builtins::types(cx, inst))
             }
-            Some(Class::Debug) => annotations::check(cx, inst),
-            Some(Class::Image) => images::check(cx, inst),
-            Some(Class::Group | Class::NonUniform) => groups::check(cx, inst),
-            Some(Class::Extension) => match inst.op() {
+            Some(InstructionClass::Debug) => annotations::check(cx, inst),
+            Some(InstructionClass::Image) => images::check(cx, inst),
+            Some(InstructionClass::Group | InstructionClass::NonUniform) => groups::check(cx, inst),
+            Some(InstructionClass::Extension) => match inst.op() {
                 Op::ExtInstImport => extended::import(cx, inst),
                 _ => extended::check(cx, inst),
             },
-            Some(Class::Barrier) => scopes::barrier(cx, inst),
-            Some(Class::Atomic) => scopes::atomic(cx, inst),
-            Some(Class::ControlFlow) => match inst.op() {
+            Some(InstructionClass::Barrier) => scopes::barrier(cx, inst),
+            Some(InstructionClass::Atomic) => scopes::atomic(cx, inst),
+            Some(InstructionClass::ControlFlow) => match inst.op() {
                 Op::LifetimeStart | Op::LifetimeStop => flow::lifetime(cx, inst),
                 _ => Ok(()),
             },
@@ -315,11 +321,11 @@ fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
 
 /// Rules 12 and 13 and dominance.
 fn control_flow(
-    cx: &Cx<'_>,
+    cx: &VerifyContext<'_>,
     place: DefPlace,
     func: Func,
-    faults: &mut Faults<'_>,
-) -> Result<(), (Inst, Fault)> {
+    faults: &mut VerifyFaults<'_>,
+) -> Result<(), (Inst, VerifyFault)> {
     if let Err(found) = functions::check(cx, func) {
         faults.found.push(found);
     }
@@ -333,7 +339,7 @@ fn control_flow(
         flow::block(cx, func, *block, n == 0)?;
     }
     flow::merge_blocks(cx, func)?;
-    let flow = flow::Flow::new(cx, place, func)?;
+    let flow = flow::FunctionFlow::new(cx, place, func)?;
     for block in 0..flow.blocks.len() as u32 {
         flow.phis(block)?;
     }

@@ -1,29 +1,29 @@
 //! Rule 17 for execution modes: which stand beside each other, and for which models.
 
-use super::context::{Check, Cx, ensure};
+use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{
     BuiltIn, Decoration, ExecutionMode as Mode, ExecutionModel as Model,
 };
-use crate::ir::{InstRef, Section};
-use crate::target::Environment;
+use crate::ir::{InstRef, ModuleSection};
+use crate::target::TargetEnvironment;
 
 /// The modes of the entry points of a function.
-pub(super) struct Modes<'m> {
+pub(super) struct DeclaredModes<'m> {
     pub rows: Vec<(u32, Mode, InstRef<'m>)>,
     /// Functions with their modes, to look them up.
     sorted: Vec<(u32, u32)>,
 }
 
-impl<'m> Modes<'m> {
+impl<'m> DeclaredModes<'m> {
     /// The modes that a module has.
-    pub fn of(cx: &Cx<'m>) -> Self {
-        let all = cx.module.section(Section::ExecutionModes);
+    pub fn of(cx: &VerifyContext<'m>) -> Self {
+        let all = cx.module.section(ModuleSection::ExecutionModes);
         let rows: Vec<_> = all.map(|i| (i.word(0), Mode(i.word(1)), i)).collect();
         let mut sorted: Vec<_> = rows.iter().map(|r| (r.0, r.1.0)).collect();
         sorted.sort_unstable();
-        Modes { rows, sorted }
+        DeclaredModes { rows, sorted }
     }
 
     pub fn has(&self, function: u32, mode: Mode) -> bool {
@@ -54,26 +54,26 @@ pub(super) fn repeats(mode: Mode) -> bool {
 
 /// How many modes of a list an entry point has.
 #[derive(Clone, Copy)]
-enum Number {
+enum ModeCount {
     Exactly(usize),
     AtMostOne,
 }
 
 /// Modes of which entry points of shaders have a certain number.
-const NUMBERS: &[(&[Model], Number, &[Mode])] = &[
+const NUMBERS: &[(&[Model], ModeCount, &[Mode])] = &[
     (
         &[Model::Fragment],
-        Number::Exactly(1),
+        ModeCount::Exactly(1),
         &[Mode::OriginUpperLeft, Mode::OriginLowerLeft],
     ),
     (
         &[Model::Fragment],
-        Number::AtMostOne,
+        ModeCount::AtMostOne,
         &[Mode::DepthGreater, Mode::DepthLess, Mode::DepthUnchanged],
     ),
     (
         &[Model::Fragment],
-        Number::AtMostOne,
+        ModeCount::AtMostOne,
         &[
             Mode::PixelInterlockOrderedEXT,
             Mode::PixelInterlockUnorderedEXT,
@@ -85,7 +85,7 @@ const NUMBERS: &[(&[Model], Number, &[Mode])] = &[
     ),
     (
         TESSELLATION,
-        Number::AtMostOne,
+        ModeCount::AtMostOne,
         &[
             Mode::SpacingEqual,
             Mode::SpacingFractionalEven,
@@ -94,17 +94,17 @@ const NUMBERS: &[(&[Model], Number, &[Mode])] = &[
     ),
     (
         TESSELLATION,
-        Number::AtMostOne,
+        ModeCount::AtMostOne,
         &[Mode::Triangles, Mode::Quads, Mode::Isolines],
     ),
     (
         TESSELLATION,
-        Number::AtMostOne,
+        ModeCount::AtMostOne,
         &[Mode::VertexOrderCw, Mode::VertexOrderCcw],
     ),
     (
         &[Model::Geometry],
-        Number::Exactly(1),
+        ModeCount::Exactly(1),
         &[
             Mode::InputPoints,
             Mode::InputLines,
@@ -115,7 +115,7 @@ const NUMBERS: &[(&[Model], Number, &[Mode])] = &[
     ),
     (
         &[Model::Geometry],
-        Number::Exactly(1),
+        ModeCount::Exactly(1),
         &[
             Mode::OutputPoints,
             Mode::OutputLineStrip,
@@ -124,7 +124,7 @@ const NUMBERS: &[(&[Model], Number, &[Mode])] = &[
     ),
     (
         &[Model::MeshEXT],
-        Number::Exactly(1),
+        ModeCount::Exactly(1),
         &[
             Mode::OutputPoints,
             Mode::OutputLinesEXT,
@@ -133,7 +133,7 @@ const NUMBERS: &[(&[Model], Number, &[Mode])] = &[
     ),
     (
         &[Model::MeshEXT],
-        Number::Exactly(2),
+        ModeCount::Exactly(2),
         &[Mode::OutputPrimitivesEXT, Mode::OutputVertices],
     ),
 ];
@@ -141,7 +141,11 @@ const NUMBERS: &[(&[Model], Number, &[Mode])] = &[
 const TESSELLATION: &[Model] = &[Model::TessellationControl, Model::TessellationEvaluation];
 
 /// Checks which modes an entry point has beside each other.
-pub(super) fn together(cx: &Cx<'_>, point: InstRef<'_>, modes: &Modes<'_>) -> Check {
+pub(super) fn together(
+    cx: &VerifyContext<'_>,
+    point: InstRef<'_>,
+    modes: &DeclaredModes<'_>,
+) -> VerifyResult {
     let (model, id) = (Model(point.word(0)), point.word(1));
     let rows = NUMBERS.iter().filter(|_| cx.is_shader);
     for (_, number, list) in rows.filter(|(models, ..)| models.contains(&model)) {
@@ -151,10 +155,10 @@ pub(super) fn together(cx: &Cx<'_>, point: InstRef<'_>, modes: &Modes<'_>) -> Ch
             names.join(", ")
         };
         match number {
-            Number::Exactly(wanted) => ensure(Rule::EntryPoints, has == *wanted, || {
+            ModeCount::Exactly(wanted) => ensure(Rule::EntryPoints, has == *wanted, || {
                 format!("it does not have {wanted} of the modes {}", names())
             })?,
-            Number::AtMostOne => ensure(Rule::EntryPoints, has <= 1, || {
+            ModeCount::AtMostOne => ensure(Rule::EntryPoints, has <= 1, || {
                 format!("it has more than one of the modes {}", names())
             })?,
         }
@@ -174,7 +178,11 @@ pub(super) fn together(cx: &Cx<'_>, point: InstRef<'_>, modes: &Modes<'_>) -> Ch
 
 /// A workgroup has invocations, and derivatives are of groups of them. What `WorkgroupSize` says is said of
 /// all entry points.
-fn workgroup_size(cx: &Cx<'_>, function: u32, modes: &Modes<'_>) -> Check {
+fn workgroup_size(
+    cx: &VerifyContext<'_>,
+    function: u32,
+    modes: &DeclaredModes<'_>,
+) -> VerifyResult {
     let sizes = [Mode::LocalSize, Mode::LocalSizeId];
     let mut rows = modes.rows.iter().filter(|row| row.0 == function);
     let Some((_, mode, inst)) = rows.find(|row| sizes.contains(&row.1)) else {
@@ -206,8 +214,8 @@ fn workgroup_size(cx: &Cx<'_>, function: u32, modes: &Modes<'_>) -> Check {
     })
 }
 
-fn has_workgroup_size(cx: &Cx<'_>) -> bool {
-    cx.module.section(Section::Annotations).any(|i| {
+fn has_workgroup_size(cx: &VerifyContext<'_>) -> bool {
+    cx.module.section(ModuleSection::Annotations).any(|i| {
         i.op() == Op::Decorate
             && Decoration(i.word(1)) == Decoration::BuiltIn
             && i.operands().get(2) == Some(&BuiltIn::WorkgroupSize.0)
@@ -319,7 +327,12 @@ const MODES: &[(&[Mode], &[Model])] = &[
 ];
 
 /// Checks a mode against the models of its function's entry points.
-pub(super) fn fits(cx: &Cx<'_>, inst: InstRef<'_>, mode: Mode, models: &[Model]) -> Check {
+pub(super) fn fits(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    mode: Mode,
+    models: &[Model],
+) -> VerifyResult {
     ensure(Rule::EntryPoints, !models.is_empty(), || {
         format!("%{} is the function of no entry point", inst.word(0))
     })?;
@@ -357,7 +370,7 @@ pub(super) fn fits(cx: &Cx<'_>, inst: InstRef<'_>, mode: Mode, models: &[Model])
             || format!("the mode {mode} is not for its execution model"),
         )?;
     }
-    if let Environment::Vulkan(..) = cx.options.target.environment {
+    if let TargetEnvironment::Vulkan(..) = cx.options.target.environment {
         ensure(
             Rule::Environment,
             !matches!(mode, Mode::OriginLowerLeft | Mode::PixelCenterInteger),
@@ -365,7 +378,7 @@ pub(super) fn fits(cx: &Cx<'_>, inst: InstRef<'_>, mode: Mode, models: &[Model])
         )?;
     }
     if mode == Mode::LocalSizeId
-        && let Environment::Vulkan(major, minor) = cx.options.target.environment
+        && let TargetEnvironment::Vulkan(major, minor) = cx.options.target.environment
     {
         ensure(Rule::Environment, (major, minor) >= (1, 3), || {
             "LocalSizeId needs Vulkan 1.3".to_owned()

@@ -3,9 +3,9 @@
 
 use super::context::fault;
 use super::rules::Rule;
-use crate::binary::{RawInst, Stream};
-use crate::grammar::{Class, Op};
-use crate::ir::Section;
+use crate::binary::{InstructionStream, RawInst};
+use crate::grammar::{InstructionClass, Op};
+use crate::ir::ModuleSection;
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Walks the instructions once.
@@ -13,10 +13,10 @@ use spirula_diagnostics::SourceDiagnostic;
 /// # Errors
 /// The first instruction that stands too late, or that may not stand outside of functions.
 pub(super) fn check(words: &[u32]) -> Result<(), SourceDiagnostic> {
-    let mut reached = Section::Capabilities;
-    let mut walk = Functions::default();
+    let mut reached = ModuleSection::Capabilities;
+    let mut walk = FunctionOrderState::default();
     let mut models = 0;
-    for inst in Stream::new(words) {
+    for inst in InstructionStream::new(words) {
         let inst = inst?;
         if walk.inside || inst.op == Op::Function {
             walk.step(&inst)?;
@@ -37,7 +37,7 @@ pub(super) fn check(words: &[u32]) -> Result<(), SourceDiagnostic> {
             }
             continue;
         }
-        let section = Section::of(inst.op);
+        let section = ModuleSection::of(inst.op);
         if !section.takes(inst.op) {
             return Err(misplaced(&inst, "stands outside of a function"));
         }
@@ -59,7 +59,7 @@ pub(super) fn check(words: &[u32]) -> Result<(), SourceDiagnostic> {
 
 /// Where the walk is among functions.
 #[derive(Default)]
-struct Functions {
+struct FunctionOrderState {
     seen: bool,
     inside: bool,
     /// Whether the current function has a block.
@@ -68,7 +68,7 @@ struct Functions {
     defined: bool,
 }
 
-impl Functions {
+impl FunctionOrderState {
     fn step(&mut self, inst: &RawInst<'_>) -> Result<(), SourceDiagnostic> {
         match inst.op {
             Op::Function => {
@@ -85,7 +85,7 @@ impl Functions {
                 self.defined |= self.has_block;
             }
             Op::Label => self.has_block = true,
-            op if Section::of(op) < Section::Globals || is_declaration(op) => {
+            op if ModuleSection::of(op) < ModuleSection::Globals || is_declaration(op) => {
                 return Err(misplaced(inst, "stands within a function"));
             }
             _ => {}
@@ -99,7 +99,7 @@ fn is_declaration(op: Op) -> bool {
     let class = op.info().map(|i| i.class);
     matches!(
         class,
-        Some(Class::TypeDeclaration | Class::ConstantCreation)
+        Some(InstructionClass::TypeDeclaration | InstructionClass::ConstantCreation)
     ) || op == Op::ConstantFunctionPointerINTEL
 }
 

@@ -1,16 +1,20 @@
 //! Rule 19: scopes, memory semantics, barriers and atomics.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use crate::grammar::enumerants::{
     Capability, ExecutionModel, MemoryModel, MemorySemantics, Scope, StorageClass,
 };
-use crate::grammar::{Class, Kind, Op, Version};
+use crate::grammar::{InstructionClass, Kind, Op, SpirvVersion};
 use crate::ir::InstRef;
-use crate::target::Environment;
+use crate::target::TargetEnvironment;
 
 /// The value of a scope or of semantics, when it is a constant that nothing changes.
-fn value(cx: &Cx<'_>, id: u32, what: &str) -> Result<Option<u32>, super::context::Fault> {
+fn value(
+    cx: &VerifyContext<'_>,
+    id: u32,
+    what: &str,
+) -> Result<Option<u32>, super::context::VerifyFault> {
     let shape = cx.value_shape(id);
     ensure(
         Rule::Atomics,
@@ -27,7 +31,7 @@ fn value(cx: &Cx<'_>, id: u32, what: &str) -> Result<Option<u32>, super::context
     Ok(found.map(|v| v as u32))
 }
 
-fn known(cx: &Cx<'_>, id: u32) -> Result<Option<Scope>, super::context::Fault> {
+fn known(cx: &VerifyContext<'_>, id: u32) -> Result<Option<Scope>, super::context::VerifyFault> {
     let Some(value) = value(cx, id, "scope")? else {
         return Ok(None);
     };
@@ -40,7 +44,7 @@ fn known(cx: &Cx<'_>, id: u32) -> Result<Option<Scope>, super::context::Fault> {
 }
 
 /// Checks a memory scope.
-pub(super) fn memory(cx: &Cx<'_>, id: u32) -> Check {
+pub(super) fn memory(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
     let Some(scope) = known(cx, id)? else {
         return Ok(());
     };
@@ -56,7 +60,7 @@ pub(super) fn memory(cx: &Cx<'_>, id: u32) -> Check {
             || "the scope Device needs the capability VulkanMemoryModelDeviceScope".to_owned(),
         )?;
     }
-    let Environment::Vulkan(major, minor) = cx.options.target.environment else {
+    let TargetEnvironment::Vulkan(major, minor) = cx.options.target.environment else {
         return Ok(());
     };
     let subgroups = (major, minor) > (1, 0)
@@ -81,12 +85,12 @@ pub(super) fn memory(cx: &Cx<'_>, id: u32) -> Check {
 }
 
 /// Checks the scope of an operation that invocations do together.
-pub(super) fn execution(cx: &Cx<'_>, inst: InstRef<'_>, id: u32) -> Check {
+pub(super) fn execution(cx: &VerifyContext<'_>, inst: InstRef<'_>, id: u32) -> VerifyResult {
     let Some(scope) = known(cx, id)? else {
         return Ok(());
     };
     let class = inst.op().info().map(|i| i.class);
-    if class == Some(Class::NonUniform) {
+    if class == Some(InstructionClass::NonUniform) {
         let rotates = inst.op() == Op::GroupNonUniformRotateKHR && !cx.is_vulkan();
         let taken = scope == Scope::Subgroup || rotates && scope == Scope::Workgroup;
         ensure(Rule::Atomics, taken, || {
@@ -123,7 +127,7 @@ const VULKAN_CLASSES: u32 = MemorySemantics::UniformMemory.0
     | MemorySemantics::OutputMemory.0;
 
 /// Whether the rules of Vulkan's semantics hold: for its environment, and in its memory model.
-fn has_vulkan_semantics(cx: &Cx<'_>) -> bool {
+fn has_vulkan_semantics(cx: &VerifyContext<'_>) -> bool {
     cx.is_vulkan() || cx.memory_model == MemoryModel::Vulkan
 }
 
@@ -142,7 +146,7 @@ const WITHOUT: &[(&[Op], MemorySemantics, &str)] = &[
 ];
 
 /// Checks memory semantics, with the scope that they stand beside.
-fn semantics(cx: &Cx<'_>, inst: InstRef<'_>, id: u32, scope: u32) -> Check {
+fn semantics(cx: &VerifyContext<'_>, inst: InstRef<'_>, id: u32, scope: u32) -> VerifyResult {
     let Some(value) = value(cx, id, "semantics")? else {
         return Ok(());
     };
@@ -167,7 +171,10 @@ fn semantics(cx: &Cx<'_>, inst: InstRef<'_>, id: u32, scope: u32) -> Check {
     ensure(
         Rule::Atomics,
         !has(MemorySemantics::Volatile)
-            || inst.op().info().is_some_and(|i| i.class == Class::Atomic),
+            || inst
+                .op()
+                .info()
+                .is_some_and(|i| i.class == InstructionClass::Atomic),
         || "only atomics are volatile".to_owned(),
     )?;
     ensure(
@@ -199,7 +206,12 @@ fn semantics(cx: &Cx<'_>, inst: InstRef<'_>, id: u32, scope: u32) -> Check {
     Ok(())
 }
 
-fn semantics_in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>, value: u32, scope: u32) -> Check {
+fn semantics_in_vulkan(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    value: u32,
+    scope: u32,
+) -> VerifyResult {
     let (ordered, classes) = (value & ORDERS != 0, value & VULKAN_CLASSES != 0);
     let consistent = value & MemorySemantics::SequentiallyConsistent.0 != 0;
     ensure(Rule::Atomics, !consistent, || {
@@ -228,7 +240,7 @@ fn semantics_in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>, value: u32, scope: u32) -
 }
 
 /// Checks the semantics of a comparison that failed, beside those of one that did not.
-fn failure(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn failure(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let [scope, equal, unequal] = [1, 2, 3].map(|at| inst.word(at));
     semantics(cx, inst, unequal, scope)?;
     let known = |id: u32| cx.constant(id).map(|value| value as u32);
@@ -265,7 +277,7 @@ fn failure(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Checks barriers.
-pub(super) fn barrier(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn barrier(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
         Op::ControlBarrier | Op::ControlBarrierArriveEXT | Op::ControlBarrierWaitEXT => {
             execution(cx, inst, inst.word(0))?;
@@ -290,7 +302,7 @@ pub(super) fn barrier(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Checks an atomic.
-pub(super) fn atomic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn atomic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let is_store = matches!(inst.op(), Op::AtomicStore | Op::AtomicFlagClear);
     let is_flag = matches!(inst.op(), Op::AtomicFlagTestAndSet | Op::AtomicFlagClear);
     let pointer = cx.value_shape(inst.word(0));
@@ -351,7 +363,7 @@ pub(super) fn atomic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Which kinds of numbers an atomic works on.
-fn numbers(cx: &Cx<'_>, inst: InstRef<'_>, data: u32) -> Check {
+fn numbers(cx: &VerifyContext<'_>, inst: InstRef<'_>, data: u32) -> VerifyResult {
     let shape = super::signatures::parts(cx, data);
     let part = shape.part;
     let floats = matches!(
@@ -438,7 +450,11 @@ const FLOATS: &[(u32, [Capability; 2])] = &[
 ];
 
 /// The capability for arithmetic on floats of this width, not only of another.
-fn float_capability(cx: &Cx<'_>, op: Op, shape: &super::signatures::Parts) -> Check {
+fn float_capability(
+    cx: &VerifyContext<'_>,
+    op: Op,
+    shape: &super::signatures::TypeComponents,
+) -> VerifyResult {
     let which = match op {
         Op::AtomicFAddEXT => 0,
         Op::AtomicFMinEXT | Op::AtomicFMaxEXT => 1,
@@ -456,7 +472,7 @@ fn float_capability(cx: &Cx<'_>, op: Op, shape: &super::signatures::Parts) -> Ch
     })
 }
 
-fn class(cx: &Cx<'_>, class: StorageClass) -> Check {
+fn class(cx: &VerifyContext<'_>, class: StorageClass) -> VerifyResult {
     let shared = matches!(
         class,
         StorageClass::Uniform
@@ -507,8 +523,8 @@ fn class(cx: &Cx<'_>, class: StorageClass) -> Check {
 }
 
 /// The execution models that a barrier may be run by, checked with the call graph.
-pub(super) fn barrier_models(cx: &Cx<'_>, model: ExecutionModel) -> bool {
-    cx.version >= Version::new(1, 3)
+pub(super) fn barrier_models(cx: &VerifyContext<'_>, model: ExecutionModel) -> bool {
+    cx.version >= SpirvVersion::new(1, 3)
         || matches!(
             model,
             ExecutionModel::TessellationControl

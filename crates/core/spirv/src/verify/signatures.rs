@@ -3,13 +3,13 @@
 //! A row says what the result is, and for each operand how its type relates to the result's. What
 //! a row cannot say stands in [`super::values`].
 
-use super::context::{Check, Cx, Shape, fault};
+use super::context::{TypeSummary, VerifyContext, VerifyResult, fault};
 use super::rules::Rule;
 use crate::grammar::Op;
 
 /// What a type has to be: of scalars or vectors where it does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Is {
+pub(super) enum TypeConstraint {
     Float,
     Int,
     /// Without signedness.
@@ -29,7 +29,7 @@ pub(super) enum Is {
 
 /// How an operand's type relates to the result's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Like {
+pub(super) enum OperandRelation {
     /// The same type.
     Result,
     /// Integers, as many and as wide.
@@ -56,182 +56,443 @@ pub(super) enum Like {
     Int32Count,
 }
 
-type SignatureRow = (Op, Is, &'static [Like]);
+type SignatureRow = (Op, TypeConstraint, &'static [OperandRelation]);
 
 const ROWS: &[SignatureRow] = &[
-    (Op::FNegate, Is::Float, &[Like::Result]),
-    (Op::FAdd, Is::Float, &[Like::Result, Like::Result]),
-    (Op::FSub, Is::Float, &[Like::Result, Like::Result]),
-    (Op::FMul, Is::Float, &[Like::Result, Like::Result]),
-    (Op::FDiv, Is::Float, &[Like::Result, Like::Result]),
-    (Op::FRem, Is::Float, &[Like::Result, Like::Result]),
-    (Op::FMod, Is::Float, &[Like::Result, Like::Result]),
-    (Op::UDiv, Is::Unsigned, &[Like::Result, Like::Result]),
-    (Op::UMod, Is::Unsigned, &[Like::Result, Like::Result]),
-    (Op::SNegate, Is::Int, &[Like::IntSame]),
-    (Op::IAdd, Is::Int, &[Like::IntSame, Like::IntSame]),
-    (Op::ISub, Is::Int, &[Like::IntSame, Like::IntSame]),
-    (Op::IMul, Is::Int, &[Like::IntSame, Like::IntSame]),
-    (Op::SDiv, Is::Int, &[Like::IntSame, Like::IntSame]),
-    (Op::SRem, Is::Int, &[Like::IntSame, Like::IntSame]),
-    (Op::SMod, Is::Int, &[Like::IntSame, Like::IntSame]),
+    (
+        Op::FNegate,
+        TypeConstraint::Float,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::FAdd,
+        TypeConstraint::Float,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::FSub,
+        TypeConstraint::Float,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::FMul,
+        TypeConstraint::Float,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::FDiv,
+        TypeConstraint::Float,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::FRem,
+        TypeConstraint::Float,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::FMod,
+        TypeConstraint::Float,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::UDiv,
+        TypeConstraint::Unsigned,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::UMod,
+        TypeConstraint::Unsigned,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::SNegate,
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame],
+    ),
+    (
+        Op::IAdd,
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntSame],
+    ),
+    (
+        Op::ISub,
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntSame],
+    ),
+    (
+        Op::IMul,
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntSame],
+    ),
+    (
+        Op::SDiv,
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntSame],
+    ),
+    (
+        Op::SRem,
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntSame],
+    ),
+    (
+        Op::SMod,
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntSame],
+    ),
     (
         Op::VectorTimesScalar,
-        Is::FloatVector,
-        &[Like::Result, Like::Component],
+        TypeConstraint::FloatVector,
+        &[OperandRelation::Result, OperandRelation::Component],
     ),
     (
         Op::ShiftLeftLogical,
-        Is::Int,
-        &[Like::IntSame, Like::IntCount],
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntCount],
     ),
     (
         Op::ShiftRightLogical,
-        Is::Int,
-        &[Like::IntSame, Like::IntCount],
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntCount],
     ),
     (
         Op::ShiftRightArithmetic,
-        Is::Int,
-        &[Like::IntSame, Like::IntCount],
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntCount],
     ),
-    (Op::BitwiseOr, Is::Int, &[Like::IntSame, Like::IntSame]),
-    (Op::BitwiseXor, Is::Int, &[Like::IntSame, Like::IntSame]),
-    (Op::BitwiseAnd, Is::Int, &[Like::IntSame, Like::IntSame]),
-    (Op::Not, Is::Int, &[Like::IntSame]),
+    (
+        Op::BitwiseOr,
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntSame],
+    ),
+    (
+        Op::BitwiseXor,
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntSame],
+    ),
+    (
+        Op::BitwiseAnd,
+        TypeConstraint::Int,
+        &[OperandRelation::IntSame, OperandRelation::IntSame],
+    ),
+    (Op::Not, TypeConstraint::Int, &[OperandRelation::IntSame]),
     (
         Op::BitFieldInsert,
-        Is::Int,
-        &[Like::Result, Like::Result, Like::IntScalar, Like::IntScalar],
+        TypeConstraint::Int,
+        &[
+            OperandRelation::Result,
+            OperandRelation::Result,
+            OperandRelation::IntScalar,
+            OperandRelation::IntScalar,
+        ],
     ),
     (
         Op::BitFieldSExtract,
-        Is::Int,
-        &[Like::Result, Like::IntScalar, Like::IntScalar],
+        TypeConstraint::Int,
+        &[
+            OperandRelation::Result,
+            OperandRelation::IntScalar,
+            OperandRelation::IntScalar,
+        ],
     ),
     (
         Op::BitFieldUExtract,
-        Is::Int,
-        &[Like::Result, Like::IntScalar, Like::IntScalar],
+        TypeConstraint::Int,
+        &[
+            OperandRelation::Result,
+            OperandRelation::IntScalar,
+            OperandRelation::IntScalar,
+        ],
     ),
-    (Op::BitReverse, Is::Int, &[Like::Result]),
-    (Op::BitCount, Is::Int, &[Like::IntCount]),
-    (Op::ConvertFToU, Is::Unsigned, &[Like::FloatCount]),
-    (Op::ConvertFToS, Is::Int, &[Like::FloatCount]),
-    (Op::ConvertSToF, Is::Float, &[Like::IntCount]),
-    (Op::ConvertUToF, Is::Float, &[Like::IntCount]),
-    (Op::UConvert, Is::Unsigned, &[Like::IntOther]),
-    (Op::SConvert, Is::Int, &[Like::IntOther]),
-    (Op::FConvert, Is::Float, &[Like::FloatOther]),
-    (Op::QuantizeToF16, Is::Float32, &[Like::Result]),
-    (Op::SatConvertSToU, Is::Int, &[Like::IntCount]),
-    (Op::SatConvertUToS, Is::Int, &[Like::IntCount]),
-    (Op::Any, Is::BoolScalar, &[Like::BoolVector]),
-    (Op::All, Is::BoolScalar, &[Like::BoolVector]),
-    (Op::IsNan, Is::Bool, &[Like::FloatCount]),
-    (Op::IsInf, Is::Bool, &[Like::FloatCount]),
-    (Op::IsFinite, Is::Bool, &[Like::FloatCount]),
-    (Op::IsNormal, Is::Bool, &[Like::FloatCount]),
-    (Op::SignBitSet, Is::Bool, &[Like::FloatCount]),
+    (
+        Op::BitReverse,
+        TypeConstraint::Int,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::BitCount,
+        TypeConstraint::Int,
+        &[OperandRelation::IntCount],
+    ),
+    (
+        Op::ConvertFToU,
+        TypeConstraint::Unsigned,
+        &[OperandRelation::FloatCount],
+    ),
+    (
+        Op::ConvertFToS,
+        TypeConstraint::Int,
+        &[OperandRelation::FloatCount],
+    ),
+    (
+        Op::ConvertSToF,
+        TypeConstraint::Float,
+        &[OperandRelation::IntCount],
+    ),
+    (
+        Op::ConvertUToF,
+        TypeConstraint::Float,
+        &[OperandRelation::IntCount],
+    ),
+    (
+        Op::UConvert,
+        TypeConstraint::Unsigned,
+        &[OperandRelation::IntOther],
+    ),
+    (
+        Op::SConvert,
+        TypeConstraint::Int,
+        &[OperandRelation::IntOther],
+    ),
+    (
+        Op::FConvert,
+        TypeConstraint::Float,
+        &[OperandRelation::FloatOther],
+    ),
+    (
+        Op::QuantizeToF16,
+        TypeConstraint::Float32,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::SatConvertSToU,
+        TypeConstraint::Int,
+        &[OperandRelation::IntCount],
+    ),
+    (
+        Op::SatConvertUToS,
+        TypeConstraint::Int,
+        &[OperandRelation::IntCount],
+    ),
+    (
+        Op::Any,
+        TypeConstraint::BoolScalar,
+        &[OperandRelation::BoolVector],
+    ),
+    (
+        Op::All,
+        TypeConstraint::BoolScalar,
+        &[OperandRelation::BoolVector],
+    ),
+    (
+        Op::IsNan,
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount],
+    ),
+    (
+        Op::IsInf,
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount],
+    ),
+    (
+        Op::IsFinite,
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount],
+    ),
+    (
+        Op::IsNormal,
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount],
+    ),
+    (
+        Op::SignBitSet,
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount],
+    ),
     (
         Op::LessOrGreater,
-        Is::Bool,
-        &[Like::FloatCount, Like::First],
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
     ),
-    (Op::Ordered, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::Unordered, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::FOrdEqual, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::FUnordEqual, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::FOrdNotEqual, Is::Bool, &[Like::FloatCount, Like::First]),
+    (
+        Op::Ordered,
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
+    ),
+    (
+        Op::Unordered,
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
+    ),
+    (
+        Op::FOrdEqual,
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
+    ),
+    (
+        Op::FUnordEqual,
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
+    ),
+    (
+        Op::FOrdNotEqual,
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
+    ),
     (
         Op::FUnordNotEqual,
-        Is::Bool,
-        &[Like::FloatCount, Like::First],
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
     ),
-    (Op::FOrdLessThan, Is::Bool, &[Like::FloatCount, Like::First]),
+    (
+        Op::FOrdLessThan,
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
+    ),
     (
         Op::FUnordLessThan,
-        Is::Bool,
-        &[Like::FloatCount, Like::First],
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
     ),
     (
         Op::FOrdGreaterThan,
-        Is::Bool,
-        &[Like::FloatCount, Like::First],
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
     ),
     (
         Op::FUnordGreaterThan,
-        Is::Bool,
-        &[Like::FloatCount, Like::First],
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
     ),
     (
         Op::FOrdLessThanEqual,
-        Is::Bool,
-        &[Like::FloatCount, Like::First],
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
     ),
     (
         Op::FUnordLessThanEqual,
-        Is::Bool,
-        &[Like::FloatCount, Like::First],
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
     ),
     (
         Op::FOrdGreaterThanEqual,
-        Is::Bool,
-        &[Like::FloatCount, Like::First],
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
     ),
     (
         Op::FUnordGreaterThanEqual,
-        Is::Bool,
-        &[Like::FloatCount, Like::First],
+        TypeConstraint::Bool,
+        &[OperandRelation::FloatCount, OperandRelation::First],
     ),
-    (Op::LogicalEqual, Is::Bool, &[Like::Result, Like::Result]),
-    (Op::LogicalNotEqual, Is::Bool, &[Like::Result, Like::Result]),
-    (Op::LogicalOr, Is::Bool, &[Like::Result, Like::Result]),
-    (Op::LogicalAnd, Is::Bool, &[Like::Result, Like::Result]),
-    (Op::LogicalNot, Is::Bool, &[Like::Result]),
-    (Op::IEqual, Is::Bool, &[Like::IntCount, Like::IntFirst]),
-    (Op::INotEqual, Is::Bool, &[Like::IntCount, Like::IntFirst]),
+    (
+        Op::LogicalEqual,
+        TypeConstraint::Bool,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::LogicalNotEqual,
+        TypeConstraint::Bool,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::LogicalOr,
+        TypeConstraint::Bool,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::LogicalAnd,
+        TypeConstraint::Bool,
+        &[OperandRelation::Result, OperandRelation::Result],
+    ),
+    (
+        Op::LogicalNot,
+        TypeConstraint::Bool,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::IEqual,
+        TypeConstraint::Bool,
+        &[OperandRelation::IntCount, OperandRelation::IntFirst],
+    ),
+    (
+        Op::INotEqual,
+        TypeConstraint::Bool,
+        &[OperandRelation::IntCount, OperandRelation::IntFirst],
+    ),
     (
         Op::UGreaterThan,
-        Is::Bool,
-        &[Like::IntCount, Like::IntFirst],
+        TypeConstraint::Bool,
+        &[OperandRelation::IntCount, OperandRelation::IntFirst],
     ),
     (
         Op::UGreaterThanEqual,
-        Is::Bool,
-        &[Like::IntCount, Like::IntFirst],
+        TypeConstraint::Bool,
+        &[OperandRelation::IntCount, OperandRelation::IntFirst],
     ),
-    (Op::ULessThan, Is::Bool, &[Like::IntCount, Like::IntFirst]),
+    (
+        Op::ULessThan,
+        TypeConstraint::Bool,
+        &[OperandRelation::IntCount, OperandRelation::IntFirst],
+    ),
     (
         Op::ULessThanEqual,
-        Is::Bool,
-        &[Like::IntCount, Like::IntFirst],
+        TypeConstraint::Bool,
+        &[OperandRelation::IntCount, OperandRelation::IntFirst],
     ),
     (
         Op::SGreaterThan,
-        Is::Bool,
-        &[Like::IntCount, Like::IntFirst],
+        TypeConstraint::Bool,
+        &[OperandRelation::IntCount, OperandRelation::IntFirst],
     ),
     (
         Op::SGreaterThanEqual,
-        Is::Bool,
-        &[Like::IntCount, Like::IntFirst],
+        TypeConstraint::Bool,
+        &[OperandRelation::IntCount, OperandRelation::IntFirst],
     ),
-    (Op::SLessThan, Is::Bool, &[Like::IntCount, Like::IntFirst]),
+    (
+        Op::SLessThan,
+        TypeConstraint::Bool,
+        &[OperandRelation::IntCount, OperandRelation::IntFirst],
+    ),
     (
         Op::SLessThanEqual,
-        Is::Bool,
-        &[Like::IntCount, Like::IntFirst],
+        TypeConstraint::Bool,
+        &[OperandRelation::IntCount, OperandRelation::IntFirst],
     ),
-    (Op::DPdx, Is::Float32, &[Like::Result]),
-    (Op::DPdy, Is::Float32, &[Like::Result]),
-    (Op::Fwidth, Is::Float32, &[Like::Result]),
-    (Op::DPdxFine, Is::Float32, &[Like::Result]),
-    (Op::DPdyFine, Is::Float32, &[Like::Result]),
-    (Op::FwidthFine, Is::Float32, &[Like::Result]),
-    (Op::DPdxCoarse, Is::Float32, &[Like::Result]),
-    (Op::DPdyCoarse, Is::Float32, &[Like::Result]),
-    (Op::FwidthCoarse, Is::Float32, &[Like::Result]),
+    (
+        Op::DPdx,
+        TypeConstraint::Float32,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::DPdy,
+        TypeConstraint::Float32,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::Fwidth,
+        TypeConstraint::Float32,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::DPdxFine,
+        TypeConstraint::Float32,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::DPdyFine,
+        TypeConstraint::Float32,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::FwidthFine,
+        TypeConstraint::Float32,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::DPdxCoarse,
+        TypeConstraint::Float32,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::DPdyCoarse,
+        TypeConstraint::Float32,
+        &[OperandRelation::Result],
+    ),
+    (
+        Op::FwidthCoarse,
+        TypeConstraint::Float32,
+        &[OperandRelation::Result],
+    ),
 ];
 
 /// The row of an opcode.
@@ -251,14 +512,14 @@ pub(super) fn row(op: Op) -> Option<&'static SignatureRow> {
 
 /// A scalar or vector taken apart: its component and how many.
 #[derive(Clone, Copy)]
-pub(super) struct Parts {
-    pub part: Shape,
+pub(super) struct TypeComponents {
+    pub part: TypeSummary,
     /// 0 for a scalar.
     pub count: u32,
 }
 
 /// The components of a scalar or vector; those of a cooperative matrix count as one.
-pub(super) fn parts(cx: &Cx<'_>, ty: u32) -> Parts {
+pub(super) fn parts(cx: &VerifyContext<'_>, ty: u32) -> TypeComponents {
     let shape = cx.shape(ty);
     let (part, count) = match shape.op {
         Op::TypeVector => (cx.shape(shape.part), shape.count),
@@ -268,18 +529,18 @@ pub(super) fn parts(cx: &Cx<'_>, ty: u32) -> Parts {
         }
         _ => (shape, 0),
     };
-    Parts { part, count }
+    TypeComponents { part, count }
 }
 
 /// Checks a result and operands given by their types.
 pub(super) fn types(
-    cx: &Cx<'_>,
+    cx: &VerifyContext<'_>,
     rule: Rule,
     result: u32,
-    is: Is,
-    likes: &[Like],
+    is: TypeConstraint,
+    likes: &[OperandRelation],
     operands: &[u32],
-) -> Check {
+) -> VerifyResult {
     let own = parts(cx, result);
     if cx.op(result) == Op::TypeVectorIdEXT {
         return Ok(());
@@ -307,78 +568,87 @@ pub(super) fn types(
     Ok(())
 }
 
-impl Is {
-    fn takes(self, own: &Parts) -> bool {
-        let Parts { part, count } = own;
+impl TypeConstraint {
+    fn takes(self, own: &TypeComponents) -> bool {
+        let TypeComponents { part, count } = own;
         let is = |op| part.op == op;
         match self {
-            Is::Float => is(Op::TypeFloat),
-            Is::Int => is(Op::TypeInt),
-            Is::Unsigned => is(Op::TypeInt) && !part.signed,
-            Is::Bool => is(Op::TypeBool),
-            Is::Number => is(Op::TypeInt) || is(Op::TypeFloat),
-            Is::BoolScalar => is(Op::TypeBool) && *count == 0,
-            Is::FloatVector => is(Op::TypeFloat) && *count > 0,
-            Is::ShortFloat => is(Op::TypeFloat) && part.width <= 32,
-            Is::Float32 => is(Op::TypeFloat) && part.width == 32,
-            Is::Int32 => is(Op::TypeInt) && part.width == 32,
+            TypeConstraint::Float => is(Op::TypeFloat),
+            TypeConstraint::Int => is(Op::TypeInt),
+            TypeConstraint::Unsigned => is(Op::TypeInt) && !part.signed,
+            TypeConstraint::Bool => is(Op::TypeBool),
+            TypeConstraint::Number => is(Op::TypeInt) || is(Op::TypeFloat),
+            TypeConstraint::BoolScalar => is(Op::TypeBool) && *count == 0,
+            TypeConstraint::FloatVector => is(Op::TypeFloat) && *count > 0,
+            TypeConstraint::ShortFloat => is(Op::TypeFloat) && part.width <= 32,
+            TypeConstraint::Float32 => is(Op::TypeFloat) && part.width == 32,
+            TypeConstraint::Int32 => is(Op::TypeInt) && part.width == 32,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Is::Float => "floats",
-            Is::Int => "integers",
-            Is::Unsigned => "integers without sign",
-            Is::Bool => "booleans",
-            Is::Number => "numbers",
-            Is::BoolScalar => "a boolean",
-            Is::FloatVector => "a vector of floats",
-            Is::ShortFloat => "floats of 16 or 32 bits",
-            Is::Float32 => "floats of 32 bits",
-            Is::Int32 => "integers of 32 bits",
+            TypeConstraint::Float => "floats",
+            TypeConstraint::Int => "integers",
+            TypeConstraint::Unsigned => "integers without sign",
+            TypeConstraint::Bool => "booleans",
+            TypeConstraint::Number => "numbers",
+            TypeConstraint::BoolScalar => "a boolean",
+            TypeConstraint::FloatVector => "a vector of floats",
+            TypeConstraint::ShortFloat => "floats of 16 or 32 bits",
+            TypeConstraint::Float32 => "floats of 32 bits",
+            TypeConstraint::Int32 => "integers of 32 bits",
         }
     }
 }
 
-impl Like {
-    fn takes(self, cx: &Cx<'_>, result: u32, own: &Parts, first: u32, ty: u32) -> bool {
-        if self == Like::Result {
+impl OperandRelation {
+    fn takes(
+        self,
+        cx: &VerifyContext<'_>,
+        result: u32,
+        own: &TypeComponents,
+        first: u32,
+        ty: u32,
+    ) -> bool {
+        if self == OperandRelation::Result {
             return ty == result;
         }
-        let Parts { part, count } = parts(cx, ty);
+        let TypeComponents { part, count } = parts(cx, ty);
         let many = |op| part.op == op && count == own.count;
         let scalar = |op| part.op == op && count == 0;
         match self {
-            Like::Result => true,
-            Like::First => ty == first,
-            Like::IntSame => many(Op::TypeInt) && part.width == own.part.width,
-            Like::IntCount => many(Op::TypeInt),
-            Like::IntOther => many(Op::TypeInt) && part.width != own.part.width,
-            Like::FloatCount => many(Op::TypeFloat),
-            Like::FloatOther => many(Op::TypeFloat) && ty != result,
-            Like::IntFirst => many(Op::TypeInt) && part.width == parts(cx, first).part.width,
-            Like::IntScalar => scalar(Op::TypeInt),
-            Like::BoolVector => part.op == Op::TypeBool && count > 0,
-            Like::Component => cx.shape(result).part == ty,
-            Like::Int32Count => many(Op::TypeInt) && part.width == 32,
+            OperandRelation::Result => true,
+            OperandRelation::First => ty == first,
+            OperandRelation::IntSame => many(Op::TypeInt) && part.width == own.part.width,
+            OperandRelation::IntCount => many(Op::TypeInt),
+            OperandRelation::IntOther => many(Op::TypeInt) && part.width != own.part.width,
+            OperandRelation::FloatCount => many(Op::TypeFloat),
+            OperandRelation::FloatOther => many(Op::TypeFloat) && ty != result,
+            OperandRelation::IntFirst => {
+                many(Op::TypeInt) && part.width == parts(cx, first).part.width
+            }
+            OperandRelation::IntScalar => scalar(Op::TypeInt),
+            OperandRelation::BoolVector => part.op == Op::TypeBool && count > 0,
+            OperandRelation::Component => cx.shape(result).part == ty,
+            OperandRelation::Int32Count => many(Op::TypeInt) && part.width == 32,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Like::Result => "the same type",
-            Like::First => "the first operand's type",
-            Like::IntSame => "as many integers of the same width",
-            Like::IntCount => "as many integers",
-            Like::IntOther => "as many integers of another width",
-            Like::FloatCount => "as many floats",
-            Like::FloatOther => "as many floats of another type",
-            Like::IntFirst => "as many integers as wide as the first operand's",
-            Like::IntScalar => "an integer",
-            Like::BoolVector => "a vector of booleans",
-            Like::Component => "the component type",
-            Like::Int32Count => "as many integers of 32 bits",
+            OperandRelation::Result => "the same type",
+            OperandRelation::First => "the first operand's type",
+            OperandRelation::IntSame => "as many integers of the same width",
+            OperandRelation::IntCount => "as many integers",
+            OperandRelation::IntOther => "as many integers of another width",
+            OperandRelation::FloatCount => "as many floats",
+            OperandRelation::FloatOther => "as many floats of another type",
+            OperandRelation::IntFirst => "as many integers as wide as the first operand's",
+            OperandRelation::IntScalar => "an integer",
+            OperandRelation::BoolVector => "a vector of booleans",
+            OperandRelation::Component => "the component type",
+            OperandRelation::Int32Count => "as many integers of 32 bits",
         }
     }
 }

@@ -2,18 +2,18 @@
 //! 3.31: what the capabilities for storage allow): such a number is stored, converted to another width of its
 //! kind and copied, and nothing else.
 
-use super::context::{Check, Cx, Holds, ensure};
+use super::context::{TypeContents, VerifyContext, VerifyResult, ensure};
 use super::rules::Rule;
-use crate::grammar::{Class, Op};
+use crate::grammar::{InstructionClass, Op};
 use crate::ir::InstRef;
 
 /// Instructions that may use such a number, or a composite with one.
-fn may_use(cx: &Cx<'_>, inst: InstRef<'_>) -> bool {
+fn may_use(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> bool {
     let op = inst.op();
     let describes = op.info().is_some_and(|i| {
         matches!(
             i.class,
-            Class::Annotation | Class::Debug | Class::ModeSetting
+            InstructionClass::Annotation | InstructionClass::Debug | InstructionClass::ModeSetting
         )
     });
     describes
@@ -25,8 +25,12 @@ fn may_use(cx: &Cx<'_>, inst: InstRef<'_>) -> bool {
 }
 
 /// Checks the operands of an instruction. `limited` is what the module can only store.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, limited: Holds) -> Check {
-    if limited == Holds::NOTHING || may_use(cx, inst) {
+pub(super) fn check(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    limited: TypeContents,
+) -> VerifyResult {
+    if limited == TypeContents::NOTHING || may_use(cx, inst) {
         return Ok(());
     }
     let from = usize::from(inst.result_type().is_some());

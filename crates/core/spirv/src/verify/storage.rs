@@ -1,13 +1,13 @@
 //! Rule 11, numbers of 8 and 16 bits: where they may be stored without the capability to compute
 //! with them.
 
-use super::context::{Check, Cx, Holds, ensure};
+use super::context::{TypeContents, VerifyContext, VerifyResult, ensure};
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, Decoration, StorageClass};
 
 /// What allows numbers of a width in each storage class.
-struct Row {
+struct NarrowStorageRow {
     width: u32,
     class: StorageClass,
     capabilities: &'static [Capability],
@@ -15,8 +15,12 @@ struct Row {
     of_buffer_block: Option<Capability>,
 }
 
-const fn row(width: u32, class: StorageClass, capabilities: &'static [Capability]) -> Row {
-    Row {
+const fn row(
+    width: u32,
+    class: StorageClass,
+    capabilities: &'static [Capability],
+) -> NarrowStorageRow {
+    NarrowStorageRow {
         width,
         class,
         capabilities,
@@ -24,7 +28,7 @@ const fn row(width: u32, class: StorageClass, capabilities: &'static [Capability
     }
 }
 
-const ROWS: &[Row] = &[
+const ROWS: &[NarrowStorageRow] = &[
     row(
         16,
         StorageClass::StorageBuffer,
@@ -40,7 +44,7 @@ const ROWS: &[Row] = &[
         StorageClass::ShaderRecordBufferKHR,
         &[Capability::StorageBuffer16BitAccess],
     ),
-    Row {
+    NarrowStorageRow {
         width: 16,
         class: StorageClass::Uniform,
         capabilities: &[Capability::UniformAndStorageBuffer16BitAccess],
@@ -77,7 +81,7 @@ const ROWS: &[Row] = &[
         StorageClass::ShaderRecordBufferKHR,
         &[Capability::StorageBuffer8BitAccess],
     ),
-    Row {
+    NarrowStorageRow {
         width: 8,
         class: StorageClass::Uniform,
         capabilities: &[Capability::UniformAndStorageBuffer8BitAccess],
@@ -96,14 +100,14 @@ const ROWS: &[Row] = &[
 ];
 
 /// Checks the type of a variable.
-pub(super) fn check(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, class: StorageClass, pointee: u32) -> VerifyResult {
     let holds = cx.shape(pointee).holds;
     let small = |width: u32| match width {
         16 => {
-            !cx.has(Capability::Int16) && holds.any(Holds::INT16)
-                || !cx.has(Capability::Float16) && holds.any(Holds::FLOAT16)
+            !cx.has(Capability::Int16) && holds.any(TypeContents::INT16)
+                || !cx.has(Capability::Float16) && holds.any(TypeContents::FLOAT16)
         }
-        _ => !cx.has(Capability::Int8) && holds.any(Holds::INT8),
+        _ => !cx.has(Capability::Int8) && holds.any(TypeContents::INT8),
     };
     for width in [16, 8] {
         if cx.op(pointee) != Op::TypePointer && small(width) {
@@ -115,7 +119,7 @@ pub(super) fn check(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
     Ok(())
 }
 
-fn is_stored(cx: &Cx<'_>, width: u32, class: StorageClass, pointee: u32) -> bool {
+fn is_stored(cx: &VerifyContext<'_>, width: u32, class: StorageClass, pointee: u32) -> bool {
     let found = ROWS.iter().find(|r| r.width == width && r.class == class);
     let Some(row) = found else { return false };
     let mut block = pointee;

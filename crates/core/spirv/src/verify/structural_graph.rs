@@ -1,12 +1,12 @@
 //! The structural graph of a function: the edges of its branches and those from headers to their merge blocks
 //! and continue targets (specification, section 2.11.1).
 
-use super::context::{Fault, fault};
+use super::context::{VerifyFault, fault};
 use super::rules::Rule;
 use crate::Id;
-use crate::analysis::{Edges, Tree, reverse_postorder};
+use crate::analysis::{DominanceTree, EdgeLists, reverse_postorder};
 use crate::grammar::Op;
-use crate::ir::{Func, IdWords, Inst, InstRef, Labels, Module};
+use crate::ir::{Func, IdWords, Inst, InstRef, LabelPositions, SpirvModule};
 
 /// No block.
 pub(super) const NONE: u32 = u32::MAX;
@@ -18,11 +18,11 @@ const STRUCTURAL: u32 = 1 << 31;
 pub(super) struct StructuralGraph {
     /// For each block its merge block and continue target, where it has them, and the targets of its
     /// terminator.
-    edges: Edges,
+    edges: EdgeLists,
     /// How many of a block's edges are not those of its terminator: 1 for selections, 2 for loops.
     merges: Vec<u8>,
     /// The edges the other way round, those that are none of branches marked [`STRUCTURAL`].
-    sources: Edges,
+    sources: EdgeLists,
 }
 
 impl StructuralGraph {
@@ -30,10 +30,14 @@ impl StructuralGraph {
     ///
     /// # Errors
     /// When a merge instruction names what is no block of it.
-    pub fn of(module: &Module, ids: &IdWords, func: Func) -> Result<Self, (Inst, Fault)> {
+    pub fn of(
+        module: &SpirvModule,
+        ids: &IdWords,
+        func: Func,
+    ) -> Result<Self, (Inst, VerifyFault)> {
         let (edges, merges) = edges(module, ids, func)?;
         let blocks = 0..edges.len() as u32;
-        let sources = Edges::from_pairs(edges.len(), || {
+        let sources = EdgeLists::from_pairs(edges.len(), || {
             blocks.clone().flat_map(|block| {
                 let structural = usize::from(merges[block as usize]);
                 let marked = move |at| {
@@ -91,8 +95,8 @@ impl StructuralGraph {
     }
 
     /// The dominator tree, of the blocks in their order.
-    pub fn dominators(&self, order: &[u32]) -> Tree {
-        Tree::compute(self.edges.len(), order, |block, visit| {
+    pub fn dominators(&self, order: &[u32]) -> DominanceTree {
+        DominanceTree::compute(self.edges.len(), order, |block, visit| {
             let sources = self.sources.of(block).iter();
             sources.for_each(|source| visit(source & !STRUCTURAL));
         })
@@ -100,7 +104,7 @@ impl StructuralGraph {
 
     /// The post-dominator tree: that of the reversed graph with a root of its own, the last node, behind all
     /// blocks that end.
-    pub fn post_dominators(&self) -> Tree {
+    pub fn post_dominators(&self) -> DominanceTree {
         let edges = &self.edges;
         let exit = edges.len() as u32;
         let ends: Vec<u32> = (0..exit).filter(|b| edges.of(*b).is_empty()).collect();
@@ -112,7 +116,7 @@ impl StructuralGraph {
             };
             before.get(at).map(|block| block & !STRUCTURAL)
         });
-        Tree::compute(edges.len() + 1, &order, |block, visit| {
+        DominanceTree::compute(edges.len() + 1, &order, |block, visit| {
             let targets = edges.of(block);
             if targets.is_empty() {
                 visit(exit);
@@ -123,11 +127,15 @@ impl StructuralGraph {
 }
 
 /// The structural edges of a function, with how many of each block's are none of its terminator.
-fn edges(module: &Module, ids: &IdWords, func: Func) -> Result<(Edges, Vec<u8>), (Inst, Fault)> {
-    let labels = Labels::of(module, func);
+fn edges(
+    module: &SpirvModule,
+    ids: &IdWords,
+    func: Func,
+) -> Result<(EdgeLists, Vec<u8>), (Inst, VerifyFault)> {
+    let labels = LabelPositions::of(module, func);
     let blocks = &module.function(func).blocks;
     let mut merges = vec![0; blocks.len()];
-    let edges = Edges::try_collect(blocks.len(), |block, list| {
+    let edges = EdgeLists::try_collect(blocks.len(), |block, list| {
         let terminator = module.terminator(blocks[block as usize]);
         let mut missing = None;
         let mut add = |inst: InstRef<'_>, label: Id| match labels.position(label) {

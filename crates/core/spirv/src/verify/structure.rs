@@ -5,22 +5,22 @@
 //! is the blocks that its header dominates and its merge block (for loops also its continue target)
 //! does not; it is left to few blocks only and entered through its header.
 
-use super::context::{Fault, fault};
+use super::context::{VerifyFault, fault};
 use super::rules::Rule;
 use super::structural_graph::{NONE, StructuralGraph};
 use crate::Id;
-use crate::analysis::Tree;
+use crate::analysis::DominanceTree;
 use crate::grammar::Op;
-use crate::ir::{Block, Func, IdWords, Inst, InstRef, Module};
+use crate::ir::{Block, Func, IdWords, Inst, InstRef, SpirvModule};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-type StructureResult = Result<(), (Inst, Fault)>;
+type StructureResult = Result<(), (Inst, VerifyFault)>;
 
 /// A case that was not looked at yet.
 const UNKNOWN: u32 = u32::MAX - 1;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ConstructKind {
     Selection,
     Loop,
     /// The continue construct of the loop with this header.
@@ -28,22 +28,22 @@ enum Kind {
 }
 
 #[derive(Clone, Copy)]
-struct Construct {
-    kind: Kind,
+struct CheckedConstruct {
+    kind: ConstructKind,
     header: u32,
     /// Merge block; for continue constructs the block of the back edge.
     exit: u32,
 }
 
-struct Structure<'m> {
-    module: &'m Module,
+struct ConstructVerifier<'m> {
+    module: &'m SpirvModule,
     handles: &'m [Block],
     graph: StructuralGraph,
     /// Header of which each block is the merge block.
     merged_by: Vec<u32>,
-    tree: Tree,
+    tree: DominanceTree,
     /// Post-dominators, where there are loops.
-    post: Option<Tree>,
+    post: Option<DominanceTree>,
     order: Vec<u32>,
     /// Number of the walk that each block was seen in last, so that no table is cleared.
     inside: Vec<u32>,
@@ -54,11 +54,11 @@ struct Structure<'m> {
 }
 
 /// Checks a function's constructs. Its branches go to its blocks.
-pub(super) fn check(module: &Module, ids: &IdWords, func: Func) -> StructureResult {
+pub(super) fn check(module: &SpirvModule, ids: &IdWords, func: Func) -> StructureResult {
     if module.function(func).blocks.is_empty() {
         return Ok(());
     }
-    let mut structure = Structure::new(module, ids, func)?;
+    let mut structure = ConstructVerifier::new(module, ids, func)?;
     let back = structure.back_edges()?;
     for construct in structure.constructs(&back) {
         structure.construct(construct, &back)?;
@@ -66,8 +66,12 @@ pub(super) fn check(module: &Module, ids: &IdWords, func: Func) -> StructureResu
     structure.selections()
 }
 
-impl<'m> Structure<'m> {
-    fn new(module: &'m Module, ids: &IdWords, func: Func) -> Result<Self, (Inst, Fault)> {
+impl<'m> ConstructVerifier<'m> {
+    fn new(
+        module: &'m SpirvModule,
+        ids: &IdWords,
+        func: Func,
+    ) -> Result<Self, (Inst, VerifyFault)> {
         let graph = StructuralGraph::of(module, ids, func)?;
         let handles = &module.function(func).blocks;
         let blocks = handles.len();
@@ -84,7 +88,7 @@ impl<'m> Structure<'m> {
         let order = graph.order();
         let tree = graph.dominators(&order);
         let post = graph.has_loops().then(|| graph.post_dominators());
-        Ok(Structure {
+        Ok(ConstructVerifier {
             module,
             handles,
             graph,
@@ -103,7 +107,7 @@ impl<'m> Structure<'m> {
         self.module.terminator(self.handles[block as usize])
     }
 
-    fn fault(&self, block: u32, message: impl Into<String>) -> (Inst, Fault) {
+    fn fault(&self, block: u32, message: impl Into<String>) -> (Inst, VerifyFault) {
         let label = self.module.block(self.handles[block as usize]).label;
         (label, fault(Rule::Structure, message.into()))
     }
@@ -122,7 +126,7 @@ impl<'m> Structure<'m> {
 
     /// The block of the back edge to each loop header. A back edge is one to a block that is on the
     /// path of the depth-first walk.
-    fn back_edges(&self) -> Result<Vec<u32>, (Inst, Fault)> {
+    fn back_edges(&self) -> Result<Vec<u32>, (Inst, VerifyFault)> {
         let blocks = self.handles.len();
         let mut latch = vec![NONE; blocks];
         let mut on_path = vec![false; blocks];
@@ -165,7 +169,7 @@ impl<'m> Structure<'m> {
         Ok(latch)
     }
 
-    fn constructs(&self, back: &[u32]) -> Vec<Construct> {
+    fn constructs(&self, back: &[u32]) -> Vec<CheckedConstruct> {
         let mut found = Vec::new();
         for header in 0..self.handles.len() as u32 {
             let (merge, continues) = self.graph.merge(header);
@@ -173,18 +177,18 @@ impl<'m> Structure<'m> {
                 continue;
             }
             let kind = if continues == NONE {
-                Kind::Selection
+                ConstructKind::Selection
             } else {
-                Kind::Loop
+                ConstructKind::Loop
             };
-            found.push(Construct {
+            found.push(CheckedConstruct {
                 kind,
                 header,
                 exit: merge,
             });
             if continues != NONE {
-                found.push(Construct {
-                    kind: Kind::Continue(header),
+                found.push(CheckedConstruct {
+                    kind: ConstructKind::Continue(header),
                     header: continues,
                     exit: back[header as usize],
                 });
@@ -194,11 +198,11 @@ impl<'m> Structure<'m> {
     }
 
     /// The blocks of a construct, marked in `inside` with the construct's header.
-    fn blocks(&mut self, c: Construct) -> Vec<u32> {
+    fn blocks(&mut self, c: CheckedConstruct) -> Vec<u32> {
         let mut found = Vec::new();
         let mut stack = vec![c.header];
         let continues = match c.kind {
-            Kind::Loop => self.graph.merge(c.header).1,
+            ConstructKind::Loop => self.graph.merge(c.header).1,
             _ => NONE,
         };
         self.walk += 1;
@@ -208,13 +212,13 @@ impl<'m> Structure<'m> {
                 continue;
             }
             let include = match c.kind {
-                Kind::Continue(_) => {
+                ConstructKind::Continue(_) => {
                     let post = self.post.as_ref();
                     post.is_some_and(|post| post.is_above(c.exit, block))
                         || !self.tree.is_above(c.exit, block)
                 }
-                Kind::Selection => !self.tree.is_above(c.exit, block),
-                Kind::Loop => {
+                ConstructKind::Selection => !self.tree.is_above(c.exit, block),
+                ConstructKind::Loop => {
                     !self.tree.is_above(c.exit, block) && !self.tree.is_above(continues, block)
                 }
             };
@@ -227,15 +231,17 @@ impl<'m> Structure<'m> {
         found
     }
 
-    fn construct(&mut self, c: Construct, back: &[u32]) -> StructureResult {
+    fn construct(&mut self, c: CheckedConstruct, back: &[u32]) -> StructureResult {
         if !self.tree.is_above(c.header, c.exit) {
             let what = match c.kind {
-                Kind::Continue(_) => "the continue target does not dominate the back edge's block",
+                ConstructKind::Continue(_) => {
+                    "the continue target does not dominate the back edge's block"
+                }
                 _ => "the header does not dominate its merge block",
             };
             return Err(self.fault(c.header, format!("{what} {}", self.name(c.exit))));
         }
-        if let Kind::Continue(_) = c.kind
+        if let ConstructKind::Continue(_) = c.kind
             && let Some(post) = &self.post
             && post.is_reached(c.header)
             && !post.is_above(c.exit, c.header)
@@ -250,10 +256,10 @@ impl<'m> Structure<'m> {
         for &block in &blocks {
             self.block(c, block)?;
         }
-        if c.kind == Kind::Loop {
+        if c.kind == ConstructKind::Loop {
             self.entries_of_continue(c, back)?;
         }
-        if c.kind == Kind::Selection && self.terminator(c.header).op() == Op::Switch {
+        if c.kind == ConstructKind::Selection && self.terminator(c.header).op() == Op::Switch {
             self.switch(c)?;
         }
         Ok(())
@@ -264,7 +270,7 @@ impl<'m> Structure<'m> {
         self.inside[block as usize] == self.walk
     }
 
-    fn block(&self, c: Construct, block: u32) -> StructureResult {
+    fn block(&self, c: CheckedConstruct, block: u32) -> StructureResult {
         let is_inside = |b: u32| self.is_inside(b);
         for &target in self.graph.successors(block) {
             if !is_inside(target) && !self.is_exit(c, target) {
@@ -301,7 +307,7 @@ impl<'m> Structure<'m> {
         Ok(())
     }
 
-    fn entries_of_continue(&self, c: Construct, back: &[u32]) -> StructureResult {
+    fn entries_of_continue(&self, c: CheckedConstruct, back: &[u32]) -> StructureResult {
         let continues = self.graph.merge(c.header).1;
         if continues == c.header {
             return Ok(());
@@ -322,20 +328,22 @@ impl<'m> Structure<'m> {
     }
 
     /// Whether a construct may be left to a block (specification, section 2.11.2).
-    fn is_exit(&self, c: Construct, target: u32) -> bool {
+    fn is_exit(&self, c: CheckedConstruct, target: u32) -> bool {
         match c.kind {
-            Kind::Loop => {
+            ConstructKind::Loop => {
                 let (merge, continues) = self.graph.merge(c.header);
                 target == merge || target == continues
             }
-            Kind::Continue(header) => target == header || target == self.graph.merge(header).0,
-            Kind::Selection => target == c.exit || self.is_outer_exit(c, target),
+            ConstructKind::Continue(header) => {
+                target == header || target == self.graph.merge(header).0
+            }
+            ConstructKind::Selection => target == c.exit || self.is_outer_exit(c, target),
         }
     }
 
     /// Merge block or continue target of the innermost loop around a selection, or merge block of
     /// the innermost switch.
-    fn is_outer_exit(&self, c: Construct, target: u32) -> bool {
+    fn is_outer_exit(&self, c: CheckedConstruct, target: u32) -> bool {
         let is_switch = |b: u32| self.terminator(b).op() == Op::Switch;
         let own_switch = is_switch(c.header);
         let mut seen_switch = false;
@@ -371,7 +379,7 @@ impl<'m> Structure<'m> {
     }
 
     /// Cases follow each other in the order of their targets, each falls through to one at most.
-    fn switch(&mut self, c: Construct) -> StructureResult {
+    fn switch(&mut self, c: CheckedConstruct) -> StructureResult {
         let targets = self.graph.successors(c.header).to_vec();
         let default_repeats = targets[1..].contains(&targets[0]);
         self.cases.clear();
@@ -426,7 +434,11 @@ impl<'m> Structure<'m> {
     }
 
     /// The other case that a case goes on to, `NONE` for none.
-    fn fall_through(&mut self, c: Construct, target: u32) -> Result<u32, (Inst, Fault)> {
+    fn fall_through(
+        &mut self,
+        c: CheckedConstruct,
+        target: u32,
+    ) -> Result<u32, (Inst, VerifyFault)> {
         let mut found = NONE;
         self.walk += 1;
         let walk = self.walk;

@@ -1,15 +1,15 @@
 //! Rules 8 and 22: declarations of types.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use crate::grammar::enumerants::{Capability, Decoration, Dim, ImageFormat, StorageClass};
-use crate::grammar::{Class, Kind, Op};
+use crate::grammar::{InstructionClass, Kind, Op};
 use crate::ir::InstRef;
 use rustc_hash::FxHashSet;
 
 /// Declarations of types that may stand once.
 #[derive(Default)]
-pub(super) struct Declared<'m> {
+pub(super) struct DeclaredTypes<'m> {
     seen: FxHashSet<(Op, &'m [u32])>,
 }
 
@@ -18,11 +18,11 @@ const MEMBERS: usize = 16383;
 const NESTING: u32 = 255;
 const PARAMETERS: usize = 255;
 
-impl<'m> Declared<'m> {
+impl<'m> DeclaredTypes<'m> {
     /// Checks a declaration.
-    pub fn check(&mut self, cx: &Cx<'_>, inst: InstRef<'m>) -> Check {
+    pub fn check(&mut self, cx: &VerifyContext<'_>, inst: InstRef<'m>) -> VerifyResult {
         let class = inst.op().info().map(|i| i.class);
-        if class != Some(Class::TypeDeclaration) {
+        if class != Some(InstructionClass::TypeDeclaration) {
             return Ok(());
         }
         shape(cx, inst)?;
@@ -54,7 +54,7 @@ impl<'m> Declared<'m> {
     }
 }
 
-fn nesting(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn nesting(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let members = inst.operands();
     ensure(Rule::Limits, members.len() <= MEMBERS, || {
         format!("{} members; there may be {MEMBERS}", members.len())
@@ -65,7 +65,7 @@ fn nesting(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn shape(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn shape(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
         Op::TypeInt => int(cx, inst),
         Op::TypeFloat => float(cx, inst),
@@ -87,7 +87,7 @@ fn shape(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     }
 }
 
-fn int(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn int(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let width = inst.word(0);
     let allowed = match width {
         32 => true,
@@ -124,7 +124,7 @@ fn int(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn float(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn float(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let width = inst.word(0);
     if inst.operands().len() > 1 {
         return Ok(());
@@ -151,7 +151,7 @@ fn float(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn vector(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn vector(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (part, count) = (inst.word(0), inst.word(1));
     let op = cx.op(part);
     ensure(
@@ -170,7 +170,7 @@ fn vector(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn matrix(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn matrix(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let column = cx.shape(inst.word(0));
     ensure(Rule::Types, column.op == Op::TypeVector, || {
         format!("its columns are {}, which is no vector", column.op)
@@ -183,7 +183,7 @@ fn matrix(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn element(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn element(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let part = inst.word(0);
     let op = cx.op(part);
     if op == Op::Nop {
@@ -202,7 +202,7 @@ fn element(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn array(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn array(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     element(cx, inst)?;
     let length = inst.word(1);
     ensure(Rule::Types, cx.is_constant(length), || {
@@ -226,7 +226,7 @@ fn array(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn structure(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn structure(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let own = inst.words()[0];
     let last = inst.operands().len().saturating_sub(1);
     for (n, member) in inst.operands().iter().enumerate() {
@@ -278,12 +278,12 @@ fn structure(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     built_in_members(cx, inst)
 }
 
-fn is_block(cx: &Cx<'_>, ty: u32) -> bool {
+fn is_block(cx: &VerifyContext<'_>, ty: u32) -> bool {
     cx.has_decoration(ty, Decoration::Block) || cx.has_decoration(ty, Decoration::BufferBlock)
 }
 
 /// All members are built-in or none is.
-fn built_in_members(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn built_in_members(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let own = inst.words()[0];
     let count = inst.operands().len() as u32;
     let what = Decoration::BuiltIn;
@@ -294,7 +294,7 @@ fn built_in_members(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let pointee = inst.word(1);
     let op = cx.op(pointee);
     ensure(Rule::Types, op == Op::Nop || cx.is_type(pointee), || {
@@ -312,7 +312,7 @@ fn pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Vulkan has untyped pointers to memory that is laid out explicitly.
-fn untyped_pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn untyped_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let class = StorageClass(inst.word(0));
     let taken = match class {
         StorageClass::StorageBuffer
@@ -330,7 +330,7 @@ fn untyped_pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn function(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn function(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     ensure(Rule::Types, cx.is_type(inst.word(0)), || {
         format!("its result %{} is no type", inst.word(0))
     })?;
@@ -347,7 +347,7 @@ fn function(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let &[sampled_type, dim, depth, arrayed, ms, sampled, format, ..] = inst.operands() else {
         return Ok(());
     };
@@ -407,7 +407,7 @@ fn image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 
 /// In Vulkan texels are of the kind of numbers that the format says ("Image Format and Type Matching"). Formats of
 /// integers end in `i` or `ui`.
-fn format_fits(cx: &Cx<'_>, sampled_type: u32, format: u32) -> Check {
+fn format_fits(cx: &VerifyContext<'_>, sampled_type: u32, format: u32) -> VerifyResult {
     let row = Kind::ImageFormat.info().enumerant(format);
     let known = row.filter(|row| row.value != ImageFormat::Unknown.0 && cx.is_vulkan());
     let Some(row) = known else { return Ok(()) };
@@ -428,7 +428,7 @@ fn format_fits(cx: &Cx<'_>, sampled_type: u32, format: u32) -> Check {
     )
 }
 
-fn sampled_type_fits(cx: &Cx<'_>, sampled_type: u32) -> Check {
+fn sampled_type_fits(cx: &VerifyContext<'_>, sampled_type: u32) -> VerifyResult {
     let part = cx.shape(sampled_type);
     if cx.is_vulkan() {
         let fits = match part.op {
@@ -462,7 +462,13 @@ fn sampled_type_fits(cx: &Cx<'_>, sampled_type: u32) -> Check {
     Ok(())
 }
 
-fn image_capabilities(cx: &Cx<'_>, dim: Dim, arrayed: u32, ms: u32, sampled: u32) -> Check {
+fn image_capabilities(
+    cx: &VerifyContext<'_>,
+    dim: Dim,
+    arrayed: u32,
+    ms: u32,
+    sampled: u32,
+) -> VerifyResult {
     let needed: &[Capability] = match (dim, sampled) {
         (Dim::Dim1D, 2) => &[Capability::Image1D],
         (Dim::Rect, 2) => &[Capability::ImageRect],
@@ -481,7 +487,7 @@ fn image_capabilities(cx: &Cx<'_>, dim: Dim, arrayed: u32, ms: u32, sampled: u32
     })
 }
 
-fn sampled_image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn sampled_image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let image = cx.inst(inst.word(0));
     let Some(image) = image.filter(|i| i.op() == Op::TypeImage) else {
         return Err(fault(
@@ -499,12 +505,12 @@ fn sampled_image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })?;
     ensure(
         Rule::Images,
-        dim != Dim::Buffer || cx.version < crate::grammar::Version::new(1, 6),
+        dim != Dim::Buffer || cx.version < crate::grammar::SpirvVersion::new(1, 6),
         || "its image is a buffer, which SPIR-V 1.6 does not sample".to_owned(),
     )
 }
 
-fn forward_pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn forward_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let pointer = cx.shape(inst.word(0));
     ensure(Rule::Types, pointer.op == Op::TypePointer, || {
         format!("%{} is no pointer type", inst.word(0))

@@ -1,15 +1,15 @@
 //! Rule 10 where a row cannot say it: selection and products; composites and casts stand by themselves.
 
-use super::context::{Check, Cx, Holds, ensure, fault};
+use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, fault};
 use super::rules::Rule;
 use super::signatures::{self, parts};
 use super::{casts, composites, cooperative};
 use crate::grammar::enumerants::Capability;
-use crate::grammar::{Class, Op};
+use crate::grammar::{InstructionClass, Op};
 use crate::ir::InstRef;
 
 /// Checks an instruction that computes a value from values.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     if changes_kind(inst.op()) {
         small_composite(cx, inst.words()[0])?;
         small_composite(cx, cx.ty(inst.word(0)))?;
@@ -72,9 +72,9 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Matrices that an instruction takes component by component have the shape of its result.
-fn shapes_of_matrices(cx: &Cx<'_>, inst: InstRef<'_>, types: &[u32]) -> Check {
+fn shapes_of_matrices(cx: &VerifyContext<'_>, inst: InstRef<'_>, types: &[u32]) -> VerifyResult {
     let result = inst.words()[0];
-    let converts = inst.op().info().map(|i| i.class) == Some(Class::Conversion);
+    let converts = inst.op().info().map(|i| i.class) == Some(InstructionClass::Conversion);
     let matrices = types
         .iter()
         .filter(|ty| cooperative::is_matrix(cx.op(**ty)));
@@ -85,7 +85,12 @@ fn shapes_of_matrices(cx: &Cx<'_>, inst: InstRef<'_>, types: &[u32]) -> Check {
 }
 
 /// Checks an operation on constants by the row of its opcode.
-pub(super) fn operation(cx: &Cx<'_>, op: Op, result: u32, operands: &[u32]) -> Check {
+pub(super) fn operation(
+    cx: &VerifyContext<'_>,
+    op: Op,
+    result: u32,
+    operands: &[u32],
+) -> VerifyResult {
     let Some((_, is, likes)) = signatures::row(op) else {
         return Ok(());
     };
@@ -94,7 +99,7 @@ pub(super) fn operation(cx: &Cx<'_>, op: Op, result: u32, operands: &[u32]) -> C
 }
 
 /// Vulkan has the operations on bit fields for integers of 32 bits.
-fn bits_in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn bits_in_vulkan(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let base = match inst.op() {
         Op::BitFieldInsert
         | Op::BitFieldSExtract
@@ -111,7 +116,7 @@ fn bits_in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     )
 }
 
-pub(super) fn same(cx: &Cx<'_>, what: &str, found: u32, wanted: u32) -> Check {
+pub(super) fn same(cx: &VerifyContext<'_>, what: &str, found: u32, wanted: u32) -> VerifyResult {
     ensure(Rule::Values, found == wanted, || {
         format!(
             "{what} is of {}, not of {}",
@@ -121,7 +126,7 @@ pub(super) fn same(cx: &Cx<'_>, what: &str, found: u32, wanted: u32) -> Check {
     })
 }
 
-fn select(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn select(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = inst.words()[0];
     let shape = cx.shape(result);
     let condition = parts(cx, cx.ty(inst.word(0)));
@@ -136,7 +141,7 @@ fn select(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         }
         Op::TypeVector => shape.count,
         Op::TypeBool | Op::TypeInt | Op::TypeFloat => 0,
-        _ if cx.version >= crate::grammar::Version::new(1, 4) => {
+        _ if cx.version >= crate::grammar::SpirvVersion::new(1, 4) => {
             ensure(
                 Rule::Values,
                 matches!(
@@ -161,14 +166,14 @@ fn select(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         Rule::Values,
         condition.part.op == Op::TypeBool
             && (condition.count == count
-                || condition.count == 0 && cx.version >= crate::grammar::Version::new(1, 4)),
+                || condition.count == 0 && cx.version >= crate::grammar::SpirvVersion::new(1, 4)),
         || "the condition is not as many booleans as the result has components".to_owned(),
     )?;
     same(cx, "object 1", cx.ty(inst.word(1)), result)?;
     same(cx, "object 2", cx.ty(inst.word(2)), result)
 }
 
-fn dot(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn dot(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = inst.words()[0];
     ensure(Rule::Values, cx.op(result) == Op::TypeFloat, || {
         "the result is no float".to_owned()
@@ -184,7 +189,7 @@ fn dot(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 /// Components of a column and number of columns.
-fn matrix(cx: &Cx<'_>, ty: u32) -> Option<(u32, u32, u32)> {
+fn matrix(cx: &VerifyContext<'_>, ty: u32) -> Option<(u32, u32, u32)> {
     let shape = cx.shape(ty);
     if shape.op != Op::TypeMatrix {
         return None;
@@ -193,12 +198,12 @@ fn matrix(cx: &Cx<'_>, ty: u32) -> Option<(u32, u32, u32)> {
     Some((column.part, column.count, shape.count))
 }
 
-pub(super) fn vector(cx: &Cx<'_>, ty: u32) -> Option<(u32, u32)> {
+pub(super) fn vector(cx: &VerifyContext<'_>, ty: u32) -> Option<(u32, u32)> {
     let shape = cx.shape(ty);
     (shape.op == Op::TypeVector).then_some((shape.part, shape.count))
 }
 
-fn matrices(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn matrices(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = inst.words()[0];
     let left = cx.ty(inst.word(0));
     let right = inst.operands().get(1).map_or(0, |id| cx.ty(*id));
@@ -250,7 +255,7 @@ fn matrices(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     })
 }
 
-fn extended(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn extended(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let members = cx.members(inst.words()[0]);
     let &[low, high] = members else {
         return Err(fault(
@@ -281,7 +286,7 @@ fn changes_kind(op: Op) -> bool {
 
 /// Numbers of 8 or 16 bits are no parts or constants, and are converted to no other kind, where such numbers are
 /// only stored.
-pub(super) fn small_composite(cx: &Cx<'_>, ty: u32) -> Check {
+pub(super) fn small_composite(cx: &VerifyContext<'_>, ty: u32) -> VerifyResult {
     ensure(
         Rule::Values,
         !cx.is_shader || !is_storage_only(cx, ty),
@@ -290,7 +295,7 @@ pub(super) fn small_composite(cx: &Cx<'_>, ty: u32) -> Check {
 }
 
 /// Whether a scalar or vector's component is of a width that the module can only store.
-pub(super) fn is_storage_only(cx: &Cx<'_>, ty: u32) -> bool {
+pub(super) fn is_storage_only(cx: &VerifyContext<'_>, ty: u32) -> bool {
     let part = parts(cx, ty).part;
     match (part.op, part.width) {
         (Op::TypeInt, 8) => !cx.has(Capability::Int8),
@@ -307,21 +312,21 @@ pub(super) fn is_storage_only(cx: &Cx<'_>, ty: u32) -> bool {
 }
 
 /// What composites hold that the module can only store.
-pub(super) fn storage_only(cx: &Cx<'_>) -> Holds {
-    let mut found = Holds::NOTHING;
+pub(super) fn storage_only(cx: &VerifyContext<'_>) -> TypeContents {
+    let mut found = TypeContents::NOTHING;
     if !cx.has(Capability::Int8) {
-        found = found.and(Holds::INT8);
+        found = found.and(TypeContents::INT8);
     }
     if !cx.has(Capability::Int16) && !cx.has_extension("SPV_AMD_gpu_shader_int16") {
-        found = found.and(Holds::INT16);
+        found = found.and(TypeContents::INT16);
     }
     if !cx.has(Capability::Float16) && !cx.has_extension("SPV_AMD_gpu_shader_half_float") {
-        found = found.and(Holds::FLOAT16);
+        found = found.and(TypeContents::FLOAT16);
     }
     found
 }
 
-fn integer_dot(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+fn integer_dot(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = cx.shape(inst.words()[0]);
     let (a, b) = (cx.ty(inst.word(0)), cx.ty(inst.word(1)));
     let (x, y) = (parts(cx, a), parts(cx, b));

@@ -1,6 +1,6 @@
 //! Rule 11, variables: their class, type, initialiser and what an environment demands of them.
 
-use super::context::{Check, Cx, Holds, ensure, fault};
+use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, fault};
 use super::memory::is_pointer;
 use super::rules::Rule;
 use crate::grammar::Op;
@@ -8,7 +8,7 @@ use crate::grammar::enumerants::{AddressingModel, Capability, Decoration, Storag
 use crate::ir::InstRef;
 
 /// Checks a variable.
-pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
+pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>, in_function: bool) -> VerifyResult {
     let shape = cx.shape(inst.words()[0]);
     let class = StorageClass(inst.word(0));
     ensure(Rule::Memory, shape.op == Op::TypePointer, || {
@@ -42,7 +42,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check 
 }
 
 /// The type of what a variable holds; 0 where it is not known.
-pub(super) fn data_type(cx: &Cx<'_>, variable: u32) -> u32 {
+pub(super) fn data_type(cx: &VerifyContext<'_>, variable: u32) -> u32 {
     match cx
         .inst(variable)
         .filter(|v| v.op() == Op::UntypedVariableKHR)
@@ -53,7 +53,7 @@ pub(super) fn data_type(cx: &Cx<'_>, variable: u32) -> u32 {
 }
 
 /// Verifies that variables of functions, and no others, stand in functions.
-fn verify_scope(class: StorageClass, in_function: bool) -> Check {
+fn verify_scope(class: StorageClass, in_function: bool) -> VerifyResult {
     ensure(
         Rule::Memory,
         in_function == (class == StorageClass::Function),
@@ -67,7 +67,11 @@ fn verify_scope(class: StorageClass, in_function: bool) -> Check {
 }
 
 /// Checks a variable whose pointer has no pointee.
-pub(super) fn untyped(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
+pub(super) fn untyped(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    in_function: bool,
+) -> VerifyResult {
     let (shape, class) = (cx.shape(inst.words()[0]), StorageClass(inst.word(0)));
     ensure(
         Rule::Memory,
@@ -84,7 +88,12 @@ pub(super) fn untyped(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Chec
     )
 }
 
-fn initializer(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
+fn initializer(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    class: StorageClass,
+    pointee: u32,
+) -> VerifyResult {
     let Some(&id) = inst.operands().get(1) else {
         return Ok(());
     };
@@ -119,7 +128,12 @@ fn initializer(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32
 }
 
 /// Booleans have no size: they stand where nobody outside sees them.
-fn booleans(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
+fn booleans(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    class: StorageClass,
+    pointee: u32,
+) -> VerifyResult {
     let hidden = matches!(
         class,
         StorageClass::Workgroup
@@ -144,9 +158,9 @@ fn booleans(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -
         return Ok(());
     }
     let which = if is_io {
-        Holds::PLAIN_BOOL
+        TypeContents::PLAIN_BOOL
     } else {
-        Holds::BOOL
+        TypeContents::BOOL
     };
     ensure(Rule::Memory, !cx.shape(pointee).holds.any(which), || {
         format!("a boolean cannot stand in the class {class}")
@@ -154,7 +168,7 @@ fn booleans(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -
 }
 
 /// Pointers in variables are for variable pointers in logical addressing.
-fn pointer_inside(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
+fn pointer_inside(cx: &VerifyContext<'_>, class: StorageClass, pointee: u32) -> VerifyResult {
     let logical = matches!(
         cx.addressing,
         AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
@@ -176,14 +190,19 @@ fn pointer_inside(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
     })
 }
 
-fn is_or_array_of(cx: &Cx<'_>, ty: u32, ops: &[Op]) -> bool {
+fn is_or_array_of(cx: &VerifyContext<'_>, ty: u32, ops: &[Op]) -> bool {
     let shape = cx.shape(ty);
     ops.contains(&shape.op)
         || matches!(shape.op, Op::TypeArray | Op::TypeRuntimeArray)
             && ops.contains(&cx.op(shape.part))
 }
 
-fn in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
+fn in_vulkan(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    class: StorageClass,
+    pointee: u32,
+) -> VerifyResult {
     let own = inst.words()[1];
     let fits = match class {
         StorageClass::PushConstant => cx.op(pointee) == Op::TypeStruct,
@@ -256,7 +275,7 @@ fn in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) 
 }
 
 /// Resources are bound, and buffers are blocks.
-fn resources(cx: &Cx<'_>, own: u32, class: StorageClass, pointee: u32) -> Check {
+fn resources(cx: &VerifyContext<'_>, own: u32, class: StorageClass, pointee: u32) -> VerifyResult {
     let mut block = pointee;
     if matches!(cx.op(block), Op::TypeArray | Op::TypeRuntimeArray) {
         block = cx.shape(block).part;
@@ -292,11 +311,11 @@ fn resources(cx: &Cx<'_>, own: u32, class: StorageClass, pointee: u32) -> Check 
     )
 }
 
-fn matrices_of_groups(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
+fn matrices_of_groups(cx: &VerifyContext<'_>, class: StorageClass, pointee: u32) -> VerifyResult {
     if matches!(class, StorageClass::Function | StorageClass::Private) {
         return Ok(());
     }
-    let found = cx.shape(pointee).holds.any(Holds::COOPERATIVE);
+    let found = cx.shape(pointee).holds.any(TypeContents::COOPERATIVE);
     ensure(Rule::Memory, !found, || {
         format!("cooperative matrices cannot stand in the class {class}")
     })

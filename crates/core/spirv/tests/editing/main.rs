@@ -2,7 +2,7 @@
 //! edit is refused or leaves a valid module (`spirula_testing::editing`).
 
 use proptest::prelude::*;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::verify;
 use spirula_testing::editing::{self, EditCounts};
 use spirula_testing::{ChoiceSequence, corpus, files, generate};
@@ -59,7 +59,7 @@ fn edits_of_the_corpus() {
     };
     let small = |file: &std::path::PathBuf| file.metadata().is_ok_and(|m| m.len() < LARGEST);
     let files: Vec<_> = files(&folder, ".spv").into_iter().filter(small).collect();
-    let modules: Vec<Module> = files
+    let modules: Vec<SpirvModule> = files
         .iter()
         .step_by(5)
         .filter_map(|f| {
@@ -67,7 +67,7 @@ fn edits_of_the_corpus() {
             let words = spirula_spirv::binary::words(&bytes).expect("it has whole words");
             verify::words(words, &editing::options()).ok()
         })
-        .filter(Module::is_known)
+        .filter(SpirvModule::is_known)
         .collect();
     assert!(modules.len() > 40, "only {} modules", modules.len());
     proptest!(config(), |(at in any::<prop::sample::Index>(), edits in bytes(60))| {

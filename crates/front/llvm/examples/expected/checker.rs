@@ -2,13 +2,13 @@
 
 use super::patterns::{Expectation, Kind, PatternBindings};
 use super::runs::Form;
-use spirula_spirv::binary::Stream;
+use spirula_spirv::binary::InstructionStream;
 use std::collections::HashSet;
 use std::ops::Range;
 
 /// The module has every instruction whose name an expected line has: the first that it has not.
 pub fn unnamed<'e>(all: &'e [Expectation], words: &[u32], form: Form) -> Option<&'e Expectation> {
-    let insts = Stream::new(words).flatten();
+    let insts = InstructionStream::new(words).flatten();
     let names: HashSet<&str> = insts
         .filter_map(|i| i.op.info())
         .map(|row| row.name)

@@ -6,8 +6,8 @@
 
 use super::patterns::canonical;
 use super::runs::Form;
-use spirula_spirv::binary::{RawInst, Stream};
-use spirula_spirv::grammar::{ExtInstSet, Kind, Op, Operands, literal_string};
+use spirula_spirv::binary::{InstructionStream, RawInst};
+use spirula_spirv::grammar::{ExtInstSet, Kind, Op, OperandIter, literal_string};
 use spirula_spirv::text::{PrintOptions, print};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -36,7 +36,7 @@ pub fn zeros(words: &[u32], form: Form) -> Vec<u32> {
     let as_null = form == Form::Raw;
     let mut out = words[..words.len().min(5)].to_vec();
     let mut widths: HashMap<u32, usize> = HashMap::new();
-    for inst in Stream::new(words).flatten() {
+    for inst in InstructionStream::new(words).flatten() {
         if let (Op::TypeInt | Op::TypeFloat, [id, width, ..]) = (inst.op, inst.words) {
             widths.insert(*id, *width as usize);
         }
@@ -74,7 +74,7 @@ fn internal(words: &[u32]) -> String {
     }
     out.push('\n');
     let mut sets = HashMap::new();
-    for inst in Stream::new(words).flatten() {
+    for inst in InstructionStream::new(words).flatten() {
         if let (Op::ExtInstImport, [id, name @ ..]) = (inst.op, inst.words) {
             let name = literal_string(name);
             // The later set of debug information has the numbers of the earlier.
@@ -97,7 +97,7 @@ fn instruction(
     let name = inst.op.info().map_or("Unknown", |row| row.name);
     let name = name.trim_start_matches("Op");
     _ = write!(out, "{} {name} ", inst.words.len() + 1);
-    let mut operands = Operands::new(inst.op, inst.words);
+    let mut operands = OperandIter::new(inst.op, inst.words);
     let set = match (inst.op, inst.words) {
         (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, [_, _, set, ..]) => {
             sets.get(set).copied().flatten()

@@ -22,7 +22,7 @@ mod runs;
 use patterns::{Expectation, expectations};
 use peers::{Peer, Peers};
 use runs::Run;
-use spirula_llvm::{Options, read, translate};
+use spirula_llvm::{TranslationOptions, read, translate};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
@@ -130,7 +130,11 @@ fn compare(
     test: &Test<'_>,
     peers: Option<&Peers>,
 ) -> [MeasuredVerdicts; 3] {
-    let ours = translated(test.text.as_bytes(), test.triple, Options::default());
+    let ours = translated(
+        test.text.as_bytes(),
+        test.triple,
+        TranslationOptions::default(),
+    );
     let mut hold = [[false; 3]; 3];
     // What is told is that of the translation which holds by most measures.
     let (mut most, mut said) = (None, String::new());
@@ -213,10 +217,10 @@ fn measure(words: &[u32], run: &Run, all: &[Expectation]) -> (MeasuredVerdicts, 
 }
 
 /// Spirula's translation with some options.
-fn translated(bytes: &[u8], triple: &str, options: Options) -> Result<Vec<u32>, String> {
+fn translated(bytes: &[u8], triple: &str, options: TranslationOptions) -> Result<Vec<u32>, String> {
     let module = read(bytes).map_err(|fault| fault.message)?;
     let triple = (!triple.is_empty()).then(|| triple.to_owned());
-    let options = Options { triple, ..options };
+    let options = TranslationOptions { triple, ..options };
     let module = translate(&module, &options).map_err(|all| {
         let reasons: Vec<String> = all.into_iter().map(|d| d.message).collect();
         reasons.join("; ")

@@ -1,7 +1,7 @@
 //! What the RUN lines of a test do: which text of a translation is checked, and for what.
 
-use spirula_llvm::{DebugInfo, Extensions, Options, Pointers};
-use spirula_spirv::target::Target;
+use spirula_llvm::{AllowedExtensions, DebugInfo, PointerTyping, TranslationOptions};
+use spirula_spirv::target::SpirvTarget;
 use std::collections::HashMap;
 
 /// How the text of a module is written.
@@ -30,10 +30,10 @@ impl Run {
     /// The options of the line, as far as Spirula has them: extensions (none where the line names
     /// none, as with both tools), the form of debug information, pointers without types where
     /// their extension is named, the version, and what is left to others to define.
-    pub fn options(&self) -> Options {
-        let mut options = Options {
-            extensions: Extensions::Only(Vec::new()),
-            ..Options::default()
+    pub fn options(&self) -> TranslationOptions {
+        let mut options = TranslationOptions {
+            extensions: AllowedExtensions::Only(Vec::new()),
+            ..TranslationOptions::default()
         };
         for flag in &self.flags {
             let flag = flag.trim_start_matches('-');
@@ -41,9 +41,9 @@ impl Run {
             let value = value.trim_matches('"');
             match name {
                 "spirv-ext" => {
-                    let Ok(extensions) = value.parse::<Extensions>();
+                    let Ok(extensions) = value.parse::<AllowedExtensions>();
                     if extensions.names("SPV_KHR_untyped_pointers") {
-                        options.pointers = Pointers::Untyped;
+                        options.pointers = PointerTyping::Untyped;
                     }
                     options.extensions = extensions;
                 }
@@ -67,8 +67,10 @@ impl Run {
             }
         }
         // Who asks for the form asks for its extension.
-        if let (DebugInfo::NonSemantic | DebugInfo::NonSemantic200, Extensions::Only(names)) =
-            (options.debug, &mut options.extensions)
+        if let (
+            DebugInfo::NonSemantic | DebugInfo::NonSemantic200,
+            AllowedExtensions::Only(names),
+        ) = (options.debug, &mut options.extensions)
         {
             names.push("SPV_KHR_non_semantic_info".to_owned());
         }
@@ -77,12 +79,12 @@ impl Run {
 }
 
 /// The target of a version such as `1.4`.
-fn version(text: &str) -> Option<Target> {
+fn version(text: &str) -> Option<SpirvTarget> {
     format!("spv{text}").parse().ok()
 }
 
 /// The target that stands behind the family in a triple, as in `spirv64v1.4-unknown-unknown`.
-fn of_triple((_, rest): (&str, &str)) -> Option<Target> {
+fn of_triple((_, rest): (&str, &str)) -> Option<SpirvTarget> {
     // The first `v` is that of the family's name.
     let (_, rest) = rest.split_once('v')?;
     version(rest.split('-').next()?)

@@ -1,10 +1,10 @@
 //! The blocks of attribute groups and of attribute lists.
 
-use super::bitstream::{Bitstream, Entry, Record};
-use super::ops::{Ops, sign_rotated};
-use super::types::TypeTable;
-use crate::Error;
-use crate::ir::{AttrKind, AttrList, AttrSet, Attribute, Module};
+use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
+use super::ops::{RecordOperands, sign_rotated};
+use super::types::BitcodeTypeTable;
+use crate::BoxedDiagnostic;
+use crate::ir::{AttrKind, AttrList, AttrSet, LlvmAttribute, LlvmModule};
 use crate::upgrade;
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
@@ -26,7 +26,7 @@ const MAX_PARAMS: u64 = 1 << 20;
 
 impl AttributeTable {
     /// The list with this number; numbers begin at 1, and 0 is no attributes.
-    pub fn get(&self, ops: &mut Ops<'_>) -> Result<AttrList, Error> {
+    pub fn get(&self, ops: &mut RecordOperands<'_>) -> Result<AttrList, BoxedDiagnostic> {
         match ops.index()? {
             0 => Ok(AttrList::EMPTY),
             number => match self.lists.get(number - 1) {
@@ -37,37 +37,42 @@ impl AttributeTable {
     }
 
     /// The attributes of a list that apply to the function, as a global variable uses them.
-    pub fn get_set(&self, ops: &mut Ops<'_>, module: &Module) -> Result<AttrSet, Error> {
+    pub fn get_set(
+        &self,
+        ops: &mut RecordOperands<'_>,
+        module: &LlvmModule,
+    ) -> Result<AttrSet, BoxedDiagnostic> {
         Ok(module.attributes.function(self.get(ops)?))
     }
 
     /// Reads the block of groups.
     pub fn read_groups(
         &mut self,
-        bits: &mut Bitstream<'_>,
-        types: &TypeTable,
-        module: &mut Module,
-    ) -> Result<(), Error> {
-        let mut record = Record::default();
+        bits: &mut BitstreamReader<'_>,
+        types: &BitcodeTypeTable,
+        module: &mut LlvmModule,
+    ) -> Result<(), BoxedDiagnostic> {
+        let mut record = BitcodeRecord::default();
         loop {
             match bits.next(&mut record)? {
-                Entry::End => return Ok(()),
-                Entry::Block(_) => bits.skip()?,
-                Entry::Record if record.code == GROUP_ENTRY => {
-                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
+                BitstreamEntry::End => return Ok(()),
+                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Record if record.code == GROUP_ENTRY => {
+                    let ops =
+                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     self.group(ops, types, module)?;
                 }
-                Entry::Record => {}
+                BitstreamEntry::Record => {}
             }
         }
     }
 
     fn group(
         &mut self,
-        mut ops: Ops<'_>,
-        types: &TypeTable,
-        module: &mut Module,
-    ) -> Result<(), Error> {
+        mut ops: RecordOperands<'_>,
+        types: &BitcodeTypeTable,
+        module: &mut LlvmModule,
+    ) -> Result<(), BoxedDiagnostic> {
         let (number, index) = (ops.next()?, ops.next()?);
         let mut attributes = Vec::new();
         while !ops.is_empty() {
@@ -84,24 +89,29 @@ impl AttributeTable {
     /// Reads the block of lists.
     pub fn read_lists(
         &mut self,
-        bits: &mut Bitstream<'_>,
-        module: &mut Module,
-    ) -> Result<(), Error> {
-        let mut record = Record::default();
+        bits: &mut BitstreamReader<'_>,
+        module: &mut LlvmModule,
+    ) -> Result<(), BoxedDiagnostic> {
+        let mut record = BitcodeRecord::default();
         loop {
             match bits.next(&mut record)? {
-                Entry::End => return Ok(()),
-                Entry::Block(_) => bits.skip()?,
-                Entry::Record if record.code == LIST_ENTRY => {
-                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
+                BitstreamEntry::End => return Ok(()),
+                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Record if record.code == LIST_ENTRY => {
+                    let ops =
+                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     self.list(ops, module)?;
                 }
-                Entry::Record => {}
+                BitstreamEntry::Record => {}
             }
         }
     }
 
-    fn list(&mut self, mut ops: Ops<'_>, module: &mut Module) -> Result<(), Error> {
+    fn list(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+        module: &mut LlvmModule,
+    ) -> Result<(), BoxedDiagnostic> {
         let (mut function, mut result) = (AttrSet::EMPTY, AttrSet::EMPTY);
         let mut params: Vec<AttrSet> = Vec::new();
         while !ops.is_empty() {
@@ -130,10 +140,10 @@ impl AttributeTable {
 /// One attribute; `None` for kinds of later versions, which are advice to an optimiser that may
 /// be ignored.
 fn attribute(
-    ops: &mut Ops<'_>,
-    types: &TypeTable,
-    module: &mut Module,
-) -> Result<Option<Attribute>, Error> {
+    ops: &mut RecordOperands<'_>,
+    types: &BitcodeTypeTable,
+    module: &mut LlvmModule,
+) -> Result<Option<LlvmAttribute>, BoxedDiagnostic> {
     let form = ops.next()?;
     if form == 3 || form == 4 {
         let key = text(ops, module)?;
@@ -142,24 +152,24 @@ fn attribute(
         } else {
             crate::ir::LlvmSymbol::EMPTY
         };
-        return Ok(Some(Attribute::String(key, value)));
+        return Ok(Some(LlvmAttribute::String(key, value)));
     }
     let kind = AttrKind::from_code(ops.next()?);
     let attribute = match form {
         0 => kind.map(upgrade::plain_attribute),
         1 => {
             let number = ops.next()?;
-            kind.map(|kind| Attribute::Number(kind, number_of(kind, number)))
+            kind.map(|kind| LlvmAttribute::Number(kind, number_of(kind, number)))
         }
-        5 => kind.map(|kind| Attribute::Type(kind, None)),
+        5 => kind.map(|kind| LlvmAttribute::Type(kind, None)),
         6 => {
             let ty = types.take(ops)?;
-            kind.map(|kind| Attribute::Type(kind, Some(ty)))
+            kind.map(|kind| LlvmAttribute::Type(kind, Some(ty)))
         }
         7 => {
             let width = ops.next_u32()?;
             let (low, high) = range(ops, width)?;
-            kind.map(|kind| Attribute::Range(kind, width, low, high))
+            kind.map(|kind| LlvmAttribute::Range(kind, width, low, high))
         }
         8 => {
             let (count, width) = (ops.index()?, ops.next_u32()?);
@@ -169,7 +179,7 @@ fn attribute(
                 let word = |words: &[u64]| words.first().map_or(0, |&word| word as i64);
                 ranges.push((word(&low), word(&high)));
             }
-            kind.map(|kind| Attribute::RangeList(kind, ranges.into()))
+            kind.map(|kind| LlvmAttribute::RangeList(kind, ranges.into()))
         }
         _ => return ops.error("an attribute of unknown form"),
     };
@@ -189,10 +199,10 @@ fn number_of(kind: AttrKind, number: u64) -> u64 {
 }
 
 /// Bounds of a range of integers.
-pub type Bounds = (Box<[u64]>, Box<[u64]>);
+pub type IntRangeBounds = (Box<[u64]>, Box<[u64]>);
 
 /// A range of integers of a width.
-pub fn range(ops: &mut Ops<'_>, width: u32) -> Result<Bounds, Error> {
+pub fn range(ops: &mut RecordOperands<'_>, width: u32) -> Result<IntRangeBounds, BoxedDiagnostic> {
     let word = |op: u64| sign_rotated(op) as u64;
     if width <= 64 {
         let mask = if width == 64 {
@@ -204,7 +214,7 @@ pub fn range(ops: &mut Ops<'_>, width: u32) -> Result<Bounds, Error> {
         return Ok(([low].into(), [high].into()));
     }
     let counts = ops.next()?;
-    let mut words = |count: u64| -> Result<Box<[u64]>, Error> {
+    let mut words = |count: u64| -> Result<Box<[u64]>, BoxedDiagnostic> {
         let taken = ops.take(count as u32 as usize)?;
         Ok(taken.iter().map(|&op| word(op)).collect())
     };
@@ -213,7 +223,10 @@ pub fn range(ops: &mut Ops<'_>, width: u32) -> Result<Bounds, Error> {
 }
 
 /// A text that ends in a zero.
-fn text(ops: &mut Ops<'_>, module: &mut Module) -> Result<crate::ir::LlvmSymbol, Error> {
+fn text(
+    ops: &mut RecordOperands<'_>,
+    module: &mut LlvmModule,
+) -> Result<crate::ir::LlvmSymbol, BoxedDiagnostic> {
     let mut bytes = Vec::new();
     loop {
         match ops.next()? {

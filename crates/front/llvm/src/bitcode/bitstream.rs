@@ -4,13 +4,13 @@
 //! never passes the data; every count read is checked against the bits that remain before
 //! anything is allocated for it. Records are read into one buffer that is used again.
 
-use crate::Error;
+use crate::BoxedDiagnostic;
 use crate::fault;
 use spirula_diagnostics::SourceLocation;
 
 /// One piece of the encoding of an abbreviated record.
 #[derive(Clone, Copy, Debug)]
-enum Piece {
+enum AbbreviationOp {
     Literal(u64),
     Fixed(u32),
     Vbr(u32),
@@ -22,14 +22,14 @@ enum Piece {
 
 /// An abbreviation: a range of the pool of pieces.
 #[derive(Clone, Copy, Debug)]
-struct Abbreviation {
+struct BitcodeAbbreviation {
     start: u32,
     len: u32,
 }
 
 /// What is restored when a block ends.
 #[derive(Clone, Copy, Debug)]
-struct Scope {
+struct BitcodeBlockScope {
     width: u32,
     end: usize,
     abbreviations: usize,
@@ -37,7 +37,7 @@ struct Scope {
 
 /// A record. Its memory is used again for the next one.
 #[derive(Debug, Default)]
-pub struct Record<'a> {
+pub struct BitcodeRecord<'a> {
     /// What it means, depending on the block.
     pub code: u64,
     /// Its operands.
@@ -50,7 +50,7 @@ pub struct Record<'a> {
 
 /// What comes next in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum BitstreamEntry {
     /// A record, now in the buffer.
     Record,
     /// A block of this kind begins: enter or skip it.
@@ -61,17 +61,17 @@ pub enum Entry {
 
 /// A reader of bits, blocks and records.
 #[derive(Debug)]
-pub struct Bitstream<'a> {
+pub struct BitstreamReader<'a> {
     data: &'a [u8],
     pos: usize,
     end: usize,
     width: u32,
-    scopes: Vec<Scope>,
-    pieces: Vec<Piece>,
+    scopes: Vec<BitcodeBlockScope>,
+    pieces: Vec<AbbreviationOp>,
     /// Abbreviations in force, those of outer blocks first.
-    abbreviations: Vec<Abbreviation>,
+    abbreviations: Vec<BitcodeAbbreviation>,
     /// Abbreviations that blocks of a kind begin with: kind, abbreviation.
-    preset: Vec<(u64, Abbreviation)>,
+    preset: Vec<(u64, BitcodeAbbreviation)>,
 }
 
 /// How deep blocks may nest; LLVM's own files stay below 5.
@@ -84,10 +84,10 @@ const WINDOW: u32 = 57;
 
 const CHAR6: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
 
-impl<'a> Bitstream<'a> {
+impl<'a> BitstreamReader<'a> {
     /// A reader of a stream, after its first `skip` bits.
     pub fn new(data: &'a [u8], skip: usize) -> Self {
-        Bitstream {
+        BitstreamReader {
             data,
             pos: skip.min(data.len() * 8),
             end: data.len() * 8,
@@ -110,13 +110,13 @@ impl<'a> Bitstream<'a> {
     }
 
     #[cold]
-    fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
+    fn error<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
         Err(fault(self.place(), message))
     }
 
     /// Bits of a number of known width, at most 64.
     #[inline(always)]
-    pub fn fixed(&mut self, width: u32) -> Result<u64, Error> {
+    pub fn fixed(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         if width > WINDOW {
             return self.two_words(width);
         }
@@ -127,8 +127,8 @@ impl<'a> Bitstream<'a> {
 
     /// Bits that may not be in one window.
     #[cold]
-    fn two_words(&mut self, width: u32) -> Result<u64, Error> {
-        let mut half = |width: u32| -> Result<u64, Error> {
+    fn two_words(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
+        let mut half = |width: u32| -> Result<u64, BoxedDiagnostic> {
             let bits = self.window() & ((1 << width) - 1);
             self.advance(width)?;
             Ok(bits)
@@ -150,7 +150,7 @@ impl<'a> Bitstream<'a> {
 
     /// Goes on by so many bits of the block.
     #[inline(always)]
-    fn advance(&mut self, bits: u32) -> Result<(), Error> {
+    fn advance(&mut self, bits: u32) -> Result<(), BoxedDiagnostic> {
         let next = self.pos + bits as usize;
         if next > self.end {
             return self.error("the bitcode ends early");
@@ -161,7 +161,7 @@ impl<'a> Bitstream<'a> {
 
     /// A number of variable width in chunks of `width` bits, 2 to 32.
     #[inline(always)]
-    pub fn vbr(&mut self, width: u32) -> Result<u64, Error> {
+    pub fn vbr(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         let more = 1 << (width - 1);
         let window = self.window();
         if window & more != 0 {
@@ -173,7 +173,7 @@ impl<'a> Bitstream<'a> {
 
     /// A number of several chunks, which as a rule are all in one window.
     #[inline]
-    fn long_vbr(&mut self, width: u32) -> Result<u64, Error> {
+    fn long_vbr(&mut self, width: u32) -> Result<u64, BoxedDiagnostic> {
         let more = 1 << (width - 1);
         let mut rest = self.window();
         let (mut value, mut shift, mut taken) = (0, 0, 0);
@@ -193,7 +193,12 @@ impl<'a> Bitstream<'a> {
 
     /// Goes on with a number that is longer than a window.
     #[cold]
-    fn longer_vbr(&mut self, width: u32, mut value: u64, mut shift: u32) -> Result<u64, Error> {
+    fn longer_vbr(
+        &mut self,
+        width: u32,
+        mut value: u64,
+        mut shift: u32,
+    ) -> Result<u64, BoxedDiagnostic> {
         let more = 1 << (width - 1);
         loop {
             if shift >= 64 {
@@ -218,42 +223,45 @@ impl<'a> Bitstream<'a> {
     }
 
     /// The next entry of the block; definitions of abbreviations are taken in on the way.
-    pub fn next(&mut self, record: &mut Record<'a>) -> Result<Entry, Error> {
+    pub fn next(
+        &mut self,
+        record: &mut BitcodeRecord<'a>,
+    ) -> Result<BitstreamEntry, BoxedDiagnostic> {
         loop {
             if self.scopes.is_empty() && self.at_end() {
-                return Ok(Entry::End);
+                return Ok(BitstreamEntry::End);
             }
             record.at = self.pos;
             match self.fixed(self.width)? {
                 0 => {
                     self.leave()?;
-                    return Ok(Entry::End);
+                    return Ok(BitstreamEntry::End);
                 }
-                1 => return Ok(Entry::Block(self.vbr(8)?)),
+                1 => return Ok(BitstreamEntry::Block(self.vbr(8)?)),
                 2 => {
                     let abbreviation = self.define_abbreviation()?;
                     self.abbreviations.push(abbreviation);
                 }
                 3 => {
                     self.unabbreviated(record)?;
-                    return Ok(Entry::Record);
+                    return Ok(BitstreamEntry::Record);
                 }
                 number => {
                     self.abbreviated(number as usize - 4, record)?;
-                    return Ok(Entry::Record);
+                    return Ok(BitstreamEntry::Record);
                 }
             }
         }
     }
 
-    /// Enters the block of kind `kind` that [`Entry::LlvmBlock`] announced.
-    pub fn enter(&mut self, kind: u64) -> Result<(), Error> {
+    /// Enters the block of kind `kind` that [`BitstreamEntry::LlvmBlock`] announced.
+    pub fn enter(&mut self, kind: u64) -> Result<(), BoxedDiagnostic> {
         let (width, end) = self.block_header()?;
         if self.scopes.len() >= MAX_NESTING {
             return self.error("blocks nest too deeply");
         }
         let abbreviations = self.abbreviations.len();
-        self.scopes.push(Scope {
+        self.scopes.push(BitcodeBlockScope {
             width: self.width,
             end: self.end,
             abbreviations,
@@ -268,13 +276,13 @@ impl<'a> Bitstream<'a> {
         Ok(())
     }
 
-    /// Skips the block that [`Entry::LlvmBlock`] announced.
-    pub fn skip(&mut self) -> Result<(), Error> {
+    /// Skips the block that [`BitstreamEntry::LlvmBlock`] announced.
+    pub fn skip(&mut self) -> Result<(), BoxedDiagnostic> {
         self.pos = self.block_header()?.1;
         Ok(())
     }
 
-    fn block_header(&mut self) -> Result<(u32, usize), Error> {
+    fn block_header(&mut self) -> Result<(u32, usize), BoxedDiagnostic> {
         let width = self.vbr(4)?;
         if !(2..=MAX_WIDTH).contains(&width) {
             return self.error("abbreviation numbers of an impossible width");
@@ -287,7 +295,7 @@ impl<'a> Bitstream<'a> {
         Ok((width as u32, self.pos + bits))
     }
 
-    fn leave(&mut self) -> Result<(), Error> {
+    fn leave(&mut self) -> Result<(), BoxedDiagnostic> {
         self.align32();
         let Some(scope) = self.scopes.pop() else {
             return self.error("the end of a block outside of any block");
@@ -304,9 +312,9 @@ impl<'a> Bitstream<'a> {
     }
 
     /// Reads a block of kind 0, which gives abbreviations to blocks of other kinds.
-    pub fn block_info(&mut self) -> Result<(), Error> {
+    pub fn block_info(&mut self) -> Result<(), BoxedDiagnostic> {
         self.enter(0)?;
-        let mut record = Record::default();
+        let mut record = BitcodeRecord::default();
         let mut kind = None;
         loop {
             match self.fixed(self.width)? {
@@ -333,7 +341,7 @@ impl<'a> Bitstream<'a> {
         }
     }
 
-    fn define_abbreviation(&mut self) -> Result<Abbreviation, Error> {
+    fn define_abbreviation(&mut self) -> Result<BitcodeAbbreviation, BoxedDiagnostic> {
         let start = self.pieces.len();
         let count = self.vbr(5)? as usize;
         if count > self.remaining() {
@@ -344,15 +352,19 @@ impl<'a> Bitstream<'a> {
             self.pieces.push(piece);
         }
         self.check_abbreviation(start)?;
-        Ok(Abbreviation {
+        Ok(BitcodeAbbreviation {
             start: start as u32,
             len: count as u32,
         })
     }
 
-    fn define_piece(&mut self, index: usize, count: usize) -> Result<Piece, Error> {
+    fn define_piece(
+        &mut self,
+        index: usize,
+        count: usize,
+    ) -> Result<AbbreviationOp, BoxedDiagnostic> {
         if self.fixed(1)? == 1 {
-            return Ok(Piece::Literal(self.vbr(8)?));
+            return Ok(AbbreviationOp::Literal(self.vbr(8)?));
         }
         let encoding = self.fixed(3)?;
         let width = match encoding {
@@ -363,35 +375,40 @@ impl<'a> Bitstream<'a> {
             return self.error("a field of an impossible width");
         }
         Ok(match encoding {
-            1 | 2 if width == 0 => Piece::Literal(0),
-            1 => Piece::Fixed(width as u32),
+            1 | 2 if width == 0 => AbbreviationOp::Literal(0),
+            1 => AbbreviationOp::Fixed(width as u32),
             2 if width == 1 => return self.error("a field of an impossible width"),
-            2 => Piece::Vbr(width as u32),
-            3 if index + 2 == count => Piece::Array,
-            4 => Piece::Char6,
-            5 if index + 1 == count => Piece::Blob,
+            2 => AbbreviationOp::Vbr(width as u32),
+            3 if index + 2 == count => AbbreviationOp::Array,
+            4 => AbbreviationOp::Char6,
+            5 if index + 1 == count => AbbreviationOp::Blob,
             _ => return self.error("an abbreviation with an unknown encoding"),
         })
     }
 
     /// Elements of arrays take at least one bit each, so that counts can be checked; the code of
     /// a record is a number.
-    fn check_abbreviation(&self, start: usize) -> Result<(), Error> {
+    fn check_abbreviation(&self, start: usize) -> Result<(), BoxedDiagnostic> {
         let pieces = &self.pieces[start..];
         let element_ok = match pieces {
-            [.., Piece::Array, last] => {
-                matches!(last, Piece::Fixed(_) | Piece::Vbr(_) | Piece::Char6)
+            [.., AbbreviationOp::Array, last] => {
+                matches!(
+                    last,
+                    AbbreviationOp::Fixed(_) | AbbreviationOp::Vbr(_) | AbbreviationOp::Char6
+                )
             }
             _ => true,
         };
         match pieces.first() {
-            Some(Piece::Array | Piece::Blob) | None => self.error("an abbreviation without a code"),
+            Some(AbbreviationOp::Array | AbbreviationOp::Blob) | None => {
+                self.error("an abbreviation without a code")
+            }
             _ if !element_ok => self.error("an array of elements without a width"),
             _ => Ok(()),
         }
     }
 
-    fn unabbreviated(&mut self, record: &mut Record<'a>) -> Result<(), Error> {
+    fn unabbreviated(&mut self, record: &mut BitcodeRecord<'a>) -> Result<(), BoxedDiagnostic> {
         record.ops.clear();
         record.blob = &[];
         record.code = self.vbr(6)?;
@@ -403,7 +420,11 @@ impl<'a> Bitstream<'a> {
         self.elements(count, &mut record.ops, |bits| bits.vbr(6))
     }
 
-    fn abbreviated(&mut self, number: usize, record: &mut Record<'a>) -> Result<(), Error> {
+    fn abbreviated(
+        &mut self,
+        number: usize,
+        record: &mut BitcodeRecord<'a>,
+    ) -> Result<(), BoxedDiagnostic> {
         let Some(&abbreviation) = self.abbreviations.get(self.in_scope() + number) else {
             return self.error("a record with an abbreviation that is not defined");
         };
@@ -416,7 +437,11 @@ impl<'a> Bitstream<'a> {
         result
     }
 
-    fn by_pieces(&mut self, pieces: &[Piece], record: &mut Record<'a>) -> Result<(), Error> {
+    fn by_pieces(
+        &mut self,
+        pieces: &[AbbreviationOp],
+        record: &mut BitcodeRecord<'a>,
+    ) -> Result<(), BoxedDiagnostic> {
         let (mut pieces, Some(&code)) = (pieces.iter(), pieces.first()) else {
             return self.error("an abbreviation without a code");
         };
@@ -424,11 +449,11 @@ impl<'a> Bitstream<'a> {
         record.code = self.scalar(code)?;
         while let Some(&piece) = pieces.next() {
             match piece {
-                Piece::Array => {
-                    let element = pieces.next().copied().unwrap_or(Piece::Array);
+                AbbreviationOp::Array => {
+                    let element = pieces.next().copied().unwrap_or(AbbreviationOp::Array);
                     self.array(element, &mut record.ops)?;
                 }
-                Piece::Blob => record.blob = self.blob()?,
+                AbbreviationOp::Blob => record.blob = self.blob()?,
                 piece => {
                     let op = self.scalar(piece)?;
                     record.ops.push(op);
@@ -439,20 +464,26 @@ impl<'a> Bitstream<'a> {
     }
 
     #[inline(always)]
-    fn scalar(&mut self, piece: Piece) -> Result<u64, Error> {
+    fn scalar(&mut self, piece: AbbreviationOp) -> Result<u64, BoxedDiagnostic> {
         match piece {
-            Piece::Literal(value) => Ok(value),
-            Piece::Fixed(width) => self.fixed(width),
-            Piece::Vbr(width) => self.vbr(width),
-            Piece::Char6 => Ok(u64::from(CHAR6[self.fixed(6)? as usize])),
-            Piece::Array | Piece::Blob => self.error("an array or blob where a number belongs"),
+            AbbreviationOp::Literal(value) => Ok(value),
+            AbbreviationOp::Fixed(width) => self.fixed(width),
+            AbbreviationOp::Vbr(width) => self.vbr(width),
+            AbbreviationOp::Char6 => Ok(u64::from(CHAR6[self.fixed(6)? as usize])),
+            AbbreviationOp::Array | AbbreviationOp::Blob => {
+                self.error("an array or blob where a number belongs")
+            }
         }
     }
 
-    fn array(&mut self, element: Piece, ops: &mut Vec<u64>) -> Result<(), Error> {
+    fn array(
+        &mut self,
+        element: AbbreviationOp,
+        ops: &mut Vec<u64>,
+    ) -> Result<(), BoxedDiagnostic> {
         let count = self.vbr(6)?;
         let bits = match element {
-            Piece::Fixed(width) | Piece::Vbr(width) => width,
+            AbbreviationOp::Fixed(width) | AbbreviationOp::Vbr(width) => width,
             _ => 6,
         };
         if count > self.remaining() as u64 / u64::from(bits) {
@@ -460,8 +491,8 @@ impl<'a> Bitstream<'a> {
         }
         ops.reserve(count as usize);
         match element {
-            Piece::Fixed(width) => self.elements(count, ops, |bits| bits.fixed(width)),
-            Piece::Vbr(width) => self.elements(count, ops, |bits| bits.vbr(width)),
+            AbbreviationOp::Fixed(width) => self.elements(count, ops, |bits| bits.fixed(width)),
+            AbbreviationOp::Vbr(width) => self.elements(count, ops, |bits| bits.vbr(width)),
             _ => self.elements(count, ops, |bits| bits.scalar(element)),
         }
     }
@@ -471,8 +502,8 @@ impl<'a> Bitstream<'a> {
         &mut self,
         count: u64,
         ops: &mut Vec<u64>,
-        element: impl Fn(&mut Self) -> Result<u64, Error>,
-    ) -> Result<(), Error> {
+        element: impl Fn(&mut Self) -> Result<u64, BoxedDiagnostic>,
+    ) -> Result<(), BoxedDiagnostic> {
         for _ in 0..count {
             let op = element(self)?;
             ops.push(op);
@@ -480,7 +511,7 @@ impl<'a> Bitstream<'a> {
         Ok(())
     }
 
-    fn blob(&mut self) -> Result<&'a [u8], Error> {
+    fn blob(&mut self) -> Result<&'a [u8], BoxedDiagnostic> {
         let len = self.vbr(6)?;
         self.align32();
         if len > self.remaining() as u64 / 8 {
@@ -508,10 +539,10 @@ mod tests {
     #[test]
     fn numbers_across_bytes() {
         let data = [0b1010_0110, 0xff, 0x01, 0, 0, 0, 0, 0, 0x80];
-        let mut bits = Bitstream::new(&data, 0);
+        let mut bits = BitstreamReader::new(&data, 0);
         assert_eq!(bits.fixed(3).unwrap(), 0b110);
         assert_eq!(bits.fixed(9).unwrap(), 0b1111_10100);
-        let mut bits = Bitstream::new(&data, 8);
+        let mut bits = BitstreamReader::new(&data, 8);
         assert_eq!(bits.fixed(64).unwrap(), 0x8000_0000_0000_01ff);
         assert!(bits.fixed(1).is_err());
     }
@@ -519,9 +550,9 @@ mod tests {
     #[test]
     fn variable_width() {
         // 0b100001 then 0b000010: low five bits 1, then 2 << 5.
-        let mut bits = Bitstream::new(&[0b10_100001, 0b0000_0000], 0);
+        let mut bits = BitstreamReader::new(&[0b10_100001, 0b0000_0000], 0);
         assert_eq!(bits.vbr(6).unwrap(), 1 | 2 << 5);
         let endless = [0xff; 40];
-        assert!(Bitstream::new(&endless, 0).vbr(6).is_err());
+        assert!(BitstreamReader::new(&endless, 0).vbr(6).is_err());
     }
 }

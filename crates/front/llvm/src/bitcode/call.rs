@@ -1,26 +1,33 @@
 //! Records of calls.
 
 use super::codes::fast_math_flags;
-use super::function::Body;
-use super::ops::Ops;
-use crate::Error;
-use crate::ir::{CallInfo, CallingConvention, Extra, Flags, LlvmType, Opcode, Span, TypeKind};
+use super::function::BitcodeBodyReader;
+use super::ops::RecordOperands;
+use crate::BoxedDiagnostic;
+use crate::ir::{
+    CallInfo, CallingConvention, InstructionExtra, LlvmInstFlags, LlvmOpcode, LlvmPoolRange,
+    LlvmType, LlvmTypeKind,
+};
 use smallvec::SmallVec;
 
-impl Body<'_> {
+impl BitcodeBodyReader<'_> {
     /// `call` (34), `invoke` (13) and `callbr` (57).
-    pub(super) fn call(&mut self, code: u64, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn call(
+        &mut self,
+        code: u64,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let attributes = self.reader.attributes.get(&mut ops)?;
         let bits = ops.next()?;
         let opcode = match code {
-            34 => Opcode::Call,
-            57 => Opcode::CallBr,
-            _ => Opcode::Invoke,
+            34 => LlvmOpcode::Call,
+            57 => LlvmOpcode::CallBr,
+            _ => LlvmOpcode::Invoke,
         };
         let mut targets = SmallVec::new();
         match opcode {
-            Opcode::Invoke => targets = self.targets(ops.take(2)?, &ops)?,
-            Opcode::CallBr => {
+            LlvmOpcode::Invoke => targets = self.targets(ops.take(2)?, &ops)?,
+            LlvmOpcode::CallBr => {
                 targets.push(self.target(ops.next()?, &ops)?);
                 let count = ops.index()?;
                 targets.extend(self.targets(ops.take(count)?, &ops)?);
@@ -29,11 +36,11 @@ impl Body<'_> {
         }
         // Where the record says that it states the function type, and the calling convention.
         let (explicit, convention, mut flags) = match opcode {
-            Opcode::Call => (bits >> 15 & 1, bits >> 1 & 0x3ff, tail_flags(bits)),
-            Opcode::CallBr => (bits >> 15 & 1, bits >> 1 & 0x3ff, Flags::NONE),
-            _ => (bits >> 13 & 1, bits & 0x3ff, Flags::NONE),
+            LlvmOpcode::Call => (bits >> 15 & 1, bits >> 1 & 0x3ff, tail_flags(bits)),
+            LlvmOpcode::CallBr => (bits >> 15 & 1, bits >> 1 & 0x3ff, LlvmInstFlags::NONE),
+            _ => (bits >> 13 & 1, bits & 0x3ff, LlvmInstFlags::NONE),
         };
-        if opcode == Opcode::Call && bits >> 17 & 1 != 0 {
+        if opcode == LlvmOpcode::Call && bits >> 17 & 1 != 0 {
             flags |= fast_math_flags(ops.next()?);
         }
         let stated = if explicit != 0 {
@@ -46,7 +53,7 @@ impl Body<'_> {
             (Some(stated), _) => stated,
             (
                 None,
-                &TypeKind::Pointer {
+                &LlvmTypeKind::Pointer {
                     pointee: Some(pointee),
                     ..
                 },
@@ -57,10 +64,10 @@ impl Body<'_> {
         self.func.value_pool.push(callee);
         let (result, arguments) = self.arguments(function_type, &mut ops)?;
         let bundles = self.take_bundles();
-        let operands = Span::since(start, &self.func.value_pool);
+        let operands = LlvmPoolRange::since(start, &self.func.value_pool);
         let target_start = self.func.block_pool.len();
         self.func.block_pool.extend_from_slice(&targets);
-        let targets = Span::since(target_start, &self.func.block_pool);
+        let targets = LlvmPoolRange::since(target_start, &self.func.block_pool);
         self.func.calls.push(CallInfo {
             function_type,
             convention: CallingConvention(convention as u32),
@@ -69,7 +76,7 @@ impl Body<'_> {
             bundles,
             targets,
         });
-        let extra = Extra::Call(self.func.calls.len() as u32 - 1);
+        let extra = InstructionExtra::Call(self.func.calls.len() as u32 - 1);
         self.gathered(opcode, flags, result, operands, extra, &ops)
     }
 
@@ -77,8 +84,8 @@ impl Body<'_> {
     fn arguments(
         &mut self,
         function: LlvmType,
-        ops: &mut Ops<'_>,
-    ) -> Result<(LlvmType, u32), Error> {
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<(LlvmType, u32), BoxedDiagnostic> {
         let Some((result, params, variadic)) = self.reader.module.types.signature(function) else {
             return ops.error("a call of what is no function");
         };
@@ -105,10 +112,14 @@ impl Body<'_> {
     }
 }
 
-fn tail_flags(bits: u64) -> Flags {
-    let table = [(0, Flags::TAIL), (14, Flags::MUSTTAIL), (16, Flags::NOTAIL)];
+fn tail_flags(bits: u64) -> LlvmInstFlags {
+    let table = [
+        (0, LlvmInstFlags::TAIL),
+        (14, LlvmInstFlags::MUSTTAIL),
+        (16, LlvmInstFlags::NOTAIL),
+    ];
     table
         .iter()
         .filter(|row| bits >> row.0 & 1 != 0)
-        .fold(Flags::NONE, |flags, row| flags | row.1)
+        .fold(LlvmInstFlags::NONE, |flags, row| flags | row.1)
 }

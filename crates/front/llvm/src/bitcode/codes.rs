@@ -1,47 +1,51 @@
 //! Numbers that bitcode has for operations, predicates and flags, of instructions and of constant
 //! expressions alike.
 
-use super::ops::Ops;
-use crate::Error;
-use crate::ir::{Flags, Opcode, Predicate};
+use super::ops::RecordOperands;
+use crate::BoxedDiagnostic;
+use crate::ir::{LlvmInstFlags, LlvmOpcode, Predicate};
 
 /// Operations of integers and of floating-point numbers by their number.
-const BINARY: [(Opcode, Option<Opcode>); 13] = [
-    (Opcode::Add, Some(Opcode::FAdd)),
-    (Opcode::Sub, Some(Opcode::FSub)),
-    (Opcode::Mul, Some(Opcode::FMul)),
-    (Opcode::UDiv, None),
-    (Opcode::SDiv, Some(Opcode::FDiv)),
-    (Opcode::URem, None),
-    (Opcode::SRem, Some(Opcode::FRem)),
-    (Opcode::Shl, None),
-    (Opcode::LShr, None),
-    (Opcode::AShr, None),
-    (Opcode::And, None),
-    (Opcode::Or, None),
-    (Opcode::Xor, None),
+const BINARY: [(LlvmOpcode, Option<LlvmOpcode>); 13] = [
+    (LlvmOpcode::Add, Some(LlvmOpcode::FAdd)),
+    (LlvmOpcode::Sub, Some(LlvmOpcode::FSub)),
+    (LlvmOpcode::Mul, Some(LlvmOpcode::FMul)),
+    (LlvmOpcode::UDiv, None),
+    (LlvmOpcode::SDiv, Some(LlvmOpcode::FDiv)),
+    (LlvmOpcode::URem, None),
+    (LlvmOpcode::SRem, Some(LlvmOpcode::FRem)),
+    (LlvmOpcode::Shl, None),
+    (LlvmOpcode::LShr, None),
+    (LlvmOpcode::AShr, None),
+    (LlvmOpcode::And, None),
+    (LlvmOpcode::Or, None),
+    (LlvmOpcode::Xor, None),
 ];
 
 /// Conversions by their number.
-const CASTS: [Opcode; 14] = [
-    Opcode::Trunc,
-    Opcode::ZExt,
-    Opcode::SExt,
-    Opcode::FpToUi,
-    Opcode::FpToSi,
-    Opcode::UiToFp,
-    Opcode::SiToFp,
-    Opcode::FpTrunc,
-    Opcode::FpExt,
-    Opcode::PtrToInt,
-    Opcode::IntToPtr,
-    Opcode::BitCast,
-    Opcode::AddrSpaceCast,
-    Opcode::PtrToAddr,
+const CASTS: [LlvmOpcode; 14] = [
+    LlvmOpcode::Trunc,
+    LlvmOpcode::ZExt,
+    LlvmOpcode::SExt,
+    LlvmOpcode::FpToUi,
+    LlvmOpcode::FpToSi,
+    LlvmOpcode::UiToFp,
+    LlvmOpcode::SiToFp,
+    LlvmOpcode::FpTrunc,
+    LlvmOpcode::FpExt,
+    LlvmOpcode::PtrToInt,
+    LlvmOpcode::IntToPtr,
+    LlvmOpcode::BitCast,
+    LlvmOpcode::AddrSpaceCast,
+    LlvmOpcode::PtrToAddr,
 ];
 
 /// The operation with this number.
-pub fn binary_opcode(number: u64, float: bool, ops: &Ops<'_>) -> Result<Opcode, Error> {
+pub fn binary_opcode(
+    number: u64,
+    float: bool,
+    ops: &RecordOperands<'_>,
+) -> Result<LlvmOpcode, BoxedDiagnostic> {
     let row = usize::try_from(number)
         .ok()
         .and_then(|number| BINARY.get(number));
@@ -53,7 +57,7 @@ pub fn binary_opcode(number: u64, float: bool, ops: &Ops<'_>) -> Result<Opcode, 
 }
 
 /// The conversion whose number is the next operand.
-pub fn cast_opcode(ops: &mut Ops<'_>) -> Result<Opcode, Error> {
+pub fn cast_opcode(ops: &mut RecordOperands<'_>) -> Result<LlvmOpcode, BoxedDiagnostic> {
     let number = ops.next()?;
     let opcode = usize::try_from(number)
         .ok()
@@ -65,7 +69,7 @@ pub fn cast_opcode(ops: &mut Ops<'_>) -> Result<Opcode, Error> {
 }
 
 /// The predicate whose number is the next operand.
-pub fn predicate(ops: &mut Ops<'_>) -> Result<Predicate, Error> {
+pub fn predicate(ops: &mut RecordOperands<'_>) -> Result<Predicate, BoxedDiagnostic> {
     let number = ops.next()?;
     match Predicate::from_code(number) {
         Some(predicate) => Ok(predicate),
@@ -74,14 +78,20 @@ pub fn predicate(ops: &mut Ops<'_>) -> Result<Predicate, Error> {
 }
 
 /// Flags of a binary operation.
-pub fn binary_flags(opcode: Opcode, bits: u64) -> Flags {
-    let table: &[(u64, Flags)] = match opcode {
-        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Shl => {
-            &[(1, Flags::NUW), (2, Flags::NSW)]
+pub fn binary_flags(opcode: LlvmOpcode, bits: u64) -> LlvmInstFlags {
+    let table: &[(u64, LlvmInstFlags)] = match opcode {
+        LlvmOpcode::Add | LlvmOpcode::Sub | LlvmOpcode::Mul | LlvmOpcode::Shl => {
+            &[(1, LlvmInstFlags::NUW), (2, LlvmInstFlags::NSW)]
         }
-        Opcode::UDiv | Opcode::SDiv | Opcode::LShr | Opcode::AShr => &[(1, Flags::EXACT)],
-        Opcode::Or => &[(1, Flags::DISJOINT)],
-        Opcode::FAdd | Opcode::FSub | Opcode::FMul | Opcode::FDiv | Opcode::FRem => {
+        LlvmOpcode::UDiv | LlvmOpcode::SDiv | LlvmOpcode::LShr | LlvmOpcode::AShr => {
+            &[(1, LlvmInstFlags::EXACT)]
+        }
+        LlvmOpcode::Or => &[(1, LlvmInstFlags::DISJOINT)],
+        LlvmOpcode::FAdd
+        | LlvmOpcode::FSub
+        | LlvmOpcode::FMul
+        | LlvmOpcode::FDiv
+        | LlvmOpcode::FRem => {
             return fast_math_flags(bits);
         }
         _ => &[],
@@ -90,13 +100,13 @@ pub fn binary_flags(opcode: Opcode, bits: u64) -> Flags {
 }
 
 /// Flags of a conversion.
-pub fn cast_flags(opcode: Opcode, bits: u64) -> Flags {
-    let table: &[(u64, Flags)] = match opcode {
-        Opcode::Trunc => &[(1, Flags::NUW), (2, Flags::NSW)],
-        Opcode::ZExt => &[(1, Flags::NNEG)],
-        Opcode::UiToFp => return int_to_float_flags(bits),
-        Opcode::SiToFp => return fast_math_flags(bits & !1),
-        Opcode::FpTrunc | Opcode::FpExt => return fast_math_flags(bits),
+pub fn cast_flags(opcode: LlvmOpcode, bits: u64) -> LlvmInstFlags {
+    let table: &[(u64, LlvmInstFlags)] = match opcode {
+        LlvmOpcode::Trunc => &[(1, LlvmInstFlags::NUW), (2, LlvmInstFlags::NSW)],
+        LlvmOpcode::ZExt => &[(1, LlvmInstFlags::NNEG)],
+        LlvmOpcode::UiToFp => return int_to_float_flags(bits),
+        LlvmOpcode::SiToFp => return fast_math_flags(bits & !1),
+        LlvmOpcode::FpTrunc | LlvmOpcode::FpExt => return fast_math_flags(bits),
         _ => &[],
     };
     select_flags(table, bits)
@@ -104,40 +114,47 @@ pub fn cast_flags(opcode: Opcode, bits: u64) -> Flags {
 
 /// Flags of a conversion of unsigned integers to floating-point numbers, since LLVM 23 fast-math
 /// flags above the one that there was before.
-fn int_to_float_flags(bits: u64) -> Flags {
-    select_flags(&[(1, Flags::NNEG)], bits) | fast_math_flags(bits >> 1 & !1)
+fn int_to_float_flags(bits: u64) -> LlvmInstFlags {
+    select_flags(&[(1, LlvmInstFlags::NNEG)], bits) | fast_math_flags(bits >> 1 & !1)
 }
 
 /// Flags of an address computation; `inbounds` includes `nusw`.
-pub fn address_flags(bits: u64) -> Flags {
+pub fn address_flags(bits: u64) -> LlvmInstFlags {
     let nusw = if bits & 1 == 0 {
-        Flags::NUSW
+        LlvmInstFlags::NUSW
     } else {
-        Flags::NONE
+        LlvmInstFlags::NONE
     };
-    select_flags(&[(1, Flags::INBOUNDS), (2, nusw), (4, Flags::NUW)], bits)
+    select_flags(
+        &[
+            (1, LlvmInstFlags::INBOUNDS),
+            (2, nusw),
+            (4, LlvmInstFlags::NUW),
+        ],
+        bits,
+    )
 }
 
 /// Fast-math flags; the lowest bit means all of them (LLVM before 6).
-pub fn fast_math_flags(bits: u64) -> Flags {
+pub fn fast_math_flags(bits: u64) -> LlvmInstFlags {
     if bits & 1 != 0 {
-        return Flags::FAST;
+        return LlvmInstFlags::FAST;
     }
     let table = [
-        (1 << 1, Flags::NNAN),
-        (1 << 2, Flags::NINF),
-        (1 << 3, Flags::NSZ),
-        (1 << 4, Flags::ARCP),
-        (1 << 5, Flags::CONTRACT),
-        (1 << 6, Flags::AFN),
-        (1 << 7, Flags::REASSOC),
+        (1 << 1, LlvmInstFlags::NNAN),
+        (1 << 2, LlvmInstFlags::NINF),
+        (1 << 3, LlvmInstFlags::NSZ),
+        (1 << 4, LlvmInstFlags::ARCP),
+        (1 << 5, LlvmInstFlags::CONTRACT),
+        (1 << 6, LlvmInstFlags::AFN),
+        (1 << 7, LlvmInstFlags::REASSOC),
     ];
     select_flags(&table, bits)
 }
 
-fn select_flags(table: &[(u64, Flags)], bits: u64) -> Flags {
+fn select_flags(table: &[(u64, LlvmInstFlags)], bits: u64) -> LlvmInstFlags {
     table
         .iter()
         .filter(|row| bits & row.0 != 0)
-        .fold(Flags::NONE, |flags, row| flags | row.1)
+        .fold(LlvmInstFlags::NONE, |flags, row| flags | row.1)
 }

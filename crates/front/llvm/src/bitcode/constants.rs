@@ -3,39 +3,40 @@
 //! A constant may refer to one that follows, so records are first gathered and then built, those
 //! they need first, with a stack of our own.
 
-use super::bitstream::{Bitstream, Entry, Record};
+use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::codes::{
     address_flags, binary_flags, binary_opcode, cast_flags, cast_opcode, predicate,
 };
-use super::ops::{Ops, bytes_of, sign_rotated};
-use super::types::TypeTable;
+use super::ops::{RecordOperands, bytes_of, sign_rotated};
+use super::types::BitcodeTypeTable;
 use crate::ir::{
-    ConstKind, Expr, ExprExtra, Flags, GlobalKind, InlineAsm, LlvmConst, LlvmFunc, LlvmType,
-    Module, Opcode, Span, TypeKind, Value, data_element_size, expression_type, shuffle_mask,
+    ConstKind, ExprExtra, GlobalKind, InlineAsm, LlvmConst, LlvmConstantExpr, LlvmFunc,
+    LlvmInstFlags, LlvmModule, LlvmOpcode, LlvmPoolRange, LlvmType, LlvmTypeKind, LlvmValue,
+    data_element_size, expression_type, shuffle_mask,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 use spirula_diagnostics::SourceLocation;
 
 /// Values by their numbers in the bitcode, with their types.
-pub type Slots = Vec<(Value, LlvmType)>;
+pub type BitcodeValues = Vec<(LlvmValue, LlvmType)>;
 
 const SET_TYPE: u64 = 1;
 
 /// A constant that was read but not built.
-struct Entered {
+struct PendingConstant {
     ty: LlvmType,
     code: u64,
-    ops: Span,
+    ops: LlvmPoolRange,
     at: usize,
     built: Option<LlvmConst>,
     attempts: u8,
 }
 
 struct ConstantReader<'m> {
-    module: &'m mut Module,
-    types: &'m TypeTable,
-    slots: &'m mut Slots,
-    entered: Vec<Entered>,
+    module: &'m mut LlvmModule,
+    types: &'m BitcodeTypeTable,
+    slots: &'m mut BitcodeValues,
+    entered: Vec<PendingConstant>,
     pool: Vec<u64>,
     /// Entries that must be built before the one being tried.
     missing: Vec<usize>,
@@ -43,11 +44,11 @@ struct ConstantReader<'m> {
 
 /// Reads a block of constants; they become the next values.
 pub fn read(
-    bits: &mut Bitstream<'_>,
-    module: &mut Module,
-    types: &TypeTable,
-    slots: &mut Slots,
-) -> Result<(), Error> {
+    bits: &mut BitstreamReader<'_>,
+    module: &mut LlvmModule,
+    types: &BitcodeTypeTable,
+    slots: &mut BitcodeValues,
+) -> Result<(), BoxedDiagnostic> {
     let mut reader = ConstantReader {
         module,
         types,
@@ -62,27 +63,29 @@ pub fn read(
     }
     let built = reader.entered.iter().filter_map(|entered| entered.built);
     let (consts, slots) = (&reader.module.consts, &mut *reader.slots);
-    slots.extend(built.map(|id| (Value::constant(id), consts.ty(id))));
+    slots.extend(built.map(|id| (LlvmValue::constant(id), consts.ty(id))));
     Ok(())
 }
 
 impl ConstantReader<'_> {
-    fn gather(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
-        let mut record = Record::default();
+    fn gather(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+        let mut record = BitcodeRecord::default();
         let mut ty = LlvmType::I32;
         loop {
             match bits.next(&mut record)? {
-                Entry::End => return Ok(()),
-                Entry::Block(_) => bits.skip()?,
-                Entry::Record if record.code == SET_TYPE => {
-                    ty = self.types.take(&mut Ops::new(&record.ops, bits.place()))?;
+                BitstreamEntry::End => return Ok(()),
+                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Record if record.code == SET_TYPE => {
+                    ty = self
+                        .types
+                        .take(&mut RecordOperands::new(&record.ops, bits.place()))?;
                 }
-                Entry::Record => {
+                BitstreamEntry::Record => {
                     let start = self.pool.len();
                     self.pool.extend_from_slice(&record.ops);
-                    let ops = Span::since(start, &self.pool);
+                    let ops = LlvmPoolRange::since(start, &self.pool);
                     let (code, at) = (record.code, record.at);
-                    self.entered.push(Entered {
+                    self.entered.push(PendingConstant {
                         ty,
                         code,
                         ops,
@@ -96,7 +99,7 @@ impl ConstantReader<'_> {
     }
 
     /// Builds an entry and all it needs.
-    fn build(&mut self, index: usize) -> Result<(), Error> {
+    fn build(&mut self, index: usize) -> Result<(), BoxedDiagnostic> {
         let mut stack = vec![index];
         while let Some(&top) = stack.last() {
             if self.entered[top].built.is_some() {
@@ -121,19 +124,22 @@ impl ConstantReader<'_> {
     }
 
     /// Builds an entry, or gives `None` and says in `missing` what has to be built first.
-    fn attempt(&mut self, index: usize) -> Result<Option<LlvmConst>, Error> {
-        let Entered {
+    fn attempt(&mut self, index: usize) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
+        let PendingConstant {
             ty, code, ops, at, ..
         } = self.entered[index];
         let pool = std::mem::take(&mut self.pool);
-        let ops = Ops::new(&pool[ops.range()], SourceLocation::Bit(at as u64));
+        let ops = RecordOperands::new(&pool[ops.range()], SourceLocation::Bit(at as u64));
         let result = self.constant(ty, code, ops);
         self.pool = pool;
         result
     }
 
     /// The constant with this number; `None` if it has to be built first.
-    fn operand(&mut self, ops: &mut Ops<'_>) -> Result<Option<LlvmConst>, Error> {
+    fn operand(
+        &mut self,
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
         let number = ops.index()?;
         if let Some(&(value, _)) = self.slots.get(number) {
             return match value.as_const() {
@@ -143,7 +149,7 @@ impl ConstantReader<'_> {
         }
         let index = number - self.slots.len();
         match self.entered.get(index) {
-            Some(Entered {
+            Some(PendingConstant {
                 built: Some(id), ..
             }) => Ok(Some(*id)),
             Some(_) => {
@@ -157,9 +163,9 @@ impl ConstantReader<'_> {
     /// So many constants; `None` if some have to be built first.
     fn operands(
         &mut self,
-        ops: &mut Ops<'_>,
+        ops: &mut RecordOperands<'_>,
         count: usize,
-    ) -> Result<Option<Vec<LlvmConst>>, Error> {
+    ) -> Result<Option<Vec<LlvmConst>>, BoxedDiagnostic> {
         let mut all = Vec::with_capacity(count.min(ops.len()));
         for _ in 0..count {
             all.push(self.operand(ops)?);
@@ -168,7 +174,10 @@ impl ConstantReader<'_> {
     }
 
     /// Constants that stand after their types.
-    fn typed_operands(&mut self, ops: &mut Ops<'_>) -> Result<Option<Vec<LlvmConst>>, Error> {
+    fn typed_operands(
+        &mut self,
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<Option<Vec<LlvmConst>>, BoxedDiagnostic> {
         let mut all = Vec::with_capacity(ops.len() / 2);
         while !ops.is_empty() {
             ops.next()?;
@@ -181,9 +190,9 @@ impl ConstantReader<'_> {
         &mut self,
         ty: LlvmType,
         code: u64,
-        mut ops: Ops<'_>,
-    ) -> Result<Option<LlvmConst>, Error> {
-        let Module { types, consts, .. } = &mut *self.module;
+        mut ops: RecordOperands<'_>,
+    ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
+        let LlvmModule { types, consts, .. } = &mut *self.module;
         Ok(Some(match code {
             2 => consts.zero(types, ty),
             3 => consts.intern(ty, ConstKind::Undef),
@@ -230,8 +239,13 @@ impl ConstantReader<'_> {
     }
 
     /// An integer, or with a vector type that many of it.
-    fn integer(&mut self, ty: LlvmType, words: &[u64], ops: &Ops<'_>) -> Result<LlvmConst, Error> {
-        let Module { types, consts, .. } = &mut *self.module;
+    fn integer(
+        &mut self,
+        ty: LlvmType,
+        words: &[u64],
+        ops: &RecordOperands<'_>,
+    ) -> Result<LlvmConst, BoxedDiagnostic> {
+        let LlvmModule { types, consts, .. } = &mut *self.module;
         let scalar = types.scalar(ty);
         if types.int_width(scalar).is_none() {
             return ops.error("an integer constant of another type");
@@ -240,12 +254,16 @@ impl ConstantReader<'_> {
         Ok(self.module.splat(ty, element))
     }
 
-    fn float(&mut self, ty: LlvmType, mut ops: Ops<'_>) -> Result<LlvmConst, Error> {
+    fn float(
+        &mut self,
+        ty: LlvmType,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<LlvmConst, BoxedDiagnostic> {
         let first = ops.next()?;
         let types = &self.module.types;
         let scalar = types.scalar(ty);
         let kind = match (types.kind(scalar), types.float_width(scalar)) {
-            (TypeKind::X86Fp80, _) => {
+            (LlvmTypeKind::X86Fp80, _) => {
                 let second = ops.next()?;
                 ConstKind::WideFloat([second & 0xffff | first << 16, first >> 48])
             }
@@ -258,7 +276,11 @@ impl ConstantReader<'_> {
         Ok(self.module.splat(ty, element))
     }
 
-    fn aggregate(&mut self, ty: LlvmType, mut ops: Ops<'_>) -> Result<Option<LlvmConst>, Error> {
+    fn aggregate(
+        &mut self,
+        ty: LlvmType,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
         let count = ops.len();
         if self.module.types.element_count(ty) != Some(count as u64) {
             return ops.error("an aggregate with a wrong number of elements");
@@ -266,14 +288,19 @@ impl ConstantReader<'_> {
         let Some(elements) = self.operands(&mut ops, count)? else {
             return Ok(None);
         };
-        let Module { types, consts, .. } = &mut *self.module;
+        let LlvmModule { types, consts, .. } = &mut *self.module;
         Ok(Some(consts.aggregate(types, ty, &elements)))
     }
 
-    fn data(&mut self, ty: LlvmType, ops: Ops<'_>, zero_at_end: bool) -> Result<LlvmConst, Error> {
-        let Module { types, consts, .. } = &mut *self.module;
+    fn data(
+        &mut self,
+        ty: LlvmType,
+        ops: RecordOperands<'_>,
+        zero_at_end: bool,
+    ) -> Result<LlvmConst, BoxedDiagnostic> {
+        let LlvmModule { types, consts, .. } = &mut *self.module;
         let size = match *types.kind(ty) {
-            TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => {
+            LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
                 data_element_size(types, element)
             }
             _ => None,
@@ -294,13 +321,13 @@ impl ConstantReader<'_> {
         &mut self,
         ty: LlvmType,
         code: u64,
-        mut ops: Ops<'_>,
-    ) -> Result<LlvmConst, Error> {
+        mut ops: RecordOperands<'_>,
+    ) -> Result<LlvmConst, BoxedDiagnostic> {
         let function_type = match (code, self.module.types.kind(ty)) {
             (30, _) => self.types.take(&mut ops)?,
             (
                 _,
-                TypeKind::Pointer {
+                LlvmTypeKind::Pointer {
                     pointee: Some(pointee),
                     ..
                 },
@@ -308,7 +335,7 @@ impl ConstantReader<'_> {
             _ => return ops.error("inline assembly without a function type"),
         };
         let flags = ops.next()?;
-        let mut text = || -> Result<String, Error> {
+        let mut text = || -> Result<String, BoxedDiagnostic> {
             let len = ops.index()?;
             Ok(String::from_utf8_lossy(&bytes_of(ops.take(len)?)).into_owned())
         };
@@ -322,7 +349,7 @@ impl ConstantReader<'_> {
             intel_dialect: flags & 4 != 0,
             unwind: flags & 8 != 0,
         };
-        let Module {
+        let LlvmModule {
             consts, inline_asm, ..
         } = &mut *self.module;
         Ok(consts.inline_asm(inline_asm, ty, asm))
@@ -331,8 +358,8 @@ impl ConstantReader<'_> {
     fn block_address(
         &mut self,
         ty: LlvmType,
-        mut ops: Ops<'_>,
-    ) -> Result<Option<LlvmConst>, Error> {
+        mut ops: RecordOperands<'_>,
+    ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
         ops.next()?;
         let Some(function) = self.operand(&mut ops)? else {
             return Ok(None);
@@ -358,12 +385,12 @@ impl ConstantReader<'_> {
         &mut self,
         ty: LlvmType,
         code: u64,
-        mut ops: Ops<'_>,
-    ) -> Result<Option<LlvmConst>, Error> {
+        mut ops: RecordOperands<'_>,
+    ) -> Result<Option<LlvmConst>, BoxedDiagnostic> {
         let Some((opcode, flags, operands, extra)) = self.parts(code, &mut ops)? else {
             return Ok(None);
         };
-        let Module { types, consts, .. } = &mut *self.module;
+        let LlvmModule { types, consts, .. } = &mut *self.module;
         if !opcode.is_cast() {
             let inferred = expression_type(types, consts, opcode, &operands, &extra);
             match inferred {
@@ -372,7 +399,7 @@ impl ConstantReader<'_> {
                 Err(why) => return ops.error(why),
             }
         }
-        let expr = Expr {
+        let expr = LlvmConstantExpr {
             opcode,
             flags,
             operands: operands.into(),
@@ -382,7 +409,11 @@ impl ConstantReader<'_> {
     }
 
     /// Opcode, flags, operands and the rest of a constant expression.
-    fn parts(&mut self, code: u64, ops: &mut Ops<'_>) -> Result<Option<ConstantExprParts>, Error> {
+    fn parts(
+        &mut self,
+        code: u64,
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
         let (opcode, flags, operands, extra) = match code {
             10 => return self.binary(ops),
             11 => {
@@ -399,7 +430,7 @@ impl ConstantReader<'_> {
                 )
             }
             12 | 20 | 24 | 31 | 32 => return self.address(code, ops),
-            13 => return self.plain(Opcode::Select, 3, ops),
+            13 => return self.plain(LlvmOpcode::Select, 3, ops),
             14 => return self.element_of(ops),
             15 => {
                 let Some(mut operands) = self.operands(ops, 2)? else {
@@ -411,8 +442,8 @@ impl ConstantReader<'_> {
                 };
                 operands.push(index);
                 (
-                    Opcode::InsertElement,
-                    Flags::NONE,
+                    LlvmOpcode::InsertElement,
+                    LlvmInstFlags::NONE,
                     operands,
                     ExprExtra::None,
                 )
@@ -425,22 +456,30 @@ impl ConstantReader<'_> {
                 };
                 let predicate = predicate(ops)?;
                 let opcode = if predicate.is_integer() {
-                    Opcode::ICmp
+                    LlvmOpcode::ICmp
                 } else {
-                    Opcode::FCmp
+                    LlvmOpcode::FCmp
                 };
-                (opcode, Flags::NONE, operands, ExprExtra::Compare(predicate))
+                (
+                    opcode,
+                    LlvmInstFlags::NONE,
+                    operands,
+                    ExprExtra::Compare(predicate),
+                )
             }
             25 => {
                 ops.next()?;
-                return self.plain(Opcode::FNeg, 1, ops);
+                return self.plain(LlvmOpcode::FNeg, 1, ops);
             }
             _ => return ops.error(format!("constants of code {code} are not known")),
         };
         Ok(Some((opcode, flags, operands, extra)))
     }
 
-    fn binary(&mut self, ops: &mut Ops<'_>) -> Result<Option<ConstantExprParts>, Error> {
+    fn binary(
+        &mut self,
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
         let number = ops.next()?;
         let Some(operands) = self.operands(ops, 2)? else {
             return Ok(None);
@@ -455,20 +494,20 @@ impl ConstantReader<'_> {
     fn shuffle(
         &mut self,
         typed: bool,
-        ops: &mut Ops<'_>,
-    ) -> Result<Option<ConstantExprParts>, Error> {
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
         if typed {
             ops.next()?;
         }
         let Some(mut operands) = self.operands(ops, 3)? else {
             return Ok(None);
         };
-        let Module { types, consts, .. } = &*self.module;
+        let LlvmModule { types, consts, .. } = &*self.module;
         let mask = operands.pop();
         match mask.and_then(|mask| shuffle_mask(types, consts, mask)) {
             Some(mask) => Ok(Some((
-                Opcode::ShuffleVector,
-                Flags::NONE,
+                LlvmOpcode::ShuffleVector,
+                LlvmInstFlags::NONE,
                 operands,
                 ExprExtra::Mask(mask.into()),
             ))),
@@ -478,20 +517,23 @@ impl ConstantReader<'_> {
 
     fn plain(
         &mut self,
-        opcode: Opcode,
+        opcode: LlvmOpcode,
         count: usize,
-        ops: &mut Ops<'_>,
-    ) -> Result<Option<ConstantExprParts>, Error> {
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
         let operands = self.operands(ops, count)?;
-        Ok(operands.map(|operands| (opcode, Flags::NONE, operands, ExprExtra::None)))
+        Ok(operands.map(|operands| (opcode, LlvmInstFlags::NONE, operands, ExprExtra::None)))
     }
 
-    fn element_of(&mut self, ops: &mut Ops<'_>) -> Result<Option<ConstantExprParts>, Error> {
+    fn element_of(
+        &mut self,
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
         let operands = self.typed_operands(ops)?;
         Ok(operands.map(|operands| {
             (
-                Opcode::ExtractElement,
-                Flags::NONE,
+                LlvmOpcode::ExtractElement,
+                LlvmInstFlags::NONE,
                 operands,
                 ExprExtra::None,
             )
@@ -501,8 +543,8 @@ impl ConstantReader<'_> {
     fn address(
         &mut self,
         code: u64,
-        ops: &mut Ops<'_>,
-    ) -> Result<Option<ConstantExprParts>, Error> {
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<Option<ConstantExprParts>, BoxedDiagnostic> {
         let explicit = matches!(code, 24 | 31 | 32) || ops.len() % 2 == 1;
         let source = if explicit {
             Some(self.types.take(ops)?)
@@ -510,10 +552,10 @@ impl ConstantReader<'_> {
             None
         };
         let flags = match code {
-            20 => Flags::INBOUNDS,
-            24 if ops.next()? & 1 != 0 => Flags::INBOUNDS,
+            20 => LlvmInstFlags::INBOUNDS,
+            24 if ops.next()? & 1 != 0 => LlvmInstFlags::INBOUNDS,
             31 | 32 => address_flags(ops.next()?),
-            _ => Flags::NONE,
+            _ => LlvmInstFlags::NONE,
         };
         if code == 31 {
             let width = ops.next_u32()?;
@@ -529,7 +571,7 @@ impl ConstantReader<'_> {
             (Some(source), _) => source,
             (
                 None,
-                &TypeKind::Pointer {
+                &LlvmTypeKind::Pointer {
                     pointee: Some(pointee),
                     ..
                 },
@@ -537,7 +579,7 @@ impl ConstantReader<'_> {
             _ => return ops.error("an address computation without a type"),
         };
         Ok(Some((
-            Opcode::GetElementPtr,
+            LlvmOpcode::GetElementPtr,
             flags,
             operands,
             ExprExtra::SourceType(source),
@@ -552,4 +594,4 @@ impl ConstantReader<'_> {
     }
 }
 
-type ConstantExprParts = (Opcode, Flags, Vec<LlvmConst>, ExprExtra);
+type ConstantExprParts = (LlvmOpcode, LlvmInstFlags, Vec<LlvmConst>, ExprExtra);

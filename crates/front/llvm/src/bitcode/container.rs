@@ -1,11 +1,11 @@
 //! The stream as a whole: its wrapper, and the module among the blocks at its top.
 
-use super::bitstream::{Bitstream, Entry, Record};
-use super::module::{Reader, SOURCE_FILENAME, block};
+use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
+use super::module::{BitcodeModuleReader, SOURCE_FILENAME, block};
 use super::ops::bytes_of;
 use super::symbols;
-use crate::ir::Module;
-use crate::{Error, fault};
+use crate::ir::LlvmModule;
+use crate::{BoxedDiagnostic, fault};
 use spirula_diagnostics::SourceLocation;
 
 const MAGIC: [u8; 4] = [0x42, 0x43, 0xc0, 0xde];
@@ -20,33 +20,35 @@ pub fn is_bitcode(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// What is wrong, with the bit at which it was found.
-pub fn read(bytes: &[u8]) -> Result<Module, Error> {
-    let mut bits = Bitstream::new(unwrap(bytes)?, 32);
+pub fn read(bytes: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
+    let mut bits = BitstreamReader::new(unwrap(bytes)?, 32);
     let mut reader = None;
     let mut strings: &[u8] = &[];
-    let mut record = Record::default();
+    let mut record = BitcodeRecord::default();
     loop {
         match bits.next(&mut record)? {
-            Entry::End => break,
-            Entry::Record => return Err(fault(bits.place(), "a record outside of any block")),
-            Entry::Block(block::IDENTIFICATION) => {
+            BitstreamEntry::End => break,
+            BitstreamEntry::Record => {
+                return Err(fault(bits.place(), "a record outside of any block"));
+            }
+            BitstreamEntry::Block(block::IDENTIFICATION) => {
                 bits.enter(block::IDENTIFICATION)?;
                 check_epoch(&mut bits)?;
             }
-            Entry::Block(block::MODULE) => {
+            BitstreamEntry::Block(block::MODULE) => {
                 if reader.is_some() {
                     return Err(several(bytes, bits.place()));
                 }
                 bits.enter(block::MODULE)?;
-                let mut new = Reader::default();
+                let mut new = BitcodeModuleReader::default();
                 new.read_module(&mut bits)?;
                 reader = Some(new);
             }
-            Entry::Block(block::STRINGS) => {
+            BitstreamEntry::Block(block::STRINGS) => {
                 bits.enter(block::STRINGS)?;
                 strings = symbols::read_blob(&mut bits)?;
             }
-            Entry::Block(_) => bits.skip()?,
+            BitstreamEntry::Block(_) => bits.skip()?,
         }
     }
     match reader {
@@ -57,7 +59,7 @@ pub fn read(bytes: &[u8]) -> Result<Module, Error> {
 
 /// The refusal of bitcode that holds several modules, each of which stands for a file of its own:
 /// which is meant, or that they belong together, only the user knows.
-fn several(bytes: &[u8], place: SourceLocation) -> Error {
+fn several(bytes: &[u8], place: SourceLocation) -> BoxedDiagnostic {
     let names = source_names(bytes).unwrap_or_default();
     let message = match names.len() {
         0 => "the bitcode holds several modules".to_owned(),
@@ -71,35 +73,35 @@ fn several(bytes: &[u8], place: SourceLocation) -> Error {
 const MAX_TOLD: usize = 60;
 
 /// What each module says it was made of.
-fn source_names(bytes: &[u8]) -> Result<Vec<String>, Error> {
-    let mut bits = Bitstream::new(unwrap(bytes)?, 32);
-    let mut record = Record::default();
+fn source_names(bytes: &[u8]) -> Result<Vec<String>, BoxedDiagnostic> {
+    let mut bits = BitstreamReader::new(unwrap(bytes)?, 32);
+    let mut record = BitcodeRecord::default();
     let mut names = Vec::new();
     let mut inside = false;
     while names.len() < MAX_TOLD {
         match bits.next(&mut record)? {
-            Entry::End if inside => inside = false,
-            Entry::End => break,
-            Entry::Block(block::MODULE) if !inside => {
+            BitstreamEntry::End if inside => inside = false,
+            BitstreamEntry::End => break,
+            BitstreamEntry::Block(block::MODULE) if !inside => {
                 bits.enter(block::MODULE)?;
                 inside = true;
                 names.push("one without a name".to_owned());
             }
-            Entry::Block(_) => bits.skip()?,
-            Entry::Record if inside && record.code == SOURCE_FILENAME => {
+            BitstreamEntry::Block(_) => bits.skip()?,
+            BitstreamEntry::Record if inside && record.code == SOURCE_FILENAME => {
                 let name = &record.ops[..record.ops.len().min(MAX_TOLD)];
                 if let Some(last) = names.last_mut() {
                     *last = String::from_utf8_lossy(&bytes_of(name)).into_owned();
                 }
             }
-            Entry::Record => {}
+            BitstreamEntry::Record => {}
         }
     }
     Ok(names)
 }
 
 /// The stream itself, without the wrapper of some systems.
-fn unwrap(bytes: &[u8]) -> Result<&[u8], Error> {
+fn unwrap(bytes: &[u8]) -> Result<&[u8], BoxedDiagnostic> {
     let stream = if bytes.starts_with(&WRAPPER_MAGIC.to_le_bytes()) {
         let field = |at: usize| {
             let word = bytes.get(at..at + 4)?;
@@ -126,16 +128,16 @@ fn unwrap(bytes: &[u8]) -> Result<&[u8], Error> {
     }
 }
 
-fn check_epoch(bits: &mut Bitstream<'_>) -> Result<(), Error> {
-    let mut record = Record::default();
+fn check_epoch(bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+    let mut record = BitcodeRecord::default();
     loop {
         match bits.next(&mut record)? {
-            Entry::End => return Ok(()),
-            Entry::Block(_) => bits.skip()?,
-            Entry::Record if record.code == 2 && record.ops.first() != Some(&0) => {
+            BitstreamEntry::End => return Ok(()),
+            BitstreamEntry::Block(_) => bits.skip()?,
+            BitstreamEntry::Record if record.code == 2 && record.ops.first() != Some(&0) => {
                 return Err(fault(bits.place(), "bitcode of an incompatible format"));
             }
-            Entry::Record => {}
+            BitstreamEntry::Record => {}
         }
     }
 }

@@ -1,46 +1,53 @@
 //! Records of terminators other than calls, and of the pads of exceptions.
 
-use super::function::Body;
-use super::ops::Ops;
-use crate::Error;
-use crate::ir::{Extra, Flags, LlvmBlock, LlvmType, Opcode, Value};
+use super::function::BitcodeBodyReader;
+use super::ops::RecordOperands;
+use crate::BoxedDiagnostic;
+use crate::ir::{InstructionExtra, LlvmBlock, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmValue};
 use smallvec::{SmallVec, smallvec};
 
-impl Body<'_> {
-    pub(super) fn ret(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+impl BitcodeBodyReader<'_> {
+    pub(super) fn ret(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         if ops.is_empty() {
             return self.flagged(
-                Opcode::Ret,
-                Flags::NONE,
+                LlvmOpcode::Ret,
+                LlvmInstFlags::NONE,
                 LlvmType::VOID,
                 &[],
-                Extra::None,
+                InstructionExtra::None,
                 &ops,
             );
         }
         let (operand, _) = self.value(&mut ops)?;
         self.flagged(
-            Opcode::Ret,
-            Flags::NONE,
+            LlvmOpcode::Ret,
+            LlvmInstFlags::NONE,
             LlvmType::VOID,
             &[operand],
-            Extra::None,
+            InstructionExtra::None,
             &ops,
         )
     }
 
-    pub(super) fn branch(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn branch(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let first = self.target(ops.next()?, &ops)?;
         if ops.is_empty() {
             let blocks = self.blocks(&[first]);
-            return self.flagged(Opcode::Br, Flags::NONE, LlvmType::VOID, &[], blocks, &ops);
+            return self.flagged(
+                LlvmOpcode::Br,
+                LlvmInstFlags::NONE,
+                LlvmType::VOID,
+                &[],
+                blocks,
+                &ops,
+            );
         }
         let second = self.target(ops.next()?, &ops)?;
         let condition = self.value_of(LlvmType::I1, &mut ops)?;
         let blocks = self.blocks(&[first, second]);
         self.flagged(
-            Opcode::Br,
-            Flags::NONE,
+            LlvmOpcode::Br,
+            LlvmInstFlags::NONE,
             LlvmType::VOID,
             &[condition],
             blocks,
@@ -48,9 +55,9 @@ impl Body<'_> {
         )
     }
 
-    pub(super) fn switch(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn switch(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let ty = self.reader.types.take(&mut ops)?;
-        let mut operands: SmallVec<[Value; 8]> = smallvec![self.value_of(ty, &mut ops)?];
+        let mut operands: SmallVec<[LlvmValue; 8]> = smallvec![self.value_of(ty, &mut ops)?];
         let mut blocks: SmallVec<[LlvmBlock; 8]> = smallvec![self.target(ops.next()?, &ops)?];
         while !ops.is_empty() {
             operands.push(self.value_numbered(ty, ops.next()?, &ops)?);
@@ -58,8 +65,8 @@ impl Body<'_> {
         }
         let blocks = self.blocks(&blocks);
         self.flagged(
-            Opcode::Switch,
-            Flags::NONE,
+            LlvmOpcode::Switch,
+            LlvmInstFlags::NONE,
             LlvmType::VOID,
             &operands,
             blocks,
@@ -67,14 +74,17 @@ impl Body<'_> {
         )
     }
 
-    pub(super) fn indirect_branch(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn indirect_branch(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let ty = self.reader.types.take(&mut ops)?;
         let address = self.value_of(ty, &mut ops)?;
         let blocks = self.targets(ops.rest(), &ops)?;
         let blocks = self.blocks(&blocks);
         self.flagged(
-            Opcode::IndirectBr,
-            Flags::NONE,
+            LlvmOpcode::IndirectBr,
+            LlvmInstFlags::NONE,
             LlvmType::VOID,
             &[address],
             blocks,
@@ -85,20 +95,23 @@ impl Body<'_> {
     pub(super) fn targets(
         &self,
         numbers: &[u64],
-        ops: &Ops<'_>,
-    ) -> Result<SmallVec<[LlvmBlock; 4]>, Error> {
+        ops: &RecordOperands<'_>,
+    ) -> Result<SmallVec<[LlvmBlock; 4]>, BoxedDiagnostic> {
         numbers
             .iter()
             .map(|&number| self.target(number, ops))
             .collect()
     }
 
-    pub(super) fn landing_pad(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn landing_pad(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let ty = self.reader.types.take(&mut ops)?;
         let flags = if ops.next()? != 0 {
-            Flags::CLEANUP
+            LlvmInstFlags::CLEANUP
         } else {
-            Flags::NONE
+            LlvmInstFlags::NONE
         };
         let count = ops.next()?;
         let mut clauses = Vec::new();
@@ -106,37 +119,51 @@ impl Body<'_> {
             ops.next()?;
             clauses.push(self.value(&mut ops)?.0);
         }
-        self.flagged(Opcode::LandingPad, flags, ty, &clauses, Extra::None, &ops)
+        self.flagged(
+            LlvmOpcode::LandingPad,
+            flags,
+            ty,
+            &clauses,
+            InstructionExtra::None,
+            &ops,
+        )
     }
 
-    pub(super) fn pad(&mut self, opcode: Opcode, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn pad(
+        &mut self,
+        opcode: LlvmOpcode,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let mut operands = vec![self.value_of(LlvmType::TOKEN, &mut ops)?];
         for _ in 0..ops.next()? {
             operands.push(self.value(&mut ops)?.0);
         }
         self.flagged(
             opcode,
-            Flags::NONE,
+            LlvmInstFlags::NONE,
             LlvmType::TOKEN,
             &operands,
-            Extra::None,
+            InstructionExtra::None,
             &ops,
         )
     }
 
-    pub(super) fn catch_switch(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn catch_switch(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let parent = self.value_of(LlvmType::TOKEN, &mut ops)?;
         let count = ops.index()?;
         let mut blocks = self.targets(ops.take(count)?, &ops)?;
         blocks.extend(self.targets(ops.rest(), &ops)?);
         let flags = if ops.is_empty() {
-            Flags::NONE
+            LlvmInstFlags::NONE
         } else {
-            Flags::CLEANUP
+            LlvmInstFlags::CLEANUP
         };
         let blocks = self.blocks(&blocks);
         self.flagged(
-            Opcode::CatchSwitch,
+            LlvmOpcode::CatchSwitch,
             flags,
             LlvmType::TOKEN,
             &[parent],
@@ -145,13 +172,16 @@ impl Body<'_> {
         )
     }
 
-    pub(super) fn cleanup_return(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn cleanup_return(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let pad = self.value_of(LlvmType::TOKEN, &mut ops)?;
         let blocks = self.targets(ops.rest(), &ops)?;
         let blocks = self.blocks(&blocks);
         self.flagged(
-            Opcode::CleanupRet,
-            Flags::NONE,
+            LlvmOpcode::CleanupRet,
+            LlvmInstFlags::NONE,
             LlvmType::VOID,
             &[pad],
             blocks,
@@ -159,13 +189,16 @@ impl Body<'_> {
         )
     }
 
-    pub(super) fn catch_return(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn catch_return(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let pad = self.value_of(LlvmType::TOKEN, &mut ops)?;
         let target = self.target(ops.next()?, &ops)?;
         let blocks = self.blocks(&[target]);
         self.flagged(
-            Opcode::CatchRet,
-            Flags::NONE,
+            LlvmOpcode::CatchRet,
+            LlvmInstFlags::NONE,
             LlvmType::VOID,
             &[pad],
             blocks,

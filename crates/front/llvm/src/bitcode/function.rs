@@ -3,17 +3,17 @@
 //! Values are numbered in the order of definition, and operands are distances back from the next
 //! number. A distance may reach forward: such an operand is a stand-in until the body ends.
 
-use super::bitstream::{Bitstream, Entry, Record};
+use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::constants;
-use super::module::Reader;
-use super::ops::Ops;
+use super::module::BitcodeModuleReader;
+use super::ops::RecordOperands;
 use super::symbols::{self, VST_BLOCK, VST_ENTRY};
 use crate::ir::{
-    Attachment, BlockData, Bundle, DebugRecord, DebugRecordKind, Extra, Flags, Function,
-    Instruction, LlvmBlock, LlvmFunc, LlvmInst, LlvmMetadata, LlvmSymbol, LlvmType, Opcode, Span,
-    Value,
+    DebugRecord, DebugRecordKind, InstructionExtra, LlvmBlock, LlvmBlockData, LlvmFunc,
+    LlvmFunction, LlvmInst, LlvmInstFlags, LlvmInstruction, LlvmMetadata, LlvmOpcode,
+    LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue, MetadataAttachment, OperandBundle,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 use spirula_diagnostics::SourceLocation;
 
 const CONSTANTS: u64 = 11;
@@ -25,36 +25,40 @@ const ATTACHMENTS: u64 = 16;
 const FORWARD: usize = 1 << 29;
 
 /// A body being read.
-pub struct Body<'r> {
-    pub reader: &'r mut Reader,
-    pub func: Function,
+pub struct BitcodeBodyReader<'r> {
+    pub reader: &'r mut BitcodeModuleReader,
+    pub func: LlvmFunction,
     block_count: usize,
     block_start: usize,
     forward: bool,
     /// Operand bundles for the next call: their tags and how many operands each has.
     pub bundles: Vec<(LlvmSymbol, usize)>,
-    pub bundle_operands: Vec<Value>,
+    pub bundle_operands: Vec<LlvmValue>,
     location: Option<LlvmMetadata>,
     dbg: LlvmSymbol,
 }
 
 /// Reads the body of a function.
-pub fn read(reader: &mut Reader, func: LlvmFunc, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+pub fn read(
+    reader: &mut BitcodeModuleReader,
+    func: LlvmFunc,
+    bits: &mut BitstreamReader<'_>,
+) -> Result<(), BoxedDiagnostic> {
     let slot = &mut reader.module.functions[func.index()];
-    let empty = Function::new(slot.global, slot.ty, Vec::new());
+    let empty = LlvmFunction::new(slot.global, slot.ty, Vec::new());
     let mut function = std::mem::replace(slot, empty);
     let mut room = (reader.room.take()).unwrap_or_else(|| {
         let no_params = Vec::new();
-        Function::new(function.global, function.ty, no_params)
+        LlvmFunction::new(function.global, function.ty, no_params)
     });
     function.swap_body(&mut room);
     let module_slots = reader.slots.len();
     for (index, &ty) in function.params.iter().enumerate() {
-        reader.slots.push((Value::local(index), ty));
+        reader.slots.push((LlvmValue::local(index), ty));
     }
     reader.metadata.begin_function(&reader.module);
     let dbg = reader.module.strings.intern("dbg");
-    let mut body = Body {
+    let mut body = BitcodeBodyReader {
         reader,
         func: function,
         block_count: 0,
@@ -77,27 +81,28 @@ pub fn read(reader: &mut Reader, func: LlvmFunc, bits: &mut Bitstream<'_>) -> Re
     Ok(())
 }
 
-impl Body<'_> {
-    fn read(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
-        let mut record = Record::default();
+impl BitcodeBodyReader<'_> {
+    fn read(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+        let mut record = BitcodeRecord::default();
         loop {
             match bits.next(&mut record)? {
-                Entry::End => return self.finish(bits.place()),
-                Entry::Block(kind) => self.block(kind, bits)?,
-                Entry::Record => {
-                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
+                BitstreamEntry::End => return self.finish(bits.place()),
+                BitstreamEntry::Block(kind) => self.block(kind, bits)?,
+                BitstreamEntry::Record => {
+                    let ops =
+                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     self.record(record.code, ops, bits.remaining())?;
                 }
             }
         }
     }
 
-    fn block(&mut self, kind: u64, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+    fn block(&mut self, kind: u64, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
         if !matches!(kind, CONSTANTS | SYMBOLS | METADATA | ATTACHMENTS) {
             return bits.skip();
         }
         bits.enter(kind)?;
-        let Reader {
+        let BitcodeModuleReader {
             module,
             types,
             metadata,
@@ -112,7 +117,7 @@ impl Body<'_> {
         }
     }
 
-    fn symbols(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+    fn symbols(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
         let func = &mut self.func;
         let slots = &self.reader.slots;
         func.names
@@ -142,8 +147,8 @@ impl Body<'_> {
         )
     }
 
-    fn attachments(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
-        let Reader {
+    fn attachments(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
+        let BitcodeModuleReader {
             module, metadata, ..
         } = &mut *self.reader;
         let func = &mut self.func;
@@ -153,7 +158,7 @@ impl Body<'_> {
                     .metadata
                     .push((kind, node)),
                 Some(Ok(number)) if number < func.insts.len() => {
-                    func.attachments.push(Attachment {
+                    func.attachments.push(MetadataAttachment {
                         inst: LlvmInst::new(number),
                         kind,
                         node,
@@ -165,7 +170,12 @@ impl Body<'_> {
         })
     }
 
-    fn record(&mut self, code: u64, mut ops: Ops<'_>, remaining: usize) -> Result<(), Error> {
+    fn record(
+        &mut self,
+        code: u64,
+        mut ops: RecordOperands<'_>,
+        remaining: usize,
+    ) -> Result<(), BoxedDiagnostic> {
         match code {
             1 => {
                 self.block_count = ops.index()?;
@@ -177,7 +187,7 @@ impl Body<'_> {
             }
             33 | 35 => {
                 if code == 35 {
-                    let Reader {
+                    let BitcodeModuleReader {
                         module, metadata, ..
                     } = &mut *self.reader;
                     self.location = metadata.location(ops, module)?;
@@ -191,12 +201,12 @@ impl Body<'_> {
         }
     }
 
-    fn locate(&mut self, ops: &Ops<'_>) -> Result<(), Error> {
+    fn locate(&mut self, ops: &RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let Some(last) = self.func.insts.len().checked_sub(1) else {
             return ops.error("a debug location before the first instruction");
         };
         if let Some(node) = self.location {
-            self.func.attachments.push(Attachment {
+            self.func.attachments.push(MetadataAttachment {
                 inst: LlvmInst::new(last),
                 kind: self.dbg,
                 node,
@@ -205,7 +215,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    fn bundle(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn bundle(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let Some(&tag) = self.reader.bundle_tags.get(ops.index()?) else {
             return ops.error("an operand bundle with a tag that is not defined");
         };
@@ -219,7 +229,11 @@ impl Body<'_> {
         Ok(())
     }
 
-    fn debug_record(&mut self, code: u64, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn debug_record(
+        &mut self,
+        code: u64,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         use DebugRecordKind::{Assign, Declare, DeclareValue, Label, Value as IsValue};
         let kind = match code {
             61 | 64 => IsValue,
@@ -228,7 +242,7 @@ impl Body<'_> {
             65 => Label,
             _ => DeclareValue,
         };
-        let mut node = |reader: &Reader| reader.metadata.get(ops.next()?, ops.place());
+        let mut node = |reader: &BitcodeModuleReader| reader.metadata.get(ops.next()?, ops.place());
         let location = node(self.reader)?;
         let mut arguments = vec![Some(node(self.reader)?)];
         if code == 64 {
@@ -263,7 +277,10 @@ impl Body<'_> {
 
     /// The value whose distance back is the next operand, followed by its type if it is defined
     /// later.
-    pub fn value(&mut self, ops: &mut Ops<'_>) -> Result<(Value, LlvmType), Error> {
+    pub fn value(
+        &mut self,
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<(LlvmValue, LlvmType), BoxedDiagnostic> {
         let number = self.number(ops.next()?);
         match self.reader.slots.get(number) {
             Some(&slot) => Ok(slot),
@@ -275,16 +292,25 @@ impl Body<'_> {
     }
 
     /// The value of known type whose distance back is the next operand.
-    pub fn value_of(&mut self, ty: LlvmType, ops: &mut Ops<'_>) -> Result<Value, Error> {
+    pub fn value_of(
+        &mut self,
+        ty: LlvmType,
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<LlvmValue, BoxedDiagnostic> {
         let distance = ops.next()?;
         self.value_at(ty, distance, ops)
     }
 
     /// The value of known type at a distance back.
-    pub fn value_at(&mut self, ty: LlvmType, distance: u64, ops: &Ops<'_>) -> Result<Value, Error> {
+    pub fn value_at(
+        &mut self,
+        ty: LlvmType,
+        distance: u64,
+        ops: &RecordOperands<'_>,
+    ) -> Result<LlvmValue, BoxedDiagnostic> {
         let number = self.number(distance);
         if ty == LlvmType::METADATA {
-            return Ok(Value::metadata(
+            return Ok(LlvmValue::metadata(
                 self.reader.metadata.get(number as u64, ops.place())?,
             ));
         }
@@ -300,8 +326,8 @@ impl Body<'_> {
         &mut self,
         ty: LlvmType,
         number: u64,
-        ops: &Ops<'_>,
-    ) -> Result<Value, Error> {
+        ops: &RecordOperands<'_>,
+    ) -> Result<LlvmValue, BoxedDiagnostic> {
         let slot = usize::try_from(number)
             .ok()
             .and_then(|number| self.reader.slots.get(number));
@@ -317,16 +343,24 @@ impl Body<'_> {
         (self.reader.slots.len() as u32).wrapping_sub(distance as u32) as usize
     }
 
-    fn later(&mut self, number: usize, ops: &Ops<'_>) -> Result<Value, Error> {
+    fn later(
+        &mut self,
+        number: usize,
+        ops: &RecordOperands<'_>,
+    ) -> Result<LlvmValue, BoxedDiagnostic> {
         if number >= FORWARD {
             return ops.error("an operand that is not defined");
         }
         self.forward = true;
-        Ok(Value::local(FORWARD + number))
+        Ok(LlvmValue::local(FORWARD + number))
     }
 
     /// The block with this number.
-    pub fn target(&self, number: u64, ops: &Ops<'_>) -> Result<LlvmBlock, Error> {
+    pub fn target(
+        &self,
+        number: u64,
+        ops: &RecordOperands<'_>,
+    ) -> Result<LlvmBlock, BoxedDiagnostic> {
         match usize::try_from(number) {
             Ok(number) if number < self.block_count => Ok(LlvmBlock::new(number)),
             _ => ops.error(format!("block {number} is not there")),
@@ -334,23 +368,23 @@ impl Body<'_> {
     }
 
     /// Puts operands into the pool.
-    pub fn operands(&mut self, operands: &[Value]) -> Span {
+    pub fn operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
         let start = self.func.value_pool.len();
         self.func.value_pool.extend_from_slice(operands);
-        Span::since(start, &self.func.value_pool)
+        LlvmPoolRange::since(start, &self.func.value_pool)
     }
 
     /// Puts the operands of the gathered bundles behind those of the call, which are the last in
     /// the pool.
-    pub fn take_bundles(&mut self) -> Vec<Bundle> {
+    pub fn take_bundles(&mut self) -> Vec<OperandBundle> {
         let mut operands = std::mem::take(&mut self.bundle_operands).into_iter();
         let mut bundles = Vec::new();
         for (tag, count) in std::mem::take(&mut self.bundles) {
             let start = self.func.value_pool.len();
             self.func.value_pool.extend(operands.by_ref().take(count));
-            bundles.push(Bundle {
+            bundles.push(OperandBundle {
                 tag,
-                operands: Span::since(start, &self.func.value_pool),
+                operands: LlvmPoolRange::since(start, &self.func.value_pool),
             });
         }
         bundles
@@ -359,17 +393,17 @@ impl Body<'_> {
     /// Adds an instruction without flags.
     pub fn push(
         &mut self,
-        opcode: Opcode,
+        opcode: LlvmOpcode,
         ty: LlvmType,
-        operands: &[Value],
-        extra: Extra,
+        operands: &[LlvmValue],
+        extra: InstructionExtra,
         place: SourceLocation,
     ) {
         let operands = self.operands(operands);
         self.push_inst(
-            Instruction {
+            LlvmInstruction {
                 opcode,
-                flags: Flags::NONE,
+                flags: LlvmInstFlags::NONE,
                 ty,
                 operands,
                 extra,
@@ -379,13 +413,13 @@ impl Body<'_> {
     }
 
     /// Adds an instruction, ends its block if it does, and numbers its result.
-    pub fn push_inst(&mut self, inst: Instruction, place: SourceLocation) {
+    pub fn push_inst(&mut self, inst: LlvmInstruction, place: SourceLocation) {
         let number = self.func.insts.len();
         self.func.insts.push(inst);
         self.func.places.push(place);
         if inst.opcode.is_terminator() {
-            let insts = Span::since(self.block_start, &self.func.insts);
-            self.func.blocks.push(BlockData {
+            let insts = LlvmPoolRange::since(self.block_start, &self.func.insts);
+            self.func.blocks.push(LlvmBlockData {
                 name: LlvmSymbol::EMPTY,
                 insts,
             });
@@ -393,11 +427,11 @@ impl Body<'_> {
         }
         if inst.ty != LlvmType::VOID {
             let local = self.func.params.len() + number;
-            self.reader.slots.push((Value::local(local), inst.ty));
+            self.reader.slots.push((LlvmValue::local(local), inst.ty));
         }
     }
 
-    fn finish(&mut self, place: SourceLocation) -> Result<(), Error> {
+    fn finish(&mut self, place: SourceLocation) -> Result<(), BoxedDiagnostic> {
         let complete = self.block_start == self.func.insts.len();
         if self.block_count == 0 || self.func.blocks.len() != self.block_count || !complete {
             return Err(fault(

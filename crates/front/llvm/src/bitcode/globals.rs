@@ -1,27 +1,27 @@
 //! Records of globals: variables, functions, aliases, comdats; their names and constants, which
 //! are found when all is read.
 
-use super::module::Reader;
-use super::ops::{Ops, bytes_of};
+use super::module::BitcodeModuleReader;
+use super::ops::{RecordOperands, bytes_of};
 use crate::ir::{
-    Aliasee, Align, AttrList, CallingConvention, Comdat, ConstKind, Function, GlobalData,
-    GlobalKind, Linkage, LlvmConst, LlvmFunc, LlvmGlobal, LlvmSymbol, LlvmType, Module, Selection,
-    ThreadLocal, TypeKind, UnnamedAddr, Value, Variable, Visibility,
+    AttrList, CallingConvention, ComdatGroup, ConstKind, GlobalAliasee, GlobalData, GlobalKind,
+    Linkage, LlvmAlign, LlvmConst, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmModule, LlvmSymbol,
+    LlvmType, LlvmTypeKind, LlvmValue, Selection, ThreadLocal, UnnamedAddr, Variable, Visibility,
 };
 use crate::upgrade;
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 use spirula_diagnostics::SourceLocation;
 
 /// What has a name.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Named {
+pub(super) enum NamedEntity {
     Global(LlvmGlobal),
     Comdat(usize),
 }
 
 /// A part of a global that is a constant.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part {
+pub(super) enum GlobalConstantPart {
     Initializer,
     Aliasee,
     Prefix,
@@ -29,16 +29,16 @@ pub(super) enum Part {
     Personality,
 }
 
-impl Reader {
+impl BitcodeModuleReader {
     /// The name at the beginning of a record, as a range of the table of strings.
-    fn name_range(&self, ops: &mut Ops<'_>) -> Result<[u64; 2], Error> {
+    fn name_range(&self, ops: &mut RecordOperands<'_>) -> Result<[u64; 2], BoxedDiagnostic> {
         if self.version < 2 {
             return Ok([0, 0]);
         }
         Ok([ops.next()?, ops.next()?])
     }
 
-    pub(super) fn comdat(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn comdat(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let range = self.name_range(&mut ops)?;
         let selection = Selection::from_code(ops.next()?).unwrap_or(Selection::Any);
         let mut name = LlvmSymbol::EMPTY;
@@ -47,9 +47,9 @@ impl Reader {
             name = self.module.strings.intern_bytes(&bytes_of(ops.take(len)?));
         } else {
             self.names
-                .push((Named::Comdat(self.module.comdats.len()), range));
+                .push((NamedEntity::Comdat(self.module.comdats.len()), range));
         }
-        self.module.comdats.push(Comdat { name, selection });
+        self.module.comdats.push(ComdatGroup { name, selection });
         Ok(())
     }
 
@@ -66,9 +66,9 @@ impl Reader {
         let ty = self
             .module
             .types
-            .intern(TypeKind::Pointer { space, pointee });
+            .intern(LlvmTypeKind::Pointer { space, pointee });
         let global = LlvmGlobal::new(self.module.globals.len());
-        self.names.push((Named::Global(global), range));
+        self.names.push((NamedEntity::Global(global), range));
         GlobalData::new(value_type, ty, space, kind, place)
     }
 
@@ -79,12 +79,12 @@ impl Reader {
             .module
             .consts
             .intern(data.ty, ConstKind::Global(global));
-        self.slots.push((Value::constant(id), data.ty));
+        self.slots.push((LlvmValue::constant(id), data.ty));
         self.module.globals.push(data);
     }
 
     /// Remembers that a part of the next global is the constant of this number minus one.
-    fn refer(&mut self, part: Part, number: u64) {
+    fn refer(&mut self, part: GlobalConstantPart, number: u64) {
         if let Some(number) = number.checked_sub(1) {
             let global = LlvmGlobal::new(self.module.globals.len());
             let number = usize::try_from(number).unwrap_or(usize::MAX);
@@ -92,14 +92,14 @@ impl Reader {
         }
     }
 
-    pub(super) fn variable(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn variable(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let range = self.name_range(&mut ops)?;
         let mut value_type = self.types.take(&mut ops)?;
         let flags = ops.next()?;
         let mut space = (flags >> 2) as u32;
         if flags & 2 == 0 {
             match *self.module.types.kind(value_type) {
-                TypeKind::Pointer {
+                LlvmTypeKind::Pointer {
                     space: at,
                     pointee: Some(pointee),
                 } => {
@@ -114,9 +114,9 @@ impl Reader {
             externally_initialized: false,
             attributes: crate::ir::AttrSet::EMPTY,
         };
-        let kind = GlobalKind::Variable(variable);
+        let kind = GlobalKind::LlvmGlobalVariable(variable);
         let mut data = self.new_global(value_type, space, kind, range, ops.place());
-        self.refer(Part::Initializer, ops.next()?);
+        self.refer(GlobalConstantPart::Initializer, ops.next()?);
         data.linkage = linkage(ops.next()?);
         data.align = align(ops.or_zero(), &ops)?;
         data.section = self.section(ops.or_zero(), &ops)?;
@@ -130,7 +130,7 @@ impl Reader {
             true => variable.attributes,
             false => self.attributes.get_set(&mut ops, &self.module)?,
         };
-        data.kind = GlobalKind::Variable(Variable {
+        data.kind = GlobalKind::LlvmGlobalVariable(Variable {
             externally_initialized,
             attributes,
             ..variable
@@ -140,10 +140,10 @@ impl Reader {
         Ok(())
     }
 
-    pub(super) fn function(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn function(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let range = self.name_range(&mut ops)?;
         let mut ty = self.types.take(&mut ops)?;
-        if let TypeKind::Pointer {
+        if let LlvmTypeKind::Pointer {
             pointee: Some(pointee),
             ..
         } = *self.module.types.kind(ty)
@@ -175,16 +175,16 @@ impl Reader {
         data.section = self.section(ops.or_zero(), &ops)?;
         data.visibility = visibility(ops.or_zero(), link);
         let global = LlvmGlobal::new(self.module.globals.len());
-        let mut function = Function::new(global, ty, params);
+        let mut function = LlvmFunction::new(global, ty, params);
         function.convention = convention;
         function.attributes = attributes;
         function.gc = named(&self.collectors, ops.or_zero(), &ops)?;
         data.unnamed_addr = UnnamedAddr::from_code(ops.or_zero()).unwrap_or(UnnamedAddr::None);
-        self.refer(Part::Prologue, ops.or_zero());
+        self.refer(GlobalConstantPart::Prologue, ops.or_zero());
         data.dll_storage = ops.or_zero() as u8;
         data.comdat = self.comdat_of(ops.or_zero(), &ops)?;
-        self.refer(Part::Prefix, ops.or_zero());
-        self.refer(Part::Personality, ops.or_zero());
+        self.refer(GlobalConstantPart::Prefix, ops.or_zero());
+        self.refer(GlobalConstantPart::Personality, ops.or_zero());
         data.dso_local = ops.or_zero() != 0;
         self.push_global(data);
         self.module.functions.push(function);
@@ -194,12 +194,12 @@ impl Reader {
         Ok(())
     }
 
-    pub(super) fn alias(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn alias(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let range = self.name_range(&mut ops)?;
         let (value_type, space) = (self.types.take(&mut ops)?, ops.next_u32()?);
-        let kind = GlobalKind::Alias(Aliasee(None));
+        let kind = GlobalKind::Alias(GlobalAliasee(None));
         let mut data = self.new_global(value_type, space, kind, range, ops.place());
-        self.refer(Part::Aliasee, ops.next()?.saturating_add(1));
+        self.refer(GlobalConstantPart::Aliasee, ops.next()?.saturating_add(1));
         data.linkage = linkage(ops.next()?);
         data.visibility = visibility(ops.or_zero(), data.linkage);
         data.dll_storage = ops.or_zero() as u8;
@@ -210,23 +210,31 @@ impl Reader {
         Ok(())
     }
 
-    pub(super) fn ifunc(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn ifunc(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let range = self.name_range(&mut ops)?;
         let (value_type, space) = (self.types.take(&mut ops)?, ops.next_u32()?);
-        let kind = GlobalKind::Ifunc(Aliasee(None));
+        let kind = GlobalKind::Ifunc(GlobalAliasee(None));
         let mut data = self.new_global(value_type, space, kind, range, ops.place());
-        self.refer(Part::Aliasee, ops.next()?.saturating_add(1));
+        self.refer(GlobalConstantPart::Aliasee, ops.next()?.saturating_add(1));
         data.linkage = linkage(ops.next()?);
         data.visibility = visibility(ops.or_zero(), data.linkage);
         self.push_global(data);
         Ok(())
     }
 
-    fn section(&self, number: u64, ops: &Ops<'_>) -> Result<LlvmSymbol, Error> {
+    fn section(
+        &self,
+        number: u64,
+        ops: &RecordOperands<'_>,
+    ) -> Result<LlvmSymbol, BoxedDiagnostic> {
         named(&self.sections, number, ops)
     }
 
-    fn comdat_of(&self, number: u64, ops: &Ops<'_>) -> Result<Option<u32>, Error> {
+    fn comdat_of(
+        &self,
+        number: u64,
+        ops: &RecordOperands<'_>,
+    ) -> Result<Option<u32>, BoxedDiagnostic> {
         match number {
             0 => Ok(None),
             number if number <= self.module.comdats.len() as u64 => Ok(Some(number as u32 - 1)),
@@ -237,7 +245,7 @@ impl Reader {
     }
 
     /// The module, when everything was read and the names are known.
-    pub(super) fn finish(mut self, strings: &[u8]) -> Result<Module, Error> {
+    pub(super) fn finish(mut self, strings: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
         if !self.bodies.is_empty() {
             return Err(fault(SourceLocation::Unknown, "a function lacks its body"));
         }
@@ -251,7 +259,7 @@ impl Reader {
         Ok(self.module)
     }
 
-    fn set_names(&mut self, strings: &[u8]) -> Result<(), Error> {
+    fn set_names(&mut self, strings: &[u8]) -> Result<(), BoxedDiagnostic> {
         for &(named, [start, len]) in &self.names {
             if len == 0 {
                 continue;
@@ -267,25 +275,30 @@ impl Reader {
                 })?;
             let name = self.module.strings.intern_bytes(bytes);
             match named {
-                Named::Global(global) => self.module.globals[global.index()].name = name,
-                Named::Comdat(index) => self.module.comdats[index].name = name,
+                NamedEntity::Global(global) => self.module.globals[global.index()].name = name,
+                NamedEntity::Comdat(index) => self.module.comdats[index].name = name,
             }
         }
         Ok(())
     }
 
-    fn set_part(&mut self, global: LlvmGlobal, part: Part, id: LlvmConst) {
+    fn set_part(&mut self, global: LlvmGlobal, part: GlobalConstantPart, id: LlvmConst) {
         let kind = &mut self.module.globals[global.index()].kind;
         match (part, kind) {
-            (Part::Initializer, GlobalKind::Variable(variable)) => variable.initializer = Some(id),
-            (Part::Aliasee, GlobalKind::Alias(aliasee) | GlobalKind::Ifunc(aliasee)) => {
-                *aliasee = Aliasee(Some(id));
+            (GlobalConstantPart::Initializer, GlobalKind::LlvmGlobalVariable(variable)) => {
+                variable.initializer = Some(id)
+            }
+            (
+                GlobalConstantPart::Aliasee,
+                GlobalKind::Alias(aliasee) | GlobalKind::Ifunc(aliasee),
+            ) => {
+                *aliasee = GlobalAliasee(Some(id));
             }
             (_, GlobalKind::Function(func)) => {
                 let function = &mut self.module.functions[func.index()];
                 match part {
-                    Part::Prefix => function.prefix = Some(id),
-                    Part::Prologue => function.prologue = Some(id),
+                    GlobalConstantPart::Prefix => function.prefix = Some(id),
+                    GlobalConstantPart::Prologue => function.prologue = Some(id),
                     _ => function.personality = Some(id),
                 }
             }
@@ -295,7 +308,11 @@ impl Reader {
 }
 
 /// The name with this number; 0 is no name.
-fn named(names: &[LlvmSymbol], number: u64, ops: &Ops<'_>) -> Result<LlvmSymbol, Error> {
+fn named(
+    names: &[LlvmSymbol],
+    number: u64,
+    ops: &RecordOperands<'_>,
+) -> Result<LlvmSymbol, BoxedDiagnostic> {
     match number {
         0 => Ok(LlvmSymbol::EMPTY),
         number => match usize::try_from(number - 1)
@@ -309,10 +326,10 @@ fn named(names: &[LlvmSymbol], number: u64, ops: &Ops<'_>) -> Result<LlvmSymbol,
 }
 
 /// An alignment written as its exponent plus one.
-pub(super) fn align(encoded: u64, ops: &Ops<'_>) -> Result<Align, Error> {
+pub(super) fn align(encoded: u64, ops: &RecordOperands<'_>) -> Result<LlvmAlign, BoxedDiagnostic> {
     match encoded {
-        0 => Ok(Align::NONE),
-        1..=33 => Ok(Align::from_exponent(encoded as u8 - 1)),
+        0 => Ok(LlvmAlign::NONE),
+        1..=33 => Ok(LlvmAlign::from_exponent(encoded as u8 - 1)),
         _ => ops.error("an impossible alignment"),
     }
 }

@@ -3,19 +3,23 @@
 use super::codes::{
     binary_flags, binary_opcode, cast_flags, cast_opcode, fast_math_flags, predicate,
 };
-use super::function::Body;
-use super::ops::{Ops, sign_rotated};
-use crate::Error;
+use super::function::BitcodeBodyReader;
+use super::ops::{RecordOperands, sign_rotated};
+use crate::BoxedDiagnostic;
 use crate::ir::{
-    Extra, Flags, Instruction, LlvmBlock, LlvmType, Opcode, Span, TypeKind, Value, compare_type,
-    member_type, shuffle_mask, shuffle_type,
+    InstructionExtra, LlvmBlock, LlvmInstFlags, LlvmInstruction, LlvmOpcode, LlvmPoolRange,
+    LlvmType, LlvmTypeKind, LlvmValue, compare_type, member_type, shuffle_mask, shuffle_type,
 };
 use crate::upgrade;
 use smallvec::SmallVec;
 
-impl Body<'_> {
+impl BitcodeBodyReader<'_> {
     /// Reads an instruction.
-    pub fn instruction(&mut self, code: u64, ops: Ops<'_>) -> Result<(), Error> {
+    pub fn instruction(
+        &mut self,
+        code: u64,
+        ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         match code {
             2 => self.binary(ops),
             3 => self.cast(ops),
@@ -29,10 +33,10 @@ impl Body<'_> {
             13 | 34 | 57 => self.call(code, ops),
             15 => {
                 self.push(
-                    Opcode::Unreachable,
+                    LlvmOpcode::Unreachable,
                     LlvmType::VOID,
                     &[],
-                    Extra::None,
+                    InstructionExtra::None,
                     ops.place(),
                 );
                 Ok(())
@@ -47,31 +51,31 @@ impl Body<'_> {
             29 => self.select(ops),
             31 => self.indirect_branch(ops),
             36 => self.fence(ops),
-            39 => self.unary(Opcode::Resume, ops),
+            39 => self.unary(LlvmOpcode::Resume, ops),
             43 => self.address(ops),
             46 => self.compare_exchange(ops),
             38 | 59 => self.read_modify_write(code == 59, ops),
             47 => self.landing_pad(ops),
             48 => self.cleanup_return(ops),
             49 => self.catch_return(ops),
-            50 => self.pad(Opcode::CatchPad, ops),
-            51 => self.pad(Opcode::CleanupPad, ops),
+            50 => self.pad(LlvmOpcode::CatchPad, ops),
+            51 => self.pad(LlvmOpcode::CleanupPad, ops),
             52 => self.catch_switch(ops),
-            56 => self.unary(Opcode::FNeg, ops),
-            58 => self.unary(Opcode::Freeze, ops),
+            56 => self.unary(LlvmOpcode::FNeg, ops),
+            58 => self.unary(LlvmOpcode::Freeze, ops),
             _ => ops.error(format!("instructions of code {code} are not known")),
         }
     }
 
     pub(super) fn flagged(
         &mut self,
-        opcode: Opcode,
-        flags: Flags,
+        opcode: LlvmOpcode,
+        flags: LlvmInstFlags,
         ty: LlvmType,
-        operands: &[Value],
-        extra: Extra,
-        ops: &Ops<'_>,
-    ) -> Result<(), Error> {
+        operands: &[LlvmValue],
+        extra: InstructionExtra,
+        ops: &RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let operands = self.operands(operands);
         self.gathered(opcode, flags, ty, operands, extra, ops)
     }
@@ -79,15 +83,15 @@ impl Body<'_> {
     /// Adds an instruction whose operands are in the pool already.
     pub(super) fn gathered(
         &mut self,
-        opcode: Opcode,
-        flags: Flags,
+        opcode: LlvmOpcode,
+        flags: LlvmInstFlags,
         ty: LlvmType,
-        operands: Span,
-        extra: Extra,
-        ops: &Ops<'_>,
-    ) -> Result<(), Error> {
+        operands: LlvmPoolRange,
+        extra: InstructionExtra,
+        ops: &RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         self.push_inst(
-            Instruction {
+            LlvmInstruction {
                 opcode,
                 flags,
                 ty,
@@ -99,16 +103,16 @@ impl Body<'_> {
         Ok(())
     }
 
-    pub(super) fn blocks(&mut self, blocks: &[LlvmBlock]) -> Extra {
+    pub(super) fn blocks(&mut self, blocks: &[LlvmBlock]) -> InstructionExtra {
         let start = self.func.block_pool.len();
         self.func.block_pool.extend_from_slice(blocks);
-        Extra::Blocks(Span::since(start, &self.func.block_pool))
+        InstructionExtra::Blocks(LlvmPoolRange::since(start, &self.func.block_pool))
     }
 
-    pub(super) fn numbers(&mut self, numbers: &[u32]) -> Span {
+    pub(super) fn numbers(&mut self, numbers: &[u32]) -> LlvmPoolRange {
         let start = self.func.number_pool.len();
         self.func.number_pool.extend_from_slice(numbers);
-        Span::since(start, &self.func.number_pool)
+        LlvmPoolRange::since(start, &self.func.number_pool)
     }
 
     fn is_float(&self, ty: LlvmType) -> bool {
@@ -117,39 +121,50 @@ impl Body<'_> {
     }
 
     /// Fast-math flags, if the record has more and the result may have them.
-    fn fast_math(&self, ty: LlvmType, ops: &mut Ops<'_>) -> Flags {
+    fn fast_math(&self, ty: LlvmType, ops: &mut RecordOperands<'_>) -> LlvmInstFlags {
         match ops.or_zero() {
             bits if self.is_float(ty) => fast_math_flags(bits),
-            _ => Flags::NONE,
+            _ => LlvmInstFlags::NONE,
         }
     }
 
-    fn binary(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn binary(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let (left, ty) = self.value(&mut ops)?;
         let right = self.value_of(ty, &mut ops)?;
         let opcode = binary_opcode(ops.next()?, self.is_float(ty), &ops)?;
         let flags = binary_flags(opcode, ops.or_zero());
-        self.flagged(opcode, flags, ty, &[left, right], Extra::None, &ops)
+        self.flagged(
+            opcode,
+            flags,
+            ty,
+            &[left, right],
+            InstructionExtra::None,
+            &ops,
+        )
     }
 
-    fn unary(&mut self, opcode: Opcode, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn unary(
+        &mut self,
+        opcode: LlvmOpcode,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let (operand, ty) = self.value(&mut ops)?;
-        let mut flags = Flags::NONE;
-        if opcode == Opcode::FNeg {
+        let mut flags = LlvmInstFlags::NONE;
+        if opcode == LlvmOpcode::FNeg {
             if ops.next()? != 0 {
                 return ops.error("a unary operation that is not known");
             }
             flags = fast_math_flags(ops.or_zero());
         }
-        let ty = if opcode == Opcode::Resume {
+        let ty = if opcode == LlvmOpcode::Resume {
             LlvmType::VOID
         } else {
             ty
         };
-        self.flagged(opcode, flags, ty, &[operand], Extra::None, &ops)
+        self.flagged(opcode, flags, ty, &[operand], InstructionExtra::None, &ops)
     }
 
-    fn cast(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn cast(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let (operand, from) = self.value(&mut ops)?;
         let ty = self.reader.types.take(&mut ops)?;
         let mut opcode = cast_opcode(&mut ops)?;
@@ -157,44 +172,44 @@ impl Body<'_> {
             opcode = upgrade::byte_cast(&self.reader.module.types, opcode, from, ty);
         }
         let flags = cast_flags(opcode, ops.or_zero());
-        self.flagged(opcode, flags, ty, &[operand], Extra::None, &ops)
+        self.flagged(opcode, flags, ty, &[operand], InstructionExtra::None, &ops)
     }
 
-    fn extract_element(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn extract_element(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let (vector, ty) = self.value(&mut ops)?;
         let (index, _) = self.value(&mut ops)?;
-        let TypeKind::Vector { element, .. } = *self.reader.module.types.kind(ty) else {
+        let LlvmTypeKind::Vector { element, .. } = *self.reader.module.types.kind(ty) else {
             return ops.error("an element of what is no vector");
         };
         self.flagged(
-            Opcode::ExtractElement,
-            Flags::NONE,
+            LlvmOpcode::ExtractElement,
+            LlvmInstFlags::NONE,
             element,
             &[vector, index],
-            Extra::None,
+            InstructionExtra::None,
             &ops,
         )
     }
 
-    fn insert_element(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn insert_element(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let (vector, ty) = self.value(&mut ops)?;
-        let TypeKind::Vector { element, .. } = *self.reader.module.types.kind(ty) else {
+        let LlvmTypeKind::Vector { element, .. } = *self.reader.module.types.kind(ty) else {
             return ops.error("an element of what is no vector");
         };
         let element = self.value_of(element, &mut ops)?;
         let (index, _) = self.value(&mut ops)?;
         let operands = [vector, element, index];
         self.flagged(
-            Opcode::InsertElement,
-            Flags::NONE,
+            LlvmOpcode::InsertElement,
+            LlvmInstFlags::NONE,
             ty,
             &operands,
-            Extra::None,
+            InstructionExtra::None,
             &ops,
         )
     }
 
-    fn shuffle(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn shuffle(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let (left, ty) = self.value(&mut ops)?;
         let right = self.value_of(ty, &mut ops)?;
         let (mask, _) = self.value(&mut ops)?;
@@ -208,10 +223,10 @@ impl Body<'_> {
         let Some(ty) = shuffle_type(&mut module.types, ty, mask.len()) else {
             return ops.error("a shuffle of what is no vector");
         };
-        let mask = Extra::Mask(self.numbers(&mask));
+        let mask = InstructionExtra::Mask(self.numbers(&mask));
         self.flagged(
-            Opcode::ShuffleVector,
-            Flags::NONE,
+            LlvmOpcode::ShuffleVector,
+            LlvmInstFlags::NONE,
             ty,
             &[left, right],
             mask,
@@ -219,14 +234,14 @@ impl Body<'_> {
         )
     }
 
-    fn compare(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn compare(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let (left, ty) = self.value(&mut ops)?;
         let right = self.value_of(ty, &mut ops)?;
         let predicate = predicate(&mut ops)?;
         let (opcode, flags) = match predicate.is_integer() {
-            true if ops.or_zero() & 1 != 0 => (Opcode::ICmp, Flags::SAMESIGN),
-            true => (Opcode::ICmp, Flags::NONE),
-            false => (Opcode::FCmp, fast_math_flags(ops.or_zero())),
+            true if ops.or_zero() & 1 != 0 => (LlvmOpcode::ICmp, LlvmInstFlags::SAMESIGN),
+            true => (LlvmOpcode::ICmp, LlvmInstFlags::NONE),
+            false => (LlvmOpcode::FCmp, fast_math_flags(ops.or_zero())),
         };
         let ty = compare_type(&mut self.reader.module.types, ty);
         self.flagged(
@@ -234,12 +249,12 @@ impl Body<'_> {
             flags,
             ty,
             &[left, right],
-            Extra::Compare(predicate),
+            InstructionExtra::Compare(predicate),
             &ops,
         )
     }
 
-    fn phi(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn phi(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let ty = self.reader.types.take(&mut ops)?;
         let start = self.func.value_pool.len();
         let block_start = self.func.block_pool.len();
@@ -251,27 +266,28 @@ impl Body<'_> {
             self.func.block_pool.push(block);
         }
         let flags = self.fast_math(ty, &mut ops);
-        let operands = Span::since(start, &self.func.value_pool);
-        let extra = Extra::Blocks(Span::since(block_start, &self.func.block_pool));
-        self.gathered(Opcode::Phi, flags, ty, operands, extra, &ops)
+        let operands = LlvmPoolRange::since(start, &self.func.value_pool);
+        let extra =
+            InstructionExtra::Blocks(LlvmPoolRange::since(block_start, &self.func.block_pool));
+        self.gathered(LlvmOpcode::Phi, flags, ty, operands, extra, &ops)
     }
 
-    fn select(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn select(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let (first, ty) = self.value(&mut ops)?;
         let second = self.value_of(ty, &mut ops)?;
         let (condition, _) = self.value(&mut ops)?;
         let flags = self.fast_math(ty, &mut ops);
         self.flagged(
-            Opcode::Select,
+            LlvmOpcode::Select,
             flags,
             ty,
             &[condition, first, second],
-            Extra::None,
+            InstructionExtra::None,
             &ops,
         )
     }
 
-    fn path(ops: &mut Ops<'_>) -> Result<SmallVec<[u32; 8]>, Error> {
+    fn path(ops: &mut RecordOperands<'_>) -> Result<SmallVec<[u32; 8]>, BoxedDiagnostic> {
         let mut path = SmallVec::new();
         while !ops.is_empty() {
             path.push(ops.next_u32()?);
@@ -279,16 +295,16 @@ impl Body<'_> {
         Ok(path)
     }
 
-    fn extract_value(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn extract_value(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let (aggregate, ty) = self.value(&mut ops)?;
         let path = Self::path(&mut ops)?;
         let Some(ty) = member_type(&self.reader.module.types, ty, &path) else {
             return ops.error("the indices do not lead through the aggregate");
         };
-        let indices = Extra::Indices(self.numbers(&path));
+        let indices = InstructionExtra::Indices(self.numbers(&path));
         self.flagged(
-            Opcode::ExtractValue,
-            Flags::NONE,
+            LlvmOpcode::ExtractValue,
+            LlvmInstFlags::NONE,
             ty,
             &[aggregate],
             indices,
@@ -296,14 +312,14 @@ impl Body<'_> {
         )
     }
 
-    fn insert_value(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    fn insert_value(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let (aggregate, ty) = self.value(&mut ops)?;
         let (element, _) = self.value(&mut ops)?;
         let path = Self::path(&mut ops)?;
-        let indices = Extra::Indices(self.numbers(&path));
+        let indices = InstructionExtra::Indices(self.numbers(&path));
         self.flagged(
-            Opcode::InsertValue,
-            Flags::NONE,
+            LlvmOpcode::InsertValue,
+            LlvmInstFlags::NONE,
             ty,
             &[aggregate, element],
             indices,

@@ -1,18 +1,18 @@
 //! Records of instructions that access memory or compute addresses.
 
 use super::codes::address_flags;
-use super::function::Body;
+use super::function::BitcodeBodyReader;
 use super::globals::align;
-use super::ops::Ops;
-use crate::Error;
+use super::ops::RecordOperands;
+use crate::BoxedDiagnostic;
 use crate::ir::{
-    Align, Extra, Flags, LlvmSymbol, LlvmType, Opcode, Ordering, RmwOp, Span, TypeKind,
-    address_type,
+    InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmOpcode, LlvmPoolRange, LlvmSymbol, LlvmType,
+    LlvmTypeKind, Ordering, RmwOp, address_type,
 };
 use smallvec::SmallVec;
 
-impl Body<'_> {
-    pub(super) fn alloca(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+impl BitcodeBodyReader<'_> {
+    pub(super) fn alloca(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let mut ty = self.reader.types.take(&mut ops)?;
         let size_type = self.reader.types.take(&mut ops)?;
         let size = self.value_numbered(size_type, ops.next()?, &ops)?;
@@ -20,7 +20,7 @@ impl Body<'_> {
         let align = align(bits & 0x1f | bits >> 8 << 5, &ops)?;
         if bits & 1 << 6 == 0 {
             match *self.reader.module.types.kind(ty) {
-                TypeKind::Pointer {
+                LlvmTypeKind::Pointer {
                     pointee: Some(pointee),
                     ..
                 } => ty = pointee,
@@ -36,19 +36,19 @@ impl Body<'_> {
             .reader
             .module
             .types
-            .intern(TypeKind::Pointer { space, pointee });
-        let mut flags = Flags::NONE;
+            .intern(LlvmTypeKind::Pointer { space, pointee });
+        let mut flags = LlvmInstFlags::NONE;
         if bits & 1 << 5 != 0 {
-            flags |= Flags::INALLOCA;
+            flags |= LlvmInstFlags::INALLOCA;
         }
         if bits & 1 << 7 != 0 {
-            flags |= Flags::SWIFTERROR;
+            flags |= LlvmInstFlags::SWIFTERROR;
         }
-        let extra = Extra::Alloca { ty, align };
-        self.flagged(Opcode::Alloca, flags, pointer, &[size], extra, &ops)
+        let extra = InstructionExtra::Alloca { ty, align };
+        self.flagged(LlvmOpcode::Alloca, flags, pointer, &[size], extra, &ops)
     }
 
-    fn scope(&mut self, ops: &mut Ops<'_>) -> Result<LlvmSymbol, Error> {
+    fn scope(&mut self, ops: &mut RecordOperands<'_>) -> Result<LlvmSymbol, BoxedDiagnostic> {
         let number = ops.index()?;
         if let Some(&scope) = self.reader.sync_scopes.get(number) {
             return Ok(scope);
@@ -60,7 +60,7 @@ impl Body<'_> {
         }
     }
 
-    fn ordering(ops: &mut Ops<'_>) -> Result<Ordering, Error> {
+    fn ordering(ops: &mut RecordOperands<'_>) -> Result<Ordering, BoxedDiagnostic> {
         match Ordering::from_code(ops.next()?) {
             Some(ordering) => Ok(ordering),
             None => ops.error("an ordering that is not known"),
@@ -68,12 +68,16 @@ impl Body<'_> {
     }
 
     /// Alignment and whether volatile; for an atomic access also ordering and scope.
-    fn access(&mut self, atomic: bool, ops: &mut Ops<'_>) -> Result<(Extra, Flags), Error> {
+    fn access(
+        &mut self,
+        atomic: bool,
+        ops: &mut RecordOperands<'_>,
+    ) -> Result<(InstructionExtra, LlvmInstFlags), BoxedDiagnostic> {
         let align = align(ops.next()?, ops)?;
         let flags = if ops.next()? != 0 {
-            Flags::VOLATILE
+            LlvmInstFlags::VOLATILE
         } else {
-            Flags::NONE
+            LlvmInstFlags::NONE
         };
         let (mut ordering, mut scope) = (Ordering::NotAtomic, LlvmSymbol::EMPTY);
         if atomic {
@@ -81,7 +85,7 @@ impl Body<'_> {
             scope = self.scope(ops)?;
         }
         Ok((
-            Extra::Access {
+            InstructionExtra::Access {
                 align,
                 ordering,
                 scope,
@@ -90,19 +94,27 @@ impl Body<'_> {
         ))
     }
 
-    pub(super) fn load(&mut self, atomic: bool, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn load(
+        &mut self,
+        atomic: bool,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let (pointer, _) = self.value(&mut ops)?;
         let ty = self.reader.types.take(&mut ops)?;
         let (extra, flags) = self.access(atomic, &mut ops)?;
-        self.flagged(Opcode::Load, flags, ty, &[pointer], extra, &ops)
+        self.flagged(LlvmOpcode::Load, flags, ty, &[pointer], extra, &ops)
     }
 
-    pub(super) fn store(&mut self, atomic: bool, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn store(
+        &mut self,
+        atomic: bool,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let (pointer, _) = self.value(&mut ops)?;
         let (value, _) = self.value(&mut ops)?;
         let (extra, flags) = self.access(atomic, &mut ops)?;
         self.flagged(
-            Opcode::Store,
+            LlvmOpcode::Store,
             flags,
             LlvmType::VOID,
             &[value, pointer],
@@ -111,21 +123,35 @@ impl Body<'_> {
         )
     }
 
-    pub(super) fn va_arg(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn va_arg(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let list_type = self.reader.types.take(&mut ops)?;
         let list = self.value_of(list_type, &mut ops)?;
         let ty = self.reader.types.take(&mut ops)?;
-        self.flagged(Opcode::VaArg, Flags::NONE, ty, &[list], Extra::None, &ops)
+        self.flagged(
+            LlvmOpcode::VaArg,
+            LlvmInstFlags::NONE,
+            ty,
+            &[list],
+            InstructionExtra::None,
+            &ops,
+        )
     }
 
-    pub(super) fn fence(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn fence(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let ordering = Self::ordering(&mut ops)?;
         let scope = self.scope(&mut ops)?;
-        let extra = Extra::Fence { ordering, scope };
-        self.flagged(Opcode::Fence, Flags::NONE, LlvmType::VOID, &[], extra, &ops)
+        let extra = InstructionExtra::Fence { ordering, scope };
+        self.flagged(
+            LlvmOpcode::Fence,
+            LlvmInstFlags::NONE,
+            LlvmType::VOID,
+            &[],
+            extra,
+            &ops,
+        )
     }
 
-    pub(super) fn address(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn address(&mut self, mut ops: RecordOperands<'_>) -> Result<(), BoxedDiagnostic> {
         let flags = address_flags(ops.next()?);
         let source = self.reader.types.take(&mut ops)?;
         let start = self.func.value_pool.len();
@@ -146,28 +172,31 @@ impl Body<'_> {
             indices,
         )
         .or_else(|why| ops.error(why))?;
-        let operands = Span::since(start, &self.func.value_pool);
-        let extra = Extra::SourceType(source);
-        self.gathered(Opcode::GetElementPtr, flags, ty, operands, extra, &ops)
+        let operands = LlvmPoolRange::since(start, &self.func.value_pool);
+        let extra = InstructionExtra::SourceType(source);
+        self.gathered(LlvmOpcode::GetElementPtr, flags, ty, operands, extra, &ops)
     }
 
-    pub(super) fn compare_exchange(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn compare_exchange(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let (pointer, _) = self.value(&mut ops)?;
         let (expected, ty) = self.value(&mut ops)?;
         let new = self.value_of(ty, &mut ops)?;
         let mut flags = if ops.next()? != 0 {
-            Flags::VOLATILE
+            LlvmInstFlags::VOLATILE
         } else {
-            Flags::NONE
+            LlvmInstFlags::NONE
         };
         let success = Self::ordering(&mut ops)?;
         let scope = self.scope(&mut ops)?;
         let failure = Self::ordering(&mut ops)?;
         if ops.or_zero() != 0 {
-            flags |= Flags::WEAK;
+            flags |= LlvmInstFlags::WEAK;
         }
         let align = align(ops.or_zero(), &ops)?;
-        let extra = Extra::CmpXchg {
+        let extra = InstructionExtra::CmpXchg {
             align,
             success,
             failure,
@@ -179,7 +208,7 @@ impl Body<'_> {
             .types
             .literal_struct([ty, LlvmType::I1].into(), false);
         self.flagged(
-            Opcode::CmpXchg,
+            LlvmOpcode::CmpXchg,
             flags,
             ty,
             &[pointer, expected, new],
@@ -188,12 +217,16 @@ impl Body<'_> {
         )
     }
 
-    pub(super) fn read_modify_write(&mut self, typed: bool, mut ops: Ops<'_>) -> Result<(), Error> {
+    pub(super) fn read_modify_write(
+        &mut self,
+        typed: bool,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         let (pointer, pointer_type) = self.value(&mut ops)?;
         let (value, ty) = if typed {
             self.value(&mut ops)?
         } else {
-            let TypeKind::Pointer {
+            let LlvmTypeKind::Pointer {
                 pointee: Some(ty), ..
             } = *self.reader.module.types.kind(pointer_type)
             else {
@@ -205,19 +238,26 @@ impl Body<'_> {
             return ops.error("an atomic operation that is not known");
         };
         let flags = if ops.next()? != 0 {
-            Flags::VOLATILE
+            LlvmInstFlags::VOLATILE
         } else {
-            Flags::NONE
+            LlvmInstFlags::NONE
         };
         let ordering = Self::ordering(&mut ops)?;
         let scope = self.scope(&mut ops)?;
-        let align: Align = align(ops.or_zero(), &ops)?;
-        let extra = Extra::Rmw {
+        let align: LlvmAlign = align(ops.or_zero(), &ops)?;
+        let extra = InstructionExtra::Rmw {
             op,
             align,
             ordering,
             scope,
         };
-        self.flagged(Opcode::AtomicRmw, flags, ty, &[pointer, value], extra, &ops)
+        self.flagged(
+            LlvmOpcode::AtomicRmw,
+            flags,
+            ty,
+            &[pointer, value],
+            extra,
+            &ops,
+        )
     }
 }

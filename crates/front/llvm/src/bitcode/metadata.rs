@@ -3,16 +3,16 @@
 //! The pieces of a block get consecutive ids, those of LLVM's own numbering, so that a reference
 //! to a later piece is known at once; references past the end are found when the block ends.
 
-use super::bitstream::{Bitstream, Entry, Record};
-use super::constants::Slots;
-use super::ops::{Ops, bytes_of, sign_rotated};
-use super::special::{BOOLEAN, Form, ROWS};
-use super::types::TypeTable;
+use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
+use super::constants::BitcodeValues;
+use super::ops::{RecordOperands, bytes_of, sign_rotated};
+use super::special::{BOOLEAN, ROWS, RecordFieldForm};
+use super::types::BitcodeTypeTable;
 use crate::ir::{
-    Field, LlvmGlobal, LlvmMetadata, LlvmSymbol, MetadataArena, MetadataKind, Module,
-    NamedMetadata, Span, Strings, Value, ValueKind,
+    LlvmGlobal, LlvmMetadata, LlvmModule, LlvmPoolRange, LlvmStrings, LlvmSymbol, LlvmValue,
+    MetadataArena, MetadataField, MetadataKind, NamedMetadata, ValueKind,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
@@ -46,12 +46,12 @@ pub struct MetadataTable {
     /// Local values by number, to be found when the function is complete.
     locals: Vec<(LlvmMetadata, usize)>,
     locations: FxHashMap<[u64; 5], LlvmMetadata>,
-    names: Option<Names>,
+    names: Option<DebugLocationFields>,
 }
 
 /// Symbols of the fields of debug locations.
 #[derive(Clone, Copy, Debug)]
-struct Names {
+struct DebugLocationFields {
     class: LlvmSymbol,
     line: LlvmSymbol,
     column: LlvmSymbol,
@@ -62,7 +62,7 @@ struct Names {
 
 impl MetadataTable {
     /// The piece with this number.
-    pub fn get(&self, number: u64, place: SourceLocation) -> Result<LlvmMetadata, Error> {
+    pub fn get(&self, number: u64, place: SourceLocation) -> Result<LlvmMetadata, BoxedDiagnostic> {
         match usize::try_from(number) {
             Ok(number) if number < self.module_count => Ok(LlvmMetadata::new(number)),
             Ok(number) if number - self.module_count < self.function_count => Ok(
@@ -77,7 +77,7 @@ impl MetadataTable {
         &self,
         number: u64,
         place: SourceLocation,
-    ) -> Result<Option<LlvmMetadata>, Error> {
+    ) -> Result<Option<LlvmMetadata>, BoxedDiagnostic> {
         match number.checked_sub(1) {
             Some(number) => self.get(number, place).map(Some),
             None => Ok(None),
@@ -85,7 +85,7 @@ impl MetadataTable {
     }
 
     /// The kind of attachment with this number.
-    pub fn kind(&self, number: u64, place: SourceLocation) -> Result<LlvmSymbol, Error> {
+    pub fn kind(&self, number: u64, place: SourceLocation) -> Result<LlvmSymbol, BoxedDiagnostic> {
         match self.kinds.get(&number) {
             Some(&kind) => Ok(kind),
             None => Err(fault(
@@ -96,13 +96,17 @@ impl MetadataTable {
     }
 
     /// Begins a function.
-    pub fn begin_function(&mut self, module: &Module) {
+    pub fn begin_function(&mut self, module: &LlvmModule) {
         self.function_start = module.metadata.len();
         self.function_count = 0;
     }
 
     /// Ends a function: metadata that is a local value gets it. `slots` has all its values.
-    pub fn end_function(&mut self, module: &mut Module, slots: &Slots) -> Result<(), Error> {
+    pub fn end_function(
+        &mut self,
+        module: &mut LlvmModule,
+        slots: &BitcodeValues,
+    ) -> Result<(), BoxedDiagnostic> {
         for (id, number) in self.locals.drain(..) {
             let Some(&(value, _)) = slots.get(number) else {
                 return Err(fault(
@@ -117,7 +121,11 @@ impl MetadataTable {
     }
 
     /// A number that may be defined later in the same block.
-    fn reference(&mut self, number: u64, place: SourceLocation) -> Result<LlvmMetadata, Error> {
+    fn reference(
+        &mut self,
+        number: u64,
+        place: SourceLocation,
+    ) -> Result<LlvmMetadata, BoxedDiagnostic> {
         let Some(number) = usize::try_from(number)
             .ok()
             .filter(|&number| number < 1 << 29)
@@ -139,7 +147,7 @@ impl MetadataTable {
         &mut self,
         number: u64,
         place: SourceLocation,
-    ) -> Result<Option<LlvmMetadata>, Error> {
+    ) -> Result<Option<LlvmMetadata>, BoxedDiagnostic> {
         match number.checked_sub(1) {
             Some(number) => self.reference(number, place).map(Some),
             None => Ok(None),
@@ -149,23 +157,27 @@ impl MetadataTable {
     /// Reads the block of kinds.
     pub fn read_kinds(
         &mut self,
-        bits: &mut Bitstream<'_>,
-        strings: &mut Strings,
-    ) -> Result<(), Error> {
-        let mut record = Record::default();
+        bits: &mut BitstreamReader<'_>,
+        strings: &mut LlvmStrings,
+    ) -> Result<(), BoxedDiagnostic> {
+        let mut record = BitcodeRecord::default();
         loop {
             match bits.next(&mut record)? {
-                Entry::End => return Ok(()),
-                Entry::Block(_) => bits.skip()?,
-                Entry::Record if record.code == KIND => {
-                    self.define_kind(Ops::new(&record.ops, bits.place()), strings)?;
+                BitstreamEntry::End => return Ok(()),
+                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Record if record.code == KIND => {
+                    self.define_kind(RecordOperands::new(&record.ops, bits.place()), strings)?;
                 }
-                Entry::Record => {}
+                BitstreamEntry::Record => {}
             }
         }
     }
 
-    fn define_kind(&mut self, mut ops: Ops<'_>, strings: &mut Strings) -> Result<(), Error> {
+    fn define_kind(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+        strings: &mut LlvmStrings,
+    ) -> Result<(), BoxedDiagnostic> {
         let number = ops.next()?;
         let name = strings.intern_bytes(&bytes_of(ops.rest()));
         self.kinds.insert(number, name);
@@ -175,13 +187,13 @@ impl MetadataTable {
     /// Reads a block of metadata, of the module or of the function being read.
     pub fn read(
         &mut self,
-        bits: &mut Bitstream<'_>,
-        module: &mut Module,
-        types: &TypeTable,
-        slots: &Slots,
+        bits: &mut BitstreamReader<'_>,
+        module: &mut LlvmModule,
+        types: &BitcodeTypeTable,
+        slots: &BitcodeValues,
         in_function: bool,
-    ) -> Result<(), Error> {
-        let mut record = Record::default();
+    ) -> Result<(), BoxedDiagnostic> {
+        let mut record = BitcodeRecord::default();
         let mut name = LlvmSymbol::EMPTY;
         if !in_function {
             if module.metadata.len() != self.module_count {
@@ -194,10 +206,11 @@ impl MetadataTable {
         }
         loop {
             match bits.next(&mut record)? {
-                Entry::End => break,
-                Entry::Block(_) => bits.skip()?,
-                Entry::Record => {
-                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
+                BitstreamEntry::End => break,
+                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Record => {
+                    let ops =
+                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     match record.code {
                         NAME => name = module.strings.intern_bytes(&bytes_of(ops.rest())),
                         NAMED_NODE => self.named(name, ops, module)?,
@@ -221,7 +234,7 @@ impl MetadataTable {
         }
     }
 
-    fn count(&mut self, module: &Module, in_function: bool) {
+    fn count(&mut self, module: &LlvmModule, in_function: bool) {
         if in_function {
             self.function_count = module.metadata.len() - self.function_start;
         } else {
@@ -232,9 +245,9 @@ impl MetadataTable {
     fn named(
         &mut self,
         name: LlvmSymbol,
-        mut ops: Ops<'_>,
-        module: &mut Module,
-    ) -> Result<(), Error> {
+        mut ops: RecordOperands<'_>,
+        module: &mut LlvmModule,
+    ) -> Result<(), BoxedDiagnostic> {
         let mut operands = Vec::with_capacity(ops.len());
         while !ops.is_empty() {
             operands.push(self.reference(ops.next()?, ops.place())?);
@@ -245,10 +258,10 @@ impl MetadataTable {
 
     fn global_attachment(
         &mut self,
-        mut ops: Ops<'_>,
-        module: &mut Module,
-        slots: &Slots,
-    ) -> Result<(), Error> {
+        mut ops: RecordOperands<'_>,
+        module: &mut LlvmModule,
+        slots: &BitcodeValues,
+    ) -> Result<(), BoxedDiagnostic> {
         let number = ops.index()?;
         let global = slots
             .get(number)
@@ -267,7 +280,12 @@ impl MetadataTable {
     }
 
     /// Many strings at once: their lengths, then their bytes.
-    fn strings(&mut self, mut ops: Ops<'_>, blob: &[u8], module: &mut Module) -> Result<(), Error> {
+    fn strings(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+        blob: &[u8],
+        module: &mut LlvmModule,
+    ) -> Result<(), BoxedDiagnostic> {
         let (count, offset) = (ops.index()?, ops.index()?);
         let Some((lengths, mut bytes)) = blob.split_at_checked(offset) else {
             return ops.error("strings past the end of their record");
@@ -275,7 +293,7 @@ impl MetadataTable {
         if count > lengths.len() * 8 / 6 {
             return ops.error("more strings than their record can hold");
         }
-        let mut lengths = Bitstream::new(lengths, 0);
+        let mut lengths = BitstreamReader::new(lengths, 0);
         for _ in 0..count {
             let len = lengths
                 .vbr(6)
@@ -294,11 +312,11 @@ impl MetadataTable {
     fn piece(
         &mut self,
         code: u64,
-        mut ops: Ops<'_>,
-        module: &mut Module,
-        types: &TypeTable,
-        slots: &Slots,
-    ) -> Result<(), Error> {
+        mut ops: RecordOperands<'_>,
+        module: &mut LlvmModule,
+        types: &BitcodeTypeTable,
+        slots: &BitcodeValues,
+    ) -> Result<(), BoxedDiagnostic> {
         let kind = match code {
             STRING_OLD => MetadataKind::String(module.strings.intern_bytes(&bytes_of(ops.rest()))),
             VALUE => {
@@ -310,7 +328,7 @@ impl MetadataTable {
                         // A local value that follows; it is put here when the function ends.
                         let id = LlvmMetadata::new(module.metadata.len());
                         self.locals.push((id, number));
-                        MetadataKind::Local(Value::local(0))
+                        MetadataKind::Local(LlvmValue::local(0))
                     }
                 }
             }
@@ -327,7 +345,7 @@ impl MetadataTable {
                 let fields: Vec<_> = ops
                     .rest()
                     .iter()
-                    .map(|&op| (LlvmSymbol::EMPTY, Field::Int(i128::from(op))))
+                    .map(|&op| (LlvmSymbol::EMPTY, MetadataField::Int(i128::from(op))))
                     .collect();
                 let fields = module.metadata.push_fields(&fields);
                 let class = module.strings.intern("DIExpression");
@@ -346,10 +364,10 @@ impl MetadataTable {
 
     fn operands(
         &mut self,
-        mut ops: Ops<'_>,
+        mut ops: RecordOperands<'_>,
         bias: u64,
         arena: &mut MetadataArena,
-    ) -> Result<Span, Error> {
+    ) -> Result<LlvmPoolRange, BoxedDiagnostic> {
         let mut operands = Vec::with_capacity(ops.len());
         while !ops.is_empty() {
             let number = ops.next()?.saturating_add(1 - bias);
@@ -361,9 +379,9 @@ impl MetadataTable {
     fn special(
         &mut self,
         code: u64,
-        mut ops: Ops<'_>,
-        module: &mut Module,
-    ) -> Result<MetadataKind, Error> {
+        mut ops: RecordOperands<'_>,
+        module: &mut LlvmModule,
+    ) -> Result<MetadataKind, BoxedDiagnostic> {
         let Some(&(_, class, fields)) = ROWS.iter().find(|row| row.0 == code) else {
             return ops.error(format!("metadata of code {code} is not known"));
         };
@@ -375,12 +393,14 @@ impl MetadataTable {
             }
             let op = ops.next()?;
             let field = match form {
-                Form::Skip => continue,
-                Form::Ref if op == 0 => continue,
-                Form::Int if op == 0 && !BOOLEAN.contains(&name) => continue,
-                Form::Ref => Field::Node(self.optional_reference(op, ops.place())?),
-                Form::Int => Field::Int(i128::from(op)),
-                Form::Signed => Field::Int(i128::from(sign_rotated(op))),
+                RecordFieldForm::Skip => continue,
+                RecordFieldForm::Ref if op == 0 => continue,
+                RecordFieldForm::Int if op == 0 && !BOOLEAN.contains(&name) => continue,
+                RecordFieldForm::Ref => {
+                    MetadataField::Node(self.optional_reference(op, ops.place())?)
+                }
+                RecordFieldForm::Int => MetadataField::Int(i128::from(op)),
+                RecordFieldForm::Signed => MetadataField::Int(i128::from(sign_rotated(op))),
             };
             read.push((module.strings.intern(name), field));
         }
@@ -392,7 +412,11 @@ impl MetadataTable {
         })
     }
 
-    fn location_record(&mut self, mut ops: Ops<'_>, module: &mut Module) -> Result<(), Error> {
+    fn location_record(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+        module: &mut LlvmModule,
+    ) -> Result<(), BoxedDiagnostic> {
         let distinct = ops.next()? & 1 != 0;
         let (line, column, scope) = (ops.next()?, ops.next()?, ops.next()?);
         let inlined_at = ops.or_zero();
@@ -412,7 +436,7 @@ impl MetadataTable {
 
     fn push_location(
         &mut self,
-        module: &mut Module,
+        module: &mut LlvmModule,
         distinct: bool,
         [line, column]: [u64; 2],
         scope: LlvmMetadata,
@@ -420,7 +444,7 @@ impl MetadataTable {
         implicit: bool,
     ) -> LlvmMetadata {
         let strings = &mut module.strings;
-        let names = *self.names.get_or_insert_with(|| Names {
+        let names = *self.names.get_or_insert_with(|| DebugLocationFields {
             class: strings.intern("DILocation"),
             line: strings.intern("line"),
             column: strings.intern("column"),
@@ -428,16 +452,16 @@ impl MetadataTable {
             inlined_at: strings.intern("inlinedAt"),
             implicit: strings.intern("isImplicitCode"),
         });
-        let mut fields = vec![(names.line, Field::Int(i128::from(line)))];
+        let mut fields = vec![(names.line, MetadataField::Int(i128::from(line)))];
         if column != 0 {
-            fields.push((names.column, Field::Int(i128::from(column))));
+            fields.push((names.column, MetadataField::Int(i128::from(column))));
         }
-        fields.push((names.scope, Field::Node(Some(scope))));
+        fields.push((names.scope, MetadataField::Node(Some(scope))));
         if inlined_at.is_some() {
-            fields.push((names.inlined_at, Field::Node(inlined_at)));
+            fields.push((names.inlined_at, MetadataField::Node(inlined_at)));
         }
         if implicit {
-            fields.push((names.implicit, Field::Int(1)));
+            fields.push((names.implicit, MetadataField::Int(1)));
         }
         let fields = module.metadata.push_fields(&fields);
         module.metadata.push(MetadataKind::Special {
@@ -451,9 +475,9 @@ impl MetadataTable {
     /// (both plus one), whether implicit. `None` if it has no scope.
     pub fn location(
         &mut self,
-        mut ops: Ops<'_>,
-        module: &mut Module,
-    ) -> Result<Option<LlvmMetadata>, Error> {
+        mut ops: RecordOperands<'_>,
+        module: &mut LlvmModule,
+    ) -> Result<Option<LlvmMetadata>, BoxedDiagnostic> {
         let key = [
             ops.next()?,
             ops.next()?,
@@ -494,22 +518,22 @@ impl MetadataTable {
     /// `None` for the function), kind and node.
     pub fn read_attachments(
         &mut self,
-        bits: &mut Bitstream<'_>,
+        bits: &mut BitstreamReader<'_>,
         mut attach: impl FnMut(
             Option<u64>,
             LlvmSymbol,
             LlvmMetadata,
             SourceLocation,
-        ) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let mut record = Record::default();
+        ) -> Result<(), BoxedDiagnostic>,
+    ) -> Result<(), BoxedDiagnostic> {
+        let mut record = BitcodeRecord::default();
         loop {
             match bits.next(&mut record)? {
-                Entry::End => return Ok(()),
-                Entry::Block(_) => bits.skip()?,
-                Entry::Record if record.code == ATTACHMENT => {
+                BitstreamEntry::End => return Ok(()),
+                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Record if record.code == ATTACHMENT => {
                     let place = SourceLocation::Bit(record.at as u64);
-                    let mut ops = Ops::new(&record.ops, place);
+                    let mut ops = RecordOperands::new(&record.ops, place);
                     let inst = if ops.len() % 2 == 1 {
                         Some(ops.next()?)
                     } else {
@@ -520,14 +544,14 @@ impl MetadataTable {
                         attach(inst, kind, self.get(ops.next()?, place)?, place)?;
                     }
                 }
-                Entry::Record => {}
+                BitstreamEntry::Record => {}
             }
         }
     }
 }
 
 /// Metadata that is a value.
-pub fn wrap(value: Value) -> MetadataKind {
+pub fn wrap(value: LlvmValue) -> MetadataKind {
     match value.kind() {
         ValueKind::Const(id) => MetadataKind::Constant(id),
         ValueKind::Local(_) | ValueKind::Metadata(_) => MetadataKind::Local(value),

@@ -1,16 +1,18 @@
 //! What a module has outside of functions: its blocks and records.
 
 use super::attributes::AttributeTable;
-use super::bitstream::{Bitstream, Entry, Record};
-use super::constants::{self, Slots};
+use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
+use super::constants::{self, BitcodeValues};
 use super::function;
-use super::globals::{Named, Part};
+use super::globals::{GlobalConstantPart, NamedEntity};
 use super::metadata::MetadataTable;
-use super::ops::{Ops, bytes_of};
+use super::ops::{RecordOperands, bytes_of};
 use super::symbols::{self, VST_ENTRY, VST_FUNCTION};
-use super::types::TypeTable;
-use crate::ir::{ConstKind, DataLayout, Function, LlvmFunc, LlvmGlobal, LlvmSymbol, Module};
-use crate::{Error, fault};
+use super::types::BitcodeTypeTable;
+use crate::ir::{
+    ConstKind, DataLayout, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmModule, LlvmSymbol,
+};
+use crate::{BoxedDiagnostic, fault};
 use spirula_diagnostics::SourceLocation;
 
 /// Kinds of blocks.
@@ -36,45 +38,53 @@ pub(super) const SOURCE_FILENAME: u64 = 16;
 
 /// What is known while reading a module.
 #[derive(Debug, Default)]
-pub struct Reader {
-    pub module: Module,
-    pub types: TypeTable,
+pub struct BitcodeModuleReader {
+    pub module: LlvmModule,
+    pub types: BitcodeTypeTable,
     pub attributes: AttributeTable,
     pub metadata: MetadataTable,
     /// Globals and constants of the module by number, then those of the function being read.
-    pub slots: Slots,
+    pub slots: BitcodeValues,
     pub sync_scopes: Vec<LlvmSymbol>,
     pub bundle_tags: Vec<LlvmSymbol>,
     /// The memory that bodies are read in.
-    pub room: Option<Function>,
+    pub room: Option<LlvmFunction>,
     pub(super) version: u64,
     pub(super) sections: Vec<LlvmSymbol>,
     pub(super) collectors: Vec<LlvmSymbol>,
     /// Functions with a body, in the order of the bodies.
     pub(super) bodies: std::collections::VecDeque<LlvmFunc>,
     /// Names as ranges of the table of strings.
-    pub(super) names: Vec<(Named, [u64; 2])>,
+    pub(super) names: Vec<(NamedEntity, [u64; 2])>,
     /// Constants of globals by number, to be found when all are read.
-    pub(super) initializers: Vec<(LlvmGlobal, Part, usize)>,
+    pub(super) initializers: Vec<(LlvmGlobal, GlobalConstantPart, usize)>,
 }
 
-impl Reader {
+impl BitcodeModuleReader {
     /// Reads the block of a module, which was entered.
-    pub(super) fn read_module(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
-        let mut record = Record::default();
+    pub(super) fn read_module(
+        &mut self,
+        bits: &mut BitstreamReader<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
+        let mut record = BitcodeRecord::default();
         loop {
             match bits.next(&mut record)? {
-                Entry::End => return Ok(()),
-                Entry::Block(kind) => self.read_block(kind, bits)?,
-                Entry::Record => {
-                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
+                BitstreamEntry::End => return Ok(()),
+                BitstreamEntry::Block(kind) => self.read_block(kind, bits)?,
+                BitstreamEntry::Record => {
+                    let ops =
+                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     self.module_record(record.code, ops)?;
                 }
             }
         }
     }
 
-    fn read_block(&mut self, kind: u64, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+    fn read_block(
+        &mut self,
+        kind: u64,
+        bits: &mut BitstreamReader<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
         if kind == block::BLOCK_INFO {
             return bits.block_info();
         }
@@ -112,7 +122,7 @@ impl Reader {
     }
 
     /// The symbol table of a module, which names globals before there was a table of strings.
-    fn read_symbols(&mut self, bits: &mut Bitstream<'_>) -> Result<(), Error> {
+    fn read_symbols(&mut self, bits: &mut BitstreamReader<'_>) -> Result<(), BoxedDiagnostic> {
         let (consts, globals, slots) = (&self.module.consts, &mut self.module.globals, &self.slots);
         symbols::read_table(bits, &mut self.module.strings, |code, number, name| {
             let slot = usize::try_from(number)
@@ -129,8 +139,13 @@ impl Reader {
         })
     }
 
-    fn module_record(&mut self, code: u64, mut ops: Ops<'_>) -> Result<(), Error> {
-        let text = |ops: &Ops<'_>| String::from_utf8_lossy(&bytes_of(ops.rest())).into_owned();
+    fn module_record(
+        &mut self,
+        code: u64,
+        mut ops: RecordOperands<'_>,
+    ) -> Result<(), BoxedDiagnostic> {
+        let text =
+            |ops: &RecordOperands<'_>| String::from_utf8_lossy(&bytes_of(ops.rest())).into_owned();
         match code {
             1 => {
                 self.version = ops.next()?;

@@ -1,19 +1,19 @@
 //! Walking the operands of a record.
 
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 use spirula_diagnostics::SourceLocation;
 
 /// The operands of a record, taken one by one.
 #[derive(Clone, Copy, Debug)]
-pub struct Ops<'r> {
+pub struct RecordOperands<'r> {
     rest: &'r [u64],
     place: SourceLocation,
 }
 
-impl<'r> Ops<'r> {
+impl<'r> RecordOperands<'r> {
     /// All operands of the record at `place`.
     pub fn new(ops: &'r [u64], place: SourceLocation) -> Self {
-        Ops { rest: ops, place }
+        RecordOperands { rest: ops, place }
     }
 
     /// Where the record stands.
@@ -23,13 +23,13 @@ impl<'r> Ops<'r> {
 
     /// An error about the record.
     #[cold]
-    pub fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
+    pub fn error<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
         Err(fault(self.place, message))
     }
 
     /// The next operand.
     #[inline]
-    pub fn next(&mut self) -> Result<u64, Error> {
+    pub fn next(&mut self) -> Result<u64, BoxedDiagnostic> {
         match self.rest.split_first() {
             Some((&first, rest)) => {
                 self.rest = rest;
@@ -40,7 +40,7 @@ impl<'r> Ops<'r> {
     }
 
     /// The next operand as an index or count.
-    pub fn index(&mut self) -> Result<usize, Error> {
+    pub fn index(&mut self) -> Result<usize, BoxedDiagnostic> {
         match usize::try_from(self.next()?) {
             Ok(index) => Ok(index),
             Err(_) => self.error("a number out of range"),
@@ -48,7 +48,7 @@ impl<'r> Ops<'r> {
     }
 
     /// The next operand as a number of 32 bits.
-    pub fn next_u32(&mut self) -> Result<u32, Error> {
+    pub fn next_u32(&mut self) -> Result<u32, BoxedDiagnostic> {
         match u32::try_from(self.next()?) {
             Ok(number) => Ok(number),
             Err(_) => self.error("a number out of range"),
@@ -82,7 +82,7 @@ impl<'r> Ops<'r> {
     }
 
     /// Takes so many operands at once.
-    pub fn take(&mut self, count: usize) -> Result<&'r [u64], Error> {
+    pub fn take(&mut self, count: usize) -> Result<&'r [u64], BoxedDiagnostic> {
         match self.rest.split_at_checked(count) {
             Some((taken, rest)) => {
                 self.rest = rest;

@@ -2,7 +2,7 @@
 
 /// How a field of a record is to be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum RecordFieldForm {
     /// Metadata: its number plus one, or 0 for `null`.
     Ref,
     /// A number.
@@ -13,14 +13,18 @@ pub enum Form {
     Skip,
 }
 
-use Form::{Int, Ref, Signed, Skip};
+use RecordFieldForm::{Int, Ref, Signed, Skip};
 
 /// Code of the record, class of the node, and its fields in the order of the record, after the
 /// first operand, whose lowest bit says whether the node is distinct.
-pub type Row = (u64, &'static str, &'static [(&'static str, Form)]);
+pub type MetadataRecordRow = (
+    u64,
+    &'static str,
+    &'static [(&'static str, RecordFieldForm)],
+);
 
 /// All classes whose records have one field after the other.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[MetadataRecordRow] = &[
     (
         7,
         "DILocation",

@@ -1,9 +1,9 @@
 //! Names: tables of strings, symbol tables, and lists of tags.
 
-use super::bitstream::{Bitstream, Entry, Record};
+use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
 use super::ops::bytes_of;
-use crate::Error;
-use crate::ir::{LlvmSymbol, Strings};
+use crate::BoxedDiagnostic;
+use crate::ir::{LlvmStrings, LlvmSymbol};
 
 /// Codes of the entries of a symbol table.
 pub const VST_ENTRY: u64 = 1;
@@ -14,19 +14,19 @@ pub const VST_FUNCTION: u64 = 3;
 
 /// Reads a block of which every record of code 1 is a name; gives the names in order.
 pub fn read_names(
-    bits: &mut Bitstream<'_>,
-    strings: &mut Strings,
-) -> Result<Vec<LlvmSymbol>, Error> {
+    bits: &mut BitstreamReader<'_>,
+    strings: &mut LlvmStrings,
+) -> Result<Vec<LlvmSymbol>, BoxedDiagnostic> {
     let mut names = Vec::new();
-    let mut record = Record::default();
+    let mut record = BitcodeRecord::default();
     loop {
         match bits.next(&mut record)? {
-            Entry::End => return Ok(names),
-            Entry::Block(_) => bits.skip()?,
-            Entry::Record if record.code == 1 => {
+            BitstreamEntry::End => return Ok(names),
+            BitstreamEntry::Block(_) => bits.skip()?,
+            BitstreamEntry::Record if record.code == 1 => {
                 names.push(strings.intern_bytes(&bytes_of(&record.ops)));
             }
-            Entry::Record => {}
+            BitstreamEntry::Record => {}
         }
     }
 }
@@ -34,17 +34,17 @@ pub fn read_names(
 /// Reads a symbol table and calls `named` with the code of each entry, the number it names, and
 /// the name.
 pub fn read_table(
-    bits: &mut Bitstream<'_>,
-    strings: &mut Strings,
+    bits: &mut BitstreamReader<'_>,
+    strings: &mut LlvmStrings,
     mut named: impl FnMut(u64, u64, LlvmSymbol),
-) -> Result<(), Error> {
-    let mut record = Record::default();
+) -> Result<(), BoxedDiagnostic> {
+    let mut record = BitcodeRecord::default();
     let mut bytes = Vec::new();
     loop {
         match bits.next(&mut record)? {
-            Entry::End => return Ok(()),
-            Entry::Block(_) => bits.skip()?,
-            Entry::Record => {
+            BitstreamEntry::End => return Ok(()),
+            BitstreamEntry::Block(_) => bits.skip()?,
+            BitstreamEntry::Record => {
                 let skip = if record.code == VST_FUNCTION { 2 } else { 1 };
                 let (Some(&number), Some(name)) = (record.ops.first(), record.ops.get(skip..))
                 else {
@@ -59,15 +59,15 @@ pub fn read_table(
 }
 
 /// Reads a block that holds one blob: the table of strings.
-pub fn read_blob<'a>(bits: &mut Bitstream<'a>) -> Result<&'a [u8], Error> {
+pub fn read_blob<'a>(bits: &mut BitstreamReader<'a>) -> Result<&'a [u8], BoxedDiagnostic> {
     let mut blob: &[u8] = &[];
-    let mut record = Record::default();
+    let mut record = BitcodeRecord::default();
     loop {
         match bits.next(&mut record)? {
-            Entry::End => return Ok(blob),
-            Entry::Block(_) => bits.skip()?,
-            Entry::Record if record.code == 1 => blob = record.blob,
-            Entry::Record => {}
+            BitstreamEntry::End => return Ok(blob),
+            BitstreamEntry::Block(_) => bits.skip()?,
+            BitstreamEntry::Record if record.code == 1 => blob = record.blob,
+            BitstreamEntry::Record => {}
         }
     }
 }

@@ -1,15 +1,15 @@
 //! The block of types.
 
-use super::bitstream::{Bitstream, Entry, Record};
-use super::ops::{Ops, bytes_of};
-use crate::Error;
+use super::bitstream::{BitcodeRecord, BitstreamEntry, BitstreamReader};
+use super::ops::{RecordOperands, bytes_of};
+use crate::BoxedDiagnostic;
 use crate::fault;
-use crate::ir::{LlvmSymbol, LlvmType, Module, TypeKind};
+use crate::ir::{LlvmModule, LlvmSymbol, LlvmType, LlvmTypeKind};
 use spirula_diagnostics::SourceLocation;
 
 /// The types of a module by their numbers in its bitcode.
 #[derive(Debug, Default)]
-pub struct TypeTable {
+pub struct BitcodeTypeTable {
     types: Vec<Option<LlvmType>>,
     next: usize,
     own_structs: Vec<LlvmType>,
@@ -54,9 +54,9 @@ const BYTE: u64 = 27;
 /// Widest integer type of LLVM.
 const MAX_INT_WIDTH: u64 = 1 << 23;
 
-impl TypeTable {
+impl BitcodeTypeTable {
     /// The type with this number.
-    pub fn get(&self, number: u64, place: SourceLocation) -> Result<LlvmType, Error> {
+    pub fn get(&self, number: u64, place: SourceLocation) -> Result<LlvmType, BoxedDiagnostic> {
         let found = usize::try_from(number)
             .ok()
             .and_then(|number| self.types.get(number));
@@ -67,23 +67,28 @@ impl TypeTable {
     }
 
     /// The type whose number is the next operand.
-    pub fn take(&self, ops: &mut Ops<'_>) -> Result<LlvmType, Error> {
+    pub fn take(&self, ops: &mut RecordOperands<'_>) -> Result<LlvmType, BoxedDiagnostic> {
         self.get(ops.next()?, ops.place())
     }
 
     /// Reads the block.
-    pub fn read(&mut self, bits: &mut Bitstream<'_>, module: &mut Module) -> Result<(), Error> {
-        let mut record = Record::default();
+    pub fn read(
+        &mut self,
+        bits: &mut BitstreamReader<'_>,
+        module: &mut LlvmModule,
+    ) -> Result<(), BoxedDiagnostic> {
+        let mut record = BitcodeRecord::default();
         let mut name = LlvmSymbol::EMPTY;
         loop {
             match bits.next(&mut record)? {
-                Entry::End => {
+                BitstreamEntry::End => {
                     self.name_unnamed(module);
                     return self.check_complete(bits.place());
                 }
-                Entry::Block(_) => bits.skip()?,
-                Entry::Record => {
-                    let ops = Ops::new(&record.ops, SourceLocation::Bit(record.at as u64));
+                BitstreamEntry::Block(_) => bits.skip()?,
+                BitstreamEntry::Record => {
+                    let ops =
+                        RecordOperands::new(&record.ops, SourceLocation::Bit(record.at as u64));
                     match record.code {
                         NUM_ENTRIES => self.resize(ops, bits.remaining())?,
                         STRUCT_NAME => name = module.strings.intern_bytes(&bytes_of(ops.rest())),
@@ -94,7 +99,11 @@ impl TypeTable {
         }
     }
 
-    fn resize(&mut self, mut ops: Ops<'_>, remaining: usize) -> Result<(), Error> {
+    fn resize(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+        remaining: usize,
+    ) -> Result<(), BoxedDiagnostic> {
         let count = ops.index()?;
         if count > remaining {
             return ops.error("more types than the block can hold");
@@ -105,10 +114,10 @@ impl TypeTable {
 
     /// Structs of their own without a name get the next number as their name, as LLVM assembly
     /// shows them; no name is left for literal structs only.
-    fn name_unnamed(&mut self, module: &mut Module) {
+    fn name_unnamed(&mut self, module: &mut LlvmModule) {
         let mut number = 0;
         for &ty in &self.own_structs {
-            if let TypeKind::Struct {
+            if let LlvmTypeKind::Struct {
                 name: LlvmSymbol::EMPTY,
                 ..
             } = module.types.kind(ty)
@@ -120,7 +129,7 @@ impl TypeTable {
         }
     }
 
-    fn check_complete(&self, place: SourceLocation) -> Result<(), Error> {
+    fn check_complete(&self, place: SourceLocation) -> Result<(), BoxedDiagnostic> {
         if self.next != self.types.len() {
             return Err(fault(place, "fewer types than announced"));
         }
@@ -130,10 +139,10 @@ impl TypeTable {
     fn define(
         &mut self,
         code: u64,
-        mut ops: Ops<'_>,
-        module: &mut Module,
+        mut ops: RecordOperands<'_>,
+        module: &mut LlvmModule,
         name: &mut LlvmSymbol,
-    ) -> Result<(), Error> {
+    ) -> Result<(), BoxedDiagnostic> {
         if self.next >= self.types.len() {
             return ops.error("more types than announced");
         }
@@ -158,13 +167,13 @@ impl TypeTable {
             TARGET => {
                 let count = ops.index()?;
                 let types = ops.take(count)?;
-                let types = self.all(Ops::new(types, ops.place()), module)?;
+                let types = self.all(RecordOperands::new(types, ops.place()), module)?;
                 let mut ints = Vec::new();
                 while !ops.is_empty() {
                     ints.push(ops.next_u32()?);
                 }
                 let name = std::mem::replace(name, LlvmSymbol::EMPTY);
-                module.types.intern(TypeKind::Target {
+                module.types.intern(LlvmTypeKind::Target {
                     name,
                     types,
                     ints: ints.into(),
@@ -186,30 +195,30 @@ impl TypeTable {
     fn composite(
         &mut self,
         code: u64,
-        ops: &mut Ops<'_>,
-        module: &mut Module,
-    ) -> Result<LlvmType, Error> {
+        ops: &mut RecordOperands<'_>,
+        module: &mut LlvmModule,
+    ) -> Result<LlvmType, BoxedDiagnostic> {
         self.has_bytes |= code == BYTE;
         let kind = match code {
             INTEGER | BYTE => match ops.next()? {
-                width @ 1..=MAX_INT_WIDTH => TypeKind::Int(width as u32),
+                width @ 1..=MAX_INT_WIDTH => LlvmTypeKind::Int(width as u32),
                 _ => return ops.error("an integer type of an impossible width"),
             },
             POINTER => {
                 self.typed_pointers = true;
                 let pointee = Some(self.forward(ops.next()?, *ops, module)?);
-                TypeKind::Pointer {
+                LlvmTypeKind::Pointer {
                     space: space(ops)?,
                     pointee,
                 }
             }
-            OPAQUE_POINTER => TypeKind::Pointer {
+            OPAQUE_POINTER => LlvmTypeKind::Pointer {
                 space: space(ops)?,
                 pointee: None,
             },
             ARRAY => {
                 let len = ops.next()?;
-                TypeKind::Array {
+                LlvmTypeKind::Array {
                     element: self.forward(ops.next()?, *ops, module)?,
                     len,
                 }
@@ -220,7 +229,7 @@ impl TypeTable {
                 if len == 0 {
                     return ops.error("a vector type without elements");
                 }
-                TypeKind::Vector {
+                LlvmTypeKind::Vector {
                     element,
                     len,
                     scalable: ops.or_zero() != 0,
@@ -229,7 +238,7 @@ impl TypeTable {
             STRUCT_ANON => {
                 let packed = ops.next()? != 0;
                 let fields = Some(self.all(*ops, module)?);
-                TypeKind::Struct {
+                LlvmTypeKind::Struct {
                     name: LlvmSymbol::EMPTY,
                     fields,
                     packed,
@@ -238,7 +247,7 @@ impl TypeTable {
             FUNCTION => {
                 let variadic = ops.next()? != 0;
                 let result = self.forward(ops.next()?, *ops, module)?;
-                TypeKind::Function {
+                LlvmTypeKind::Function {
                     result,
                     params: self.all(*ops, module)?,
                     variadic,
@@ -253,9 +262,9 @@ impl TypeTable {
     fn forward(
         &mut self,
         number: u64,
-        ops: Ops<'_>,
-        module: &mut Module,
-    ) -> Result<LlvmType, Error> {
+        ops: RecordOperands<'_>,
+        module: &mut LlvmModule,
+    ) -> Result<LlvmType, BoxedDiagnostic> {
         let slot = usize::try_from(number)
             .ok()
             .and_then(|number| self.types.get_mut(number));
@@ -267,7 +276,11 @@ impl TypeTable {
         }
     }
 
-    fn all(&mut self, mut ops: Ops<'_>, module: &mut Module) -> Result<Box<[LlvmType]>, Error> {
+    fn all(
+        &mut self,
+        mut ops: RecordOperands<'_>,
+        module: &mut LlvmModule,
+    ) -> Result<Box<[LlvmType]>, BoxedDiagnostic> {
         let mut types = Vec::with_capacity(ops.len());
         while !ops.is_empty() {
             types.push(self.forward(ops.next()?, ops, module)?);
@@ -276,7 +289,7 @@ impl TypeTable {
     }
 }
 
-fn space(ops: &mut Ops<'_>) -> Result<u32, Error> {
+fn space(ops: &mut RecordOperands<'_>) -> Result<u32, BoxedDiagnostic> {
     if ops.is_empty() {
         Ok(0)
     } else {

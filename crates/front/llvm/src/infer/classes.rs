@@ -2,14 +2,14 @@
 
 /// Disjoint sets of slots, with path halving: joins and look-ups in nearly constant time.
 #[derive(Clone, Debug)]
-pub(crate) struct Classes {
+pub(crate) struct SlotUnionFind {
     parent: Vec<u32>,
 }
 
-impl Classes {
+impl SlotUnionFind {
     /// `count` slots, each a set of its own.
     pub(crate) fn new(count: usize) -> Self {
-        Classes {
+        SlotUnionFind {
             parent: (0..count as u32).collect(),
         }
     }
@@ -34,11 +34,11 @@ impl Classes {
 
 #[cfg(test)]
 mod tests {
-    use super::Classes;
+    use super::SlotUnionFind;
 
     #[test]
     fn joined_slots_share_their_smallest() {
-        let mut classes = Classes::new(6);
+        let mut classes = SlotUnionFind::new(6);
         classes.join(4, 5);
         classes.join(5, 1);
         assert_eq!([1, 1, 0], [4, 5, 0].map(|slot| classes.find(slot)));

@@ -1,12 +1,12 @@
 //! What pointers point to.
 //!
-//! LLVM's pointers are opaque, SPIR-V's are not. [`Pointees`] finds a type for every local that
+//! LLVM's pointers are opaque, SPIR-V's are not. [`InferredPointees`] finds a type for every local that
 //! is a pointer, and for every function that returns one:
 //!
 //! - locals joined by `phi`, `select`, `freeze`, casts between address spaces, calls and returns
 //!   of functions of the module are one class;
 //! - accesses, address computations, allocations, attributes, declared pointees of typed pointers
-//!   and [`Hints`] about callees vote for a type of a class; the heaviest type wins, the first of
+//!   and [`PointeeHints`] about callees vote for a type of a class; the heaviest type wins, the first of
 //!   equals;
 //! - pointers kept in memory are not followed: what a pointer loaded from memory points to is
 //!   decided by its own uses (following them would not end on linked structures).
@@ -20,6 +20,6 @@ mod classes;
 mod pointees;
 mod votes;
 
-pub(crate) use classes::Classes;
-pub use pointees::{Hints, NoHints, Pointees};
+pub(crate) use classes::SlotUnionFind;
+pub use pointees::{InferredPointees, NoHints, PointeeHints};
 pub(crate) use votes::{element_type, gep_element};

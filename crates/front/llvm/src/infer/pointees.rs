@@ -1,14 +1,14 @@
 //! The inference itself.
 
-use super::classes::Classes;
-use super::votes::{self, Candidates, gep_element};
+use super::classes::SlotUnionFind;
+use super::votes::{self, PointeeCandidates, gep_element};
 use crate::ir::{
-    AttrKind, Extra, Function, GlobalKind, LlvmFunc, LlvmInst, LlvmType, Module, Opcode, TypeKind,
-    Value, ValueKind,
+    AttrKind, GlobalKind, InstructionExtra, LlvmFunc, LlvmFunction, LlvmInst, LlvmModule,
+    LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
 };
 
 /// What is known about functions without bodies, and about parameters from outside of the code.
-pub trait Hints {
+pub trait PointeeHints {
     /// What argument `index` of `callee`, a declaration, points to.
     fn argument(&self, callee: LlvmFunc, index: usize) -> Option<LlvmType>;
 
@@ -20,7 +20,7 @@ pub trait Hints {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHints;
 
-impl Hints for NoHints {
+impl PointeeHints for NoHints {
     fn argument(&self, _: LlvmFunc, _: usize) -> Option<LlvmType> {
         None
     }
@@ -32,26 +32,26 @@ impl Hints for NoHints {
 
 /// What the pointers of a module point to.
 #[derive(Clone, Debug)]
-pub struct Pointees {
+pub struct InferredPointees {
     /// First slot of each function: its locals, then one for its result.
     first: Vec<u32>,
     types: Vec<Option<LlvmType>>,
 }
 
-impl Pointees {
+impl InferredPointees {
     /// Infers the pointees of all pointers of a module.
-    pub fn compute(module: &Module, hints: &dyn Hints) -> Pointees {
+    pub fn compute(module: &LlvmModule, hints: &dyn PointeeHints) -> InferredPointees {
         let mut first = Vec::with_capacity(module.functions.len());
         let mut count = 0;
         for function in &module.functions {
             first.push(count as u32);
             count += function.local_count() + 1;
         }
-        let mut inference = Inference {
+        let mut inference = PointeeInference {
             module,
             hints,
-            classes: Classes::new(count),
-            candidates: Candidates::new(module),
+            classes: SlotUnionFind::new(count),
+            candidates: PointeeCandidates::new(module),
             votes: Vec::new(),
             first,
         };
@@ -67,14 +67,14 @@ impl Pointees {
     }
 
     /// What the result of a function points to.
-    pub fn result(&self, module: &Module, func: LlvmFunc) -> Option<LlvmType> {
+    pub fn result(&self, module: &LlvmModule, func: LlvmFunc) -> Option<LlvmType> {
         self.local(func, module.function(func).local_count())
     }
 }
 
 /// Evidence for a type, in the order in which votes are counted: by class, then by type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Vote {
+struct PointeeVote {
     /// At last that of the class.
     slot: u32,
     ty: LlvmType,
@@ -83,16 +83,16 @@ struct Vote {
     weight: u32,
 }
 
-struct Inference<'a> {
-    module: &'a Module,
-    hints: &'a dyn Hints,
-    classes: Classes,
-    candidates: Candidates,
-    votes: Vec<Vote>,
+struct PointeeInference<'a> {
+    module: &'a LlvmModule,
+    hints: &'a dyn PointeeHints,
+    classes: SlotUnionFind,
+    candidates: PointeeCandidates,
+    votes: Vec<PointeeVote>,
     first: Vec<u32>,
 }
 
-impl Inference<'_> {
+impl PointeeInference<'_> {
     fn slot(&self, func: LlvmFunc, local: usize) -> u32 {
         self.first[func.index()] + local as u32
     }
@@ -103,7 +103,7 @@ impl Inference<'_> {
 
     fn vote(&mut self, slot: u32, ty: LlvmType, weight: u32) {
         if let Some(ty) = self.candidates.get(self.module, ty) {
-            self.votes.push(Vote {
+            self.votes.push(PointeeVote {
                 slot,
                 ty,
                 order: self.votes.len() as u32,
@@ -113,20 +113,20 @@ impl Inference<'_> {
     }
 
     /// Votes for what a value points to, if it is a local.
-    fn vote_value(&mut self, func: LlvmFunc, value: Value, ty: LlvmType, weight: u32) {
+    fn vote_value(&mut self, func: LlvmFunc, value: LlvmValue, ty: LlvmType, weight: u32) {
         if let Some(local) = value.as_local() {
             self.vote(self.slot(func, local), ty, weight);
         }
     }
 
     /// Joins a slot with a value: a local by class, a global by its type.
-    fn join(&mut self, slot: u32, func: LlvmFunc, value: Value) {
+    fn join(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
         match value.kind() {
             ValueKind::Local(local) => self.classes.join(slot, self.slot(func, local)),
             ValueKind::Const(constant) => {
                 if let Some(global) = self.module.as_global(constant) {
                     let global = self.module.global(global);
-                    if matches!(global.kind, GlobalKind::Variable(_)) {
+                    if matches!(global.kind, GlobalKind::LlvmGlobalVariable(_)) {
                         self.vote(slot, global.value_type, votes::GLOBAL);
                     }
                 }
@@ -136,11 +136,11 @@ impl Inference<'_> {
     }
 
     fn is_pointer(&self, ty: LlvmType) -> bool {
-        matches!(self.module.types.kind(ty), TypeKind::Pointer { .. })
+        matches!(self.module.types.kind(ty), LlvmTypeKind::Pointer { .. })
     }
 
     fn declared(&mut self, slot: u32, ty: LlvmType) {
-        if let TypeKind::Pointer {
+        if let LlvmTypeKind::Pointer {
             pointee: Some(pointee),
             ..
         } = *self.module.types.kind(ty)
@@ -170,7 +170,7 @@ impl Inference<'_> {
         }
     }
 
-    fn parameter(&mut self, func: LlvmFunc, function: &Function, index: usize, ty: LlvmType) {
+    fn parameter(&mut self, func: LlvmFunc, function: &LlvmFunction, index: usize, ty: LlvmType) {
         let slot = self.slot(func, index);
         self.declared(slot, ty);
         let attributes = &self.module.attributes;
@@ -191,27 +191,27 @@ impl Inference<'_> {
         }
     }
 
-    fn instruction(&mut self, func: LlvmFunc, function: &Function, inst: LlvmInst) {
+    fn instruction(&mut self, func: LlvmFunc, function: &LlvmFunction, inst: LlvmInst) {
         let operands = function.operands(inst);
         let data = function.inst(inst);
         let slot = self.slot(func, function.params.len() + inst.index());
         match data.opcode {
-            Opcode::Alloca => {
-                if let Extra::Alloca { ty, .. } = data.extra {
+            LlvmOpcode::Alloca => {
+                if let InstructionExtra::Alloca { ty, .. } = data.extra {
                     self.vote(slot, ty, votes::ALLOCATION);
                 }
             }
-            Opcode::Load => self.vote_value(func, operands[0], data.ty, votes::ACCESS),
-            Opcode::Store => {
+            LlvmOpcode::Load => self.vote_value(func, operands[0], data.ty, votes::ACCESS),
+            LlvmOpcode::Store => {
                 let ty = function.type_of(self.module, operands[0]);
                 self.vote_value(func, operands[1], ty, votes::ACCESS);
             }
-            Opcode::AtomicRmw | Opcode::CmpXchg => {
+            LlvmOpcode::AtomicRmw | LlvmOpcode::CmpXchg => {
                 let ty = function.type_of(self.module, operands[1]);
                 self.vote_value(func, operands[0], ty, votes::ACCESS);
             }
-            Opcode::GetElementPtr => {
-                if let Extra::SourceType(source) = data.extra {
+            LlvmOpcode::GetElementPtr => {
+                if let InstructionExtra::SourceType(source) = data.extra {
                     self.vote_value(func, operands[0], source, walked(source));
                 }
                 if let Some(end) = gep_element(self.module, function, inst) {
@@ -219,42 +219,42 @@ impl Inference<'_> {
                     self.vote(slot, end, weight);
                 }
             }
-            Opcode::Phi if self.is_pointer(data.ty) => {
+            LlvmOpcode::Phi if self.is_pointer(data.ty) => {
                 for &value in operands {
                     self.join(slot, func, value);
                 }
             }
-            Opcode::Select if self.is_pointer(data.ty) => {
+            LlvmOpcode::Select if self.is_pointer(data.ty) => {
                 self.join(slot, func, operands[1]);
                 self.join(slot, func, operands[2]);
             }
-            Opcode::Freeze if self.is_pointer(data.ty) => self.join(slot, func, operands[0]),
-            Opcode::BitCast | Opcode::AddrSpaceCast if self.is_pointer(data.ty) => {
+            LlvmOpcode::Freeze if self.is_pointer(data.ty) => self.join(slot, func, operands[0]),
+            LlvmOpcode::BitCast | LlvmOpcode::AddrSpaceCast if self.is_pointer(data.ty) => {
                 let from = function.type_of(self.module, operands[0]);
                 if self.declared_pointee(from) == self.declared_pointee(data.ty) {
                     self.join(slot, func, operands[0]);
                 }
             }
-            Opcode::Ret => {
+            LlvmOpcode::Ret => {
                 if let Some(&value) = operands.first()
                     && self.is_pointer(function.type_of(self.module, value))
                 {
                     self.join(self.result_slot(func), func, value);
                 }
             }
-            Opcode::Call => self.call(func, function, inst, slot),
+            LlvmOpcode::Call => self.call(func, function, inst, slot),
             _ => {}
         }
     }
 
     fn declared_pointee(&self, ty: LlvmType) -> Option<LlvmType> {
         match *self.module.types.kind(ty) {
-            TypeKind::Pointer { pointee, .. } => pointee,
+            LlvmTypeKind::Pointer { pointee, .. } => pointee,
             _ => None,
         }
     }
 
-    fn call(&mut self, func: LlvmFunc, function: &Function, inst: LlvmInst, slot: u32) {
+    fn call(&mut self, func: LlvmFunc, function: &LlvmFunction, inst: LlvmInst, slot: u32) {
         let Some(callee) = function
             .callee(inst)
             .and_then(|value| self.module.as_function(value))
@@ -313,7 +313,7 @@ impl Inference<'_> {
     }
 
     /// Counts the votes by class.
-    fn count(mut self) -> Pointees {
+    fn count(mut self) -> InferredPointees {
         let slots = self.first.last().map_or(0, |first| {
             let last = self.module.functions.last();
             *first as usize + last.map_or(0, |f| f.local_count()) + 1
@@ -322,13 +322,13 @@ impl Inference<'_> {
         let mut elected: Vec<Option<LlvmType>> = vec![None; slots];
         let mut best: Option<(u32, u32, u32)> = None;
         for group in (self.votes).chunk_by(|a, b| (a.slot, a.ty) == (b.slot, b.ty)) {
-            let Vote {
+            let PointeeVote {
                 slot: class,
                 ty,
                 order,
                 ..
             } = group[0];
-            let sum = |sum: u32, vote: &Vote| sum.saturating_add(vote.weight);
+            let sum = |sum: u32, vote: &PointeeVote| sum.saturating_add(vote.weight);
             let weight = group.iter().fold(0, sum);
             let rival = best.filter(|(at, ..)| *at == class);
             if rival.is_none_or(|(_, w, o)| {
@@ -341,7 +341,7 @@ impl Inference<'_> {
         let types = (0..slots as u32)
             .map(|slot| elected[self.classes.find(slot) as usize])
             .collect();
-        Pointees {
+        InferredPointees {
             first: self.first,
             types,
         }

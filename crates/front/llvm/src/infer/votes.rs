@@ -1,6 +1,6 @@
 //! How much each sort of evidence weighs, and which types may be voted for.
 
-use crate::ir::{Function, LlvmInst, LlvmType, Module, TypeKind, Value};
+use crate::ir::{LlvmFunction, LlvmInst, LlvmModule, LlvmType, LlvmTypeKind, LlvmValue};
 
 /// Weight of the type of an allocation.
 pub(super) const ALLOCATION: u32 = 1 << 20;
@@ -22,19 +22,19 @@ pub(super) const REACHED: u32 = 3;
 pub(super) const BYTES: u32 = 1;
 
 /// Which types may be voted for, found out once for each.
-pub(super) struct Candidates {
+pub(super) struct PointeeCandidates {
     storable: Vec<Option<bool>>,
 }
 
-impl Candidates {
-    pub(super) fn new(module: &Module) -> Self {
-        Candidates {
+impl PointeeCandidates {
+    pub(super) fn new(module: &LlvmModule) -> Self {
+        PointeeCandidates {
             storable: vec![None; module.types.len()],
         }
     }
 
     /// The type that a vote for `ty` counts for; `None` where nothing can point to it.
-    pub(super) fn get(&mut self, module: &Module, ty: LlvmType) -> Option<LlvmType> {
+    pub(super) fn get(&mut self, module: &LlvmModule, ty: LlvmType) -> Option<LlvmType> {
         match ty == LlvmType::I1 {
             true => Some(LlvmType::I8),
             false => self.is_storable(module, ty).then_some(ty),
@@ -42,21 +42,24 @@ impl Candidates {
     }
 
     /// Types nest as deep as the verifier allows.
-    fn is_storable(&mut self, module: &Module, ty: LlvmType) -> bool {
+    fn is_storable(&mut self, module: &LlvmModule, ty: LlvmType) -> bool {
         if let Some(known) = self.storable[ty.index()] {
             return known;
         }
         let storable = match module.types.kind(ty) {
-            TypeKind::Int(_) => true,
-            TypeKind::Half | TypeKind::BFloat | TypeKind::Float | TypeKind::Double => true,
-            TypeKind::Pointer { .. } | TypeKind::Target { .. } => true,
-            TypeKind::Vector {
+            LlvmTypeKind::Int(_) => true,
+            LlvmTypeKind::Half
+            | LlvmTypeKind::BFloat
+            | LlvmTypeKind::Float
+            | LlvmTypeKind::Double => true,
+            LlvmTypeKind::Pointer { .. } | LlvmTypeKind::Target { .. } => true,
+            LlvmTypeKind::Vector {
                 element,
                 scalable: false,
                 ..
             } => self.is_storable(module, *element),
-            TypeKind::Array { element, .. } => self.is_storable(module, *element),
-            TypeKind::Struct {
+            LlvmTypeKind::Array { element, .. } => self.is_storable(module, *element),
+            LlvmTypeKind::Struct {
                 fields: Some(fields),
                 ..
             } => fields.iter().all(|f| self.is_storable(module, *f)),
@@ -70,15 +73,15 @@ impl Candidates {
 /// The type reached by walking from `source` through `indices`, the first of which steps over
 /// whole values of `source`.
 pub(crate) fn element_type(
-    module: &Module,
+    module: &LlvmModule,
     source: LlvmType,
-    indices: impl IntoIterator<Item = Value>,
+    indices: impl IntoIterator<Item = LlvmValue>,
 ) -> Option<LlvmType> {
     let mut ty = source;
     for index in indices.into_iter().skip(1) {
         ty = match module.types.kind(ty) {
-            TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => *element,
-            TypeKind::Struct { .. } => module.types.element(ty, module.as_u64(index)?)?,
+            LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => *element,
+            LlvmTypeKind::Struct { .. } => module.types.element(ty, module.as_u64(index)?)?,
             _ => return None,
         };
     }
@@ -87,11 +90,11 @@ pub(crate) fn element_type(
 
 /// The type at which a `getelementptr` ends.
 pub(crate) fn gep_element(
-    module: &Module,
-    function: &Function,
+    module: &LlvmModule,
+    function: &LlvmFunction,
     inst: LlvmInst,
 ) -> Option<LlvmType> {
-    let crate::ir::Extra::SourceType(source) = function.inst(inst).extra else {
+    let crate::ir::InstructionExtra::SourceType(source) = function.inst(inst).extra else {
         return None;
     };
     element_type(

@@ -1,6 +1,6 @@
 //! Attributes of functions, results, parameters and calls.
 
-use super::Align;
+use super::LlvmAlign;
 use super::LlvmSymbol;
 use super::LlvmType;
 use super::id::dense_id;
@@ -172,7 +172,7 @@ impl AttrKind {
 
 /// One attribute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Attribute {
+pub enum LlvmAttribute {
     /// A kind alone.
     Plain(AttrKind),
     /// A kind and a number: bytes for `align`, and LLVM's own encoding for `memory`,
@@ -188,34 +188,34 @@ pub enum Attribute {
     String(LlvmSymbol, LlvmSymbol),
 }
 
-impl Attribute {
+impl LlvmAttribute {
     /// Its kind; `None` for a string.
     pub fn kind(&self) -> Option<AttrKind> {
         match *self {
-            Attribute::Plain(kind)
-            | Attribute::Number(kind, _)
-            | Attribute::Type(kind, _)
-            | Attribute::Range(kind, ..)
-            | Attribute::RangeList(kind, _) => Some(kind),
-            Attribute::String(..) => None,
+            LlvmAttribute::Plain(kind)
+            | LlvmAttribute::Number(kind, _)
+            | LlvmAttribute::Type(kind, _)
+            | LlvmAttribute::Range(kind, ..)
+            | LlvmAttribute::RangeList(kind, _) => Some(kind),
+            LlvmAttribute::String(..) => None,
         }
     }
 }
 
-impl Attribute {
+impl LlvmAttribute {
     /// Whether it carries what attributes of its kind do.
     pub(crate) fn is_well_formed(&self) -> bool {
         match *self {
             // A number was added to it in LLVM 22.
-            Attribute::Plain(AttrKind::DeadOnReturn) | Attribute::String(..) => true,
-            Attribute::Plain(kind) => kind.form() == AttrForm::Plain,
-            Attribute::Number(AttrKind::Align | AttrKind::AlignStack, bytes) => {
-                Align::from_bytes(bytes).is_some()
+            LlvmAttribute::Plain(AttrKind::DeadOnReturn) | LlvmAttribute::String(..) => true,
+            LlvmAttribute::Plain(kind) => kind.form() == AttrForm::Plain,
+            LlvmAttribute::Number(AttrKind::Align | AttrKind::AlignStack, bytes) => {
+                LlvmAlign::from_bytes(bytes).is_some()
             }
-            Attribute::Number(kind, _) => kind.form() == AttrForm::Number,
-            Attribute::Type(kind, _) => kind.form() == AttrForm::Type,
-            Attribute::Range(kind, ..) => kind.form() == AttrForm::Range,
-            Attribute::RangeList(kind, _) => kind.form() == AttrForm::RangeList,
+            LlvmAttribute::Number(kind, _) => kind.form() == AttrForm::Number,
+            LlvmAttribute::Type(kind, _) => kind.form() == AttrForm::Type,
+            LlvmAttribute::Range(kind, ..) => kind.form() == AttrForm::Range,
+            LlvmAttribute::RangeList(kind, _) => kind.form() == AttrForm::RangeList,
         }
     }
 }
@@ -252,16 +252,16 @@ pub struct AttrListData {
 
 /// All attributes of a module, interned.
 #[derive(Clone, Debug)]
-pub struct Attributes {
-    sets: Vec<Box<[Attribute]>>,
+pub struct LlvmAttributes {
+    sets: Vec<Box<[LlvmAttribute]>>,
     lists: Vec<AttrListData>,
     set_index: HashTable<AttrSet>,
     list_index: HashTable<AttrList>,
 }
 
-impl Default for Attributes {
+impl Default for LlvmAttributes {
     fn default() -> Self {
-        let mut attributes = Attributes {
+        let mut attributes = LlvmAttributes {
             sets: Vec::new(),
             lists: Vec::new(),
             set_index: HashTable::new(),
@@ -273,11 +273,11 @@ impl Default for Attributes {
     }
 }
 
-impl Attributes {
+impl LlvmAttributes {
     /// The set of these attributes. Kinds come first in the order of bitcode, then strings as
     /// they were given; of several of one kind or key the last counts.
-    pub fn set(&mut self, attributes: Vec<Attribute>) -> AttrSet {
-        let kinds: Box<[Attribute]> = sorted(attributes).into();
+    pub fn set(&mut self, attributes: Vec<LlvmAttribute>) -> AttrSet {
+        let kinds: Box<[LlvmAttribute]> = sorted(attributes).into();
         let hash = FxBuildHasher.hash_one(&kinds);
         let sets = &mut self.sets;
         if let Some(&found) = self.set_index.find(hash, |set| sets[set.index()] == kinds) {
@@ -318,7 +318,7 @@ impl Attributes {
     }
 
     /// The attributes of a set.
-    pub fn get(&self, set: AttrSet) -> &[Attribute] {
+    pub fn get(&self, set: AttrSet) -> &[LlvmAttribute] {
         &self.sets[set.index()]
     }
 
@@ -347,7 +347,7 @@ impl Attributes {
     }
 
     /// The attribute of a kind in a set.
-    pub fn find(&self, set: AttrSet, kind: AttrKind) -> Option<&Attribute> {
+    pub fn find(&self, set: AttrSet, kind: AttrKind) -> Option<&LlvmAttribute> {
         self.get(set)
             .iter()
             .find(|attribute| attribute.kind() == Some(kind))
@@ -361,7 +361,7 @@ impl Attributes {
     /// The number of the attribute of a kind in a set.
     pub fn number(&self, set: AttrSet, kind: AttrKind) -> Option<u64> {
         match self.find(set, kind) {
-            Some(&Attribute::Number(_, number)) => Some(number),
+            Some(&LlvmAttribute::Number(_, number)) => Some(number),
             _ => None,
         }
     }
@@ -369,7 +369,7 @@ impl Attributes {
     /// The type of the attribute of a kind in a set.
     pub fn type_of(&self, set: AttrSet, kind: AttrKind) -> Option<LlvmType> {
         match self.find(set, kind) {
-            Some(&Attribute::Type(_, ty)) => ty,
+            Some(&LlvmAttribute::Type(_, ty)) => ty,
             _ => None,
         }
     }
@@ -377,20 +377,21 @@ impl Attributes {
     /// The value of a string attribute in a set.
     pub fn string(&self, set: AttrSet, key: LlvmSymbol) -> Option<LlvmSymbol> {
         self.get(set).iter().find_map(|attribute| match *attribute {
-            Attribute::String(at, value) if at == key => Some(value),
+            LlvmAttribute::String(at, value) if at == key => Some(value),
             _ => None,
         })
     }
 }
 
-fn sorted(attributes: Vec<Attribute>) -> Vec<Attribute> {
-    let rank = |attribute: &Attribute| attribute.kind().map_or(usize::MAX, |kind| kind as usize);
+fn sorted(attributes: Vec<LlvmAttribute>) -> Vec<LlvmAttribute> {
+    let rank =
+        |attribute: &LlvmAttribute| attribute.kind().map_or(usize::MAX, |kind| kind as usize);
     let mut sorted = attributes;
     sorted.sort_by_key(rank);
-    let mut out: Vec<Attribute> = Vec::with_capacity(sorted.len());
+    let mut out: Vec<LlvmAttribute> = Vec::with_capacity(sorted.len());
     for new in sorted {
-        let same = |old: &Attribute| match (old, &new) {
-            (Attribute::String(a, _), Attribute::String(b, _)) => a == b,
+        let same = |old: &LlvmAttribute| match (old, &new) {
+            (LlvmAttribute::String(a, _), LlvmAttribute::String(b, _)) => a == b,
             _ => old.kind().is_some() && old.kind() == new.kind(),
         };
         match out.iter_mut().find(|old| same(old)) {
@@ -416,15 +417,15 @@ mod tests {
 
     #[test]
     fn sets_have_one_order_and_no_doubles() {
-        let mut all = Attributes::default();
+        let mut all = LlvmAttributes::default();
         let a = all.set(vec![
-            Attribute::Plain(AttrKind::NoUnwind),
-            Attribute::Number(AttrKind::Align, 4),
-            Attribute::Number(AttrKind::Align, 8),
+            LlvmAttribute::Plain(AttrKind::NoUnwind),
+            LlvmAttribute::Number(AttrKind::Align, 4),
+            LlvmAttribute::Number(AttrKind::Align, 8),
         ]);
         let b = all.set(vec![
-            Attribute::Number(AttrKind::Align, 8),
-            Attribute::Plain(AttrKind::NoUnwind),
+            LlvmAttribute::Number(AttrKind::Align, 8),
+            LlvmAttribute::Plain(AttrKind::NoUnwind),
         ]);
         assert_eq!(a, b);
         assert_eq!(all.number(a, AttrKind::Align), Some(8));

@@ -1,7 +1,10 @@
 //! Interned constants.
 
 use super::id::dense_id;
-use super::{Flags, InlineAsm, LlvmFunc, LlvmGlobal, LlvmType, Opcode, Predicate, TypeKind, Types};
+use super::{
+    InlineAsm, LlvmFunc, LlvmGlobal, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmTypes,
+    Predicate,
+};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
@@ -55,19 +58,19 @@ pub enum ConstKind {
     NoCfi(LlvmGlobal),
     /// A signed pointer.
     PtrAuth(Box<[LlvmConst]>),
-    /// Inline assembly as a callee: index into [`super::Module::inline_asm`].
+    /// Inline assembly as a callee: index into [`super::LlvmModule::inline_asm`].
     InlineAsm(u32),
     /// A constant expression.
-    Expr(Box<Expr>),
+    Expr(Box<LlvmConstantExpr>),
 }
 
 /// A constant expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Expr {
+pub struct LlvmConstantExpr {
     /// What it does.
-    pub opcode: Opcode,
+    pub opcode: LlvmOpcode,
     /// Markers such as `inbounds`.
-    pub flags: Flags,
+    pub flags: LlvmInstFlags,
     /// Its operands, as of the instruction of that opcode.
     pub operands: Box<[LlvmConst]>,
     /// What it needs beside them.
@@ -91,12 +94,12 @@ pub enum ExprExtra {
 
 /// All constants of a module.
 #[derive(Clone, Debug, Default)]
-pub struct Constants {
+pub struct LlvmConstants {
     data: Vec<ConstData>,
     index: HashTable<LlvmConst>,
 }
 
-impl Constants {
+impl LlvmConstants {
     /// The constant of this type and kind, as it is: the caller sees to canonical form, or uses
     /// the constructors below.
     pub fn intern(&mut self, ty: LlvmType, kind: ConstKind) -> LlvmConst {
@@ -147,7 +150,7 @@ impl Constants {
     }
 
     /// An integer, truncated to the width of its type.
-    pub fn int(&mut self, types: &Types, ty: LlvmType, value: u64) -> LlvmConst {
+    pub fn int(&mut self, types: &LlvmTypes, ty: LlvmType, value: u64) -> LlvmConst {
         match types.int_width(ty) {
             Some(width) if width > 64 => self.wide_int(types, ty, &[value]),
             width => self.intern(ty, ConstKind::Int(truncate(value, width.unwrap_or(64)))),
@@ -155,7 +158,7 @@ impl Constants {
     }
 
     /// An integer of any width, words least significant first, zero-extended or truncated.
-    pub fn wide_int(&mut self, types: &Types, ty: LlvmType, words: &[u64]) -> LlvmConst {
+    pub fn wide_int(&mut self, types: &LlvmTypes, ty: LlvmType, words: &[u64]) -> LlvmConst {
         let width = types.int_width(ty).unwrap_or(64);
         if width <= 64 {
             let value = truncate(words.first().copied().unwrap_or(0), width);
@@ -174,23 +177,29 @@ impl Constants {
     }
 
     /// Zero of any type that has one: 0, 0.0, `null`, `none` or `zeroinitializer`.
-    pub fn zero(&mut self, types: &Types, ty: LlvmType) -> LlvmConst {
+    pub fn zero(&mut self, types: &LlvmTypes, ty: LlvmType) -> LlvmConst {
         match *types.kind(ty) {
-            TypeKind::Int(width) if width > 64 => self.wide_int(types, ty, &[]),
-            TypeKind::Int(_) => self.intern(ty, ConstKind::Int(0)),
-            TypeKind::Half | TypeKind::BFloat | TypeKind::Float | TypeKind::Double => {
-                self.intern(ty, ConstKind::Float(0))
-            }
-            TypeKind::X86Fp80 | TypeKind::Fp128 | TypeKind::PpcFp128 => {
+            LlvmTypeKind::Int(width) if width > 64 => self.wide_int(types, ty, &[]),
+            LlvmTypeKind::Int(_) => self.intern(ty, ConstKind::Int(0)),
+            LlvmTypeKind::Half
+            | LlvmTypeKind::BFloat
+            | LlvmTypeKind::Float
+            | LlvmTypeKind::Double => self.intern(ty, ConstKind::Float(0)),
+            LlvmTypeKind::X86Fp80 | LlvmTypeKind::Fp128 | LlvmTypeKind::PpcFp128 => {
                 self.intern(ty, ConstKind::WideFloat([0; 2]))
             }
-            TypeKind::Pointer { .. } | TypeKind::Token => self.intern(ty, ConstKind::Null),
+            LlvmTypeKind::Pointer { .. } | LlvmTypeKind::Token => self.intern(ty, ConstKind::Null),
             _ => self.intern(ty, ConstKind::Zero),
         }
     }
 
     /// An array, struct or vector of these elements, in canonical form.
-    pub fn aggregate(&mut self, types: &Types, ty: LlvmType, elements: &[LlvmConst]) -> LlvmConst {
+    pub fn aggregate(
+        &mut self,
+        types: &LlvmTypes,
+        ty: LlvmType,
+        elements: &[LlvmConst],
+    ) -> LlvmConst {
         if elements.iter().all(|&element| self.is_zero(element)) {
             return self.intern(ty, ConstKind::Zero);
         }
@@ -235,13 +244,13 @@ impl Constants {
     }
 
     /// An integer of at most 64 bits, sign-extended from the width of its type.
-    pub fn as_i64(&self, types: &Types, id: LlvmConst) -> Option<i64> {
+    pub fn as_i64(&self, types: &LlvmTypes, id: LlvmConst) -> Option<i64> {
         let width = types.int_width(self.ty(id))?;
         self.as_u64(id).map(|value| sign_extend(value, width))
     }
 
     /// Element `index` of an array, struct or vector constant, whatever its form.
-    pub fn element(&mut self, types: &Types, id: LlvmConst, index: u64) -> Option<LlvmConst> {
+    pub fn element(&mut self, types: &LlvmTypes, id: LlvmConst, index: u64) -> Option<LlvmConst> {
         let ty = types.element(self.ty(id), index)?;
         let at = usize::try_from(index).ok()?;
         match self.kind(id) {
@@ -268,7 +277,7 @@ impl Constants {
     /// The bits of the elements of an array or vector of plain numbers, for [`ConstKind::Data`].
     pub fn data_elements<'a>(
         &'a self,
-        types: &Types,
+        types: &LlvmTypes,
         id: LlvmConst,
     ) -> Option<impl ExactSizeIterator<Item = u64> + 'a> {
         let ConstKind::Data(bytes) = self.kind(id) else {
@@ -278,8 +287,14 @@ impl Constants {
         Some(bytes.chunks_exact(size).map(read_element))
     }
 
-    fn data_bytes(&self, types: &Types, ty: LlvmType, elements: &[LlvmConst]) -> Option<Box<[u8]>> {
-        let (TypeKind::Array { element, .. } | TypeKind::Vector { element, .. }) = *types.kind(ty)
+    fn data_bytes(
+        &self,
+        types: &LlvmTypes,
+        ty: LlvmType,
+        elements: &[LlvmConst],
+    ) -> Option<Box<[u8]>> {
+        let (LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. }) =
+            *types.kind(ty)
         else {
             return None;
         };
@@ -296,12 +311,12 @@ impl Constants {
 }
 
 /// Bytes of one element of a [`ConstKind::Data`]; `None` where the type cannot be in one.
-pub(crate) fn data_element_size(types: &Types, element: LlvmType) -> Option<usize> {
+pub(crate) fn data_element_size(types: &LlvmTypes, element: LlvmType) -> Option<usize> {
     match *types.kind(element) {
-        TypeKind::Int(width @ (8 | 16 | 32 | 64)) => Some(width as usize / 8),
-        TypeKind::Half | TypeKind::BFloat => Some(2),
-        TypeKind::Float => Some(4),
-        TypeKind::Double => Some(8),
+        LlvmTypeKind::Int(width @ (8 | 16 | 32 | 64)) => Some(width as usize / 8),
+        LlvmTypeKind::Half | LlvmTypeKind::BFloat => Some(2),
+        LlvmTypeKind::Float => Some(4),
+        LlvmTypeKind::Double => Some(8),
         _ => None,
     }
 }
@@ -327,7 +342,7 @@ fn sign_extend(value: u64, width: u32) -> i64 {
 }
 
 /// Keeps the link to inline assembly in one place: its constant.
-impl Constants {
+impl LlvmConstants {
     /// Inline assembly, as a callee.
     pub fn inline_asm(
         &mut self,
@@ -346,7 +361,7 @@ mod tests {
 
     #[test]
     fn integers_are_truncated_and_extended() {
-        let (mut types, mut consts) = (Types::default(), Constants::default());
+        let (mut types, mut consts) = (LlvmTypes::default(), LlvmConstants::default());
         let i7 = types.int(7);
         let minus = consts.int(&types, i7, u64::MAX);
         assert_eq!(consts.as_u64(minus), Some(127));
@@ -358,7 +373,7 @@ mod tests {
 
     #[test]
     fn aggregates_are_canonical() {
-        let (mut types, mut consts) = (Types::default(), Constants::default());
+        let (mut types, mut consts) = (LlvmTypes::default(), LlvmConstants::default());
         let array = types.array(LlvmType::I16, 2);
         let [zero, two] = [0, 2].map(|value| consts.int(&types, LlvmType::I16, value));
         let all_zero = consts.aggregate(&types, array, &[zero, zero]);

@@ -1,8 +1,9 @@
 //! Functions.
 
 use super::{
-    AttrList, CallInfo, CallingConvention, Extra, Instruction, LlvmBlock, LlvmConst, LlvmGlobal,
-    LlvmInst, LlvmMetadata, LlvmSymbol, LlvmType, Module, Places, Span, Value, ValueKind,
+    AttrList, CallInfo, CallingConvention, InstructionExtra, LlvmBlock, LlvmConst, LlvmGlobal,
+    LlvmInst, LlvmInstruction, LlvmLocations, LlvmMetadata, LlvmModule, LlvmPoolRange, LlvmSymbol,
+    LlvmType, LlvmValue, ValueKind,
 };
 use spirula_diagnostics::SourceLocation;
 use std::cmp::Reverse;
@@ -10,7 +11,7 @@ use std::collections::BinaryHeap;
 
 /// A function, declared (no blocks) or defined.
 #[derive(Clone, Debug)]
-pub struct Function {
+pub struct LlvmFunction {
     /// The global that names it.
     pub global: LlvmGlobal,
     /// Its function type.
@@ -30,21 +31,21 @@ pub struct Function {
     /// Data at the entry point.
     pub prologue: Option<LlvmConst>,
     /// Blocks in order; the first is the entry.
-    pub blocks: Vec<BlockData>,
+    pub blocks: Vec<LlvmBlockData>,
     /// Instructions in order.
-    pub insts: Vec<Instruction>,
+    pub insts: Vec<LlvmInstruction>,
     /// Where each instruction was read.
-    pub places: Places,
+    pub places: LlvmLocations,
     /// Name of each local, parameters first; empty if unnamed. Locals past the end have none.
     pub names: Vec<LlvmSymbol>,
-    /// What calls carry beside operands; see [`Extra::Call`].
+    /// What calls carry beside operands; see [`InstructionExtra::ExternalCall`].
     pub calls: Vec<CallInfo>,
     /// Metadata attached to instructions, in the order of the instructions.
-    pub attachments: Vec<Attachment>,
+    pub attachments: Vec<MetadataAttachment>,
     /// Debug records, in the order of the instructions they stand before.
     pub debug_records: Vec<DebugRecord>,
     /// Pool behind the operands of instructions.
-    pub value_pool: Vec<Value>,
+    pub value_pool: Vec<LlvmValue>,
     /// Pool behind successors and the blocks of phis.
     pub block_pool: Vec<LlvmBlock>,
     /// Pool behind shuffle masks and aggregate indices.
@@ -53,16 +54,16 @@ pub struct Function {
 
 /// A basic block.
 #[derive(Clone, Copy, Debug)]
-pub struct BlockData {
+pub struct LlvmBlockData {
     /// Its name; empty if unnamed.
     pub name: LlvmSymbol,
     /// Its instructions; never empty, and the last is the terminator.
-    pub insts: Span,
+    pub insts: LlvmPoolRange,
 }
 
 /// Metadata attached to an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attachment {
+pub struct MetadataAttachment {
     /// The instruction.
     pub inst: LlvmInst,
     /// Kind, such as `dbg` or `tbaa`.
@@ -97,10 +98,10 @@ pub enum DebugRecordKind {
     DeclareValue,
 }
 
-impl Function {
+impl LlvmFunction {
     /// A declaration without attributes.
     pub fn new(global: LlvmGlobal, ty: LlvmType, params: Vec<LlvmType>) -> Self {
-        Function {
+        LlvmFunction {
             global,
             ty,
             convention: CallingConvention::C,
@@ -112,7 +113,7 @@ impl Function {
             prologue: None,
             blocks: Vec::new(),
             insts: Vec::new(),
-            places: Places::default(),
+            places: LlvmLocations::default(),
             names: Vec::new(),
             calls: Vec::new(),
             attachments: Vec::new(),
@@ -125,7 +126,7 @@ impl Function {
 
     /// Leaves its body where it is being read to `room`, whose memory the next body will use, and
     /// keeps a copy that has no room to spare.
-    pub(crate) fn settle_body(&mut self, room: &mut Function) {
+    pub(crate) fn settle_body(&mut self, room: &mut LlvmFunction) {
         fn exact<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
             let copy = pool.as_slice().to_vec();
             pool.clear();
@@ -144,7 +145,7 @@ impl Function {
     }
 
     /// Exchanges what the bodies of two functions are made of.
-    pub(crate) fn swap_body(&mut self, other: &mut Function) {
+    pub(crate) fn swap_body(&mut self, other: &mut LlvmFunction) {
         use std::mem::swap;
         swap(&mut self.blocks, &mut other.blocks);
         swap(&mut self.insts, &mut other.insts);
@@ -168,8 +169,8 @@ impl Function {
     }
 
     /// The value of parameter `index`.
-    pub fn param(&self, index: usize) -> Value {
-        Value::local(index)
+    pub fn param(&self, index: usize) -> LlvmValue {
+        LlvmValue::local(index)
     }
 
     /// The instruction behind a local; `None` for a parameter.
@@ -178,12 +179,12 @@ impl Function {
     }
 
     /// The value an instruction results in.
-    pub fn result(&self, inst: LlvmInst) -> Value {
-        Value::local(self.params.len() + inst.index())
+    pub fn result(&self, inst: LlvmInst) -> LlvmValue {
+        LlvmValue::local(self.params.len() + inst.index())
     }
 
     /// An instruction.
-    pub fn inst(&self, inst: LlvmInst) -> &Instruction {
+    pub fn inst(&self, inst: LlvmInst) -> &LlvmInstruction {
         &self.insts[inst.index()]
     }
 
@@ -210,16 +211,18 @@ impl Function {
         LlvmInst::new(self.blocks[block.index()].insts.range().end - 1)
     }
 
-    /// Operands of an instruction; which is which: [`Instruction`].
-    pub fn operands(&self, inst: LlvmInst) -> &[Value] {
+    /// Operands of an instruction; which is which: [`LlvmInstruction`].
+    pub fn operands(&self, inst: LlvmInst) -> &[LlvmValue] {
         &self.value_pool[self.inst(inst).operands.range()]
     }
 
     /// Successors of a terminator, or the blocks a phi's values come from; empty otherwise.
     pub fn blocks_of(&self, inst: LlvmInst) -> &[LlvmBlock] {
         match self.inst(inst).extra {
-            Extra::Blocks(span) => &self.block_pool[span.range()],
-            Extra::Call(call) => &self.block_pool[self.calls[call as usize].targets.range()],
+            InstructionExtra::Blocks(span) => &self.block_pool[span.range()],
+            InstructionExtra::Call(call) => {
+                &self.block_pool[self.calls[call as usize].targets.range()]
+            }
             _ => &[],
         }
     }
@@ -280,7 +283,9 @@ impl Function {
     /// Shuffle mask or aggregate indices of an instruction; empty otherwise.
     pub fn numbers_of(&self, inst: LlvmInst) -> &[u32] {
         match self.inst(inst).extra {
-            Extra::Mask(span) | Extra::Indices(span) => &self.number_pool[span.range()],
+            InstructionExtra::Mask(span) | InstructionExtra::Indices(span) => {
+                &self.number_pool[span.range()]
+            }
             _ => &[],
         }
     }
@@ -288,19 +293,19 @@ impl Function {
     /// What a call carries; `None` for other instructions.
     pub fn call(&self, inst: LlvmInst) -> Option<&CallInfo> {
         match self.inst(inst).extra {
-            Extra::Call(call) => Some(&self.calls[call as usize]),
+            InstructionExtra::Call(call) => Some(&self.calls[call as usize]),
             _ => None,
         }
     }
 
     /// Callee of a call.
-    pub fn callee(&self, inst: LlvmInst) -> Option<Value> {
+    pub fn callee(&self, inst: LlvmInst) -> Option<LlvmValue> {
         self.call(inst)
             .and_then(|_| self.operands(inst).first().copied())
     }
 
     /// Arguments of a call, without callee and bundles.
-    pub fn arguments(&self, inst: LlvmInst) -> &[Value] {
+    pub fn arguments(&self, inst: LlvmInst) -> &[LlvmValue] {
         match self.call(inst) {
             Some(call) => &self.operands(inst)[1..=call.arguments as usize],
             None => &[],
@@ -308,7 +313,7 @@ impl Function {
     }
 
     /// Metadata attached to an instruction.
-    pub fn attachments(&self, inst: LlvmInst) -> &[Attachment] {
+    pub fn attachments(&self, inst: LlvmInst) -> &[MetadataAttachment] {
         let from = self
             .attachments
             .partition_point(|attachment| attachment.inst < inst);
@@ -338,7 +343,7 @@ impl Function {
     }
 
     /// Type of an operand.
-    pub fn type_of(&self, module: &Module, value: Value) -> LlvmType {
+    pub fn type_of(&self, module: &LlvmModule, value: LlvmValue) -> LlvmType {
         match value.kind() {
             ValueKind::Local(local) => self.local_type(local),
             ValueKind::Const(constant) => module.consts.ty(constant),

@@ -2,7 +2,7 @@
 
 use super::id::dense_id;
 use super::instruction::named;
-use super::{Align, AttrSet, LlvmConst, LlvmFunc, LlvmMetadata, LlvmSymbol, LlvmType};
+use super::{AttrSet, LlvmAlign, LlvmConst, LlvmFunc, LlvmMetadata, LlvmSymbol, LlvmType};
 use spirula_diagnostics::SourceLocation;
 
 dense_id! {
@@ -39,10 +39,10 @@ pub struct GlobalData {
     pub section: LlvmSymbol,
     /// Partition; empty if none.
     pub partition: LlvmSymbol,
-    /// Index into [`super::Module::comdats`].
+    /// Index into [`super::LlvmModule::comdats`].
     pub comdat: Option<u32>,
     /// Alignment.
-    pub align: Align,
+    pub align: LlvmAlign,
     /// Metadata attached: kind and node.
     pub metadata: Vec<(LlvmSymbol, LlvmMetadata)>,
     /// What sort of global it is.
@@ -73,7 +73,7 @@ impl GlobalData {
             section: LlvmSymbol::EMPTY,
             partition: LlvmSymbol::EMPTY,
             comdat: None,
-            align: Align::NONE,
+            align: LlvmAlign::NONE,
             metadata: Vec::new(),
             kind,
         }
@@ -84,13 +84,13 @@ impl GlobalData {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobalKind {
     /// A variable.
-    Variable(Variable),
+    LlvmGlobalVariable(Variable),
     /// A function, declared or defined.
     Function(LlvmFunc),
     /// Another name for an address.
-    Alias(Aliasee),
+    Alias(GlobalAliasee),
     /// A function that is chosen when loading by a resolver.
-    Ifunc(Aliasee),
+    Ifunc(GlobalAliasee),
 }
 
 /// A global variable.
@@ -108,11 +108,11 @@ pub struct Variable {
 
 /// What an alias stands for, or the resolver of an ifunc; `None` only while reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Aliasee(pub Option<LlvmConst>);
+pub struct GlobalAliasee(pub Option<LlvmConst>);
 
 /// A group of globals that a linker keeps or drops together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comdat {
+pub struct ComdatGroup {
     /// Its name.
     pub name: LlvmSymbol,
     /// How duplicates are resolved.

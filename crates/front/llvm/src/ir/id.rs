@@ -40,7 +40,7 @@ macro_rules! dense_id {
 pub(crate) use dense_id;
 
 dense_id! {
-    /// A function, declared or defined: its position in [`super::Module::functions`].
+    /// A function, declared or defined: its position in [`super::LlvmModule::functions`].
     LlvmFunc, "func"
 }
 dense_id! {
@@ -54,17 +54,17 @@ dense_id! {
 
 /// A range of one of the pools of a function or of an arena.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Span {
+pub struct LlvmPoolRange {
     /// Index of the first element.
     pub start: u32,
     /// Number of elements.
     pub len: u32,
 }
 
-impl Span {
+impl LlvmPoolRange {
     /// The span from `start` up to the present end of `pool`.
     pub fn since<T>(start: usize, pool: &[T]) -> Self {
-        Span {
+        LlvmPoolRange {
             start: start as u32,
             len: (pool.len() - start) as u32,
         }
@@ -80,9 +80,9 @@ impl Span {
 ///
 /// Locals are numbered densely within their function: parameters first, then every instruction
 /// in program order, with or without a result. So the instruction behind a local is found by
-/// subtraction: [`super::Function::inst_of`].
+/// subtraction: [`super::LlvmFunction::inst_of`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Value(NonZeroU32);
+pub struct LlvmValue(NonZeroU32);
 
 /// The kinds of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,28 +98,28 @@ pub enum ValueKind {
 const TAG_SHIFT: u32 = 30;
 const PAYLOAD: u32 = (1 << TAG_SHIFT) - 1;
 
-impl Value {
+impl LlvmValue {
     const fn pack(tag: u32, index: usize) -> Self {
         assert!(index < PAYLOAD as usize, "too many values");
         match NonZeroU32::new((tag << TAG_SHIFT) | (index as u32 + 1)) {
-            Some(word) => Value(word),
+            Some(word) => LlvmValue(word),
             None => unreachable!(),
         }
     }
 
     /// The local with this number.
     pub const fn local(number: usize) -> Self {
-        Value::pack(0, number)
+        LlvmValue::pack(0, number)
     }
 
     /// A constant.
     pub const fn constant(id: LlvmConst) -> Self {
-        Value::pack(1, id.index())
+        LlvmValue::pack(1, id.index())
     }
 
     /// Metadata.
     pub const fn metadata(id: LlvmMetadata) -> Self {
-        Value::pack(2, id.index())
+        LlvmValue::pack(2, id.index())
     }
 
     /// What it refers to.
@@ -149,7 +149,7 @@ impl Value {
     }
 }
 
-impl fmt::Debug for Value {
+impl fmt::Debug for LlvmValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
             ValueKind::Local(number) => write!(f, "%{number}"),

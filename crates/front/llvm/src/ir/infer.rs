@@ -1,20 +1,24 @@
 //! Types of results, as LLVM's reference manual defines them.
 
-use super::{ConstKind, Constants, ExprExtra, LlvmConst, LlvmType, Opcode, TypeKind, Types};
+use super::{
+    ConstKind, ExprExtra, LlvmConst, LlvmConstants, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmTypes,
+};
 
 /// Longest shuffle mask; LLVM's targets have vectors of at most 2048 elements.
 const MAX_MASK: u32 = 1 << 16;
 
 /// Type of the result of a comparison of operands of a type.
-pub fn compare_type(types: &mut Types, operand: LlvmType) -> LlvmType {
+pub fn compare_type(types: &mut LlvmTypes, operand: LlvmType) -> LlvmType {
     types.with_shape_of(operand, LlvmType::I1)
 }
 
 /// Type of what a path of numbers leads to within an aggregate (`extractvalue`).
-pub fn member_type(types: &Types, aggregate: LlvmType, path: &[u32]) -> Option<LlvmType> {
+pub fn member_type(types: &LlvmTypes, aggregate: LlvmType, path: &[u32]) -> Option<LlvmType> {
     path.iter()
         .try_fold(aggregate, |ty, &index| match types.kind(ty) {
-            TypeKind::Struct { .. } | TypeKind::Array { .. } => types.element(ty, u64::from(index)),
+            LlvmTypeKind::Struct { .. } | LlvmTypeKind::Array { .. } => {
+                types.element(ty, u64::from(index))
+            }
             _ => None,
         })
 }
@@ -22,13 +26,13 @@ pub fn member_type(types: &Types, aggregate: LlvmType, path: &[u32]) -> Option<L
 /// Type of the result of a `getelementptr` over `source`, or why there is none. `indices` gives
 /// for each index its type and, if it is one, the constant.
 pub fn address_type(
-    types: &mut Types,
-    consts: &Constants,
+    types: &mut LlvmTypes,
+    consts: &LlvmConstants,
     source: LlvmType,
     base: LlvmType,
     indices: impl IntoIterator<Item = (LlvmType, Option<LlvmConst>)>,
 ) -> Result<LlvmType, &'static str> {
-    let TypeKind::Pointer { space, pointee } = *types.kind(types.scalar(base)) else {
+    let LlvmTypeKind::Pointer { space, pointee } = *types.kind(types.scalar(base)) else {
         return Err("the base of the address is no pointer");
     };
     let mut shape = base;
@@ -37,7 +41,7 @@ pub fn address_type(
         if types.int_width(types.scalar(index)).is_none() {
             return Err("an index of the address is no integer");
         }
-        if matches!(types.kind(index), TypeKind::Vector { .. }) {
+        if matches!(types.kind(index), LlvmTypeKind::Vector { .. }) {
             shape = index;
         }
         if position > 0 {
@@ -46,25 +50,27 @@ pub fn address_type(
         }
     }
     let pointee = pointee.map(|_| ty);
-    let pointer = types.intern(TypeKind::Pointer { space, pointee });
+    let pointer = types.intern(LlvmTypeKind::Pointer { space, pointee });
     Ok(types.with_shape_of(shape, pointer))
 }
 
 fn step(
-    types: &Types,
-    consts: &Constants,
+    types: &LlvmTypes,
+    consts: &LlvmConstants,
     ty: LlvmType,
     index: Option<LlvmConst>,
 ) -> Option<LlvmType> {
     match types.kind(ty) {
-        TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => Some(*element),
-        TypeKind::Struct { .. } => types.element(ty, uniform_index(types, consts, index?)?),
+        LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
+            Some(*element)
+        }
+        LlvmTypeKind::Struct { .. } => types.element(ty, uniform_index(types, consts, index?)?),
         _ => None,
     }
 }
 
 /// The number a constant index stands for; of a vector, that of all its elements.
-fn uniform_index(types: &Types, consts: &Constants, index: LlvmConst) -> Option<u64> {
+fn uniform_index(types: &LlvmTypes, consts: &LlvmConstants, index: LlvmConst) -> Option<u64> {
     match consts.kind(index) {
         ConstKind::Int(value) => Some(*value),
         ConstKind::Zero => Some(0),
@@ -79,8 +85,12 @@ fn uniform_index(types: &Types, consts: &Constants, index: LlvmConst) -> Option<
 }
 
 /// The mask that a constant vector is for `shufflevector`: `u32::MAX` for an undefined element.
-pub fn shuffle_mask(types: &Types, consts: &Constants, mask: LlvmConst) -> Option<Vec<u32>> {
-    let TypeKind::Vector {
+pub fn shuffle_mask(
+    types: &LlvmTypes,
+    consts: &LlvmConstants,
+    mask: LlvmConst,
+) -> Option<Vec<u32>> {
+    let LlvmTypeKind::Vector {
         element: LlvmType::I32,
         len,
         ..
@@ -114,9 +124,9 @@ pub fn shuffle_mask(types: &Types, consts: &Constants, mask: LlvmConst) -> Optio
 }
 
 /// Type of a shuffle of vectors like `operand` by a mask of so many elements.
-pub fn shuffle_type(types: &mut Types, operand: LlvmType, len: usize) -> Option<LlvmType> {
+pub fn shuffle_type(types: &mut LlvmTypes, operand: LlvmType, len: usize) -> Option<LlvmType> {
     match *types.kind(operand) {
-        TypeKind::Vector {
+        LlvmTypeKind::Vector {
             element, scalable, ..
         } => Some(types.vector(element, u32::try_from(len).ok()?, scalable)),
         _ => None,
@@ -125,31 +135,31 @@ pub fn shuffle_type(types: &mut Types, operand: LlvmType, len: usize) -> Option<
 
 /// Type of a constant expression that is no cast, or why there is none.
 pub fn expression_type(
-    types: &mut Types,
-    consts: &Constants,
-    opcode: Opcode,
+    types: &mut LlvmTypes,
+    consts: &LlvmConstants,
+    opcode: LlvmOpcode,
     operands: &[LlvmConst],
     extra: &ExprExtra,
 ) -> Result<LlvmType, &'static str> {
     let ty = |index: usize| operands.get(index).map(|&operand| consts.ty(operand));
     let first = ty(0).ok_or("a constant expression without operands")?;
     match (opcode, extra) {
-        (Opcode::GetElementPtr, ExprExtra::SourceType(source)) => {
+        (LlvmOpcode::GetElementPtr, ExprExtra::SourceType(source)) => {
             let indices = operands[1..]
                 .iter()
                 .map(|&index| (consts.ty(index), Some(index)));
             address_type(types, consts, *source, first, indices)
         }
-        (Opcode::ICmp | Opcode::FCmp, _) => Ok(compare_type(types, first)),
-        (Opcode::Select, _) => ty(1).ok_or("a select without operands"),
-        (Opcode::ExtractElement, _) => match *types.kind(first) {
-            TypeKind::Vector { element, .. } => Ok(element),
+        (LlvmOpcode::ICmp | LlvmOpcode::FCmp, _) => Ok(compare_type(types, first)),
+        (LlvmOpcode::Select, _) => ty(1).ok_or("a select without operands"),
+        (LlvmOpcode::ExtractElement, _) => match *types.kind(first) {
+            LlvmTypeKind::Vector { element, .. } => Ok(element),
             _ => Err("an element of what is no vector"),
         },
-        (Opcode::ShuffleVector, ExprExtra::Mask(mask)) => {
+        (LlvmOpcode::ShuffleVector, ExprExtra::Mask(mask)) => {
             shuffle_type(types, first, mask.len()).ok_or("a shuffle of what is no vector")
         }
-        (Opcode::ExtractValue, ExprExtra::Indices(path)) => {
+        (LlvmOpcode::ExtractValue, ExprExtra::Indices(path)) => {
             member_type(types, first, path).ok_or("the indices do not lead through the aggregate")
         }
         _ => Ok(first),

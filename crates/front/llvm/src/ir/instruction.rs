@@ -1,8 +1,8 @@
 //! Instructions and what they carry beside their operands.
 
-use super::{AttrList, CallingConvention, LlvmSymbol, LlvmType, Opcode, Span};
+use super::{AttrList, CallingConvention, LlvmOpcode, LlvmPoolRange, LlvmSymbol, LlvmType};
 
-/// One instruction. Its operands are a span of [`super::Function::operands`]'s pool; what they
+/// One instruction. Its operands are a span of [`super::LlvmFunction::operands`]'s pool; what they
 /// are, opcode by opcode:
 ///
 /// | opcode | operands | extra |
@@ -35,22 +35,22 @@ use super::{AttrList, CallingConvention, LlvmSymbol, LlvmType, Opcode, Span};
 /// | `catchret` | the pad | `Blocks`: the target |
 /// | `cleanupret` | the pad | `Blocks`: the unwind target, if any |
 #[derive(Clone, Copy, Debug)]
-pub struct Instruction {
+pub struct LlvmInstruction {
     /// What it does.
-    pub opcode: Opcode,
+    pub opcode: LlvmOpcode,
     /// Markers such as `nsw` or `volatile`.
-    pub flags: Flags,
+    pub flags: LlvmInstFlags,
     /// Type of its result; `void` when it has none.
     pub ty: LlvmType,
     /// Its operands.
-    pub operands: Span,
+    pub operands: LlvmPoolRange,
     /// What it needs beside its operands.
-    pub extra: Extra,
+    pub extra: InstructionExtra,
 }
 
 /// What an instruction carries beside its operands. Spans point into pools of its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extra {
+pub enum InstructionExtra {
     /// Nothing.
     None,
     /// Of `alloca`: the type of an element, and the alignment.
@@ -58,12 +58,12 @@ pub enum Extra {
         /// Type allocated.
         ty: LlvmType,
         /// Alignment; readers fill it in where the input leaves it out.
-        align: Align,
+        align: LlvmAlign,
     },
     /// Of `load` and `store`.
     Access {
         /// Alignment; readers fill it in where the input leaves it out.
-        align: Align,
+        align: LlvmAlign,
         /// [`Ordering::NotAtomic`] unless atomic.
         ordering: Ordering,
         /// Name of the synchronisation scope; empty: the whole system.
@@ -72,7 +72,7 @@ pub enum Extra {
     /// Of `cmpxchg`.
     CmpXchg {
         /// Alignment; readers fill it in where the input leaves it out.
-        align: Align,
+        align: LlvmAlign,
         /// Ordering when the exchange takes place.
         success: Ordering,
         /// Ordering when it does not.
@@ -85,7 +85,7 @@ pub enum Extra {
         /// The operation.
         op: RmwOp,
         /// Alignment; readers fill it in where the input leaves it out.
-        align: Align,
+        align: LlvmAlign,
         /// Ordering.
         ordering: Ordering,
         /// Name of the synchronisation scope; empty: the whole system.
@@ -103,23 +103,23 @@ pub enum Extra {
     /// Of `icmp` and `fcmp`.
     Compare(Predicate),
     /// Of `shufflevector`: numbers of the result's elements, `u32::MAX` for poison.
-    Mask(Span),
+    Mask(LlvmPoolRange),
     /// Of `extractvalue` and `insertvalue`: the path to the element.
-    Indices(Span),
+    Indices(LlvmPoolRange),
     /// Successors, or the blocks a phi's values come from.
-    Blocks(Span),
+    Blocks(LlvmPoolRange),
     /// Of calls: index of the [`CallInfo`] in its function.
     Call(u32),
 }
 
-impl Extra {
+impl InstructionExtra {
     /// Changes the alignment, where there is one.
-    pub(crate) fn set_align(&mut self, new: Align) {
+    pub(crate) fn set_align(&mut self, new: LlvmAlign) {
         match self {
-            Extra::Alloca { align, .. }
-            | Extra::Access { align, .. }
-            | Extra::CmpXchg { align, .. }
-            | Extra::Rmw { align, .. } => *align = new,
+            InstructionExtra::Alloca { align, .. }
+            | InstructionExtra::Access { align, .. }
+            | InstructionExtra::CmpXchg { align, .. }
+            | InstructionExtra::Rmw { align, .. } => *align = new,
             _ => {}
         }
     }
@@ -137,37 +137,37 @@ pub struct CallInfo {
     /// Number of arguments; operands `1..=arguments` of the instruction.
     pub arguments: u32,
     /// Operand bundles, if any.
-    pub bundles: Vec<Bundle>,
+    pub bundles: Vec<OperandBundle>,
     /// Of `invoke`: normal and unwind target; of `callbr`: fallthrough, then the others.
-    pub targets: Span,
+    pub targets: LlvmPoolRange,
 }
 
 /// An operand bundle of a call.
 #[derive(Clone, Copy, Debug)]
-pub struct Bundle {
+pub struct OperandBundle {
     /// Its tag.
     pub tag: LlvmSymbol,
     /// Its operands, in the pool of operands of the function.
-    pub operands: Span,
+    pub operands: LlvmPoolRange,
 }
 
 /// Alignment in bytes, a power of two, or none known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Align(u8);
+pub struct LlvmAlign(u8);
 
-impl Align {
+impl LlvmAlign {
     /// None known: of types without a size, and of globals that state none.
-    pub const NONE: Align = Align(0);
+    pub const NONE: LlvmAlign = LlvmAlign(0);
 
     /// An alignment of `2^exponent` bytes.
-    pub const fn from_exponent(exponent: u8) -> Align {
-        Align(exponent + 1)
+    pub const fn from_exponent(exponent: u8) -> LlvmAlign {
+        LlvmAlign(exponent + 1)
     }
 
     /// An alignment in bytes; `None` when it is no power of two below 2^33.
-    pub fn from_bytes(bytes: u64) -> Option<Align> {
+    pub fn from_bytes(bytes: u64) -> Option<LlvmAlign> {
         (bytes.is_power_of_two() && bytes <= 1 << 32)
-            .then(|| Align::from_exponent(bytes.trailing_zeros() as u8))
+            .then(|| LlvmAlign::from_exponent(bytes.trailing_zeros() as u8))
     }
 
     /// In bytes, if given.
@@ -178,16 +178,16 @@ impl Align {
 
 /// Markers of an instruction or constant expression, a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Flags(pub u32);
+pub struct LlvmInstFlags(pub u32);
 
 /// Defines the flags with their names in LLVM assembly.
 macro_rules! flags {
     ($($(#[$doc:meta])* $name:ident = $bit:literal, $text:literal;)*) => {
-        impl Flags {
-            $($(#[$doc])* pub const $name: Flags = Flags(1 << $bit);)*
+        impl LlvmInstFlags {
+            $($(#[$doc])* pub const $name: LlvmInstFlags = LlvmInstFlags(1 << $bit);)*
 
             /// Every single flag with its name in LLVM assembly, in the order they are written.
-            pub const NAMES: &'static [(Flags, &'static str)] = &[$((Flags::$name, $text),)*];
+            pub const NAMES: &'static [(LlvmInstFlags, &'static str)] = &[$((LlvmInstFlags::$name, $text),)*];
         }
     };
 }
@@ -241,14 +241,14 @@ flags! {
     SWIFTERROR = 22, "swifterror";
 }
 
-impl Flags {
+impl LlvmInstFlags {
     /// No flag.
-    pub const NONE: Flags = Flags(0);
+    pub const NONE: LlvmInstFlags = LlvmInstFlags(0);
     /// All fast-math flags: `fast`.
-    pub const FAST: Flags = Flags(0x7f << 8);
+    pub const FAST: LlvmInstFlags = LlvmInstFlags(0x7f << 8);
 
     /// Whether all flags of `other` are set.
-    pub const fn has(self, other: Flags) -> bool {
+    pub const fn has(self, other: LlvmInstFlags) -> bool {
         self.0 & other.0 == other.0
     }
 
@@ -258,21 +258,21 @@ impl Flags {
     }
 
     /// The flags in both.
-    pub const fn only(self, other: Flags) -> Flags {
-        Flags(self.0 & other.0)
+    pub const fn only(self, other: LlvmInstFlags) -> LlvmInstFlags {
+        LlvmInstFlags(self.0 & other.0)
     }
 }
 
-impl std::ops::BitOr for Flags {
-    type Output = Flags;
+impl std::ops::BitOr for LlvmInstFlags {
+    type Output = LlvmInstFlags;
 
-    fn bitor(self, other: Flags) -> Flags {
-        Flags(self.0 | other.0)
+    fn bitor(self, other: LlvmInstFlags) -> LlvmInstFlags {
+        LlvmInstFlags(self.0 | other.0)
     }
 }
 
-impl std::ops::BitOrAssign for Flags {
-    fn bitor_assign(&mut self, other: Flags) {
+impl std::ops::BitOrAssign for LlvmInstFlags {
+    fn bitor_assign(&mut self, other: LlvmInstFlags) {
         self.0 |= other.0;
     }
 }
@@ -466,8 +466,8 @@ mod tests {
 
     #[test]
     fn alignments() {
-        assert_eq!(Align::from_bytes(8).and_then(Align::bytes), Some(8));
-        assert_eq!(Align::from_bytes(12), None);
-        assert_eq!(Align::NONE.bytes(), None);
+        assert_eq!(LlvmAlign::from_bytes(8).and_then(LlvmAlign::bytes), Some(8));
+        assert_eq!(LlvmAlign::from_bytes(12), None);
+        assert_eq!(LlvmAlign::NONE.bytes(), None);
     }
 }

@@ -1,10 +1,10 @@
 //! Data layouts: sizes, alignments and offsets of types in memory.
 
-use super::{LlvmType, TypeKind, Types};
+use super::{LlvmType, LlvmTypeKind, LlvmTypes};
 
 /// A size with the alignments a data layout gives for it, all in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Spec {
+struct PrimitiveSpec {
     width: u32,
     align: u32,
 }
@@ -24,29 +24,29 @@ pub struct DataLayout {
     text: String,
     big_endian: bool,
     pointers: Vec<PointerSpec>,
-    ints: Vec<Spec>,
-    floats: Vec<Spec>,
-    vectors: Vec<Spec>,
+    ints: Vec<PrimitiveSpec>,
+    floats: Vec<PrimitiveSpec>,
+    vectors: Vec<PrimitiveSpec>,
     aggregate_align: u32,
     alloca_space: u32,
     global_space: u32,
     program_space: u32,
-    measures: Vec<Option<Measure>>,
+    measures: Vec<Option<SizeAndAlign>>,
 }
 
 /// Size in bits and alignment in bytes of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Measure {
+struct SizeAndAlign {
     bits: u64,
     align: u64,
 }
 
-/// How far the computation of a [`Measure`] is; a type met while busy contains itself.
+/// How far the computation of a [`SizeAndAlign`] is; a type met while busy contains itself.
 #[derive(Clone, Copy)]
-enum State {
+enum TypeLayoutProgress {
     Unknown,
     Busy,
-    Known(Option<Measure>),
+    Known(Option<SizeAndAlign>),
 }
 
 /// Where the fields of a struct are.
@@ -65,7 +65,7 @@ const MAX_DEPTH: u32 = 64;
 
 impl Default for DataLayout {
     fn default() -> Self {
-        let spec = |(width, align)| Spec { width, align };
+        let spec = |(width, align)| PrimitiveSpec { width, align };
         DataLayout {
             text: String::new(),
             big_endian: false,
@@ -168,7 +168,7 @@ impl DataLayout {
                     'f' => &mut self.floats,
                     _ => &mut self.vectors,
                 };
-                set_spec(specs, Spec { width, align });
+                set_spec(specs, PrimitiveSpec { width, align });
             }
             'a' => self.aggregate_align = number(rest.next())?.unwrap_or(0).max(8),
             // Mangling, native integers, stack and function pointer alignment, and properties of
@@ -196,47 +196,47 @@ impl DataLayout {
 
     /// Size in bits without padding; `None` for types without one known, such as scalable
     /// vectors or opaque structs, and for those beyond 2^61 bytes.
-    pub fn size_in_bits(&self, types: &Types, ty: LlvmType) -> Option<u64> {
+    pub fn size_in_bits(&self, types: &LlvmTypes, ty: LlvmType) -> Option<u64> {
         self.measured(types, ty).map(|measure| measure.bits)
     }
 
     /// Bytes that a store of the type writes.
-    pub fn store_size(&self, types: &Types, ty: LlvmType) -> Option<u64> {
+    pub fn store_size(&self, types: &LlvmTypes, ty: LlvmType) -> Option<u64> {
         self.size_in_bits(types, ty).map(|bits| bits.div_ceil(8))
     }
 
     /// Bytes from one element of an array of the type to the next.
-    pub fn alloc_size(&self, types: &Types, ty: LlvmType) -> Option<u64> {
+    pub fn alloc_size(&self, types: &LlvmTypes, ty: LlvmType) -> Option<u64> {
         self.measured(types, ty)?.alloc_size()
     }
 
     /// ABI alignment in bytes; 1 for types without a size.
-    pub fn abi_align(&self, types: &Types, ty: LlvmType) -> u64 {
+    pub fn abi_align(&self, types: &LlvmTypes, ty: LlvmType) -> u64 {
         self.measured(types, ty).map_or(1, |measure| measure.align)
     }
 
     /// Layout of a struct type; `None` for other types and structs without a size.
-    pub fn struct_layout(&self, types: &Types, ty: LlvmType) -> Option<StructLayout> {
+    pub fn struct_layout(&self, types: &LlvmTypes, ty: LlvmType) -> Option<StructLayout> {
         self.place_fields(types, ty, &mut |inner| self.measured(types, inner))
     }
 
     /// Computes size and alignment of every type once, so that asking costs nothing afterwards.
     /// Readers call it when the types are complete; types added later are computed when asked.
-    pub fn measure_all(&mut self, types: &Types) {
+    pub fn measure_all(&mut self, types: &LlvmTypes) {
         self.measures.clear();
-        let mut states = vec![State::Unknown; types.len()];
+        let mut states = vec![TypeLayoutProgress::Unknown; types.len()];
         for (ty, _) in types.iter() {
             self.measure(types, ty, 0, &mut states);
         }
         let known = |state| match state {
-            State::Known(measure) => measure,
+            TypeLayoutProgress::Known(measure) => measure,
             _ => None,
         };
         self.measures = states.into_iter().map(known).collect();
     }
 
     /// Size and alignment of a type, from the table or computed.
-    fn measured(&self, types: &Types, ty: LlvmType) -> Option<Measure> {
+    fn measured(&self, types: &LlvmTypes, ty: LlvmType) -> Option<SizeAndAlign> {
         match self.measures.get(ty.index()) {
             Some(&measure) => measure,
             None => self.compute(
@@ -244,7 +244,12 @@ impl DataLayout {
                 ty,
                 &mut |inner| match self.measures.get(inner.index()) {
                     Some(&measure) => measure,
-                    None => self.measure(types, inner, 1, &mut vec![State::Unknown; types.len()]),
+                    None => self.measure(
+                        types,
+                        inner,
+                        1,
+                        &mut vec![TypeLayoutProgress::Unknown; types.len()],
+                    ),
                 },
             ),
         }
@@ -252,72 +257,72 @@ impl DataLayout {
 
     fn measure(
         &self,
-        types: &Types,
+        types: &LlvmTypes,
         ty: LlvmType,
         depth: u32,
-        states: &mut [State],
-    ) -> Option<Measure> {
+        states: &mut [TypeLayoutProgress],
+    ) -> Option<SizeAndAlign> {
         match states[ty.index()] {
-            State::Known(measure) => return measure,
-            State::Busy => return None,
-            State::Unknown if depth > MAX_DEPTH => return None,
-            State::Unknown => {}
+            TypeLayoutProgress::Known(measure) => return measure,
+            TypeLayoutProgress::Busy => return None,
+            TypeLayoutProgress::Unknown if depth > MAX_DEPTH => return None,
+            TypeLayoutProgress::Unknown => {}
         }
-        states[ty.index()] = State::Busy;
+        states[ty.index()] = TypeLayoutProgress::Busy;
         let measure = self.compute(types, ty, &mut |inner| {
             self.measure(types, inner, depth + 1, states)
         });
-        states[ty.index()] = State::Known(measure);
+        states[ty.index()] = TypeLayoutProgress::Known(measure);
         measure
     }
 
     /// Size and alignment of a type, given those of the types within it.
     fn compute(
         &self,
-        types: &Types,
+        types: &LlvmTypes,
         ty: LlvmType,
-        inner: &mut dyn FnMut(LlvmType) -> Option<Measure>,
-    ) -> Option<Measure> {
+        inner: &mut dyn FnMut(LlvmType) -> Option<SizeAndAlign>,
+    ) -> Option<SizeAndAlign> {
         let measure = match *types.kind(ty) {
-            TypeKind::Int(width) => Measure {
+            LlvmTypeKind::Int(width) => SizeAndAlign {
                 bits: u64::from(width),
                 align: in_bytes(int_align(&self.ints, width)),
             },
-            TypeKind::Pointer { space, .. } => {
+            LlvmTypeKind::Pointer { space, .. } => {
                 let spec = self.pointer(space);
-                Measure {
+                SizeAndAlign {
                     bits: u64::from(spec.width),
                     align: in_bytes(spec.align),
                 }
             }
-            TypeKind::Array { element, len } => {
+            LlvmTypeKind::Array { element, len } => {
                 let element = inner(element)?;
                 let bits = element.alloc_size()?.checked_mul(len)?.checked_mul(8)?;
-                Measure {
+                SizeAndAlign {
                     bits,
                     align: element.align,
                 }
             }
-            TypeKind::Vector {
+            LlvmTypeKind::Vector {
                 element,
                 len,
                 scalable: false,
             } => {
                 let bits = inner(element)?.bits.checked_mul(u64::from(len))?;
-                Measure {
+                SizeAndAlign {
                     bits,
                     align: self.vector_align(bits)?,
                 }
             }
-            TypeKind::Struct { .. } => {
+            LlvmTypeKind::Struct { .. } => {
                 let layout = self.place_fields(types, ty, inner)?;
-                Measure {
+                SizeAndAlign {
                     bits: layout.size.checked_mul(8)?,
                     align: layout.align,
                 }
             }
-            TypeKind::X86Mmx => Measure { bits: 64, align: 8 },
-            TypeKind::X86Amx => Measure {
+            LlvmTypeKind::X86Mmx => SizeAndAlign { bits: 64, align: 8 },
+            LlvmTypeKind::X86Amx => SizeAndAlign {
                 bits: 8192,
                 align: 64,
             },
@@ -325,7 +330,7 @@ impl DataLayout {
                 let width = types.float_width(ty)?;
                 let spec = self.floats.iter().find(|spec| spec.width == width);
                 let align = spec.map_or(width.next_power_of_two(), |spec| spec.align);
-                Measure {
+                SizeAndAlign {
                     bits: u64::from(width),
                     align: in_bytes(align),
                 }
@@ -347,11 +352,11 @@ impl DataLayout {
 
     fn place_fields(
         &self,
-        types: &Types,
+        types: &LlvmTypes,
         ty: LlvmType,
-        inner: &mut dyn FnMut(LlvmType) -> Option<Measure>,
+        inner: &mut dyn FnMut(LlvmType) -> Option<SizeAndAlign>,
     ) -> Option<StructLayout> {
-        let TypeKind::Struct {
+        let LlvmTypeKind::Struct {
             fields: Some(fields),
             packed,
             ..
@@ -382,7 +387,7 @@ impl DataLayout {
     }
 }
 
-impl Measure {
+impl SizeAndAlign {
     fn alloc_size(self) -> Option<u64> {
         self.bits.div_ceil(8).checked_next_multiple_of(self.align)
     }
@@ -392,7 +397,7 @@ fn in_bytes(bits: u32) -> u64 {
     u64::from(bits.div_ceil(8)).max(1)
 }
 
-fn set_spec(specs: &mut Vec<Spec>, new: Spec) {
+fn set_spec(specs: &mut Vec<PrimitiveSpec>, new: PrimitiveSpec) {
     match specs.binary_search_by_key(&new.width, |spec| spec.width) {
         Ok(at) => specs[at] = new,
         Err(at) => specs.insert(at, new),
@@ -400,7 +405,7 @@ fn set_spec(specs: &mut Vec<Spec>, new: Spec) {
 }
 
 /// The alignment of the next larger integer that has one, or that of the largest.
-fn int_align(specs: &[Spec], width: u32) -> u32 {
+fn int_align(specs: &[PrimitiveSpec], width: u32) -> u32 {
     specs
         .iter()
         .find(|spec| spec.width >= width)
@@ -418,7 +423,7 @@ mod tests {
     #[test]
     fn spir64_sizes() {
         let mut layout = DataLayout::parse(SPIR64).unwrap();
-        let mut types = Types::default();
+        let mut types = LlvmTypes::default();
         layout.measure_all(&types);
         let vec3 = types.vector(LlvmType::FLOAT, 3, false);
         assert_eq!(layout.alloc_size(&types, vec3), Some(16));
@@ -444,7 +449,7 @@ mod tests {
 
     #[test]
     fn recursive_structs_have_no_size() {
-        let mut types = Types::default();
+        let mut types = LlvmTypes::default();
         let name = super::super::LlvmSymbol::EMPTY;
         let ty = types.named_struct(name);
         types.set_body(ty, [ty, ty].into(), false);

@@ -1,7 +1,7 @@
 //! Metadata.
 
 use super::id::dense_id;
-use super::{LlvmConst, LlvmSymbol, Span, Value};
+use super::{LlvmConst, LlvmPoolRange, LlvmSymbol, LlvmValue};
 
 dense_id! {
     /// A metadata string, value or node.
@@ -16,15 +16,15 @@ pub enum MetadataKind {
     /// A constant.
     Constant(LlvmConst),
     /// A local value of the function in which the metadata is used.
-    Local(Value),
+    Local(LlvmValue),
     /// `!DIArgList(...)`: pieces of metadata that are values.
-    ArgList(Span),
+    ArgList(LlvmPoolRange),
     /// `!{...}`
     Node {
         /// Whether it is never merged with an equal node.
         distinct: bool,
         /// Its operands; see [`MetadataArena::operands`].
-        operands: Span,
+        operands: LlvmPoolRange,
     },
     /// A specialised node such as `!DILocation(...)`.
     Special {
@@ -33,13 +33,13 @@ pub enum MetadataKind {
         /// Its class, such as `DILocation`.
         class: LlvmSymbol,
         /// Its fields; see [`MetadataArena::fields`].
-        fields: Span,
+        fields: LlvmPoolRange,
     },
 }
 
 /// The value of a field of a specialised node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
+pub enum MetadataField {
     /// Other metadata, or `null`.
     Node(Option<LlvmMetadata>),
     /// A number, or a boolean as 0 and 1.
@@ -62,7 +62,7 @@ pub struct NamedMetadata {
 pub struct MetadataArena {
     kinds: Vec<MetadataKind>,
     operands: Vec<Option<LlvmMetadata>>,
-    fields: Vec<(LlvmSymbol, Field)>,
+    fields: Vec<(LlvmSymbol, MetadataField)>,
 }
 
 impl MetadataArena {
@@ -78,17 +78,17 @@ impl MetadataArena {
     }
 
     /// Puts operands of a node into their pool.
-    pub fn push_operands(&mut self, operands: &[Option<LlvmMetadata>]) -> Span {
+    pub fn push_operands(&mut self, operands: &[Option<LlvmMetadata>]) -> LlvmPoolRange {
         let start = self.operands.len();
         self.operands.extend_from_slice(operands);
-        Span::since(start, &self.operands)
+        LlvmPoolRange::since(start, &self.operands)
     }
 
     /// Puts fields of a specialised node into their pool.
-    pub fn push_fields(&mut self, fields: &[(LlvmSymbol, Field)]) -> Span {
+    pub fn push_fields(&mut self, fields: &[(LlvmSymbol, MetadataField)]) -> LlvmPoolRange {
         let start = self.fields.len();
         self.fields.extend_from_slice(fields);
-        Span::since(start, &self.fields)
+        LlvmPoolRange::since(start, &self.fields)
     }
 
     /// What a piece of metadata is.
@@ -122,7 +122,7 @@ impl MetadataArena {
     }
 
     /// Fields of a specialised node; empty for anything else.
-    pub fn fields(&self, id: LlvmMetadata) -> &[(LlvmSymbol, Field)] {
+    pub fn fields(&self, id: LlvmMetadata) -> &[(LlvmSymbol, MetadataField)] {
         match self.kind(id) {
             MetadataKind::Special { fields, .. } => &self.fields[fields.range()],
             _ => &[],
@@ -130,7 +130,7 @@ impl MetadataArena {
     }
 
     /// A field of a specialised node by its name.
-    pub fn field(&self, id: LlvmMetadata, name: LlvmSymbol) -> Option<Field> {
+    pub fn field(&self, id: LlvmMetadata, name: LlvmSymbol) -> Option<MetadataField> {
         self.fields(id)
             .iter()
             .find(|field| field.0 == name)

@@ -1,9 +1,9 @@
 //! The arena IR for LLVM modules.
 //!
-//! A [`Module`] owns everything: strings, types, constants, attributes and metadata are interned
+//! A [`LlvmModule`] owns everything: strings, types, constants, attributes and metadata are interned
 //! or kept in arenas and referred to by dense `u32` ids; globals and functions are vectors. Each
-//! [`Function`] owns its instructions as one vector in program order, of which a block is a
-//! range, and pools into which instructions point with [`Span`]s.
+//! [`LlvmFunction`] owns its instructions as one vector in program order, of which a block is a
+//! range, and pools into which instructions point with [`LlvmPoolRange`]s.
 //!
 //! Invariants a reader establishes:
 //! - every id is in range for its arena (or for its function);
@@ -30,26 +30,29 @@ mod predecessors;
 mod strings;
 mod types;
 
-pub use attribute::{AttrForm, AttrKind, AttrList, AttrListData, AttrSet, Attribute, Attributes};
-pub(crate) use constant::data_element_size;
-pub use constant::{ConstData, ConstKind, Constants, Expr, ExprExtra, LlvmConst};
-pub use function::{Attachment, BlockData, DebugRecord, DebugRecordKind, Function};
-pub use global::{
-    Aliasee, CallingConvention, Comdat, GlobalData, GlobalKind, Linkage, LlvmGlobal, Selection,
-    ThreadLocal, UnnamedAddr, Variable, Visibility,
+pub use attribute::{
+    AttrForm, AttrKind, AttrList, AttrListData, AttrSet, LlvmAttribute, LlvmAttributes,
 };
-pub use id::{LlvmBlock, LlvmFunc, LlvmInst, Span, Value, ValueKind};
+pub(crate) use constant::data_element_size;
+pub use constant::{ConstData, ConstKind, ExprExtra, LlvmConst, LlvmConstantExpr, LlvmConstants};
+pub use function::{DebugRecord, DebugRecordKind, LlvmBlockData, LlvmFunction, MetadataAttachment};
+pub use global::{
+    CallingConvention, ComdatGroup, GlobalAliasee, GlobalData, GlobalKind, Linkage, LlvmGlobal,
+    Selection, ThreadLocal, UnnamedAddr, Variable, Visibility,
+};
+pub use id::{LlvmBlock, LlvmFunc, LlvmInst, LlvmPoolRange, LlvmValue, ValueKind};
 pub(crate) use infer::{
     address_type, compare_type, expression_type, member_type, shuffle_mask, shuffle_type,
 };
 pub use instruction::{
-    Align, Bundle, CallInfo, Extra, Flags, Instruction, Ordering, Predicate, RmwOp,
+    CallInfo, InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmInstruction, OperandBundle, Ordering,
+    Predicate, RmwOp,
 };
 pub use layout::{DataLayout, StructLayout};
-pub use metadata::{Field, LlvmMetadata, MetadataArena, MetadataKind, NamedMetadata};
-pub use module::{InlineAsm, Module};
-pub use opcode::Opcode;
-pub use places::Places;
-pub(crate) use predecessors::Predecessors;
-pub use strings::{LlvmSymbol, Strings};
-pub use types::{LlvmType, TypeKind, Types};
+pub use metadata::{LlvmMetadata, MetadataArena, MetadataField, MetadataKind, NamedMetadata};
+pub use module::{InlineAsm, LlvmModule};
+pub use opcode::LlvmOpcode;
+pub use places::LlvmLocations;
+pub(crate) use predecessors::LlvmPredecessors;
+pub use strings::{LlvmStrings, LlvmSymbol};
+pub use types::{LlvmType, LlvmTypeKind, LlvmTypes};

@@ -1,9 +1,9 @@
 //! Modules.
 
 use super::{
-    Attributes, Comdat, ConstKind, Constants, DataLayout, Function, GlobalData, GlobalKind,
-    LlvmConst, LlvmFunc, LlvmGlobal, LlvmMetadata, LlvmSymbol, LlvmType, MetadataArena,
-    NamedMetadata, Strings, TypeKind, Types, Value,
+    ComdatGroup, ConstKind, DataLayout, GlobalData, GlobalKind, LlvmAttributes, LlvmConst,
+    LlvmConstants, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmMetadata, LlvmStrings, LlvmSymbol,
+    LlvmType, LlvmTypeKind, LlvmTypes, LlvmValue, MetadataArena, NamedMetadata,
 };
 
 /// Longest vector whose equal elements are written out.
@@ -11,15 +11,15 @@ const MAX_SPLAT: u32 = 1 << 16;
 
 /// A module: everything in one input.
 #[derive(Clone, Debug, Default)]
-pub struct Module {
+pub struct LlvmModule {
     /// Interned strings.
-    pub strings: Strings,
+    pub strings: LlvmStrings,
     /// Interned types.
-    pub types: Types,
+    pub types: LlvmTypes,
     /// Interned constants.
-    pub consts: Constants,
+    pub consts: LlvmConstants,
     /// Attributes.
-    pub attributes: Attributes,
+    pub attributes: LlvmAttributes,
     /// Metadata.
     pub metadata: MetadataArena,
     /// Named lists of metadata, such as `opencl.ocl.version`.
@@ -27,9 +27,9 @@ pub struct Module {
     /// Globals in the order of the input.
     pub globals: Vec<GlobalData>,
     /// Functions in the order of the input.
-    pub functions: Vec<Function>,
+    pub functions: Vec<LlvmFunction>,
     /// Comdats.
-    pub comdats: Vec<Comdat>,
+    pub comdats: Vec<ComdatGroup>,
     /// Inline assembly used as a callee.
     pub inline_asm: Vec<InlineAsm>,
     /// Assembly of the module as a whole.
@@ -61,7 +61,7 @@ pub struct InlineAsm {
     pub unwind: bool,
 }
 
-impl Module {
+impl LlvmModule {
     /// The text of a symbol.
     pub fn str(&self, symbol: LlvmSymbol) -> &str {
         self.strings.get(symbol)
@@ -73,7 +73,7 @@ impl Module {
     }
 
     /// A function.
-    pub fn function(&self, func: LlvmFunc) -> &Function {
+    pub fn function(&self, func: LlvmFunc) -> &LlvmFunction {
         &self.functions[func.index()]
     }
 
@@ -129,17 +129,17 @@ impl Module {
     /// A constant of type `ty` all of whose elements are `element`, or `element` itself when the
     /// type is no vector.
     pub fn splat(&mut self, ty: LlvmType, element: LlvmConst) -> LlvmConst {
-        let Module { types, consts, .. } = self;
+        let LlvmModule { types, consts, .. } = self;
         match *types.kind(ty) {
-            TypeKind::Vector {
+            LlvmTypeKind::Vector {
                 len,
                 scalable: false,
                 ..
             } if len <= MAX_SPLAT => consts.aggregate(types, ty, &vec![element; len as usize]),
-            TypeKind::Vector { .. } if consts.is_zero(element) => {
+            LlvmTypeKind::Vector { .. } if consts.is_zero(element) => {
                 consts.intern(ty, ConstKind::Zero)
             }
-            TypeKind::Vector { .. } => consts.intern(ty, ConstKind::Splat(element)),
+            LlvmTypeKind::Vector { .. } => consts.intern(ty, ConstKind::Splat(element)),
             _ => element,
         }
     }
@@ -153,7 +153,7 @@ impl Module {
     }
 
     /// The function that a value is the address of.
-    pub fn as_function(&self, value: Value) -> Option<LlvmFunc> {
+    pub fn as_function(&self, value: LlvmValue) -> Option<LlvmFunc> {
         match self.global(self.as_global(value.as_const()?)?).kind {
             GlobalKind::Function(func) => Some(func),
             _ => None,
@@ -161,7 +161,7 @@ impl Module {
     }
 
     /// The integer constant of at most 64 bits behind a value, zero-extended.
-    pub fn as_u64(&self, value: Value) -> Option<u64> {
+    pub fn as_u64(&self, value: LlvmValue) -> Option<u64> {
         self.consts.as_u64(value.as_const()?)
     }
 }

@@ -7,10 +7,10 @@ macro_rules! opcodes {
         /// manual, which defines them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs)]
-        pub enum Opcode { $($name,)* }
+        pub enum LlvmOpcode { $($name,)* }
 
         /// Every opcode with its name.
-        const NAMES: &[(Opcode, &str)] = &[$((Opcode::$name, $text),)*];
+        const NAMES: &[(LlvmOpcode, &str)] = &[$((LlvmOpcode::$name, $text),)*];
     };
 }
 
@@ -83,35 +83,38 @@ opcodes! {
     CleanupPad = "cleanuppad",
 }
 
-impl Opcode {
+impl LlvmOpcode {
     /// Its name in LLVM assembly.
     pub fn name(self) -> &'static str {
         NAMES[self as usize].1
     }
 
     /// The opcode with this name.
-    pub fn from_name(name: &str) -> Option<Opcode> {
+    pub fn from_name(name: &str) -> Option<LlvmOpcode> {
         NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
     /// Whether it ends a block.
     pub fn is_terminator(self) -> bool {
-        (self as u8) <= Opcode::CatchSwitch as u8
+        (self as u8) <= LlvmOpcode::CatchSwitch as u8
     }
 
     /// Whether it is an arithmetic or bitwise operation on two operands of the result's type.
     pub fn is_binary(self) -> bool {
-        (Opcode::Add as u8..=Opcode::Xor as u8).contains(&(self as u8))
+        (LlvmOpcode::Add as u8..=LlvmOpcode::Xor as u8).contains(&(self as u8))
     }
 
     /// Whether it is a conversion of one operand to another type.
     pub fn is_cast(self) -> bool {
-        (Opcode::Trunc as u8..=Opcode::AddrSpaceCast as u8).contains(&(self as u8))
+        (LlvmOpcode::Trunc as u8..=LlvmOpcode::AddrSpaceCast as u8).contains(&(self as u8))
     }
 
     /// Whether it calls: then its [`super::CallInfo`] exists.
     pub fn is_call(self) -> bool {
-        matches!(self, Opcode::Call | Opcode::Invoke | Opcode::CallBr)
+        matches!(
+            self,
+            LlvmOpcode::Call | LlvmOpcode::Invoke | LlvmOpcode::CallBr
+        )
     }
 }
 
@@ -123,9 +126,9 @@ mod tests {
     fn names_stand_at_their_opcodes() {
         for &(opcode, name) in NAMES {
             assert_eq!(opcode.name(), name);
-            assert_eq!(Opcode::from_name(name), Some(opcode));
+            assert_eq!(LlvmOpcode::from_name(name), Some(opcode));
         }
-        assert!(Opcode::Xor.is_binary() && !Opcode::Trunc.is_binary());
-        assert!(Opcode::AddrSpaceCast.is_cast() && !Opcode::Alloca.is_cast());
+        assert!(LlvmOpcode::Xor.is_binary() && !LlvmOpcode::Trunc.is_binary());
+        assert!(LlvmOpcode::AddrSpaceCast.is_cast() && !LlvmOpcode::Alloca.is_cast());
     }
 }

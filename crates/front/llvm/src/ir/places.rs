@@ -5,28 +5,28 @@ use spirula_diagnostics::SourceLocation;
 /// The places of a function's instructions in order, in as little memory as those of one input
 /// need: most are bits of one stream, or pieces of one text.
 #[derive(Clone, Debug, Default)]
-pub struct Places(Kind);
+pub struct LlvmLocations(LlvmLocationStorage);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum LlvmLocationStorage {
     Bits(Vec<u32>),
     Texts(Vec<(u32, u32)>),
     Any(Vec<SourceLocation>),
 }
 
-impl Default for Kind {
+impl Default for LlvmLocationStorage {
     fn default() -> Self {
-        Kind::Bits(Vec::new())
+        LlvmLocationStorage::Bits(Vec::new())
     }
 }
 
-impl Places {
+impl LlvmLocations {
     /// Number of places.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Kind::Bits(bits) => bits.len(),
-            Kind::Texts(texts) => texts.len(),
-            Kind::Any(places) => places.len(),
+            LlvmLocationStorage::Bits(bits) => bits.len(),
+            LlvmLocationStorage::Texts(texts) => texts.len(),
+            LlvmLocationStorage::Any(places) => places.len(),
         }
     }
 
@@ -38,50 +38,54 @@ impl Places {
     /// The place at `index`; unknown past the end.
     pub fn get(&self, index: usize) -> SourceLocation {
         let found = match &self.0 {
-            Kind::Bits(bits) => bits
+            LlvmLocationStorage::Bits(bits) => bits
                 .get(index)
                 .map(|&bit| SourceLocation::Bit(u64::from(bit))),
-            Kind::Texts(texts) => texts
+            LlvmLocationStorage::Texts(texts) => texts
                 .get(index)
                 .map(|&(start, end)| SourceLocation::Text { start, end }),
-            Kind::Any(places) => places.get(index).copied(),
+            LlvmLocationStorage::Any(places) => places.get(index).copied(),
         };
         found.unwrap_or_default()
     }
 
     /// Appends a place.
     pub fn push(&mut self, place: SourceLocation) {
-        if let (Kind::Bits(_), SourceLocation::Text { .. }, true) =
+        if let (LlvmLocationStorage::Bits(_), SourceLocation::Text { .. }, true) =
             (&self.0, place, self.is_empty())
         {
-            self.0 = Kind::Texts(Vec::new());
+            self.0 = LlvmLocationStorage::Texts(Vec::new());
         }
         match (&mut self.0, place) {
-            (Kind::Bits(bits), SourceLocation::Bit(bit)) if u32::try_from(bit).is_ok() => {
+            (LlvmLocationStorage::Bits(bits), SourceLocation::Bit(bit))
+                if u32::try_from(bit).is_ok() =>
+            {
                 bits.push(bit as u32);
             }
-            (Kind::Texts(texts), SourceLocation::Text { start, end }) => texts.push((start, end)),
-            (Kind::Any(places), place) => places.push(place),
+            (LlvmLocationStorage::Texts(texts), SourceLocation::Text { start, end }) => {
+                texts.push((start, end))
+            }
+            (LlvmLocationStorage::Any(places), place) => places.push(place),
             (_, place) => {
                 let mut places: Vec<SourceLocation> =
                     (0..self.len()).map(|at| self.get(at)).collect();
                 places.push(place);
-                self.0 = Kind::Any(places);
+                self.0 = LlvmLocationStorage::Any(places);
             }
         }
     }
 
     /// A copy without room to spare; what is left is empty and keeps its room.
-    pub(crate) fn take_exact(&mut self) -> Places {
+    pub(crate) fn take_exact(&mut self) -> LlvmLocations {
         fn exact<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
             let copy = pool.as_slice().to_vec();
             pool.clear();
             copy
         }
-        Places(match &mut self.0 {
-            Kind::Bits(bits) => Kind::Bits(exact(bits)),
-            Kind::Texts(texts) => Kind::Texts(exact(texts)),
-            Kind::Any(places) => Kind::Any(exact(places)),
+        LlvmLocations(match &mut self.0 {
+            LlvmLocationStorage::Bits(bits) => LlvmLocationStorage::Bits(exact(bits)),
+            LlvmLocationStorage::Texts(texts) => LlvmLocationStorage::Texts(exact(texts)),
+            LlvmLocationStorage::Any(places) => LlvmLocationStorage::Any(exact(places)),
         })
     }
 }
@@ -100,7 +104,7 @@ mod tests {
             SourceLocation::text(1, 2),
         ];
         for from in 0..all.len() {
-            let mut places = Places::default();
+            let mut places = LlvmLocations::default();
             all[from..].iter().for_each(|&place| places.push(place));
             let kept: Vec<SourceLocation> = (0..places.len()).map(|at| places.get(at)).collect();
             assert_eq!(kept, all[from..]);

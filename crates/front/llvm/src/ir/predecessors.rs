@@ -1,18 +1,18 @@
 //! Edges between blocks, backwards.
 
-use super::{Function, LlvmBlock};
+use super::{LlvmBlock, LlvmFunction};
 
 /// The blocks that lead to each block, once for each edge. Cost: two passes over the edges.
 #[derive(Debug)]
-pub(crate) struct Predecessors {
+pub(crate) struct LlvmPredecessors {
     /// By block: where those that lead to it begin in `blocks`; one more for the end.
     first: Vec<u32>,
     blocks: Vec<LlvmBlock>,
 }
 
-impl Predecessors {
+impl LlvmPredecessors {
     /// Edges from the blocks in `from`.
-    pub(crate) fn of(function: &Function, from: &[LlvmBlock]) -> Self {
+    pub(crate) fn of(function: &LlvmFunction, from: &[LlvmBlock]) -> Self {
         let count = function.blocks.len();
         // Counted one row further, so that filling moves each begin to its place.
         let mut first = vec![0u32; count + 2];
@@ -32,7 +32,7 @@ impl Predecessors {
                 *slot += 1;
             }
         }
-        Predecessors { first, blocks }
+        LlvmPredecessors { first, blocks }
     }
 
     /// The blocks that lead to one.

@@ -25,15 +25,15 @@ impl LlvmSymbol {
 /// LLVM's strings are bytes. Bytes that are not UTF-8 are kept as `\XX`, the way LLVM assembly
 /// writes them, so that every string here is text.
 #[derive(Clone, Debug)]
-pub struct Strings {
+pub struct LlvmStrings {
     text: String,
     ends: Vec<u32>,
     index: HashTable<LlvmSymbol>,
 }
 
-impl Default for Strings {
+impl Default for LlvmStrings {
     fn default() -> Self {
-        let mut strings = Strings {
+        let mut strings = LlvmStrings {
             text: String::new(),
             ends: Vec::new(),
             index: HashTable::new(),
@@ -43,11 +43,11 @@ impl Default for Strings {
     }
 }
 
-impl Strings {
+impl LlvmStrings {
     /// The symbol of a text.
     pub fn intern(&mut self, text: &str) -> LlvmSymbol {
         let hash = FxBuildHasher.hash_one(text);
-        let Strings {
+        let LlvmStrings {
             text: all,
             ends,
             index,
@@ -86,7 +86,7 @@ impl Strings {
     }
 }
 
-impl std::ops::Index<LlvmSymbol> for Strings {
+impl std::ops::Index<LlvmSymbol> for LlvmStrings {
     type Output = str;
 
     fn index(&self, symbol: LlvmSymbol) -> &str {
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn one_symbol_for_one_text() {
-        let mut strings = Strings::default();
+        let mut strings = LlvmStrings::default();
         let a = strings.intern("a");
         assert_eq!(strings.intern("a"), a);
         assert_ne!(strings.intern("b"), a);
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_escaped() {
-        let mut strings = Strings::default();
+        let mut strings = LlvmStrings::default();
         let odd = strings.intern_bytes(b"a\xffb");
         assert_eq!(&strings[odd], "a\\FFb");
     }

@@ -13,7 +13,7 @@ dense_id! {
 
 /// The structure of a type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum TypeKind {
+pub enum LlvmTypeKind {
     /// `void`
     Void,
     /// `half`, 16 bits
@@ -95,27 +95,27 @@ pub enum TypeKind {
 }
 
 /// The types every module has, at fixed ids.
-const WELL_KNOWN: [TypeKind; 20] = [
-    TypeKind::Void,
-    TypeKind::Half,
-    TypeKind::BFloat,
-    TypeKind::Float,
-    TypeKind::Double,
-    TypeKind::X86Fp80,
-    TypeKind::Fp128,
-    TypeKind::PpcFp128,
-    TypeKind::X86Mmx,
-    TypeKind::X86Amx,
-    TypeKind::Label,
-    TypeKind::Metadata,
-    TypeKind::Token,
-    TypeKind::Int(1),
-    TypeKind::Int(8),
-    TypeKind::Int(16),
-    TypeKind::Int(32),
-    TypeKind::Int(64),
-    TypeKind::Int(128),
-    TypeKind::Pointer {
+const WELL_KNOWN: [LlvmTypeKind; 20] = [
+    LlvmTypeKind::Void,
+    LlvmTypeKind::Half,
+    LlvmTypeKind::BFloat,
+    LlvmTypeKind::Float,
+    LlvmTypeKind::Double,
+    LlvmTypeKind::X86Fp80,
+    LlvmTypeKind::Fp128,
+    LlvmTypeKind::PpcFp128,
+    LlvmTypeKind::X86Mmx,
+    LlvmTypeKind::X86Amx,
+    LlvmTypeKind::Label,
+    LlvmTypeKind::Metadata,
+    LlvmTypeKind::Token,
+    LlvmTypeKind::Int(1),
+    LlvmTypeKind::Int(8),
+    LlvmTypeKind::Int(16),
+    LlvmTypeKind::Int(32),
+    LlvmTypeKind::Int(64),
+    LlvmTypeKind::Int(128),
+    LlvmTypeKind::Pointer {
         space: 0,
         pointee: None,
     },
@@ -169,14 +169,14 @@ impl LlvmType {
 
 /// All types of a module.
 #[derive(Clone, Debug)]
-pub struct Types {
-    kinds: Vec<TypeKind>,
+pub struct LlvmTypes {
+    kinds: Vec<LlvmTypeKind>,
     index: HashTable<LlvmType>,
 }
 
-impl Default for Types {
+impl Default for LlvmTypes {
     fn default() -> Self {
-        let mut types = Types {
+        let mut types = LlvmTypes {
             kinds: Vec::new(),
             index: HashTable::new(),
         };
@@ -187,9 +187,9 @@ impl Default for Types {
     }
 }
 
-impl Types {
-    /// The type with this structure. Not for named structs: see [`Types::named_struct`].
-    pub fn intern(&mut self, kind: TypeKind) -> LlvmType {
+impl LlvmTypes {
+    /// The type with this structure. Not for named structs: see [`LlvmTypes::named_struct`].
+    pub fn intern(&mut self, kind: LlvmTypeKind) -> LlvmType {
         let hash = FxBuildHasher.hash_one(&kind);
         let kinds = &mut self.kinds;
         if let Some(&found) = self.index.find(hash, |ty| kinds[ty.index()] == kind) {
@@ -202,10 +202,10 @@ impl Types {
         ty
     }
 
-    /// A new named struct, opaque until [`Types::set_body`] is called.
+    /// A new named struct, opaque until [`LlvmTypes::set_body`] is called.
     pub fn named_struct(&mut self, name: LlvmSymbol) -> LlvmType {
         let ty = LlvmType::new(self.kinds.len());
-        self.kinds.push(TypeKind::Struct {
+        self.kinds.push(LlvmTypeKind::Struct {
             name,
             fields: None,
             packed: false,
@@ -215,21 +215,21 @@ impl Types {
 
     /// Gives a named struct its name.
     pub fn set_name(&mut self, ty: LlvmType, new_name: LlvmSymbol) {
-        if let TypeKind::Struct { name, .. } = &mut self.kinds[ty.index()] {
+        if let LlvmTypeKind::Struct { name, .. } = &mut self.kinds[ty.index()] {
             *name = new_name;
         }
     }
 
     /// Gives a named struct its fields.
     pub fn set_body(&mut self, ty: LlvmType, new_fields: Box<[LlvmType]>, new_packed: bool) {
-        if let TypeKind::Struct { fields, packed, .. } = &mut self.kinds[ty.index()] {
+        if let LlvmTypeKind::Struct { fields, packed, .. } = &mut self.kinds[ty.index()] {
             *fields = Some(new_fields);
             *packed = new_packed;
         }
     }
 
     /// The structure of a type.
-    pub fn kind(&self, ty: LlvmType) -> &TypeKind {
+    pub fn kind(&self, ty: LlvmType) -> &LlvmTypeKind {
         &self.kinds[ty.index()]
     }
 
@@ -244,7 +244,7 @@ impl Types {
     }
 
     /// All types in the order of their ids.
-    pub fn iter(&self) -> impl Iterator<Item = (LlvmType, &TypeKind)> {
+    pub fn iter(&self) -> impl Iterator<Item = (LlvmType, &LlvmTypeKind)> {
         self.kinds
             .iter()
             .enumerate()
@@ -253,7 +253,7 @@ impl Types {
 
     /// Makes every `ptr` one to the generic address space of OpenCL; what `ptr` is from then on.
     pub(crate) fn make_generic(&mut self) -> LlvmType {
-        let kind = |space| TypeKind::Pointer {
+        let kind = |space| LlvmTypeKind::Pointer {
             space,
             pointee: None,
         };
@@ -268,7 +268,7 @@ impl Types {
     /// A pointer type that differs from all others, also from one to the same address space.
     pub(crate) fn distinct_pointer(&mut self, space: u32) -> LlvmType {
         let id = LlvmType::new(self.kinds.len());
-        self.kinds.push(TypeKind::Pointer {
+        self.kinds.push(LlvmTypeKind::Pointer {
             space,
             pointee: None,
         });
@@ -277,12 +277,12 @@ impl Types {
 
     /// `iN`
     pub fn int(&mut self, width: u32) -> LlvmType {
-        self.intern(TypeKind::Int(width))
+        self.intern(LlvmTypeKind::Int(width))
     }
 
     /// `ptr addrspace(space)`
     pub fn pointer(&mut self, space: u32) -> LlvmType {
-        self.intern(TypeKind::Pointer {
+        self.intern(LlvmTypeKind::Pointer {
             space,
             pointee: None,
         })
@@ -290,7 +290,7 @@ impl Types {
 
     /// `<len x element>`
     pub fn vector(&mut self, element: LlvmType, len: u32, scalable: bool) -> LlvmType {
-        self.intern(TypeKind::Vector {
+        self.intern(LlvmTypeKind::Vector {
             element,
             len,
             scalable,
@@ -299,12 +299,12 @@ impl Types {
 
     /// `[len x element]`
     pub fn array(&mut self, element: LlvmType, len: u64) -> LlvmType {
-        self.intern(TypeKind::Array { element, len })
+        self.intern(LlvmTypeKind::Array { element, len })
     }
 
     /// A literal struct.
     pub fn literal_struct(&mut self, fields: Box<[LlvmType]>, packed: bool) -> LlvmType {
-        self.intern(TypeKind::Struct {
+        self.intern(LlvmTypeKind::Struct {
             name: LlvmSymbol::EMPTY,
             fields: Some(fields),
             packed,
@@ -314,7 +314,7 @@ impl Types {
     /// The width of an integer type.
     pub fn int_width(&self, ty: LlvmType) -> Option<u32> {
         match *self.kind(ty) {
-            TypeKind::Int(width) => Some(width),
+            LlvmTypeKind::Int(width) => Some(width),
             _ => None,
         }
     }
@@ -322,11 +322,11 @@ impl Types {
     /// The width in bits of a floating-point type.
     pub fn float_width(&self, ty: LlvmType) -> Option<u32> {
         Some(match self.kind(ty) {
-            TypeKind::Half | TypeKind::BFloat => 16,
-            TypeKind::Float => 32,
-            TypeKind::Double => 64,
-            TypeKind::X86Fp80 => 80,
-            TypeKind::Fp128 | TypeKind::PpcFp128 => 128,
+            LlvmTypeKind::Half | LlvmTypeKind::BFloat => 16,
+            LlvmTypeKind::Float => 32,
+            LlvmTypeKind::Double => 64,
+            LlvmTypeKind::X86Fp80 => 80,
+            LlvmTypeKind::Fp128 | LlvmTypeKind::PpcFp128 => 128,
             _ => return None,
         })
     }
@@ -334,7 +334,7 @@ impl Types {
     /// The address space of a pointer type.
     pub fn address_space(&self, ty: LlvmType) -> Option<u32> {
         match *self.kind(ty) {
-            TypeKind::Pointer { space, .. } => Some(space),
+            LlvmTypeKind::Pointer { space, .. } => Some(space),
             _ => None,
         }
     }
@@ -344,7 +344,10 @@ impl Types {
     pub fn agree(&self, a: LlvmType, b: LlvmType) -> bool {
         a == b
             || match (self.kind(a), self.kind(b)) {
-                (TypeKind::Pointer { space: a, .. }, TypeKind::Pointer { space: b, .. }) => a == b,
+                (
+                    LlvmTypeKind::Pointer { space: a, .. },
+                    LlvmTypeKind::Pointer { space: b, .. },
+                ) => a == b,
                 _ => false,
             }
     }
@@ -352,7 +355,7 @@ impl Types {
     /// The element type of a vector, the type itself otherwise.
     pub fn scalar(&self, ty: LlvmType) -> LlvmType {
         match *self.kind(ty) {
-            TypeKind::Vector { element, .. } => element,
+            LlvmTypeKind::Vector { element, .. } => element,
             _ => ty,
         }
     }
@@ -360,22 +363,22 @@ impl Types {
     /// The type of the same shape as `like` (scalar or vector) with the elements `element`.
     pub fn with_shape_of(&mut self, like: LlvmType, element: LlvmType) -> LlvmType {
         match *self.kind(like) {
-            TypeKind::Vector { len, scalable, .. } => self.vector(element, len, scalable),
+            LlvmTypeKind::Vector { len, scalable, .. } => self.vector(element, len, scalable),
             _ => element,
         }
     }
 
     /// Whether it is a pointer or a vector of pointers.
     pub fn is_pointer_like(&self, ty: LlvmType) -> bool {
-        matches!(self.kind(self.scalar(ty)), TypeKind::Pointer { .. })
+        matches!(self.kind(self.scalar(ty)), LlvmTypeKind::Pointer { .. })
     }
 
     /// The element `index` of an array, vector or struct.
     pub fn element(&self, ty: LlvmType, index: u64) -> Option<LlvmType> {
         match self.kind(ty) {
-            TypeKind::Array { element, len } if index < *len => Some(*element),
-            TypeKind::Vector { element, len, .. } if index < u64::from(*len) => Some(*element),
-            TypeKind::Struct {
+            LlvmTypeKind::Array { element, len } if index < *len => Some(*element),
+            LlvmTypeKind::Vector { element, len, .. } if index < u64::from(*len) => Some(*element),
+            LlvmTypeKind::Struct {
                 fields: Some(fields),
                 ..
             } => usize::try_from(index)
@@ -388,9 +391,9 @@ impl Types {
     /// How many elements an array, vector or struct has.
     pub fn element_count(&self, ty: LlvmType) -> Option<u64> {
         match self.kind(ty) {
-            TypeKind::Array { len, .. } => Some(*len),
-            TypeKind::Vector { len, .. } => Some(u64::from(*len)),
-            TypeKind::Struct {
+            LlvmTypeKind::Array { len, .. } => Some(*len),
+            LlvmTypeKind::Vector { len, .. } => Some(u64::from(*len)),
+            LlvmTypeKind::Struct {
                 fields: Some(fields),
                 ..
             } => Some(fields.len() as u64),
@@ -401,7 +404,7 @@ impl Types {
     /// Result type, parameters and whether variadic, of a function type.
     pub fn signature(&self, ty: LlvmType) -> Option<(LlvmType, &[LlvmType], bool)> {
         match self.kind(ty) {
-            TypeKind::Function {
+            LlvmTypeKind::Function {
                 result,
                 params,
                 variadic,
@@ -417,12 +420,12 @@ mod tests {
 
     #[test]
     fn well_known_types_have_their_ids() {
-        let types = Types::default();
-        assert_eq!(types.kind(LlvmType::TOKEN), &TypeKind::Token);
-        assert_eq!(types.kind(LlvmType::I32), &TypeKind::Int(32));
+        let types = LlvmTypes::default();
+        assert_eq!(types.kind(LlvmType::TOKEN), &LlvmTypeKind::Token);
+        assert_eq!(types.kind(LlvmType::I32), &LlvmTypeKind::Int(32));
         assert_eq!(
             types.kind(LlvmType::PTR),
-            &TypeKind::Pointer {
+            &LlvmTypeKind::Pointer {
                 space: 0,
                 pointee: None
             }
@@ -432,7 +435,7 @@ mod tests {
 
     #[test]
     fn named_structs_are_their_own_types() {
-        let mut types = Types::default();
+        let mut types = LlvmTypes::default();
         let a = types.named_struct(LlvmSymbol::EMPTY);
         let b = types.named_struct(LlvmSymbol::EMPTY);
         assert_ne!(a, b);

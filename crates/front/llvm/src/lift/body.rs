@@ -1,12 +1,12 @@
 //! The body of one function: blocks, phis, values and their names.
 
-use super::lifter::{Lifted, Lifter, unique};
-use super::lines::Lines;
+use super::lifter::{LiftResult, SpirvLifter, unique};
+use super::lines::LiftedFunctionLines;
 use super::table;
 use crate::ir::{
-    Attachment, AttrList, BlockData, CallInfo, CallingConvention, Extra, Flags, Function,
-    Instruction, LlvmBlock, LlvmFunc, LlvmInst, LlvmMetadata, LlvmSymbol, LlvmType, Opcode, Span,
-    Value,
+    AttrList, CallInfo, CallingConvention, InstructionExtra, LlvmBlock, LlvmBlockData, LlvmFunc,
+    LlvmFunction, LlvmInst, LlvmInstFlags, LlvmInstruction, LlvmMetadata, LlvmOpcode,
+    LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue, MetadataAttachment,
 };
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
@@ -16,7 +16,7 @@ use spirula_spirv::{Id, ir as spirv};
 
 /// An instruction as it is lifted: of a block, or the operation of a constant.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'s> {
+pub(super) struct LiftSource<'s> {
     pub(super) op: Op,
     pub(super) ty: Option<Id>,
     pub(super) result: Option<Id>,
@@ -25,9 +25,9 @@ pub(super) struct Source<'s> {
     pub(super) place: SourceLocation,
 }
 
-impl<'s> Source<'s> {
+impl<'s> LiftSource<'s> {
     fn of(inst: InstRef<'s>) -> Self {
-        Source {
+        LiftSource {
             op: inst.op(),
             ty: inst.result_type(),
             result: inst.result(),
@@ -38,21 +38,21 @@ impl<'s> Source<'s> {
 
     /// The operation of an `OpSpecConstantOp`.
     fn of_constant(inst: InstRef<'s>) -> Self {
-        Source {
+        LiftSource {
             op: Op(inst.word(0) as u16),
             operands: &inst.operands()[1..],
-            ..Source::of(inst)
+            ..LiftSource::of(inst)
         }
     }
 
     /// Word `n` of the operands.
-    pub(super) fn word(&self, n: usize) -> Lifted<u32> {
+    pub(super) fn word(&self, n: usize) -> LiftResult<u32> {
         let word = self.operands.get(n).copied();
         word.ok_or_else(|| "an operand is missing".to_owned())
     }
 
     /// Operand `n` as an id.
-    pub(super) fn id(&self, n: usize) -> Lifted<Id> {
+    pub(super) fn id(&self, n: usize) -> LiftResult<Id> {
         Id::new(self.word(n)?).ok_or_else(|| "an operand has the id 0".to_owned())
     }
 
@@ -63,15 +63,15 @@ impl<'s> Source<'s> {
     }
 
     /// The type of the result.
-    pub(super) fn result_type(&self) -> Lifted<Id> {
+    pub(super) fn result_type(&self) -> LiftResult<Id> {
         self.ty.ok_or_else(|| "it has no result type".to_owned())
     }
 }
 
 /// The lifting of one body.
-pub(super) struct Body<'l, 's> {
-    pub(super) l: &'l mut Lifter<'s>,
-    pub(super) function: Function,
+pub(super) struct FunctionLifter<'l, 's> {
+    pub(super) l: &'l mut SpirvLifter<'s>,
+    pub(super) function: LlvmFunction,
     /// Where the instruction being lifted was read.
     place: SourceLocation,
     /// The block being lifted.
@@ -83,12 +83,12 @@ pub(super) struct Body<'l, 's> {
     /// Headers of loops, with what is said of the loop.
     pub(super) loops: Vec<(LlvmBlock, LlvmMetadata)>,
     /// Places in the source.
-    pub(super) lines: Lines,
+    pub(super) lines: LiftedFunctionLines,
     /// Ids that have a value in this function only.
     defined: Vec<Id>,
 }
 
-impl<'s> Lifter<'s> {
+impl<'s> SpirvLifter<'s> {
     /// Lifts a function.
     pub(super) fn function(&mut self, func: spirv::Func) {
         let source = self.source;
@@ -97,7 +97,7 @@ impl<'s> Lifter<'s> {
             return;
         };
         let function = self.out.functions[made.index()].clone();
-        let mut body = Body {
+        let mut body = FunctionLifter {
             l: self,
             function,
             place: SourceLocation::Unknown,
@@ -105,12 +105,12 @@ impl<'s> Lifter<'s> {
             taken: FxHashMap::default(),
             phis: Vec::new(),
             loops: Vec::new(),
-            lines: Lines::default(),
+            lines: LiftedFunctionLines::default(),
             defined: Vec::new(),
         };
         body.parameters(func);
         body.blocks(func);
-        let Body {
+        let FunctionLifter {
             function, defined, ..
         } = body;
         // Values of one function are none in another.
@@ -124,7 +124,7 @@ impl<'s> Lifter<'s> {
     }
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> FunctionLifter<'_, 's> {
     fn parameters(&mut self, func: spirv::Func) {
         let source = self.l.source;
         let params = source.insts(source.function(func).params);
@@ -141,9 +141,9 @@ impl<'s> Body<'_, 's> {
             let label = source.label(block);
             self.l.blocks.set(label, Some(LlvmBlock::new(index)));
             let name = self.local_name(label);
-            self.function.blocks.push(BlockData {
+            self.function.blocks.push(LlvmBlockData {
                 name,
-                insts: Span::default(),
+                insts: LlvmPoolRange::default(),
             });
         }
         let errors = self.l.diagnostics.len();
@@ -154,9 +154,9 @@ impl<'s> Body<'_, 's> {
                 self.special_constants(func);
             }
             for inst in source.body(block) {
-                self.instruction(Source::of(inst));
+                self.instruction(LiftSource::of(inst));
             }
-            self.function.blocks[index].insts = Span::since(start, &self.function.insts);
+            self.function.blocks[index].insts = LlvmPoolRange::since(start, &self.function.insts);
             self.no_line();
         }
         // What was refused is missing now.
@@ -193,15 +193,15 @@ impl<'s> Body<'_, 's> {
         for (&handle, _) in used {
             let inst = source.inst(handle);
             self.instruction(match inst.op() {
-                Op::SpecConstantOp => Source::of_constant(inst),
-                _ => Source::of(inst),
+                Op::SpecConstantOp => LiftSource::of_constant(inst),
+                _ => LiftSource::of(inst),
             });
         }
         self.l.special = special;
     }
 
     /// Lifts one instruction, or reports why not.
-    fn instruction(&mut self, source: Source<'s>) {
+    fn instruction(&mut self, source: LiftSource<'s>) {
         self.place = source.place;
         let first = self.function.insts.len();
         match table::lift(self, &source) {
@@ -224,7 +224,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// Notes the local that an id stands for, with its name.
-    fn define(&mut self, id: Id, value: Value) {
+    fn define(&mut self, id: Id, value: LlvmValue) {
         self.l.values.set(id, Some(value));
         self.defined.push(id);
         let name = self.local_name(id);
@@ -246,7 +246,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// Attaches the decorations that LLVM has no words for.
-    fn decorate(&mut self, id: Id, value: Value) {
+    fn decorate(&mut self, id: Id, value: LlvmValue) {
         if let Some(node) = self.l.decoration_node(id)
             && let Some(local) = value.as_local()
             && let Some(inst) = self.function.inst_of(local)
@@ -260,28 +260,39 @@ impl<'s> Body<'_, 's> {
         let kind = self.l.out.strings.intern(kind);
         self.function
             .attachments
-            .push(Attachment { inst, kind, node });
+            .push(MetadataAttachment { inst, kind, node });
     }
 
     /// Adds an instruction without extras.
-    pub(super) fn push(&mut self, opcode: Opcode, ty: LlvmType, operands: &[Value]) -> Value {
-        self.push_with(opcode, Flags::NONE, ty, operands, Extra::None)
+    pub(super) fn push(
+        &mut self,
+        opcode: LlvmOpcode,
+        ty: LlvmType,
+        operands: &[LlvmValue],
+    ) -> LlvmValue {
+        self.push_with(
+            opcode,
+            LlvmInstFlags::NONE,
+            ty,
+            operands,
+            InstructionExtra::None,
+        )
     }
 
     /// Adds an instruction.
     pub(super) fn push_with(
         &mut self,
-        opcode: Opcode,
-        flags: Flags,
+        opcode: LlvmOpcode,
+        flags: LlvmInstFlags,
         ty: LlvmType,
-        operands: &[Value],
-        extra: Extra,
-    ) -> Value {
+        operands: &[LlvmValue],
+        extra: InstructionExtra,
+    ) -> LlvmValue {
         let start = self.function.value_pool.len();
         self.function.value_pool.extend_from_slice(operands);
-        let operands = Span::since(start, &self.function.value_pool);
+        let operands = LlvmPoolRange::since(start, &self.function.value_pool);
         let inst = LlvmInst::new(self.function.insts.len());
-        self.function.insts.push(Instruction {
+        self.function.insts.push(LlvmInstruction {
             opcode,
             flags,
             ty,
@@ -298,10 +309,10 @@ impl<'s> Body<'_, 's> {
     }
 
     /// Adds numbers for a shuffle or a path.
-    pub(super) fn numbers(&mut self, numbers: &[u32]) -> Span {
+    pub(super) fn numbers(&mut self, numbers: &[u32]) -> LlvmPoolRange {
         let start = self.function.number_pool.len();
         self.function.number_pool.extend_from_slice(numbers);
-        Span::since(start, &self.function.number_pool)
+        LlvmPoolRange::since(start, &self.function.number_pool)
     }
 
     /// The block being lifted.
@@ -310,19 +321,24 @@ impl<'s> Body<'_, 's> {
     }
 
     /// Adds successors.
-    pub(super) fn targets(&mut self, blocks: &[LlvmBlock]) -> Extra {
+    pub(super) fn targets(&mut self, blocks: &[LlvmBlock]) -> InstructionExtra {
         let start = self.function.block_pool.len();
         self.function.block_pool.extend_from_slice(blocks);
-        Extra::Blocks(Span::since(start, &self.function.block_pool))
+        InstructionExtra::Blocks(LlvmPoolRange::since(start, &self.function.block_pool))
     }
 
     /// The block of a label.
-    pub(super) fn block(&self, label: Id) -> Lifted<LlvmBlock> {
+    pub(super) fn block(&self, label: Id) -> LiftResult<LlvmBlock> {
         self.l.blocks[label].ok_or_else(|| format!("{label} is no block"))
     }
 
     /// Adds a call of a function.
-    pub(super) fn call(&mut self, func: LlvmFunc, flags: Flags, args: &[Value]) -> Value {
+    pub(super) fn call(
+        &mut self,
+        func: LlvmFunc,
+        flags: LlvmInstFlags,
+        args: &[LlvmValue],
+    ) -> LlvmValue {
         let function = self.l.out.function(func);
         let (ty, convention) = (function.ty, function.convention);
         let callee = self.l.function_address(func);
@@ -332,12 +348,12 @@ impl<'s> Body<'_, 's> {
     /// Adds a call of whatever an address leads to.
     pub(super) fn call_address(
         &mut self,
-        callee: Value,
+        callee: LlvmValue,
         ty: LlvmType,
         convention: CallingConvention,
-        flags: Flags,
-        args: &[Value],
-    ) -> Value {
+        flags: LlvmInstFlags,
+        args: &[LlvmValue],
+    ) -> LlvmValue {
         let result = self.l.out.types.signature(ty).map(|s| s.0);
         let info = CallInfo {
             function_type: ty,
@@ -345,20 +361,20 @@ impl<'s> Body<'_, 's> {
             attributes: AttrList::EMPTY,
             arguments: args.len() as u32,
             bundles: Vec::new(),
-            targets: Span::default(),
+            targets: LlvmPoolRange::default(),
         };
         let mut operands = vec![callee];
         operands.extend_from_slice(args);
-        let extra = Extra::Call(self.function.calls.len() as u32);
+        let extra = InstructionExtra::Call(self.function.calls.len() as u32);
         self.function.calls.push(info);
         let result = result.unwrap_or(LlvmType::VOID);
-        self.push_with(Opcode::Call, flags, result, &operands, extra)
+        self.push_with(LlvmOpcode::Call, flags, result, &operands, extra)
     }
 
     /// Adds a phi, whose values follow when all blocks are there.
-    pub(super) fn phi(&mut self, source: &Source<'s>) -> Lifted<Value> {
+    pub(super) fn phi(&mut self, source: &LiftSource<'s>) -> LiftResult<LlvmValue> {
         let ty = self.l.ty(source.result_type()?)?;
-        let value = self.push(Opcode::Phi, ty, &[]);
+        let value = self.push(LlvmOpcode::Phi, ty, &[]);
         self.phis.push((self.last(), source.operands));
         Ok(value)
     }
@@ -378,7 +394,7 @@ impl<'s> Body<'_, 's> {
             }
         }
         // By block: the phi that gave it a value last, and the value.
-        let mut given: Vec<Option<(LlvmInst, Value)>> = vec![None; self.function.blocks.len()];
+        let mut given: Vec<Option<(LlvmInst, LlvmValue)>> = vec![None; self.function.blocks.len()];
         for (phi, words) in std::mem::take(&mut self.phis) {
             let place = self.function.place(phi);
             for pair in words.chunks_exact(2) {
@@ -391,7 +407,7 @@ impl<'s> Body<'_, 's> {
             }
             let from = of_block[phi.index()].map_or(&[][..], |b| &edges[b.index()]);
             let given = |block: &LlvmBlock| given[block.index()].filter(|(of, _)| *of == phi);
-            let values: Option<Vec<Value>> = from.iter().map(|b| Some(given(b)?.1)).collect();
+            let values: Option<Vec<LlvmValue>> = from.iter().map(|b| Some(given(b)?.1)).collect();
             let Some(values) = values else {
                 self.l
                     .report_at(Op::Phi, place, "it has no value for a block before it");
@@ -399,7 +415,7 @@ impl<'s> Body<'_, 's> {
             };
             let start = self.function.value_pool.len();
             self.function.value_pool.extend(values);
-            let operands = Span::since(start, &self.function.value_pool);
+            let operands = LlvmPoolRange::since(start, &self.function.value_pool);
             let extra = self.targets(from);
             let inst = &mut self.function.insts[phi.index()];
             (inst.operands, inst.extra) = (operands, extra);

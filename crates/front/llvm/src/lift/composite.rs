@@ -1,9 +1,11 @@
 //! Vectors, arrays and structures.
 
-use super::body::{Body, Source};
-use super::lifter::Lifted;
-use super::types::Shape;
-use crate::ir::{ConstKind, Extra, Flags, LlvmType, Opcode, TypeKind, Value};
+use super::body::{FunctionLifter, LiftSource};
+use super::lifter::LiftResult;
+use super::types::LiftedTypeShape;
+use crate::ir::{
+    ConstKind, InstructionExtra, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue,
+};
 use spirula_spirv::Id;
 
 /// The number of a lane that no operand gives.
@@ -13,40 +15,51 @@ const NO_LANE: u32 = u32::MAX;
 const MAX_PARTS: u64 = 4096;
 const MAX_DEPTH: u32 = 16;
 
-impl<'s> Body<'_, 's> {
+impl<'s> FunctionLifter<'_, 's> {
     fn lanes(&self, ty: LlvmType) -> Option<u32> {
         match *self.l.out.types.kind(ty) {
-            TypeKind::Vector { len, .. } => Some(len),
+            LlvmTypeKind::Vector { len, .. } => Some(len),
             _ => None,
         }
     }
 
-    fn poison(&mut self, ty: LlvmType) -> Value {
-        Value::constant(self.l.out.consts.intern(ty, ConstKind::Poison))
+    fn poison(&mut self, ty: LlvmType) -> LlvmValue {
+        LlvmValue::constant(self.l.out.consts.intern(ty, ConstKind::Poison))
     }
 
     /// `OpUndef` within a function.
-    pub(super) fn undefined(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn undefined(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let undefined = self.l.out.consts.intern(ty, ConstKind::Undef);
-        Ok(Some(Value::constant(undefined)))
+        Ok(Some(LlvmValue::constant(undefined)))
     }
 
     /// The operand itself.
-    pub(super) fn copy(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn copy(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         self.operand(source, 0).map(Some)
     }
 
-    pub(super) fn shuffled(&mut self, left: Value, right: Value, mask: &[u32]) -> Lifted<Value> {
+    pub(super) fn shuffled(
+        &mut self,
+        left: LlvmValue,
+        right: LlvmValue,
+        mask: &[u32],
+    ) -> LiftResult<LlvmValue> {
         let element = self.l.out.types.scalar(self.type_of(left));
         let ty = self.l.out.types.vector(element, mask.len() as u32, false);
-        let mask = Extra::Mask(self.numbers(mask));
+        let mask = InstructionExtra::Mask(self.numbers(mask));
         let operands = [left, right];
-        Ok(self.push_with(Opcode::ShuffleVector, Flags::NONE, ty, &operands, mask))
+        Ok(self.push_with(
+            LlvmOpcode::ShuffleVector,
+            LlvmInstFlags::NONE,
+            ty,
+            &operands,
+            mask,
+        ))
     }
 
     /// A vector with as many lanes as asked for, those behind its own being poison.
-    fn widened(&mut self, value: Value, from: u32, to: u32) -> Lifted<Value> {
+    fn widened(&mut self, value: LlvmValue, from: u32, to: u32) -> LiftResult<LlvmValue> {
         if from == to {
             return Ok(value);
         }
@@ -59,7 +72,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpVectorShuffle`, whose operands may be of two lengths.
-    pub(super) fn shuffle(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn shuffle(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let (left, right) = (self.operand(source, 0)?, self.operand(source, 1)?);
         let lanes = [left, right].map(|v| self.lanes(self.type_of(v)));
         let [Some(a), Some(b)] = lanes else {
@@ -83,14 +96,14 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpCompositeConstruct`: parts put in one by one, vectors lane by lane.
-    pub(super) fn construct(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn construct(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let parts = self.values(source, 0)?;
         let mut whole = self.poison(ty);
         let Some(lanes) = self.lanes(ty) else {
             let is_special = matches!(
                 self.l.lowered(source.result_type()?)?.shape,
-                Shape::Special(_)
+                LiftedTypeShape::Special(_)
             );
             for (index, part) in (0..).zip(parts) {
                 let path = [0, index];
@@ -124,19 +137,34 @@ impl<'s> Body<'_, 's> {
         Ok(Some(whole))
     }
 
-    pub(super) fn insert_lane(&mut self, whole: Value, part: Value, at: u32) -> Value {
-        let index = Value::constant(self.l.i32(at));
+    pub(super) fn insert_lane(&mut self, whole: LlvmValue, part: LlvmValue, at: u32) -> LlvmValue {
+        let index = LlvmValue::constant(self.l.i32(at));
         let ty = self.type_of(whole);
-        self.push(Opcode::InsertElement, ty, &[whole, part, index])
+        self.push(LlvmOpcode::InsertElement, ty, &[whole, part, index])
     }
 
-    pub(super) fn insert_value(&mut self, whole: Value, part: Value, path: &[u32]) -> Value {
+    pub(super) fn insert_value(
+        &mut self,
+        whole: LlvmValue,
+        part: LlvmValue,
+        path: &[u32],
+    ) -> LlvmValue {
         let ty = self.type_of(whole);
-        let path = Extra::Indices(self.numbers(path));
-        self.push_with(Opcode::InsertValue, Flags::NONE, ty, &[whole, part], path)
+        let path = InstructionExtra::Indices(self.numbers(path));
+        self.push_with(
+            LlvmOpcode::InsertValue,
+            LlvmInstFlags::NONE,
+            ty,
+            &[whole, part],
+            path,
+        )
     }
 
-    pub(super) fn extract_value(&mut self, whole: Value, path: &[u32]) -> Lifted<Value> {
+    pub(super) fn extract_value(
+        &mut self,
+        whole: LlvmValue,
+        path: &[u32],
+    ) -> LiftResult<LlvmValue> {
         if path.is_empty() {
             return Ok(whole);
         }
@@ -144,23 +172,29 @@ impl<'s> Body<'_, 's> {
         let Some(ty) = crate::ir::member_type(&self.l.out.types, ty, path) else {
             return Err("the indices do not lead through its type".to_owned());
         };
-        let path = Extra::Indices(self.numbers(path));
-        Ok(self.push_with(Opcode::ExtractValue, Flags::NONE, ty, &[whole], path))
+        let path = InstructionExtra::Indices(self.numbers(path));
+        Ok(self.push_with(
+            LlvmOpcode::ExtractValue,
+            LlvmInstFlags::NONE,
+            ty,
+            &[whole],
+            path,
+        ))
     }
 
-    pub(super) fn extract_lane(&mut self, whole: Value, at: u32) -> Lifted<Value> {
+    pub(super) fn extract_lane(&mut self, whole: LlvmValue, at: u32) -> LiftResult<LlvmValue> {
         let ty = self.type_of(whole);
         if self.lanes(ty).is_none_or(|lanes| at >= lanes) {
             return Err("there is no such lane".to_owned());
         }
         let element = self.l.out.types.scalar(ty);
-        let index = Value::constant(self.l.i32(at));
-        Ok(self.push(Opcode::ExtractElement, element, &[whole, index]))
+        let index = LlvmValue::constant(self.l.i32(at));
+        Ok(self.push(LlvmOpcode::ExtractElement, element, &[whole, index]))
     }
 
     /// A path through a type of SPIR-V, split into the part through aggregates and the lane of a
     /// vector at its end, if it leads there.
-    fn split(&self, value: Id, path: &'s [u32]) -> Lifted<(Vec<u32>, Option<u32>)> {
+    fn split(&self, value: Id, path: &'s [u32]) -> LiftResult<(Vec<u32>, Option<u32>)> {
         let mut ty = self.l.type_of(value)?;
         let mut steps = Vec::with_capacity(path.len());
         for (at, &index) in path.iter().enumerate() {
@@ -173,10 +207,10 @@ impl<'s> Body<'_, 's> {
                 };
             }
             match lowered.shape {
-                Shape::Plain => {
+                LiftedTypeShape::Plain => {
                     return Err("the indices do not lead through its type".to_owned());
                 }
-                Shape::Special(_) => steps.push(0),
+                LiftedTypeShape::Special(_) => steps.push(0),
                 _ => {}
             }
             steps.push(index);
@@ -186,7 +220,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpCompositeExtract`
-    pub(super) fn extract(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn extract(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let whole = self.operand(source, 0)?;
         let (path, lane) = self.split(source.id(0)?, &source.operands[1..])?;
         let part = self.extract_value(whole, &path)?;
@@ -197,12 +231,15 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpCopyLogical`: the same parts in a type of another layout.
-    pub(super) fn copy_logical(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn copy_logical(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let (whole, ty) = (self.operand(source, 0)?, self.result_type(source)?);
         self.copied(whole, ty, 0).map(Some)
     }
 
-    fn copied(&mut self, whole: Value, ty: LlvmType, depth: u32) -> Lifted<Value> {
+    fn copied(&mut self, whole: LlvmValue, ty: LlvmType, depth: u32) -> LiftResult<LlvmValue> {
         if self.type_of(whole) == ty {
             return Ok(whole);
         }
@@ -223,7 +260,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpCompositeInsert`
-    pub(super) fn insert(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn insert(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let (part, whole) = (self.operand(source, 0)?, self.operand(source, 1)?);
         let (path, lane) = self.split(source.id(1)?, &source.operands[2..])?;
         let part = match lane {

@@ -1,8 +1,9 @@
 //! Constants: those known before specialisation, and those that can be specialised.
 
-use super::lifter::{Lifted, Lifter};
+use super::lifter::{LiftResult, SpirvLifter};
 use crate::ir::{
-    self, ConstKind, Expr, ExprExtra, Flags, LlvmConst, LlvmType, Opcode, TypeKind, Value,
+    self, ConstKind, ExprExtra, LlvmConst, LlvmConstantExpr, LlvmInstFlags, LlvmOpcode, LlvmType,
+    LlvmTypeKind, LlvmValue,
 };
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -10,21 +11,21 @@ use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::InstRef;
 
 /// Conversions of pointers that LLVM has as constant expressions, too.
-const CASTS: &[(Op, Opcode)] = &[
-    (Op::PtrCastToGeneric, Opcode::AddrSpaceCast),
-    (Op::GenericCastToPtr, Opcode::AddrSpaceCast),
-    (Op::ConvertPtrToU, Opcode::PtrToInt),
-    (Op::ConvertUToPtr, Opcode::IntToPtr),
+const CASTS: &[(Op, LlvmOpcode)] = &[
+    (Op::PtrCastToGeneric, LlvmOpcode::AddrSpaceCast),
+    (Op::GenericCastToPtr, LlvmOpcode::AddrSpaceCast),
+    (Op::ConvertPtrToU, LlvmOpcode::PtrToInt),
+    (Op::ConvertUToPtr, LlvmOpcode::IntToPtr),
 ];
 
-impl Lifter<'_> {
+impl SpirvLifter<'_> {
     /// Makes the counterpart of a constant, or notes that it can be specialised.
-    pub(super) fn define_constant(&mut self, inst: InstRef<'_>) -> Lifted<()> {
+    pub(super) fn define_constant(&mut self, inst: InstRef<'_>) -> LiftResult<()> {
         let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
             return Err("it has no result".to_owned());
         };
         match self.known_constant(inst, ty)? {
-            Some(constant) => self.values.set(id, Some(Value::constant(constant))),
+            Some(constant) => self.values.set(id, Some(LlvmValue::constant(constant))),
             None => {
                 if self.decoration(id, Decoration::BuiltIn).is_some() {
                     self.workgroup_size = Some(id);
@@ -38,7 +39,7 @@ impl Lifter<'_> {
     }
 
     /// The constant; none where it is known only after specialisation, or made by a call.
-    fn known_constant(&mut self, inst: InstRef<'_>, ty: Id) -> Lifted<Option<LlvmConst>> {
+    fn known_constant(&mut self, inst: InstRef<'_>, ty: Id) -> LiftResult<Option<LlvmConst>> {
         let ty = self.ty(ty)?;
         let constant = match inst.op() {
             Op::Constant => self.scalar(ty, inst.operands())?,
@@ -59,25 +60,25 @@ impl Lifter<'_> {
     }
 
     /// The address of a function, which comes later in the module.
-    fn function_pointer(&mut self, ty: LlvmType, function: Id) -> Lifted<LlvmConst> {
+    fn function_pointer(&mut self, ty: LlvmType, function: Id) -> LiftResult<LlvmConst> {
         let func = self.declared(function)?;
         let address = self.function_address(func);
         let address = address.as_const().ok_or("a function without an address")?;
         match self.out.consts.ty(address) == ty {
             true => Ok(address),
-            false => Ok(self.cast_constant(Opcode::AddrSpaceCast, ty, address)),
+            false => Ok(self.cast_constant(LlvmOpcode::AddrSpaceCast, ty, address)),
         }
     }
 
     /// An integer or float by its words.
-    pub(super) fn scalar(&mut self, ty: LlvmType, words: &[u32]) -> Lifted<LlvmConst> {
+    pub(super) fn scalar(&mut self, ty: LlvmType, words: &[u32]) -> LiftResult<LlvmConst> {
         let words: Vec<u64> = words
             .chunks(2)
             .map(|pair| u64::from(pair[0]) | pair.get(1).map_or(0, |high| u64::from(*high) << 32))
             .collect();
-        let ir::Module { types, consts, .. } = &mut self.out;
+        let ir::LlvmModule { types, consts, .. } = &mut self.out;
         match types.kind(ty) {
-            TypeKind::Int(_) => Ok(consts.wide_int(types, ty, &words)),
+            LlvmTypeKind::Int(_) => Ok(consts.wide_int(types, ty, &words)),
             _ if types.float_width(ty).is_some() => {
                 let bits = words.first().copied().unwrap_or(0);
                 Ok(consts.intern(ty, ConstKind::Float(bits)))
@@ -86,8 +87,8 @@ impl Lifter<'_> {
         }
     }
 
-    fn composite(&mut self, ty: LlvmType, inst: InstRef<'_>) -> Lifted<Option<LlvmConst>> {
-        if matches!(self.out.types.kind(ty), TypeKind::Target { .. }) {
+    fn composite(&mut self, ty: LlvmType, inst: InstRef<'_>) -> LiftResult<Option<LlvmConst>> {
+        if matches!(self.out.types.kind(ty), LlvmTypeKind::Target { .. }) {
             return Ok(None);
         }
         let mut parts = Vec::new();
@@ -99,19 +100,19 @@ impl Lifter<'_> {
         }
         if !matches!(
             self.out.types.kind(ty),
-            TypeKind::Struct { .. } | TypeKind::Array { .. } | TypeKind::Vector { .. }
+            LlvmTypeKind::Struct { .. } | LlvmTypeKind::Array { .. } | LlvmTypeKind::Vector { .. }
         ) {
             return Err("its type has no parts in LLVM IR".to_owned());
         }
         if self.out.types.element_count(ty) != Some(parts.len() as u64) {
             return Err("the number of its parts is not that of its type".to_owned());
         }
-        let ir::Module { types, consts, .. } = &mut self.out;
+        let ir::LlvmModule { types, consts, .. } = &mut self.out;
         Ok(Some(consts.aggregate(types, ty, &parts)))
     }
 
     /// An operation on constants, where LLVM has it as a constant expression.
-    fn operation(&mut self, ty: LlvmType, inst: InstRef<'_>) -> Lifted<Option<LlvmConst>> {
+    fn operation(&mut self, ty: LlvmType, inst: InstRef<'_>) -> LiftResult<Option<LlvmConst>> {
         let op = Op(inst.word(0) as u16);
         if inst.ids(1).any(|id| self.special_at[id].is_some()) {
             return Ok(None);
@@ -126,10 +127,10 @@ impl Lifter<'_> {
                 let from = self.out.consts.ty(operand);
                 let opcode = match (self.is_pointer(from), self.is_pointer(ty)) {
                     _ if from == ty => return Ok(Some(operand)),
-                    (true, true) => Opcode::AddrSpaceCast,
-                    (true, false) => Opcode::PtrToInt,
-                    (false, true) => Opcode::IntToPtr,
-                    (false, false) => Opcode::BitCast,
+                    (true, true) => LlvmOpcode::AddrSpaceCast,
+                    (true, false) => LlvmOpcode::PtrToInt,
+                    (false, true) => LlvmOpcode::IntToPtr,
+                    (false, false) => LlvmOpcode::BitCast,
                 };
                 Ok(Some(self.cast_constant(opcode, ty, operand)))
             }
@@ -147,23 +148,23 @@ impl Lifter<'_> {
 
     /// Whether a type is a pointer.
     pub(super) fn is_pointer(&self, ty: LlvmType) -> bool {
-        matches!(self.out.types.kind(ty), TypeKind::Pointer { .. })
+        matches!(self.out.types.kind(ty), LlvmTypeKind::Pointer { .. })
     }
 
-    fn cast_constant(&mut self, opcode: Opcode, ty: LlvmType, operand: LlvmConst) -> LlvmConst {
-        self.expression(opcode, Flags::NONE, ty, &[operand], ExprExtra::None)
+    fn cast_constant(&mut self, opcode: LlvmOpcode, ty: LlvmType, operand: LlvmConst) -> LlvmConst {
+        self.expression(opcode, LlvmInstFlags::NONE, ty, &[operand], ExprExtra::None)
     }
 
     /// A constant expression.
     pub(super) fn expression(
         &mut self,
-        opcode: Opcode,
-        flags: Flags,
+        opcode: LlvmOpcode,
+        flags: LlvmInstFlags,
         ty: LlvmType,
         operands: &[LlvmConst],
         extra: ExprExtra,
     ) -> LlvmConst {
-        let expr = Expr {
+        let expr = LlvmConstantExpr {
             opcode,
             flags,
             operands: operands.into(),
@@ -178,7 +179,7 @@ impl Lifter<'_> {
         inst: InstRef<'_>,
         element: bool,
         inbounds: bool,
-    ) -> Lifted<LlvmConst> {
+    ) -> LiftResult<LlvmConst> {
         let base = inst.id(1);
         let pointee = self.pointee(self.type_of(base)?)?;
         let source = self.ty(pointee)?;
@@ -199,18 +200,18 @@ impl Lifter<'_> {
             within = part;
         }
         let flags = if inbounds {
-            Flags::INBOUNDS
+            LlvmInstFlags::INBOUNDS
         } else {
-            Flags::NONE
+            LlvmInstFlags::NONE
         };
         let extra = ExprExtra::SourceType(source);
-        Ok(self.expression(Opcode::GetElementPtr, flags, ty, &operands, extra))
+        Ok(self.expression(LlvmOpcode::GetElementPtr, flags, ty, &operands, extra))
     }
 
     /// A constant index into a type, and the type of what it leads to. Members of structures are
     /// numbered in 32 bits.
-    pub(super) fn constant_step(&mut self, within: Id, index: Id) -> Lifted<(LlvmConst, Id)> {
-        if self.lowered(within)?.shape != super::types::Shape::Struct {
+    pub(super) fn constant_step(&mut self, within: Id, index: Id) -> LiftResult<(LlvmConst, Id)> {
+        if self.lowered(within)?.shape != super::types::LiftedTypeShape::Struct {
             return Ok((self.constant(index)?, self.part(within, 0)?));
         }
         let n = self.number(index)?;

@@ -1,9 +1,10 @@
 //! Control flow and calls of functions.
 
-use super::body::{Body, Source};
-use super::lifter::Lifted;
+use super::body::{FunctionLifter, LiftSource};
+use super::lifter::LiftResult;
 use crate::ir::{
-    CallingConvention, Flags, LlvmBlock, LlvmMetadata, LlvmType, MetadataKind, Opcode, Value,
+    CallingConvention, LlvmBlock, LlvmInstFlags, LlvmMetadata, LlvmOpcode, LlvmType, LlvmValue,
+    MetadataKind,
 };
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::LoopControl;
@@ -41,29 +42,29 @@ const LOOPS: &[(LoopControl, &str, bool)] = &[
     (LoopControl::PartialCount, "llvm.loop.unroll.count", true),
 ];
 
-impl<'s> Body<'_, 's> {
-    fn jump(&mut self, opcode: Opcode, operands: &[Value], blocks: &[LlvmBlock]) {
+impl<'s> FunctionLifter<'_, 's> {
+    fn jump(&mut self, opcode: LlvmOpcode, operands: &[LlvmValue], blocks: &[LlvmBlock]) {
         let extra = self.targets(blocks);
-        self.push_with(opcode, Flags::NONE, LlvmType::VOID, operands, extra);
+        self.push_with(opcode, LlvmInstFlags::NONE, LlvmType::VOID, operands, extra);
     }
 
     /// `OpPhi`
-    pub(super) fn merged(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn merged(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         self.phi(source).map(Some)
     }
 
     /// `OpBranch`
-    pub(super) fn branch(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn branch(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let target = self.block(source.id(0)?)?;
-        self.jump(Opcode::Br, &[], &[target]);
+        self.jump(LlvmOpcode::Br, &[], &[target]);
         Ok(None)
     }
 
     /// `OpBranchConditional`; weights become `!prof`.
-    pub(super) fn conditional(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn conditional(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let condition = self.operand(source, 0)?;
         let targets = [self.block(source.id(1)?)?, self.block(source.id(2)?)?];
-        self.jump(Opcode::Br, &[condition], &targets);
+        self.jump(LlvmOpcode::Br, &[condition], &targets);
         if let [_, _, _, yes, no] = source.operands[..] {
             let name = self.l.md_text("branch_weights");
             let parts = [name, self.l.md_number(yes), self.l.md_number(no)];
@@ -75,7 +76,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpSwitch`
-    pub(super) fn switch(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn switch(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let selector = self.operand(source, 0)?;
         let ty = self.type_of(selector);
         let Some(width) = self.l.out.types.int_width(ty) else {
@@ -87,28 +88,28 @@ impl<'s> Body<'_, 's> {
         for case in source.operands[2..].chunks_exact(words + 1) {
             let (literal, label) = case.split_at(words);
             let label = Id::new(label[0]).ok_or("a label has the id 0")?;
-            operands.push(Value::constant(self.l.scalar(ty, literal)?));
+            operands.push(LlvmValue::constant(self.l.scalar(ty, literal)?));
             targets.push(self.block(label)?);
         }
-        self.jump(Opcode::Switch, &operands, &targets);
+        self.jump(LlvmOpcode::Switch, &operands, &targets);
         Ok(None)
     }
 
     /// `OpReturn` and `OpReturnValue`
-    pub(super) fn return_(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn return_(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let values = self.values(source, 0)?;
-        self.push(Opcode::Ret, LlvmType::VOID, &values);
+        self.push(LlvmOpcode::Ret, LlvmType::VOID, &values);
         Ok(None)
     }
 
     /// `OpUnreachable`
-    pub(super) fn unreachable(&mut self, _: &Source<'s>) -> Lifted<Option<Value>> {
-        self.push(Opcode::Unreachable, LlvmType::VOID, &[]);
+    pub(super) fn unreachable(&mut self, _: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
+        self.push(LlvmOpcode::Unreachable, LlvmType::VOID, &[]);
         Ok(None)
     }
 
     /// What `OpLoopMerge` says of a loop: a list that begins with itself, as LLVM wants it.
-    pub(super) fn loop_merge(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn loop_merge(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let control = source.word(2)?;
         let mut numbers = source.operands[3..].iter();
         let mut rows = Vec::new();
@@ -138,23 +139,29 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpFunctionCall`
-    pub(super) fn function_call(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn function_call(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let callee = source.id(0)?;
         let func = self.l.functions[callee].ok_or_else(|| format!("{callee} is no function"))?;
         let args = self.values(source, 1)?;
-        let value = self.call(func, Flags::NONE, &args);
+        let value = self.call(func, LlvmInstFlags::NONE, &args);
         Ok((self.type_of(value) != LlvmType::VOID).then_some(value))
     }
 
     /// `OpFunctionPointerCallINTEL`
-    pub(super) fn pointer_call(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn pointer_call(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let callee = source.id(0)?;
         let pointee = self.l.pointee(self.l.type_of(callee)?)?;
         let ty = self.l.ty(pointee)?;
         let address = self.l.value(callee)?;
         let args = self.values(source, 1)?;
         let convention = CallingConvention::SPIR_FUNC;
-        let value = self.call_address(address, ty, convention, Flags::NONE, &args);
+        let value = self.call_address(address, ty, convention, LlvmInstFlags::NONE, &args);
         Ok((self.type_of(value) != LlvmType::VOID).then_some(value))
     }
 }

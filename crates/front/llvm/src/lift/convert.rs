@@ -1,13 +1,13 @@
 //! Conversions.
 
-use super::body::{Body, Source};
-use super::lifter::Lifted;
-use crate::ir::{LlvmType, Opcode, Value};
+use super::body::{FunctionLifter, LiftSource};
+use super::lifter::LiftResult;
+use crate::ir::{LlvmOpcode, LlvmType, LlvmValue};
 use spirula_spirv::grammar::enumerants::Decoration;
 
-impl<'s> Body<'_, 's> {
+impl<'s> FunctionLifter<'_, 's> {
     /// Whether a conversion rounds or saturates in a way of its own, which LLVM's do not.
-    fn is_particular(&self, source: &Source<'s>) -> bool {
+    fn is_particular(&self, source: &LiftSource<'s>) -> bool {
         let stated = |what| {
             source
                 .result
@@ -17,20 +17,28 @@ impl<'s> Body<'_, 's> {
     }
 
     /// A conversion to the type of the result.
-    pub(super) fn convert(&mut self, opcode: Opcode, source: &Source<'s>) -> Lifted<Value> {
+    pub(super) fn convert(
+        &mut self,
+        opcode: LlvmOpcode,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<LlvmValue> {
         if self.is_particular(source) {
             let made = self.friendly(source)?;
             return made.ok_or_else(|| "it has no result".to_owned());
         }
         let ty = self.result_type(source)?;
         let value = self.operand(source, 0)?;
-        if opcode == Opcode::AddrSpaceCast && self.type_of(value) == ty {
+        if opcode == LlvmOpcode::AddrSpaceCast && self.type_of(value) == ty {
             return Ok(value);
         }
         Ok(self.push(opcode, ty, &[value]))
     }
 
-    fn resize(&mut self, extend: Opcode, source: &Source<'s>) -> Lifted<Option<Value>> {
+    fn resize(
+        &mut self,
+        extend: LlvmOpcode,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         if self.is_particular(source) {
             return self.friendly(source);
         }
@@ -40,24 +48,33 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpUConvert`
-    pub(super) fn unsigned_resize(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
-        self.resize(Opcode::ZExt, source)
+    pub(super) fn unsigned_resize(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
+        self.resize(LlvmOpcode::ZExt, source)
     }
 
     /// `OpSConvert`
-    pub(super) fn signed_resize(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
-        self.resize(Opcode::SExt, source)
+    pub(super) fn signed_resize(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
+        self.resize(LlvmOpcode::SExt, source)
     }
 
     /// `OpFConvert`
-    pub(super) fn float_resize(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn float_resize(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let value = self.operand(source, 0)?;
         let types = &self.l.out.types;
         let width = |ty: LlvmType| types.float_width(types.scalar(ty));
         let opcode = match width(self.type_of(value)).cmp(&width(ty)) {
-            std::cmp::Ordering::Less => Opcode::FpExt,
-            std::cmp::Ordering::Greater => Opcode::FpTrunc,
+            std::cmp::Ordering::Less => LlvmOpcode::FpExt,
+            std::cmp::Ordering::Greater => LlvmOpcode::FpTrunc,
             // Between the two formats of 16 bits.
             std::cmp::Ordering::Equal => return self.friendly(source),
         };
@@ -68,27 +85,27 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpBitcast`: pointers of one address space are all of one type.
-    pub(super) fn bitcast(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn bitcast(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let ty = self.result_type(source)?;
         let value = self.operand(source, 0)?;
         let from = self.type_of(value);
         let opcode = match (self.l.is_pointer(from), self.l.is_pointer(ty)) {
             _ if from == ty => return Ok(Some(value)),
-            (true, true) => Opcode::AddrSpaceCast,
-            (true, false) => Opcode::PtrToInt,
-            (false, true) => Opcode::IntToPtr,
-            (false, false) => Opcode::BitCast,
+            (true, true) => LlvmOpcode::AddrSpaceCast,
+            (true, false) => LlvmOpcode::PtrToInt,
+            (false, true) => LlvmOpcode::IntToPtr,
+            (false, false) => LlvmOpcode::BitCast,
         };
         let integer = |ty| self.l.out.types.int_width(ty).is_some();
         // LLVM casts pointers and integers only: vectors go through one of as many bits.
         let (word, is_through) = (LlvmType::I64, !(integer(from) || integer(ty)));
         Ok(Some(match opcode {
-            Opcode::PtrToInt if is_through => {
+            LlvmOpcode::PtrToInt if is_through => {
                 let number = self.push(opcode, word, &[value]);
-                self.push(Opcode::BitCast, ty, &[number])
+                self.push(LlvmOpcode::BitCast, ty, &[number])
             }
-            Opcode::IntToPtr if is_through => {
-                let number = self.push(Opcode::BitCast, word, &[value]);
+            LlvmOpcode::IntToPtr if is_through => {
+                let number = self.push(LlvmOpcode::BitCast, word, &[value]);
                 self.push(opcode, ty, &[number])
             }
             _ => self.push(opcode, ty, &[value]),

@@ -5,18 +5,19 @@
 //! an undefined value of it. Behind the name stand `_R` and the type of the result, where the
 //! operands do not say it, `_sat` for a conversion that saturates, and its rounding mode.
 
-use super::body::{Body, Source};
-use super::lifter::{Lifted, Lifter};
-use super::mangle::Name;
+use super::body::{FunctionLifter, LiftSource};
+use super::lifter::{LiftResult, SpirvLifter};
+use super::mangle::MangledNameBuilder;
 use crate::ir::{
-    AttrKind, AttrSet, Attribute, CallingConvention, ConstKind, Flags, Linkage, LlvmFunc, LlvmType,
-    TypeKind, Value,
+    AttrKind, AttrSet, CallingConvention, ConstKind, Linkage, LlvmAttribute, LlvmFunc,
+    LlvmInstFlags, LlvmType, LlvmTypeKind, LlvmValue,
 };
 use crate::translate::CALLABLE;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode, StorageClass};
 use spirula_spirv::grammar::{
-    Category, Effects, ExtInstSet, Kind, Op, Operands, Quantifier, opencl_std,
+    ExtInstSet, InstructionEffects, Kind, Op, OperandCategory, OperandIter, OperandQuantifier,
+    opencl_std,
 };
 
 /// Rounding modes as names of functions end in them.
@@ -37,7 +38,7 @@ const SPACES: &[(StorageClass, &str)] = &[
 /// Sets of functions, and what names of theirs begin with.
 const SETS: &[(&str, &str)] = &[("OpenCL.std", "ocl"), ("GLSL.std.450", "glsl")];
 
-impl Lifter<'_> {
+impl SpirvLifter<'_> {
     /// A function that SPIR-V or LLVM provides, declared at its first use.
     pub(super) fn provided(
         &mut self,
@@ -46,7 +47,7 @@ impl Lifter<'_> {
         params: &[LlvmType],
         variadic: bool,
     ) -> LlvmFunc {
-        let ty = self.out.types.intern(TypeKind::Function {
+        let ty = self.out.types.intern(LlvmTypeKind::Function {
             result,
             params: params.into(),
             variadic,
@@ -72,14 +73,14 @@ impl Lifter<'_> {
     }
 
     /// States what calling a function does.
-    fn state_effects(&mut self, func: LlvmFunc, effects: Effects) {
-        let mut own = vec![Attribute::Plain(AttrKind::NoUnwind)];
-        if effects.contains(Effects::CONVERGENT) {
-            own.push(Attribute::Plain(AttrKind::Convergent));
+    fn state_effects(&mut self, func: LlvmFunc, effects: InstructionEffects) {
+        let mut own = vec![LlvmAttribute::Plain(AttrKind::NoUnwind)];
+        if effects.contains(InstructionEffects::CONVERGENT) {
+            own.push(LlvmAttribute::Plain(AttrKind::Convergent));
         }
         if effects.is_pure() {
-            own.push(Attribute::Number(AttrKind::Memory, 0));
-            own.push(Attribute::Plain(AttrKind::WillReturn));
+            own.push(LlvmAttribute::Number(AttrKind::Memory, 0));
+            own.push(LlvmAttribute::Plain(AttrKind::WillReturn));
         }
         let own = self.out.attributes.set(own);
         let none = AttrSet::EMPTY;
@@ -88,26 +89,26 @@ impl Lifter<'_> {
 }
 
 /// Arguments of a call, and the name that they are part of.
-struct Arguments {
-    values: Vec<Value>,
+struct FriendlyCallArguments {
+    values: Vec<LlvmValue>,
     /// Types of the arguments that are ids, and letters of the others.
     types: Vec<Option<Id>>,
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> FunctionLifter<'_, 's> {
     /// A call of the function named after an instruction.
-    pub(super) fn friendly(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn friendly(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let Some(row) = source.op.info().filter(|row| CALLABLE.contains(&row.class)) else {
             return Err("it has no counterpart in LLVM IR".to_owned());
         };
         let head = [source.ty, source.result];
         let mut words: Vec<u32> = head.iter().flatten().map(|id| id.word()).collect();
         words.extend_from_slice(source.operands);
-        let mut arguments = Arguments {
+        let mut arguments = FriendlyCallArguments {
             values: Vec::new(),
             types: Vec::new(),
         };
-        for operand in Operands::new(source.op, &words) {
+        for operand in OperandIter::new(source.op, &words) {
             let operand = operand.map_err(|error| error.to_string())?;
             if !matches!(operand.kind, Kind::IdResultType | Kind::IdResult) {
                 self.argument(operand.kind, operand.words, &mut arguments)?;
@@ -121,11 +122,11 @@ impl<'s> Body<'_, 's> {
     /// The address of a component of a cooperative matrix, which has no parts in LLVM IR.
     pub(super) fn component(
         &mut self,
-        source: &Source<'s>,
-        matrix: Value,
+        source: &LiftSource<'s>,
+        matrix: LlvmValue,
         index: Id,
-    ) -> Lifted<Option<Value>> {
-        let arguments = Arguments {
+    ) -> LiftResult<Option<LlvmValue>> {
+        let arguments = FriendlyCallArguments {
             values: vec![matrix, self.l.value(index)?],
             types: vec![source.ty, Some(self.l.type_of(index)?)],
         };
@@ -133,21 +134,26 @@ impl<'s> Body<'_, 's> {
         self.call_named(name, source, &arguments, Op::AccessChain.effects())
     }
 
-    fn argument(&mut self, kind: Kind, words: &[u32], to: &mut Arguments) -> Lifted<()> {
+    fn argument(
+        &mut self,
+        kind: Kind,
+        words: &[u32],
+        to: &mut FriendlyCallArguments,
+    ) -> LiftResult<()> {
         let (value, ty) = match (kind.info().category, words) {
-            (Category::Id, [word]) => {
+            (OperandCategory::Id, [word]) => {
                 let id = Id::new(*word).ok_or("an operand has the id 0")?;
                 match self.l.types[id] {
                     Some(lowered) => {
                         let kind = ConstKind::Undef;
                         let undefined = self.l.out.consts.intern(lowered.ty, kind);
-                        (Value::constant(undefined), Some(id))
+                        (LlvmValue::constant(undefined), Some(id))
                     }
                     None => (self.l.value(id)?, Some(self.l.type_of(id)?)),
                 }
             }
             (_, [word]) if kind != Kind::LiteralString => {
-                (Value::constant(self.l.i32(*word)), None)
+                (LlvmValue::constant(self.l.i32(*word)), None)
             }
             _ => return Err("an operand that is a text has no counterpart".to_owned()),
         };
@@ -157,7 +163,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// What stands behind the name.
-    fn suffixes(&self, source: &Source<'s>, arguments: &Arguments) -> String {
+    fn suffixes(&self, source: &LiftSource<'s>, arguments: &FriendlyCallArguments) -> String {
         let mut suffixes = String::new();
         let said = |ty| arguments.types.contains(&Some(ty));
         if source.op == Op::GenericCastToPtrExplicit {
@@ -195,11 +201,11 @@ impl<'s> Body<'_, 's> {
     fn call_named(
         &mut self,
         name: &str,
-        source: &Source<'s>,
-        arguments: &Arguments,
-        effects: Effects,
-    ) -> Lifted<Option<Value>> {
-        let mut mangled = Name::new(name);
+        source: &LiftSource<'s>,
+        arguments: &FriendlyCallArguments,
+        effects: InstructionEffects,
+    ) -> LiftResult<Option<LlvmValue>> {
+        let mut mangled = MangledNameBuilder::new(name);
         for ty in &arguments.types {
             match ty {
                 Some(ty) => mangled.push(&self.l.mangled(*ty)),
@@ -223,14 +229,14 @@ impl<'s> Body<'_, 's> {
             .float_width(self.l.out.types.scalar(result));
         let flags = match floating {
             Some(_) => self.fast_math(source),
-            None => Flags::NONE,
+            None => LlvmInstFlags::NONE,
         };
         let value = self.call(func, flags, &arguments.values);
         Ok((result != LlvmType::VOID).then_some(value))
     }
 
     /// An extended instruction.
-    pub(super) fn extended(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn extended(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let import = self.l.definitions.get(self.l.source, source.id(0)?);
         let Some(import) = import.filter(|inst| inst.op() == Op::ExtInstImport) else {
             return Err("its set is not imported".to_owned());
@@ -252,14 +258,14 @@ impl<'s> Body<'_, 's> {
         if *prefix == "ocl" && number == opencl_std::PRINTF {
             return self.printf(source);
         }
-        let mut arguments = Arguments {
+        let mut arguments = FriendlyCallArguments {
             values: Vec::new(),
             types: Vec::new(),
         };
         for (index, word) in source.operands[2..].iter().enumerate() {
             let operand = row.operands.get(index).or(row.operands.last());
             let operand = operand.filter(|operand| {
-                index < row.operands.len() || operand.quantifier == Quantifier::Many
+                index < row.operands.len() || operand.quantifier == OperandQuantifier::Many
             });
             let kind = operand.ok_or("it has more operands than its row")?.kind;
             self.argument(kind, std::slice::from_ref(word), &mut arguments)?;
@@ -270,7 +276,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `printf`, which any number of arguments may follow.
-    fn printf(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    fn printf(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let args = self.values(source, 2)?;
         let Some(&format) = args.first() else {
             return Err("it has no format".to_owned());
@@ -278,18 +284,18 @@ impl<'s> Body<'_, 's> {
         let result = self.result_type(source)?;
         let params = [self.type_of(format)];
         let func = self.l.provided("printf", result, &params, true);
-        Ok(Some(self.call(func, Flags::NONE, &args)))
+        Ok(Some(self.call(func, LlvmInstFlags::NONE, &args)))
     }
 
     /// `OpConstantSampler`: a literal as OpenCL C writes them.
-    pub(super) fn sampler(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn sampler(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let (addressing, normalised) = (source.word(0)?, source.word(1)?);
         let filter = source.word(2)? + 1;
         let literal = addressing << 1 | normalised & 1 | filter << 4;
         let ty = self.result_type(source)?;
-        let literal = Value::constant(self.l.i32(literal));
+        let literal = LlvmValue::constant(self.l.i32(literal));
         let name = "__translate_sampler_initializer";
         let func = self.l.provided(name, ty, &[LlvmType::I32], false);
-        Ok(Some(self.call(func, Flags::NONE, &[literal])))
+        Ok(Some(self.call(func, LlvmInstFlags::NONE, &[literal])))
     }
 }

@@ -1,8 +1,8 @@
 //! Functions: names, signatures, attributes.
 
-use super::lifter::{Lifted, Lifter};
+use super::lifter::{LiftResult, SpirvLifter};
 use crate::ir::{
-    AttrKind, AttrSet, Attribute, CallingConvention, ConstKind, Linkage, LlvmFunc, LlvmSymbol,
+    AttrKind, AttrSet, CallingConvention, ConstKind, Linkage, LlvmAttribute, LlvmFunc, LlvmSymbol,
 };
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{
@@ -27,7 +27,7 @@ const TYPED: &[(FunctionParameterAttribute, AttrKind)] = &[
     (FunctionParameterAttribute::Sret, AttrKind::StructRet),
 ];
 
-impl Lifter<'_> {
+impl SpirvLifter<'_> {
     /// Declares all functions, so that calls find them.
     pub(super) fn signatures(&mut self) {
         let source = self.source;
@@ -47,7 +47,7 @@ impl Lifter<'_> {
     }
 
     /// A function, declared when it is first asked for.
-    pub(super) fn declared(&mut self, id: Id) -> Lifted<LlvmFunc> {
+    pub(super) fn declared(&mut self, id: Id) -> LiftResult<LlvmFunc> {
         if let Some(known) = self.functions[id] {
             return Ok(known);
         }
@@ -55,7 +55,7 @@ impl Lifter<'_> {
         self.signature(func)
     }
 
-    fn signature(&mut self, func: spirv::Func) -> Lifted<LlvmFunc> {
+    fn signature(&mut self, func: spirv::Func) -> LiftResult<LlvmFunc> {
         let source = self.source;
         let function = source.function(func);
         let def = source.inst(function.def);
@@ -117,12 +117,12 @@ impl Lifter<'_> {
         id: Id,
         params: &[Id],
         control: FunctionControl,
-    ) -> Lifted<()> {
-        let mut own = vec![Attribute::Plain(AttrKind::NoUnwind)];
+    ) -> LiftResult<()> {
+        let mut own = vec![LlvmAttribute::Plain(AttrKind::NoUnwind)];
         if control.contains(FunctionControl::Inline) {
-            own.push(Attribute::Plain(AttrKind::AlwaysInline));
+            own.push(LlvmAttribute::Plain(AttrKind::AlwaysInline));
         } else if control.contains(FunctionControl::DontInline) {
-            own.push(Attribute::Plain(AttrKind::NoInline));
+            own.push(LlvmAttribute::Plain(AttrKind::NoInline));
         }
         let own = self.out.attributes.set(own);
         let result = self.value_attributes(id, None)?;
@@ -137,7 +137,7 @@ impl Lifter<'_> {
     }
 
     /// The attributes of a parameter of a type, or of the result of the function `id`.
-    fn value_attributes(&mut self, id: Id, param: Option<Id>) -> Lifted<AttrSet> {
+    fn value_attributes(&mut self, id: Id, param: Option<Id>) -> LiftResult<AttrSet> {
         let mut attributes = Vec::new();
         let pointer = match param {
             Some(ty) => self.is_pointer(self.ty(ty)?),
@@ -157,12 +157,12 @@ impl Lifter<'_> {
             match (plain, typed, param) {
                 // An attribute of pointers stands on a pointer, one of integers on none.
                 (Some((_, kind)), ..) if extends != pointer => {
-                    attributes.push(Attribute::Plain(*kind));
+                    attributes.push(LlvmAttribute::Plain(*kind));
                 }
                 (_, Some((_, kind)), Some(ty)) if pointer => {
                     if let Ok(pointee) = self.pointee(ty) {
                         let pointee = self.ty(pointee)?;
-                        attributes.push(Attribute::Type(*kind, Some(pointee)));
+                        attributes.push(LlvmAttribute::Type(*kind, Some(pointee)));
                     }
                 }
                 _ => {}
@@ -171,13 +171,13 @@ impl Lifter<'_> {
         if let (true, Some(words)) = (pointer, self.decoration(id, Decoration::Alignment))
             && words[0].is_power_of_two()
         {
-            attributes.push(Attribute::Number(AttrKind::Align, words[0].into()));
+            attributes.push(LlvmAttribute::Number(AttrKind::Align, words[0].into()));
         }
         Ok(self.out.attributes.set(attributes))
     }
 
     /// States what parameters point to: shaders cannot cast what is found out wrongly.
-    fn parameter_types(&mut self, func: LlvmFunc, params: &[Id]) -> Lifted<()> {
+    fn parameter_types(&mut self, func: LlvmFunc, params: &[Id]) -> LiftResult<()> {
         let mut parts = Vec::with_capacity(params.len());
         let mut any = false;
         for &param in params {

@@ -1,14 +1,14 @@
 //! Entry points: what metadata says about kernels and about the source.
 
-use super::lifter::{Lifted, Lifter};
-use crate::ir::{LlvmMetadata, LlvmSymbol, LlvmType, TypeKind};
+use super::lifter::{LiftResult, SpirvLifter};
+use crate::ir::{LlvmMetadata, LlvmSymbol, LlvmType, LlvmTypeKind};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
     AccessQualifier, Decoration, ExecutionMode, ExecutionModel, SourceLanguage,
 };
-use spirula_spirv::ir::{InstRef, Section};
+use spirula_spirv::ir::{InstRef, ModuleSection};
 
 /// Execution modes that are metadata of the function of their own.
 const ATTACHED: &[(ExecutionMode, &str)] = &[
@@ -34,10 +34,10 @@ const HINTS: &[LlvmType] = &[
 /// Beginnings of the texts in which Khronos' translator keeps what the source says of arguments.
 const TEXTS: &[&str] = &["kernel_arg_type", "kernel_arg_type_qual"];
 
-impl Lifter<'_> {
+impl SpirvLifter<'_> {
     /// Notes which functions are entry points and keeps their names for them.
     pub(super) fn find_entry_points(&mut self) {
-        for inst in self.source.section(Section::EntryPoints) {
+        for inst in self.source.section(ModuleSection::EntryPoints) {
             let model = ExecutionModel(inst.word(0));
             let name = self.out.strings.intern(&inst.string(2));
             let known = self.taken.insert(name, 0).is_some();
@@ -66,7 +66,7 @@ impl Lifter<'_> {
     pub(super) fn entry_points(&mut self) {
         self.source_language();
         let mut modes = Vec::new();
-        for inst in self.source.section(Section::ExecutionModes) {
+        for inst in self.source.section(ModuleSection::ExecutionModes) {
             match self.execution_mode(inst) {
                 Ok(node) => modes.extend(node),
                 Err(why) => self.report(inst, &why),
@@ -74,7 +74,7 @@ impl Lifter<'_> {
         }
         self.md_named("spirv.ExecutionMode", modes);
         let texts = self.find_texts();
-        for inst in self.source.section(Section::EntryPoints) {
+        for inst in self.source.section(ModuleSection::EntryPoints) {
             let function = inst.id(1);
             if !self.is_shader
                 && self.functions[function].is_some()
@@ -86,7 +86,7 @@ impl Lifter<'_> {
     }
 
     fn source_language(&mut self) {
-        let mut sources = self.source.section(Section::Sources);
+        let mut sources = self.source.section(ModuleSection::Sources);
         let Some(inst) = sources.find(|inst| inst.op() == Op::Source) else {
             return;
         };
@@ -101,7 +101,7 @@ impl Lifter<'_> {
     }
 
     /// Attaches an execution mode to its function, or gives a row for the list of all modes.
-    fn execution_mode(&mut self, inst: InstRef<'_>) -> Lifted<Option<LlvmMetadata>> {
+    fn execution_mode(&mut self, inst: InstRef<'_>) -> LiftResult<Option<LlvmMetadata>> {
         let Some(func) = self.functions[inst.id(0)] else {
             return Ok(None);
         };
@@ -163,7 +163,7 @@ impl Lifter<'_> {
 
     /// The size of a shader's workgroups by constants, some of which can be specialised: what they
     /// are by default, and the numbers of those that can be (`spirv.LocalSizeIds`).
-    fn size_of_constants(&mut self, func: crate::ir::LlvmFunc, sizes: &[Id]) -> Lifted<()> {
+    fn size_of_constants(&mut self, func: crate::ir::LlvmFunc, sizes: &[Id]) -> LiftResult<()> {
         let (mut defaults, mut numbers) = (Vec::new(), Vec::new());
         for &id in sizes {
             let default = self.definitions.default_value(self.source, id);
@@ -210,7 +210,7 @@ impl Lifter<'_> {
         let list = attributes.list_data(self.out.functions[func.index()].attributes);
         let (own, result, params) = (list.function, list.result, list.params.to_vec());
         let mut own = attributes.get(own).to_vec();
-        own.push(crate::ir::Attribute::String(key, value));
+        own.push(crate::ir::LlvmAttribute::String(key, value));
         let own = attributes.set(own);
         self.out.functions[func.index()].attributes = attributes.list(own, result, params);
     }
@@ -232,7 +232,7 @@ impl Lifter<'_> {
         id: Id,
         name: &str,
         stated: &FxHashMap<String, String>,
-    ) -> Lifted<()> {
+    ) -> LiftResult<()> {
         let Some(func) = self.functions[id] else {
             return Ok(());
         };
@@ -284,7 +284,7 @@ impl Lifter<'_> {
 
     /// The texts `NAME.a,b,c,` of the module by what stands before the last full stop.
     fn find_texts(&self) -> FxHashMap<String, String> {
-        let strings = self.source.section(Section::Sources);
+        let strings = self.source.section(ModuleSection::Sources);
         let strings = strings.filter(|inst| inst.op() == Op::String);
         let texts = strings.filter_map(|inst| {
             let text = inst.string(0);
@@ -346,8 +346,8 @@ pub(super) fn float_name(width: u32) -> &'static str {
 }
 
 /// What an argument may be used for: of images and pipes, their last operand.
-fn access_of(kind: &TypeKind, strings: &crate::ir::Strings) -> &'static str {
-    let TypeKind::Target { name, ints, .. } = kind else {
+fn access_of(kind: &LlvmTypeKind, strings: &crate::ir::LlvmStrings) -> &'static str {
+    let LlvmTypeKind::Target { name, ints, .. } = kind else {
         return "none";
     };
     let name: LlvmSymbol = *name;

@@ -4,8 +4,8 @@
 //! stand with the member that has them, outermost first; a matrix is an array of its columns, one
 //! whose rows lie together in memory, too: its member is said to be `RowMajor`, with `MatrixStride`.
 
-use super::lifter::{Lifted, Lifter};
-use super::types::Shape;
+use super::lifter::{LiftResult, SpirvLifter};
+use super::types::LiftedTypeShape;
 use crate::ir::{ConstKind, LlvmMetadata, LlvmType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -22,7 +22,7 @@ const SAID: &[Decoration] = &[
     Decoration::ColMajor,
 ];
 
-impl Lifter<'_> {
+impl SpirvLifter<'_> {
     /// Whether a structure or its members are decorated.
     pub(super) fn is_laid_out(&self, id: Id, members: u32) -> bool {
         if !self.is_shader {
@@ -38,7 +38,7 @@ impl Lifter<'_> {
     }
 
     /// Notes the layout of a structure.
-    pub(super) fn layout(&mut self, ty: LlvmType, id: Id, inst: InstRef<'_>) -> Lifted<()> {
+    pub(super) fn layout(&mut self, ty: LlvmType, id: Id, inst: InstRef<'_>) -> LiftResult<()> {
         let undefined = self.out.consts.intern(ty, ConstKind::Undef);
         let own = self.decoration_rows(id, u32::MAX, &[]);
         let mut parts = vec![self.md_constant(undefined), self.md_node(&own)];
@@ -53,7 +53,7 @@ impl Lifter<'_> {
     }
 
     /// The strides of a member that is an array or a matrix.
-    fn strides(&mut self, id: Id, member: u32, ty: Id) -> Lifted<Vec<LlvmMetadata>> {
+    fn strides(&mut self, id: Id, member: u32, ty: Id) -> LiftResult<Vec<LlvmMetadata>> {
         let mut rows = Vec::new();
         let mut at = ty;
         for _ in 0..MAX_NESTING {
@@ -75,7 +75,7 @@ impl Lifter<'_> {
             if let Some(&[stride]) = stride {
                 rows.push(self.md_numbers(&[Decoration::ArrayStride.0, stride]));
             }
-            let Shape::Parts(part) = self.lowered(at)?.shape else {
+            let LiftedTypeShape::Parts(part) = self.lowered(at)?.shape else {
                 return Ok(rows);
             };
             at = part;

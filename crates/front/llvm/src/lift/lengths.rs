@@ -8,9 +8,9 @@
 //! The type of a cooperative matrix has all numbers by default and one more, that of its type in the
 //! module, which makes it distinct; its row says all of them in their order.
 
-use super::lifter::{Lifted, Lifter};
-use super::types::Shape;
-use crate::ir::{ConstKind, LlvmMetadata, LlvmType, Value};
+use super::lifter::{LiftResult, SpirvLifter};
+use super::types::LiftedTypeShape;
+use crate::ir::{ConstKind, LlvmMetadata, LlvmType, LlvmValue};
 use spirula_scalar::fold::{self, eval};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -18,29 +18,29 @@ use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, IdMap};
 
 /// What lengths are made of.
-pub(super) struct Lengths {
+pub(super) struct LiftedArrayLengths {
     /// Integers and truth values that can be specialised.
-    known: IdMap<Option<Number>>,
+    known: IdMap<Option<SpecialisableNumber>>,
     rows: Vec<LlvmMetadata>,
 }
 
 /// A number that can be specialised.
 #[derive(Clone, Copy)]
-struct Number {
-    default: fold::Value,
+struct SpecialisableNumber {
+    default: fold::FoldConstant,
     node: LlvmMetadata,
 }
 
-impl Lengths {
-    pub(super) fn new(bound: u32) -> Lengths {
-        Lengths {
+impl LiftedArrayLengths {
+    pub(super) fn new(bound: u32) -> LiftedArrayLengths {
+        LiftedArrayLengths {
             known: IdMap::new(bound, None),
             rows: Vec::new(),
         }
     }
 }
 
-impl Lifter<'_> {
+impl SpirvLifter<'_> {
     /// Notes what a constant that can be specialised is, if a length may be made of it.
     pub(super) fn note_number(&mut self, inst: InstRef<'_>) {
         let number = match inst.op() {
@@ -58,7 +58,7 @@ impl Lifter<'_> {
         }
     }
 
-    fn special_number(&mut self, inst: InstRef<'_>) -> Option<Number> {
+    fn special_number(&mut self, inst: InstRef<'_>) -> Option<SpecialisableNumber> {
         let (id, ty) = (inst.result()?, inst.result_type()?);
         let default = self.default_number(id, ty)?;
         let constant = {
@@ -75,23 +75,23 @@ impl Lifter<'_> {
             }
             None => default_node,
         };
-        Some(Number { default, node })
+        Some(SpecialisableNumber { default, node })
     }
 
     /// A constant's value with its type: an integer's or a truth value's.
-    fn default_number(&self, id: Id, ty: Id) -> Option<fold::Value> {
+    fn default_number(&self, id: Id, ty: Id) -> Option<fold::FoldConstant> {
         let bits = self.definitions.default_value(self.source, id)?;
-        Some(fold::Value {
+        Some(fold::FoldConstant {
             ty: self.number_type(ty)?,
             bits,
         })
     }
 
-    fn number_type(&self, ty: Id) -> Option<fold::Type> {
+    fn number_type(&self, ty: Id) -> Option<fold::FoldType> {
         let inst = self.definitions.get(self.source, ty)?;
         match inst.op() {
-            Op::TypeBool => Some(fold::Type::Bool),
-            Op::TypeInt => Some(fold::Type::Int {
+            Op::TypeBool => Some(fold::FoldType::Bool),
+            Op::TypeInt => Some(fold::FoldType::Int {
                 width: inst.word(0),
             }),
             _ => None,
@@ -99,17 +99,17 @@ impl Lifter<'_> {
     }
 
     /// What an operand of a constant operation is.
-    fn number_of(&mut self, id: Id) -> Option<Number> {
+    fn number_of(&mut self, id: Id) -> Option<SpecialisableNumber> {
         if let Some(known) = self.lengths.known[id] {
             return Some(known);
         }
         let constant = self.constant(id).ok()?;
         let default = self.default_number(id, self.type_of(id).ok()?)?;
         let node = self.md_constant(constant);
-        Some(Number { default, node })
+        Some(SpecialisableNumber { default, node })
     }
 
-    fn extracted_number(&mut self, inst: InstRef<'_>) -> Option<Number> {
+    fn extracted_number(&mut self, inst: InstRef<'_>) -> Option<SpecialisableNumber> {
         let whole = self.definitions.get(self.source, inst.get_id(1)?)?;
         let &[_, _, at] = inst.operands() else {
             return None;
@@ -118,7 +118,7 @@ impl Lifter<'_> {
         self.number_of(part)
     }
 
-    fn computed_number(&mut self, inst: InstRef<'_>) -> Option<Number> {
+    fn computed_number(&mut self, inst: InstRef<'_>) -> Option<SpecialisableNumber> {
         let (op, result) = (inst.word(0), inst.result_type()?);
         let ty = self.number_type(result)?;
         let undefined = {
@@ -134,12 +134,15 @@ impl Lifter<'_> {
         }
         let bits = eval(op, ty, &values)?;
         let node = self.md_node(&nodes);
-        let default = fold::Value { ty, bits };
-        Some(Number { default, node })
+        let default = fold::FoldConstant { ty, bits };
+        Some(SpecialisableNumber { default, node })
     }
 
     /// The counterpart of an array whose length can be specialised; none of other arrays.
-    pub(super) fn special_array(&mut self, inst: InstRef<'_>) -> Lifted<Option<(LlvmType, Shape)>> {
+    pub(super) fn special_array(
+        &mut self,
+        inst: InstRef<'_>,
+    ) -> LiftResult<Option<(LlvmType, LiftedTypeShape)>> {
         let (Some(id), part, length) = (inst.result(), inst.id(0), inst.id(1)) else {
             return Ok(None);
         };
@@ -162,7 +165,7 @@ impl Lifter<'_> {
         let undefined = self.md_constant(undefined);
         let row = self.md_node(&[undefined, number.node]);
         self.lengths.rows.push(row);
-        Ok(Some((ty, Shape::Special(part))))
+        Ok(Some((ty, LiftedTypeShape::Special(part))))
     }
 
     /// The default of a number of a type that only SPIR-V has, if it can be specialised.
@@ -171,7 +174,7 @@ impl Lifter<'_> {
     }
 
     /// Notes the numbers of such a type.
-    pub(super) fn note_numbers(&mut self, ty: LlvmType, numbers: &[Id]) -> Lifted<()> {
+    pub(super) fn note_numbers(&mut self, ty: LlvmType, numbers: &[Id]) -> LiftResult<()> {
         let undefined = self.out.consts.intern(ty, ConstKind::Undef);
         let mut nodes = vec![self.md_constant(undefined)];
         for &id in numbers {
@@ -191,9 +194,9 @@ impl Lifter<'_> {
 
     /// What an index into a type has to be preceded by: the member of a structure that stands for
     /// an array.
-    pub(super) fn step_before(&mut self, within: Id) -> Lifted<Option<Value>> {
+    pub(super) fn step_before(&mut self, within: Id) -> LiftResult<Option<LlvmValue>> {
         Ok(match self.lowered(within)?.shape {
-            Shape::Special(_) => Some(Value::constant(self.i32(0))),
+            LiftedTypeShape::Special(_) => Some(LlvmValue::constant(self.i32(0))),
             _ => None,
         })
     }

@@ -1,31 +1,31 @@
 //! The state of a lifting, and its order.
 
-use super::lengths::Lengths;
-use super::lines::Unit;
-use super::types::Shape;
+use super::lengths::LiftedArrayLengths;
+use super::lines::LiftedCompileUnit;
+use super::types::LiftedTypeShape;
 use crate::ir::{
-    self, CallingConvention, ConstKind, Function, GlobalData, GlobalKind, Linkage, LlvmConst,
-    LlvmFunc, LlvmGlobal, LlvmMetadata, LlvmSymbol, LlvmType, Value,
+    self, CallingConvention, ConstKind, GlobalData, GlobalKind, Linkage, LlvmConst, LlvmFunc,
+    LlvmFunction, LlvmGlobal, LlvmMetadata, LlvmSymbol, LlvmType, LlvmValue,
 };
 use crate::verify::verify;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_spirv::analysis::{Decorations, Definitions, Names};
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions, IdNames};
 use spirula_spirv::grammar::enumerants::{AddressingModel, Decoration, MemoryModel};
-use spirula_spirv::grammar::{Class, Op};
-use spirula_spirv::ir::{IdWords, Inst, InstRef, Section};
+use spirula_spirv::grammar::{InstructionClass, Op};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection};
 use spirula_spirv::{Id, IdMap, ir as spirv};
 
 /// What could not be lifted, in words; its place is added by whoever knows it.
-pub(super) type Lifted<T> = Result<T, String>;
+pub(super) type LiftResult<T> = Result<T, String>;
 
 /// Makes LLVM IR of a SPIR-V module.
 ///
 /// # Errors
 /// All instructions that have no counterpart in LLVM IR, or none that is known here, each with
 /// its place.
-pub fn lift(source: &spirv::Module) -> Result<ir::Module, Vec<SourceDiagnostic>> {
-    let mut lifter = Lifter::new(source);
+pub fn lift(source: &spirv::SpirvModule) -> Result<ir::LlvmModule, Vec<SourceDiagnostic>> {
+    let mut lifter = SpirvLifter::new(source);
     lifter.header();
     lifter.find_entry_points();
     lifter.find_bodies();
@@ -38,7 +38,7 @@ pub fn lift(source: &spirv::Module) -> Result<ir::Module, Vec<SourceDiagnostic>>
     for func in source.functions() {
         lifter.function(*func);
     }
-    let Lifter {
+    let SpirvLifter {
         mut out,
         diagnostics,
         ..
@@ -46,7 +46,7 @@ pub fn lift(source: &spirv::Module) -> Result<ir::Module, Vec<SourceDiagnostic>>
     if !diagnostics.is_empty() {
         return Err(diagnostics);
     }
-    let ir::Module { types, layout, .. } = &mut out;
+    let ir::LlvmModule { types, layout, .. } = &mut out;
     layout.measure_all(types);
     crate::upgrade::complete_alignments(&mut out);
     // What obeys SPIR-V's rules obeys LLVM's: a module that does not was invalid before.
@@ -56,24 +56,24 @@ pub fn lift(source: &spirv::Module) -> Result<ir::Module, Vec<SourceDiagnostic>>
 
 /// A type of SPIR-V as it is known here.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lowered {
+pub(super) struct LiftedType {
     /// Its counterpart.
     pub(super) ty: LlvmType,
     /// What it is made of.
-    pub(super) shape: Shape,
+    pub(super) shape: LiftedTypeShape,
 }
 
 /// The state of a lifting.
-pub(super) struct Lifter<'s> {
-    pub(super) source: &'s spirv::Module,
-    pub(super) definitions: Definitions,
-    pub(super) names: Names,
-    pub(super) decorations: Decorations,
+pub(super) struct SpirvLifter<'s> {
+    pub(super) source: &'s spirv::SpirvModule,
+    pub(super) definitions: IdDefinitions,
+    pub(super) names: IdNames,
+    pub(super) decorations: IdDecorations,
     pub(super) ids: IdWords,
-    pub(super) out: ir::Module,
-    pub(super) types: IdMap<Option<Lowered>>,
+    pub(super) out: ir::LlvmModule,
+    pub(super) types: IdMap<Option<LiftedType>>,
     /// Constants, globals, and locals of the function being lifted.
-    pub(super) values: IdMap<Option<Value>>,
+    pub(super) values: IdMap<Option<LlvmValue>>,
     /// Constants that can be specialised, in the order of the module.
     pub(super) special: Vec<Inst>,
     /// Positions in that list.
@@ -100,9 +100,9 @@ pub(super) struct Lifter<'s> {
     pub(super) is_shader: bool,
     /// Layouts of structures, as rows of a list.
     pub(super) layouts: Vec<LlvmMetadata>,
-    pub(super) lengths: Lengths,
+    pub(super) lengths: LiftedArrayLengths,
     /// What places in sources are within.
-    pub(super) unit: Unit,
+    pub(super) unit: LiftedCompileUnit,
     pub(super) diagnostics: Vec<SourceDiagnostic>,
 }
 
@@ -113,16 +113,16 @@ const SHADER: &str = "spirv-unknown-vulkan-compute";
 const LAYOUT_64: &str = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64";
 const LAYOUT_32: &str = "e-p:32:32-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64";
 
-impl<'s> Lifter<'s> {
-    fn new(source: &'s spirv::Module) -> Self {
+impl<'s> SpirvLifter<'s> {
+    fn new(source: &'s spirv::SpirvModule) -> Self {
         let bound = source.bound();
-        Lifter {
+        SpirvLifter {
             source,
-            definitions: Definitions::compute(source),
-            names: Names::compute(source),
-            decorations: Decorations::compute(source),
+            definitions: IdDefinitions::compute(source),
+            names: IdNames::compute(source),
+            decorations: IdDecorations::compute(source),
             ids: IdWords::new(source),
-            out: ir::Module::default(),
+            out: ir::LlvmModule::default(),
             types: IdMap::new(bound, None),
             values: IdMap::new(bound, None),
             special: Vec::new(),
@@ -139,15 +139,15 @@ impl<'s> Lifter<'s> {
             number_nodes: FxHashMap::default(),
             is_shader: false,
             layouts: Vec::new(),
-            lengths: Lengths::new(bound),
-            unit: Unit::new(bound),
+            lengths: LiftedArrayLengths::new(bound),
+            unit: LiftedCompileUnit::new(bound),
             diagnostics: Vec::new(),
         }
     }
 
     /// Triple and layout of data, by the memory model.
     fn header(&mut self) {
-        let mut model = self.source.section(Section::MemoryModel);
+        let mut model = self.source.section(ModuleSection::MemoryModel);
         let addressing = model.next().map(|inst| AddressingModel(inst.word(0)));
         self.is_shader = !matches!(
             addressing,
@@ -167,7 +167,7 @@ impl<'s> Lifter<'s> {
 
     /// The memory model of a shader, where it is not the one that shaders have as a rule.
     fn memory_model(&mut self) {
-        let model = self.source.section(Section::MemoryModel).next();
+        let model = self.source.section(ModuleSection::MemoryModel).next();
         if let Some(model) = model.filter(|m| self.is_shader && m.word(1) == MemoryModel::Vulkan.0)
         {
             let row = self.md_numbers(&[model.word(0), model.word(1)]);
@@ -177,16 +177,16 @@ impl<'s> Lifter<'s> {
 
     /// Types, constants and variables, in their order.
     fn module_level(&mut self) {
-        for inst in self.source.section(Section::Globals) {
+        for inst in self.source.section(ModuleSection::Globals) {
             let Some(row) = inst.op().info() else {
                 self.report(inst, "the instruction is not known");
                 continue;
             };
             let made = match row.class {
-                Class::TypeDeclaration => self.define_type(inst),
-                Class::ConstantCreation => self.define_constant(inst),
-                Class::Memory => self.define_variable(inst),
-                Class::Debug => Ok(()),
+                InstructionClass::TypeDeclaration => self.define_type(inst),
+                InstructionClass::ConstantCreation => self.define_constant(inst),
+                InstructionClass::Memory => self.define_variable(inst),
+                InstructionClass::Debug => Ok(()),
                 _ if matches!(inst.op(), Op::Undef | Op::ConstantFunctionPointerINTEL) => {
                     self.define_constant(inst)
                 }
@@ -211,29 +211,29 @@ impl<'s> Lifter<'s> {
     }
 
     /// The counterpart of a type.
-    pub(super) fn ty(&self, id: Id) -> Lifted<LlvmType> {
+    pub(super) fn ty(&self, id: Id) -> LiftResult<LlvmType> {
         Ok(self.lowered(id)?.ty)
     }
 
     /// The counterpart of a type with what it is made of.
-    pub(super) fn lowered(&self, id: Id) -> Lifted<Lowered> {
+    pub(super) fn lowered(&self, id: Id) -> LiftResult<LiftedType> {
         self.types[id].ok_or_else(|| format!("{id} is no type that was lifted"))
     }
 
     /// The type of a value, as SPIR-V has it.
-    pub(super) fn type_of(&self, id: Id) -> Lifted<Id> {
+    pub(super) fn type_of(&self, id: Id) -> LiftResult<Id> {
         let inst = self.definitions.get(self.source, id);
         inst.and_then(InstRef::result_type)
             .ok_or_else(|| format!("{id} is no value"))
     }
 
     /// The value of a constant or global, or of a local of the function being lifted.
-    pub(super) fn value(&self, id: Id) -> Lifted<Value> {
+    pub(super) fn value(&self, id: Id) -> LiftResult<LlvmValue> {
         self.values[id].ok_or_else(|| format!("{id} is no value that was lifted"))
     }
 
     /// The constant that an id stands for.
-    pub(super) fn constant(&self, id: Id) -> Lifted<LlvmConst> {
+    pub(super) fn constant(&self, id: Id) -> LiftResult<LlvmConst> {
         let value = self.value(id)?;
         value
             .as_const()
@@ -241,7 +241,7 @@ impl<'s> Lifter<'s> {
     }
 
     /// The number that an integer constant is.
-    pub(super) fn number(&self, id: Id) -> Lifted<u64> {
+    pub(super) fn number(&self, id: Id) -> LiftResult<u64> {
         let known = self.definitions.constant(self.source, id);
         known.ok_or_else(|| format!("{id} is no number that is known before specialisation"))
     }
@@ -253,7 +253,7 @@ impl<'s> Lifter<'s> {
 
     /// A constant of 32 bits.
     pub(super) fn i32(&mut self, value: u32) -> LlvmConst {
-        let ir::Module { types, consts, .. } = &mut self.out;
+        let ir::LlvmModule { types, consts, .. } = &mut self.out;
         consts.int(types, LlvmType::I32, u64::from(value))
     }
 
@@ -263,12 +263,12 @@ impl<'s> Lifter<'s> {
     }
 
     /// Adds a global.
-    pub(super) fn push_global(&mut self, data: GlobalData) -> (LlvmGlobal, Value) {
+    pub(super) fn push_global(&mut self, data: GlobalData) -> (LlvmGlobal, LlvmValue) {
         let ty = data.ty;
         let global = LlvmGlobal::new(self.out.globals.len());
         self.out.globals.push(data);
         let address = self.out.consts.intern(ty, ConstKind::Global(global));
-        (global, Value::constant(address))
+        (global, LlvmValue::constant(address))
     }
 
     /// Adds a function without a body.
@@ -286,23 +286,23 @@ impl<'s> Lifter<'s> {
         data.name = name;
         data.linkage = linkage;
         let (global, _) = self.push_global(data);
-        let mut function = Function::new(global, ty, params.unwrap_or_default());
+        let mut function = LlvmFunction::new(global, ty, params.unwrap_or_default());
         function.convention = convention;
         self.out.functions.push(function);
         func
     }
 
     /// The address of a function.
-    pub(super) fn function_address(&mut self, func: LlvmFunc) -> Value {
+    pub(super) fn function_address(&mut self, func: LlvmFunc) -> LlvmValue {
         let global = self.out.function(func).global;
         let ty = self.out.global(global).ty;
-        Value::constant(self.out.consts.intern(ty, ConstKind::Global(global)))
+        LlvmValue::constant(self.out.consts.intern(ty, ConstKind::Global(global)))
     }
 }
 
 /// A name that was not given before: the one asked for, or that with a number behind it.
 pub(super) fn unique(
-    strings: &mut ir::Strings,
+    strings: &mut ir::LlvmStrings,
     taken: &mut FxHashMap<LlvmSymbol, u32>,
     asked: &str,
 ) -> LlvmSymbol {

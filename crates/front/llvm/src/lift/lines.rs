@@ -5,9 +5,9 @@
 //! unit, each function with places a subprogram, and calls in such a function have a place, that of
 //! line 0 where SPIR-V says none. Cost: linear in the instructions.
 
-use super::body::{Body, Source};
-use super::lifter::{Lifted, Lifter};
-use crate::ir::{Field, LlvmInst, LlvmMetadata, MetadataKind, Opcode, Value};
+use super::body::{FunctionLifter, LiftSource};
+use super::lifter::{LiftResult, SpirvLifter};
+use crate::ir::{LlvmInst, LlvmMetadata, LlvmOpcode, LlvmValue, MetadataField, MetadataKind};
 use spirula_spirv::grammar::{Op, literal_string};
 use spirula_spirv::{Id, IdMap};
 
@@ -18,15 +18,15 @@ const DEBUG: &str = "dbg";
 const LAST_COLUMN: u32 = 0xffff;
 
 /// What a module's places are within.
-pub(super) struct Unit {
+pub(super) struct LiftedCompileUnit {
     /// The files, by the ids of their names.
     files: IdMap<Option<LlvmMetadata>>,
     unit: Option<LlvmMetadata>,
 }
 
-impl Unit {
+impl LiftedCompileUnit {
     pub(super) fn new(bound: u32) -> Self {
-        Unit {
+        LiftedCompileUnit {
             files: IdMap::new(bound, None),
             unit: None,
         }
@@ -34,26 +34,26 @@ impl Unit {
 }
 
 /// A file, by the id of its name, line and column.
-type Line = (Id, u32, u32);
+type LiftedSourceLine = (Id, u32, u32);
 
 /// The places of a function.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct LiftedFunctionLines {
     /// That of the next instruction.
-    line: Option<Line>,
+    line: Option<LiftedSourceLine>,
     /// The function, and the file that it is of.
     subprogram: Option<(LlvmMetadata, Id)>,
     /// The place that was made last.
-    last: Option<(Line, LlvmMetadata)>,
+    last: Option<(LiftedSourceLine, LlvmMetadata)>,
 }
 
-impl Lifter<'_> {
+impl SpirvLifter<'_> {
     /// A node of a class of its own.
     fn md_special(
         &mut self,
         class: &str,
         distinct: bool,
-        fields: &[(&str, Field)],
+        fields: &[(&str, MetadataField)],
     ) -> LlvmMetadata {
         let fields: Vec<_> = fields
             .iter()
@@ -68,8 +68,8 @@ impl Lifter<'_> {
         })
     }
 
-    fn md_word(&mut self, word: &str) -> Field {
-        Field::Word(self.out.strings.intern(word))
+    fn md_word(&mut self, word: &str) -> MetadataField {
+        MetadataField::Word(self.out.strings.intern(word))
     }
 
     /// The file whose name an id is.
@@ -84,7 +84,7 @@ impl Lifter<'_> {
         let path = literal_string(inst.operands());
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let fields = [("filename", name), ("directory", directory)]
-            .map(|(field, text)| (field, Field::Node(Some(self.md_text(text)))));
+            .map(|(field, text)| (field, MetadataField::Node(Some(self.md_text(text)))));
         let file = self.md_special("DIFile", false, &fields);
         self.unit.files.set(id, Some(file));
         Some(file)
@@ -97,9 +97,9 @@ impl Lifter<'_> {
         }
         let fields = [
             ("language", self.md_word("DW_LANG_OpenCL")),
-            ("file", Field::Node(Some(file))),
-            ("isOptimized", Field::Int(0)),
-            ("runtimeVersion", Field::Int(0)),
+            ("file", MetadataField::Node(Some(file))),
+            ("isOptimized", MetadataField::Int(0)),
+            ("runtimeVersion", MetadataField::Int(0)),
             ("emissionKind", self.md_word("LineTablesOnly")),
         ];
         let unit = self.md_special("DICompileUnit", true, &fields);
@@ -113,9 +113,9 @@ impl Lifter<'_> {
     }
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> FunctionLifter<'_, 's> {
     /// `OpLine`
-    pub(super) fn line(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn line(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         self.lines.line = Some((source.id(0)?, source.word(1)?, source.word(2)?));
         Ok(None)
     }
@@ -140,7 +140,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// The node of a place.
-    fn location(&mut self, line: Line) -> Option<LlvmMetadata> {
+    fn location(&mut self, line: LiftedSourceLine) -> Option<LlvmMetadata> {
         if let Some((last, node)) = self.lines.last
             && last == line
         {
@@ -160,9 +160,9 @@ impl<'s> Body<'_, 's> {
             true => subprogram,
             false => {
                 let fields = [
-                    ("scope", Field::Node(Some(subprogram))),
-                    ("file", Field::Node(Some(file))),
-                    ("discriminator", Field::Int(0)),
+                    ("scope", MetadataField::Node(Some(subprogram))),
+                    ("file", MetadataField::Node(Some(file))),
+                    ("discriminator", MetadataField::Int(0)),
                 ];
                 self.l.md_special("DILexicalBlockFile", false, &fields)
             }
@@ -175,9 +175,9 @@ impl<'s> Body<'_, 's> {
 
     fn place(&mut self, line: u32, column: u32, scope: LlvmMetadata) -> LlvmMetadata {
         let fields = [
-            ("line", Field::Int(line.into())),
-            ("column", Field::Int(column.into())),
-            ("scope", Field::Node(Some(scope))),
+            ("line", MetadataField::Int(line.into())),
+            ("column", MetadataField::Int(column.into())),
+            ("scope", MetadataField::Node(Some(scope))),
         ];
         self.l.md_special("DILocation", false, &fields)
     }
@@ -194,19 +194,19 @@ impl<'s> Body<'_, 's> {
         let ty = l.md_special(
             "DISubroutineType",
             false,
-            &[("types", Field::Node(Some(types)))],
+            &[("types", MetadataField::Node(Some(types)))],
         );
         let name = l.out.global(self.function.global).name;
         let name = l.out.metadata.push(MetadataKind::String(name));
         let fields = [
-            ("name", Field::Node(Some(name))),
-            ("scope", Field::Node(Some(file))),
-            ("file", Field::Node(Some(file))),
-            ("line", Field::Int(line.into())),
-            ("type", Field::Node(Some(ty))),
-            ("scopeLine", Field::Int(line.into())),
+            ("name", MetadataField::Node(Some(name))),
+            ("scope", MetadataField::Node(Some(file))),
+            ("file", MetadataField::Node(Some(file))),
+            ("line", MetadataField::Int(line.into())),
+            ("type", MetadataField::Node(Some(ty))),
+            ("scopeLine", MetadataField::Int(line.into())),
             ("spFlags", l.md_word("DISPFlagDefinition")),
-            ("unit", Field::Node(Some(unit))),
+            ("unit", MetadataField::Node(Some(unit))),
         ];
         l.md_special("DISubprogram", true, &fields)
     }
@@ -224,7 +224,7 @@ impl<'s> Body<'_, 's> {
         for attachment in self.function.attachments.iter().filter(|a| a.kind == kind) {
             placed[attachment.inst.index()] = true;
         }
-        let calls = |n: &usize| self.function.insts[*n].opcode == Opcode::Call && !placed[*n];
+        let calls = |n: &usize| self.function.insts[*n].opcode == LlvmOpcode::Call && !placed[*n];
         let calls: Vec<usize> = (0..placed.len()).filter(calls).collect();
         if calls.is_empty() {
             return;

@@ -4,8 +4,8 @@
 //! pointers with address spaces, named types, and substitutions for what was said before.
 
 use super::kernels::{float_name, int_name};
-use super::lifter::Lifter;
-use crate::ir::TypeKind;
+use super::lifter::SpirvLifter;
+use crate::ir::LlvmTypeKind;
 use crate::text::print_type;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -13,7 +13,7 @@ use spirula_spirv::grammar::Op;
 /// A parameter type: how it is written in full, and its parts from the innermost outwards, each
 /// with what stands before it.
 #[derive(Clone, Debug)]
-pub(super) struct Mangled {
+pub(super) struct MangledType {
     /// The type within.
     scalar: String,
     /// Whether the type within is one that can be substituted.
@@ -23,16 +23,16 @@ pub(super) struct Mangled {
 }
 
 /// A name being mangled.
-pub(super) struct Name {
+pub(super) struct MangledNameBuilder {
     text: String,
     /// Types said before, in full.
     said: Vec<String>,
 }
 
-impl Name {
+impl MangledNameBuilder {
     /// A name without parameters so far.
     pub(super) fn new(name: &str) -> Self {
-        Name {
+        MangledNameBuilder {
             text: format!("_Z{}{name}", name.len()),
             said: Vec::new(),
         }
@@ -44,7 +44,7 @@ impl Name {
     }
 
     /// Adds a parameter.
-    pub(super) fn push(&mut self, ty: &Mangled) {
+    pub(super) fn push(&mut self, ty: &MangledType) {
         let mut parts = vec![ty.scalar.clone()];
         for around in &ty.around {
             let inner = &parts[parts.len() - 1];
@@ -93,9 +93,9 @@ fn substitution(index: usize) -> String {
     format!("S{digits}_")
 }
 
-impl Lifter<'_> {
+impl SpirvLifter<'_> {
     /// A type as a parameter of a mangled name.
-    pub(super) fn mangled(&self, id: Id) -> Mangled {
+    pub(super) fn mangled(&self, id: Id) -> MangledType {
         let mut around = Vec::new();
         let mut at = id;
         let mut scalar = None;
@@ -134,12 +134,12 @@ impl Lifter<'_> {
         }
         around.reverse();
         match scalar {
-            Some(scalar) => Mangled {
+            Some(scalar) => MangledType {
                 scalar: scalar.to_owned(),
                 named: false,
                 around,
             },
-            None => Mangled {
+            None => MangledType {
                 scalar: self.named(at),
                 named: true,
                 around,
@@ -151,10 +151,10 @@ impl Lifter<'_> {
     fn named(&self, id: Id) -> String {
         let lowered = self.types[id].map(|lowered| self.out.types.kind(lowered.ty));
         let name = match lowered {
-            Some(TypeKind::Target { name, .. }) if self.out.str(*name) == "spirv.Event" => {
+            Some(LlvmTypeKind::Target { name, .. }) if self.out.str(*name) == "spirv.Event" => {
                 "ocl_event".to_owned()
             }
-            Some(TypeKind::Target { name, types, ints }) => {
+            Some(LlvmTypeKind::Target { name, types, ints }) => {
                 let mut text = self.out.str(*name).replace('.', "_");
                 for ty in types.iter() {
                     text.push('_');
@@ -226,8 +226,8 @@ fn float_letter(width: u32, brain: bool) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn mangled(scalar: &str, around: &[&str]) -> Mangled {
-        Mangled {
+    fn mangled(scalar: &str, around: &[&str]) -> MangledType {
+        MangledType {
             scalar: scalar.to_owned(),
             named: scalar.starts_with(|c: char| c.is_ascii_digit()),
             around: around.iter().map(|a| (*a).to_owned()).collect(),
@@ -236,13 +236,13 @@ mod tests {
 
     #[test]
     fn what_was_said_is_not_said_again() {
-        let mut name = Name::new("clamp");
+        let mut name = MangledNameBuilder::new("clamp");
         let vector = mangled("f", &["Dv4_"]);
         name.push(&vector);
         name.push(&mangled("f", &[]));
         name.push(&vector);
         assert_eq!(name.finish(), "_Z5clampDv4_ffS_");
-        let mut name = Name::new("f");
+        let mut name = MangledNameBuilder::new("f");
         name.push(&mangled("f", &["Dv4_", "U3AS1", "P"]));
         name.push(&vector);
         name.push(&mangled("f", &["Dv4_", "U3AS3", "P"]));

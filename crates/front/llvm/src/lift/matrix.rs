@@ -1,26 +1,33 @@
 //! Matrices, which are arrays of their columns.
 
-use super::body::{Body, Source};
-use super::lifter::Lifted;
-use crate::ir::{ConstKind, Extra, Flags, LlvmType, Opcode, TypeKind, Value};
+use super::body::{FunctionLifter, LiftSource};
+use super::lifter::LiftResult;
+use crate::ir::{
+    ConstKind, InstructionExtra, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue,
+};
 
-impl<'s> Body<'_, 's> {
-    fn float_op(&mut self, opcode: Opcode, flags: Flags, operands: [Value; 2]) -> Value {
+impl<'s> FunctionLifter<'_, 's> {
+    fn float_op(
+        &mut self,
+        opcode: LlvmOpcode,
+        flags: LlvmInstFlags,
+        operands: [LlvmValue; 2],
+    ) -> LlvmValue {
         let ty = self.type_of(operands[0]);
-        self.push_with(opcode, flags, ty, &operands, Extra::None)
+        self.push_with(opcode, flags, ty, &operands, InstructionExtra::None)
     }
 
     /// A scalar in every lane of a vector type.
-    fn spread(&mut self, scalar: Value, ty: LlvmType) -> Lifted<Value> {
-        let TypeKind::Vector { len, .. } = *self.l.out.types.kind(ty) else {
+    fn spread(&mut self, scalar: LlvmValue, ty: LlvmType) -> LiftResult<LlvmValue> {
+        let LlvmTypeKind::Vector { len, .. } = *self.l.out.types.kind(ty) else {
             return Err("a factor is no vector".to_owned());
         };
-        let poison = Value::constant(self.l.out.consts.intern(ty, ConstKind::Poison));
+        let poison = LlvmValue::constant(self.l.out.consts.intern(ty, ConstKind::Poison));
         let one = self.insert_lane(poison, scalar, 0);
         self.shuffled(one, poison, &vec![0; len as usize])
     }
 
-    fn columns(&mut self, matrix: Value) -> Lifted<Vec<Value>> {
+    fn columns(&mut self, matrix: LlvmValue) -> LiftResult<Vec<LlvmValue>> {
         let count = self.l.out.types.element_count(self.type_of(matrix));
         let count = count.ok_or("a factor is no matrix")? as u32;
         (0..count)
@@ -28,8 +35,8 @@ impl<'s> Body<'_, 's> {
             .collect()
     }
 
-    fn of_columns(&mut self, ty: LlvmType, columns: &[Value]) -> Value {
-        let mut whole = Value::constant(self.l.out.consts.intern(ty, ConstKind::Poison));
+    fn of_columns(&mut self, ty: LlvmType, columns: &[LlvmValue]) -> LlvmValue {
+        let mut whole = LlvmValue::constant(self.l.out.consts.intern(ty, ConstKind::Poison));
         for (index, column) in columns.iter().enumerate() {
             whole = self.insert_value(whole, *column, &[index as u32]);
         }
@@ -37,15 +44,20 @@ impl<'s> Body<'_, 's> {
     }
 
     /// The columns weighted by the lanes of a vector, added up.
-    fn combination(&mut self, columns: &[Value], vector: Value, flags: Flags) -> Lifted<Value> {
+    fn combination(
+        &mut self,
+        columns: &[LlvmValue],
+        vector: LlvmValue,
+        flags: LlvmInstFlags,
+    ) -> LiftResult<LlvmValue> {
         let mut sum = None;
         for (index, &column) in columns.iter().enumerate() {
             let weight = self.extract_lane(vector, index as u32)?;
             let ty = self.type_of(column);
             let weight = self.spread(weight, ty)?;
-            let part = self.float_op(Opcode::FMul, flags, [column, weight]);
+            let part = self.float_op(LlvmOpcode::FMul, flags, [column, weight]);
             sum = Some(match sum {
-                Some(sum) => self.float_op(Opcode::FAdd, flags, [sum, part]),
+                Some(sum) => self.float_op(LlvmOpcode::FAdd, flags, [sum, part]),
                 None => part,
             });
         }
@@ -53,27 +65,40 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpVectorTimesScalar`
-    pub(super) fn vector_times_scalar(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn vector_times_scalar(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let (vector, scalar) = (self.operand(source, 0)?, self.operand(source, 1)?);
         let flags = self.fast_math(source);
         let scalar = self.spread(scalar, self.type_of(vector))?;
-        Ok(Some(self.float_op(Opcode::FMul, flags, [vector, scalar])))
+        Ok(Some(self.float_op(
+            LlvmOpcode::FMul,
+            flags,
+            [vector, scalar],
+        )))
     }
 
     /// `OpMatrixTimesScalar`
-    pub(super) fn matrix_times_scalar(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn matrix_times_scalar(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let (matrix, scalar) = (self.operand(source, 0)?, self.operand(source, 1)?);
         let flags = self.fast_math(source);
         let mut columns = self.columns(matrix)?;
         for column in &mut columns {
             let scalar = self.spread(scalar, self.type_of(*column))?;
-            *column = self.float_op(Opcode::FMul, flags, [*column, scalar]);
+            *column = self.float_op(LlvmOpcode::FMul, flags, [*column, scalar]);
         }
         Ok(Some(self.of_columns(self.type_of(matrix), &columns)))
     }
 
     /// `OpMatrixTimesVector`
-    pub(super) fn matrix_times_vector(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn matrix_times_vector(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let (matrix, vector) = (self.operand(source, 0)?, self.operand(source, 1)?);
         let flags = self.fast_math(source);
         let columns = self.columns(matrix)?;
@@ -81,7 +106,10 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpVectorTimesMatrix`: products with each column.
-    pub(super) fn vector_times_matrix(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn vector_times_matrix(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let (vector, matrix) = (self.operand(source, 0)?, self.operand(source, 1)?);
         let flags = self.fast_math(source);
         let rows = self.transposed(matrix)?;
@@ -89,7 +117,10 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpMatrixTimesMatrix`
-    pub(super) fn matrix_times_matrix(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn matrix_times_matrix(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let (left, right) = (self.operand(source, 0)?, self.operand(source, 1)?);
         let flags = self.fast_math(source);
         let left = self.columns(left)?;
@@ -102,7 +133,10 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpOuterProduct`
-    pub(super) fn outer_product(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn outer_product(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let (column, row) = (self.operand(source, 0)?, self.operand(source, 1)?);
         let flags = self.fast_math(source);
         let ty = self.result_type(source)?;
@@ -111,13 +145,13 @@ impl<'s> Body<'_, 's> {
         for index in 0..count {
             let weight = self.extract_lane(row, index)?;
             let weight = self.spread(weight, self.type_of(column))?;
-            columns.push(self.float_op(Opcode::FMul, flags, [column, weight]));
+            columns.push(self.float_op(LlvmOpcode::FMul, flags, [column, weight]));
         }
         Ok(Some(self.of_columns(ty, &columns)))
     }
 
     /// `OpTranspose`
-    pub(super) fn transpose(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn transpose(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let matrix = self.operand(source, 0)?;
         let rows = self.transposed(matrix)?;
         let ty = self.result_type(source)?;
@@ -125,7 +159,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// The rows of a matrix.
-    fn transposed(&mut self, matrix: Value) -> Lifted<Vec<Value>> {
+    fn transposed(&mut self, matrix: LlvmValue) -> LiftResult<Vec<LlvmValue>> {
         let columns = self.columns(matrix)?;
         let first = columns.first().ok_or("a matrix without columns")?;
         let column = self.type_of(*first);
@@ -138,7 +172,7 @@ impl<'s> Body<'_, 's> {
             .vector(element, columns.len() as u32, false);
         let mut all = Vec::new();
         for row in 0..rows {
-            let mut lanes = Value::constant(self.l.out.consts.intern(ty, ConstKind::Poison));
+            let mut lanes = LlvmValue::constant(self.l.out.consts.intern(ty, ConstKind::Poison));
             for (index, &column) in (0..).zip(&columns) {
                 let lane = self.extract_lane(column, row)?;
                 lanes = self.insert_lane(lanes, lane, index);

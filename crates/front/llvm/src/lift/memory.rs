@@ -1,17 +1,20 @@
 //! Variables, loads, stores, copies and addresses.
 
-use super::body::{Body, Source};
-use super::lifter::Lifted;
-use super::types::Shape;
-use crate::ir::{Align, Extra, Flags, LlvmSymbol, LlvmType, Opcode, Ordering, TypeKind, Value};
+use super::body::{FunctionLifter, LiftSource};
+use super::lifter::LiftResult;
+use super::types::LiftedTypeShape;
+use crate::ir::{
+    InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmOpcode, LlvmSymbol, LlvmType, LlvmTypeKind,
+    LlvmValue, Ordering,
+};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess};
 
 /// How memory is accessed.
-struct Access {
-    align: Align,
-    flags: Flags,
+struct LiftedAccess {
+    align: LlvmAlign,
+    flags: LlvmInstFlags,
     nontemporal: bool,
 }
 
@@ -19,9 +22,9 @@ struct Access {
 const SAYABLE: u32 =
     MemoryAccess::Volatile.0 | MemoryAccess::Aligned.0 | MemoryAccess::Nontemporal.0;
 
-impl<'s> Body<'_, 's> {
+impl<'s> FunctionLifter<'_, 's> {
     /// A variable of the function.
-    pub(super) fn variable(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn variable(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let (pointee, initial) = match source.op {
             Op::UntypedVariableKHR => (source.id(1)?, source.ids(2).next()),
             _ => (self.l.pointee(source.result_type()?)?, source.ids(1).next()),
@@ -30,17 +33,23 @@ impl<'s> Body<'_, 's> {
         let ty = self.l.ty(pointee)?;
         let align = source.result.and_then(|id| {
             let words = self.l.decoration(id, Decoration::Alignment)?;
-            Align::from_bytes(words[0].into())
+            LlvmAlign::from_bytes(words[0].into())
         });
-        let align = align.unwrap_or(Align::NONE);
-        let one = Value::constant(self.l.i32(1));
-        let extra = Extra::Alloca { ty, align };
-        let place = self.push_with(Opcode::Alloca, Flags::NONE, pointer, &[one], extra);
+        let align = align.unwrap_or(LlvmAlign::NONE);
+        let one = LlvmValue::constant(self.l.i32(1));
+        let extra = InstructionExtra::Alloca { ty, align };
+        let place = self.push_with(
+            LlvmOpcode::Alloca,
+            LlvmInstFlags::NONE,
+            pointer,
+            &[one],
+            extra,
+        );
         if let Some(initial) = initial {
             let value = self.l.value(initial)?;
-            let access = Access {
+            let access = LiftedAccess {
                 align,
-                flags: Flags::NONE,
+                flags: LlvmInstFlags::NONE,
                 nontemporal: false,
             };
             self.store_to(place, value, &access);
@@ -49,32 +58,32 @@ impl<'s> Body<'_, 's> {
     }
 
     /// How operands from `n` on say that memory is accessed; none where LLVM cannot say it.
-    fn access(&self, words: &[u32]) -> Option<Access> {
+    fn access(&self, words: &[u32]) -> Option<LiftedAccess> {
         let mask = words.first().copied().unwrap_or(0);
         if mask & !SAYABLE != 0 {
             return None;
         }
         let has = |bit: MemoryAccess| mask & bit.0 != 0;
         let align = has(MemoryAccess::Aligned).then(|| words.get(1)).flatten();
-        let align = align.and_then(|bytes| Align::from_bytes((*bytes).into()));
+        let align = align.and_then(|bytes| LlvmAlign::from_bytes((*bytes).into()));
         let flags = match has(MemoryAccess::Volatile) {
-            true => Flags::VOLATILE,
-            false => Flags::NONE,
+            true => LlvmInstFlags::VOLATILE,
+            false => LlvmInstFlags::NONE,
         };
-        Some(Access {
-            align: align.unwrap_or(Align::NONE),
+        Some(LiftedAccess {
+            align: align.unwrap_or(LlvmAlign::NONE),
             flags,
             nontemporal: has(MemoryAccess::Nontemporal),
         })
     }
 
-    fn extra(&self, access: &Access, ty: LlvmType) -> Extra {
+    fn extra(&self, access: &LiftedAccess, ty: LlvmType) -> InstructionExtra {
         // Layouts of shaders put things where LLVM's rules would not.
         let align = match access.align {
-            Align::NONE if self.l.is_shader => self.least_align(ty),
+            LlvmAlign::NONE if self.l.is_shader => self.least_align(ty),
             align => align,
         };
-        Extra::Access {
+        InstructionExtra::Access {
             align,
             ordering: Ordering::NotAtomic,
             scope: LlvmSymbol::EMPTY,
@@ -82,15 +91,15 @@ impl<'s> Body<'_, 's> {
     }
 
     /// The alignment of scalars, and none of aggregates.
-    fn least_align(&self, ty: LlvmType) -> Align {
+    fn least_align(&self, ty: LlvmType) -> LlvmAlign {
         let types = &self.l.out.types;
         let scalar = types.scalar(ty);
         let width = types.int_width(scalar).or(types.float_width(scalar));
-        Align::from_bytes(width.map_or(1, |width| u64::from(width.div_ceil(8))))
-            .unwrap_or(Align::from_exponent(0))
+        LlvmAlign::from_bytes(width.map_or(1, |width| u64::from(width.div_ceil(8))))
+            .unwrap_or(LlvmAlign::from_exponent(0))
     }
 
-    fn mark(&mut self, access: &Access) {
+    fn mark(&mut self, access: &LiftedAccess) {
         if access.nontemporal {
             let node = self.l.md_numbers(&[1]);
             let inst = self.last();
@@ -98,18 +107,18 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    fn load_from(&mut self, place: Value, ty: LlvmType, access: &Access) -> Value {
+    fn load_from(&mut self, place: LlvmValue, ty: LlvmType, access: &LiftedAccess) -> LlvmValue {
         let extra = self.extra(access, ty);
-        let value = self.push_with(Opcode::Load, access.flags, ty, &[place], extra);
+        let value = self.push_with(LlvmOpcode::Load, access.flags, ty, &[place], extra);
         self.mark(access);
         value
     }
 
-    fn store_to(&mut self, place: Value, value: Value, access: &Access) {
+    fn store_to(&mut self, place: LlvmValue, value: LlvmValue, access: &LiftedAccess) {
         let extra = self.extra(access, self.type_of(value));
         let operands = [value, place];
         self.push_with(
-            Opcode::Store,
+            LlvmOpcode::Store,
             access.flags,
             LlvmType::VOID,
             &operands,
@@ -119,7 +128,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpLoad`
-    pub(super) fn load(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn load(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let Some(access) = self.access(&source.operands[1..]) else {
             return self.friendly(source);
         };
@@ -129,7 +138,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpStore`
-    pub(super) fn store(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn store(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let Some(access) = self.access(&source.operands[2..]) else {
             return self.friendly(source);
         };
@@ -139,7 +148,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpCopyMemory`: a load and a store, each accessed in its way.
-    pub(super) fn copy_memory(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn copy_memory(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let (to, from) = (self.operand(source, 0)?, self.operand(source, 1)?);
         let words = &source.operands[2..];
         let first = usize::from(!words.is_empty())
@@ -161,13 +170,13 @@ impl<'s> Body<'_, 's> {
     }
 
     /// `OpCopyMemorySized`: `llvm.memcpy`, with the alignment as an attribute of its arguments.
-    pub(super) fn copy_bytes(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn copy_bytes(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let (to, from) = (self.operand(source, 0)?, self.operand(source, 1)?);
         let size = self.operand(source, 2)?;
         let Some(access) = self.access(&source.operands[3..]) else {
             return Err("LLVM IR cannot say that memory is accessed so".to_owned());
         };
-        let volatile = u64::from(access.flags.has(Flags::VOLATILE));
+        let volatile = u64::from(access.flags.has(LlvmInstFlags::VOLATILE));
         let out = &mut self.l.out;
         let volatile = out.consts.int(&out.types, LlvmType::I1, volatile);
         let [a, b, c] = [to, from, size].map(|v| self.type_of(v));
@@ -181,31 +190,34 @@ impl<'s> Body<'_, 's> {
         let name = format!("llvm.memcpy.p{a_space}.p{b_space}.i{width}");
         let params = [a, b, c, LlvmType::I1];
         let func = self.l.provided(&name, LlvmType::VOID, &params, false);
-        let args = [to, from, size, Value::constant(volatile)];
-        let call = self.call(func, Flags::NONE, &args);
+        let args = [to, from, size, LlvmValue::constant(volatile)];
+        let call = self.call(func, LlvmInstFlags::NONE, &args);
         self.align_arguments(call, access.align);
         Ok(None)
     }
 
     /// States the alignment of the first two arguments of a call.
-    fn align_arguments(&mut self, call: Value, align: Align) {
+    fn align_arguments(&mut self, call: LlvmValue, align: LlvmAlign) {
         let (Some(bytes), Some(local)) = (align.bytes(), call.as_local()) else {
             return;
         };
         let attributes = &mut self.l.out.attributes;
-        let attribute = crate::ir::Attribute::Number(crate::ir::AttrKind::Align, bytes);
+        let attribute = crate::ir::LlvmAttribute::Number(crate::ir::AttrKind::Align, bytes);
         let set = attributes.set(vec![attribute]);
         let none = crate::ir::AttrSet::EMPTY;
         let list = attributes.list(none, none, vec![set, set]);
         if let Some(inst) = self.function.inst_of(local)
-            && let Extra::Call(number) = self.function.inst(inst).extra
+            && let InstructionExtra::Call(number) = self.function.inst(inst).extra
         {
             self.function.calls[number as usize].attributes = list;
         }
     }
 
     /// Access chains: an address computation over the type that the base points to.
-    pub(super) fn access_chain(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn access_chain(
+        &mut self,
+        source: &LiftSource<'s>,
+    ) -> LiftResult<Option<LlvmValue>> {
         let inbounds = matches!(
             source.op,
             Op::InBoundsAccessChain | Op::InBoundsPtrAccessChain
@@ -221,14 +233,14 @@ impl<'s> Body<'_, 's> {
                 let index = indices.next().ok_or("an index is missing")?;
                 operands.push(self.l.value(index)?);
             }
-            false => operands.push(Value::constant(self.l.i32(0))),
+            false => operands.push(LlvmValue::constant(self.l.i32(0))),
         }
         let mut within = pointee;
         let mut component = None;
         for index in indices {
             if matches!(
                 self.l.out.types.kind(self.l.ty(within)?),
-                TypeKind::Target { .. }
+                LlvmTypeKind::Target { .. }
             ) {
                 component = Some(index);
                 break;
@@ -239,15 +251,15 @@ impl<'s> Body<'_, 's> {
             within = part;
         }
         let flags = match inbounds {
-            true => Flags::INBOUNDS,
-            false => Flags::NONE,
+            true => LlvmInstFlags::INBOUNDS,
+            false => LlvmInstFlags::NONE,
         };
         let result = self.result_type(source)?;
-        let extra = Extra::SourceType(ty);
+        let extra = InstructionExtra::SourceType(ty);
         let is_base = component.is_some() && operands.len() == 2 && !element;
         let whole = match is_base {
             true => operands[0],
-            false => self.push_with(Opcode::GetElementPtr, flags, result, &operands, extra),
+            false => self.push_with(LlvmOpcode::GetElementPtr, flags, result, &operands, extra),
         };
         match component {
             Some(index) => self.component(source, whole, index),
@@ -256,16 +268,16 @@ impl<'s> Body<'_, 's> {
     }
 
     /// An index into a type, and the type of what it leads to.
-    fn step(&mut self, within: Id, index: Id) -> Lifted<(Value, Id)> {
-        if self.l.lowered(within)?.shape == Shape::Struct {
+    fn step(&mut self, within: Id, index: Id) -> LiftResult<(LlvmValue, Id)> {
+        if self.l.lowered(within)?.shape == LiftedTypeShape::Struct {
             let (constant, part) = self.l.constant_step(within, index)?;
-            return Ok((Value::constant(constant), part));
+            return Ok((LlvmValue::constant(constant), part));
         }
         Ok((self.l.value(index)?, self.l.part(within, 0)?))
     }
 
     /// `OpLifetimeStart` and `OpLifetimeStop`; a size of zero is one that is not known.
-    pub(super) fn lifetime(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+    pub(super) fn lifetime(&mut self, source: &LiftSource<'s>) -> LiftResult<Option<LlvmValue>> {
         let pointer = self.operand(source, 0)?;
         let size = match source.word(1)? {
             0 => u64::MAX,
@@ -284,8 +296,8 @@ impl<'s> Body<'_, 's> {
             .l
             .provided(&name, LlvmType::VOID, &[LlvmType::I64, ty], false);
         let out = &mut self.l.out;
-        let size = Value::constant(out.consts.int(&out.types, LlvmType::I64, size));
-        self.call(func, Flags::NONE, &[size, pointer]);
+        let size = LlvmValue::constant(out.consts.int(&out.types, LlvmType::I64, size));
+        self.call(func, LlvmInstFlags::NONE, &[size, pointer]);
         Ok(None)
     }
 }

@@ -1,10 +1,10 @@
 //! Metadata: nodes, and decorations that LLVM has no words for.
 
-use super::lifter::Lifter;
+use super::lifter::SpirvLifter;
 use crate::ir::{LlvmConst, LlvmMetadata, MetadataKind, NamedMetadata};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Decoration;
-use spirula_spirv::grammar::{Category, Kind, literal_string};
+use spirula_spirv::grammar::{Kind, OperandCategory, literal_string};
 
 /// Decorations that are said in other ways: names, flags, attributes, alignments.
 const SAID: &[Decoration] = &[
@@ -21,7 +21,7 @@ const SAID: &[Decoration] = &[
     Decoration::SpecId,
 ];
 
-impl Lifter<'_> {
+impl SpirvLifter<'_> {
     /// A text.
     pub(super) fn md_text(&mut self, text: &str) -> LlvmMetadata {
         let symbol = self.out.strings.intern(text);
@@ -111,7 +111,7 @@ impl Lifter<'_> {
                     let end = words.iter().position(|w| w.to_le_bytes().contains(&0));
                     end.map_or(words.len(), |at| at + 1)
                 }
-                kind if kind.info().category == Category::Id => {
+                kind if kind.info().category == OperandCategory::Id => {
                     let number = self.number(Id::new(words[0])?).ok()?;
                     parts.push(self.md_number(number as u32));
                     1

@@ -1,62 +1,63 @@
 //! What each instruction becomes: a row for what LLVM has, in the file of its class for what needs
 //! several instructions, and a call of a function of its name for everything else.
 
-use super::body::{Body, Source};
-use super::lifter::Lifted;
-use crate::ir::{Opcode, Predicate, TypeKind, Value};
+use super::body::{FunctionLifter, LiftSource};
+use super::lifter::LiftResult;
+use crate::ir::{LlvmOpcode, LlvmTypeKind, LlvmValue, Predicate};
 use rustc_hash::FxHashMap;
-use spirula_spirv::grammar::{Class, Op};
+use spirula_spirv::grammar::{InstructionClass, Op};
 use std::sync::OnceLock;
 
 /// What lifts an instruction.
-pub(super) type Handler = for<'l, 's> fn(&mut Body<'l, 's>, &Source<'s>) -> Lifted<Option<Value>>;
+pub(super) type InstructionLiftFn =
+    for<'l, 's> fn(&mut FunctionLifter<'l, 's>, &LiftSource<'s>) -> LiftResult<Option<LlvmValue>>;
 
 /// What an instruction becomes.
 #[derive(Clone, Copy)]
-pub(super) enum Lift {
+pub(super) enum LiftRule {
     /// An instruction on the same operands, with its flags.
-    Same(Opcode),
+    Same(LlvmOpcode),
     /// A shift, by as many bits as the operand beside it says in its own width.
-    Shift(Opcode),
+    Shift(LlvmOpcode),
     /// A comparison.
     Compare(Predicate),
     /// A conversion to the type of the result.
-    Convert(Opcode),
+    Convert(LlvmOpcode),
     /// Whatever this function does.
-    By(Handler),
+    By(InstructionLiftFn),
     /// Nothing.
     Nothing,
 }
 
-use Lift::{By, Compare, Convert, Nothing, Same, Shift};
+use LiftRule::{By, Compare, Convert, Nothing, Same, Shift};
 
 /// A row for each instruction that is no call.
-const ROWS: &[(Op, Lift)] = &[
+const ROWS: &[(Op, LiftRule)] = &[
     // Arithmetic and bits.
-    (Op::FNegate, Same(Opcode::FNeg)),
-    (Op::IAdd, Same(Opcode::Add)),
-    (Op::FAdd, Same(Opcode::FAdd)),
-    (Op::ISub, Same(Opcode::Sub)),
-    (Op::FSub, Same(Opcode::FSub)),
-    (Op::IMul, Same(Opcode::Mul)),
-    (Op::FMul, Same(Opcode::FMul)),
-    (Op::UDiv, Same(Opcode::UDiv)),
-    (Op::SDiv, Same(Opcode::SDiv)),
-    (Op::FDiv, Same(Opcode::FDiv)),
-    (Op::UMod, Same(Opcode::URem)),
-    (Op::SRem, Same(Opcode::SRem)),
-    (Op::FRem, Same(Opcode::FRem)),
-    (Op::BitwiseOr, Same(Opcode::Or)),
-    (Op::BitwiseXor, Same(Opcode::Xor)),
-    (Op::BitwiseAnd, Same(Opcode::And)),
-    (Op::LogicalOr, Same(Opcode::Or)),
-    (Op::LogicalAnd, Same(Opcode::And)),
+    (Op::FNegate, Same(LlvmOpcode::FNeg)),
+    (Op::IAdd, Same(LlvmOpcode::Add)),
+    (Op::FAdd, Same(LlvmOpcode::FAdd)),
+    (Op::ISub, Same(LlvmOpcode::Sub)),
+    (Op::FSub, Same(LlvmOpcode::FSub)),
+    (Op::IMul, Same(LlvmOpcode::Mul)),
+    (Op::FMul, Same(LlvmOpcode::FMul)),
+    (Op::UDiv, Same(LlvmOpcode::UDiv)),
+    (Op::SDiv, Same(LlvmOpcode::SDiv)),
+    (Op::FDiv, Same(LlvmOpcode::FDiv)),
+    (Op::UMod, Same(LlvmOpcode::URem)),
+    (Op::SRem, Same(LlvmOpcode::SRem)),
+    (Op::FRem, Same(LlvmOpcode::FRem)),
+    (Op::BitwiseOr, Same(LlvmOpcode::Or)),
+    (Op::BitwiseXor, Same(LlvmOpcode::Xor)),
+    (Op::BitwiseAnd, Same(LlvmOpcode::And)),
+    (Op::LogicalOr, Same(LlvmOpcode::Or)),
+    (Op::LogicalAnd, Same(LlvmOpcode::And)),
     (Op::LogicalNotEqual, Compare(Predicate::Ne)),
     (Op::LogicalEqual, Compare(Predicate::Eq)),
-    (Op::Select, Same(Opcode::Select)),
-    (Op::ShiftRightLogical, Shift(Opcode::LShr)),
-    (Op::ShiftRightArithmetic, Shift(Opcode::AShr)),
-    (Op::ShiftLeftLogical, Shift(Opcode::Shl)),
+    (Op::Select, Same(LlvmOpcode::Select)),
+    (Op::ShiftRightLogical, Shift(LlvmOpcode::LShr)),
+    (Op::ShiftRightArithmetic, Shift(LlvmOpcode::AShr)),
+    (Op::ShiftLeftLogical, Shift(LlvmOpcode::Shl)),
     (Op::SNegate, By(|b, s| b.negate(s))),
     (Op::Not, By(|b, s| b.complement(s))),
     (Op::LogicalNot, By(|b, s| b.complement(s))),
@@ -97,21 +98,21 @@ const ROWS: &[(Op, Lift)] = &[
     (Op::PtrNotEqual, Compare(Predicate::Ne)),
     (Op::IsNan, By(|b, s| b.is_nan(s))),
     // Conversions.
-    (Op::ConvertFToU, Convert(Opcode::FpToUi)),
-    (Op::ConvertFToS, Convert(Opcode::FpToSi)),
-    (Op::ConvertSToF, Convert(Opcode::SiToFp)),
-    (Op::ConvertUToF, Convert(Opcode::UiToFp)),
+    (Op::ConvertFToU, Convert(LlvmOpcode::FpToUi)),
+    (Op::ConvertFToS, Convert(LlvmOpcode::FpToSi)),
+    (Op::ConvertSToF, Convert(LlvmOpcode::SiToFp)),
+    (Op::ConvertUToF, Convert(LlvmOpcode::UiToFp)),
     (Op::UConvert, By(|b, s| b.unsigned_resize(s))),
     (Op::SConvert, By(|b, s| b.signed_resize(s))),
     (Op::FConvert, By(|b, s| b.float_resize(s))),
-    (Op::ConvertPtrToU, Convert(Opcode::PtrToInt)),
-    (Op::ConvertUToPtr, Convert(Opcode::IntToPtr)),
-    (Op::PtrCastToGeneric, Convert(Opcode::AddrSpaceCast)),
-    (Op::GenericCastToPtr, Convert(Opcode::AddrSpaceCast)),
+    (Op::ConvertPtrToU, Convert(LlvmOpcode::PtrToInt)),
+    (Op::ConvertUToPtr, Convert(LlvmOpcode::IntToPtr)),
+    (Op::PtrCastToGeneric, Convert(LlvmOpcode::AddrSpaceCast)),
+    (Op::GenericCastToPtr, Convert(LlvmOpcode::AddrSpaceCast)),
     (Op::Bitcast, By(|b, s| b.bitcast(s))),
     // Vectors and aggregates.
-    (Op::VectorExtractDynamic, Same(Opcode::ExtractElement)),
-    (Op::VectorInsertDynamic, Same(Opcode::InsertElement)),
+    (Op::VectorExtractDynamic, Same(LlvmOpcode::ExtractElement)),
+    (Op::VectorInsertDynamic, Same(LlvmOpcode::InsertElement)),
     (Op::VectorShuffle, By(|b, s| b.shuffle(s))),
     (Op::CompositeConstruct, By(|b, s| b.construct(s))),
     (Op::CompositeExtract, By(|b, s| b.extract(s))),
@@ -165,7 +166,11 @@ const ROWS: &[(Op, Lift)] = &[
 ];
 
 /// What is on cooperative matrices, which have neither operators nor parts in LLVM IR.
-const ON_MATRICES: &[Class] = &[Class::Arithmetic, Class::Conversion, Class::Composite];
+const ON_MATRICES: &[InstructionClass] = &[
+    InstructionClass::Arithmetic,
+    InstructionClass::Conversion,
+    InstructionClass::Composite,
+];
 
 /// A constant with parts that calls make is made as other values are.
 fn constructor(op: Op) -> Op {
@@ -175,16 +180,16 @@ fn constructor(op: Op) -> Op {
     }
 }
 
-impl<'s> Body<'_, 's> {
+impl<'s> FunctionLifter<'_, 's> {
     /// Whether an instruction gives or takes a cooperative matrix apart from moving it.
-    fn is_on_matrices(&self, source: &Source<'s>) -> Lifted<bool> {
+    fn is_on_matrices(&self, source: &LiftSource<'s>) -> LiftResult<bool> {
         let is_moved = source.op == Op::CopyObject;
         let class = source.op.info().map(|row| row.class);
         let is_on = class.is_some_and(|class| ON_MATRICES.contains(&class));
         if is_moved || !(is_on || constructor(source.op) != source.op) {
             return Ok(false);
         }
-        let is_opaque = |ty| matches!(self.l.out.types.kind(ty), TypeKind::Target { .. });
+        let is_opaque = |ty| matches!(self.l.out.types.kind(ty), LlvmTypeKind::Target { .. });
         // Other parts that are opaque, such as images, are taken out of what holds them.
         if source.op != Op::CompositeExtract && is_opaque(self.result_type(source)?) {
             return Ok(true);
@@ -195,11 +200,14 @@ impl<'s> Body<'_, 's> {
 }
 
 /// Lifts an instruction; the value of its result, if it has one.
-pub(super) fn lift<'s>(body: &mut Body<'_, 's>, source: &Source<'s>) -> Lifted<Option<Value>> {
-    static INDEX: OnceLock<FxHashMap<u16, Lift>> = OnceLock::new();
+pub(super) fn lift<'s>(
+    body: &mut FunctionLifter<'_, 's>,
+    source: &LiftSource<'s>,
+) -> LiftResult<Option<LlvmValue>> {
+    static INDEX: OnceLock<FxHashMap<u16, LiftRule>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().map(|row| (row.0.0, row.1)).collect());
     if body.is_on_matrices(source)? {
-        return body.friendly(&Source {
+        return body.friendly(&LiftSource {
             op: constructor(source.op),
             ..*source
         });

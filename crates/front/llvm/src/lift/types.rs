@@ -1,15 +1,15 @@
 //! Types.
 
-use super::lifter::{Lifted, Lifter, Lowered};
-use crate::ir::{LlvmType, TypeKind};
+use super::lifter::{LiftResult, LiftedType, SpirvLifter};
+use crate::ir::{LlvmType, LlvmTypeKind};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
-use spirula_spirv::grammar::{Category, Op};
+use spirula_spirv::grammar::{Op, OperandCategory};
 use spirula_spirv::ir::InstRef;
 
 /// What a type of SPIR-V is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum LiftedTypeShape {
     /// Nothing that has parts here.
     Plain,
     /// A pointer to a type; untyped pointers have none.
@@ -47,34 +47,37 @@ pub(super) fn address_space(class: StorageClass) -> Option<u32> {
     })
 }
 
-impl Lifter<'_> {
+impl SpirvLifter<'_> {
     /// Makes the counterpart of a type.
-    pub(super) fn define_type(&mut self, inst: InstRef<'_>) -> Lifted<()> {
+    pub(super) fn define_type(&mut self, inst: InstRef<'_>) -> LiftResult<()> {
         let Some(id) = inst.result() else {
             // OpTypeForwardPointer: pointers are opaque, so its pointer can be made now.
             let ty = self.pointer_type(inst.word(1))?;
-            let shape = Shape::Pointer(None);
-            self.types.set(inst.id(0), Some(Lowered { ty, shape }));
+            let shape = LiftedTypeShape::Pointer(None);
+            self.types.set(inst.id(0), Some(LiftedType { ty, shape }));
             return Ok(());
         };
         let (ty, shape) = match inst.op() {
             Op::TypePointer => {
                 let ty = self.pointer_type(inst.word(0))?;
-                (ty, Shape::Pointer(Some(inst.id(1))))
+                (ty, LiftedTypeShape::Pointer(Some(inst.id(1))))
             }
-            Op::TypeUntypedPointerKHR => (self.pointer_type(inst.word(0))?, Shape::Pointer(None)),
+            Op::TypeUntypedPointerKHR => (
+                self.pointer_type(inst.word(0))?,
+                LiftedTypeShape::Pointer(None),
+            ),
             Op::TypeVector => {
                 let part = inst.id(0);
                 let element = self.ty(part)?;
                 let ty = self.out.types.vector(element, inst.word(1), false);
-                (ty, Shape::Parts(part))
+                (ty, LiftedTypeShape::Parts(part))
             }
             // Of a length that is fixed, as vectors are.
             Op::TypeVectorIdEXT if let Some(len) = self.plain_length(inst.id(1)) => {
                 let part = inst.id(0);
                 let element = self.ty(part)?;
                 let ty = self.out.types.vector(element, len, false);
-                (ty, Shape::Parts(part))
+                (ty, LiftedTypeShape::Parts(part))
             }
             Op::TypeArray if let Some(made) = self.special_array(inst)? => made,
             Op::TypeMatrix | Op::TypeArray => {
@@ -84,30 +87,36 @@ impl Lifter<'_> {
                     Op::TypeMatrix => u64::from(inst.word(1)),
                     _ => self.array_length(inst.id(1))?,
                 };
-                (self.out.types.array(element, len), Shape::Parts(part))
+                (
+                    self.out.types.array(element, len),
+                    LiftedTypeShape::Parts(part),
+                )
             }
             Op::TypeRuntimeArray => {
                 let part = inst.id(0);
                 let element = self.ty(part)?;
-                (self.out.types.array(element, 0), Shape::Parts(part))
+                (
+                    self.out.types.array(element, 0),
+                    LiftedTypeShape::Parts(part),
+                )
             }
-            Op::TypeStruct => (self.struct_type(id, inst)?, Shape::Struct),
-            Op::TypeFunction => (self.function_type(inst)?, Shape::Plain),
+            Op::TypeStruct => (self.struct_type(id, inst)?, LiftedTypeShape::Struct),
+            Op::TypeFunction => (self.function_type(inst)?, LiftedTypeShape::Plain),
             Op::TypeOpaque => {
                 let name = self.out.strings.intern(&inst.string(0));
-                (self.out.types.named_struct(name), Shape::Plain)
+                (self.out.types.named_struct(name), LiftedTypeShape::Plain)
             }
-            Op::TypeVoid => (LlvmType::VOID, Shape::Plain),
-            Op::TypeBool => (LlvmType::I1, Shape::Plain),
-            Op::TypeInt => (self.out.types.int(inst.word(0)), Shape::Plain),
-            Op::TypeFloat => (float_type(inst)?, Shape::Plain),
-            _ => (self.target_type(inst)?, Shape::Plain),
+            Op::TypeVoid => (LlvmType::VOID, LiftedTypeShape::Plain),
+            Op::TypeBool => (LlvmType::I1, LiftedTypeShape::Plain),
+            Op::TypeInt => (self.out.types.int(inst.word(0)), LiftedTypeShape::Plain),
+            Op::TypeFloat => (float_type(inst)?, LiftedTypeShape::Plain),
+            _ => (self.target_type(inst)?, LiftedTypeShape::Plain),
         };
-        self.types.set(id, Some(Lowered { ty, shape }));
+        self.types.set(id, Some(LiftedType { ty, shape }));
         Ok(())
     }
 
-    fn pointer_type(&mut self, class: u32) -> Lifted<LlvmType> {
+    fn pointer_type(&mut self, class: u32) -> LiftResult<LlvmType> {
         let class = StorageClass(class);
         match address_space(class) {
             Some(space) => Ok(self.out.types.pointer(space)),
@@ -120,19 +129,19 @@ impl Lifter<'_> {
         u32::try_from(self.number(id).ok()?).ok()
     }
 
-    fn array_length(&self, id: Id) -> Lifted<u64> {
+    fn array_length(&self, id: Id) -> LiftResult<u64> {
         self.length_within(self.number(id)?)
     }
 
     /// A length, unless it is too large.
-    pub(super) fn length_within(&self, len: u64) -> Lifted<u64> {
+    pub(super) fn length_within(&self, len: u64) -> LiftResult<u64> {
         match len {
             len if len <= MAX_LENGTH => Ok(len),
             len => Err(format!("an array of {len} elements is too large")),
         }
     }
 
-    fn struct_type(&mut self, id: Id, inst: InstRef<'_>) -> Lifted<LlvmType> {
+    fn struct_type(&mut self, id: Id, inst: InstRef<'_>) -> LiftResult<LlvmType> {
         let mut fields = Vec::new();
         for member in inst.ids(0) {
             fields.push(self.ty(member)?);
@@ -166,13 +175,13 @@ impl Lifter<'_> {
         name
     }
 
-    fn function_type(&mut self, inst: InstRef<'_>) -> Lifted<LlvmType> {
+    fn function_type(&mut self, inst: InstRef<'_>) -> LiftResult<LlvmType> {
         let result = self.ty(inst.id(0))?;
         let mut params = Vec::new();
         for param in inst.ids(1) {
             params.push(self.ty(param)?);
         }
-        Ok(self.out.types.intern(TypeKind::Function {
+        Ok(self.out.types.intern(LlvmTypeKind::Function {
             result,
             params: params.into(),
             variadic: false,
@@ -181,7 +190,7 @@ impl Lifter<'_> {
 
     /// A type that only SPIR-V has: `target("spirv.NAME", TYPES…, INTS…)` with the operands of its
     /// instruction. Those of an image stand in the place of the image.
-    fn target_type(&mut self, inst: InstRef<'_>) -> Lifted<LlvmType> {
+    fn target_type(&mut self, inst: InstRef<'_>) -> LiftResult<LlvmType> {
         let name = inst.op().info().map_or("", |row| row.name);
         let Some(name) = name.strip_prefix("OpType") else {
             return Err("it makes no type".to_owned());
@@ -189,7 +198,8 @@ impl Lifter<'_> {
         if let Some(image) = inst.get_id(0)
             && matches!(inst.op(), Op::TypeSampledImage | Op::TypeVmeImageINTEL)
         {
-            let TypeKind::Target { types, ints, .. } = self.out.types.kind(self.ty(image)?) else {
+            let LlvmTypeKind::Target { types, ints, .. } = self.out.types.kind(self.ty(image)?)
+            else {
                 return Err(format!("{image} is no image"));
             };
             let (types, ints) = (types.clone(), ints.clone());
@@ -201,7 +211,7 @@ impl Lifter<'_> {
         for operand in inst.parsed().skip(1) {
             let operand = operand.map_err(|error| error.to_string())?;
             match (operand.kind.info().category, Id::new(operand.words[0])) {
-                (Category::Id, Some(id)) => match self.types[id] {
+                (OperandCategory::Id, Some(id)) => match self.types[id] {
                     Some(lowered) => types.push(lowered.ty),
                     None => {
                         let default = self.special_default(id);
@@ -210,7 +220,7 @@ impl Lifter<'_> {
                         ints.push(default.map_or_else(|| self.number(id), Ok)? as u32);
                     }
                 },
-                (Category::Literal, _) if operand.words.len() > 1 => {
+                (OperandCategory::Literal, _) if operand.words.len() > 1 => {
                     return Err("a type with a text has no counterpart in LLVM IR".to_owned());
                 }
                 _ => ints.push(operand.words[0]),
@@ -229,14 +239,14 @@ impl Lifter<'_> {
         let name = self.out.strings.intern(&format!("spirv.{name}"));
         self.out
             .types
-            .intern(TypeKind::Target { name, types, ints })
+            .intern(LlvmTypeKind::Target { name, types, ints })
     }
 
     /// The type of part `n` of a type that has parts.
-    pub(super) fn part(&self, id: Id, n: u64) -> Lifted<Id> {
+    pub(super) fn part(&self, id: Id, n: u64) -> LiftResult<Id> {
         match self.lowered(id)?.shape {
-            Shape::Parts(part) | Shape::Special(part) => Ok(part),
-            Shape::Struct => {
+            LiftedTypeShape::Parts(part) | LiftedTypeShape::Special(part) => Ok(part),
+            LiftedTypeShape::Struct => {
                 let inst = self.definitions.get(self.source, id);
                 let at = usize::try_from(n).unwrap_or(usize::MAX);
                 inst.and_then(|inst| inst.ids(0).nth(at))
@@ -247,7 +257,7 @@ impl Lifter<'_> {
     }
 
     /// What a pointer type points to.
-    pub(super) fn pointee(&self, pointer_type: Id) -> Lifted<Id> {
+    pub(super) fn pointee(&self, pointer_type: Id) -> LiftResult<Id> {
         let inst = self.definitions.get(self.source, pointer_type);
         match inst {
             Some(inst) if inst.op() == Op::TypePointer => Ok(inst.id(1)),
@@ -256,7 +266,7 @@ impl Lifter<'_> {
     }
 }
 
-fn float_type(inst: InstRef<'_>) -> Lifted<LlvmType> {
+fn float_type(inst: InstRef<'_>) -> LiftResult<LlvmType> {
     let encoding = inst.operands().get(1).copied().map(FPEncoding);
     match (inst.word(0), encoding) {
         (16, None) => Ok(LlvmType::HALF),

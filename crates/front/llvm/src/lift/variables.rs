@@ -1,16 +1,18 @@
 //! Variables at module level.
 
-use super::lifter::{Lifted, Lifter};
+use super::lifter::{LiftResult, SpirvLifter};
 use super::types::address_space;
-use crate::ir::{Align, AttrSet, ConstKind, GlobalData, GlobalKind, Linkage, Value, Variable};
+use crate::ir::{
+    AttrSet, ConstKind, GlobalData, GlobalKind, Linkage, LlvmAlign, LlvmValue, Variable,
+};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
 use spirula_spirv::grammar::{Op, literal_string};
 use spirula_spirv::ir::InstRef;
 
-impl Lifter<'_> {
+impl SpirvLifter<'_> {
     /// Makes the counterpart of a variable.
-    pub(super) fn define_variable(&mut self, inst: InstRef<'_>) -> Lifted<()> {
+    pub(super) fn define_variable(&mut self, inst: InstRef<'_>) -> LiftResult<()> {
         let (Some(id), Some(pointer)) = (inst.result(), inst.result_type()) else {
             return Err("it is no variable".to_owned());
         };
@@ -30,7 +32,7 @@ impl Lifter<'_> {
             self.ty(pointee)?,
             self.ty(pointer)?,
             space,
-            GlobalKind::Variable(Variable {
+            GlobalKind::LlvmGlobalVariable(Variable {
                 initializer: None,
                 constant: class == StorageClass::UniformConstant
                     || self.decoration(id, Decoration::Constant).is_some(),
@@ -44,7 +46,7 @@ impl Lifter<'_> {
         }
         self.linkage(id, class, initializer, &mut data)?;
         let align = self.decoration(id, Decoration::Alignment);
-        if let Some(align) = align.and_then(|words| Align::from_bytes(words[0].into())) {
+        if let Some(align) = align.and_then(|words| LlvmAlign::from_bytes(words[0].into())) {
             data.align = align;
         }
         if let Some(node) = self.decoration_node(id) {
@@ -57,7 +59,7 @@ impl Lifter<'_> {
     }
 
     /// A built-in variable, which is known by its name; several become one.
-    fn builtin(&mut self, id: Id, builtin: BuiltIn, data: GlobalData) -> Lifted<()> {
+    fn builtin(&mut self, id: Id, builtin: BuiltIn, data: GlobalData) -> LiftResult<()> {
         let mut data = data;
         let name = self
             .out
@@ -67,7 +69,7 @@ impl Lifter<'_> {
         let value = match known {
             Some(&(_, global)) if self.out.global(global).value_type == data.value_type => {
                 let address = ConstKind::Global(global);
-                Value::constant(self.out.consts.intern(data.ty, address))
+                LlvmValue::constant(self.out.consts.intern(data.ty, address))
             }
             Some(_) => return Err(format!("{builtin} is a variable of two types")),
             None => {
@@ -89,7 +91,7 @@ impl Lifter<'_> {
         class: StorageClass,
         initializer: Option<Id>,
         data: &mut GlobalData,
-    ) -> Lifted<()> {
+    ) -> LiftResult<()> {
         let linkage = self.decoration(id, Decoration::LinkageAttributes);
         let linkage = linkage.map(|words| {
             let kind = LinkageType(words[words.len() - 1]);
@@ -120,7 +122,7 @@ impl Lifter<'_> {
             }
             None => Some(self.out.consts.zero(&self.out.types, data.value_type)),
         };
-        if let GlobalKind::Variable(variable) = &mut data.kind {
+        if let GlobalKind::LlvmGlobalVariable(variable) = &mut data.kind {
             variable.initializer = initial;
         }
         Ok(())

@@ -1,15 +1,15 @@
 //! Attributes in LLVM assembly.
 
 use super::encoding::{ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, access_from_name, find_bits};
-use super::lexer::Kind;
-use super::parser::Parser;
-use crate::ir::{Align, AttrForm, AttrKind, AttrSet, Attribute, LlvmSymbol};
+use super::lexer::LlvmTokenKind;
+use super::parser::LlvmParser;
+use crate::ir::{AttrForm, AttrKind, AttrSet, LlvmAlign, LlvmAttribute, LlvmSymbol};
 use crate::upgrade::{MEMORY_LOCATIONS, all_memory, function_memory, plain_attribute};
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 
-impl Parser<'_> {
+impl LlvmParser<'_> {
     /// Attributes of a result or parameter.
-    pub fn value_attributes(&mut self) -> Result<AttrSet, Error> {
+    pub fn value_attributes(&mut self) -> Result<AttrSet, BoxedDiagnostic> {
         let mut attributes = Vec::new();
         while self.attribute(&mut attributes)? {}
         if attributes.is_empty() {
@@ -19,10 +19,10 @@ impl Parser<'_> {
     }
 
     /// Attributes of a function or call, groups included.
-    pub fn function_attributes(&mut self) -> Result<Vec<Attribute>, Error> {
+    pub fn function_attributes(&mut self) -> Result<Vec<LlvmAttribute>, BoxedDiagnostic> {
         let mut attributes = Vec::new();
         loop {
-            if self.token.kind == Kind::AttributeGroup {
+            if self.token.kind == LlvmTokenKind::AttributeGroup {
                 let token = self.bump();
                 let number = self.number_of(token)?;
                 // As in LLVM, a group that is not defined has no attributes.
@@ -36,8 +36,8 @@ impl Parser<'_> {
     }
 
     /// `attributes #7 = { … }`, behind the first word.
-    pub fn attribute_group(&mut self) -> Result<(), Error> {
-        if self.token.kind != Kind::AttributeGroup {
+    pub fn attribute_group(&mut self) -> Result<(), BoxedDiagnostic> {
+        if self.token.kind != LlvmTokenKind::AttributeGroup {
             return self.expected("an attribute group");
         }
         let token = self.bump();
@@ -55,15 +55,15 @@ impl Parser<'_> {
     }
 
     /// One attribute if one comes next.
-    fn attribute(&mut self, attributes: &mut Vec<Attribute>) -> Result<bool, Error> {
-        if self.token.kind == Kind::String {
+    fn attribute(&mut self, attributes: &mut Vec<LlvmAttribute>) -> Result<bool, BoxedDiagnostic> {
+        if self.token.kind == LlvmTokenKind::String {
             let key = self.symbol_string()?;
             let value = if self.eat(b'=') {
                 self.symbol_string()?
             } else {
                 LlvmSymbol::EMPTY
             };
-            attributes.push(Attribute::String(key, value));
+            attributes.push(LlvmAttribute::String(key, value));
             return Ok(true);
         }
         let word = self.peek_word();
@@ -74,16 +74,16 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    fn attribute_of(&mut self, kind: AttrKind) -> Result<Attribute, Error> {
+    fn attribute_of(&mut self, kind: AttrKind) -> Result<LlvmAttribute, BoxedDiagnostic> {
         match kind.form() {
-            AttrForm::Plain => Ok(Attribute::Plain(kind)),
+            AttrForm::Plain => Ok(LlvmAttribute::Plain(kind)),
             AttrForm::Type => {
                 if !self.eat(b'(') {
-                    return Ok(Attribute::Type(kind, None));
+                    return Ok(LlvmAttribute::Type(kind, None));
                 }
                 let ty = self.ty()?;
                 self.expect(b')')?;
-                Ok(Attribute::Type(kind, Some(ty)))
+                Ok(LlvmAttribute::Type(kind, Some(ty)))
             }
             AttrForm::Range => self.range(kind),
             AttrForm::RangeList => {
@@ -98,13 +98,13 @@ impl Parser<'_> {
                     ranges.push((low, high));
                     Ok(())
                 })?;
-                Ok(Attribute::RangeList(kind, ranges.into()))
+                Ok(LlvmAttribute::RangeList(kind, ranges.into()))
             }
             AttrForm::Number => self.number_attribute(kind),
         }
     }
 
-    fn number_attribute(&mut self, kind: AttrKind) -> Result<Attribute, Error> {
+    fn number_attribute(&mut self, kind: AttrKind) -> Result<LlvmAttribute, BoxedDiagnostic> {
         let number = match kind {
             AttrKind::Align => self.align_number()?,
             AttrKind::AlignStack => {
@@ -157,18 +157,18 @@ impl Parser<'_> {
             AttrKind::DeadOnReturn if !self.at(b'(') => return Ok(plain_attribute(kind)),
             _ => self.number_in_parens()?,
         };
-        Ok(Attribute::Number(kind, number))
+        Ok(LlvmAttribute::Number(kind, number))
     }
 
     /// `8`, `(8)` or `=8` behind `align`: a power of two.
-    pub fn align_number(&mut self) -> Result<u64, Error> {
+    pub fn align_number(&mut self) -> Result<u64, BoxedDiagnostic> {
         let parens = self.eat(b'(');
         if !parens {
             self.eat(b'=');
         }
         let place = self.token.place();
         let number = self.unsigned()?;
-        if Align::from_bytes(number).is_none() {
+        if LlvmAlign::from_bytes(number).is_none() {
             return Err(fault(place, "an alignment that is no power of two"));
         }
         if parens {
@@ -177,9 +177,9 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    fn signed(&mut self) -> Result<i64, Error> {
+    fn signed(&mut self) -> Result<i64, BoxedDiagnostic> {
         match self.peek_text().parse() {
-            Ok(number) if self.token.kind == Kind::Integer => {
+            Ok(number) if self.token.kind == LlvmTokenKind::Integer => {
                 self.bump();
                 Ok(number)
             }
@@ -187,7 +187,7 @@ impl Parser<'_> {
         }
     }
 
-    fn range(&mut self, kind: AttrKind) -> Result<Attribute, Error> {
+    fn range(&mut self, kind: AttrKind) -> Result<LlvmAttribute, BoxedDiagnostic> {
         self.expect(b'(')?;
         let place = self.token.place();
         let ty = self.ty()?;
@@ -198,15 +198,15 @@ impl Parser<'_> {
         self.expect(b',')?;
         let high = self.integer_words(width)?;
         self.expect(b')')?;
-        Ok(Attribute::Range(kind, width, low.into(), high.into()))
+        Ok(LlvmAttribute::Range(kind, width, low.into(), high.into()))
     }
 
-    fn memory(&mut self) -> Result<u64, Error> {
+    fn memory(&mut self) -> Result<u64, BoxedDiagnostic> {
         self.expect(b'(')?;
         let mut bits = 0;
         self.list(b')', |parser| {
             let mut location = None;
-            if parser.token.kind == Kind::Label {
+            if parser.token.kind == LlvmTokenKind::Label {
                 let name = parser.peek_text().trim_end_matches(':');
                 location = MEMORY_LOCATIONS.iter().position(|&at| at == name);
                 if location.is_none() {
@@ -226,12 +226,12 @@ impl Parser<'_> {
         Ok(bits)
     }
 
-    fn captures(&mut self) -> Result<u64, Error> {
+    fn captures(&mut self) -> Result<u64, BoxedDiagnostic> {
         self.expect(b'(')?;
         let (mut other, mut result) = (0, None);
         let mut of_result = false;
         self.list(b')', |parser| {
-            if parser.token.kind == Kind::Label && parser.peek_text() == "ret:" {
+            if parser.token.kind == LlvmTokenKind::Label && parser.peek_text() == "ret:" {
                 parser.bump();
                 of_result = true;
             }
@@ -248,9 +248,9 @@ impl Parser<'_> {
         Ok(other << 4 | result.unwrap_or(other))
     }
 
-    fn fp_classes(&mut self) -> Result<u64, Error> {
+    fn fp_classes(&mut self) -> Result<u64, BoxedDiagnostic> {
         self.expect(b'(')?;
-        if self.token.kind == Kind::Integer {
+        if self.token.kind == LlvmTokenKind::Integer {
             let bits = self.unsigned()?;
             self.expect(b')')?;
             return Ok(bits);
@@ -266,7 +266,7 @@ impl Parser<'_> {
     }
 
     /// `(MODES, float: MODES)`, either of which may be left out.
-    fn denormals(&mut self) -> Result<u64, Error> {
+    fn denormals(&mut self) -> Result<u64, BoxedDiagnostic> {
         self.expect(b'(')?;
         let (mut all, mut float) = (0, None);
         if !self.at_label("float:") {
@@ -282,11 +282,11 @@ impl Parser<'_> {
     }
 
     fn at_label(&self, label: &str) -> bool {
-        self.token.kind == Kind::Label && self.peek_text() == label
+        self.token.kind == LlvmTokenKind::Label && self.peek_text() == label
     }
 
     /// What becomes of results, and of operands behind a bar where it is something else.
-    fn denormal_modes(&mut self) -> Result<u64, Error> {
+    fn denormal_modes(&mut self) -> Result<u64, BoxedDiagnostic> {
         let output = self.denormal_mode()?;
         let input = match self.eat(b'|') {
             true => self.denormal_mode()?,
@@ -295,7 +295,7 @@ impl Parser<'_> {
         Ok(output | input << 2)
     }
 
-    fn denormal_mode(&mut self) -> Result<u64, Error> {
+    fn denormal_mode(&mut self) -> Result<u64, BoxedDiagnostic> {
         let named = |name: &str| DENORMALS.iter().position(|&mode| mode == name);
         match self.eat_named(named) {
             Some(mode) => Ok(mode as u64),
@@ -303,7 +303,7 @@ impl Parser<'_> {
         }
     }
 
-    fn alloc_kind(&mut self) -> Result<u64, Error> {
+    fn alloc_kind(&mut self) -> Result<u64, BoxedDiagnostic> {
         self.expect(b'(')?;
         let place = self.token.place();
         let text = self.text_string()?;

@@ -1,16 +1,22 @@
 //! Calls in LLVM assembly.
 
-use super::lexer::{Kind, Token};
-use super::parser::{Name, Parser};
+use super::lexer::{LlvmToken, LlvmTokenKind};
+use super::parser::{LlvmName, LlvmParser};
 use crate::ir::{
-    AttrSet, Bundle, CallInfo, CallingConvention, Extra, Flags, Instruction, LlvmBlock, LlvmSymbol,
-    LlvmType, Opcode, Span, TypeKind, Value,
+    AttrSet, CallInfo, CallingConvention, InstructionExtra, LlvmBlock, LlvmInstFlags,
+    LlvmInstruction, LlvmOpcode, LlvmPoolRange, LlvmSymbol, LlvmType, LlvmTypeKind, LlvmValue,
+    OperandBundle,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 
-impl Parser<'_> {
+impl LlvmParser<'_> {
     /// `call`, `invoke` and `callbr` behind their flags.
-    pub(super) fn call(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
+    pub(super) fn call(
+        &mut self,
+        opcode: LlvmOpcode,
+        flags: LlvmInstFlags,
+        start: usize,
+    ) -> Result<(), BoxedDiagnostic> {
         let convention = self.convention()?.unwrap_or(CallingConvention::C);
         let result_attributes = self.value_attributes()?;
         self.address_space()?;
@@ -18,7 +24,7 @@ impl Parser<'_> {
         let callee_token = self.token;
         let undeclared = self.undeclared_intrinsic()?;
         let callee = match undeclared {
-            Some(_) => Value::local(0),
+            Some(_) => LlvmValue::local(0),
             None => self.callee(stated)?,
         };
         let mut operands = vec![callee];
@@ -46,15 +52,15 @@ impl Parser<'_> {
             .map_or(LlvmType::VOID, |it| it.0);
         let operands = self.body()?.operands(&operands);
         let base = operands.start;
-        let place_bundle = |(tag, from, len): (LlvmSymbol, u32, u32)| Bundle {
+        let place_bundle = |(tag, from, len): (LlvmSymbol, u32, u32)| OperandBundle {
             tag,
-            operands: Span {
+            operands: LlvmPoolRange {
                 start: base + from,
                 len,
             },
         };
         let bundles = bundles.into_iter().map(place_bundle).collect();
-        let Extra::Blocks(targets) = self.blocks(&targets)? else {
+        let InstructionExtra::Blocks(targets) = self.blocks(&targets)? else {
             return self.expected("blocks");
         };
         let calls = &mut self.body()?.func.calls;
@@ -66,9 +72,9 @@ impl Parser<'_> {
             bundles,
             targets,
         });
-        let extra = Extra::Call(calls.len() as u32 - 1);
+        let extra = InstructionExtra::Call(calls.len() as u32 - 1);
         self.push(
-            Instruction {
+            LlvmInstruction {
                 opcode,
                 flags,
                 ty,
@@ -85,11 +91,11 @@ impl Parser<'_> {
         &mut self,
         stated: LlvmType,
         args: &[LlvmType],
-        callee: Token,
-    ) -> Result<LlvmType, Error> {
+        callee: LlvmToken,
+    ) -> Result<LlvmType, BoxedDiagnostic> {
         let types = &mut self.module.types;
         let Some((_, params, variadic)) = types.signature(stated) else {
-            return Ok(types.intern(TypeKind::Function {
+            return Ok(types.intern(LlvmTypeKind::Function {
                 result: stated,
                 params: args.into(),
                 variadic: false,
@@ -110,8 +116,10 @@ impl Parser<'_> {
     }
 
     /// The name of an intrinsic that is called without a declaration, as LLVM 19 allows.
-    fn undeclared_intrinsic(&mut self) -> Result<Option<Name>, Error> {
-        if self.token.kind != Kind::Global || !self.bytes(self.token).starts_with(b"@llvm.") {
+    fn undeclared_intrinsic(&mut self) -> Result<Option<LlvmName>, BoxedDiagnostic> {
+        if self.token.kind != LlvmTokenKind::Global
+            || !self.bytes(self.token).starts_with(b"@llvm.")
+        {
             return Ok(None);
         }
         let name = self.name_of(self.token)?;
@@ -122,29 +130,29 @@ impl Parser<'_> {
         Ok(Some(name))
     }
 
-    fn callee(&mut self, stated: LlvmType) -> Result<Value, Error> {
+    fn callee(&mut self, stated: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
         match self.token.kind {
-            Kind::Global => Ok(Value::constant(self.global_reference()?)),
-            Kind::Local => {
+            LlvmTokenKind::Global => Ok(LlvmValue::constant(self.global_reference()?)),
+            LlvmTokenKind::Local => {
                 let fallback = self.pointer_to(stated, self.module.layout.program_space());
                 self.local_of_any_type(fallback)
             }
             _ if self.at_word("asm") => {
                 let asm = self.inline_asm(stated)?;
                 self.asm_callee = Some(self.module.inline_asm.len() as u32 - 1);
-                Ok(Value::constant(asm))
+                Ok(LlvmValue::constant(asm))
             }
             _ => {
                 let ty = self.pointer_to(stated, self.module.layout.program_space());
-                Ok(Value::constant(self.constant(ty)?))
+                Ok(LlvmValue::constant(self.constant(ty)?))
             }
         }
     }
 
     fn arguments(
         &mut self,
-        operands: &mut Vec<Value>,
-    ) -> Result<(Vec<LlvmType>, Vec<AttrSet>), Error> {
+        operands: &mut Vec<LlvmValue>,
+    ) -> Result<(Vec<LlvmType>, Vec<AttrSet>), BoxedDiagnostic> {
         self.expect(b'(')?;
         let (mut types, mut attributes) = (Vec::new(), Vec::new());
         self.list(b')', |parser| {
@@ -161,7 +169,10 @@ impl Parser<'_> {
     }
 
     /// Operand bundles if they come next: tag, first operand of the call, number of operands.
-    fn bundles(&mut self, operands: &mut Vec<Value>) -> Result<Vec<(LlvmSymbol, u32, u32)>, Error> {
+    fn bundles(
+        &mut self,
+        operands: &mut Vec<LlvmValue>,
+    ) -> Result<Vec<(LlvmSymbol, u32, u32)>, BoxedDiagnostic> {
         let mut bundles = Vec::new();
         if !self.eat(b'[') {
             return Ok(bundles);
@@ -180,14 +191,14 @@ impl Parser<'_> {
         Ok(bundles)
     }
 
-    fn call_targets(&mut self, opcode: Opcode) -> Result<Vec<LlvmBlock>, Error> {
+    fn call_targets(&mut self, opcode: LlvmOpcode) -> Result<Vec<LlvmBlock>, BoxedDiagnostic> {
         let mut targets = Vec::new();
-        if opcode == Opcode::Call {
+        if opcode == LlvmOpcode::Call {
             return Ok(targets);
         }
         self.expect_word("to")?;
         targets.push(self.target()?);
-        if opcode == Opcode::Invoke {
+        if opcode == LlvmOpcode::Invoke {
             self.expect_word("unwind")?;
             targets.push(self.target()?);
         } else {

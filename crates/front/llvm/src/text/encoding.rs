@@ -1,10 +1,10 @@
 //! Numbers behind the words of some attributes, as LLVM encodes them.
 
 /// Words and their bits, larger sets before those they include.
-pub type Bits = &'static [(&'static str, u64)];
+pub type AttributeBits = &'static [(&'static str, u64)];
 
 /// Of `captures`.
-pub const CAPTURES: Bits = &[
+pub const CAPTURES: AttributeBits = &[
     ("provenance", 12),
     ("address", 3),
     ("read_provenance", 4),
@@ -13,7 +13,7 @@ pub const CAPTURES: Bits = &[
 ];
 
 /// Of `nofpclass`.
-pub const FP_CLASSES: Bits = &[
+pub const FP_CLASSES: AttributeBits = &[
     ("all", 0x3ff),
     ("nan", 0x003),
     ("inf", 0x204),
@@ -33,7 +33,7 @@ pub const FP_CLASSES: Bits = &[
 ];
 
 /// Of `allockind`.
-pub const ALLOC_KINDS: Bits = &[
+pub const ALLOC_KINDS: AttributeBits = &[
     ("alloc", 1),
     ("realloc", 2),
     ("free", 4),
@@ -58,12 +58,12 @@ pub fn access_from_name(name: &str) -> Option<u64> {
 }
 
 /// The bits of a word.
-pub fn find_bits(table: Bits, name: &str) -> Option<u64> {
+pub fn find_bits(table: AttributeBits, name: &str) -> Option<u64> {
     table.iter().find(|row| row.0 == name).map(|row| row.1)
 }
 
 /// The words that together are some bits; bits without a word are left out.
-pub fn words(table: Bits, bits: u64) -> Vec<&'static str> {
+pub fn words(table: AttributeBits, bits: u64) -> Vec<&'static str> {
     let mut rest = bits;
     let mut words = Vec::new();
     for &(word, bit) in table {

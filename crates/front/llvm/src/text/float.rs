@@ -1,17 +1,17 @@
 //! Floating-point literals.
 
 /// Width of the exponent and of the fraction of a format.
-pub type Format = (u32, u32);
+pub type LlvmFloatFormat = (u32, u32);
 
 /// IEEE 754 binary16.
-pub const HALF: Format = (5, 10);
+pub const HALF: LlvmFloatFormat = (5, 10);
 /// bfloat16.
-pub const BFLOAT: Format = (8, 7);
+pub const BFLOAT: LlvmFloatFormat = (8, 7);
 /// IEEE 754 binary32.
-pub const FLOAT: Format = (8, 23);
+pub const FLOAT: LlvmFloatFormat = (8, 23);
 
 /// The bits of a binary64 number in a narrower format; `None` if the number is not in it.
-pub fn narrow(bits: u64, (exponent_width, fraction_width): Format) -> Option<u64> {
+pub fn narrow(bits: u64, (exponent_width, fraction_width): LlvmFloatFormat) -> Option<u64> {
     let sign = bits >> 63 << (exponent_width + fraction_width);
     let exponent = bits >> 52 & 0x7ff;
     let fraction = bits & ((1 << 52) - 1);

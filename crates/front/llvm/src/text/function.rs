@@ -3,14 +3,15 @@
 //! A local used before its definition is a stand-in until the body ends, and so is every block:
 //! blocks are numbered in the order of their definitions, which uses precede.
 
-use super::lexer::{Kind, Token};
-use super::parser::{Name, Parser};
+use super::lexer::{LlvmToken, LlvmTokenKind};
+use super::parser::{LlvmName, LlvmParser};
 use super::print::print_type;
 use crate::ir::{
-    Attachment, BlockData, DebugRecord, DebugRecordKind, Function, Instruction, LlvmBlock,
-    LlvmFunc, LlvmInst, LlvmMetadata, LlvmSymbol, LlvmType, MetadataKind, Span, Value,
+    DebugRecord, DebugRecordKind, LlvmBlock, LlvmBlockData, LlvmFunc, LlvmFunction, LlvmInst,
+    LlvmInstruction, LlvmMetadata, LlvmPoolRange, LlvmSymbol, LlvmType, LlvmValue,
+    MetadataAttachment, MetadataKind,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 
@@ -19,28 +20,28 @@ const FORWARD: usize = 1 << 29;
 
 /// A local that was used before its definition.
 #[derive(Clone, Copy, Debug)]
-struct Forward {
-    name: Name,
+struct ForwardLocal {
+    name: LlvmName,
     ty: LlvmType,
     place: SourceLocation,
 }
 
 /// A block that was used or defined.
 #[derive(Clone, Copy, Debug)]
-struct Label {
+struct LlvmBlockLabel {
     place: SourceLocation,
     block: Option<LlvmBlock>,
 }
 
 /// The body being parsed.
 #[derive(Debug)]
-pub struct Body {
-    pub func: Function,
-    locals: FxHashMap<Name, usize>,
-    forwards: Vec<Forward>,
-    forward_of: FxHashMap<Name, usize>,
-    labels: Vec<Label>,
-    label_of: FxHashMap<Name, usize>,
+pub struct BodyParseState {
+    pub func: LlvmFunction,
+    locals: FxHashMap<LlvmName, usize>,
+    forwards: Vec<ForwardLocal>,
+    forward_of: FxHashMap<LlvmName, usize>,
+    labels: Vec<LlvmBlockLabel>,
+    label_of: FxHashMap<LlvmName, usize>,
     /// The number that the next local or block without a name gets.
     next_number: u64,
     block_start: usize,
@@ -57,30 +58,30 @@ const RECORDS: &[(&str, DebugRecordKind)] = &[
     ("#dbg_declare_value", DebugRecordKind::DeclareValue),
 ];
 
-impl Body {
+impl BodyParseState {
     fn new(
-        mut func: Function,
-        names: &[Option<Name>],
+        mut func: LlvmFunction,
+        names: &[Option<LlvmName>],
         place: SourceLocation,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, BoxedDiagnostic> {
         let mut locals = FxHashMap::default();
         let mut next_number = 0;
         for (index, name) in names.iter().enumerate() {
-            let name = name.unwrap_or(Name::Number(next_number));
+            let name = name.unwrap_or(LlvmName::Number(next_number));
             let mut symbol = LlvmSymbol::EMPTY;
             match name {
-                Name::Symbol(found) => symbol = found,
-                Name::Number(number) if number < next_number => {
+                LlvmName::Symbol(found) => symbol = found,
+                LlvmName::Number(number) if number < next_number => {
                     return Err(fault(place, "parameters with numbers out of order"));
                 }
-                Name::Number(number) => next_number = number.saturating_add(1),
+                LlvmName::Number(number) => next_number = number.saturating_add(1),
             }
             func.names.push(symbol);
             if locals.insert(name, index).is_some() {
                 return Err(fault(place, "two parameters of one name"));
             }
         }
-        Ok(Body {
+        Ok(BodyParseState {
             func,
             locals,
             forwards: Vec::new(),
@@ -94,25 +95,25 @@ impl Body {
         })
     }
 
-    fn label(&mut self, name: Name, place: SourceLocation) -> usize {
+    fn label(&mut self, name: LlvmName, place: SourceLocation) -> usize {
         let labels = &mut self.labels;
         *self.label_of.entry(name).or_insert_with(|| {
-            labels.push(Label { place, block: None });
+            labels.push(LlvmBlockLabel { place, block: None });
             labels.len() - 1
         })
     }
 
     /// Puts operands into the pool.
-    pub fn operands(&mut self, operands: &[Value]) -> Span {
+    pub fn operands(&mut self, operands: &[LlvmValue]) -> LlvmPoolRange {
         let start = self.func.value_pool.len();
         self.func.value_pool.extend_from_slice(operands);
-        Span::since(start, &self.func.value_pool)
+        LlvmPoolRange::since(start, &self.func.value_pool)
     }
 }
 
-impl Parser<'_> {
+impl LlvmParser<'_> {
     /// The body being parsed; only called within one.
-    pub fn body(&mut self) -> Result<&mut Body, Error> {
+    pub fn body(&mut self) -> Result<&mut BodyParseState, BoxedDiagnostic> {
         match &mut self.body {
             Some(body) => Ok(body),
             None => Err(fault(
@@ -123,7 +124,12 @@ impl Parser<'_> {
     }
 
     /// The local of a name and type that the token `token` stated.
-    pub fn local(&mut self, name: Name, ty: LlvmType, token: Token) -> Result<Value, Error> {
+    pub fn local(
+        &mut self,
+        name: LlvmName,
+        ty: LlvmType,
+        token: LlvmToken,
+    ) -> Result<LlvmValue, BoxedDiagnostic> {
         let place = token.place();
         if self.body.is_none() {
             return Err(fault(place, "a local value outside of a function"));
@@ -134,40 +140,40 @@ impl Parser<'_> {
             if !self.module.types.agree(found, ty) {
                 return Err(self.other_type(place, ty, found));
             }
-            return Ok(Value::local(local));
+            return Ok(LlvmValue::local(local));
         }
         let forwards = &mut body.forwards;
         let index = *body.forward_of.entry(name).or_insert_with(|| {
-            forwards.push(Forward { name, ty, place });
+            forwards.push(ForwardLocal { name, ty, place });
             forwards.len() - 1
         });
         let stated = body.forwards[index].ty;
         if !self.module.types.agree(stated, ty) {
             return Err(self.other_type(place, ty, stated));
         }
-        Ok(Value::local(FORWARD + index))
+        Ok(LlvmValue::local(FORWARD + index))
     }
 
     /// The local of a name, of whatever type if it is defined; else it is of the type given.
-    pub fn local_of_any_type(&mut self, fallback: LlvmType) -> Result<Value, Error> {
+    pub fn local_of_any_type(&mut self, fallback: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
         let token = self.bump();
         let name = self.name_of(token)?;
         let known = self.body()?.locals.get(&name).copied();
         match known {
-            Some(local) => Ok(Value::local(local)),
+            Some(local) => Ok(LlvmValue::local(local)),
             None => self.local(name, fallback, token),
         }
     }
 
     /// `label %name`
-    pub fn target(&mut self) -> Result<LlvmBlock, Error> {
+    pub fn target(&mut self) -> Result<LlvmBlock, BoxedDiagnostic> {
         self.expect_word("label")?;
         self.block_name()
     }
 
     /// `%name` of a block. What results stands for it until the body ends.
-    pub fn block_name(&mut self) -> Result<LlvmBlock, Error> {
-        if self.token.kind != Kind::Local {
+    pub fn block_name(&mut self) -> Result<LlvmBlock, BoxedDiagnostic> {
+        if self.token.kind != LlvmTokenKind::Local {
             return self.expected("a block");
         }
         let token = self.bump();
@@ -180,13 +186,13 @@ impl Parser<'_> {
     pub fn function_body(
         &mut self,
         func: LlvmFunc,
-        params: Vec<Option<Name>>,
-    ) -> Result<(), Error> {
+        params: Vec<Option<LlvmName>>,
+    ) -> Result<(), BoxedDiagnostic> {
         let slot = &mut self.module.functions[func.index()];
-        let empty = Function::new(slot.global, slot.ty, Vec::new());
+        let empty = LlvmFunction::new(slot.global, slot.ty, Vec::new());
         let function = std::mem::replace(slot, empty);
         let place = self.module.global(function.global).place;
-        self.body = Some(Box::new(Body::new(function, &params, place)?));
+        self.body = Some(Box::new(BodyParseState::new(function, &params, place)?));
         while !self.eat(b'}') {
             self.statement()?;
         }
@@ -203,11 +209,11 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn statement(&mut self) -> Result<(), Error> {
+    fn statement(&mut self) -> Result<(), BoxedDiagnostic> {
         match self.token.kind {
-            Kind::Label => return self.define_label(),
-            Kind::HashWord => return self.debug_record(),
-            Kind::End => return self.error("the body is never closed"),
+            LlvmTokenKind::Label => return self.define_label(),
+            LlvmTokenKind::HashWord => return self.debug_record(),
+            LlvmTokenKind::End => return self.error("the body is never closed"),
             _ => {}
         }
         if self.at_word("uselistorder") || self.at_word("uselistorder_bb") {
@@ -219,7 +225,7 @@ impl Parser<'_> {
         self.open_block()?;
         let start = self.token;
         let mut name = None;
-        if self.token.kind == Kind::Local {
+        if self.token.kind == LlvmTokenKind::Local {
             let token = self.bump();
             name = Some(self.name_of(token)?);
             self.expect(b'=')?;
@@ -229,7 +235,7 @@ impl Parser<'_> {
         self.close_block()
     }
 
-    fn define_label(&mut self) -> Result<(), Error> {
+    fn define_label(&mut self) -> Result<(), BoxedDiagnostic> {
         let token = self.bump();
         let name = self.name_of(token)?;
         let body = self.body()?;
@@ -237,8 +243,8 @@ impl Parser<'_> {
             return Err(fault(token.place(), "the block before has no terminator"));
         }
         let symbol = match name {
-            Name::Symbol(symbol) => symbol,
-            Name::Number(number) => {
+            LlvmName::Symbol(symbol) => symbol,
+            LlvmName::Number(number) => {
                 body.next_number = number.saturating_add(1);
                 LlvmSymbol::EMPTY
             }
@@ -248,19 +254,23 @@ impl Parser<'_> {
     }
 
     /// Begins a block without a label, if an instruction stands at the beginning of one.
-    fn open_block(&mut self) -> Result<(), Error> {
+    fn open_block(&mut self) -> Result<(), BoxedDiagnostic> {
         let place = self.token.place();
         let body = self.body()?;
         if body.block_start != body.func.insts.len() || body.block_name.is_some() {
             return Ok(());
         }
-        let name = Name::Number(body.next_number);
+        let name = LlvmName::Number(body.next_number);
         body.next_number += 1;
         body.block_name = Some(LlvmSymbol::EMPTY);
         self.begin_block(name, place)
     }
 
-    fn begin_block(&mut self, name: Name, place: SourceLocation) -> Result<(), Error> {
+    fn begin_block(
+        &mut self,
+        name: LlvmName,
+        place: SourceLocation,
+    ) -> Result<(), BoxedDiagnostic> {
         let body = self.body()?;
         let block = LlvmBlock::new(body.func.blocks.len());
         let label = body.label(name, place);
@@ -272,7 +282,11 @@ impl Parser<'_> {
     }
 
     /// Names the result of the last instruction.
-    fn define_local(&mut self, name: Option<Name>, start: Token) -> Result<(), Error> {
+    fn define_local(
+        &mut self,
+        name: Option<LlvmName>,
+        start: LlvmToken,
+    ) -> Result<(), BoxedDiagnostic> {
         let place = start.place();
         let body = self.body()?;
         let Some(inst) = body.func.insts.len().checked_sub(1) else {
@@ -286,17 +300,17 @@ impl Parser<'_> {
                 None => Ok(()),
             };
         }
-        let name = name.unwrap_or(Name::Number(body.next_number));
+        let name = name.unwrap_or(LlvmName::Number(body.next_number));
         match name {
-            Name::Number(number) if number < body.next_number => {
+            LlvmName::Number(number) if number < body.next_number => {
                 let expected = body.next_number;
                 return Err(fault(
                     place,
                     format!("expected a number of {expected} or above"),
                 ));
             }
-            Name::Number(number) => body.next_number = number.saturating_add(1),
-            Name::Symbol(symbol) => {
+            LlvmName::Number(number) => body.next_number = number.saturating_add(1),
+            LlvmName::Symbol(symbol) => {
                 body.func.names.resize(local, LlvmSymbol::EMPTY);
                 body.func.names.push(symbol);
             }
@@ -317,7 +331,7 @@ impl Parser<'_> {
     }
 
     /// Ends the block if the last instruction does.
-    fn close_block(&mut self) -> Result<(), Error> {
+    fn close_block(&mut self) -> Result<(), BoxedDiagnostic> {
         let body = self.body()?;
         if body
             .func
@@ -325,16 +339,16 @@ impl Parser<'_> {
             .last()
             .is_some_and(|inst| inst.opcode.is_terminator())
         {
-            let insts = Span::since(body.block_start, &body.func.insts);
+            let insts = LlvmPoolRange::since(body.block_start, &body.func.insts);
             let name = body.block_name.take().unwrap_or(LlvmSymbol::EMPTY);
-            body.func.blocks.push(BlockData { name, insts });
+            body.func.blocks.push(LlvmBlockData { name, insts });
             body.block_start = body.func.insts.len();
         }
         Ok(())
     }
 
     /// Adds an instruction, then takes its attachments.
-    pub fn push(&mut self, inst: Instruction, start: usize) -> Result<(), Error> {
+    pub fn push(&mut self, inst: LlvmInstruction, start: usize) -> Result<(), BoxedDiagnostic> {
         let mut attachments = Vec::new();
         while self.at(b',') {
             self.bump();
@@ -348,7 +362,7 @@ impl Parser<'_> {
         let id = LlvmInst::new(body.func.insts.len());
         body.func.insts.push(inst);
         body.func.places.push(place);
-        let attach = |(kind, node)| Attachment {
+        let attach = |(kind, node)| MetadataAttachment {
             inst: id,
             kind,
             node,
@@ -360,7 +374,7 @@ impl Parser<'_> {
     }
 
     /// `#dbg_value(…)` and the like.
-    fn debug_record(&mut self) -> Result<(), Error> {
+    fn debug_record(&mut self) -> Result<(), BoxedDiagnostic> {
         let text = self.peek_text();
         let Some(&(_, kind)) = RECORDS.iter().find(|row| row.0 == text) else {
             return self.expected("an instruction");
@@ -383,18 +397,19 @@ impl Parser<'_> {
     }
 
     /// Replaces all stand-ins.
-    fn resolve(&mut self, body: &mut Body) -> Result<(), Error> {
+    fn resolve(&mut self, body: &mut BodyParseState) -> Result<(), BoxedDiagnostic> {
         let mut found = Vec::with_capacity(body.forwards.len());
         for forward in &body.forwards {
             match body.locals.get(&forward.name) {
-                Some(&local) => found.push(Value::local(local)),
+                Some(&local) => found.push(LlvmValue::local(local)),
                 None => return Err(self.never_defined(forward.place)),
             }
         }
-        let resolve = |value: Value| match value.as_local().and_then(|at| at.checked_sub(FORWARD)) {
-            Some(forward) => found[forward],
-            None => value,
-        };
+        let resolve =
+            |value: LlvmValue| match value.as_local().and_then(|at| at.checked_sub(FORWARD)) {
+                Some(forward) => found[forward],
+                None => value,
+            };
         if !found.is_empty() {
             for value in &mut body.func.value_pool {
                 *value = resolve(*value);
@@ -420,7 +435,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn never_defined(&self, place: SourceLocation) -> Error {
+    fn never_defined(&self, place: SourceLocation) -> BoxedDiagnostic {
         let name = match place {
             SourceLocation::Text { start, end } => self.text.get(start as usize..end as usize),
             _ => None,
@@ -430,7 +445,12 @@ impl Parser<'_> {
     }
 
     /// An error about a local whose type is not the one stated.
-    fn other_type(&self, place: SourceLocation, stated: LlvmType, found: LlvmType) -> Error {
+    fn other_type(
+        &self,
+        place: SourceLocation,
+        stated: LlvmType,
+        found: LlvmType,
+    ) -> BoxedDiagnostic {
         let [stated, found] = [stated, found].map(|ty| print_type(&self.module, ty));
         fault(
             place,
@@ -439,7 +459,11 @@ impl Parser<'_> {
     }
 
     /// The number of a block of a function, found by its label.
-    pub fn find_label(&mut self, func: LlvmFunc, label: Token) -> Result<Option<u32>, Error> {
+    pub fn find_label(
+        &mut self,
+        func: LlvmFunc,
+        label: LlvmToken,
+    ) -> Result<Option<u32>, BoxedDiagnostic> {
         let name = self.name_of(label)?;
         if !self.labels.contains_key(&func) {
             let labels = self.scan_labels(func)?;
@@ -452,22 +476,22 @@ impl Parser<'_> {
             .copied())
     }
 
-    fn scan_labels(&mut self, func: LlvmFunc) -> Result<FxHashMap<Name, u32>, Error> {
+    fn scan_labels(&mut self, func: LlvmFunc) -> Result<FxHashMap<LlvmName, u32>, BoxedDiagnostic> {
         let mut labels = FxHashMap::default();
         let Some((start, _)) = self.bodies[func.index()] else {
             return Ok(labels);
         };
-        let mut lexer = super::lexer::Lexer::new(self.text, start);
+        let mut lexer = super::lexer::LlvmLexer::new(self.text, start);
         let mut depth = 0_usize;
         let mut count = 0;
         loop {
             let token = lexer.next();
             match token.kind {
-                Kind::Punct(b'(' | b'[' | b'{') => depth += 1,
-                Kind::Punct(b'}') if depth == 0 => return Ok(labels),
-                Kind::Punct(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
-                Kind::End => return Ok(labels),
-                Kind::Label if depth == 0 => {
+                LlvmTokenKind::Punct(b'(' | b'[' | b'{') => depth += 1,
+                LlvmTokenKind::Punct(b'}') if depth == 0 => return Ok(labels),
+                LlvmTokenKind::Punct(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
+                LlvmTokenKind::End => return Ok(labels),
+                LlvmTokenKind::Label if depth == 0 => {
                     let name = self.name_of(token)?;
                     labels.insert(name, count);
                     count += 1;
@@ -480,8 +504,8 @@ impl Parser<'_> {
     }
 }
 
-impl Body {
-    fn label_is_defined(&self, name: Name) -> bool {
+impl BodyParseState {
+    fn label_is_defined(&self, name: LlvmName) -> bool {
         self.label_of
             .get(&name)
             .is_some_and(|&label| self.labels[label].block.is_some())

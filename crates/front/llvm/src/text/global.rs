@@ -1,15 +1,15 @@
 //! Variables, aliases and comdats in LLVM assembly, and what they share with functions.
 
-use super::lexer::Kind;
-use super::parser::{Name, Parser};
+use super::lexer::LlvmTokenKind;
+use super::parser::{LlvmName, LlvmParser};
 use crate::ir::{
-    Aliasee, Align, AttrSet, Comdat, GlobalData, GlobalKind, Linkage, LlvmGlobal, LlvmSymbol,
-    LlvmType, Selection, ThreadLocal, UnnamedAddr, Variable, Visibility,
+    AttrSet, ComdatGroup, GlobalAliasee, GlobalData, GlobalKind, Linkage, LlvmAlign, LlvmGlobal,
+    LlvmSymbol, LlvmType, Selection, ThreadLocal, UnnamedAddr, Variable, Visibility,
 };
 use crate::upgrade;
-use crate::{Error, fault};
-impl Parser<'_> {
-    pub(super) fn comdat_definition(&mut self) -> Result<(), Error> {
+use crate::{BoxedDiagnostic, fault};
+impl LlvmParser<'_> {
+    pub(super) fn comdat_definition(&mut self) -> Result<(), BoxedDiagnostic> {
         let token = self.bump();
         let name = self.name_of(token)?;
         let name = self.symbol_of(name);
@@ -19,12 +19,12 @@ impl Parser<'_> {
             return self.expected("how duplicates are resolved");
         };
         self.comdats.insert(name, self.module.comdats.len() as u32);
-        self.module.comdats.push(Comdat { name, selection });
+        self.module.comdats.push(ComdatGroup { name, selection });
         Ok(())
     }
 
     /// Linkage and what else stands before a global or function; whether linkage was given.
-    pub(super) fn linkage_words(&mut self, data: &mut GlobalData) -> Result<bool, Error> {
+    pub(super) fn linkage_words(&mut self, data: &mut GlobalData) -> Result<bool, BoxedDiagnostic> {
         let linkage = self.eat_named(Linkage::from_name);
         data.linkage = linkage.unwrap_or(Linkage::External);
         if self.eat_word("dso_local") {
@@ -61,9 +61,9 @@ impl Parser<'_> {
 
     pub(super) fn new_global(
         &mut self,
-        name: Name,
+        name: LlvmName,
         place: spirula_diagnostics::SourceLocation,
-    ) -> Result<LlvmGlobal, Error> {
+    ) -> Result<LlvmGlobal, BoxedDiagnostic> {
         let global = LlvmGlobal::new(self.module.globals.len());
         if self.globals.insert(name, global).is_some() {
             return Err(fault(place, "a global of this name is defined already"));
@@ -71,17 +71,17 @@ impl Parser<'_> {
         Ok(global)
     }
 
-    pub(super) fn push_global(&mut self, mut data: GlobalData, name: Name) {
+    pub(super) fn push_global(&mut self, mut data: GlobalData, name: LlvmName) {
         upgrade::infer_dso_local(&mut data);
         data.name = match name {
-            Name::Symbol(symbol) => symbol,
-            Name::Number(_) => LlvmSymbol::EMPTY,
+            LlvmName::Symbol(symbol) => symbol,
+            LlvmName::Number(_) => LlvmSymbol::EMPTY,
         };
         self.module.globals.push(data);
     }
 
     /// A variable, alias or ifunc up to its type; where the rest begins.
-    pub(super) fn global(&mut self) -> Result<(LlvmGlobal, usize), Error> {
+    pub(super) fn global(&mut self) -> Result<(LlvmGlobal, usize), BoxedDiagnostic> {
         let token = self.bump();
         let name = self.name_of(token)?;
         self.expect(b'=')?;
@@ -91,7 +91,7 @@ impl Parser<'_> {
             externally_initialized: false,
             attributes: AttrSet::EMPTY,
         };
-        let kind = GlobalKind::Variable(variable);
+        let kind = GlobalKind::LlvmGlobalVariable(variable);
         let mut data = GlobalData::new(LlvmType::VOID, LlvmType::PTR, 0, kind, token.place());
         let has_linkage = self.linkage_words(&mut data)?;
         self.unnamed_addr(&mut data);
@@ -99,9 +99,9 @@ impl Parser<'_> {
         let start;
         if self.at_word("alias") || self.at_word("ifunc") {
             data.kind = if self.at_word("alias") {
-                GlobalKind::Alias(Aliasee(None))
+                GlobalKind::Alias(GlobalAliasee(None))
             } else {
-                GlobalKind::Ifunc(Aliasee(None))
+                GlobalKind::Ifunc(GlobalAliasee(None))
             };
             self.bump();
             data.value_type = self.ty()?;
@@ -115,7 +115,7 @@ impl Parser<'_> {
             if !constant && !self.eat_word("global") {
                 return self.expected("`global` or `constant`");
             }
-            data.kind = GlobalKind::Variable(Variable {
+            data.kind = GlobalKind::LlvmGlobalVariable(Variable {
                 constant,
                 externally_initialized,
                 ..variable
@@ -135,7 +135,7 @@ impl Parser<'_> {
     }
 
     /// The address space of the pointer that an alias is made of, found without its value.
-    fn space_ahead(&mut self) -> Result<u32, Error> {
+    fn space_ahead(&mut self) -> Result<u32, BoxedDiagnostic> {
         if !self.at_type() {
             return Ok(0);
         }
@@ -144,10 +144,10 @@ impl Parser<'_> {
     }
 
     /// The rest of a variable or alias: what it is made of, and its properties.
-    pub(super) fn finish_global(&mut self, global: LlvmGlobal) -> Result<(), Error> {
+    pub(super) fn finish_global(&mut self, global: LlvmGlobal) -> Result<(), BoxedDiagnostic> {
         let mut data = self.module.global(global).clone();
         match &mut data.kind {
-            GlobalKind::Variable(variable) => {
+            GlobalKind::LlvmGlobalVariable(variable) => {
                 if !self.declared[global.index()] {
                     variable.initializer = Some(self.constant(data.value_type)?);
                 }
@@ -158,7 +158,7 @@ impl Parser<'_> {
                 } else {
                     self.constant(data.ty)?
                 };
-                *aliasee = Aliasee(Some(constant));
+                *aliasee = GlobalAliasee(Some(constant));
             }
             GlobalKind::Function(_) => {}
         }
@@ -166,14 +166,14 @@ impl Parser<'_> {
             self.global_property(&mut data)?;
         }
         let attributes = self.function_attributes()?;
-        if let GlobalKind::Variable(variable) = &mut data.kind {
+        if let GlobalKind::LlvmGlobalVariable(variable) = &mut data.kind {
             variable.attributes = self.module.attributes.set(attributes);
         }
         self.module.globals[global.index()] = data;
         Ok(())
     }
 
-    fn global_property(&mut self, data: &mut GlobalData) -> Result<(), Error> {
+    fn global_property(&mut self, data: &mut GlobalData) -> Result<(), BoxedDiagnostic> {
         if let Some(attachment) = self.attachment()? {
             data.metadata.push(attachment);
             return Ok(());
@@ -198,7 +198,7 @@ impl Parser<'_> {
     }
 
     /// Section, partition, comdat or alignment, if one comes next.
-    pub(super) fn property(&mut self, data: &mut GlobalData) -> Result<bool, Error> {
+    pub(super) fn property(&mut self, data: &mut GlobalData) -> Result<bool, BoxedDiagnostic> {
         match self.peek_word() {
             "section" => {
                 self.bump();
@@ -214,18 +214,18 @@ impl Parser<'_> {
             }
             "align" => {
                 self.bump();
-                data.align = Align::from_bytes(self.align_number()?).unwrap_or(Align::NONE);
+                data.align = LlvmAlign::from_bytes(self.align_number()?).unwrap_or(LlvmAlign::NONE);
             }
             _ => return Ok(false),
         }
         Ok(true)
     }
 
-    pub(super) fn comdat_use(&mut self, data: &GlobalData) -> Result<u32, Error> {
+    pub(super) fn comdat_use(&mut self, data: &GlobalData) -> Result<u32, BoxedDiagnostic> {
         let mut name = data.name;
         let place = self.token.place();
         if self.eat(b'(') {
-            if self.token.kind != Kind::Comdat {
+            if self.token.kind != LlvmTokenKind::Comdat {
                 return self.expected("a comdat");
             }
             let token = self.bump();

@@ -1,51 +1,58 @@
 //! Instructions in LLVM assembly.
 
-use super::parser::Parser;
+use super::parser::LlvmParser;
 use crate::ir::{
-    Extra, Flags, Instruction, LlvmBlock, LlvmType, Opcode, Predicate, Span, TypeKind, Value,
-    compare_type, member_type, shuffle_mask, shuffle_type,
+    InstructionExtra, LlvmBlock, LlvmInstFlags, LlvmInstruction, LlvmOpcode, LlvmPoolRange,
+    LlvmType, LlvmTypeKind, LlvmValue, Predicate, compare_type, member_type, shuffle_mask,
+    shuffle_type,
 };
-use crate::{Error, fault, upgrade};
+use crate::{BoxedDiagnostic, fault, upgrade};
 
-const FAST_MATH: Flags = Flags::FAST;
+const FAST_MATH: LlvmInstFlags = LlvmInstFlags::FAST;
 
 /// Flags that may stand behind an opcode.
-fn allowed_flags(opcode: Opcode) -> Flags {
+fn allowed_flags(opcode: LlvmOpcode) -> LlvmInstFlags {
     match opcode {
-        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Shl | Opcode::Trunc => {
-            Flags::NUW | Flags::NSW
+        LlvmOpcode::Add
+        | LlvmOpcode::Sub
+        | LlvmOpcode::Mul
+        | LlvmOpcode::Shl
+        | LlvmOpcode::Trunc => LlvmInstFlags::NUW | LlvmInstFlags::NSW,
+        LlvmOpcode::UDiv | LlvmOpcode::SDiv | LlvmOpcode::LShr | LlvmOpcode::AShr => {
+            LlvmInstFlags::EXACT
         }
-        Opcode::UDiv | Opcode::SDiv | Opcode::LShr | Opcode::AShr => Flags::EXACT,
-        Opcode::Or => Flags::DISJOINT,
-        Opcode::ZExt => Flags::NNEG,
-        Opcode::UiToFp => Flags::NNEG | FAST_MATH,
-        Opcode::ICmp => Flags::SAMESIGN,
-        Opcode::GetElementPtr => Flags::INBOUNDS | Flags::NUSW | Flags::NUW,
-        Opcode::FNeg
-        | Opcode::FAdd
-        | Opcode::FSub
-        | Opcode::FMul
-        | Opcode::FDiv
-        | Opcode::FRem
-        | Opcode::FCmp
-        | Opcode::Phi
-        | Opcode::Select
-        | Opcode::Call
-        | Opcode::FpTrunc
-        | Opcode::FpExt
-        | Opcode::SiToFp => FAST_MATH,
-        _ => Flags::NONE,
+        LlvmOpcode::Or => LlvmInstFlags::DISJOINT,
+        LlvmOpcode::ZExt => LlvmInstFlags::NNEG,
+        LlvmOpcode::UiToFp => LlvmInstFlags::NNEG | FAST_MATH,
+        LlvmOpcode::ICmp => LlvmInstFlags::SAMESIGN,
+        LlvmOpcode::GetElementPtr => {
+            LlvmInstFlags::INBOUNDS | LlvmInstFlags::NUSW | LlvmInstFlags::NUW
+        }
+        LlvmOpcode::FNeg
+        | LlvmOpcode::FAdd
+        | LlvmOpcode::FSub
+        | LlvmOpcode::FMul
+        | LlvmOpcode::FDiv
+        | LlvmOpcode::FRem
+        | LlvmOpcode::FCmp
+        | LlvmOpcode::Phi
+        | LlvmOpcode::Select
+        | LlvmOpcode::Call
+        | LlvmOpcode::FpTrunc
+        | LlvmOpcode::FpExt
+        | LlvmOpcode::SiToFp => FAST_MATH,
+        _ => LlvmInstFlags::NONE,
     }
 }
 
-impl Parser<'_> {
+impl LlvmParser<'_> {
     /// An instruction, without the name of its result; it began at byte `start`.
-    pub fn instruction(&mut self, start: usize) -> Result<(), Error> {
+    pub fn instruction(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let tail = match self.peek_word() {
-            "tail" => Flags::TAIL,
-            "musttail" => Flags::MUSTTAIL,
-            "notail" => Flags::NOTAIL,
-            _ => Flags::NONE,
+            "tail" => LlvmInstFlags::TAIL,
+            "musttail" => LlvmInstFlags::MUSTTAIL,
+            "notail" => LlvmInstFlags::NOTAIL,
+            _ => LlvmInstFlags::NONE,
         };
         if !tail.is_empty() {
             self.bump();
@@ -53,56 +60,63 @@ impl Parser<'_> {
                 return self.expected("`call`");
             }
         }
-        let Some(opcode) = self.eat_named(Opcode::from_name) else {
+        let Some(opcode) = self.eat_named(LlvmOpcode::from_name) else {
             return self.expected("an instruction");
         };
         let flags = self.flags(allowed_flags(opcode)) | tail;
         match opcode {
             _ if opcode.is_binary() => self.binary(opcode, flags, start),
             _ if opcode.is_cast() => self.cast(opcode, flags, start),
-            Opcode::FNeg | Opcode::Freeze | Opcode::Resume => self.unary(opcode, flags, start),
-            Opcode::ICmp | Opcode::FCmp => self.compare(opcode, flags, start),
-            Opcode::Ret => self.ret(start),
-            Opcode::Br => self.branch(start),
-            Opcode::Switch => self.switch(start),
-            Opcode::IndirectBr => self.indirect_branch(start),
-            Opcode::Unreachable => {
-                self.plain(opcode, flags, LlvmType::VOID, &[], Extra::None, start)
+            LlvmOpcode::FNeg | LlvmOpcode::Freeze | LlvmOpcode::Resume => {
+                self.unary(opcode, flags, start)
             }
-            Opcode::Phi => self.phi(flags, start),
-            Opcode::Select => self.select(flags, start),
-            Opcode::Alloca => self.alloca(start),
-            Opcode::Load => self.load(start),
-            Opcode::Store => self.store(start),
-            Opcode::GetElementPtr => self.address(flags, start),
-            Opcode::Fence => self.fence(start),
-            Opcode::CmpXchg => self.compare_exchange(start),
-            Opcode::AtomicRmw => self.read_modify_write(start),
-            Opcode::ExtractElement | Opcode::InsertElement | Opcode::ShuffleVector => {
+            LlvmOpcode::ICmp | LlvmOpcode::FCmp => self.compare(opcode, flags, start),
+            LlvmOpcode::Ret => self.ret(start),
+            LlvmOpcode::Br => self.branch(start),
+            LlvmOpcode::Switch => self.switch(start),
+            LlvmOpcode::IndirectBr => self.indirect_branch(start),
+            LlvmOpcode::Unreachable => self.plain(
+                opcode,
+                flags,
+                LlvmType::VOID,
+                &[],
+                InstructionExtra::None,
+                start,
+            ),
+            LlvmOpcode::Phi => self.phi(flags, start),
+            LlvmOpcode::Select => self.select(flags, start),
+            LlvmOpcode::Alloca => self.alloca(start),
+            LlvmOpcode::Load => self.load(start),
+            LlvmOpcode::Store => self.store(start),
+            LlvmOpcode::GetElementPtr => self.address(flags, start),
+            LlvmOpcode::Fence => self.fence(start),
+            LlvmOpcode::CmpXchg => self.compare_exchange(start),
+            LlvmOpcode::AtomicRmw => self.read_modify_write(start),
+            LlvmOpcode::ExtractElement | LlvmOpcode::InsertElement | LlvmOpcode::ShuffleVector => {
                 self.vector(opcode, start)
             }
-            Opcode::ExtractValue | Opcode::InsertValue => self.aggregate(opcode, start),
-            Opcode::VaArg => self.va_arg(start),
-            Opcode::LandingPad => self.landing_pad(start),
-            Opcode::CatchPad | Opcode::CleanupPad => self.pad(opcode, start),
-            Opcode::CatchSwitch => self.catch_switch(start),
-            Opcode::CatchRet | Opcode::CleanupRet => self.pad_return(opcode, start),
+            LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue => self.aggregate(opcode, start),
+            LlvmOpcode::VaArg => self.va_arg(start),
+            LlvmOpcode::LandingPad => self.landing_pad(start),
+            LlvmOpcode::CatchPad | LlvmOpcode::CleanupPad => self.pad(opcode, start),
+            LlvmOpcode::CatchSwitch => self.catch_switch(start),
+            LlvmOpcode::CatchRet | LlvmOpcode::CleanupRet => self.pad_return(opcode, start),
             _ => self.call(opcode, flags, start),
         }
     }
 
     pub(super) fn plain(
         &mut self,
-        opcode: Opcode,
-        flags: Flags,
+        opcode: LlvmOpcode,
+        flags: LlvmInstFlags,
         ty: LlvmType,
-        operands: &[Value],
-        extra: Extra,
+        operands: &[LlvmValue],
+        extra: InstructionExtra,
         start: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<(), BoxedDiagnostic> {
         let operands = self.body()?.operands(operands);
         self.push(
-            Instruction {
+            LlvmInstruction {
                 opcode,
                 flags,
                 ty,
@@ -113,38 +127,66 @@ impl Parser<'_> {
         )
     }
 
-    pub(super) fn blocks(&mut self, blocks: &[LlvmBlock]) -> Result<Extra, Error> {
+    pub(super) fn blocks(
+        &mut self,
+        blocks: &[LlvmBlock],
+    ) -> Result<InstructionExtra, BoxedDiagnostic> {
         let body = self.body()?;
         let start = body.func.block_pool.len();
         body.func.block_pool.extend_from_slice(blocks);
-        Ok(Extra::Blocks(Span::since(start, &body.func.block_pool)))
+        Ok(InstructionExtra::Blocks(LlvmPoolRange::since(
+            start,
+            &body.func.block_pool,
+        )))
     }
 
-    pub(super) fn numbers(&mut self, numbers: &[u32]) -> Result<Span, Error> {
+    pub(super) fn numbers(&mut self, numbers: &[u32]) -> Result<LlvmPoolRange, BoxedDiagnostic> {
         let body = self.body()?;
         let start = body.func.number_pool.len();
         body.func.number_pool.extend_from_slice(numbers);
-        Ok(Span::since(start, &body.func.number_pool))
+        Ok(LlvmPoolRange::since(start, &body.func.number_pool))
     }
 
-    fn binary(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
+    fn binary(
+        &mut self,
+        opcode: LlvmOpcode,
+        flags: LlvmInstFlags,
+        start: usize,
+    ) -> Result<(), BoxedDiagnostic> {
         let (ty, left) = self.typed_value()?;
         self.expect(b',')?;
         let right = self.value(ty)?;
-        self.plain(opcode, flags, ty, &[left, right], Extra::None, start)
+        self.plain(
+            opcode,
+            flags,
+            ty,
+            &[left, right],
+            InstructionExtra::None,
+            start,
+        )
     }
 
-    fn unary(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
+    fn unary(
+        &mut self,
+        opcode: LlvmOpcode,
+        flags: LlvmInstFlags,
+        start: usize,
+    ) -> Result<(), BoxedDiagnostic> {
         let (ty, operand) = self.typed_value()?;
-        let ty = if opcode == Opcode::Resume {
+        let ty = if opcode == LlvmOpcode::Resume {
             LlvmType::VOID
         } else {
             ty
         };
-        self.plain(opcode, flags, ty, &[operand], Extra::None, start)
+        self.plain(opcode, flags, ty, &[operand], InstructionExtra::None, start)
     }
 
-    fn cast(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
+    fn cast(
+        &mut self,
+        opcode: LlvmOpcode,
+        flags: LlvmInstFlags,
+        start: usize,
+    ) -> Result<(), BoxedDiagnostic> {
         let (from, operand) = self.typed_value()?;
         self.expect_word("to")?;
         let ty = self.ty()?;
@@ -152,11 +194,16 @@ impl Parser<'_> {
             true => upgrade::byte_cast(&self.module.types, opcode, from, ty),
             false => opcode,
         };
-        self.plain(opcode, flags, ty, &[operand], Extra::None, start)
+        self.plain(opcode, flags, ty, &[operand], InstructionExtra::None, start)
     }
 
-    fn compare(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
-        let integer = opcode == Opcode::ICmp;
+    fn compare(
+        &mut self,
+        opcode: LlvmOpcode,
+        flags: LlvmInstFlags,
+        start: usize,
+    ) -> Result<(), BoxedDiagnostic> {
+        let integer = opcode == LlvmOpcode::ICmp;
         let named = |name: &str| Predicate::from_name_for(name, integer);
         let Some(predicate) = self.eat_named(named) else {
             return self.expected("a comparison");
@@ -170,32 +217,46 @@ impl Parser<'_> {
             flags,
             ty,
             &[left, right],
-            Extra::Compare(predicate),
+            InstructionExtra::Compare(predicate),
             start,
         )
     }
 
-    fn ret(&mut self, start: usize) -> Result<(), Error> {
+    fn ret(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let ty = self.ty()?;
         if ty == LlvmType::VOID {
-            return self.plain(Opcode::Ret, Flags::NONE, ty, &[], Extra::None, start);
+            return self.plain(
+                LlvmOpcode::Ret,
+                LlvmInstFlags::NONE,
+                ty,
+                &[],
+                InstructionExtra::None,
+                start,
+            );
         }
         let value = self.value(ty)?;
         self.plain(
-            Opcode::Ret,
-            Flags::NONE,
+            LlvmOpcode::Ret,
+            LlvmInstFlags::NONE,
             LlvmType::VOID,
             &[value],
-            Extra::None,
+            InstructionExtra::None,
             start,
         )
     }
 
-    fn branch(&mut self, start: usize) -> Result<(), Error> {
+    fn branch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         if self.at_word("label") {
             let target = self.target()?;
             let blocks = self.blocks(&[target])?;
-            return self.plain(Opcode::Br, Flags::NONE, LlvmType::VOID, &[], blocks, start);
+            return self.plain(
+                LlvmOpcode::Br,
+                LlvmInstFlags::NONE,
+                LlvmType::VOID,
+                &[],
+                blocks,
+                start,
+            );
         }
         let place = self.token.place();
         let (ty, condition) = self.typed_value()?;
@@ -208,8 +269,8 @@ impl Parser<'_> {
         let second = self.target()?;
         let blocks = self.blocks(&[first, second])?;
         self.plain(
-            Opcode::Br,
-            Flags::NONE,
+            LlvmOpcode::Br,
+            LlvmInstFlags::NONE,
             LlvmType::VOID,
             &[condition],
             blocks,
@@ -217,7 +278,7 @@ impl Parser<'_> {
         )
     }
 
-    fn switch(&mut self, start: usize) -> Result<(), Error> {
+    fn switch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let (ty, value) = self.typed_value()?;
         self.expect(b',')?;
         let mut operands = vec![value];
@@ -230,13 +291,13 @@ impl Parser<'_> {
                 return Err(fault(place, "a case of another type"));
             }
             self.expect(b',')?;
-            operands.push(Value::constant(case));
+            operands.push(LlvmValue::constant(case));
             blocks.push(self.target()?);
         }
         let blocks = self.blocks(&blocks)?;
         self.plain(
-            Opcode::Switch,
-            Flags::NONE,
+            LlvmOpcode::Switch,
+            LlvmInstFlags::NONE,
             LlvmType::VOID,
             &operands,
             blocks,
@@ -244,14 +305,14 @@ impl Parser<'_> {
         )
     }
 
-    fn indirect_branch(&mut self, start: usize) -> Result<(), Error> {
+    fn indirect_branch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let (_, address) = self.typed_value()?;
         self.expect(b',')?;
         let blocks = self.target_list()?;
         let blocks = self.blocks(&blocks)?;
         self.plain(
-            Opcode::IndirectBr,
-            Flags::NONE,
+            LlvmOpcode::IndirectBr,
+            LlvmInstFlags::NONE,
             LlvmType::VOID,
             &[address],
             blocks,
@@ -259,7 +320,7 @@ impl Parser<'_> {
         )
     }
 
-    pub(super) fn target_list(&mut self) -> Result<Vec<LlvmBlock>, Error> {
+    pub(super) fn target_list(&mut self) -> Result<Vec<LlvmBlock>, BoxedDiagnostic> {
         self.expect(b'[')?;
         let mut blocks = Vec::new();
         self.list(b']', |parser| {
@@ -269,7 +330,7 @@ impl Parser<'_> {
         Ok(blocks)
     }
 
-    fn phi(&mut self, flags: Flags, start: usize) -> Result<(), Error> {
+    fn phi(&mut self, flags: LlvmInstFlags, start: usize) -> Result<(), BoxedDiagnostic> {
         let ty = self.ty()?;
         let (mut operands, mut blocks) = (Vec::new(), Vec::new());
         loop {
@@ -283,7 +344,7 @@ impl Parser<'_> {
             }
         }
         let blocks = self.blocks(&blocks)?;
-        self.plain(Opcode::Phi, flags, ty, &operands, blocks, start)
+        self.plain(LlvmOpcode::Phi, flags, ty, &operands, blocks, start)
     }
 
     /// Takes a comma if a certain character follows it.
@@ -298,7 +359,7 @@ impl Parser<'_> {
         self.at(b',') && ahead.first() != Some(&b'!') && self.eat(b',')
     }
 
-    fn select(&mut self, flags: Flags, start: usize) -> Result<(), Error> {
+    fn select(&mut self, flags: LlvmInstFlags, start: usize) -> Result<(), BoxedDiagnostic> {
         let (_, condition) = self.typed_value()?;
         self.expect(b',')?;
         let (ty, first) = self.typed_value()?;
@@ -309,36 +370,36 @@ impl Parser<'_> {
             return Err(fault(place, "a value of another type than the first"));
         }
         self.plain(
-            Opcode::Select,
+            LlvmOpcode::Select,
             flags,
             ty,
             &[condition, first, second],
-            Extra::None,
+            InstructionExtra::None,
             start,
         )
     }
 
-    fn vector(&mut self, opcode: Opcode, start: usize) -> Result<(), Error> {
+    fn vector(&mut self, opcode: LlvmOpcode, start: usize) -> Result<(), BoxedDiagnostic> {
         let place = self.token.place();
         let (ty, first) = self.typed_value()?;
-        let TypeKind::Vector { element, .. } = *self.module.types.kind(ty) else {
+        let LlvmTypeKind::Vector { element, .. } = *self.module.types.kind(ty) else {
             return Err(fault(place, "expected a vector"));
         };
         self.expect(b',')?;
         let place = self.token.place();
         let (second_type, second) = self.typed_value()?;
-        if opcode == Opcode::ExtractElement {
+        if opcode == LlvmOpcode::ExtractElement {
             return self.plain(
                 opcode,
-                Flags::NONE,
+                LlvmInstFlags::NONE,
                 element,
                 &[first, second],
-                Extra::None,
+                InstructionExtra::None,
                 start,
             );
         }
         self.expect(b',')?;
-        let expected = if opcode == Opcode::InsertElement {
+        let expected = if opcode == LlvmOpcode::InsertElement {
             element
         } else {
             ty
@@ -351,13 +412,13 @@ impl Parser<'_> {
         }
         let place = self.token.place();
         let (_, third) = self.typed_value()?;
-        if opcode == Opcode::InsertElement {
+        if opcode == LlvmOpcode::InsertElement {
             return self.plain(
                 opcode,
-                Flags::NONE,
+                LlvmInstFlags::NONE,
                 ty,
                 &[first, second, third],
-                Extra::None,
+                InstructionExtra::None,
                 start,
             );
         }
@@ -374,14 +435,21 @@ impl Parser<'_> {
                 "expected a constant vector of `i32` as the mask",
             ));
         };
-        let mask = Extra::Mask(self.numbers(&mask)?);
-        self.plain(opcode, Flags::NONE, ty, &[first, second], mask, start)
+        let mask = InstructionExtra::Mask(self.numbers(&mask)?);
+        self.plain(
+            opcode,
+            LlvmInstFlags::NONE,
+            ty,
+            &[first, second],
+            mask,
+            start,
+        )
     }
 
-    fn aggregate(&mut self, opcode: Opcode, start: usize) -> Result<(), Error> {
+    fn aggregate(&mut self, opcode: LlvmOpcode, start: usize) -> Result<(), BoxedDiagnostic> {
         let (ty, aggregate) = self.typed_value()?;
         let mut operands = vec![aggregate];
-        if opcode == Opcode::InsertValue {
+        if opcode == LlvmOpcode::InsertValue {
             self.expect(b',')?;
             operands.push(self.typed_value()?.1);
         }
@@ -397,33 +465,47 @@ impl Parser<'_> {
                 "the indices do not lead through the aggregate",
             ));
         };
-        let indices = Extra::Indices(self.numbers(&path)?);
-        let ty = if opcode == Opcode::ExtractValue {
+        let indices = InstructionExtra::Indices(self.numbers(&path)?);
+        let ty = if opcode == LlvmOpcode::ExtractValue {
             member
         } else {
             ty
         };
-        self.plain(opcode, Flags::NONE, ty, &operands, indices, start)
+        self.plain(opcode, LlvmInstFlags::NONE, ty, &operands, indices, start)
     }
 
-    fn va_arg(&mut self, start: usize) -> Result<(), Error> {
+    fn va_arg(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let (_, list) = self.typed_value()?;
         self.expect(b',')?;
         let ty = self.ty()?;
-        self.plain(Opcode::VaArg, Flags::NONE, ty, &[list], Extra::None, start)
+        self.plain(
+            LlvmOpcode::VaArg,
+            LlvmInstFlags::NONE,
+            ty,
+            &[list],
+            InstructionExtra::None,
+            start,
+        )
     }
 
-    fn landing_pad(&mut self, start: usize) -> Result<(), Error> {
+    fn landing_pad(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let ty = self.ty()?;
-        let flags = self.flags(Flags::CLEANUP);
+        let flags = self.flags(LlvmInstFlags::CLEANUP);
         let mut clauses = Vec::new();
         while self.eat_word("catch") || self.eat_word("filter") {
             clauses.push(self.typed_value()?.1);
         }
-        self.plain(Opcode::LandingPad, flags, ty, &clauses, Extra::None, start)
+        self.plain(
+            LlvmOpcode::LandingPad,
+            flags,
+            ty,
+            &clauses,
+            InstructionExtra::None,
+            start,
+        )
     }
 
-    fn pad(&mut self, opcode: Opcode, start: usize) -> Result<(), Error> {
+    fn pad(&mut self, opcode: LlvmOpcode, start: usize) -> Result<(), BoxedDiagnostic> {
         self.expect_word("within")?;
         let mut operands = vec![self.value(LlvmType::TOKEN)?];
         self.expect(b'[')?;
@@ -433,28 +515,28 @@ impl Parser<'_> {
         })?;
         self.plain(
             opcode,
-            Flags::NONE,
+            LlvmInstFlags::NONE,
             LlvmType::TOKEN,
             &operands,
-            Extra::None,
+            InstructionExtra::None,
             start,
         )
     }
 
-    fn catch_switch(&mut self, start: usize) -> Result<(), Error> {
+    fn catch_switch(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         self.expect_word("within")?;
         let parent = self.value(LlvmType::TOKEN)?;
         let mut blocks = self.target_list()?;
         let unwind = self.unwind()?;
         let flags = if unwind.is_some() {
-            Flags::CLEANUP
+            LlvmInstFlags::CLEANUP
         } else {
-            Flags::NONE
+            LlvmInstFlags::NONE
         };
         blocks.extend(unwind);
         let blocks = self.blocks(&blocks)?;
         self.plain(
-            Opcode::CatchSwitch,
+            LlvmOpcode::CatchSwitch,
             flags,
             LlvmType::TOKEN,
             &[parent],
@@ -464,7 +546,7 @@ impl Parser<'_> {
     }
 
     /// `unwind to caller` or `unwind label %name`
-    fn unwind(&mut self) -> Result<Option<LlvmBlock>, Error> {
+    fn unwind(&mut self) -> Result<Option<LlvmBlock>, BoxedDiagnostic> {
         self.expect_word("unwind")?;
         if self.eat_word("to") {
             self.expect_word("caller")?;
@@ -473,16 +555,23 @@ impl Parser<'_> {
         self.target().map(Some)
     }
 
-    fn pad_return(&mut self, opcode: Opcode, start: usize) -> Result<(), Error> {
+    fn pad_return(&mut self, opcode: LlvmOpcode, start: usize) -> Result<(), BoxedDiagnostic> {
         self.expect_word("from")?;
         let pad = self.value(LlvmType::TOKEN)?;
-        let target = if opcode == Opcode::CatchRet {
+        let target = if opcode == LlvmOpcode::CatchRet {
             self.expect_word("to")?;
             Some(self.target()?)
         } else {
             self.unwind()?
         };
         let blocks = self.blocks(target.as_slice())?;
-        self.plain(opcode, Flags::NONE, LlvmType::VOID, &[pad], blocks, start)
+        self.plain(
+            opcode,
+            LlvmInstFlags::NONE,
+            LlvmType::VOID,
+            &[pad],
+            blocks,
+            start,
+        )
     }
 }

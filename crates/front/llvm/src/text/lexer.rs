@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// Kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LlvmTokenKind {
     /// The end of the text.
     End,
     /// A keyword, or a bare name: letters, digits and `-$._`.
@@ -47,16 +47,16 @@ pub enum Kind {
 
 /// A token and where it is.
 #[derive(Clone, Copy, Debug)]
-pub struct Token {
+pub struct LlvmToken {
     /// What it is.
-    pub kind: Kind,
+    pub kind: LlvmTokenKind,
     /// First byte.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
 }
 
-impl Token {
+impl LlvmToken {
     /// Its place.
     pub fn place(self) -> SourceLocation {
         SourceLocation::text(self.start, self.end)
@@ -65,7 +65,7 @@ impl Token {
 
 /// Cuts a text into tokens.
 #[derive(Clone, Copy, Debug)]
-pub struct Lexer<'a> {
+pub struct LlvmLexer<'a> {
     bytes: &'a [u8],
     pos: usize,
 }
@@ -77,10 +77,10 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'$' | b'.' | b'_')
 }
 
-impl<'a> Lexer<'a> {
+impl<'a> LlvmLexer<'a> {
     /// A lexer that begins at a byte.
     pub fn new(bytes: &'a [u8], pos: usize) -> Self {
-        Lexer { bytes, pos }
+        LlvmLexer { bytes, pos }
     }
 
     fn peek(&self, ahead: usize) -> u8 {
@@ -88,16 +88,16 @@ impl<'a> Lexer<'a> {
     }
 
     /// The bytes of a token.
-    pub fn bytes_of(&self, token: Token) -> &'a [u8] {
+    pub fn bytes_of(&self, token: LlvmToken) -> &'a [u8] {
         &self.bytes[token.start..token.end]
     }
 
     /// The next token.
-    pub fn next(&mut self) -> Token {
+    pub fn next(&mut self) -> LlvmToken {
         self.skip_space();
         let start = self.pos;
         let kind = self.scan();
-        Token {
+        LlvmToken {
             kind,
             start,
             end: self.pos,
@@ -133,21 +133,21 @@ impl<'a> Lexer<'a> {
         self.pos += 2 + end.unwrap_or(rest.len());
     }
 
-    fn scan(&mut self) -> Kind {
+    fn scan(&mut self) -> LlvmTokenKind {
         if self.pos >= self.bytes.len() {
-            return Kind::End;
+            return LlvmTokenKind::End;
         }
         match self.peek(0) {
-            b'%' => self.sigil(Kind::Local),
-            b'@' => self.sigil(Kind::Global),
+            b'%' => self.sigil(LlvmTokenKind::Local),
+            b'@' => self.sigil(LlvmTokenKind::Global),
             b'"' => match self.string() {
-                Kind::String => self.label_or(Kind::String),
+                LlvmTokenKind::String => self.label_or(LlvmTokenKind::String),
                 other => other,
             },
             b'c' if self.peek(1) == b'"' => {
                 self.pos += 1;
                 match self.string() {
-                    Kind::String => Kind::Data,
+                    LlvmTokenKind::String => LlvmTokenKind::Data,
                     other => other,
                 }
             }
@@ -155,7 +155,7 @@ impl<'a> Lexer<'a> {
             b'#' => self.hash(),
             b'.' if self.peek(1) == b'.' && self.peek(2) == b'.' => {
                 self.pos += 3;
-                Kind::Ellipsis
+                LlvmTokenKind::Ellipsis
             }
             b'$' => self.dollar(),
             b'0'..=b'9' | b'+' => self.number(),
@@ -163,17 +163,17 @@ impl<'a> Lexer<'a> {
             byte if is_word(byte) => self.word(),
             byte if byte.is_ascii_graphic() => {
                 self.pos += 1;
-                Kind::Punct(byte)
+                LlvmTokenKind::Punct(byte)
             }
             _ => {
                 self.pos += 1;
-                Kind::Bad
+                LlvmTokenKind::Bad
             }
         }
     }
 
     /// A word from here on, or a number such as `s0x1F` that looks like one.
-    fn word(&mut self) -> Kind {
+    fn word(&mut self) -> LlvmTokenKind {
         let start = self.pos;
         self.skip_word();
         let word = &self.bytes[start..self.pos];
@@ -181,8 +181,8 @@ impl<'a> Lexer<'a> {
             .iter()
             .any(|prefix| word.starts_with(prefix));
         let special = SPECIAL.contains(&word);
-        match self.label_or(Kind::Word) {
-            Kind::Word if hex || special => Kind::Number,
+        match self.label_or(LlvmTokenKind::Word) {
+            LlvmTokenKind::Word if hex || special => LlvmTokenKind::Number,
             kind => kind,
         }
     }
@@ -193,89 +193,89 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn label_or(&mut self, kind: Kind) -> Kind {
+    fn label_or(&mut self, kind: LlvmTokenKind) -> LlvmTokenKind {
         if self.peek(0) == b':' {
             self.pos += 1;
-            return Kind::Label;
+            return LlvmTokenKind::Label;
         }
         kind
     }
 
-    fn sigil(&mut self, kind: Kind) -> Kind {
+    fn sigil(&mut self, kind: LlvmTokenKind) -> LlvmTokenKind {
         self.pos += 1;
         match self.peek(0) {
             b'"' => match self.string() {
-                Kind::String => kind,
+                LlvmTokenKind::String => kind,
                 other => other,
             },
             byte if is_word(byte) => {
                 self.skip_word();
                 kind
             }
-            _ => Kind::Bad,
+            _ => LlvmTokenKind::Bad,
         }
     }
 
     /// `$name`; but a label may begin with `$`, too.
-    fn dollar(&mut self) -> Kind {
+    fn dollar(&mut self) -> LlvmTokenKind {
         self.pos += 1;
         if self.peek(0) == b'"' {
             return match self.string() {
-                Kind::String => Kind::Comdat,
+                LlvmTokenKind::String => LlvmTokenKind::Comdat,
                 other => other,
             };
         }
         self.skip_word();
-        self.label_or(Kind::Comdat)
+        self.label_or(LlvmTokenKind::Comdat)
     }
 
     /// A string; quotes within are written as `\22`, so the first one ends it.
-    fn string(&mut self) -> Kind {
+    fn string(&mut self) -> LlvmTokenKind {
         let rest = &self.bytes[self.pos + 1..];
         match rest.iter().position(|&byte| byte == b'"') {
             Some(len) => {
                 self.pos += len + 2;
-                Kind::String
+                LlvmTokenKind::String
             }
             None => {
                 self.pos = self.bytes.len();
-                Kind::Bad
+                LlvmTokenKind::Bad
             }
         }
     }
 
-    fn bang(&mut self) -> Kind {
+    fn bang(&mut self) -> LlvmTokenKind {
         self.pos += 1;
         match self.peek(0) {
             b'0'..=b'9' => {
                 while self.peek(0).is_ascii_digit() {
                     self.pos += 1;
                 }
-                Kind::MetadataNumber
+                LlvmTokenKind::MetadataNumber
             }
             byte if is_word(byte) || byte == b'\\' => {
                 while is_word(self.peek(0)) || self.peek(0) == b'\\' {
                     self.pos += 1;
                 }
-                Kind::MetadataName
+                LlvmTokenKind::MetadataName
             }
-            _ => Kind::Punct(b'!'),
+            _ => LlvmTokenKind::Punct(b'!'),
         }
     }
 
-    fn hash(&mut self) -> Kind {
+    fn hash(&mut self) -> LlvmTokenKind {
         self.pos += 1;
         let digits = self.peek(0).is_ascii_digit();
         let start = self.pos;
         self.skip_word();
         match digits {
-            _ if self.pos == start => Kind::Bad,
-            true => Kind::AttributeGroup,
-            false => Kind::HashWord,
+            _ if self.pos == start => LlvmTokenKind::Bad,
+            true => LlvmTokenKind::AttributeGroup,
+            false => LlvmTokenKind::HashWord,
         }
     }
 
-    fn number(&mut self) -> Kind {
+    fn number(&mut self) -> LlvmTokenKind {
         if matches!(self.peek(0), b'-' | b'+') {
             self.pos += 1;
         }
@@ -286,13 +286,13 @@ impl<'a> Lexer<'a> {
         if digits == self.pos {
             self.skip_word();
             return match self.pos > digits {
-                true => Kind::Number,
-                false => Kind::Bad,
+                true => LlvmTokenKind::Number,
+                false => LlvmTokenKind::Bad,
             };
         }
-        let mut kind = Kind::Integer;
+        let mut kind = LlvmTokenKind::Integer;
         if self.peek(0) == b'.' {
-            kind = Kind::Number;
+            kind = LlvmTokenKind::Number;
             self.pos += 1;
             while self.peek(0).is_ascii_digit() {
                 self.pos += 1;
@@ -313,12 +313,12 @@ impl<'a> Lexer<'a> {
                 self.pos += 1;
                 self.skip_word();
             }
-            return match self.label_or(Kind::Number) {
-                Kind::Number if !hex => Kind::Word,
+            return match self.label_or(LlvmTokenKind::Number) {
+                LlvmTokenKind::Number if !hex => LlvmTokenKind::Word,
                 kind => kind,
             };
         }
-        if kind == Kind::Integer {
+        if kind == LlvmTokenKind::Integer {
             self.label_or(kind)
         } else {
             kind
@@ -357,12 +357,12 @@ pub fn unescape(quoted: &[u8]) -> Cow<'_, [u8]> {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<(Kind, &str)> {
-        let mut lexer = Lexer::new(text.as_bytes(), 0);
+    fn kinds(text: &str) -> Vec<(LlvmTokenKind, &str)> {
+        let mut lexer = LlvmLexer::new(text.as_bytes(), 0);
         let mut all = Vec::new();
         loop {
             let token = lexer.next();
-            if token.kind == Kind::End {
+            if token.kind == LlvmTokenKind::End {
                 return all;
             }
             all.push((token.kind, &text[token.start..token.end]));
@@ -374,30 +374,33 @@ mod tests {
         let text =
             "%a %\"b c\" @7 !12 !foo !{ #3 #dbg_value -4 1.5e+3 0xH3C00 entry: 5: \"q\": ...";
         let expected = [
-            (Kind::Local, "%a"),
-            (Kind::Local, "%\"b c\""),
-            (Kind::Global, "@7"),
-            (Kind::MetadataNumber, "!12"),
-            (Kind::MetadataName, "!foo"),
-            (Kind::Punct(b'!'), "!"),
-            (Kind::Punct(b'{'), "{"),
-            (Kind::AttributeGroup, "#3"),
-            (Kind::HashWord, "#dbg_value"),
-            (Kind::Integer, "-4"),
-            (Kind::Number, "1.5e+3"),
-            (Kind::Number, "0xH3C00"),
-            (Kind::Label, "entry:"),
-            (Kind::Label, "5:"),
-            (Kind::Label, "\"q\":"),
-            (Kind::Ellipsis, "..."),
+            (LlvmTokenKind::Local, "%a"),
+            (LlvmTokenKind::Local, "%\"b c\""),
+            (LlvmTokenKind::Global, "@7"),
+            (LlvmTokenKind::MetadataNumber, "!12"),
+            (LlvmTokenKind::MetadataName, "!foo"),
+            (LlvmTokenKind::Punct(b'!'), "!"),
+            (LlvmTokenKind::Punct(b'{'), "{"),
+            (LlvmTokenKind::AttributeGroup, "#3"),
+            (LlvmTokenKind::HashWord, "#dbg_value"),
+            (LlvmTokenKind::Integer, "-4"),
+            (LlvmTokenKind::Number, "1.5e+3"),
+            (LlvmTokenKind::Number, "0xH3C00"),
+            (LlvmTokenKind::Label, "entry:"),
+            (LlvmTokenKind::Label, "5:"),
+            (LlvmTokenKind::Label, "\"q\":"),
+            (LlvmTokenKind::Ellipsis, "..."),
         ];
         assert_eq!(kinds(text), expected);
     }
 
     #[test]
     fn comments_and_strings_without_end() {
-        assert_eq!(kinds("a ; b\nc"), [(Kind::Word, "a"), (Kind::Word, "c")]);
-        assert_eq!(kinds("\"abc"), [(Kind::Bad, "\"abc")]);
+        assert_eq!(
+            kinds("a ; b\nc"),
+            [(LlvmTokenKind::Word, "a"), (LlvmTokenKind::Word, "c")]
+        );
+        assert_eq!(kinds("\"abc"), [(LlvmTokenKind::Bad, "\"abc")]);
     }
 
     #[test]

@@ -1,23 +1,24 @@
 //! Instructions on memory in LLVM assembly.
 
-use super::parser::Parser;
+use super::parser::LlvmParser;
 use crate::ir::{
-    Align, Extra, Flags, LlvmSymbol, LlvmType, Opcode, Ordering, RmwOp, Value, address_type,
+    InstructionExtra, LlvmAlign, LlvmInstFlags, LlvmOpcode, LlvmSymbol, LlvmType, LlvmValue,
+    Ordering, RmwOp, address_type,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 
-impl Parser<'_> {
-    pub(super) fn alloca(&mut self, start: usize) -> Result<(), Error> {
-        let mut flags = self.flags(Flags::INALLOCA);
-        flags |= self.flags(Flags::SWIFTERROR);
+impl LlvmParser<'_> {
+    pub(super) fn alloca(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+        let mut flags = self.flags(LlvmInstFlags::INALLOCA);
+        flags |= self.flags(LlvmInstFlags::SWIFTERROR);
         let ty = self.ty()?;
         let mut count = None;
-        let mut align = Align::NONE;
+        let mut align = LlvmAlign::NONE;
         let mut space = 0;
         while self.comma_before_operand() {
             if self.at_word("align") {
                 self.bump();
-                align = Align::from_bytes(self.align_number()?).unwrap_or(Align::NONE);
+                align = LlvmAlign::from_bytes(self.align_number()?).unwrap_or(LlvmAlign::NONE);
             } else if let Some(found) = self.address_space()? {
                 space = found;
             } else {
@@ -25,19 +26,19 @@ impl Parser<'_> {
             }
         }
         let one = self.module.consts.int(&self.module.types, LlvmType::I32, 1);
-        let count = count.unwrap_or(Value::constant(one));
+        let count = count.unwrap_or(LlvmValue::constant(one));
         let pointer = self.pointer_to(ty, space);
-        let extra = Extra::Alloca { ty, align };
-        self.plain(Opcode::Alloca, flags, pointer, &[count], extra, start)
+        let extra = InstructionExtra::Alloca { ty, align };
+        self.plain(LlvmOpcode::Alloca, flags, pointer, &[count], extra, start)
     }
 
     /// `syncscope("…")` if it comes next, then an ordering.
-    pub(super) fn scope_and_ordering(&mut self) -> Result<(LlvmSymbol, Ordering), Error> {
+    pub(super) fn scope_and_ordering(&mut self) -> Result<(LlvmSymbol, Ordering), BoxedDiagnostic> {
         let scope = self.scope()?;
         Ok((scope, self.ordering()?))
     }
 
-    pub(super) fn scope(&mut self) -> Result<LlvmSymbol, Error> {
+    pub(super) fn scope(&mut self) -> Result<LlvmSymbol, BoxedDiagnostic> {
         if !self.eat_word("syncscope") {
             return Ok(LlvmSymbol::EMPTY);
         }
@@ -47,7 +48,7 @@ impl Parser<'_> {
         Ok(scope)
     }
 
-    pub(super) fn ordering(&mut self) -> Result<Ordering, Error> {
+    pub(super) fn ordering(&mut self) -> Result<Ordering, BoxedDiagnostic> {
         match self.eat_named(Ordering::from_name) {
             Some(ordering) => Ok(ordering),
             None => self.expected("an ordering"),
@@ -55,20 +56,20 @@ impl Parser<'_> {
     }
 
     /// `, align 8` if it comes next.
-    pub(super) fn alignment(&mut self) -> Result<Align, Error> {
+    pub(super) fn alignment(&mut self) -> Result<LlvmAlign, BoxedDiagnostic> {
         if !self.comma_before_operand() {
-            return Ok(Align::NONE);
+            return Ok(LlvmAlign::NONE);
         }
         self.expect_word("align")?;
-        Ok(Align::from_bytes(self.align_number()?).unwrap_or(Align::NONE))
+        Ok(LlvmAlign::from_bytes(self.align_number()?).unwrap_or(LlvmAlign::NONE))
     }
 
-    pub(super) fn access(&mut self, atomic: bool) -> Result<Extra, Error> {
+    pub(super) fn access(&mut self, atomic: bool) -> Result<InstructionExtra, BoxedDiagnostic> {
         let (scope, ordering) = match atomic {
             true => self.scope_and_ordering()?,
             false => (LlvmSymbol::EMPTY, Ordering::NotAtomic),
         };
-        Ok(Extra::Access {
+        Ok(InstructionExtra::Access {
             align: self.alignment()?,
             ordering,
             scope,
@@ -76,39 +77,39 @@ impl Parser<'_> {
     }
 
     /// `atomic` behind an access, if it stands there.
-    fn atomic(&mut self) -> Result<bool, Error> {
+    fn atomic(&mut self) -> Result<bool, BoxedDiagnostic> {
         let atomic = self.eat_word("atomic");
         self.whole()?;
         Ok(atomic)
     }
 
     /// Refuses operations on each element of a vector for itself (LLVM 23).
-    fn whole(&self) -> Result<(), Error> {
+    fn whole(&self) -> Result<(), BoxedDiagnostic> {
         match self.at_word("elementwise") {
             true => self.error("atomic operations element by element are not supported"),
             false => Ok(()),
         }
     }
 
-    pub(super) fn load(&mut self, start: usize) -> Result<(), Error> {
+    pub(super) fn load(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let atomic = self.atomic()?;
-        let flags = self.flags(Flags::VOLATILE);
+        let flags = self.flags(LlvmInstFlags::VOLATILE);
         let ty = self.ty()?;
         self.expect(b',')?;
         let (_, pointer) = self.typed_value()?;
         let extra = self.access(atomic)?;
-        self.plain(Opcode::Load, flags, ty, &[pointer], extra, start)
+        self.plain(LlvmOpcode::Load, flags, ty, &[pointer], extra, start)
     }
 
-    pub(super) fn store(&mut self, start: usize) -> Result<(), Error> {
+    pub(super) fn store(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let atomic = self.atomic()?;
-        let flags = self.flags(Flags::VOLATILE);
+        let flags = self.flags(LlvmInstFlags::VOLATILE);
         let (_, value) = self.typed_value()?;
         self.expect(b',')?;
         let (_, pointer) = self.typed_value()?;
         let extra = self.access(atomic)?;
         self.plain(
-            Opcode::Store,
+            LlvmOpcode::Store,
             flags,
             LlvmType::VOID,
             &[value, pointer],
@@ -117,7 +118,11 @@ impl Parser<'_> {
         )
     }
 
-    pub(super) fn address(&mut self, flags: Flags, start: usize) -> Result<(), Error> {
+    pub(super) fn address(
+        &mut self,
+        flags: LlvmInstFlags,
+        start: usize,
+    ) -> Result<(), BoxedDiagnostic> {
         let source = self.ty()?;
         self.expect(b',')?;
         let (base_type, base) = self.typed_value()?;
@@ -139,27 +144,27 @@ impl Parser<'_> {
         )
         .map_err(|why| fault(place, why))?;
         // The flag includes the weaker one.
-        let flags = if flags.has(Flags::INBOUNDS) {
-            Flags(flags.0 & !Flags::NUSW.0)
+        let flags = if flags.has(LlvmInstFlags::INBOUNDS) {
+            LlvmInstFlags(flags.0 & !LlvmInstFlags::NUSW.0)
         } else {
             flags
         };
         self.plain(
-            Opcode::GetElementPtr,
+            LlvmOpcode::GetElementPtr,
             flags,
             ty,
             &operands,
-            Extra::SourceType(source),
+            InstructionExtra::SourceType(source),
             start,
         )
     }
 
-    pub(super) fn fence(&mut self, start: usize) -> Result<(), Error> {
+    pub(super) fn fence(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let (scope, ordering) = self.scope_and_ordering()?;
-        let extra = Extra::Fence { ordering, scope };
+        let extra = InstructionExtra::Fence { ordering, scope };
         self.plain(
-            Opcode::Fence,
-            Flags::NONE,
+            LlvmOpcode::Fence,
+            LlvmInstFlags::NONE,
             LlvmType::VOID,
             &[],
             extra,
@@ -167,13 +172,13 @@ impl Parser<'_> {
         )
     }
 
-    pub(super) fn compare_exchange(&mut self, start: usize) -> Result<(), Error> {
+    pub(super) fn compare_exchange(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
         let mut flags = if self.eat_word("weak") {
-            Flags::WEAK
+            LlvmInstFlags::WEAK
         } else {
-            Flags::NONE
+            LlvmInstFlags::NONE
         };
-        flags |= self.flags(Flags::VOLATILE);
+        flags |= self.flags(LlvmInstFlags::VOLATILE);
         let (_, pointer) = self.typed_value()?;
         self.expect(b',')?;
         let (ty, expected) = self.typed_value()?;
@@ -188,7 +193,7 @@ impl Parser<'_> {
         }
         let (scope, success) = self.scope_and_ordering()?;
         let failure = self.ordering()?;
-        let extra = Extra::CmpXchg {
+        let extra = InstructionExtra::CmpXchg {
             align: self.alignment()?,
             success,
             failure,
@@ -199,7 +204,7 @@ impl Parser<'_> {
             .types
             .literal_struct([ty, LlvmType::I1].into(), false);
         self.plain(
-            Opcode::CmpXchg,
+            LlvmOpcode::CmpXchg,
             flags,
             ty,
             &[pointer, expected, new],
@@ -208,8 +213,8 @@ impl Parser<'_> {
         )
     }
 
-    pub(super) fn read_modify_write(&mut self, start: usize) -> Result<(), Error> {
-        let flags = self.flags(Flags::VOLATILE);
+    pub(super) fn read_modify_write(&mut self, start: usize) -> Result<(), BoxedDiagnostic> {
+        let flags = self.flags(LlvmInstFlags::VOLATILE);
         self.whole()?;
         let Some(op) = self.eat_named(RmwOp::from_name) else {
             return self.expected("an atomic operation");
@@ -218,14 +223,14 @@ impl Parser<'_> {
         self.expect(b',')?;
         let (ty, value) = self.typed_value()?;
         let (scope, ordering) = self.scope_and_ordering()?;
-        let extra = Extra::Rmw {
+        let extra = InstructionExtra::Rmw {
             op,
             align: self.alignment()?,
             ordering,
             scope,
         };
         self.plain(
-            Opcode::AtomicRmw,
+            LlvmOpcode::AtomicRmw,
             flags,
             ty,
             &[pointer, value],

@@ -1,17 +1,19 @@
 //! Metadata in LLVM assembly.
 
-use super::lexer::{Kind, unescape};
-use super::parser::{NumberedMetadata, Parser};
+use super::lexer::{LlvmTokenKind, unescape};
+use super::parser::{LlvmParser, NumberedMetadata};
 use crate::ir::{
-    Field, LlvmMetadata, LlvmSymbol, LlvmType, MetadataKind, NamedMetadata, ValueKind,
+    LlvmMetadata, LlvmSymbol, LlvmType, MetadataField, MetadataKind, NamedMetadata, ValueKind,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 
-impl Parser<'_> {
+impl LlvmParser<'_> {
     /// Metadata as a value: a node, a string, or a type and a value.
-    pub fn metadata_value(&mut self) -> Result<LlvmMetadata, Error> {
+    pub fn metadata_value(&mut self) -> Result<LlvmMetadata, BoxedDiagnostic> {
         self.nested(|parser| match parser.token.kind {
-            Kind::MetadataNumber | Kind::MetadataName | Kind::Punct(b'!') => parser.node(),
+            LlvmTokenKind::MetadataNumber
+            | LlvmTokenKind::MetadataName
+            | LlvmTokenKind::Punct(b'!') => parser.node(),
             _ => {
                 let ty = parser.ty()?;
                 if ty == LlvmType::METADATA {
@@ -32,7 +34,7 @@ impl Parser<'_> {
     }
 
     /// Metadata, or `null`.
-    fn optional(&mut self) -> Result<Option<LlvmMetadata>, Error> {
+    fn optional(&mut self) -> Result<Option<LlvmMetadata>, BoxedDiagnostic> {
         if self.eat_word("null") {
             Ok(None)
         } else {
@@ -41,9 +43,9 @@ impl Parser<'_> {
     }
 
     /// `!7`, `!"…"`, `!{…}` or `!Class(…)`
-    pub fn node(&mut self) -> Result<LlvmMetadata, Error> {
+    pub fn node(&mut self) -> Result<LlvmMetadata, BoxedDiagnostic> {
         match self.token.kind {
-            Kind::MetadataNumber => {
+            LlvmTokenKind::MetadataNumber => {
                 let token = self.bump();
                 let number = self.number_of(token)?;
                 if let Some(found) = self.metadata.get(&number) {
@@ -64,16 +66,16 @@ impl Parser<'_> {
                 );
                 Ok(id)
             }
-            Kind::Punct(b'!') => {
+            LlvmTokenKind::Punct(b'!') => {
                 self.bump();
-                if self.token.kind == Kind::String {
+                if self.token.kind == LlvmTokenKind::String {
                     let symbol = self.symbol_string()?;
                     return Ok(self.metadata_string(symbol));
                 }
                 let kind = self.plain_node(false)?;
                 Ok(self.module.metadata.push(kind))
             }
-            Kind::MetadataName => {
+            LlvmTokenKind::MetadataName => {
                 let kind = self.special_node(false)?;
                 Ok(self.module.metadata.push(kind))
             }
@@ -90,7 +92,7 @@ impl Parser<'_> {
     }
 
     /// `{…}`
-    fn plain_node(&mut self, distinct: bool) -> Result<MetadataKind, Error> {
+    fn plain_node(&mut self, distinct: bool) -> Result<MetadataKind, BoxedDiagnostic> {
         self.expect(b'{')?;
         let mut operands = Vec::new();
         self.list(b'}', |parser| {
@@ -102,7 +104,7 @@ impl Parser<'_> {
     }
 
     /// `!Class(field: value, …)`, the class being next.
-    fn special_node(&mut self, distinct: bool) -> Result<MetadataKind, Error> {
+    fn special_node(&mut self, distinct: bool) -> Result<MetadataKind, BoxedDiagnostic> {
         self.nested(|parser| {
             let token = parser.bump();
             let class = unescape(&parser.bytes(token)[1..]);
@@ -121,7 +123,7 @@ impl Parser<'_> {
             let mut fields = Vec::new();
             parser.list(b')', |parser| {
                 let mut name = LlvmSymbol::EMPTY;
-                if parser.token.kind == Kind::Label {
+                if parser.token.kind == LlvmTokenKind::Label {
                     let label = parser.peek_text();
                     name = parser.module.strings.intern(label.trim_end_matches(':'));
                     parser.bump();
@@ -140,28 +142,28 @@ impl Parser<'_> {
     }
 
     /// The value of a field of a specialised node.
-    fn field(&mut self) -> Result<Field, Error> {
+    fn field(&mut self) -> Result<MetadataField, BoxedDiagnostic> {
         match self.token.kind {
-            Kind::Integer => match self.peek_text().parse() {
+            LlvmTokenKind::Integer => match self.peek_text().parse() {
                 Ok(number) => {
                     self.bump();
-                    Ok(Field::Int(number))
+                    Ok(MetadataField::Int(number))
                 }
                 Err(_) => self.error("a number out of range"),
             },
-            Kind::String => {
+            LlvmTokenKind::String => {
                 let symbol = self.symbol_string()?;
-                Ok(Field::Node(Some(self.metadata_string(symbol))))
+                Ok(MetadataField::Node(Some(self.metadata_string(symbol))))
             }
-            Kind::Punct(b'{') => {
+            LlvmTokenKind::Punct(b'{') => {
                 let kind = self.plain_node(false)?;
-                Ok(Field::Node(Some(self.module.metadata.push(kind))))
+                Ok(MetadataField::Node(Some(self.module.metadata.push(kind))))
             }
-            Kind::Word if self.at_word("null") => {
+            LlvmTokenKind::Word if self.at_word("null") => {
                 self.bump();
-                Ok(Field::Node(None))
+                Ok(MetadataField::Node(None))
             }
-            Kind::Word if !self.at_type() => {
+            LlvmTokenKind::Word if !self.at_type() => {
                 let word = self.peek_word();
                 let boolean = match word {
                     "true" => Some(1),
@@ -171,32 +173,32 @@ impl Parser<'_> {
                 let start = self.token.start;
                 self.bump();
                 if let Some(number) = boolean {
-                    return Ok(Field::Int(number));
+                    return Ok(MetadataField::Int(number));
                 }
                 while self.eat(b'|') {
-                    if self.token.kind != Kind::Word {
+                    if self.token.kind != LlvmTokenKind::Word {
                         return self.expected("a word");
                     }
                     self.bump();
                 }
                 let text = &self.text[start..self.last_end];
-                Ok(Field::Word(self.module.strings.intern_bytes(text)))
+                Ok(MetadataField::Word(self.module.strings.intern_bytes(text)))
             }
-            _ => Ok(Field::Node(Some(self.metadata_value()?))),
+            _ => Ok(MetadataField::Node(Some(self.metadata_value()?))),
         }
     }
 
     /// `!7 = …`
-    pub fn metadata_definition(&mut self) -> Result<(), Error> {
+    pub fn metadata_definition(&mut self) -> Result<(), BoxedDiagnostic> {
         let token = self.bump();
         let number = self.number_of(token)?;
         self.expect(b'=')?;
         let distinct = self.eat_word("distinct");
         let kind = match self.token.kind {
-            Kind::MetadataName => self.special_node(distinct)?,
-            Kind::Punct(b'!') => {
+            LlvmTokenKind::MetadataName => self.special_node(distinct)?,
+            LlvmTokenKind::Punct(b'!') => {
                 self.bump();
-                if self.token.kind == Kind::String {
+                if self.token.kind == LlvmTokenKind::String {
                     MetadataKind::String(self.symbol_string()?)
                 } else {
                     self.plain_node(distinct)?
@@ -230,7 +232,7 @@ impl Parser<'_> {
     }
 
     /// `!name = !{…}`
-    pub fn named_metadata(&mut self) -> Result<(), Error> {
+    pub fn named_metadata(&mut self) -> Result<(), BoxedDiagnostic> {
         let token = self.bump();
         let name = unescape(&self.bytes(token)[1..]);
         let name = self.module.strings.intern_bytes(&name);
@@ -249,8 +251,8 @@ impl Parser<'_> {
     }
 
     /// `!kind !node` if it comes next.
-    pub fn attachment(&mut self) -> Result<Option<(LlvmSymbol, LlvmMetadata)>, Error> {
-        if self.token.kind != Kind::MetadataName {
+    pub fn attachment(&mut self) -> Result<Option<(LlvmSymbol, LlvmMetadata)>, BoxedDiagnostic> {
+        if self.token.kind != LlvmTokenKind::MetadataName {
             return Ok(None);
         }
         let token = self.bump();
@@ -260,7 +262,7 @@ impl Parser<'_> {
     }
 
     /// All numbers that were used are defined.
-    pub fn check_metadata(&self) -> Result<(), Error> {
+    pub fn check_metadata(&self) -> Result<(), BoxedDiagnostic> {
         let undefined = self.metadata.iter().filter(|(_, found)| !found.defined);
         let first = undefined.min_by_key(|(number, _)| **number);
         match first {

@@ -4,17 +4,17 @@
 //! is referred to is known: types, attribute groups, globals by name and type, metadata, bodies,
 //! and last what variables and aliases are made of.
 
-use super::lexer::{Kind, Lexer, Token};
-use super::parser::{Name, Parser};
+use super::lexer::{LlvmLexer, LlvmToken, LlvmTokenKind};
+use super::parser::{LlvmName, LlvmParser};
 use crate::ir::{
-    ConstKind, DataLayout, Function, GlobalData, GlobalKind, LlvmFunc, LlvmGlobal, LlvmType,
-    Module, Value,
+    ConstKind, DataLayout, GlobalData, GlobalKind, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmModule,
+    LlvmType, LlvmValue,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 
 /// Sorts of entities, in the order in which they are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
+enum TopLevelEntityKind {
     Header,
     Type,
     Group,
@@ -24,7 +24,7 @@ enum Sort {
 }
 
 /// A variable or alias whose contents are still to be parsed.
-struct Unfinished {
+struct DeferredInitializer {
     global: LlvmGlobal,
     start: usize,
     /// Where the next entity begins.
@@ -35,23 +35,23 @@ struct Unfinished {
 ///
 /// # Errors
 /// The first thing found wrong, with its place.
-pub fn read(text: &[u8]) -> Result<Module, Error> {
-    let mut parser = Parser::new(text);
+pub fn read(text: &[u8]) -> Result<LlvmModule, BoxedDiagnostic> {
+    let mut parser = LlvmParser::new(text);
     let entities = scan(text, &mut parser.typed_pointers);
     let mut unfinished = Vec::new();
     for sort in [
-        Sort::Header,
-        Sort::Type,
-        Sort::Group,
-        Sort::Global,
-        Sort::Metadata,
+        TopLevelEntityKind::Header,
+        TopLevelEntityKind::Type,
+        TopLevelEntityKind::Group,
+        TopLevelEntityKind::Global,
+        TopLevelEntityKind::Metadata,
     ] {
         for (index, &(found, start)) in entities.iter().enumerate() {
             if found == sort {
                 parser.seek(start);
                 let end = entities.get(index + 1).map_or(text.len(), |next| next.1);
                 parser.entity(sort, end, &mut unfinished)?;
-                if sort != Sort::Global {
+                if sort != TopLevelEntityKind::Global {
                     parser.check_end(end)?;
                 }
             }
@@ -67,7 +67,7 @@ pub fn read(text: &[u8]) -> Result<Module, Error> {
         }
     }
     parser.finish_functions()?;
-    for Unfinished { global, start, end } in unfinished {
+    for DeferredInitializer { global, start, end } in unfinished {
         parser.seek(start);
         parser.finish_global(global)?;
         parser.check_end(end)?;
@@ -78,8 +78,8 @@ pub fn read(text: &[u8]) -> Result<Module, Error> {
 
 /// Finds where each entity begins, and whether pointers are typed: then types have stars, and
 /// there is no `ptr`. Where both are found, LLVM takes one for the other.
-fn scan(text: &[u8], typed_pointers: &mut bool) -> Vec<(Sort, usize)> {
-    let mut lexer = Lexer::new(text, 0);
+fn scan(text: &[u8], typed_pointers: &mut bool) -> Vec<(TopLevelEntityKind, usize)> {
+    let mut lexer = LlvmLexer::new(text, 0);
     let mut entities = Vec::new();
     let mut depth = 0_usize;
     let mut token = lexer.next();
@@ -87,46 +87,52 @@ fn scan(text: &[u8], typed_pointers: &mut bool) -> Vec<(Sort, usize)> {
     let (mut stars, mut opaque) = (false, false);
     loop {
         let next = lexer.next();
-        let equals = next.kind == Kind::Punct(b'=');
+        let equals = next.kind == LlvmTokenKind::Punct(b'=');
         let sort = match token.kind {
-            Kind::End => {
+            LlvmTokenKind::End => {
                 *typed_pointers = stars && !opaque;
                 return entities;
             }
-            Kind::Punct(b'{' | b'(' | b'[') => {
+            LlvmTokenKind::Punct(b'{' | b'(' | b'[') => {
                 depth += 1;
                 None
             }
-            Kind::Punct(b'}' | b')' | b']') => {
+            LlvmTokenKind::Punct(b'}' | b')' | b']') => {
                 depth = depth.saturating_sub(1);
                 None
             }
-            Kind::Punct(b'*') => {
+            LlvmTokenKind::Punct(b'*') => {
                 stars = true;
                 None
             }
-            Kind::Word if lexer.bytes_of(token) == b"ptr" => {
+            LlvmTokenKind::Word if lexer.bytes_of(token) == b"ptr" => {
                 opaque = true;
                 None
             }
             _ if depth > 0 => None,
-            Kind::Local if equals => Some(Sort::Type),
-            Kind::Global if equals => Some(Sort::Global),
-            Kind::Comdat if equals => Some(Sort::Header),
-            Kind::MetadataName | Kind::MetadataNumber if equals => Some(Sort::Metadata),
-            Kind::Punct(b'^') => Some(Sort::Ignored),
-            Kind::Word => match lexer.bytes_of(token) {
-                b"define" | b"declare" => Some(Sort::Global),
-                b"attributes" if next.kind == Kind::AttributeGroup => Some(Sort::Group),
-                b"source_filename" if equals => Some(Sort::Header),
-                b"target" | b"module" if next.kind == Kind::Word => Some(Sort::Header),
-                b"uselistorder" | b"uselistorder_bb" => Some(Sort::Ignored),
+            LlvmTokenKind::Local if equals => Some(TopLevelEntityKind::Type),
+            LlvmTokenKind::Global if equals => Some(TopLevelEntityKind::Global),
+            LlvmTokenKind::Comdat if equals => Some(TopLevelEntityKind::Header),
+            LlvmTokenKind::MetadataName | LlvmTokenKind::MetadataNumber if equals => {
+                Some(TopLevelEntityKind::Metadata)
+            }
+            LlvmTokenKind::Punct(b'^') => Some(TopLevelEntityKind::Ignored),
+            LlvmTokenKind::Word => match lexer.bytes_of(token) {
+                b"define" | b"declare" => Some(TopLevelEntityKind::Global),
+                b"attributes" if next.kind == LlvmTokenKind::AttributeGroup => {
+                    Some(TopLevelEntityKind::Group)
+                }
+                b"source_filename" if equals => Some(TopLevelEntityKind::Header),
+                b"target" | b"module" if next.kind == LlvmTokenKind::Word => {
+                    Some(TopLevelEntityKind::Header)
+                }
+                b"uselistorder" | b"uselistorder_bb" => Some(TopLevelEntityKind::Ignored),
                 _ => None,
             },
             _ => None,
         };
         // Text that belongs to nothing is parsed, and found wrong, as a header.
-        let sort = sort.or(first.then_some(Sort::Header));
+        let sort = sort.or(first.then_some(TopLevelEntityKind::Header));
         if let Some(sort) = sort {
             entities.push((sort, token.start));
         }
@@ -135,40 +141,40 @@ fn scan(text: &[u8], typed_pointers: &mut bool) -> Vec<(Sort, usize)> {
     }
 }
 
-impl Parser<'_> {
+impl LlvmParser<'_> {
     fn entity(
         &mut self,
-        sort: Sort,
+        sort: TopLevelEntityKind,
         end: usize,
-        unfinished: &mut Vec<Unfinished>,
-    ) -> Result<(), Error> {
+        unfinished: &mut Vec<DeferredInitializer>,
+    ) -> Result<(), BoxedDiagnostic> {
         match sort {
-            Sort::Header => self.header(),
-            Sort::Type => self.type_definition(),
-            Sort::Group => {
+            TopLevelEntityKind::Header => self.header(),
+            TopLevelEntityKind::Type => self.type_definition(),
+            TopLevelEntityKind::Group => {
                 self.bump();
                 self.attribute_group()
             }
-            Sort::Global if self.token.kind == Kind::Global => {
+            TopLevelEntityKind::Global if self.token.kind == LlvmTokenKind::Global => {
                 let (global, start) = self.global()?;
-                unfinished.push(Unfinished { global, start, end });
+                unfinished.push(DeferredInitializer { global, start, end });
                 Ok(())
             }
-            Sort::Global => self.function_header(),
-            _ if self.token.kind == Kind::MetadataNumber => self.metadata_definition(),
+            TopLevelEntityKind::Global => self.function_header(),
+            _ if self.token.kind == LlvmTokenKind::MetadataNumber => self.metadata_definition(),
             _ => self.named_metadata(),
         }
     }
 
     /// An entity ends where the next begins.
-    fn check_end(&self, end: usize) -> Result<(), Error> {
+    fn check_end(&self, end: usize) -> Result<(), BoxedDiagnostic> {
         if self.token.start < end && !self.at_end() {
             return self.expected("a definition");
         }
         Ok(())
     }
 
-    fn check_types(&self) -> Result<(), Error> {
+    fn check_types(&self) -> Result<(), BoxedDiagnostic> {
         let undefined = self.types.iter().filter(|(_, found)| !found.defined);
         match undefined.min_by_key(|(name, _)| **name) {
             Some((&name, found)) => {
@@ -179,8 +185,8 @@ impl Parser<'_> {
         }
     }
 
-    fn header(&mut self) -> Result<(), Error> {
-        if self.token.kind == Kind::Comdat {
+    fn header(&mut self) -> Result<(), BoxedDiagnostic> {
+        if self.token.kind == LlvmTokenKind::Comdat {
             return self.comdat_definition();
         }
         match self.peek_word() {
@@ -226,7 +232,12 @@ impl Parser<'_> {
     }
 
     /// Declares a function that is called without a declaration.
-    pub fn declare(&mut self, name: Name, ty: LlvmType, token: Token) -> Result<Value, Error> {
+    pub fn declare(
+        &mut self,
+        name: LlvmName,
+        ty: LlvmType,
+        token: LlvmToken,
+    ) -> Result<LlvmValue, BoxedDiagnostic> {
         let params = self
             .module
             .types
@@ -242,16 +253,16 @@ impl Parser<'_> {
         self.push_global(data, name);
         self.module
             .functions
-            .push(Function::new(global, ty, params));
+            .push(LlvmFunction::new(global, ty, params));
         let constant = self
             .module
             .consts
             .intern(pointer, ConstKind::Global(global));
-        Ok(Value::constant(constant))
+        Ok(LlvmValue::constant(constant))
     }
 
     /// Prefix, prologue and personality of functions.
-    fn finish_functions(&mut self) -> Result<(), Error> {
+    fn finish_functions(&mut self) -> Result<(), BoxedDiagnostic> {
         for (func, part, start) in std::mem::take(&mut self.parts) {
             self.seek(start);
             let constant = Some(self.typed_constant()?);
@@ -266,9 +277,9 @@ impl Parser<'_> {
     }
 
     /// Skips a type and a constant of it, which may name what is not defined yet.
-    pub(super) fn skip_typed_constant(&mut self) -> Result<(), Error> {
+    pub(super) fn skip_typed_constant(&mut self) -> Result<(), BoxedDiagnostic> {
         self.ty()?;
-        while self.token.kind == Kind::Word
+        while self.token.kind == LlvmTokenKind::Word
             && !matches!(
                 self.peek_word(),
                 "null" | "undef" | "poison" | "zeroinitializer"
@@ -277,7 +288,7 @@ impl Parser<'_> {
             self.bump();
         }
         match self.token.kind {
-            Kind::Punct(_) => self.skip_group(),
+            LlvmTokenKind::Punct(_) => self.skip_group(),
             _ => {
                 self.bump();
                 Ok(())

@@ -1,13 +1,13 @@
 //! Numbers in LLVM assembly.
 
 use super::float::{BFLOAT, FLOAT, HALF, hexadecimal_float, narrow};
-use super::lexer::Kind;
-use super::parser::Parser;
+use super::lexer::LlvmTokenKind;
+use super::parser::LlvmParser;
 use crate::ir::{ConstKind, LlvmConst, LlvmType};
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 
-impl Parser<'_> {
-    pub(super) fn integer(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
+impl LlvmParser<'_> {
+    pub(super) fn integer(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let Some(width) = self.module.types.int_width(ty) else {
             return self.error("an integer where a value of another type belongs");
         };
@@ -16,15 +16,15 @@ impl Parser<'_> {
     }
 
     /// An integer as words, least significant first, in two's complement of a width.
-    pub fn integer_words(&mut self, width: u32) -> Result<Vec<u64>, Error> {
+    pub fn integer_words(&mut self, width: u32) -> Result<Vec<u64>, BoxedDiagnostic> {
         let text = self.peek_text();
         let (negative, digits, radix) = match self.token.kind {
-            Kind::Integer => (
+            LlvmTokenKind::Integer => (
                 text.starts_with('-'),
                 text.trim_start_matches(['-', '+']),
                 10,
             ),
-            Kind::Number if text.starts_with("u0x") || text.starts_with("s0x") => {
+            LlvmTokenKind::Number if text.starts_with("u0x") || text.starts_with("s0x") => {
                 (false, &text[3..], 16)
             }
             _ => return self.expected("an integer"),
@@ -75,7 +75,7 @@ impl Parser<'_> {
     }
 
     /// A floating-point number, or an integer written in hexadecimal.
-    pub(super) fn number(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
+    pub(super) fn number(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         if self.module.types.int_width(ty).is_some() {
             return self.integer(ty);
         }
@@ -105,7 +105,7 @@ impl Parser<'_> {
     }
 
     /// `+inf`, `+qnan`, `+nan(0x1)`, `+snan(0x1)` and the same with a minus (LLVM 23).
-    fn special(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
+    fn special(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let place = self.token.place();
         let (sign, word) = match self.peek_text().split_at_checked(1) {
             Some(("-", word)) => (1, word.to_owned()),
@@ -137,7 +137,7 @@ impl Parser<'_> {
     }
 
     /// `(0x1)`: less than a bound.
-    fn payload(&mut self, bound: u64) -> Result<u64, Error> {
+    fn payload(&mut self, bound: u64) -> Result<u64, BoxedDiagnostic> {
         self.expect(b'(')?;
         let digits = self.peek_text().strip_prefix("0x");
         let payload = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());

@@ -1,16 +1,18 @@
 //! The parser's state and its simplest steps.
 
-use super::function::Body;
-use super::lexer::{Kind, Lexer, Token, unescape};
-use crate::ir::{Attribute, LlvmFunc, LlvmGlobal, LlvmMetadata, LlvmSymbol, LlvmType, Module};
-use crate::{Error, fault};
+use super::function::BodyParseState;
+use super::lexer::{LlvmLexer, LlvmToken, LlvmTokenKind, unescape};
+use crate::ir::{
+    LlvmAttribute, LlvmFunc, LlvmGlobal, LlvmMetadata, LlvmModule, LlvmSymbol, LlvmType,
+};
+use crate::{BoxedDiagnostic, fault};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
 use std::borrow::Cow;
 
 /// A name as it is written behind `%` or `@`: a number is a name of its own kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Name {
+pub enum LlvmName {
     /// `%7`
     Number(u64),
     /// `%name`
@@ -35,34 +37,34 @@ pub struct NumberedMetadata {
 
 /// A parser of LLVM assembly: the text, and what is known of the module.
 #[derive(Debug)]
-pub struct Parser<'a> {
+pub struct LlvmParser<'a> {
     pub text: &'a [u8],
-    lexer: Lexer<'a>,
+    lexer: LlvmLexer<'a>,
     /// The token to be parsed next.
-    pub token: Token,
+    pub token: LlvmToken,
     /// Where the last token ended.
     pub last_end: usize,
-    pub module: Module,
+    pub module: LlvmModule,
     pub types: FxHashMap<LlvmSymbol, NamedType>,
-    pub globals: FxHashMap<Name, LlvmGlobal>,
-    pub groups: FxHashMap<u64, Vec<Attribute>>,
+    pub globals: FxHashMap<LlvmName, LlvmGlobal>,
+    pub groups: FxHashMap<u64, Vec<LlvmAttribute>>,
     pub metadata: FxHashMap<u64, NumberedMetadata>,
     pub strings: FxHashMap<LlvmSymbol, LlvmMetadata>,
     pub comdats: FxHashMap<LlvmSymbol, u32>,
     /// Where the body of each function begins, behind its brace, and names of its parameters.
-    pub bodies: Vec<Option<(usize, Vec<Option<Name>>)>>,
+    pub bodies: Vec<Option<(usize, Vec<Option<LlvmName>>)>>,
     /// Whether each global is only declared.
     pub declared: Vec<bool>,
     /// Prefix, prologue and personality of functions, and where each is written.
     pub parts: Vec<(LlvmFunc, &'a str, usize)>,
     /// Numbers of blocks by function and name, of functions that were scanned for them.
-    pub labels: FxHashMap<LlvmFunc, FxHashMap<Name, u32>>,
+    pub labels: FxHashMap<LlvmFunc, FxHashMap<LlvmName, u32>>,
     /// Whether pointers say what they point to (LLVM before 15).
     pub typed_pointers: bool,
     /// Whether there are types of bytes (LLVM 23).
     pub has_bytes: bool,
     /// The function whose body is being parsed.
-    pub body: Option<Box<Body>>,
+    pub body: Option<Box<BodyParseState>>,
     /// Inline assembly that is the callee of the call being parsed.
     pub asm_callee: Option<u32>,
     depth: u32,
@@ -71,17 +73,17 @@ pub struct Parser<'a> {
 /// How deep types, constants and metadata may nest.
 const MAX_DEPTH: u32 = 200;
 
-impl<'a> Parser<'a> {
+impl<'a> LlvmParser<'a> {
     /// A parser at the beginning of a text.
     pub fn new(text: &'a [u8]) -> Self {
-        let mut lexer = Lexer::new(text, 0);
+        let mut lexer = LlvmLexer::new(text, 0);
         let token = lexer.next();
-        Parser {
+        LlvmParser {
             text,
             lexer,
             token,
             last_end: 0,
-            module: Module::default(),
+            module: LlvmModule::default(),
             types: FxHashMap::default(),
             globals: FxHashMap::default(),
             groups: FxHashMap::default(),
@@ -102,17 +104,17 @@ impl<'a> Parser<'a> {
 
     /// Whether the end of the text comes next.
     pub fn at_end(&self) -> bool {
-        self.token.kind == Kind::End
+        self.token.kind == LlvmTokenKind::End
     }
 
     /// Goes on at a byte of the text.
     pub fn seek(&mut self, pos: usize) {
-        self.lexer = Lexer::new(self.text, pos);
+        self.lexer = LlvmLexer::new(self.text, pos);
         self.token = self.lexer.next();
     }
 
     /// Takes the token.
-    pub fn bump(&mut self) -> Token {
+    pub fn bump(&mut self) -> LlvmToken {
         let token = self.token;
         self.last_end = token.end;
         self.token = self.lexer.next();
@@ -120,7 +122,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The bytes of a token.
-    pub fn bytes(&self, token: Token) -> &'a [u8] {
+    pub fn bytes(&self, token: LlvmToken) -> &'a [u8] {
         self.lexer.bytes_of(token)
     }
 
@@ -131,7 +133,7 @@ impl<'a> Parser<'a> {
 
     /// The word to come; empty if it is no word.
     pub fn peek_word(&self) -> &'a str {
-        if self.token.kind == Kind::Word {
+        if self.token.kind == LlvmTokenKind::Word {
             self.peek_text()
         } else {
             ""
@@ -139,14 +141,14 @@ impl<'a> Parser<'a> {
     }
 
     /// An error at the token to come.
-    pub fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
+    pub fn error<T>(&self, message: impl Into<String>) -> Result<T, BoxedDiagnostic> {
         Err(fault(self.token.place(), message))
     }
 
     /// An error that says what belongs here.
-    pub fn expected<T>(&self, what: &str) -> Result<T, Error> {
+    pub fn expected<T>(&self, what: &str) -> Result<T, BoxedDiagnostic> {
         match self.token.kind {
-            Kind::End => self.error(format!("expected {what}, found the end of the text")),
+            LlvmTokenKind::End => self.error(format!("expected {what}, found the end of the text")),
             _ => {
                 let found = String::from_utf8_lossy(self.bytes(self.token)).into_owned();
                 let found: String = found.chars().take(40).collect();
@@ -162,7 +164,7 @@ impl<'a> Parser<'a> {
 
     /// Whether a character comes next.
     pub fn at(&self, punct: u8) -> bool {
-        self.token.kind == Kind::Punct(punct)
+        self.token.kind == LlvmTokenKind::Punct(punct)
     }
 
     /// Takes a character if it comes next.
@@ -175,7 +177,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes a character that has to come next.
-    pub fn expect(&mut self, punct: u8) -> Result<(), Error> {
+    pub fn expect(&mut self, punct: u8) -> Result<(), BoxedDiagnostic> {
         if self.eat(punct) {
             Ok(())
         } else {
@@ -185,7 +187,7 @@ impl<'a> Parser<'a> {
 
     /// Whether a word comes next.
     pub fn at_word(&self, word: &str) -> bool {
-        self.token.kind == Kind::Word && self.bytes(self.token) == word.as_bytes()
+        self.token.kind == LlvmTokenKind::Word && self.bytes(self.token) == word.as_bytes()
     }
 
     /// Takes a word if it comes next.
@@ -198,7 +200,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes a word that has to come next.
-    pub fn expect_word(&mut self, word: &str) -> Result<(), Error> {
+    pub fn expect_word(&mut self, word: &str) -> Result<(), BoxedDiagnostic> {
         if self.eat_word(word) {
             Ok(())
         } else {
@@ -217,8 +219,8 @@ impl<'a> Parser<'a> {
     }
 
     /// A string.
-    pub fn string(&mut self) -> Result<Cow<'a, [u8]>, Error> {
-        if self.token.kind != Kind::String {
+    pub fn string(&mut self) -> Result<Cow<'a, [u8]>, BoxedDiagnostic> {
+        if self.token.kind != LlvmTokenKind::String {
             return self.expected("a string");
         }
         let token = self.bump();
@@ -227,50 +229,50 @@ impl<'a> Parser<'a> {
     }
 
     /// A string, interned.
-    pub fn symbol_string(&mut self) -> Result<LlvmSymbol, Error> {
+    pub fn symbol_string(&mut self) -> Result<LlvmSymbol, BoxedDiagnostic> {
         let bytes = self.string()?;
         Ok(self.module.strings.intern_bytes(&bytes))
     }
 
     /// A string as text.
-    pub fn text_string(&mut self) -> Result<String, Error> {
+    pub fn text_string(&mut self) -> Result<String, BoxedDiagnostic> {
         Ok(String::from_utf8_lossy(&self.string()?).into_owned())
     }
 
     /// The name of a token that has one, without sigil and colon.
-    pub fn name_of(&mut self, token: Token) -> Result<Name, Error> {
+    pub fn name_of(&mut self, token: LlvmToken) -> Result<LlvmName, BoxedDiagnostic> {
         let mut bytes = self.bytes(token);
-        if token.kind == Kind::Label {
+        if token.kind == LlvmTokenKind::Label {
             bytes = &bytes[..bytes.len() - 1];
         } else {
             bytes = &bytes[1..];
         }
         if let [b'"', inner @ .., b'"'] = bytes {
             let inner = unescape(inner);
-            return Ok(Name::Symbol(self.module.strings.intern_bytes(&inner)));
+            return Ok(LlvmName::Symbol(self.module.strings.intern_bytes(&inner)));
         }
         if bytes.iter().all(u8::is_ascii_digit) {
             let number = std::str::from_utf8(bytes)
                 .ok()
                 .and_then(|text| text.parse().ok());
             return match number {
-                Some(number) => Ok(Name::Number(number)),
+                Some(number) => Ok(LlvmName::Number(number)),
                 None => Err(fault(token.place(), "a number out of range")),
             };
         }
-        Ok(Name::Symbol(self.module.strings.intern_bytes(bytes)))
+        Ok(LlvmName::Symbol(self.module.strings.intern_bytes(bytes)))
     }
 
     /// The symbol of a name, a number as its digits.
-    pub fn symbol_of(&mut self, name: Name) -> LlvmSymbol {
+    pub fn symbol_of(&mut self, name: LlvmName) -> LlvmSymbol {
         match name {
-            Name::Symbol(symbol) => symbol,
-            Name::Number(number) => self.module.strings.intern(&number.to_string()),
+            LlvmName::Symbol(symbol) => symbol,
+            LlvmName::Number(number) => self.module.strings.intern(&number.to_string()),
         }
     }
 
     /// The number behind the sigil of a token.
-    pub fn number_of(&self, token: Token) -> Result<u64, Error> {
+    pub fn number_of(&self, token: LlvmToken) -> Result<u64, BoxedDiagnostic> {
         let digits = std::str::from_utf8(&self.bytes(token)[1..]).ok();
         match digits.and_then(|digits| digits.parse().ok()) {
             Some(number) => Ok(number),
@@ -279,8 +281,8 @@ impl<'a> Parser<'a> {
     }
 
     /// An integer without a sign.
-    pub fn unsigned(&mut self) -> Result<u64, Error> {
-        if self.token.kind != Kind::Integer {
+    pub fn unsigned(&mut self) -> Result<u64, BoxedDiagnostic> {
+        if self.token.kind != LlvmTokenKind::Integer {
             return self.expected("a number");
         }
         match self.peek_text().parse() {
@@ -293,14 +295,14 @@ impl<'a> Parser<'a> {
     }
 
     /// An integer without a sign of 32 bits.
-    pub fn unsigned_32(&mut self) -> Result<u32, Error> {
+    pub fn unsigned_32(&mut self) -> Result<u32, BoxedDiagnostic> {
         let place = self.token.place();
         let number = self.unsigned()?;
         u32::try_from(number).map_err(|_| fault(place, "a number out of range"))
     }
 
     /// `(` number `)`
-    pub fn number_in_parens(&mut self) -> Result<u64, Error> {
+    pub fn number_in_parens(&mut self) -> Result<u64, BoxedDiagnostic> {
         self.expect(b'(')?;
         let number = self.unsigned()?;
         self.expect(b')')?;
@@ -308,12 +310,12 @@ impl<'a> Parser<'a> {
     }
 
     /// `addrspace(` number `)` if it comes next; the number may be a letter of the data layout.
-    pub fn address_space(&mut self) -> Result<Option<u32>, Error> {
+    pub fn address_space(&mut self) -> Result<Option<u32>, BoxedDiagnostic> {
         if !self.eat_word("addrspace") {
             return Ok(None);
         }
         self.expect(b'(')?;
-        let space = if self.token.kind == Kind::String {
+        let space = if self.token.kind == LlvmTokenKind::String {
             let layout = &self.module.layout;
             let space = match self.peek_text() {
                 "\"A\"" => layout.alloca_space(),
@@ -333,8 +335,8 @@ impl<'a> Parser<'a> {
     /// Parses something that may nest.
     pub fn nested<T>(
         &mut self,
-        parse: impl FnOnce(&mut Self) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        parse: impl FnOnce(&mut Self) -> Result<T, BoxedDiagnostic>,
+    ) -> Result<T, BoxedDiagnostic> {
         if self.depth >= MAX_DEPTH {
             return self.error("this nests too deeply");
         }
@@ -348,8 +350,8 @@ impl<'a> Parser<'a> {
     pub fn list(
         &mut self,
         close: u8,
-        mut item: impl FnMut(&mut Self) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        mut item: impl FnMut(&mut Self) -> Result<(), BoxedDiagnostic>,
+    ) -> Result<(), BoxedDiagnostic> {
         if self.eat(close) {
             return Ok(());
         }
@@ -363,14 +365,14 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips a group in brackets, the opening one being next.
-    pub fn skip_group(&mut self) -> Result<(), Error> {
+    pub fn skip_group(&mut self) -> Result<(), BoxedDiagnostic> {
         let open = self.token.place();
         let mut depth = 0_usize;
         loop {
             match self.token.kind {
-                Kind::Punct(b'(' | b'[' | b'{' | b'<') => depth += 1,
-                Kind::Punct(b')' | b']' | b'}' | b'>') => depth = depth.saturating_sub(1),
-                Kind::End => return Err(fault(open, "this bracket is never closed")),
+                LlvmTokenKind::Punct(b'(' | b'[' | b'{' | b'<') => depth += 1,
+                LlvmTokenKind::Punct(b')' | b']' | b'}' | b'>') => depth = depth.saturating_sub(1),
+                LlvmTokenKind::End => return Err(fault(open, "this bracket is never closed")),
                 _ => {}
             }
             self.bump();

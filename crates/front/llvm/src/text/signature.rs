@@ -1,24 +1,25 @@
 //! What functions have in LLVM assembly before and without their bodies.
 
-use super::lexer::Kind;
-use super::parser::{Name, Parser};
+use super::lexer::LlvmTokenKind;
+use super::parser::{LlvmName, LlvmParser};
 use crate::ir::{
-    Align, AttrKind, AttrSet, Attribute, CallingConvention, Function, GlobalData, GlobalKind,
-    LlvmFunc, LlvmSymbol, LlvmType,
+    AttrKind, AttrSet, CallingConvention, GlobalData, GlobalKind, LlvmAlign, LlvmAttribute,
+    LlvmFunc, LlvmFunction, LlvmSymbol, LlvmType,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 /// The parameters of a function.
-struct Parameters {
+struct ParsedParameters {
     types: Vec<LlvmType>,
     attributes: Vec<AttrSet>,
-    names: Vec<Option<Name>>,
+    names: Vec<Option<LlvmName>>,
     function_type: LlvmType,
 }
 
-impl Parser<'_> {
+impl LlvmParser<'_> {
     /// `define` or `declare` up to the body.
-    pub(super) fn function_header(&mut self) -> Result<(), Error> {
-        let is_definition = self.bump().kind == Kind::Word && self.last_word_was(b"define");
+    pub(super) fn function_header(&mut self) -> Result<(), BoxedDiagnostic> {
+        let is_definition =
+            self.bump().kind == LlvmTokenKind::Word && self.last_word_was(b"define");
         let kind = GlobalKind::Function(LlvmFunc::new(self.module.functions.len()));
         let mut data = GlobalData::new(LlvmType::VOID, LlvmType::PTR, 0, kind, self.token.place());
         while let Some(attachment) = self.attachment()? {
@@ -28,14 +29,14 @@ impl Parser<'_> {
         let convention = self.convention()?.unwrap_or(CallingConvention::C);
         let result_attributes = self.value_attributes()?;
         let result = self.ty()?;
-        if self.token.kind != Kind::Global {
+        if self.token.kind != LlvmTokenKind::Global {
             return self.expected("the name of a function");
         }
         let token = self.bump();
         let name = self.name_of(token)?;
         data.place = token.place();
         let global = self.new_global(name, token.place())?;
-        data.name = if let Name::Symbol(symbol) = name {
+        data.name = if let LlvmName::Symbol(symbol) = name {
             symbol
         } else {
             LlvmSymbol::EMPTY
@@ -48,7 +49,7 @@ impl Parser<'_> {
             .address_space()?
             .unwrap_or(self.module.layout.program_space());
         data.ty = self.pointer_to(ty, data.space);
-        let mut function = Function::new(global, ty, params.types);
+        let mut function = LlvmFunction::new(global, ty, params.types);
         function.convention = convention;
         let attributes = self.function_tail(&mut data, &mut function, is_definition)?;
         let attributes = self.module.attributes.set(attributes);
@@ -65,8 +66,8 @@ impl Parser<'_> {
     pub(super) fn function_end(
         &mut self,
         is_definition: bool,
-        params: Vec<Option<Name>>,
-    ) -> Result<(), Error> {
+        params: Vec<Option<LlvmName>>,
+    ) -> Result<(), BoxedDiagnostic> {
         if !is_definition {
             self.bodies.push(None);
             return Ok(());
@@ -79,7 +80,7 @@ impl Parser<'_> {
     }
 
     /// A calling convention if one comes next.
-    pub fn convention(&mut self) -> Result<Option<CallingConvention>, Error> {
+    pub fn convention(&mut self) -> Result<Option<CallingConvention>, BoxedDiagnostic> {
         if self.eat_word("cc") {
             return Ok(Some(CallingConvention(self.unsigned_32()?)));
         }
@@ -87,7 +88,7 @@ impl Parser<'_> {
     }
 
     /// The parameters of a function: types, attributes, names, and the function type.
-    fn parameters(&mut self, result: LlvmType) -> Result<Parameters, Error> {
+    fn parameters(&mut self, result: LlvmType) -> Result<ParsedParameters, BoxedDiagnostic> {
         self.expect(b'(')?;
         let (mut types, mut attributes, mut names) = (Vec::new(), Vec::new(), Vec::new());
         let mut variadic = false;
@@ -104,7 +105,7 @@ impl Parser<'_> {
             types.push(ty);
             attributes.push(parser.value_attributes()?);
             let mut name = None;
-            if parser.token.kind == Kind::Local {
+            if parser.token.kind == LlvmTokenKind::Local {
                 let token = parser.bump();
                 name = Some(parser.name_of(token)?);
             }
@@ -112,13 +113,13 @@ impl Parser<'_> {
             Ok(())
         })?;
         let params = types.clone().into();
-        let kind = crate::ir::TypeKind::Function {
+        let kind = crate::ir::LlvmTypeKind::Function {
             result,
             params,
             variadic,
         };
         let function_type = self.module.types.intern(kind);
-        Ok(Parameters {
+        Ok(ParsedParameters {
             types,
             attributes,
             names,
@@ -130,9 +131,9 @@ impl Parser<'_> {
     fn function_tail(
         &mut self,
         data: &mut GlobalData,
-        function: &mut Function,
+        function: &mut LlvmFunction,
         is_definition: bool,
-    ) -> Result<Vec<Attribute>, Error> {
+    ) -> Result<Vec<LlvmAttribute>, BoxedDiagnostic> {
         let mut attributes = Vec::new();
         loop {
             // Behind a declaration, a name of metadata begins the next definition.
@@ -163,8 +164,8 @@ impl Parser<'_> {
         }
         // The alignment of a function is written like an attribute.
         attributes.retain(|attribute| match *attribute {
-            Attribute::Number(AttrKind::Align, bytes) => {
-                data.align = Align::from_bytes(bytes).unwrap_or(Align::NONE);
+            LlvmAttribute::Number(AttrKind::Align, bytes) => {
+                data.align = LlvmAlign::from_bytes(bytes).unwrap_or(LlvmAlign::NONE);
                 false
             }
             _ => true,

@@ -1,9 +1,9 @@
 //! Types in LLVM assembly.
 
-use super::lexer::Kind;
-use super::parser::{NamedType, Parser};
-use crate::ir::{LlvmSymbol, LlvmType, TypeKind};
-use crate::{Error, fault};
+use super::lexer::LlvmTokenKind;
+use super::parser::{LlvmParser, NamedType};
+use crate::ir::{LlvmSymbol, LlvmType, LlvmTypeKind};
+use crate::{BoxedDiagnostic, fault};
 
 /// Types that are one word.
 pub(super) const SIMPLE: &[(&str, LlvmType)] = &[
@@ -25,13 +25,13 @@ pub(super) const SIMPLE: &[(&str, LlvmType)] = &[
 /// Widest integer type of LLVM.
 const MAX_INT_WIDTH: u32 = 1 << 23;
 
-impl Parser<'_> {
+impl LlvmParser<'_> {
     /// A type.
-    pub fn ty(&mut self) -> Result<LlvmType, Error> {
+    pub fn ty(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
         self.nested(|parser| parser.type_with_suffixes())
     }
 
-    fn type_with_suffixes(&mut self) -> Result<LlvmType, Error> {
+    fn type_with_suffixes(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
         let mut ty = self.plain_type()?;
         loop {
             if self.eat(b'*') {
@@ -53,14 +53,14 @@ impl Parser<'_> {
         let pointee = self.typed_pointers.then_some(pointee);
         self.module
             .types
-            .intern(TypeKind::Pointer { space, pointee })
+            .intern(LlvmTypeKind::Pointer { space, pointee })
     }
 
     /// Whether a type comes next.
     pub fn at_type(&self) -> bool {
         match self.token.kind {
-            Kind::Local | Kind::Punct(b'[' | b'<' | b'{') => true,
-            Kind::Word => {
+            LlvmTokenKind::Local | LlvmTokenKind::Punct(b'[' | b'<' | b'{') => true,
+            LlvmTokenKind::Word => {
                 let word = self.peek_word();
                 matches!(word, "ptr" | "target")
                     || SIMPLE.iter().any(|row| row.0 == word)
@@ -70,16 +70,16 @@ impl Parser<'_> {
         }
     }
 
-    fn plain_type(&mut self) -> Result<LlvmType, Error> {
+    fn plain_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
         match self.token.kind {
-            Kind::Word => self.word_type(),
-            Kind::Local => {
+            LlvmTokenKind::Word => self.word_type(),
+            LlvmTokenKind::Local => {
                 let token = self.bump();
                 let name = self.name_of(token)?;
                 let symbol = self.symbol_of(name);
                 Ok(self.named_type(symbol, token.place()))
             }
-            Kind::Punct(b'[') => {
+            LlvmTokenKind::Punct(b'[') => {
                 self.bump();
                 let len = self.unsigned()?;
                 self.expect_word("x")?;
@@ -87,7 +87,7 @@ impl Parser<'_> {
                 self.expect(b']')?;
                 Ok(self.module.types.array(element, len))
             }
-            Kind::Punct(b'<') => {
+            LlvmTokenKind::Punct(b'<') => {
                 self.bump();
                 if self.at(b'{') {
                     let fields = self.fields()?;
@@ -96,7 +96,7 @@ impl Parser<'_> {
                 }
                 self.vector_type()
             }
-            Kind::Punct(b'{') => {
+            LlvmTokenKind::Punct(b'{') => {
                 let fields = self.fields()?;
                 Ok(self.module.types.literal_struct(fields, false))
             }
@@ -104,7 +104,7 @@ impl Parser<'_> {
         }
     }
 
-    fn word_type(&mut self) -> Result<LlvmType, Error> {
+    fn word_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
         let word = self.peek_word();
         if let Some(row) = SIMPLE.iter().find(|row| row.0 == word) {
             self.bump();
@@ -132,12 +132,12 @@ impl Parser<'_> {
         }
     }
 
-    fn target_type(&mut self) -> Result<LlvmType, Error> {
+    fn target_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
         self.expect(b'(')?;
         let name = self.symbol_string()?;
         let (mut types, mut ints) = (Vec::new(), Vec::new());
         while self.eat(b',') {
-            if self.token.kind == Kind::Integer {
+            if self.token.kind == LlvmTokenKind::Integer {
                 ints.push(self.unsigned_32()?);
             } else if ints.is_empty() {
                 types.push(self.ty()?);
@@ -146,7 +146,7 @@ impl Parser<'_> {
             }
         }
         self.expect(b')')?;
-        let kind = TypeKind::Target {
+        let kind = LlvmTypeKind::Target {
             name,
             types: types.into(),
             ints: ints.into(),
@@ -154,7 +154,7 @@ impl Parser<'_> {
         Ok(self.module.types.intern(kind))
     }
 
-    fn vector_type(&mut self) -> Result<LlvmType, Error> {
+    fn vector_type(&mut self) -> Result<LlvmType, BoxedDiagnostic> {
         let scalable = self.eat_word("vscale");
         if scalable {
             self.expect_word("x")?;
@@ -170,7 +170,7 @@ impl Parser<'_> {
         Ok(self.module.types.vector(element, len, scalable))
     }
 
-    fn fields(&mut self) -> Result<Box<[LlvmType]>, Error> {
+    fn fields(&mut self) -> Result<Box<[LlvmType]>, BoxedDiagnostic> {
         self.expect(b'{')?;
         let mut fields = Vec::new();
         self.list(b'}', |parser| {
@@ -180,7 +180,7 @@ impl Parser<'_> {
         Ok(fields.into())
     }
 
-    fn function_type(&mut self, result: LlvmType) -> Result<LlvmType, Error> {
+    fn function_type(&mut self, result: LlvmType) -> Result<LlvmType, BoxedDiagnostic> {
         self.expect(b'(')?;
         let (mut params, mut variadic) = (Vec::new(), false);
         self.list(b')', |parser| {
@@ -192,7 +192,7 @@ impl Parser<'_> {
             Ok(())
         })?;
         let params = params.into();
-        Ok(self.module.types.intern(TypeKind::Function {
+        Ok(self.module.types.intern(LlvmTypeKind::Function {
             result,
             params,
             variadic,
@@ -200,8 +200,8 @@ impl Parser<'_> {
     }
 
     /// The `...` that ends a list of parameters, if it comes next.
-    pub(super) fn ellipsis(&mut self) -> Result<bool, Error> {
-        if self.token.kind != Kind::Ellipsis {
+    pub(super) fn ellipsis(&mut self) -> Result<bool, BoxedDiagnostic> {
+        if self.token.kind != LlvmTokenKind::Ellipsis {
             return Ok(false);
         }
         self.bump();
@@ -232,7 +232,7 @@ impl Parser<'_> {
     }
 
     /// `%name = type …`, the `%name` being next.
-    pub fn type_definition(&mut self) -> Result<(), Error> {
+    pub fn type_definition(&mut self) -> Result<(), BoxedDiagnostic> {
         let token = self.bump();
         let name = self.name_of(token)?;
         let symbol = self.symbol_of(name);
@@ -287,7 +287,7 @@ impl Parser<'_> {
         &mut self,
         name: LlvmSymbol,
         place: spirula_diagnostics::SourceLocation,
-    ) -> Result<(), Error> {
+    ) -> Result<(), BoxedDiagnostic> {
         if self.types.contains_key(&name) {
             return Err(fault(
                 place,

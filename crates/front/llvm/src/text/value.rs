@@ -1,55 +1,56 @@
 //! Values in LLVM assembly: locals, globals, constants and constant expressions.
 
-use super::lexer::{Kind, unescape};
-use super::parser::Parser;
+use super::lexer::{LlvmTokenKind, unescape};
+use super::parser::LlvmParser;
 use crate::ir::{
-    ConstKind, Expr, ExprExtra, Flags, GlobalKind, InlineAsm, LlvmConst, LlvmFunc, LlvmType,
-    Opcode, Predicate, TypeKind, Value, expression_type, shuffle_mask,
+    ConstKind, ExprExtra, GlobalKind, InlineAsm, LlvmConst, LlvmConstantExpr, LlvmFunc,
+    LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue, Predicate, expression_type,
+    shuffle_mask,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 
-impl Parser<'_> {
+impl LlvmParser<'_> {
     /// A type, then a value of it.
-    pub fn typed_value(&mut self) -> Result<(LlvmType, Value), Error> {
+    pub fn typed_value(&mut self) -> Result<(LlvmType, LlvmValue), BoxedDiagnostic> {
         let ty = self.ty()?;
         Ok((ty, self.value(ty)?))
     }
 
     /// A value of a type.
-    pub fn value(&mut self, ty: LlvmType) -> Result<Value, Error> {
+    pub fn value(&mut self, ty: LlvmType) -> Result<LlvmValue, BoxedDiagnostic> {
         match self.token.kind {
-            Kind::Local => {
+            LlvmTokenKind::Local => {
                 let token = self.bump();
                 let name = self.name_of(token)?;
                 self.local(name, ty, token)
             }
-            _ if ty == LlvmType::METADATA => Ok(Value::metadata(self.metadata_value()?)),
-            _ => Ok(Value::constant(self.constant(ty)?)),
+            _ if ty == LlvmType::METADATA => Ok(LlvmValue::metadata(self.metadata_value()?)),
+            _ => Ok(LlvmValue::constant(self.constant(ty)?)),
         }
     }
 
     /// A type, then a constant of it.
-    pub fn typed_constant(&mut self) -> Result<LlvmConst, Error> {
+    pub fn typed_constant(&mut self) -> Result<LlvmConst, BoxedDiagnostic> {
         let ty = self.ty()?;
         self.constant(ty)
     }
 
     /// A constant of a type.
-    pub fn constant(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
+    pub fn constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         self.nested(|parser| parser.constant_here(ty))
     }
 
-    fn constant_here(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
+    fn constant_here(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         match self.token.kind {
-            Kind::Integer => self.integer(ty),
-            Kind::Number => self.number(ty),
-            Kind::Global => self.global_constant(ty),
-            Kind::Data => self.data_string(ty),
-            Kind::Word => self.word_constant(ty),
-            Kind::Punct(b'[') => self.elements(ty, b"[", b"]"),
-            Kind::Punct(b'{') => self.elements(ty, b"{", b"}"),
-            Kind::Punct(b'<') => {
-                let packed = matches!(self.module.types.kind(ty), TypeKind::Struct { .. });
+            LlvmTokenKind::Integer => self.integer(ty),
+            LlvmTokenKind::Number => self.number(ty),
+            LlvmTokenKind::Global => self.global_constant(ty),
+            LlvmTokenKind::Data => self.data_string(ty),
+            LlvmTokenKind::Word => self.word_constant(ty),
+            LlvmTokenKind::Punct(b'[') => self.elements(ty, b"[", b"]"),
+            LlvmTokenKind::Punct(b'{') => self.elements(ty, b"{", b"}"),
+            LlvmTokenKind::Punct(b'<') => {
+                let packed = matches!(self.module.types.kind(ty), LlvmTypeKind::Struct { .. });
                 let (open, close): (&[u8], &[u8]) =
                     if packed { (b"<{", b"}>") } else { (b"<", b">") };
                 self.elements(ty, open, close)
@@ -58,7 +59,7 @@ impl Parser<'_> {
         }
     }
 
-    fn global_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
+    fn global_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let start = self.token.start;
         let id = self.global_reference()?;
         if !self.module.types.agree(self.module.consts.ty(id), ty) {
@@ -72,8 +73,8 @@ impl Parser<'_> {
     }
 
     /// `@name`, whatever its type.
-    pub fn global_reference(&mut self) -> Result<LlvmConst, Error> {
-        if self.token.kind != Kind::Global {
+    pub fn global_reference(&mut self) -> Result<LlvmConst, BoxedDiagnostic> {
+        if self.token.kind != LlvmTokenKind::Global {
             return self.expected("a global");
         }
         let token = self.bump();
@@ -86,12 +87,12 @@ impl Parser<'_> {
         Ok(self.module.consts.intern(ty, ConstKind::Global(global)))
     }
 
-    fn data_string(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
+    fn data_string(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let token = self.bump();
         let bytes = self.bytes(token);
         let data = unescape(&bytes[2..bytes.len() - 1]).into_owned();
         match *self.module.types.kind(ty) {
-            TypeKind::Array {
+            LlvmTypeKind::Array {
                 element: LlvmType::I8,
                 len,
             } if len == data.len() as u64 => Ok(self.module.consts.data(ty, data)),
@@ -102,7 +103,12 @@ impl Parser<'_> {
         }
     }
 
-    fn elements(&mut self, ty: LlvmType, open: &[u8], close: &[u8]) -> Result<LlvmConst, Error> {
+    fn elements(
+        &mut self,
+        ty: LlvmType,
+        open: &[u8],
+        close: &[u8],
+    ) -> Result<LlvmConst, BoxedDiagnostic> {
         let start = self.token.start;
         for &punct in open {
             self.expect(punct)?;
@@ -122,9 +128,11 @@ impl Parser<'_> {
                 expected.is_some_and(|ty| types.agree(ty, self.module.consts.ty(element)))
             });
         let shape_fits = match types.kind(ty) {
-            TypeKind::Array { .. } => open == b"[",
-            TypeKind::Struct { packed, .. } => open.ends_with(b"{") && *packed == (open.len() == 2),
-            TypeKind::Vector { scalable, .. } => open == b"<" && !scalable,
+            LlvmTypeKind::Array { .. } => open == b"[",
+            LlvmTypeKind::Struct { packed, .. } => {
+                open.ends_with(b"{") && *packed == (open.len() == 2)
+            }
+            LlvmTypeKind::Vector { scalable, .. } => open == b"<" && !scalable,
             _ => false,
         };
         if !fits || !shape_fits {
@@ -136,14 +144,16 @@ impl Parser<'_> {
         Ok(self.module.consts.aggregate(types, ty, &elements))
     }
 
-    fn word_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
+    fn word_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let word = self.peek_word();
         let types = &self.module.types;
         let consts = &mut self.module.consts;
         let constant = match word {
             "true" if ty == LlvmType::I1 => consts.int(types, ty, 1),
             "false" if ty == LlvmType::I1 => consts.int(types, ty, 0),
-            "null" if matches!(types.kind(ty), TypeKind::Pointer { .. }) => consts.zero(types, ty),
+            "null" if matches!(types.kind(ty), LlvmTypeKind::Pointer { .. }) => {
+                consts.zero(types, ty)
+            }
             "none" if ty == LlvmType::TOKEN => consts.zero(types, ty),
             "undef" => consts.intern(ty, ConstKind::Undef),
             "poison" => consts.intern(ty, ConstKind::Poison),
@@ -157,7 +167,7 @@ impl Parser<'_> {
         Ok(constant)
     }
 
-    fn named_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
+    fn named_constant(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let start = self.token.start;
         match self.peek_word() {
             "splat" => {
@@ -204,7 +214,7 @@ impl Parser<'_> {
     }
 
     /// `blockaddress(@function, %block)`
-    fn block_address(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
+    fn block_address(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         self.bump();
         self.expect(b'(')?;
         let place = self.token.place();
@@ -220,7 +230,7 @@ impl Parser<'_> {
             return Err(fault(place, "expected a function"));
         };
         self.expect(b',')?;
-        if self.token.kind != Kind::Local {
+        if self.token.kind != LlvmTokenKind::Local {
             return self.expected("a block");
         }
         let token = self.bump();
@@ -235,7 +245,7 @@ impl Parser<'_> {
     }
 
     /// `asm "…", "…"` as a callee of a function type.
-    pub fn inline_asm(&mut self, function_type: LlvmType) -> Result<LlvmConst, Error> {
+    pub fn inline_asm(&mut self, function_type: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         self.expect_word("asm")?;
         let mut marks = [false; 4];
         let words = ["sideeffect", "alignstack", "inteldialect", "unwind"];
@@ -261,15 +271,15 @@ impl Parser<'_> {
     }
 
     /// A constant expression.
-    fn expression(&mut self, ty: LlvmType) -> Result<LlvmConst, Error> {
+    fn expression(&mut self, ty: LlvmType) -> Result<LlvmConst, BoxedDiagnostic> {
         let start = self.token.start;
-        let Some(opcode) = self.eat_named(Opcode::from_name) else {
+        let Some(opcode) = self.eat_named(LlvmOpcode::from_name) else {
             return self.expected("a value");
         };
-        let flags = self.flags(Flags(u32::MAX));
+        let flags = self.flags(LlvmInstFlags(u32::MAX));
         let mut extra = match opcode {
-            Opcode::ICmp | Opcode::FCmp => {
-                let integer = opcode == Opcode::ICmp;
+            LlvmOpcode::ICmp | LlvmOpcode::FCmp => {
+                let integer = opcode == LlvmOpcode::ICmp;
                 match self.eat_named(|name| Predicate::from_name_for(name, integer)) {
                     Some(predicate) => ExprExtra::Compare(predicate),
                     None => return self.expected("a comparison"),
@@ -279,7 +289,7 @@ impl Parser<'_> {
         };
         let flags = flags | self.in_range()?;
         self.expect(b'(')?;
-        if opcode == Opcode::GetElementPtr {
+        if opcode == LlvmOpcode::GetElementPtr {
             extra = ExprExtra::SourceType(self.ty()?);
             self.expect(b',')?;
         }
@@ -293,7 +303,7 @@ impl Parser<'_> {
                 Err(why) => return Err(fault(place, why)),
             }
         }
-        let expr = Expr {
+        let expr = LlvmConstantExpr {
             opcode,
             flags,
             operands: operands.into(),
@@ -306,28 +316,28 @@ impl Parser<'_> {
     }
 
     /// `inrange` and its bounds, which say nothing that is kept.
-    fn in_range(&mut self) -> Result<Flags, Error> {
+    fn in_range(&mut self) -> Result<LlvmInstFlags, BoxedDiagnostic> {
         if self.eat_word("inrange") {
             if self.at(b'(') {
                 self.skip_group()?;
             }
-            return Ok(self.flags(Flags(u32::MAX)));
+            return Ok(self.flags(LlvmInstFlags(u32::MAX)));
         }
-        Ok(Flags::NONE)
+        Ok(LlvmInstFlags::NONE)
     }
 
     /// The operands of a constant expression up to its closing parenthesis, which is taken.
     fn expression_operands(
         &mut self,
-        opcode: Opcode,
+        opcode: LlvmOpcode,
         ty: LlvmType,
         extra: &mut ExprExtra,
-    ) -> Result<Vec<LlvmConst>, Error> {
+    ) -> Result<Vec<LlvmConst>, BoxedDiagnostic> {
         let mut operands = Vec::new();
         let mut indices = Vec::new();
         loop {
-            if matches!(opcode, Opcode::ExtractValue | Opcode::InsertValue)
-                && self.token.kind == Kind::Integer
+            if matches!(opcode, LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue)
+                && self.token.kind == LlvmTokenKind::Integer
             {
                 indices.push(self.unsigned_32()?);
             } else {
@@ -349,16 +359,19 @@ impl Parser<'_> {
         let arity = match opcode {
             _ if opcode.is_cast() => 1,
             _ if opcode.is_binary() => 2,
-            Opcode::FNeg | Opcode::ExtractValue => 1,
-            Opcode::ICmp | Opcode::FCmp | Opcode::ExtractElement | Opcode::InsertValue => 2,
-            Opcode::Select | Opcode::InsertElement | Opcode::ShuffleVector => 3,
-            Opcode::GetElementPtr => operands.len(),
+            LlvmOpcode::FNeg | LlvmOpcode::ExtractValue => 1,
+            LlvmOpcode::ICmp
+            | LlvmOpcode::FCmp
+            | LlvmOpcode::ExtractElement
+            | LlvmOpcode::InsertValue => 2,
+            LlvmOpcode::Select | LlvmOpcode::InsertElement | LlvmOpcode::ShuffleVector => 3,
+            LlvmOpcode::GetElementPtr => operands.len(),
             _ => return self.error(format!("`{}` is no constant expression", opcode.name())),
         };
         if operands.len() != arity {
             return self.error("a constant expression with a wrong number of operands");
         }
-        if opcode == Opcode::ShuffleVector {
+        if opcode == LlvmOpcode::ShuffleVector {
             let mask = operands
                 .pop()
                 .and_then(|mask| shuffle_mask(&self.module.types, &self.module.consts, mask));
@@ -367,7 +380,7 @@ impl Parser<'_> {
                 None => return self.error("a shuffle without a mask"),
             }
         }
-        if matches!(opcode, Opcode::ExtractValue | Opcode::InsertValue) {
+        if matches!(opcode, LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue) {
             *extra = ExprExtra::Indices(indices.into());
         }
         self.expect(b')')?;
@@ -375,13 +388,13 @@ impl Parser<'_> {
     }
 
     /// The flags that come next, as far as they are among `allowed`.
-    pub fn flags(&mut self, allowed: Flags) -> Flags {
-        let mut flags = Flags::NONE;
+    pub fn flags(&mut self, allowed: LlvmInstFlags) -> LlvmInstFlags {
+        let mut flags = LlvmInstFlags::NONE;
         loop {
             let word = self.peek_word();
             let found = match word {
-                "fast" => Some(Flags::FAST),
-                word => Flags::NAMES
+                "fast" => Some(LlvmInstFlags::FAST),
+                word => LlvmInstFlags::NAMES
                     .iter()
                     .find(|row| row.1 == word)
                     .map(|row| row.0),

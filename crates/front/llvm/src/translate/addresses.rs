@@ -6,12 +6,14 @@
 //! where memory is accessed (`OpConvertUToPtr`), to the type that is accessed there. What an
 //! address computation gives stays a pointer until it is asked for as a value.
 
-use super::body::Body;
-use super::refusal::{Lowered, refuse};
-use super::translator::Translator;
-use super::types::Shape;
+use super::body::FunctionTranslator;
+use super::refusal::{TranslationResult, refuse};
+use super::translator::LlvmTranslator;
+use super::types::NumericShape;
 use crate::infer::element_type;
-use crate::ir::{Align, Flags, LlvmInst, LlvmType, Opcode, TypeKind, Value};
+use crate::ir::{
+    LlvmAlign, LlvmInst, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue,
+};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -20,9 +22,9 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 const SPACE: u32 = 14;
 
 /// What an address is as a value.
-pub(super) const ADDRESS: Shape = Shape::int(64, 1);
+pub(super) const ADDRESS: NumericShape = NumericShape::int(64, 1);
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Whether a type is that of device addresses of a shader.
     pub(super) fn is_address(&self, ty: LlvmType) -> bool {
         self.is_shader() && self.module.types.address_space(ty) == Some(SPACE)
@@ -40,9 +42,9 @@ impl Translator<'_> {
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Whether an operand is a device address.
-    pub(super) fn is_address(&self, value: Value) -> bool {
+    pub(super) fn is_address(&self, value: LlvmValue) -> bool {
         self.t.is_address(self.type_of(value))
     }
 
@@ -68,7 +70,7 @@ impl Body<'_, '_> {
     }
 
     /// A device address as a pointer to a type in memory form.
-    pub(super) fn place_at(&mut self, address: Value, pointee: Id) -> Lowered<Id> {
+    pub(super) fn place_at(&mut self, address: LlvmValue, pointee: Id) -> TranslationResult<Id> {
         let place = address.as_local().and_then(|local| self.known(local));
         let known = place.and_then(|id| self.t.b.type_of(id));
         let known = known.and_then(|ty| self.t.pointee_of(ty));
@@ -88,12 +90,12 @@ impl Body<'_, '_> {
     }
 
     /// How an access by a device address is aligned: it has to be said.
-    pub(super) fn address_align(&self, ty: LlvmType, stated: Align) -> Align {
+    pub(super) fn address_align(&self, ty: LlvmType, stated: LlvmAlign) -> LlvmAlign {
         match stated {
-            Align::NONE => {
+            LlvmAlign::NONE => {
                 let (layout, types) = (&self.t.module.layout, &self.t.module.types);
                 let natural = layout.abi_align(types, types.scalar(ty));
-                Align::from_bytes(natural).unwrap_or(Align::from_exponent(0))
+                LlvmAlign::from_bytes(natural).unwrap_or(LlvmAlign::from_exponent(0))
             }
             stated => stated,
         }
@@ -104,9 +106,9 @@ impl Body<'_, '_> {
     pub(super) fn device_address(
         &mut self,
         source: LlvmType,
-        operands: &[Value],
-        flags: Flags,
-    ) -> Lowered<Id> {
+        operands: &[LlvmValue],
+        flags: LlvmInstFlags,
+    ) -> TranslationResult<Id> {
         let (base, first) = match operands {
             [base, first, ..] => (*base, *first),
             _ => return Err(refuse("an address computation without an index")),
@@ -135,7 +137,7 @@ impl Body<'_, '_> {
         let number = self.value(base)?;
         let shape = self.shape_of(first)?;
         let index = self.value(first)?;
-        let index = self.convert_number(Opcode::SExt, shape, ADDRESS, index)?;
+        let index = self.convert_number(LlvmOpcode::SExt, shape, ADDRESS, index)?;
         let ty = self.t.shape_type(ADDRESS);
         let bytes = match size {
             1 => index,
@@ -160,7 +162,7 @@ impl Body<'_, '_> {
     fn object_size(&self, ty: LlvmType) -> Option<u64> {
         let types = &self.t.module.types;
         let mut innermost = ty;
-        while let TypeKind::Array { element, .. } = types.kind(innermost) {
+        while let LlvmTypeKind::Array { element, .. } = types.kind(innermost) {
             innermost = *element;
         }
         match self.t.has_layout(innermost) {

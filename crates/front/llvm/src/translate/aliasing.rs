@@ -6,13 +6,13 @@
 //!
 //! Domains, scopes and lists of scopes are instructions among the annotations, one for each node.
 
-use super::body::{Body, Words};
-use super::translator::Translator;
-use crate::ir::{LlvmInst, LlvmMetadata, Module};
+use super::body::{FunctionTranslator, TranslationWords};
+use super::translator::LlvmTranslator;
+use crate::ir::{LlvmInst, LlvmMetadata, LlvmModule};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
-use spirula_spirv::ir::Section;
+use spirula_spirv::ir::ModuleSection;
 
 /// The extension's name.
 const EXTENSION: &str = "SPV_INTEL_memory_access_aliasing";
@@ -21,15 +21,15 @@ const EXTENSION: &str = "SPV_INTEL_memory_access_aliasing";
 const MAX_SCOPES: usize = 60_000;
 
 /// What became of nodes of metadata.
-pub(super) struct Aliasing {
+pub(super) struct AliasScopeTable {
     made: Vec<Option<Id>>,
 }
 
-impl Aliasing {
-    pub(super) fn new(module: &Module) -> Self {
+impl AliasScopeTable {
+    pub(super) fn new(module: &LlvmModule) -> Self {
         let used = module.strings.find("alias.scope").is_some();
         let count = if used { module.metadata.len() } else { 0 };
-        Aliasing {
+        AliasScopeTable {
             made: vec![None; count],
         }
     }
@@ -37,14 +37,14 @@ impl Aliasing {
 
 /// The lists of scopes that an access is in, and that it does not alias with.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Scopes {
+pub(super) struct AccessAliasScopes {
     of: Option<Id>,
     not: Option<Id>,
 }
 
-impl Scopes {
+impl AccessAliasScopes {
     /// Adds what memory operands say to their words; gives the bits of their mask.
-    pub(super) fn add_to(self, words: &mut Words) -> MemoryAccess {
+    pub(super) fn add_to(self, words: &mut TranslationWords) -> MemoryAccess {
         let mut mask = MemoryAccess::default();
         let rows = [
             (self.of, MemoryAccess::AliasScopeINTELMask),
@@ -60,11 +60,11 @@ impl Scopes {
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// The scopes of an access.
-    pub(super) fn alias_scopes(&mut self, inst: LlvmInst) -> Scopes {
+    pub(super) fn alias_scopes(&mut self, inst: LlvmInst) -> AccessAliasScopes {
         if self.function.attachments.is_empty() || !self.t.asked_for(EXTENSION) {
-            return Scopes::default();
+            return AccessAliasScopes::default();
         }
         let module = self.t.module;
         let mut list = |name| {
@@ -72,14 +72,14 @@ impl Body<'_, '_> {
             let node = self.function.attachment(inst, kind)?;
             self.t.scope_list(node)
         };
-        Scopes {
+        AccessAliasScopes {
             of: list("alias.scope"),
             not: list("noalias"),
         }
     }
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// A list of scopes; none of no scopes.
     fn scope_list(&mut self, list: LlvmMetadata) -> Option<Id> {
         if let Some(Some(id)) = self.aliasing.made.get(list.index()) {
@@ -116,7 +116,7 @@ impl Translator<'_> {
         let id = self.b.fresh_id();
         let mut words = vec![id.word()];
         words.extend(operands.iter().map(|id| id.word()));
-        self.b.push(Section::Annotations, op, &words);
+        self.b.push(ModuleSection::Annotations, op, &words);
         *self.aliasing.made.get_mut(node.index())? = Some(id);
         Some(id)
     }

@@ -1,27 +1,27 @@
 //! Inline assembly: of the extension SPV_INTEL_inline_assembly.
 
-use super::refusal::{Lowered, refuse};
-use super::translator::Translator;
+use super::refusal::{TranslationResult, refuse};
+use super::translator::LlvmTranslator;
 use super::types::push_string;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
-use spirula_spirv::ir::Section;
+use spirula_spirv::ir::ModuleSection;
 
 /// Bytes of assembly beyond which an instruction would be too long.
 const MAX_TEXT: usize = 100_000;
 
 /// Assembly that was made, with the types of its operands.
 #[derive(Clone, Debug)]
-pub(super) struct Assembly {
+pub(super) struct TranslatedInlineAsm {
     pub(super) id: Id,
     pub(super) result: Id,
     pub(super) params: Vec<Id>,
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The assembly of a number in the module, made at its first use.
-    pub(super) fn assembly(&mut self, number: u32) -> Lowered<Assembly> {
+    pub(super) fn assembly(&mut self, number: u32) -> TranslationResult<TranslatedInlineAsm> {
         let module = self.module;
         if let Some(Some(made)) = self.assemblies.get(number as usize) {
             return Ok(made.clone());
@@ -46,12 +46,12 @@ impl Translator<'_> {
         let mut words = [result, id, ty, target].map(Id::word).to_vec();
         push_string(&mut words, &asm.text);
         push_string(&mut words, &asm.constraints);
-        self.b.push(Section::Globals, Op::AsmINTEL, &words);
+        self.b.push(ModuleSection::Globals, Op::AsmINTEL, &words);
         self.b.set_type_of(id, result);
         if asm.side_effect {
             self.b.decorate(id, Decoration::SideEffectsINTEL, &[]);
         }
-        let made = Assembly {
+        let made = TranslatedInlineAsm {
             id,
             result,
             params: types,
@@ -69,7 +69,8 @@ impl Translator<'_> {
         let id = self.b.fresh_id();
         let mut words = vec![id.word()];
         push_string(&mut words, triple.unwrap_or(&self.module.triple));
-        self.b.push(Section::Globals, Op::AsmTargetINTEL, &words);
+        self.b
+            .push(ModuleSection::Globals, Op::AsmTargetINTEL, &words);
         self.assembly_target = Some(id);
         id
     }

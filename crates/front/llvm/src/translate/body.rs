@@ -1,15 +1,15 @@
 //! The body of one function: blocks, phis, and access to values.
 
 use super::constants::space_cast;
-use super::debug::Located;
-use super::functions::Signature;
+use super::debug::EmittedDebugLocation;
+use super::functions::TranslatedSignature;
 use super::loops::{LoopHints, loop_hints};
-use super::refusal::{Lowered, Refusal, refuse};
-use super::translator::Translator;
-use super::types::Shape;
+use super::refusal::{TranslationRefusal, TranslationResult, refuse};
+use super::translator::LlvmTranslator;
+use super::types::NumericShape;
 use crate::ir::{
-    ConstKind, Function, LlvmBlock, LlvmFunc, LlvmInst, LlvmSymbol, LlvmType, Module, Opcode,
-    TypeKind, Value, ValueKind,
+    ConstKind, LlvmBlock, LlvmFunc, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode, LlvmSymbol,
+    LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
 };
 use smallvec::{SmallVec, smallvec};
 use spirula_spirv::Id;
@@ -26,14 +26,14 @@ const MAX_STEPS: usize = 8;
 const REMEMBERED: usize = 8;
 
 /// Operands that are being gathered: few, as a rule.
-pub(super) type Words = SmallVec<[u32; 8]>;
+pub(super) type TranslationWords = SmallVec<[u32; 8]>;
 
 /// The translation of one body.
-pub(super) struct Body<'t, 'm> {
-    pub(super) t: &'t mut Translator<'m>,
+pub(super) struct FunctionTranslator<'t, 'm> {
+    pub(super) t: &'t mut LlvmTranslator<'m>,
     pub(super) func: LlvmFunc,
-    pub(super) function: &'m Function,
-    pub(super) signature: Rc<Signature>,
+    pub(super) function: &'m LlvmFunction,
+    pub(super) signature: Rc<TranslatedSignature>,
     values: Vec<Option<Id>>,
     labels: Vec<Option<Id>>,
     /// By block: the label of the last of the blocks that it became.
@@ -51,11 +51,11 @@ pub(super) struct Body<'t, 'm> {
     /// Casts made in the block being written: pointer, type, result.
     casts: Vec<(Id, Id, Id)>,
     /// Kinds of metadata that instructions of the function carry, where any does.
-    pub(super) attached: Attached,
+    pub(super) attached: InstructionMetadataKinds,
     /// Whether debug information is kept.
     pub(super) debugs: bool,
     /// Where the instruction before came from.
-    pub(super) located: Located,
+    pub(super) located: EmittedDebugLocation,
     /// The lane that is worked at, where vectors are taken apart.
     pub(super) at_lane: Option<u32>,
     /// The first debug record that was not looked at so far.
@@ -71,20 +71,20 @@ pub(super) struct Body<'t, 'm> {
 }
 
 /// Kinds of metadata that instructions of a function carry.
-pub(super) struct Attached {
+pub(super) struct InstructionMetadataKinds {
     pub(super) nontemporal: Option<LlvmSymbol>,
     pub(super) decorations: Option<LlvmSymbol>,
     pub(super) cache_controls: Option<LlvmSymbol>,
 }
 
-impl Attached {
-    fn new(module: &Module, function: &Function) -> Self {
+impl InstructionMetadataKinds {
+    fn new(module: &LlvmModule, function: &LlvmFunction) -> Self {
         let attached = |name: &str| {
             let kind = module.strings.find(name)?;
             let mut all = function.attachments.iter();
             all.any(|a| a.kind == kind).then_some(kind)
         };
-        Attached {
+        InstructionMetadataKinds {
             nontemporal: attached("nontemporal"),
             decorations: attached("spirv.Decorations"),
             cache_controls: attached("spirv.DecorationCacheControlINTEL"),
@@ -92,11 +92,11 @@ impl Attached {
     }
 }
 
-impl<'t, 'm> Body<'t, 'm> {
+impl<'t, 'm> FunctionTranslator<'t, 'm> {
     pub(super) fn new(
-        t: &'t mut Translator<'m>,
+        t: &'t mut LlvmTranslator<'m>,
         func: LlvmFunc,
-        signature: Rc<Signature>,
+        signature: Rc<TranslatedSignature>,
         params: &[Id],
     ) -> Self {
         let function = t.module.function(func);
@@ -104,7 +104,7 @@ impl<'t, 'm> Body<'t, 'm> {
         for (value, param) in values.iter_mut().zip(params) {
             *value = Some(*param);
         }
-        Body {
+        FunctionTranslator {
             func,
             function,
             current: signature.id,
@@ -118,9 +118,9 @@ impl<'t, 'm> Body<'t, 'm> {
             round: 0,
             loops: Vec::new(),
             casts: Vec::new(),
-            attached: Attached::new(t.module, function),
+            attached: InstructionMetadataKinds::new(t.module, function),
             debugs: t.has_debug(),
-            located: Located::default(),
+            located: EmittedDebugLocation::default(),
             at_lane: None,
             next_record: 0,
             generic: Vec::new(),
@@ -170,9 +170,9 @@ impl<'t, 'm> Body<'t, 'm> {
         let opcode = self.function.inst(inst).opcode;
         let made = match opcode {
             _ if self.is_too_long(inst) => Err(refuse("an instruction of too many operands")),
-            Opcode::Phi => self.begin_phi(block, inst).map(Some),
+            LlvmOpcode::Phi => self.begin_phi(block, inst).map(Some),
             // Made at the beginning of the function.
-            Opcode::Alloca | Opcode::Call
+            LlvmOpcode::Alloca | LlvmOpcode::Call
                 if self.refused[inst.index()] || self.values[self.local_of(inst)].is_some() =>
             {
                 return;
@@ -217,13 +217,13 @@ impl<'t, 'm> Body<'t, 'm> {
     /// Whether an instruction has more operands than fit into one of SPIR-V.
     fn is_too_long(&self, inst: LlvmInst) -> bool {
         let data = self.function.inst(inst);
-        let phi = data.opcode == Opcode::Phi;
+        let phi = data.opcode == LlvmOpcode::Phi;
         let words = data.operands.len as usize + self.function.numbers_of(inst).len();
-        !phi && data.opcode != Opcode::Switch && words > MAX_OPERANDS
+        !phi && data.opcode != LlvmOpcode::Switch && words > MAX_OPERANDS
     }
 
     /// Puts something in the place of what was refused, so that the rest can be looked at.
-    pub(super) fn stand_in(&mut self, inst: LlvmInst, opcode: Opcode) {
+    pub(super) fn stand_in(&mut self, inst: LlvmInst, opcode: LlvmOpcode) {
         if opcode.is_terminator() {
             self.t.b.effect(Op::Unreachable, &[]);
             self.refused[inst.index()] = true;
@@ -272,7 +272,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// A result as it will be used: a pointer is cast to what its class points to.
-    pub(super) fn settle(&mut self, inst: LlvmInst, id: Id) -> Lowered<Id> {
+    pub(super) fn settle(&mut self, inst: LlvmInst, id: Id) -> TranslationResult<Id> {
         let ty = self.function.inst(inst).ty;
         if self.t.is_shader() {
             return Ok(match self.t.is_address(ty) {
@@ -292,7 +292,10 @@ impl<'t, 'm> Body<'t, 'm> {
         if self.joined.is_empty() {
             let function = self.function;
             self.joined.resize(function.local_count(), false);
-            let phis = function.insts.iter().filter(|i| i.opcode == Opcode::Phi);
+            let phis = function
+                .insts
+                .iter()
+                .filter(|i| i.opcode == LlvmOpcode::Phi);
             for phi in phis {
                 let operands = &function.value_pool[phi.operands.range()];
                 for local in operands.iter().filter_map(|value| value.as_local()) {
@@ -304,7 +307,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// What the class of a local points to, in memory form.
-    pub(super) fn pointee(&mut self, local: usize) -> Lowered<Id> {
+    pub(super) fn pointee(&mut self, local: usize) -> TranslationResult<Id> {
         if self.at_lane.is_some() {
             return Ok(self.t.byte());
         }
@@ -313,7 +316,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// The type of what an instruction results in.
-    pub(super) fn result_type(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn result_type(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let ty = self.inst_type(inst);
         match (self.at_lane, self.t.pointer_space(ty)) {
             (Some(_), Some(space)) => self.t.pointer_to(space, None),
@@ -322,12 +325,12 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// The shape of what an instruction results in.
-    pub(super) fn result_shape(&self, inst: LlvmInst) -> Lowered<Shape> {
+    pub(super) fn result_shape(&self, inst: LlvmInst) -> TranslationResult<NumericShape> {
         self.t.need_shape(self.inst_type(inst))
     }
 
     /// The LLVM type of an operand.
-    pub(super) fn type_of(&self, value: Value) -> LlvmType {
+    pub(super) fn type_of(&self, value: LlvmValue) -> LlvmType {
         let ty = self.function.type_of(self.t.module, value);
         match self.at_lane {
             Some(_) => self.t.module.types.scalar(ty),
@@ -336,17 +339,17 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// The shape of an operand.
-    pub(super) fn shape_of(&self, value: Value) -> Lowered<Shape> {
+    pub(super) fn shape_of(&self, value: LlvmValue) -> TranslationResult<NumericShape> {
         self.t.need_shape(self.type_of(value))
     }
 
     /// Whether an operand is a pointer.
-    pub(super) fn is_pointer(&self, value: Value) -> bool {
+    pub(super) fn is_pointer(&self, value: LlvmValue) -> bool {
         self.t.pointer_space(self.type_of(value)).is_some()
     }
 
     /// A value in register form; a pointer with the type that it has.
-    pub(super) fn value(&mut self, value: Value) -> Lowered<Id> {
+    pub(super) fn value(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         if let Some(lane) = self.lane_of(value) {
             return self.lane_value(value, lane);
         }
@@ -354,7 +357,7 @@ impl<'t, 'm> Body<'t, 'm> {
             ValueKind::Local(local) => match self.values.get(local) {
                 Some(Some(id)) if self.t.is_shader() => Ok(self.as_address(*id)),
                 Some(Some(id)) => Ok(*id),
-                _ if self.is_refused(local) => Err(Refusal::Follows),
+                _ if self.is_refused(local) => Err(TranslationRefusal::Follows),
                 _ => Err(refuse("a value is used before its definition")),
             },
             ValueKind::Const(constant) => {
@@ -367,15 +370,15 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// The lane of a value that is asked for, where it is a vector.
-    fn lane_of(&self, value: Value) -> Option<u32> {
+    fn lane_of(&self, value: LlvmValue) -> Option<u32> {
         let lane = self.at_lane?;
         let ty = self.function.type_of(self.t.module, value);
-        let vector = matches!(self.t.module.types.kind(ty), TypeKind::Vector { .. });
+        let vector = matches!(self.t.module.types.kind(ty), LlvmTypeKind::Vector { .. });
         vector.then_some(lane)
     }
 
     /// A pointer to a type in memory form.
-    pub(super) fn pointer(&mut self, value: Value, pointee: Id) -> Lowered<Id> {
+    pub(super) fn pointer(&mut self, value: LlvmValue, pointee: Id) -> TranslationResult<Id> {
         match value.kind() {
             ValueKind::Const(constant) if !self.t.is_shader() && self.lane_of(value).is_none() => {
                 let id = self.t.constant_pointer(constant, pointee)?;
@@ -391,7 +394,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// A value with the given type, which differs only by pointees from its own.
-    pub(super) fn value_as(&mut self, value: Value, ty: Id) -> Lowered<Id> {
+    pub(super) fn value_as(&mut self, value: LlvmValue, ty: Id) -> TranslationResult<Id> {
         let Some((class, pointee)) = self.t.pointee_of(ty) else {
             return self.value(value);
         };
@@ -417,7 +420,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// Notes the variables that a constant refers to.
-    fn mark(&mut self, value: Value) {
+    fn mark(&mut self, value: LlvmValue) {
         let Some(constant) = value.as_const() else {
             return;
         };
@@ -462,7 +465,7 @@ impl<'t, 'm> Body<'t, 'm> {
         let id = match self.t.path_to_first(have, pointee) {
             Some(steps) => {
                 let zero = self.t.b.constant_u32(0);
-                let mut words: Words = smallvec![pointer.word()];
+                let mut words: TranslationWords = smallvec![pointer.word()];
                 words.extend(std::iter::repeat_n(zero.word(), steps));
                 self.t.b.value(Op::InBoundsAccessChain, ty, &words)
             }
@@ -473,7 +476,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// A pointer in another storage class, to the same type.
-    pub(super) fn cast_space(&mut self, pointer: Id, to: StorageClass) -> Lowered<Id> {
+    pub(super) fn cast_space(&mut self, pointer: Id, to: StorageClass) -> TranslationResult<Id> {
         let known = self.t.b.type_of(pointer);
         let Some((from, pointee)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
             return Err(refuse(
@@ -496,18 +499,18 @@ impl<'t, 'm> Body<'t, 'm> {
     /// Appends an instruction of OpenCL's extended set.
     pub(super) fn ext(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
         let set = self.t.opencl_std();
-        let mut words: Words = smallvec![set.word(), number];
+        let mut words: TranslationWords = smallvec![set.word(), number];
         words.extend(operands.iter().map(|id| id.word()));
         self.t.b.value(Op::ExtInst, ty, &words)
     }
 
     /// Decorates a result that was just made. It has no other decorations of that kind.
     pub(super) fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
-        let mut words: Words = smallvec![id.word(), decoration.0];
+        let mut words: TranslationWords = smallvec![id.word(), decoration.0];
         words.extend_from_slice(operands);
         self.t
             .b
-            .push(spirv::Section::Annotations, Op::Decorate, &words);
+            .push(spirv::ModuleSection::Annotations, Op::Decorate, &words);
     }
 
     /// The label of a block.
@@ -521,7 +524,7 @@ impl<'t, 'm> Body<'t, 'm> {
         self.t.b.begin_block(label);
         self.current = label;
         self.casts.clear();
-        self.located = Located::default();
+        self.located = EmittedDebugLocation::default();
     }
 
     /// Label of the block being written.
@@ -529,7 +532,7 @@ impl<'t, 'm> Body<'t, 'm> {
         self.current
     }
 
-    fn begin_phi(&mut self, block: LlvmBlock, inst: LlvmInst) -> Lowered<Id> {
+    fn begin_phi(&mut self, block: LlvmBlock, inst: LlvmInst) -> TranslationResult<Id> {
         let ty = self.result_type(inst)?;
         let (id, phi) = self.t.b.phi(ty);
         self.phis.push((inst, block, phi));
@@ -575,10 +578,10 @@ impl<'t, 'm> Body<'t, 'm> {
         here: LlvmBlock,
         phi: spirv::Inst,
         before: usize,
-    ) -> Lowered<()> {
+    ) -> TranslationResult<()> {
         let function = self.function;
         let ty = self.result_type(inst)?;
-        let mut words = Words::new();
+        let mut words = TranslationWords::new();
         let blocks = function.blocks_of(inst);
         self.round += 1;
         let mut fits = true;
@@ -605,7 +608,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Steps to first members that lead from one type in memory to another.
     pub(super) fn path_to_first(&self, from: Id, to: Id) -> Option<usize> {
         let mut at = from;

@@ -1,17 +1,17 @@
 //! The capabilities and extensions that a finished module has to declare, by the grammar's rows.
 
-use super::extensions::Extensions;
-use super::translator::Translator;
+use super::extensions::AllowedExtensions;
+use super::translator::LlvmTranslator;
 use super::types::FOUR_BITS;
 use rustc_hash::FxHashSet;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_spirv::build::Builder;
+use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::enumerants::{
     AccessQualifier, Capability, Decoration, ImageFormat, StorageClass,
 };
-use spirula_spirv::grammar::{Category, Kind, Op, Version};
-use spirula_spirv::ir::{InstRef, Module};
-use spirula_spirv::target::Environment;
+use spirula_spirv::grammar::{Kind, Op, OperandCategory, SpirvVersion};
+use spirula_spirv::ir::{InstRef, SpirvModule};
+use spirula_spirv::target::TargetEnvironment;
 use spirula_spirv::{Id, IdMap};
 
 /// Where several capabilities would do, the first of these that is among them is declared.
@@ -40,15 +40,15 @@ const SINCE: &[(Capability, (u8, u8))] = &[
 const RAW_FORMATS: &str = "SPV_EXT_image_raw10_raw12";
 
 /// What a module needs.
-struct Needs<'m> {
-    builder: &'m Builder,
-    module: &'m Module,
-    version: Version,
+struct TranslationRequirements<'m> {
+    builder: &'m SpirvBuilder,
+    module: &'m SpirvModule,
+    version: SpirvVersion,
     /// Whether the version may rise.
     rises: bool,
     /// What the module is for, where that is said.
-    environment: Option<Environment>,
-    allowed: &'m Extensions,
+    environment: Option<TargetEnvironment>,
+    allowed: &'m AllowedExtensions,
     /// The capabilities that may be declared; any where there is none.
     ceiling: Option<&'m [Capability]>,
     /// What is being looked at.
@@ -70,11 +70,11 @@ struct Needs<'m> {
     decorations: FxHashSet<(u32, Option<u32>)>,
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Declares what the module needs.
     pub(super) fn declare_capabilities(&mut self) {
         let module = self.b.module();
-        let mut needs = Needs {
+        let mut needs = TranslationRequirements {
             builder: &self.b,
             module,
             version: self.version,
@@ -100,7 +100,7 @@ impl Translator<'_> {
             needs.instruction(inst);
         }
         if module
-            .section(spirula_spirv::ir::Section::EntryPoints)
+            .section(spirula_spirv::ir::ModuleSection::EntryPoints)
             .next()
             .is_none()
         {
@@ -124,7 +124,7 @@ impl Translator<'_> {
     }
 }
 
-impl Needs<'_> {
+impl TranslationRequirements<'_> {
     fn capability(&mut self, capability: Capability) {
         if self.has(capability) {
             return;
@@ -141,7 +141,7 @@ impl Needs<'_> {
             self.missing.push(message);
         }
         let since = SINCE.iter().find(|since| since.0 == capability);
-        if let (Some((_, since)), Some(Environment::OpenCl(major, minor))) =
+        if let (Some((_, since)), Some(TargetEnvironment::OpenCl(major, minor))) =
             (since, self.environment)
             && (major, minor) < *since
         {
@@ -163,18 +163,18 @@ impl Needs<'_> {
     }
 
     /// Sees to it that something of a version or extension may be used.
-    fn since(&mut self, name: &str, version: Version, extensions: &'static [&'static str]) {
+    fn since(&mut self, name: &str, version: SpirvVersion, extensions: &'static [&'static str]) {
         if version <= self.version {
             return;
         }
         if !extensions.is_empty() {
             self.any_extension(name, extensions);
-        } else if version != Version::NEVER {
+        } else if version != SpirvVersion::NEVER {
             self.at_least(name, version);
         }
     }
 
-    fn at_least(&mut self, name: &str, version: Version) {
+    fn at_least(&mut self, name: &str, version: SpirvVersion) {
         if version > self.version && self.rises {
             self.version = version;
         } else if version > self.version {
@@ -222,7 +222,7 @@ impl Needs<'_> {
     /// Widths and lengths of types, which the grammar's rows do not tell apart.
     fn types(&mut self) {
         let module = self.module;
-        let section = module.section(spirula_spirv::ir::Section::Globals);
+        let section = module.section(spirula_spirv::ir::ModuleSection::Globals);
         let mut halves = IdMap::new(0, false);
         let blocks = self.blocks();
         for inst in section {
@@ -298,7 +298,9 @@ impl Needs<'_> {
         if !self.has(Capability::Shader) {
             return Vec::new();
         }
-        let annotations = self.module.section(spirula_spirv::ir::Section::Annotations);
+        let annotations = self
+            .module
+            .section(spirula_spirv::ir::ModuleSection::Annotations);
         let blocks =
             annotations.filter(|i| i.op() == Op::Decorate && i.word(1) == Decoration::Block.0);
         blocks.map(|inst| inst.id(0)).collect()
@@ -339,7 +341,10 @@ impl Needs<'_> {
 
     /// Cooperative matrices of some components need a capability more.
     fn matrix(&mut self, component: Id) {
-        for inst in self.module.section(spirula_spirv::ir::Section::Globals) {
+        for inst in self
+            .module
+            .section(spirula_spirv::ir::ModuleSection::Globals)
+        {
             if inst.result() != Some(component) {
                 continue;
             }
@@ -375,7 +380,7 @@ impl Needs<'_> {
         self.since(row.name, row.version, row.extensions);
         let plain = |kind: Kind| {
             let category = kind.info().category;
-            matches!(category, Category::Id | Category::Literal)
+            matches!(category, OperandCategory::Id | OperandCategory::Literal)
         };
         // Of memory operands only such without needs are written.
         let simple = row.operands.iter().all(|o| {
@@ -397,10 +402,10 @@ impl Needs<'_> {
         for operand in inst.parsed().flatten() {
             let info = operand.kind.info();
             match info.category {
-                Category::ValueEnum if operand.kind != Kind::Capability => {
+                OperandCategory::ValueEnum if operand.kind != Kind::Capability => {
                     self.enumerant(operand.kind, operand.words[0]);
                 }
-                Category::BitEnum => {
+                OperandCategory::BitEnum => {
                     let mut rest = operand.words[0];
                     while rest != 0 {
                         let bit = rest & rest.wrapping_neg();
@@ -444,7 +449,9 @@ impl Needs<'_> {
     }
 
     fn is_constant(&self, id: Id) -> bool {
-        let mut globals = self.module.section(spirula_spirv::ir::Section::Globals);
+        let mut globals = self
+            .module
+            .section(spirula_spirv::ir::ModuleSection::Globals);
         globals.any(|inst| inst.result() == Some(id))
     }
 
@@ -483,7 +490,7 @@ impl Needs<'_> {
         }
         // The item may be one found out since SPIR-V 1.5.
         if op == Op::GroupNonUniformBroadcast && !self.is_constant(inst.id(2)) {
-            self.at_least(row.name, Version::new(1, 5));
+            self.at_least(row.name, SpirvVersion::new(1, 5));
         }
         if !row.name.starts_with("OpAtomic") {
             return;

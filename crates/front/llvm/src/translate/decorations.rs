@@ -1,13 +1,17 @@
 //! Decorations that a module asks for: `!spirv.Decorations` of globals, functions and
 //! instructions, `!spirv.ParameterDecorations`, cache controls, and annotations of Clang.
 
-use super::body::Body;
-use super::translator::Translator;
+use super::body::FunctionTranslator;
+use super::translator::LlvmTranslator;
 use super::types::push_string;
-use crate::ir::{ConstKind, Flags, GlobalKind, LlvmConst, LlvmFunc, LlvmInst, LlvmMetadata, Value};
+use crate::ir::{
+    ConstKind, GlobalKind, LlvmConst, LlvmFunc, LlvmInst, LlvmInstFlags, LlvmMetadata, LlvmValue,
+};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Decoration;
-use spirula_spirv::grammar::{Category, Enumerant, Kind, Op, Operand, Quantifier};
+use spirula_spirv::grammar::{
+    EnumerantInfo, Kind, Op, OperandCategory, OperandInfo, OperandQuantifier,
+};
 
 /// Names of decorations in annotations of Intel's compilers for FPGAs.
 const NAMED: &[(&str, Decoration)] = &[
@@ -49,7 +53,7 @@ const UNCHECKED: &[Decoration] = &[Decoration::HostAccessINTEL, Decoration::Init
 /// Bytes of an annotation beyond which it is left out.
 const MAX_TEXT: usize = 100_000;
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The decorations that a node of metadata lists.
     pub(super) fn stated_decorations(&mut self, id: Id, node: LlvmMetadata) {
         for one in self.module.metadata.operands(node).to_vec() {
@@ -98,14 +102,14 @@ impl Translator<'_> {
         let ids = row
             .parameters
             .iter()
-            .any(|p| p.kind.info().category == Category::Id);
+            .any(|p| p.kind.info().category == OperandCategory::Id);
         if !ids {
             self.b.decorate(id, decoration, &words);
             return;
         }
         let mut all = vec![id.word(), decoration.0];
         all.extend(words.iter().map(|word| self.u32(*word).word()));
-        let section = spirula_spirv::ir::Section::Annotations;
+        let section = spirula_spirv::ir::ModuleSection::Annotations;
         self.b.push(section, Op::DecorateId, &all);
     }
 
@@ -115,10 +119,12 @@ impl Translator<'_> {
         &mut self,
         id: Id,
         decoration: Decoration,
-        row: &Enumerant,
+        row: &EnumerantInfo,
         words: &[u32],
     ) -> bool {
-        let open = |p: &Operand| p.kind == Kind::LiteralString || p.quantifier == Quantifier::Many;
+        let open = |p: &OperandInfo| {
+            p.kind == Kind::LiteralString || p.quantifier == OperandQuantifier::Many
+        };
         let more = row.parameters.iter().any(open);
         let (given, wanted) = (words.len(), row.parameters.len());
         if given < wanted || (given > wanted && !more) || UNCHECKED.contains(&decoration) {
@@ -170,7 +176,7 @@ impl Translator<'_> {
             if module.str(data.name) != "llvm.global.annotations" {
                 continue;
             }
-            let GlobalKind::Variable(variable) = data.kind else {
+            let GlobalKind::LlvmGlobalVariable(variable) = data.kind else {
                 continue;
             };
             let Some(ConstKind::Aggregate(rows)) =
@@ -200,7 +206,7 @@ impl Translator<'_> {
         };
         let id = match self.module.global(global).kind {
             GlobalKind::Function(func) => self.signature(func).map(|signature| signature.id),
-            GlobalKind::Variable(_) => self.global_variable(global),
+            GlobalKind::LlvmGlobalVariable(_) => self.global_variable(global),
             _ => return,
         };
         if let Ok(id) = id {
@@ -224,7 +230,7 @@ impl Translator<'_> {
     pub(super) fn text_behind(&self, pointer: LlvmConst) -> Option<String> {
         let module = self.module;
         let global = module.as_global(self.stripped(pointer)?)?;
-        let GlobalKind::Variable(variable) = module.global(global).kind else {
+        let GlobalKind::LlvmGlobalVariable(variable) = module.global(global).kind else {
             return None;
         };
         let ConstKind::Data(bytes) = module.consts.kind(variable.initializer?) else {
@@ -293,7 +299,7 @@ fn operand_words(operands: &str) -> Vec<u32> {
     words
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Decorations that an instruction carries, other than those that its flags are.
     pub(super) fn instruction_decorations(&mut self, inst: LlvmInst, id: Id) {
         if !self.function.attachments.is_empty() {
@@ -306,7 +312,7 @@ impl Body<'_, '_> {
             return;
         };
         let flags = self.function.inst(inst).flags;
-        let fast = !flags.only(Flags::FAST).is_empty();
+        let fast = !flags.only(LlvmInstFlags::FAST).is_empty();
         for one in self.t.module.metadata.operands(node).to_vec() {
             if let Some((decoration, words)) = one.and_then(|one| self.t.stated(one))
                 && !OF_FLAGS.contains(&decoration)
@@ -378,7 +384,7 @@ impl Body<'_, '_> {
 
     /// `llvm.ptr.annotation`, `llvm.var.annotation`, `llvm.annotation`: the first argument with the
     /// decorations that the text behind the second asks for.
-    pub(super) fn annotated(&mut self, value: Value, text: Value, id: Id) {
+    pub(super) fn annotated(&mut self, value: LlvmValue, text: LlvmValue, id: Id) {
         let text = text.as_const().and_then(|c| self.t.text_behind(c));
         if let (Some(text), Some(_)) = (text, value.as_local()) {
             self.t.annotate(id, &text);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// The extensions that a module may use. What needs another one is refused, or done without it
 /// where that is possible.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Extensions {
+pub enum AllowedExtensions {
     /// Any.
     #[default]
     All,
@@ -23,31 +23,31 @@ const OF_FEW: [&str; 3] = [
     "SPV_EXT_long_vector",
 ];
 
-impl Extensions {
+impl AllowedExtensions {
     /// Those of a module that a device at hand shall run: integers and vectors of sizes that hardly
     /// any device has are taken apart.
-    pub fn of_devices() -> Extensions {
-        Extensions::Except(OF_FEW.map(str::to_owned).to_vec())
+    pub fn of_devices() -> AllowedExtensions {
+        AllowedExtensions::Except(OF_FEW.map(str::to_owned).to_vec())
     }
 
     /// Whether an extension may be used.
     pub fn allows(&self, name: &str) -> bool {
         let among = |names: &[String]| names.iter().any(|n| n == name);
         match self {
-            Extensions::All => true,
-            Extensions::Only(names) => among(names),
-            Extensions::Except(names) => !among(names),
+            AllowedExtensions::All => true,
+            AllowedExtensions::Only(names) => among(names),
+            AllowedExtensions::Except(names) => !among(names),
         }
     }
 
     /// Whether an extension was asked for by its name. What every module could use and few
     /// consumers know is only used then.
     pub fn names(&self, name: &str) -> bool {
-        matches!(self, Extensions::Only(names) if names.iter().any(|n| n == name))
+        matches!(self, AllowedExtensions::Only(names) if names.iter().any(|n| n == name))
     }
 }
 
-impl FromStr for Extensions {
+impl FromStr for AllowedExtensions {
     type Err = Infallible;
 
     /// Names separated by commas, each with a plus or nothing where it may be used, with a minus
@@ -70,12 +70,12 @@ impl FromStr for Extensions {
         let all = allowed.contains(&"all") || (allowed.is_empty() && !forbidden.is_empty());
         if all {
             return Ok(match forbidden.is_empty() {
-                true => Extensions::All,
-                false => Extensions::Except(forbidden),
+                true => AllowedExtensions::All,
+                false => AllowedExtensions::Except(forbidden),
             });
         }
         allowed.retain(|name| *name != "none" && !forbidden.iter().any(|f| f == name));
-        Ok(Extensions::Only(
+        Ok(AllowedExtensions::Only(
             allowed.into_iter().map(str::to_owned).collect(),
         ))
     }
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn lists_allow_and_forbid() {
-        let parse = |text: &str| Extensions::from_str(text).unwrap_or_default();
+        let parse = |text: &str| AllowedExtensions::from_str(text).unwrap_or_default();
         assert!(parse("all").allows("SPV_A"));
-        assert!(!Extensions::of_devices().allows("SPV_EXT_long_vector"));
+        assert!(!AllowedExtensions::of_devices().allows("SPV_EXT_long_vector"));
         assert!(!parse("all").names("SPV_A"));
         assert!(parse("SPV_A").names("SPV_A"));
         assert!(!parse("none").allows("SPV_A"));

@@ -2,14 +2,14 @@
 //!
 //! What no extension that may be used has is left out, as all of it are wishes.
 
-use super::translator::Translator;
+use super::translator::LlvmTranslator;
 use crate::ir::{LlvmFunc, LlvmMetadata};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Decoration;
 
 /// What the numbers of a function's metadata become.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum FpgaOperandForm {
     /// A decoration without operands where the number is not zero.
     Flag,
     /// The operands of a decoration.
@@ -20,43 +20,43 @@ enum Form {
 
 /// A row: the metadata, the decoration, what its numbers are, the extension without what it begins
 /// with, which has two names.
-type Row = (&'static str, Decoration, Form, &'static str);
+type FpgaDecorationRow = (&'static str, Decoration, FpgaOperandForm, &'static str);
 
-const FUNCTIONS: &[Row] = &[
+const FUNCTIONS: &[FpgaDecorationRow] = &[
     (
         "stall_enable",
         Decoration::StallEnableALTERA,
-        Form::Flag,
+        FpgaOperandForm::Flag,
         CLUSTERS,
     ),
     (
         "stall_free",
         Decoration::StallFreeALTERA,
-        Form::Flag,
+        FpgaOperandForm::Flag,
         CLUSTERS,
     ),
     (
         "initiation_interval",
         Decoration::InitiationIntervalALTERA,
-        Form::Operands,
+        FpgaOperandForm::Operands,
         PIPELINES,
     ),
     (
         "max_concurrency",
         Decoration::MaxConcurrencyALTERA,
-        Form::Operands,
+        FpgaOperandForm::Operands,
         PIPELINES,
     ),
     (
         "pipeline_kernel",
         Decoration::PipelineEnableALTERA,
-        Form::Operands,
+        FpgaOperandForm::Operands,
         PIPELINES,
     ),
     (
         "kernel_arg_buffer_location",
         Decoration::BufferLocationALTERA,
-        Form::Parameters,
+        FpgaOperandForm::Parameters,
         "fpga_buffer_location",
     ),
 ];
@@ -75,7 +75,7 @@ const PARAMS: &[(u32, Decoration)] = &[
 /// The bit of `{params:BITS}` that goes with `{cache-size:BYTES}`.
 const CACHE: u32 = 2;
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The decorations that a function's metadata asks for, of itself and of its parameters.
     pub(super) fn fpga_function(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
         for &(name, decoration, form, extension) in FUNCTIONS {
@@ -84,12 +84,12 @@ impl Translator<'_> {
             };
             let numbers = self.numbers(node);
             match form {
-                Form::Flag if numbers.first().is_some_and(|n| *n != 0) => {
+                FpgaOperandForm::Flag if numbers.first().is_some_and(|n| *n != 0) => {
                     self.decorate_by_row(id, decoration, Vec::new());
                 }
-                Form::Flag => {}
-                Form::Operands => self.decorate_by_row(id, decoration, numbers),
-                Form::Parameters => {
+                FpgaOperandForm::Flag => {}
+                FpgaOperandForm::Operands => self.decorate_by_row(id, decoration, numbers),
+                FpgaOperandForm::Parameters => {
                     for (&param, &number) in params.iter().zip(&numbers) {
                         if number as i32 >= 0 {
                             self.decorate_by_row(param, decoration, vec![number]);

@@ -1,9 +1,9 @@
 //! Functions: signatures, attributes, declarations, entry points.
 
-use super::body::Body;
-use super::builtins::Callee;
-use super::refusal::{Lowered, Refusal, refuse};
-use super::translator::Translator;
+use super::body::FunctionTranslator;
+use super::builtins::LlvmCallee;
+use super::refusal::{TranslationRefusal, TranslationResult, refuse};
+use super::translator::LlvmTranslator;
 use crate::ir::{AttrKind, CallingConvention, GlobalKind, Linkage, LlvmFunc, LlvmType};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
@@ -35,7 +35,7 @@ fn combined(effects: u64) -> u64 {
 
 /// The types of a function.
 #[derive(Debug)]
-pub(super) struct Signature {
+pub(super) struct TranslatedSignature {
     pub(super) id: Id,
     pub(super) ty: Id,
     pub(super) result: Id,
@@ -54,9 +54,12 @@ const PARAMETER_ATTRIBUTES: &[(AttrKind, FunctionParameterAttribute)] = &[
     (AttrKind::ReadNone, FunctionParameterAttribute::NoReadWrite),
 ];
 
-impl<'m> Translator<'m> {
+impl<'m> LlvmTranslator<'m> {
     /// The types of a function, made at its first use.
-    pub(super) fn signature(&mut self, func: LlvmFunc) -> Lowered<Rc<Signature>> {
+    pub(super) fn signature(
+        &mut self,
+        func: LlvmFunc,
+    ) -> TranslationResult<Rc<TranslatedSignature>> {
         if let Some(signature) = &self.signatures[func.index()] {
             return Ok(signature.clone());
         }
@@ -87,7 +90,7 @@ impl<'m> Translator<'m> {
             None => self.register_type(result)?,
         };
         let ty = self.b.function_type(result, &params);
-        let signature = Rc::new(Signature {
+        let signature = Rc::new(TranslatedSignature {
             id: self.b.fresh_id(),
             ty,
             result,
@@ -98,7 +101,12 @@ impl<'m> Translator<'m> {
     }
 
     /// The type of a local: of a pointer, one to what was inferred.
-    pub(super) fn local_type(&mut self, func: LlvmFunc, local: usize, ty: LlvmType) -> Lowered<Id> {
+    pub(super) fn local_type(
+        &mut self,
+        func: LlvmFunc,
+        local: usize,
+        ty: LlvmType,
+    ) -> TranslationResult<Id> {
         match self.pointer_space(ty) {
             Some(space) => {
                 let pointee = match self.stated_pointee(func, local) {
@@ -122,7 +130,7 @@ impl<'m> Translator<'m> {
     pub(super) fn function_declarations(&mut self) {
         for func in self.module.function_ids() {
             let function = self.module.function(func);
-            if !self.is_elsewhere(func) || !matches!(*self.callee(func), Callee::Function) {
+            if !self.is_elsewhere(func) || !matches!(*self.callee(func), LlvmCallee::Function) {
                 continue;
             }
             // Those of any number of arguments are refused where they are called.
@@ -157,7 +165,7 @@ impl<'m> Translator<'m> {
             self.b.linkage(signature.id, name, linkage);
         }
         self.debug_function(func);
-        Body::new(self, func, signature, &params).translate();
+        FunctionTranslator::new(self, func, signature, &params).translate();
         self.b.end_function();
     }
 
@@ -178,8 +186,13 @@ impl<'m> Translator<'m> {
     }
 
     /// Reports that something in a function was refused.
-    pub(super) fn report(&mut self, func: LlvmFunc, place: SourceLocation, refusal: &Refusal) {
-        let Refusal::Because(reason) = refusal else {
+    pub(super) fn report(
+        &mut self,
+        func: LlvmFunc,
+        place: SourceLocation,
+        refusal: &TranslationRefusal,
+    ) {
+        let TranslationRefusal::Because(reason) = refusal else {
             return;
         };
         let name = self.module.function_name(func);
@@ -211,7 +224,7 @@ impl<'m> Translator<'m> {
         self.diagnostics
     }
 
-    fn begin_function(&mut self, func: LlvmFunc, signature: &Signature) -> Vec<Id> {
+    fn begin_function(&mut self, func: LlvmFunc, signature: &TranslatedSignature) -> Vec<Id> {
         let function = self.module.function(func);
         let attributes = &self.module.attributes;
         let set = attributes.function(function.attributes);
@@ -324,8 +337,8 @@ impl<'m> Translator<'m> {
         }
     }
 
-    pub(super) fn entry_wrapper(&mut self, func: LlvmFunc, inner: &Signature) -> Id {
-        let outer = Signature {
+    pub(super) fn entry_wrapper(&mut self, func: LlvmFunc, inner: &TranslatedSignature) -> Id {
+        let outer = TranslatedSignature {
             id: self.b.fresh_id(),
             ty: inner.ty,
             result: inner.result,
@@ -345,7 +358,7 @@ impl<'m> Translator<'m> {
     /// The variables that an entry point has to list: before SPIR-V 1.4 the built-in ones, from
     /// then on all that it can reach.
     pub(super) fn interface(&self, entry: LlvmFunc, visited: &mut [u32]) -> Vec<Id> {
-        let all = self.version >= spirula_spirv::grammar::Version::new(1, 4);
+        let all = self.version >= spirula_spirv::grammar::SpirvVersion::new(1, 4);
         let stamp = entry.index() as u32;
         let mut interface = Vec::new();
         let mut pending = vec![entry];

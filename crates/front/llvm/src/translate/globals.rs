@@ -1,8 +1,8 @@
 //! Global variables, and which of them a function uses.
 
 use super::instructions::WORD;
-use super::refusal::{Lowered, Refusal, refuse};
-use super::translator::Translator;
+use super::refusal::{TranslationRefusal, TranslationResult, refuse};
+use super::translator::LlvmTranslator;
 use crate::ir::{ConstKind, GlobalKind, Linkage, LlvmConst, LlvmGlobal, Variable};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
@@ -21,19 +21,19 @@ pub(super) enum GlobalState {
     Refused,
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Makes all global variables, so that those without a use are exported, too.
     pub(super) fn global_variables(&mut self) {
         for global in self.module.global_ids() {
             let data = self.module.global(global);
             let name = self.module.str(data.name);
-            let variable = matches!(data.kind, GlobalKind::Variable(_));
+            let variable = matches!(data.kind, GlobalKind::LlvmGlobalVariable(_));
             // Texts of annotations are read where they are used.
             let about = self.module.str(data.section) == "llvm.metadata";
             if !variable || about || name.starts_with("llvm.") {
                 continue;
             }
-            if let Err(Refusal::Because(reason)) = self.global_variable(global) {
+            if let Err(TranslationRefusal::Because(reason)) = self.global_variable(global) {
                 self.globals[global.index()] = GlobalState::Refused;
                 let message = format!("{reason}, in the global {name}");
                 self.diagnostics
@@ -43,14 +43,14 @@ impl Translator<'_> {
     }
 
     /// The variable of a global.
-    pub(super) fn global_variable(&mut self, global: LlvmGlobal) -> Lowered<Id> {
+    pub(super) fn global_variable(&mut self, global: LlvmGlobal) -> TranslationResult<Id> {
         match self.globals[global.index()] {
             GlobalState::Done(id) => return Ok(id),
             GlobalState::Open => return Err(refuse("a global contains its own address")),
-            GlobalState::Refused => return Err(Refusal::Follows),
+            GlobalState::Refused => return Err(TranslationRefusal::Follows),
             GlobalState::Unseen => {}
         }
-        let GlobalKind::Variable(variable) = self.module.global(global).kind else {
+        let GlobalKind::LlvmGlobalVariable(variable) = self.module.global(global).kind else {
             return Err(refuse("a global that is no variable is used as one"));
         };
         self.globals[global.index()] = GlobalState::Open;
@@ -62,7 +62,7 @@ impl Translator<'_> {
         made
     }
 
-    fn make_variable(&mut self, global: LlvmGlobal, variable: Variable) -> Lowered<Id> {
+    fn make_variable(&mut self, global: LlvmGlobal, variable: Variable) -> TranslationResult<Id> {
         let module = self.module;
         let data = module.global(global);
         let name = module.str(data.name);
@@ -151,7 +151,7 @@ impl Translator<'_> {
                         && !found.contains(&id)
                     {
                         found.push(id);
-                        if let GlobalKind::Variable(variable) = data.kind {
+                        if let GlobalKind::LlvmGlobalVariable(variable) = data.kind {
                             pending.extend(variable.initializer);
                         }
                     }

@@ -13,11 +13,11 @@
 //! Cost: a copy of the module and one pass over its instructions with union-find.
 
 use super::shader::is_shader;
-use super::translator::Options;
-use crate::infer::Classes;
+use super::translator::TranslationOptions;
+use crate::infer::SlotUnionFind;
 use crate::ir::{
-    CallingConvention, ConstKind, Function, GlobalKind, Linkage, LlvmConst, LlvmFunc, LlvmInst,
-    LlvmType, Module, Opcode, Value, ValueKind,
+    CallingConvention, ConstKind, GlobalKind, Linkage, LlvmConst, LlvmFunc, LlvmFunction, LlvmInst,
+    LlvmModule, LlvmOpcode, LlvmType, LlvmValue, ValueKind,
 };
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
@@ -34,8 +34,8 @@ const WORKGROUP_SECTION: &str = ".workgroup";
 const ALL: &str = "all";
 
 /// A module whose pointers got address spaces by what they lead to.
-pub(super) struct Hosted {
-    pub(super) module: Module,
+pub(super) struct HostCompiledModule {
+    pub(super) module: LlvmModule,
     /// Parameters of kernels that are joined with pointers to other memory: they are generic from
     /// their kernel's beginning on.
     pub(super) generic: Vec<(LlvmFunc, usize)>,
@@ -73,9 +73,9 @@ impl ModuleOrigin {
 /// The module with kernels and address spaces; `None` where no kernels are named and no variable is in
 /// address space 0.
 pub(super) fn hosted(
-    module: &Module,
-    options: &Options,
-) -> Result<Option<Hosted>, Vec<SourceDiagnostic>> {
+    module: &LlvmModule,
+    options: &TranslationOptions,
+) -> Result<Option<HostCompiledModule>, Vec<SourceDiagnostic>> {
     let kernels = &options.kernels;
     let origin = match kernels.is_empty() {
         false => ModuleOrigin::Host,
@@ -87,7 +87,7 @@ pub(super) fn hosted(
     if !unknown.is_empty() {
         return Err(unknown);
     }
-    let spaces = Spaces::of(&new, origin);
+    let spaces = AddressSpaceInference::of(&new, origin);
     let (flat, generic) = spaces.apply(&mut new);
     if origin == ModuleOrigin::Host {
         new.triple = match new.layout.pointer_width(0) {
@@ -95,7 +95,7 @@ pub(super) fn hosted(
             _ => "spir64-unknown-unknown".to_owned(),
         };
     }
-    Ok(Some(Hosted {
+    Ok(Some(HostCompiledModule {
         module: new,
         generic,
         flat,
@@ -103,17 +103,17 @@ pub(super) fn hosted(
 }
 
 /// Whether variables of a module are in address space 0; those that only the compiler reads do not count.
-fn has_flat_variables(module: &Module) -> bool {
+fn has_flat_variables(module: &LlvmModule) -> bool {
     module.globals.iter().any(|data| {
         let name = module.str(data.name);
         let read = !name.starts_with("llvm.") && !name.starts_with("__spirv_BuiltIn");
-        let variable = matches!(data.kind, GlobalKind::Variable(_));
+        let variable = matches!(data.kind, GlobalKind::LlvmGlobalVariable(_));
         variable && read && data.ty == LlvmType::PTR && module.str(data.section) != "llvm.metadata"
     })
 }
 
 /// Makes kernels of the functions that are named.
-fn name_kernels(module: &mut Module, kernels: &[String]) -> Vec<SourceDiagnostic> {
+fn name_kernels(module: &mut LlvmModule, kernels: &[String]) -> Vec<SourceDiagnostic> {
     let all = kernels.iter().any(|name| name == ALL);
     let mut found = vec![false; kernels.len()];
     for func in module.function_ids() {
@@ -140,7 +140,7 @@ fn name_kernels(module: &mut Module, kernels: &[String]) -> Vec<SourceDiagnostic
 }
 
 /// Whether a function is seen from outside under a name of its own and gives nothing.
-fn could_be_kernel(module: &Module, func: LlvmFunc) -> bool {
+fn could_be_kernel(module: &LlvmModule, func: LlvmFunc) -> bool {
     let function = module.function(func);
     let name = module.function_name(func);
     let mangled = name.starts_with("_Z") || name.starts_with("_R") || name.starts_with("rust_");
@@ -154,29 +154,29 @@ fn could_be_kernel(module: &Module, func: LlvmFunc) -> bool {
 }
 
 /// Which memory pointers lead to.
-struct Spaces {
+struct AddressSpaceInference {
     origin: ModuleOrigin,
     /// By function: the slot of its first local.
     first: Vec<u32>,
-    classes: Classes,
+    classes: SlotUnionFind,
     /// By slot that stands for others: the space, once one is known.
     spaces: Vec<Option<u32>>,
     /// What joins and sources there are, before they are put together.
     sources: Vec<(u32, u32)>,
 }
 
-impl Spaces {
-    fn of(module: &Module, origin: ModuleOrigin) -> Spaces {
+impl AddressSpaceInference {
+    fn of(module: &LlvmModule, origin: ModuleOrigin) -> AddressSpaceInference {
         let mut count = 0;
         let mut first = Vec::with_capacity(module.functions.len());
         for function in &module.functions {
             first.push(count);
             count += function.local_count() as u32;
         }
-        let mut spaces = Spaces {
+        let mut spaces = AddressSpaceInference {
             origin,
             first,
-            classes: Classes::new(count as usize),
+            classes: SlotUnionFind::new(count as usize),
             spaces: vec![None; count as usize],
             sources: Vec::new(),
         };
@@ -201,7 +201,7 @@ impl Spaces {
         self.first[func.index()] + local as u32
     }
 
-    fn parameters(&mut self, module: &Module, func: LlvmFunc, taken: bool) {
+    fn parameters(&mut self, module: &LlvmModule, func: LlvmFunc, taken: bool) {
         let function = module.function(func);
         let kernel = function.convention == CallingConvention::SPIR_KERNEL;
         let space = match kernel {
@@ -217,12 +217,12 @@ impl Spaces {
         }
     }
 
-    fn instruction(&mut self, module: &Module, func: LlvmFunc, inst: LlvmInst) {
+    fn instruction(&mut self, module: &LlvmModule, func: LlvmFunc, inst: LlvmInst) {
         let function = module.function(func);
         let data = function.inst(inst);
         let local = function.params.len() + inst.index();
         let slot = self.slot(func, local);
-        if data.opcode == Opcode::Call {
+        if data.opcode == LlvmOpcode::Call {
             self.call(module, func, inst);
         }
         if data.ty != LlvmType::PTR {
@@ -230,22 +230,22 @@ impl Spaces {
         }
         let operands = function.operands(inst);
         match data.opcode {
-            Opcode::Alloca => self.sources.push((slot, PRIVATE)),
-            Opcode::GetElementPtr | Opcode::BitCast | Opcode::Freeze => {
+            LlvmOpcode::Alloca => self.sources.push((slot, PRIVATE)),
+            LlvmOpcode::GetElementPtr | LlvmOpcode::BitCast | LlvmOpcode::Freeze => {
                 self.join(module, func, slot, operands[0]);
             }
-            Opcode::Phi => {
+            LlvmOpcode::Phi => {
                 for &operand in operands {
                     self.join(module, func, slot, operand);
                 }
             }
-            Opcode::Select => {
+            LlvmOpcode::Select => {
                 for &operand in &operands[1..] {
                     self.join(module, func, slot, operand);
                 }
             }
             // Intrinsics that return a pointer return one to the memory of the first that they take.
-            Opcode::Call if is_intrinsic(module, function, inst) => {
+            LlvmOpcode::Call if is_intrinsic(module, function, inst) => {
                 match function.arguments(inst).first() {
                     Some(first) => self.join(module, func, slot, *first),
                     None => self.sources.push((slot, GENERIC)),
@@ -256,9 +256,9 @@ impl Spaces {
     }
 
     /// Arguments lead where the parameters of a known callee do.
-    fn call(&mut self, module: &Module, func: LlvmFunc, inst: LlvmInst) {
+    fn call(&mut self, module: &LlvmModule, func: LlvmFunc, inst: LlvmInst) {
         let function = module.function(func);
-        let callee = function.callee(inst).and_then(Value::as_const);
+        let callee = function.callee(inst).and_then(LlvmValue::as_const);
         let callee = callee.and_then(|constant| module.as_global(constant));
         let Some(GlobalKind::Function(callee)) = callee.map(|global| module.global(global).kind)
         else {
@@ -277,7 +277,7 @@ impl Spaces {
     }
 
     /// A slot leads where a value does.
-    fn join(&mut self, module: &Module, func: LlvmFunc, slot: u32, value: Value) {
+    fn join(&mut self, module: &LlvmModule, func: LlvmFunc, slot: u32, value: LlvmValue) {
         match value.kind() {
             ValueKind::Local(local) => {
                 let other = self.slot(func, local);
@@ -293,7 +293,7 @@ impl Spaces {
 
     /// Gives every local pointer its space, those in memory the generic one. The types that it gave, and the
     /// parameters of kernels that have to become generic.
-    fn apply(mut self, module: &mut Module) -> ([LlvmType; 3], Vec<(LlvmFunc, usize)>) {
+    fn apply(mut self, module: &mut LlvmModule) -> ([LlvmType; 3], Vec<(LlvmFunc, usize)>) {
         let mut generic = Vec::new();
         let private = module.types.make_generic();
         let [global, workgroup] =
@@ -330,7 +330,7 @@ impl Spaces {
         }
         let section = module.strings.find(WORKGROUP_SECTION);
         for data in &mut module.globals {
-            if matches!(data.kind, GlobalKind::Variable(_)) && data.space == PRIVATE {
+            if matches!(data.kind, GlobalKind::LlvmGlobalVariable(_)) && data.space == PRIVATE {
                 let shared = section.is_some_and(|section| data.section == section);
                 data.space = if shared { WORKGROUP } else { GLOBAL };
             }
@@ -346,19 +346,19 @@ impl Spaces {
 }
 
 /// Whether an instruction is a call of one of LLVM's own functions.
-fn is_intrinsic(module: &Module, function: &Function, inst: LlvmInst) -> bool {
+fn is_intrinsic(module: &LlvmModule, function: &LlvmFunction, inst: LlvmInst) -> bool {
     let callee = function.callee(inst).and_then(|v| module.as_function(v));
     callee.is_some_and(|callee| module.function_name(callee).starts_with("llvm."))
 }
 
 /// Whether a constant is the address of something.
-fn is_address(module: &Module, constant: LlvmConst) -> bool {
+fn is_address(module: &LlvmModule, constant: LlvmConst) -> bool {
     let kind = module.consts.kind(constant);
     !matches!(kind, ConstKind::Null | ConstKind::Undef | ConstKind::Poison)
 }
 
 /// By function: whether it is used other than by being called.
-fn address_taken(module: &Module) -> Vec<bool> {
+fn address_taken(module: &LlvmModule) -> Vec<bool> {
     let mut taken = vec![false; module.functions.len()];
     let mut mark = |constant: LlvmConst| {
         if let Some(global) = module.as_global(constant)
@@ -378,7 +378,7 @@ fn address_taken(module: &Module) -> Vec<bool> {
         let function = module.function(func);
         for inst in (0..function.insts.len()).map(LlvmInst::new) {
             let operands = match function.inst(inst).opcode {
-                Opcode::Call => function.arguments(inst),
+                LlvmOpcode::Call => function.arguments(inst),
                 _ => function.operands(inst),
             };
             operands

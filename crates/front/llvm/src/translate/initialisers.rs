@@ -1,7 +1,7 @@
 //! What runs before and after all kernels of a module: the functions that `llvm.global_ctors` and
 //! `llvm.global_dtors` list become entry points with the modes `Initializer` and `Finalizer`.
 
-use super::translator::Translator;
+use super::translator::LlvmTranslator;
 use crate::ir::{ConstKind, GlobalKind, LlvmFunc};
 use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel};
 
@@ -11,7 +11,7 @@ const LISTS: [(&str, ExecutionMode); 2] = [
     ("llvm.global_dtors", ExecutionMode::Finalizer),
 ];
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Declares the functions that run before and after all kernels, by their priorities.
     pub(super) fn initialisers(&mut self) {
         for (list, mode) in LISTS {
@@ -34,7 +34,7 @@ impl Translator<'_> {
     fn listed(&self, list: &str) -> Vec<LlvmFunc> {
         let module = self.module;
         let global = module.globals.iter().find(|g| module.str(g.name) == list);
-        let Some(GlobalKind::Variable(variable)) = global.map(|g| g.kind) else {
+        let Some(GlobalKind::LlvmGlobalVariable(variable)) = global.map(|g| g.kind) else {
             return Vec::new();
         };
         let Some(ConstKind::Aggregate(rows)) = variable.initializer.map(|c| module.consts.kind(c))

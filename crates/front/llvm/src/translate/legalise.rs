@@ -3,16 +3,16 @@
 //! An integer of an odd width is kept zero-extended in the next wider one: what may set higher
 //! bits is masked, what looks at the sign is sign-extended first.
 
-use super::body::Body;
+use super::body::FunctionTranslator;
 use super::constants::mask;
-use super::refusal::{Lowered, refuse};
-use super::types::{Elem, Shape};
+use super::refusal::{TranslationResult, refuse};
+use super::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// The value with the bits above its width cleared.
-    pub(super) fn masked(&mut self, shape: Shape, id: Id) -> Id {
+    pub(super) fn masked(&mut self, shape: NumericShape, id: Id) -> Id {
         if !shape.is_odd() {
             return id;
         }
@@ -22,7 +22,7 @@ impl Body<'_, '_> {
     }
 
     /// The value with the bits above its width as its sign.
-    pub(super) fn sign_extended(&mut self, shape: Shape, id: Id) -> Id {
+    pub(super) fn sign_extended(&mut self, shape: NumericShape, id: Id) -> Id {
         if !shape.is_odd() {
             return id;
         }
@@ -33,7 +33,7 @@ impl Body<'_, '_> {
     }
 
     /// One lane of a value.
-    pub(super) fn lane(&mut self, shape: Shape, id: Id, lane: u32) -> Id {
+    pub(super) fn lane(&mut self, shape: NumericShape, id: Id, lane: u32) -> Id {
         if shape.padded == 1 {
             return id;
         }
@@ -42,14 +42,14 @@ impl Body<'_, '_> {
     }
 
     /// All lanes of a value.
-    pub(super) fn lanes(&mut self, shape: Shape, id: Id) -> Vec<Id> {
+    pub(super) fn lanes(&mut self, shape: NumericShape, id: Id) -> Vec<Id> {
         (0..shape.lanes)
             .map(|lane| self.lane(shape, id, lane))
             .collect()
     }
 
     /// A value from its lanes.
-    pub(super) fn composed(&mut self, shape: Shape, lanes: &[Id]) -> Id {
+    pub(super) fn composed(&mut self, shape: NumericShape, lanes: &[Id]) -> Id {
         if shape.padded == 1 {
             return lanes[0];
         }
@@ -65,7 +65,7 @@ impl Body<'_, '_> {
     }
 
     /// A scalar in every lane.
-    pub(super) fn broadcast(&mut self, shape: Shape, scalar: Id) -> Id {
+    pub(super) fn broadcast(&mut self, shape: NumericShape, scalar: Id) -> Id {
         if shape.padded == 1 {
             return scalar;
         }
@@ -80,10 +80,10 @@ impl Body<'_, '_> {
     }
 
     /// A truth value as an integer or float: 1, or -1 where it is signed, for true.
-    pub(super) fn truth_as(&mut self, condition: Id, to: Shape, signed: bool) -> Id {
+    pub(super) fn truth_as(&mut self, condition: Id, to: NumericShape, signed: bool) -> Id {
         let ty = self.t.shape_type(to);
         let one = match to.elem {
-            Elem::Float | Elem::Brain => self.t.splat_one(to, signed),
+            NumericElement::Float | NumericElement::Brain => self.t.splat_one(to, signed),
             _ => self.t.splat(to, if signed { mask(to.bits) } else { 1 }),
         };
         let zero = self.t.zero(to);
@@ -91,14 +91,20 @@ impl Body<'_, '_> {
     }
 
     /// Whether an integer is not zero.
-    pub(super) fn is_nonzero(&mut self, shape: Shape, id: Id) -> Id {
+    pub(super) fn is_nonzero(&mut self, shape: NumericShape, id: Id) -> Id {
         let ty = self.t.shape_type(shape.as_bool());
         let zero = self.t.zero(shape);
         self.op(Op::INotEqual, ty, [id, zero])
     }
 
     /// An integer in another width, zero- or sign-extended; both shapes are of whole widths.
-    pub(super) fn resized(&mut self, from: Shape, to: Shape, id: Id, signed: bool) -> Id {
+    pub(super) fn resized(
+        &mut self,
+        from: NumericShape,
+        to: NumericShape,
+        id: Id,
+        signed: bool,
+    ) -> Id {
         if from.width == to.width {
             return id;
         }
@@ -108,17 +114,17 @@ impl Body<'_, '_> {
     }
 
     /// A float in a form that there is arithmetic on: those with a short significand become longer.
-    pub(super) fn widened(&mut self, shape: Shape, id: Id) -> Id {
-        if shape.elem != Elem::Brain {
+    pub(super) fn widened(&mut self, shape: NumericShape, id: Id) -> Id {
+        if shape.elem != NumericElement::Brain {
             return id;
         }
         let ty = self.t.shape_type(shape.as_float());
         self.op(Op::FConvert, ty, [id])
     }
 
-    /// The result of arithmetic on [`Body::widened`] floats in their own form.
-    pub(super) fn narrowed(&mut self, shape: Shape, id: Id) -> Id {
-        if shape.elem != Elem::Brain {
+    /// The result of arithmetic on [`FunctionTranslator::widened`] floats in their own form.
+    pub(super) fn narrowed(&mut self, shape: NumericShape, id: Id) -> Id {
+        if shape.elem != NumericElement::Brain {
             return id;
         }
         let ty = self.t.shape_type(shape);
@@ -126,15 +132,20 @@ impl Body<'_, '_> {
     }
 
     /// The type that arithmetic on a shape is of.
-    pub(super) fn arithmetic_type(&mut self, shape: Shape) -> Id {
+    pub(super) fn arithmetic_type(&mut self, shape: NumericShape) -> Id {
         self.t.shape_type(match shape.elem {
-            Elem::Brain => shape.as_float(),
+            NumericElement::Brain => shape.as_float(),
             _ => shape,
         })
     }
 
     /// The bits of a value as those of another shape.
-    pub(super) fn bitcast(&mut self, from: Shape, to: Shape, id: Id) -> Lowered<Id> {
+    pub(super) fn bitcast(
+        &mut self,
+        from: NumericShape,
+        to: NumericShape,
+        id: Id,
+    ) -> TranslationResult<Id> {
         if (from.elem, from.bits, from.lanes) == (to.elem, to.bits, to.lanes) {
             return Ok(id);
         }
@@ -152,7 +163,12 @@ impl Body<'_, '_> {
     }
 
     /// The bits of scalars, one behind the other, as those of scalars of another shape.
-    pub(super) fn regrouped(&mut self, from: Shape, to: Shape, lanes: &[Id]) -> Lowered<Vec<Id>> {
+    pub(super) fn regrouped(
+        &mut self,
+        from: NumericShape,
+        to: NumericShape,
+        lanes: &[Id],
+    ) -> TranslationResult<Vec<Id>> {
         let size = greatest_common_divisor(from.bits, to.bits);
         let mut chunks = Vec::new();
         for &lane in lanes {
@@ -169,14 +185,23 @@ impl Body<'_, '_> {
     }
 
     /// Splits a scalar into pieces of `size` bits, as integers as wide as the lanes of `to`.
-    fn split(&mut self, from: Shape, to: Shape, id: Id, size: u32, chunks: &mut Vec<Id>) {
-        let target = Shape::int(to.width.max(8), 1);
-        let source = Shape::int(from.width.max(8), 1);
+    fn split(
+        &mut self,
+        from: NumericShape,
+        to: NumericShape,
+        id: Id,
+        size: u32,
+        chunks: &mut Vec<Id>,
+    ) {
+        let target = NumericShape::int(to.width.max(8), 1);
+        let source = NumericShape::int(from.width.max(8), 1);
         let source_type = self.t.shape_type(source);
         let whole = match from.elem {
-            Elem::Bool => self.truth_as(id, source, false),
-            Elem::Float | Elem::Brain => self.op(Op::Bitcast, source_type, [id]),
-            Elem::Int => id,
+            NumericElement::Bool => self.truth_as(id, source, false),
+            NumericElement::Float | NumericElement::Brain => {
+                self.op(Op::Bitcast, source_type, [id])
+            }
+            NumericElement::Int => id,
         };
         for piece in 0..from.bits / size {
             let mut part = whole;
@@ -195,8 +220,8 @@ impl Body<'_, '_> {
     }
 
     /// Joins pieces of `size` bits to a scalar.
-    fn join(&mut self, to: Shape, chunks: &[Id], size: u32) -> Id {
-        let whole = Shape::int(to.width.max(8), 1);
+    fn join(&mut self, to: NumericShape, chunks: &[Id], size: u32) -> Id {
+        let whole = NumericShape::int(to.width.max(8), 1);
         let ty = self.t.shape_type(whole);
         let mut all = chunks[0];
         for (piece, &chunk) in chunks.iter().enumerate().skip(1) {
@@ -205,12 +230,12 @@ impl Body<'_, '_> {
             all = self.op(Op::BitwiseOr, ty, [all, high]);
         }
         match to.elem {
-            Elem::Bool => self.is_nonzero(whole, all),
-            Elem::Float | Elem::Brain => {
+            NumericElement::Bool => self.is_nonzero(whole, all),
+            NumericElement::Float | NumericElement::Brain => {
                 let ty = self.t.shape_type(to);
                 self.op(Op::Bitcast, ty, [all])
             }
-            Elem::Int => all,
+            NumericElement::Int => all,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Lengths of arrays that can be specialised: rows of `!spirv.Lengths`, whose form is described in
 //! `lift/lengths`. A structure that has one stands for an array.
 
-use super::refusal::{Lowered, refuse};
+use super::refusal::{TranslationResult, refuse};
 use super::shader::rows_of_types;
-use super::translator::Translator;
-use crate::ir::{LlvmMetadata, LlvmType, Module, TypeKind, Value};
+use super::translator::LlvmTranslator;
+use crate::ir::{LlvmMetadata, LlvmModule, LlvmType, LlvmTypeKind, LlvmValue};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 /// The lengths that a module states.
 #[derive(Debug)]
-pub(super) struct Lengths {
+pub(super) struct StatedArrayLengths {
     /// By type: the row of its length; empty where there is none.
     rows: Vec<Option<LlvmMetadata>>,
     /// Numbers made so far.
@@ -27,13 +27,13 @@ const LIST: &str = "spirv.Lengths";
 /// Operations within each other.
 const MAX_DEPTH: u32 = 64;
 
-impl Lengths {
-    pub(super) fn new(module: &Module) -> Lengths {
+impl StatedArrayLengths {
+    pub(super) fn new(module: &LlvmModule) -> StatedArrayLengths {
         let rows = match module.named(LIST) {
             [] => Vec::new(),
             _ => rows_of_types(module, LIST),
         };
-        Lengths {
+        StatedArrayLengths {
             rows,
             made: FxHashMap::default(),
             depth: 0,
@@ -41,7 +41,7 @@ impl Lengths {
     }
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The length of the array that a structure stands for, if it does.
     pub(super) fn special_length(&self, ty: LlvmType) -> Option<LlvmMetadata> {
         let row = (*self.shader.as_ref()?.lengths.rows.get(ty.index())?)?;
@@ -65,8 +65,8 @@ impl Translator<'_> {
         array: LlvmType,
         length: LlvmMetadata,
         depth: u32,
-    ) -> Lowered<Id> {
-        let TypeKind::Array { element, .. } = *self.module.types.kind(array) else {
+    ) -> TranslationResult<Id> {
+        let LlvmTypeKind::Array { element, .. } = *self.module.types.kind(array) else {
             return Err(refuse(
                 "a length that can be specialised of what is no array",
             ));
@@ -80,7 +80,7 @@ impl Translator<'_> {
     }
 
     /// The constant that a node describes.
-    pub(super) fn special_number(&mut self, node: LlvmMetadata) -> Lowered<Id> {
+    pub(super) fn special_number(&mut self, node: LlvmMetadata) -> TranslationResult<Id> {
         let Some(lengths) = self.shader.as_mut().map(|shader| &mut shader.lengths) else {
             return Err(malformed());
         };
@@ -101,7 +101,7 @@ impl Translator<'_> {
         made
     }
 
-    fn new_special_number(&mut self, node: LlvmMetadata) -> Lowered<Id> {
+    fn new_special_number(&mut self, node: LlvmMetadata) -> TranslationResult<Id> {
         let module = self.module;
         let metadata = &module.metadata;
         if let Some(constant) = metadata.as_constant(node) {
@@ -140,8 +140,8 @@ impl Translator<'_> {
     pub(super) fn without_wrappers<'p>(
         &self,
         source: LlvmType,
-        path: &'p [Value],
-    ) -> Cow<'p, [Value]> {
+        path: &'p [LlvmValue],
+    ) -> Cow<'p, [LlvmValue]> {
         self.shortened(source, path, |value| self.module.as_u64(value))
     }
 
@@ -176,7 +176,7 @@ impl Translator<'_> {
                 kept.push(index);
             }
             at = match types.kind(ty) {
-                TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => {
+                LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
                     Some(*element)
                 }
                 _ => number(index).and_then(|n| types.element(ty, n)),
@@ -186,6 +186,6 @@ impl Translator<'_> {
     }
 }
 
-fn malformed() -> super::refusal::Refusal {
+fn malformed() -> super::refusal::TranslationRefusal {
     refuse("a length in !spirv.Lengths is malformed")
 }

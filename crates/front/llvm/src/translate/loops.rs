@@ -4,11 +4,11 @@
 //! a block behind the loop is known that no other loop leads to. Cost: linear in the blocks of the loops with hints, nothing
 //! where there are none.
 
-use super::body::Body;
-use super::translator::Translator;
-use crate::ir::{Function, LlvmBlock, LlvmInst, LlvmMetadata, Opcode, Predecessors};
+use super::body::FunctionTranslator;
+use super::translator::LlvmTranslator;
+use crate::ir::{LlvmBlock, LlvmFunction, LlvmInst, LlvmMetadata, LlvmOpcode, LlvmPredecessors};
 use spirula_spirv::grammar::enumerants::LoopControl;
-use spirula_spirv::grammar::{Kind, Op, Version};
+use spirula_spirv::grammar::{Kind, Op, SpirvVersion};
 
 /// What a loop's header says about it.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct LoopHints {
 
 /// What a hint's operand becomes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Operand {
+enum LoopHintOperand {
     /// The hint has none, and the control neither.
     Nothing,
     /// A number.
@@ -34,61 +34,77 @@ enum Operand {
 }
 
 /// Names of hints behind `llvm.loop.`, in the order of the bits that they become.
-const HINTS: &[(&str, LoopControl, Operand)] = &[
-    ("unroll.enable", LoopControl::Unroll, Operand::Nothing),
-    ("unroll.full", LoopControl::Unroll, Operand::Nothing),
-    ("unroll.disable", LoopControl::DontUnroll, Operand::Nothing),
+const HINTS: &[(&str, LoopControl, LoopHintOperand)] = &[
+    (
+        "unroll.enable",
+        LoopControl::Unroll,
+        LoopHintOperand::Nothing,
+    ),
+    ("unroll.full", LoopControl::Unroll, LoopHintOperand::Nothing),
+    (
+        "unroll.disable",
+        LoopControl::DontUnroll,
+        LoopHintOperand::Nothing,
+    ),
     (
         "ivdep.enable",
         LoopControl::DependencyInfinite,
-        Operand::Nothing,
+        LoopHintOperand::Nothing,
     ),
     (
         "ivdep.safelen",
         LoopControl::DependencyLength,
-        Operand::Number,
+        LoopHintOperand::Number,
     ),
-    ("unroll.count", LoopControl::PartialCount, Operand::Number),
-    ("unroll.full", LoopControl::PartialCount, Operand::Always(1)),
+    (
+        "unroll.count",
+        LoopControl::PartialCount,
+        LoopHintOperand::Number,
+    ),
+    (
+        "unroll.full",
+        LoopControl::PartialCount,
+        LoopHintOperand::Always(1),
+    ),
     (
         "ii.count",
         LoopControl::InitiationIntervalINTEL,
-        Operand::Number,
+        LoopHintOperand::Number,
     ),
     (
         "max_concurrency.count",
         LoopControl::MaxConcurrencyINTEL,
-        Operand::Number,
+        LoopHintOperand::Number,
     ),
     (
         "intel.pipelining.enable",
         LoopControl::PipelineEnableINTEL,
-        Operand::Number,
+        LoopHintOperand::Number,
     ),
     (
         "coalesce.enable",
         LoopControl::LoopCoalesceINTEL,
-        Operand::Always(0),
+        LoopHintOperand::Always(0),
     ),
     (
         "coalesce.count",
         LoopControl::LoopCoalesceINTEL,
-        Operand::Number,
+        LoopHintOperand::Number,
     ),
     (
         "max_interleaving.count",
         LoopControl::MaxInterleavingINTEL,
-        Operand::Number,
+        LoopHintOperand::Number,
     ),
     (
         "intel.speculated.iterations.count",
         LoopControl::SpeculatedIterationsINTEL,
-        Operand::Number,
+        LoopHintOperand::Number,
     ),
     (
         "fusion.disable",
         LoopControl::NoFusionINTEL,
-        Operand::Nothing,
+        LoopHintOperand::Nothing,
     ),
 ];
 
@@ -105,7 +121,7 @@ pub(super) fn hint_names() -> Vec<String> {
 }
 
 /// The loops of a function that have hints and a block behind them.
-pub(super) fn loop_hints(t: &Translator<'_>, function: &Function) -> Vec<LoopHints> {
+pub(super) fn loop_hints(t: &LlvmTranslator<'_>, function: &LlvmFunction) -> Vec<LoopHints> {
     let module = t.module;
     let mut found: Vec<LoopHints> = Vec::new();
     let Some(kind) = module.strings.find("llvm.loop") else {
@@ -122,7 +138,7 @@ pub(super) fn loop_hints(t: &Translator<'_>, function: &Function) -> Vec<LoopHin
     for (at, block) in order.iter().enumerate() {
         position[block.index()] = at;
     }
-    let mut before: Option<Predecessors> = None;
+    let mut before: Option<LlvmPredecessors> = None;
     let mut known = vec![false; function.blocks.len()];
     // A block is the merge block of one loop alone.
     let mut merges = vec![false; function.blocks.len()];
@@ -138,7 +154,7 @@ pub(super) fn loop_hints(t: &Translator<'_>, function: &Function) -> Vec<LoopHin
         if control.is_empty() || known[header.index()] {
             continue;
         }
-        let before = before.get_or_insert_with(|| Predecessors::of(function, order));
+        let before = before.get_or_insert_with(|| LlvmPredecessors::of(function, order));
         let merge = behind(function, order, before, header, latch);
         if let Some(merge) = merge.filter(|merge| !merges[merge.index()]) {
             known[header.index()] = true;
@@ -156,9 +172,9 @@ pub(super) fn loop_hints(t: &Translator<'_>, function: &Function) -> Vec<LoopHin
 
 /// The block behind a loop: where the latch or the header leaves it, else the first exit.
 fn behind(
-    function: &Function,
+    function: &LlvmFunction,
     order: &[LlvmBlock],
-    before: &Predecessors,
+    before: &LlvmPredecessors,
     header: LlvmBlock,
     latch: LlvmBlock,
 ) -> Option<LlvmBlock> {
@@ -182,7 +198,7 @@ fn behind(
 
 /// The loop control that a node asks for: its mask, then the operands; empty where it asks for
 /// nothing that a version of SPIR-V knows.
-fn control(t: &Translator<'_>, node: LlvmMetadata) -> Vec<u32> {
+fn control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
     let module = t.module;
     let metadata = &module.metadata;
     let mut hints: Vec<(&str, Option<u32>)> = Vec::new();
@@ -207,10 +223,10 @@ fn control(t: &Translator<'_>, node: LlvmMetadata) -> Vec<u32> {
             continue;
         }
         match (operand, number) {
-            (Operand::Nothing, _) => {}
-            (Operand::Number, Some(number)) => words.push(*number),
-            (Operand::Number, None) => continue,
-            (Operand::Always(number), _) => words.push(*number),
+            (LoopHintOperand::Nothing, _) => {}
+            (LoopHintOperand::Number, Some(number)) => words.push(*number),
+            (LoopHintOperand::Number, None) => continue,
+            (LoopHintOperand::Always(number), _) => words.push(*number),
         }
         mask |= *bit;
     }
@@ -223,11 +239,11 @@ fn control(t: &Translator<'_>, node: LlvmMetadata) -> Vec<u32> {
 
 /// Whether the version or an extension that may be used has a control: as a hint it may be left
 /// out.
-fn is_known(t: &Translator<'_>, control: LoopControl) -> bool {
+fn is_known(t: &LlvmTranslator<'_>, control: LoopControl) -> bool {
     let Some(row) = Kind::LoopControl.info().enumerant(control.0) else {
         return false;
     };
-    if row.version != Version::NEVER {
+    if row.version != SpirvVersion::NEVER {
         return row.version <= t.version;
     }
     let capabilities = row.capabilities.iter();
@@ -238,11 +254,11 @@ fn is_known(t: &Translator<'_>, control: LoopControl) -> bool {
     extensions.peek().is_none() || extensions.any(|name| t.may_use(name))
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Writes what is known of the loop whose header an instruction ends; it is about to be
     /// written as a branch.
     pub(super) fn merge_loop(&mut self, inst: LlvmInst) {
-        if self.loops.is_empty() || self.function.inst(inst).opcode != Opcode::Br {
+        if self.loops.is_empty() || self.function.inst(inst).opcode != LlvmOpcode::Br {
             return;
         }
         let here = self.current_label();

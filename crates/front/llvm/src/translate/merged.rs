@@ -7,15 +7,16 @@
 //! where anything is merged.
 
 use super::offsets::{AddressForm, AddressForms};
-use crate::infer::Classes;
+use crate::infer::SlotUnionFind;
 use crate::ir::{
-    Aliasee, Align, AttrSet, ConstKind, Expr, ExprExtra, Flags, GlobalData, GlobalKind, Linkage,
-    LlvmConst, LlvmGlobal, LlvmType, Module, Opcode, ThreadLocal, TypeKind, Variable,
+    AttrSet, ConstKind, ExprExtra, GlobalAliasee, GlobalData, GlobalKind, Linkage, LlvmAlign,
+    LlvmConst, LlvmConstantExpr, LlvmGlobal, LlvmInstFlags, LlvmModule, LlvmOpcode, LlvmType,
+    LlvmTypeKind, ThreadLocal, Variable,
 };
 use spirula_diagnostics::SourceLocation;
 
 /// The module with variables merged; `None` where nothing is to be.
-pub(super) fn merged(module: &Module) -> Option<Module> {
+pub(super) fn merged(module: &LlvmModule) -> Option<LlvmModule> {
     let groups = groups(module);
     if groups.is_empty() {
         return None;
@@ -28,15 +29,15 @@ pub(super) fn merged(module: &Module) -> Option<Module> {
 }
 
 /// The variables that have to lie in one, in the order of the module.
-fn groups(module: &Module) -> Vec<Vec<LlvmGlobal>> {
+fn groups(module: &LlvmModule) -> Vec<Vec<LlvmGlobal>> {
     let mut forms = AddressForms::default();
-    let mut classes = Classes::new(module.globals.len());
+    let mut classes = SlotUnionFind::new(module.globals.len());
     let mut joined = false;
     for (constant, data) in module.consts.iter() {
         let ConstKind::Expr(expr) = &data.kind else {
             continue;
         };
-        if expr.opcode != Opcode::Sub {
+        if expr.opcode != LlvmOpcode::Sub {
             continue;
         }
         if let Some(AddressForm {
@@ -62,13 +63,13 @@ fn groups(module: &Module) -> Vec<Vec<LlvmGlobal>> {
 }
 
 /// Whether all of some globals are variables of one memory that only this module sees.
-fn can_merge(module: &Module, group: &[LlvmGlobal]) -> bool {
+fn can_merge(module: &LlvmModule, group: &[LlvmGlobal]) -> bool {
     let space = module.global(group[0]).space;
     group.iter().all(|global| {
         let data = module.global(*global);
         let opaque = matches!(
             module.types.kind(data.ty),
-            TypeKind::Pointer { pointee: None, .. }
+            LlvmTypeKind::Pointer { pointee: None, .. }
         );
         variable_of(data).is_some_and(|variable| variable.initializer.is_some())
             && data.space == space
@@ -80,13 +81,13 @@ fn can_merge(module: &Module, group: &[LlvmGlobal]) -> bool {
 
 fn variable_of(data: &GlobalData) -> Option<Variable> {
     match data.kind {
-        GlobalKind::Variable(variable) => Some(variable),
+        GlobalKind::LlvmGlobalVariable(variable) => Some(variable),
         _ => None,
     }
 }
 
 /// Puts the variables of a group into a new one.
-fn merge(module: &mut Module, group: &[LlvmGlobal]) {
+fn merge(module: &mut LlvmModule, group: &[LlvmGlobal]) {
     let mut fields = Vec::new();
     let mut values = Vec::new();
     let mut places = Vec::new();
@@ -122,7 +123,7 @@ fn merge(module: &mut Module, group: &[LlvmGlobal]) {
     }
     let whole = module.types.literal_struct(fields.into(), false);
     let initial = module.consts.aggregate(&module.types, whole, &values);
-    let kind = GlobalKind::Variable(Variable {
+    let kind = GlobalKind::LlvmGlobalVariable(Variable {
         initializer: Some(initial),
         constant,
         externally_initialized: false,
@@ -131,22 +132,27 @@ fn merge(module: &mut Module, group: &[LlvmGlobal]) {
     let mut data = GlobalData::new(whole, first.ty, first.space, kind, SourceLocation::Unknown);
     data.linkage = Linkage::Internal;
     data.section = first.section;
-    data.align = Align::from_bytes(largest).unwrap_or(Align::NONE);
+    data.align = LlvmAlign::from_bytes(largest).unwrap_or(LlvmAlign::NONE);
     let merged = LlvmGlobal::new(module.globals.len());
     module.globals.push(data);
     let base = module.consts.intern(first.ty, ConstKind::Global(merged));
     for (&global, &place) in group.iter().zip(&places) {
         let target = member_address(module, base, whole, place);
-        module.globals[global.index()].kind = GlobalKind::Alias(Aliasee(Some(target)));
+        module.globals[global.index()].kind = GlobalKind::Alias(GlobalAliasee(Some(target)));
     }
 }
 
 /// The address of a member of a variable.
-fn member_address(module: &mut Module, base: LlvmConst, whole: LlvmType, place: u64) -> LlvmConst {
+fn member_address(
+    module: &mut LlvmModule,
+    base: LlvmConst,
+    whole: LlvmType,
+    place: u64,
+) -> LlvmConst {
     let [zero, index] = [0, place].map(|n| module.consts.int(&module.types, LlvmType::I32, n));
-    let expr = Expr {
-        opcode: Opcode::GetElementPtr,
-        flags: Flags::INBOUNDS,
+    let expr = LlvmConstantExpr {
+        opcode: LlvmOpcode::GetElementPtr,
+        flags: LlvmInstFlags::INBOUNDS,
         operands: [base, zero, index].into(),
         extra: ExprExtra::SourceType(whole),
     };

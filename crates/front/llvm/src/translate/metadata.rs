@@ -1,14 +1,14 @@
 //! What metadata says about kernels and about the source.
 
 use super::refusal::refuse;
-use super::translator::Translator;
+use super::translator::LlvmTranslator;
 use super::types::push_string;
 use crate::ir::{ConstKind, LlvmConst, LlvmFunc, LlvmMetadata};
 use spirula_diagnostics::SourceLocation;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{ExecutionMode, SourceLanguage};
-use spirula_spirv::grammar::{Category, Kind, Op};
-use spirula_spirv::ir::Section;
+use spirula_spirv::grammar::{Kind, Op, OperandCategory};
+use spirula_spirv::ir::ModuleSection;
 
 /// Metadata whose three numbers are an execution mode's.
 const SIZES: &[(&str, ExecutionMode)] = &[
@@ -47,7 +47,7 @@ const REGISTER_MODES: &[(u32, u32)] = &[(0, 0), (1, 8), (2, 4)];
 /// Bytes of a string beyond which it is left out.
 const MAX_TEXT: usize = 100_000;
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Declares the language of the source, if the module says it.
     pub(super) fn source_language(&mut self) {
         // Modules that were SPIR-V before say it in SPIR-V's own numbers.
@@ -171,7 +171,7 @@ impl Translator<'_> {
             let ids = row
                 .parameters
                 .iter()
-                .any(|p| p.kind.info().category == Category::Id);
+                .any(|p| p.kind.info().category == OperandCategory::Id);
             let words: Option<Vec<u32>> = match ids {
                 true => operands.iter().map(|c| self.mode_operand(*c)).collect(),
                 false => operands
@@ -187,7 +187,7 @@ impl Translator<'_> {
                 let mut all = vec![entry.word(), number];
                 all.extend(words);
                 self.b
-                    .push(Section::ExecutionModes, Op::ExecutionModeId, &all);
+                    .push(ModuleSection::ExecutionModes, Op::ExecutionModeId, &all);
             } else {
                 self.b.execution_mode(entry, ExecutionMode(number), &words);
             }
@@ -208,7 +208,7 @@ impl Translator<'_> {
         let none = self.u32(0).word();
         let words = [entry.word(), ExecutionMode::FPFastMathDefault.0, ty, none];
         self.b
-            .push(Section::ExecutionModes, Op::ExecutionModeId, &words);
+            .push(ModuleSection::ExecutionModes, Op::ExecutionModeId, &words);
     }
 
     /// An operand of an execution mode that is an id: a constant, or the type of one that is not
@@ -243,8 +243,8 @@ impl Translator<'_> {
         let ty = self.module.consts.ty(metadata.as_constant(first)?);
         let shape = self.shape(ty)?;
         let scalar = match (shape.elem, shape.width) {
-            (super::types::Elem::Int, width) => width.trailing_zeros() - 3,
-            (super::types::Elem::Float, width) => width.trailing_zeros(),
+            (super::types::NumericElement::Int, width) => width.trailing_zeros() - 3,
+            (super::types::NumericElement::Float, width) => width.trailing_zeros(),
             _ => return None,
         };
         let lanes = if shape.lanes == 1 { 0 } else { shape.lanes };
@@ -270,7 +270,7 @@ impl Translator<'_> {
             let id = self.b.fresh_id();
             let mut words = vec![id.word()];
             push_string(&mut words, &text);
-            self.b.push(Section::Sources, Op::String, &words);
+            self.b.push(ModuleSection::Sources, Op::String, &words);
         }
     }
 }

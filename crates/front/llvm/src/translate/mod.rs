@@ -81,8 +81,8 @@ mod wide;
 
 pub(crate) use builtins::CALLABLE;
 pub use debug::DebugInfo;
-pub use extensions::Extensions;
+pub use extensions::AllowedExtensions;
 pub use reference::reference;
 pub use shader::is_shader;
-pub use translator::{Options, translate};
-pub use untyped::Pointers;
+pub use translator::{TranslationOptions, translate};
+pub use untyped::PointerTyping;

@@ -3,8 +3,8 @@
 //! are differences of addresses, which are numbers once both lie in one global.
 
 use crate::ir::{
-    ConstKind, Expr, ExprExtra, GlobalKind, LlvmConst, LlvmGlobal, LlvmType, Module, Opcode,
-    TypeKind,
+    ConstKind, ExprExtra, GlobalKind, LlvmConst, LlvmConstantExpr, LlvmGlobal, LlvmModule,
+    LlvmOpcode, LlvmType, LlvmTypeKind,
 };
 use rustc_hash::FxHashMap;
 
@@ -73,7 +73,7 @@ pub(super) struct AddressForms {
 
 impl AddressForms {
     /// The form of a pointer or integer; none where it has another.
-    pub(super) fn of(&mut self, module: &Module, constant: LlvmConst) -> Option<AddressForm> {
+    pub(super) fn of(&mut self, module: &LlvmModule, constant: LlvmConst) -> Option<AddressForm> {
         match module.consts.kind(constant) {
             ConstKind::Null => return Some(AddressForm::number(0)),
             ConstKind::Int(bits) => return Some(AddressForm::number(*bits)),
@@ -93,7 +93,7 @@ impl AddressForms {
         form
     }
 
-    fn compute(&mut self, module: &Module, constant: LlvmConst) -> Option<AddressForm> {
+    fn compute(&mut self, module: &LlvmModule, constant: LlvmConst) -> Option<AddressForm> {
         match module.consts.kind(constant) {
             ConstKind::Global(global) => match module.global(*global).kind {
                 GlobalKind::Alias(target) => self.of(module, target.0?),
@@ -107,7 +107,12 @@ impl AddressForms {
         }
     }
 
-    fn expression(&mut self, module: &Module, ty: LlvmType, expr: &Expr) -> Option<AddressForm> {
+    fn expression(
+        &mut self,
+        module: &LlvmModule,
+        ty: LlvmType,
+        expr: &LlvmConstantExpr,
+    ) -> Option<AddressForm> {
         let first = *expr.operands.first()?;
         let width = |ty: LlvmType| match module.types.address_space(ty) {
             Some(space) => Some(module.layout.pointer_width(space)),
@@ -115,29 +120,32 @@ impl AddressForms {
         };
         let (from, to) = (width(module.consts.ty(first)), width(ty)?);
         match expr.opcode {
-            Opcode::GetElementPtr => {
+            LlvmOpcode::GetElementPtr => {
                 let base = self.of(module, first)?;
                 base.with(AddressForm::number(steps(module, expr)?))
             }
-            Opcode::Add | Opcode::Sub => {
+            LlvmOpcode::Add | LlvmOpcode::Sub => {
                 let left = self.of(module, first)?;
                 let right = self.of(module, *expr.operands.get(1)?)?;
                 match expr.opcode {
-                    Opcode::Add => left.with(right),
+                    LlvmOpcode::Add => left.with(right),
                     _ => left.with(right.negated()),
                 }
             }
-            Opcode::BitCast | Opcode::AddrSpaceCast | Opcode::Trunc if from? >= to => {
+            LlvmOpcode::BitCast | LlvmOpcode::AddrSpaceCast | LlvmOpcode::Trunc if from? >= to => {
                 self.of(module, first)
             }
-            Opcode::PtrToInt | Opcode::PtrToAddr | Opcode::IntToPtr | Opcode::ZExt => {
+            LlvmOpcode::PtrToInt
+            | LlvmOpcode::PtrToAddr
+            | LlvmOpcode::IntToPtr
+            | LlvmOpcode::ZExt => {
                 let form = self.of(module, first)?;
                 match form.as_number() {
                     Some(bytes) => Some(AddressForm::number(bytes & super::constants::mask(from?))),
                     None => (from? >= to).then_some(form),
                 }
             }
-            Opcode::SExt => {
+            LlvmOpcode::SExt => {
                 let bytes = self.of(module, first)?.as_number()?;
                 let unused = 64_u32.checked_sub(from?)?;
                 Some(AddressForm::number(
@@ -150,7 +158,7 @@ impl AddressForms {
 }
 
 /// Bytes that an address computation steps over, where its indices are known; wrapped at 64 bits.
-fn steps(module: &Module, expr: &Expr) -> Option<u64> {
+fn steps(module: &LlvmModule, expr: &LlvmConstantExpr) -> Option<u64> {
     let (types, layout) = (&module.types, &module.layout);
     let ExprExtra::SourceType(mut ty) = expr.extra else {
         return None;
@@ -159,7 +167,7 @@ fn steps(module: &Module, expr: &Expr) -> Option<u64> {
     for (n, index) in expr.operands.iter().skip(1).enumerate() {
         let index = module.consts.as_i64(types, *index)?;
         let step = match types.kind(ty) {
-            TypeKind::Struct { .. } if n > 0 => {
+            LlvmTypeKind::Struct { .. } if n > 0 => {
                 let at = usize::try_from(index).ok()?;
                 let offset = *layout.struct_layout(types, ty)?.offsets.get(at)?;
                 ty = types.element(ty, index as u64)?;
@@ -167,8 +175,8 @@ fn steps(module: &Module, expr: &Expr) -> Option<u64> {
             }
             _ => {
                 if n > 0 {
-                    let (TypeKind::Array { element, .. } | TypeKind::Vector { element, .. }) =
-                        *types.kind(ty)
+                    let (LlvmTypeKind::Array { element, .. }
+                    | LlvmTypeKind::Vector { element, .. }) = *types.kind(ty)
                     else {
                         return None;
                     };

@@ -3,28 +3,28 @@
 //! integers, are its operands, in order, as the grammar's row says: literals as they are, ids as
 //! constants.
 
-use super::refusal::{Lowered, Refusal, refuse};
-use super::translator::Translator;
+use super::refusal::{TranslationRefusal, TranslationResult, refuse};
+use super::translator::LlvmTranslator;
 use crate::ir::{LlvmMetadata, LlvmType};
 use spirula_spirv::Id;
-use spirula_spirv::grammar::{Category, Op, Quantifier, ResultForm};
+use spirula_spirv::grammar::{Op, OperandCategory, OperandQuantifier, ResultForm};
 
 /// Where the operands of a type come from.
-struct Parameters<'a> {
+struct OpaqueTypeOperands<'a> {
     types: std::slice::Iter<'a, LlvmType>,
     ints: std::slice::Iter<'a, u32>,
     /// In the place of integers, as far as there are any.
     numbers: std::slice::Iter<'a, LlvmMetadata>,
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// A type that only SPIR-V has.
     pub(super) fn target_type(
         &mut self,
         name: &str,
         types: &[LlvmType],
         ints: &[u32],
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         self.target_type_with(name, types, ints, &[])
     }
 
@@ -36,10 +36,10 @@ impl Translator<'_> {
         types: &[LlvmType],
         ints: &[u32],
         numbers: &[LlvmMetadata],
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         let unknown = || refuse(format!("the type target(\"{name}\") is not known"));
         let short = name.strip_prefix("spirv.").ok_or_else(unknown)?;
-        let mut parameters = Parameters {
+        let mut parameters = OpaqueTypeOperands {
             types: types.iter(),
             ints: match numbers {
                 [] => ints.iter(),
@@ -70,20 +70,20 @@ impl Translator<'_> {
     fn opaque(
         &mut self,
         name: &str,
-        parameters: &mut Parameters<'_>,
-        unknown: &dyn Fn() -> Refusal,
-    ) -> Lowered<Id> {
+        parameters: &mut OpaqueTypeOperands<'_>,
+        unknown: &dyn Fn() -> TranslationRefusal,
+    ) -> TranslationResult<Id> {
         let op = type_op(name).ok_or_else(unknown)?;
         let Some(row) = op.info().filter(|row| row.result == ResultForm::Untyped) else {
             return Err(unknown());
         };
         let mut words = Vec::new();
         let last = row.operands[1..].last();
-        let more = last.filter(|last| last.quantifier == Quantifier::Many);
+        let more = last.filter(|last| last.quantifier == OperandQuantifier::Many);
         let operands = row.operands[1..].iter().chain(more.into_iter().cycle());
         for operand in operands {
             let word = match operand.kind.info().category {
-                Category::Id => match parameters.types.next() {
+                OperandCategory::Id => match parameters.types.next() {
                     Some(ty) => Some(self.register_type(*ty)?.word()),
                     None => match (parameters.ints.next(), parameters.numbers.next()) {
                         (Some(_), Some(number)) => Some(self.special_number(*number)?.word()),
@@ -94,7 +94,7 @@ impl Translator<'_> {
             };
             match (word, operand.quantifier) {
                 (Some(word), _) => words.push(word),
-                (None, Quantifier::One) => {
+                (None, OperandQuantifier::One) => {
                     return Err(refuse(format!(
                         "the type target(\"spirv.{name}\") has fewer parameters than SPIR-V's"
                     )));

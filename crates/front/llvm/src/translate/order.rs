@@ -5,7 +5,7 @@
 
 use spirula_spirv::IdMap;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{IdWords, InstRef, Module, Section};
+use spirula_spirv::ir::{IdWords, InstRef, ModuleSection, SpirvModule};
 
 /// Ranks, in their order; 0 is that of what does not stand at module level.
 const INTEGERS: u8 = 1;
@@ -14,12 +14,12 @@ const TYPES: u8 = 3;
 const REST: u8 = 4;
 
 /// Orders types, constants and variables. What needs something of a later rank has that rank.
-pub(super) fn order_globals(module: &mut Module) {
+pub(super) fn order_globals(module: &mut SpirvModule) {
     // What depends on imports and on widths is debug information, which is of the last rank.
-    let ids = IdWords::new(&Module::new(module.version));
+    let ids = IdWords::new(&SpirvModule::new(module.version));
     let mut ranks = IdMap::new(module.bound(), 0);
     let mut sorted = [const { Vec::new() }; REST as usize + 1];
-    for inst in module.section(Section::Globals) {
+    for inst in module.section(ModuleSection::Globals) {
         let mut rank = own_rank(inst, &ranks);
         ids.visit(inst, |_, id| rank = rank.max(ranks[id]));
         if let Some(id) = inst.result() {
@@ -29,7 +29,7 @@ pub(super) fn order_globals(module: &mut Module) {
     }
     for inst in sorted.into_iter().flatten() {
         module.remove(inst);
-        module.append(Section::Globals.list(), inst);
+        module.append(ModuleSection::Globals.list(), inst);
     }
 }
 

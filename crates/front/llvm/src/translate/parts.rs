@@ -3,14 +3,16 @@
 //! Such a vector is an array of its elements in memory form; one of pointers is a vector where the
 //! extension that allows it was asked for by its name. Operations that work element by element
 //! are done *at a lane*: the same code as for scalars runs once for each lane, and meets scalars
-//! wherever the module has vectors ([`Body::at_lane`]). Cost: linear in the lanes.
+//! wherever the module has vectors ([`FunctionTranslator::at_lane`]). Cost: linear in the lanes.
 
-use super::body::Body;
-use super::builtins::Callee;
-use super::refusal::{Lowered, refuse};
-use super::translator::Translator;
-use super::types::{Elem, Shape};
-use crate::ir::{ConstKind, LlvmConst, LlvmInst, LlvmType, Opcode, TypeKind, Value, ValueKind};
+use super::body::FunctionTranslator;
+use super::builtins::LlvmCallee;
+use super::refusal::{TranslationResult, refuse};
+use super::translator::LlvmTranslator;
+use super::types::{NumericElement, NumericShape};
+use crate::ir::{
+    ConstKind, LlvmConst, LlvmInst, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
+};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -31,7 +33,7 @@ const AS_A_WHOLE: &[&str] = &[
     "llvm.fake.",
 ];
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Finds the vector types that are taken apart, and whether there are integers of several limbs.
     pub(super) fn find_parts(&mut self) {
         if self.is_shader() {
@@ -41,7 +43,7 @@ impl Translator<'_> {
         let apart: Vec<bool> = types
             .iter()
             .map(|(ty, kind)| match *kind {
-                TypeKind::Vector {
+                LlvmTypeKind::Vector {
                     element,
                     len,
                     scalable: false,
@@ -62,7 +64,12 @@ impl Translator<'_> {
     }
 
     /// The type that stands for a vector that is taken apart.
-    pub(super) fn parted_type(&mut self, ty: LlvmType, element: Id, lanes: u32) -> Lowered<Id> {
+    pub(super) fn parted_type(
+        &mut self,
+        ty: LlvmType,
+        element: Id,
+        lanes: u32,
+    ) -> TranslationResult<Id> {
         if self.module.types.is_pointer_like(ty) && lanes > 1 && self.asked_for(OF_POINTERS) {
             let id = self.b.vector(element, lanes);
             self.set_first_member(id, element);
@@ -77,13 +84,13 @@ impl Translator<'_> {
             return None;
         }
         match *self.module.types.kind(ty) {
-            TypeKind::Vector { element, len, .. } => Some((element, len)),
+            LlvmTypeKind::Vector { element, len, .. } => Some((element, len)),
             _ => None,
         }
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// The type of what an instruction results in: of an element, at a lane.
     pub(super) fn inst_type(&self, inst: LlvmInst) -> LlvmType {
         let ty = self.function.inst(inst).ty;
@@ -106,36 +113,36 @@ impl Body<'_, '_> {
     }
 
     /// Translates an instruction on vectors that are taken apart; none where it needs no care.
-    pub(super) fn lower_parts(&mut self, inst: LlvmInst) -> Option<Lowered<Option<Id>>> {
+    pub(super) fn lower_parts(&mut self, inst: LlvmInst) -> Option<TranslationResult<Option<Id>>> {
         if self.at_lane.is_some() || self.t.types.apart.is_empty() || !self.has_parts(inst) {
             return None;
         }
         let opcode = self.function.inst(inst).opcode;
         let made = match opcode {
-            Opcode::ExtractElement => self.extract_part(inst),
-            Opcode::InsertElement => self.insert_part(inst),
-            Opcode::ShuffleVector => self.shuffle_parts(inst),
-            Opcode::BitCast if !self.is_by_element(inst) => self.cast_parts(inst),
-            Opcode::Load | Opcode::Store => match self.whole_elements(inst) {
+            LlvmOpcode::ExtractElement => self.extract_part(inst),
+            LlvmOpcode::InsertElement => self.insert_part(inst),
+            LlvmOpcode::ShuffleVector => self.shuffle_parts(inst),
+            LlvmOpcode::BitCast if !self.is_by_element(inst) => self.cast_parts(inst),
+            LlvmOpcode::Load | LlvmOpcode::Store => match self.whole_elements(inst) {
                 Ok(()) => return None,
                 Err(refusal) => Err(refusal),
             },
-            Opcode::Call if !self.is_called_by_element(inst) => return None,
+            LlvmOpcode::Call if !self.is_called_by_element(inst) => return None,
             _ if opcode.is_binary() || opcode.is_cast() => self.by_lanes(inst),
-            Opcode::FNeg
-            | Opcode::ICmp
-            | Opcode::FCmp
-            | Opcode::Select
-            | Opcode::Freeze
-            | Opcode::GetElementPtr
-            | Opcode::Call => self.by_lanes(inst),
+            LlvmOpcode::FNeg
+            | LlvmOpcode::ICmp
+            | LlvmOpcode::FCmp
+            | LlvmOpcode::Select
+            | LlvmOpcode::Freeze
+            | LlvmOpcode::GetElementPtr
+            | LlvmOpcode::Call => self.by_lanes(inst),
             _ => return None,
         };
         Some(made.map(Some))
     }
 
     /// Runs the translation of an instruction once for each lane.
-    fn by_lanes(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    fn by_lanes(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let ty = self.function.inst(inst).ty;
         let mut lanes = Vec::new();
         for lane in 0..self.lane_count(ty) {
@@ -153,7 +160,7 @@ impl Body<'_, '_> {
     /// The lanes of a type: one of what is no vector.
     pub(super) fn lane_count(&self, ty: LlvmType) -> u32 {
         match *self.t.module.types.kind(ty) {
-            TypeKind::Vector { len, .. } => len,
+            LlvmTypeKind::Vector { len, .. } => len,
             _ => 1,
         }
     }
@@ -162,7 +169,7 @@ impl Body<'_, '_> {
     fn is_by_element(&self, inst: LlvmInst) -> bool {
         let from = self.type_of(self.function.operands(inst)[0]);
         let to = self.function.inst(inst).ty;
-        let vector = |ty| matches!(self.t.module.types.kind(ty), TypeKind::Vector { .. });
+        let vector = |ty| matches!(self.t.module.types.kind(ty), LlvmTypeKind::Vector { .. });
         vector(from) && vector(to) && self.lane_count(from) == self.lane_count(to)
     }
 
@@ -174,7 +181,7 @@ impl Body<'_, '_> {
         };
         let lanes = self.lane_count(self.function.inst(inst).ty);
         match *self.t.callee(func) {
-            Callee::Intrinsic(Some(_), name) => {
+            LlvmCallee::Intrinsic(Some(_), name) => {
                 lanes > 1 && !AS_A_WHOLE.iter().any(|prefix| name.starts_with(prefix))
             }
             _ => false,
@@ -182,9 +189,9 @@ impl Body<'_, '_> {
     }
 
     /// Refuses accesses to vectors whose elements lie closer together than those of an array.
-    fn whole_elements(&mut self, inst: LlvmInst) -> Lowered<()> {
+    fn whole_elements(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let ty = match self.function.inst(inst).opcode {
-            Opcode::Load => self.function.inst(inst).ty,
+            LlvmOpcode::Load => self.function.inst(inst).ty,
             _ => self.type_of(self.function.operands(inst)[0]),
         };
         let element = self.t.module.types.scalar(ty);
@@ -199,7 +206,7 @@ impl Body<'_, '_> {
     }
 
     /// One lane of a vector of the module, in register form.
-    pub(super) fn lane_value(&mut self, value: Value, lane: u32) -> Lowered<Id> {
+    pub(super) fn lane_value(&mut self, value: LlvmValue, lane: u32) -> TranslationResult<Id> {
         let ty = self.function.type_of(self.t.module, value);
         let element = self.t.module.types.scalar(ty);
         if let Some(constant) = value.as_const()
@@ -228,7 +235,7 @@ impl Body<'_, '_> {
         constant: LlvmConst,
         element: LlvmType,
         lane: u32,
-    ) -> Lowered<Option<Id>> {
+    ) -> TranslationResult<Option<Id>> {
         let module = self.t.module;
         let shape = self.t.shape(element);
         Ok(match (module.consts.kind(constant), shape) {
@@ -256,7 +263,7 @@ impl Body<'_, '_> {
     }
 
     /// All lanes of a vector of the module, in register form.
-    pub(super) fn lane_values(&mut self, value: Value) -> Lowered<Vec<Id>> {
+    pub(super) fn lane_values(&mut self, value: LlvmValue) -> TranslationResult<Vec<Id>> {
         let ty = self.function.type_of(self.t.module, value);
         (0..self.lane_count(ty))
             .map(|lane| self.lane_value(value, lane))
@@ -264,19 +271,22 @@ impl Body<'_, '_> {
     }
 
     /// A vector from lanes in register form.
-    pub(super) fn compose_lanes(&mut self, ty: LlvmType, lanes: &[Id]) -> Lowered<Id> {
+    pub(super) fn compose_lanes(&mut self, ty: LlvmType, lanes: &[Id]) -> TranslationResult<Id> {
         if let Some(shape) = self.t.shape(ty) {
             return Ok(self.composed(shape, lanes));
         }
         let element = self.t.module.types.scalar(ty);
         let memory = self.t.memory_type(element)?;
         let pointee = self.t.pointee_of(memory);
-        let truth = self.t.shape(element).is_some_and(|s| s.elem == Elem::Bool);
+        let truth = self
+            .t
+            .shape(element)
+            .is_some_and(|s| s.elem == NumericElement::Bool);
         let mut words = Vec::with_capacity(lanes.len());
         for &lane in lanes {
             let id = match pointee {
                 Some((_, pointee)) => self.cast(lane, pointee),
-                None if truth => self.truth_as(lane, Shape::int(8, 1), false),
+                None if truth => self.truth_as(lane, NumericShape::int(8, 1), false),
                 None => lane,
             };
             words.push(id.word());
@@ -285,7 +295,7 @@ impl Body<'_, '_> {
         Ok(self.t.b.value(Op::CompositeConstruct, ty, &words))
     }
 
-    fn extract_part(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    fn extract_part(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let lanes = self.lane_count(self.type_of(operands[0]));
         match self.t.module.as_u64(operands[1]) {
@@ -305,7 +315,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn insert_part(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    fn insert_part(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let mut all = self.lane_values(operands[0])?;
         let mut new = self.value(operands[1])?;
@@ -331,7 +341,13 @@ impl Body<'_, '_> {
     }
 
     /// One value where an index is a lane, else another.
-    fn at_index(&mut self, index: Value, lane: usize, yes: Id, no: Id) -> Lowered<Id> {
+    fn at_index(
+        &mut self,
+        index: LlvmValue,
+        lane: usize,
+        yes: Id,
+        no: Id,
+    ) -> TranslationResult<Id> {
         let shape = self.shape_of(index)?;
         let index = self.value(index)?;
         let lane = self.t.splat(shape, lane as u64);
@@ -343,7 +359,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn shuffle_parts(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    fn shuffle_parts(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let mask = self.function.numbers_of(inst);
         let lanes = self.lane_count(self.type_of(operands[0]));
@@ -364,7 +380,7 @@ impl Body<'_, '_> {
     }
 
     /// The bits of numbers as those of other numbers.
-    fn cast_parts(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    fn cast_parts(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let value = self.function.operands(inst)[0];
         let types = &self.t.module.types;
         let (from, to) = (self.type_of(value), self.function.inst(inst).ty);

@@ -4,7 +4,7 @@ use super::builtins::builtin_names;
 use super::intrinsics::intrinsic_names;
 use super::loops::hint_names;
 use spirula_spirv::grammar::enumerants::Capability;
-use spirula_spirv::grammar::{Enumerant, ExtInstSet, Kind, ResultForm, instructions};
+use spirula_spirv::grammar::{EnumerantInfo, ExtInstSet, Kind, ResultForm, instructions};
 use std::fmt::Write;
 
 /// Types that only SPIR-V has and LLVM spells in its own way.
@@ -74,7 +74,7 @@ const MAX_TRIGGERS: usize = 6;
 
 /// What a module uses that an extension is declared for: instructions, else capabilities.
 fn triggers(extension: &str) -> String {
-    let capabilities: Vec<&Enumerant> = Kind::Capability
+    let capabilities: Vec<&EnumerantInfo> = Kind::Capability
         .info()
         .enumerants
         .iter()

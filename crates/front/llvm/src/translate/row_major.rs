@@ -3,18 +3,18 @@
 //! A matrix is an array of its columns wherever it is a value. In memory such a one is a matrix to
 //! SPIR-V, too, and what is loaded and stored is composed anew.
 
-use super::body::Body;
-use super::refusal::{Lowered, refuse};
-use super::translator::Translator;
+use super::body::FunctionTranslator;
+use super::refusal::{TranslationResult, refuse};
+use super::translator::LlvmTranslator;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 /// Parts that a value with such matrices is composed of anew, all within each other together.
 const MAX_PARTS: u64 = 4096;
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// A matrix in memory of so many columns.
-    pub(super) fn row_major_matrix(&mut self, column: Id, count: u64) -> Lowered<Id> {
+    pub(super) fn row_major_matrix(&mut self, column: Id, count: u64) -> TranslationResult<Id> {
         let known = u32::try_from(count).ok().filter(|n| (2..=4).contains(n));
         let count = known.ok_or_else(|| refuse("what is in row-major order is no matrix"))?;
         let id = self.b.ty(Op::TypeMatrix, &[column.word(), count]);
@@ -65,9 +65,9 @@ impl Translator<'_> {
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// A value in a type that differs by its layout.
-    pub(super) fn copied_to_layout(&mut self, id: Id, have: Id, ty: Id) -> Lowered<Id> {
+    pub(super) fn copied_to_layout(&mut self, id: Id, have: Id, ty: Id) -> TranslationResult<Id> {
         let parts = [have, ty].map(|ty| self.t.parts_to_compose(ty));
         if parts.iter().flatten().any(|parts| *parts > MAX_PARTS) {
             return Err(refuse(

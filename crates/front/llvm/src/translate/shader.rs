@@ -7,31 +7,32 @@
 //! part where it is loaded or stored. There is no merge instruction: control flow is as the module
 //! has it.
 
-use super::body::Body;
-use super::builtins::Call;
-use super::lengths::Lengths;
-use super::refusal::{Lowered, refuse};
-use super::translator::{Options, Translator};
-use super::types::Shape;
+use super::body::FunctionTranslator;
+use super::builtins::ExternalCall;
+use super::lengths::StatedArrayLengths;
+use super::refusal::{TranslationResult, refuse};
+use super::translator::{LlvmTranslator, TranslationOptions};
+use super::types::NumericShape;
 use crate::ir::{
-    Extra, Flags, LlvmFunc, LlvmInst, LlvmMetadata, LlvmType, Module, TypeKind, Value,
+    InstructionExtra, LlvmFunc, LlvmInst, LlvmInstFlags, LlvmMetadata, LlvmModule, LlvmType,
+    LlvmTypeKind, LlvmValue,
 };
 use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, BuiltIn, Decoration, ExecutionMode, MemoryModel, StorageClass,
 };
-use spirula_spirv::grammar::{ExtInstSet, Op, Version};
-use spirula_spirv::ir::Section;
+use spirula_spirv::grammar::{ExtInstSet, Op, SpirvVersion};
+use spirula_spirv::ir::ModuleSection;
 use spirula_spirv::{Id, IdMap};
 use std::rc::Rc;
 
 /// What is kept of a translation to a shader besides everything else.
 #[derive(Debug)]
-pub(super) struct Shader {
+pub(super) struct ShaderTranslation {
     /// By type: the row of its layout.
     layouts: Vec<Option<LlvmMetadata>>,
     /// Lengths that can be specialised.
-    pub(super) lengths: Lengths,
+    pub(super) lengths: StatedArrayLengths,
     /// Members of structures.
     pub(super) members: IdMap<Option<Rc<[Id]>>>,
     /// Arrays by element, length and stride.
@@ -44,15 +45,15 @@ pub(super) struct Shader {
     glsl: Option<Id>,
 }
 
-impl Shader {
+impl ShaderTranslation {
     /// What a module needs to become one, if its triple says that it is to.
-    pub(super) fn of(module: &Module, triple: &str) -> Option<Shader> {
+    pub(super) fn of(module: &LlvmModule, triple: &str) -> Option<ShaderTranslation> {
         if !is_shader_triple(triple) {
             return None;
         }
-        Some(Shader {
+        Some(ShaderTranslation {
             layouts: rows_of_types(module, "spirv.Layouts"),
-            lengths: Lengths::new(module),
+            lengths: StatedArrayLengths::new(module),
             members: IdMap::new(0, None),
             arrays: FxHashMap::default(),
             elements: IdMap::new(0, None),
@@ -63,7 +64,7 @@ impl Shader {
 
     /// The latest version that has all decorations of layouts, if there is one: `BufferBlock` went
     /// with SPIR-V 1.4.
-    pub(super) fn latest(&self, module: &Module) -> Option<Version> {
+    pub(super) fn latest(&self, module: &LlvmModule) -> Option<SpirvVersion> {
         let metadata = &module.metadata;
         let first = |row: LlvmMetadata| metadata.operands(row).first().copied().flatten();
         let is_old = |one: LlvmMetadata| {
@@ -77,12 +78,12 @@ impl Shader {
             let own = own.map_or(&[][..], |own| metadata.operands(own));
             own.iter().flatten().any(|one| is_old(*one))
         });
-        old.then_some(Version::new(1, 3))
+        old.then_some(SpirvVersion::new(1, 3))
     }
 }
 
 /// The rows of a named list by the type that each begins with.
-pub(super) fn rows_of_types(module: &Module, name: &str) -> Vec<Option<LlvmMetadata>> {
+pub(super) fn rows_of_types(module: &LlvmModule, name: &str) -> Vec<Option<LlvmMetadata>> {
     let mut rows = vec![None; module.types.len()];
     let metadata = &module.metadata;
     for &row in module.named(name) {
@@ -95,7 +96,7 @@ pub(super) fn rows_of_types(module: &Module, name: &str) -> Vec<Option<LlvmMetad
 }
 
 /// Whether a module becomes a shader by the triple that it has or is given.
-pub fn is_shader(module: &Module, options: &Options) -> bool {
+pub fn is_shader(module: &LlvmModule, options: &TranslationOptions) -> bool {
     is_shader_triple(options.triple.as_deref().unwrap_or(&module.triple))
 }
 
@@ -119,7 +120,7 @@ pub(super) fn storage_class(space: u32) -> Option<StorageClass> {
     })
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Whether the module becomes a shader.
     pub(super) fn is_shader(&self) -> bool {
         self.shader.is_some()
@@ -190,7 +191,7 @@ impl Translator<'_> {
         for (n, &size) in sizes.iter().enumerate().take(3) {
             let number = numbers.get(n).copied().flatten();
             parts.push(match number {
-                Some(number) => self.specialisable(number, Shape::int(32, 1), size.into()),
+                Some(number) => self.specialisable(number, NumericShape::int(32, 1), size.into()),
                 None => self.b.constant_u32(size),
             });
         }
@@ -200,27 +201,27 @@ impl Translator<'_> {
         let mut words = vec![vector.word(), id.word()];
         words.extend(parts.iter().map(|part| part.word()));
         self.b
-            .push(Section::Globals, Op::SpecConstantComposite, &words);
+            .push(ModuleSection::Globals, Op::SpecConstantComposite, &words);
         self.b.set_type_of(id, vector);
         self.b
             .decorate(id, Decoration::BuiltIn, &[BuiltIn::WorkgroupSize.0]);
     }
 
     /// A type in memory: as it is in registers, with the layout that is stated for it.
-    pub(super) fn shader_type(&mut self, ty: LlvmType, depth: u32) -> Lowered<Id> {
+    pub(super) fn shader_type(&mut self, ty: LlvmType, depth: u32) -> TranslationResult<Id> {
         let module = self.module;
         match module.types.kind(ty) {
-            TypeKind::Array { element, len } => {
+            LlvmTypeKind::Array { element, len } => {
                 let element = self.memory_type_within(*element, depth + 1)?;
                 Ok(self.shader_array(element, *len, 0))
             }
-            TypeKind::Struct {
+            LlvmTypeKind::Struct {
                 fields: Some(fields),
                 ..
             } if let (Some(length), [array]) = (self.special_length(ty), &**fields) => {
                 self.special_array(*array, length, depth)
             }
-            TypeKind::Struct {
+            LlvmTypeKind::Struct {
                 name,
                 fields: Some(fields),
                 ..
@@ -235,7 +236,7 @@ impl Translator<'_> {
                 }
                 Ok(self.shader_struct(module.str(*name), &members, &rows))
             }
-            TypeKind::Target { name, types, ints } => {
+            LlvmTypeKind::Target { name, types, ints } => {
                 let numbers = self.special_numbers(ty);
                 self.target_type_with(module.str(*name), types, ints, &numbers)
             }
@@ -300,14 +301,14 @@ impl Translator<'_> {
         ty: LlvmType,
         (strides, row_major): (&[u32], bool),
         depth: u32,
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         match (self.module.types.kind(ty), strides) {
-            (TypeKind::Array { element, len }, [stride, rest @ ..]) => {
+            (LlvmTypeKind::Array { element, len }, [stride, rest @ ..]) => {
                 let (element, len) = (*element, *len);
                 let element = self.strided(element, (rest, row_major), depth + 1)?;
                 Ok(self.shader_array(element, len, *stride))
             }
-            (TypeKind::Array { element, len }, []) if row_major => {
+            (LlvmTypeKind::Array { element, len }, []) if row_major => {
                 let (element, len) = (*element, *len);
                 let column = self.memory_type_within(element, depth + 1)?;
                 self.row_major_matrix(column, len)
@@ -401,11 +402,11 @@ impl Translator<'_> {
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// An address computation: a step for each index but the first, which has to be zero.
-    pub(super) fn shader_address(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn shader_address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let data = self.function.inst(inst);
-        let Extra::SourceType(source) = data.extra else {
+        let InstructionExtra::SourceType(source) = data.extra else {
             return Err(refuse("an address computation without a source type"));
         };
         let operands = self.function.operands(inst);
@@ -426,9 +427,9 @@ impl Body<'_, '_> {
         &mut self,
         base: Id,
         source: LlvmType,
-        path: &[Value],
-        flags: Flags,
-    ) -> Lowered<Id> {
+        path: &[LlvmValue],
+        flags: LlvmInstFlags,
+    ) -> TranslationResult<Id> {
         let known = self.t.b.type_of(base).and_then(|ty| self.t.pointee_of(ty));
         let Some((class, mut at)) = known else {
             return Err(refuse("an address computation from what is no pointer"));
@@ -449,7 +450,7 @@ impl Body<'_, '_> {
             return Ok(base);
         }
         let ty = self.t.pointer_type(class, at);
-        let op = match flags.has(Flags::INBOUNDS) {
+        let op = match flags.has(LlvmInstFlags::INBOUNDS) {
             true => Op::InBoundsAccessChain,
             false => Op::AccessChain,
         };
@@ -478,7 +479,7 @@ impl Body<'_, '_> {
     }
 
     /// A value in a type that differs by its layout only.
-    pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> Lowered<Id> {
+    pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> TranslationResult<Id> {
         match self.t.b.type_of(id) {
             Some(have) if have != ty && self.t.is_shader() => self.copied_to_layout(id, have, ty),
             _ => Ok(id),
@@ -486,7 +487,11 @@ impl Body<'_, '_> {
     }
 
     /// `__spirv_glsl_NAME(…)`
-    pub(super) fn glsl_function(&mut self, name: &str, call: &Call<'_>) -> Lowered<Id> {
+    pub(super) fn glsl_function(
+        &mut self,
+        name: &str,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let name = name.split("_R").next().unwrap_or(name);
         let set = ExtInstSet::by_name("GLSL.std.450");
         let row = set.and_then(|set| set.instruction_by_name(name));
@@ -518,8 +523,8 @@ impl Body<'_, '_> {
     }
 
     /// The columns of an array that stands for a matrix: how many, and of which type.
-    fn columns(&mut self, ty: LlvmType) -> Lowered<(u32, Id)> {
-        let TypeKind::Array { element, len } = *self.t.module.types.kind(ty) else {
+    fn columns(&mut self, ty: LlvmType) -> TranslationResult<(u32, Id)> {
+        let LlvmTypeKind::Array { element, len } = *self.t.module.types.kind(ty) else {
             return Err(refuse("an argument is no matrix"));
         };
         let count = u32::try_from(len)
@@ -529,25 +534,25 @@ impl Body<'_, '_> {
         Ok((count, self.t.memory_type(element)?))
     }
 
-    fn matrix_type(&mut self, ty: LlvmType) -> Lowered<Id> {
+    fn matrix_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
         let (count, column) = self.columns(ty)?;
         Ok(self.t.b.ty(Op::TypeMatrix, &[column.word(), count]))
     }
 
     /// An array of columns as a matrix.
-    fn as_matrix(&mut self, id: Id, ty: LlvmType) -> Lowered<Id> {
+    fn as_matrix(&mut self, id: Id, ty: LlvmType) -> TranslationResult<Id> {
         let (count, column) = self.columns(ty)?;
         let matrix = self.matrix_type(ty)?;
         self.recomposed(id, count, column, matrix)
     }
 
     /// A matrix as an array of its columns.
-    fn as_columns(&mut self, id: Id, ty: LlvmType, array: Id) -> Lowered<Id> {
+    fn as_columns(&mut self, id: Id, ty: LlvmType, array: Id) -> TranslationResult<Id> {
         let (count, column) = self.columns(ty)?;
         self.recomposed(id, count, column, array)
     }
 
-    fn recomposed(&mut self, id: Id, count: u32, column: Id, whole: Id) -> Lowered<Id> {
+    fn recomposed(&mut self, id: Id, count: u32, column: Id, whole: Id) -> TranslationResult<Id> {
         let mut words = Vec::new();
         for index in 0..count {
             let operands = [id.word(), index];

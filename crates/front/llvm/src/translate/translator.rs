@@ -1,43 +1,43 @@
 //! The state of a translation, and its order.
 
-use super::aliasing::Aliasing;
-use super::assembly::Assembly;
-use super::builtins::{BuiltinHints, Callee};
+use super::aliasing::AliasScopeTable;
+use super::assembly::TranslatedInlineAsm;
+use super::builtins::{BuiltinHints, LlvmCallee};
 use super::constants::ConstantTable;
-use super::debug::{Debug, DebugInfo};
-use super::extensions::Extensions;
-use super::functions::Signature;
+use super::debug::{DebugInfo, DebugInfoTranslation};
+use super::extensions::AllowedExtensions;
+use super::functions::TranslatedSignature;
 use super::globals::GlobalState;
 use super::handles::upgraded;
 use super::hosted::hosted;
 use super::instructions::has_small_atomics;
 use super::merged::merged;
 use super::order::order_globals;
-use super::shader::Shader;
-use super::types::TypeTable;
-use super::untyped::{self, Pointers, untyped};
-use crate::infer::Pointees;
-use crate::ir::{LlvmFunc, LlvmType, Module};
+use super::shader::ShaderTranslation;
+use super::types::TranslatedTypeTable;
+use super::untyped::{self, PointerTyping, untyped};
+use crate::infer::InferredPointees;
+use crate::ir::{LlvmFunc, LlvmModule, LlvmType};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_spirv::build::Builder;
-use spirula_spirv::grammar::Version;
+use spirula_spirv::build::SpirvBuilder;
+use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, MemoryModel};
 use spirula_spirv::ir as spirv;
-use spirula_spirv::target::Target;
+use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::{Id, IdMap};
 use std::rc::Rc;
 
 /// How a module is translated.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct TranslationOptions {
     /// What the module is for. Without a target it is for any consumer, and of the first version
     /// of SPIR-V from 1.4 on that has what it needs.
-    pub target: Option<Target>,
+    pub target: Option<SpirvTarget>,
     /// A target triple to take instead of the module's own.
     pub triple: Option<String>,
     /// The extensions that the module may use.
-    pub extensions: Extensions,
+    pub extensions: AllowedExtensions,
     /// As what debug information is kept.
     pub debug: DebugInfo,
     /// Beginnings of names of intrinsics and functions of SPIR-V that, where they are not known,
@@ -48,21 +48,21 @@ pub struct Options {
     /// any, the module's pointers get address spaces by what they lead to.
     pub kernels: Vec<String>,
     /// Whether pointers have types.
-    pub pointers: Pointers,
+    pub pointers: PointerTyping,
     /// The capabilities that the module may declare; any where there is none.
     pub capabilities: Option<Vec<Capability>>,
 }
 
-impl Default for Options {
+impl Default for TranslationOptions {
     fn default() -> Self {
-        Options {
+        TranslationOptions {
             target: None,
             triple: None,
-            extensions: Extensions::All,
+            extensions: AllowedExtensions::All,
             debug: DebugInfo::default(),
             imported: Vec::new(),
             kernels: Vec::new(),
-            pointers: Pointers::default(),
+            pointers: PointerTyping::default(),
             capabilities: None,
         }
     }
@@ -73,9 +73,9 @@ impl Default for Options {
 /// # Errors
 /// All places that have no counterpart in SPIR-V, or none that is known here.
 pub fn translate(
-    module: &Module,
-    options: &Options,
-) -> Result<spirv::Module, Vec<SourceDiagnostic>> {
+    module: &LlvmModule,
+    options: &TranslationOptions,
+) -> Result<spirv::SpirvModule, Vec<SourceDiagnostic>> {
     let merged = merged(module);
     let module = merged.as_ref().unwrap_or(module);
     let hosted = hosted(module, options)?;
@@ -84,25 +84,25 @@ pub fn translate(
     let upgraded = upgraded(module);
     let module = upgraded.as_ref().unwrap_or(module);
     let pointer_bits = pointer_bits(module, options).map_err(|d| vec![d])?;
-    let pointees = Pointees::compute(module, &BuiltinHints::new(module));
-    let shader = Shader::of(module, options.triple.as_deref().unwrap_or(&module.triple));
+    let pointees = InferredPointees::compute(module, &BuiltinHints::new(module));
+    let shader = ShaderTranslation::of(module, options.triple.as_deref().unwrap_or(&module.triple));
     let latest = shader.as_ref().and_then(|shader| shader.latest(module));
     let version = match (options.target, latest) {
         (Some(target), _) => target.version,
-        (None, Some(latest)) => latest.min(Target::default().version),
-        (None, None) => Target::default().version,
+        (None, Some(latest)) => latest.min(SpirvTarget::default().version),
+        (None, None) => SpirvTarget::default().version,
     };
     let small_atomics = shader.is_none() && has_small_atomics(module);
-    let mut translator = Translator {
+    let mut translator = LlvmTranslator {
         module,
         options,
-        b: Builder::new(version),
+        b: SpirvBuilder::new(version),
         version,
         pointees,
         pointer_bits,
         shader,
         specialised: FxHashMap::default(),
-        types: TypeTable::new(module.types.len()),
+        types: TranslatedTypeTable::new(module.types.len()),
         consts: ConstantTable::new(module.consts.len()),
         globals: vec![GlobalState::Unseen; module.globals.len()],
         variables: IdMap::new(0, false),
@@ -111,14 +111,14 @@ pub fn translate(
         small: IdMap::new(0, None),
         callees: vec![None; module.functions.len()],
         signatures: vec![None; module.functions.len()],
-        uses: vec![Uses::default(); module.functions.len()],
+        uses: vec![FunctionReferences::default(); module.functions.len()],
         called: vec![false; module.functions.len()],
         marked: vec![0; module.consts.len()],
         decorated: FxHashSet::default(),
         assemblies: vec![None; module.inline_asm.len()],
         assembly_target: None,
-        debug: Debug::new(module),
-        aliasing: Aliasing::new(module),
+        debug: DebugInfoTranslation::new(module),
+        aliasing: AliasScopeTable::new(module),
         small_atomics,
         flat: hosted.as_ref().map_or(&[][..], |hosted| &hosted.flat),
         generic,
@@ -135,8 +135,8 @@ pub fn translate(
         module.version = translator.version;
         order_globals(&mut module);
         match options.pointers {
-            Pointers::Typed => Ok(module),
-            Pointers::Untyped => untyped(&module).map_err(|fault| vec![fault]),
+            PointerTyping::Typed => Ok(module),
+            PointerTyping::Untyped => untyped(&module).map_err(|fault| vec![fault]),
         }
     } else {
         Err(translator.refusals())
@@ -145,7 +145,7 @@ pub fn translate(
 
 /// What a function refers to.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Uses {
+pub(super) struct FunctionReferences {
     /// Variables at module level.
     pub(super) variables: Vec<Id>,
     /// Functions with a body.
@@ -153,20 +153,20 @@ pub(super) struct Uses {
 }
 
 /// The state of a translation.
-pub(super) struct Translator<'m> {
-    pub(super) module: &'m Module,
-    pub(super) options: &'m Options,
-    pub(super) b: Builder,
+pub(super) struct LlvmTranslator<'m> {
+    pub(super) module: &'m LlvmModule,
+    pub(super) options: &'m TranslationOptions,
+    pub(super) b: SpirvBuilder,
     /// Version of SPIR-V; it may rise at the end where the options leave it open.
-    pub(super) version: Version,
-    pub(super) pointees: Pointees,
+    pub(super) version: SpirvVersion,
+    pub(super) pointees: InferredPointees,
     /// Width of pointers and of `size_t`.
     pub(super) pointer_bits: u32,
     /// What shaders need; none for kernels.
-    pub(super) shader: Option<Shader>,
+    pub(super) shader: Option<ShaderTranslation>,
     /// Specialisation constants made so far: number, type.
     pub(super) specialised: FxHashMap<(u32, Id), Id>,
-    pub(super) types: TypeTable,
+    pub(super) types: TranslatedTypeTable,
     pub(super) consts: ConstantTable,
     pub(super) globals: Vec<GlobalState>,
     /// Whether an id is that of a variable at module level.
@@ -174,20 +174,20 @@ pub(super) struct Translator<'m> {
     /// Built-in variables made so far: number, id.
     pub(super) builtin_variables: Vec<(u32, Id)>,
     pub(super) opencl_std: Option<Id>,
-    /// The values of constants made by [`Translator::u32`].
+    /// The values of constants made by [`LlvmTranslator::u32`].
     pub(super) small: IdMap<Option<u32>>,
-    pub(super) callees: Vec<Option<Rc<Callee<'m>>>>,
-    pub(super) signatures: Vec<Option<Rc<Signature>>>,
-    pub(super) uses: Vec<Uses>,
+    pub(super) callees: Vec<Option<Rc<LlvmCallee<'m>>>>,
+    pub(super) signatures: Vec<Option<Rc<TranslatedSignature>>>,
+    pub(super) uses: Vec<FunctionReferences>,
     /// Kernels that other functions call.
     pub(super) called: Vec<bool>,
     /// By constant: one more than the last function whose uses it was added to.
     pub(super) marked: Vec<u32>,
     /// By number: inline assembly made so far.
-    pub(super) assemblies: Vec<Option<Assembly>>,
+    pub(super) assemblies: Vec<Option<TranslatedInlineAsm>>,
     pub(super) assembly_target: Option<Id>,
-    pub(super) debug: Debug,
-    pub(super) aliasing: Aliasing,
+    pub(super) debug: DebugInfoTranslation,
+    pub(super) aliasing: AliasScopeTable,
     /// Whether parts of words are accessed atomically.
     pub(super) small_atomics: bool,
     /// Types of pointers that got their address spaces from what they lead to, and are generic in memory.
@@ -203,7 +203,7 @@ pub(super) struct Translator<'m> {
     pub(super) reported: FxHashMap<String, (usize, usize)>,
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     fn run(&mut self) {
         self.find_shapes();
         self.expect_size();
@@ -211,7 +211,7 @@ impl Translator<'_> {
             32 => AddressingModel::Physical32,
             _ => AddressingModel::Physical64,
         };
-        if self.options.pointers == Pointers::Untyped {
+        if self.options.pointers == PointerTyping::Untyped {
             self.untyped_allowed();
         }
         match self.is_shader() {
@@ -245,7 +245,7 @@ impl Translator<'_> {
 
     /// Refuses pointers without types where they cannot be had.
     fn untyped_allowed(&mut self) {
-        let least = Version::new(1, 4);
+        let least = SpirvVersion::new(1, 4);
         let message = if !self.may_use(untyped::EXTENSION) {
             format!(
                 "untyped pointers need the extension {}, which is not allowed",
@@ -298,7 +298,7 @@ impl Translator<'_> {
         id
     }
 
-    /// The value of a constant made by [`Translator::u32`].
+    /// The value of a constant made by [`LlvmTranslator::u32`].
     pub(super) fn small_constant(&self, id: Id) -> Option<u32> {
         self.small[id]
     }
@@ -330,7 +330,10 @@ pub(super) fn shortened(name: &str) -> &str {
 }
 
 /// The width of pointers that the target triple, or without one the data layout, says.
-fn pointer_bits(module: &Module, options: &Options) -> Result<u32, SourceDiagnostic> {
+fn pointer_bits(
+    module: &LlvmModule,
+    options: &TranslationOptions,
+) -> Result<u32, SourceDiagnostic> {
     let triple = options.triple.as_deref().unwrap_or(&module.triple);
     let arch = triple.split('-').next().unwrap_or("");
     // The version of SPIR-V may stand behind: `spirv64v1.4`. The target says which is written.

@@ -8,10 +8,10 @@
 //! Integers are as wide as the next width that SPIR-V has, zero-extended; vectors are as long as
 //! the next length that SPIR-V has, the further lanes undefined; a vector of one lane is a scalar.
 
-use super::refusal::{Lowered, refuse};
+use super::refusal::{TranslationResult, refuse};
 use super::shader;
-use super::translator::{Translator, shortened};
-use crate::ir::{LlvmType, TypeKind};
+use super::translator::{LlvmTranslator, shortened};
+use crate::ir::{LlvmType, LlvmTypeKind};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
 use spirula_spirv::{Id, IdMap};
@@ -22,9 +22,9 @@ const MAX_DEPTH: u32 = 255;
 /// Members of a structure that SPIR-V guarantees (specification, section 2.17).
 const MAX_MEMBERS: usize = 16_383;
 
-/// What the lanes of a [`Shape`] are.
+/// What the lanes of a [`NumericShape`] are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Elem {
+pub(super) enum NumericElement {
     Bool,
     Int,
     Float,
@@ -34,8 +34,8 @@ pub(super) enum Elem {
 
 /// A number, a truth value, or a vector of those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub(super) elem: Elem,
+pub(super) struct NumericShape {
+    pub(super) elem: NumericElement,
     /// Width in LLVM.
     pub(super) bits: u32,
     /// Width in SPIR-V: 0 for booleans.
@@ -46,11 +46,11 @@ pub(super) struct Shape {
     pub(super) padded: u32,
 }
 
-impl Shape {
+impl NumericShape {
     /// Of so many integers of a width that SPIR-V has, in a number of lanes that it has.
-    pub(super) const fn int(width: u32, lanes: u32) -> Shape {
-        Shape {
-            elem: Elem::Int,
+    pub(super) const fn int(width: u32, lanes: u32) -> NumericShape {
+        NumericShape {
+            elem: NumericElement::Int,
             bits: width,
             width,
             lanes,
@@ -59,9 +59,9 @@ impl Shape {
     }
 
     /// The same number of integers of another width that SPIR-V has.
-    pub(super) fn as_int(self, width: u32) -> Shape {
-        Shape {
-            elem: Elem::Int,
+    pub(super) fn as_int(self, width: u32) -> NumericShape {
+        NumericShape {
+            elem: NumericElement::Int,
             bits: width,
             width,
             ..self
@@ -69,9 +69,9 @@ impl Shape {
     }
 
     /// The same number of booleans.
-    pub(super) fn as_bool(self) -> Shape {
-        Shape {
-            elem: Elem::Bool,
+    pub(super) fn as_bool(self) -> NumericShape {
+        NumericShape {
+            elem: NumericElement::Bool,
             bits: 1,
             width: 0,
             ..self
@@ -79,8 +79,8 @@ impl Shape {
     }
 
     /// One lane of it.
-    pub(super) fn scalar(self) -> Shape {
-        Shape {
+    pub(super) fn scalar(self) -> NumericShape {
+        NumericShape {
             lanes: 1,
             padded: 1,
             ..self
@@ -89,13 +89,13 @@ impl Shape {
 
     /// Whether it is of floats.
     pub(super) fn is_float(self) -> bool {
-        matches!(self.elem, Elem::Float | Elem::Brain)
+        matches!(self.elem, NumericElement::Float | NumericElement::Brain)
     }
 
     /// The same number of floats of 32 bits.
-    pub(super) fn as_float(self) -> Shape {
-        Shape {
-            elem: Elem::Float,
+    pub(super) fn as_float(self) -> NumericShape {
+        NumericShape {
+            elem: NumericElement::Float,
             bits: 32,
             width: 32,
             ..self
@@ -103,22 +103,22 @@ impl Shape {
     }
 
     /// The integer that truth values are packed into in memory; none for what is kept as it is.
-    pub(super) fn packed(self) -> Option<Shape> {
-        let many = self.elem == Elem::Bool && self.lanes > 1 && self.lanes <= 64;
-        many.then(|| Shape {
+    pub(super) fn packed(self) -> Option<NumericShape> {
+        let many = self.elem == NumericElement::Bool && self.lanes > 1 && self.lanes <= 64;
+        many.then(|| NumericShape {
             bits: self.lanes,
-            ..Shape::int(self.lanes.next_power_of_two().max(8), 1)
+            ..NumericShape::int(self.lanes.next_power_of_two().max(8), 1)
         })
     }
 
     /// Whether it is of integers narrower than what holds them.
     pub(super) fn is_odd(self) -> bool {
-        self.elem == Elem::Int && self.bits != self.width
+        self.elem == NumericElement::Int && self.bits != self.width
     }
 
     /// Whether the bits in SPIR-V are exactly those in LLVM.
     pub(super) fn is_exact(self) -> bool {
-        self.elem != Elem::Bool && self.bits == self.width && self.lanes == self.padded
+        self.elem != NumericElement::Bool && self.bits == self.width && self.lanes == self.padded
     }
 }
 
@@ -149,7 +149,7 @@ pub(super) fn padded_lanes(lanes: u32) -> Option<u32> {
 pub(super) const FOUR_BITS: &str = "SPV_INTEL_int4";
 
 /// What the types of a module became.
-pub(super) struct TypeTable {
+pub(super) struct TranslatedTypeTable {
     register: Vec<Option<Id>>,
     memory: Vec<Option<Id>>,
     /// What is known of types by the numbers that `numbers` gives them, counted from 1: few ids
@@ -157,9 +157,9 @@ pub(super) struct TypeTable {
     rows: Vec<TypeRow>,
     numbers: IdMap<u32>,
     /// By type: its shape, where it has one.
-    shapes: Vec<Option<Shape>>,
+    shapes: Vec<Option<NumericShape>>,
     /// The types of the first shapes that were asked for.
-    shaped: Vec<(Shape, Id)>,
+    shaped: Vec<(NumericShape, Id)>,
     /// By type: whether it is of vectors that are taken apart; empty where there are none.
     pub(super) apart: Vec<bool>,
     /// Whether there are integers of several limbs.
@@ -183,9 +183,9 @@ const SHAPED: usize = 12;
 /// Storage classes with a pointer type in the table; all that Kernel modules have.
 const CLASSES: usize = 9;
 
-impl TypeTable {
+impl TranslatedTypeTable {
     pub(super) fn new(types: usize) -> Self {
-        TypeTable {
+        TranslatedTypeTable {
             register: vec![None; types],
             memory: vec![None; types],
             rows: Vec::new(),
@@ -211,9 +211,9 @@ impl TypeTable {
     }
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The shape of a number, truth value or vector of such; `None` for other types.
-    pub(super) fn shape(&self, ty: LlvmType) -> Option<Shape> {
+    pub(super) fn shape(&self, ty: LlvmType) -> Option<NumericShape> {
         self.types.shapes[ty.index()]
     }
 
@@ -223,9 +223,9 @@ impl Translator<'_> {
         self.types.shapes = types.map(|(ty, _)| self.shape_of_type(ty)).collect();
     }
 
-    fn shape_of_type(&self, ty: LlvmType) -> Option<Shape> {
+    fn shape_of_type(&self, ty: LlvmType) -> Option<NumericShape> {
         let (element, lanes) = match *self.module.types.kind(ty) {
-            TypeKind::Vector {
+            LlvmTypeKind::Vector {
                 element,
                 len,
                 scalable: false,
@@ -233,19 +233,23 @@ impl Translator<'_> {
             _ => (ty, 1),
         };
         let (elem, bits, width) = match *self.module.types.kind(element) {
-            TypeKind::Int(1) => (Elem::Bool, 1, 0),
-            TypeKind::Int(bits) if bits <= 64 => (Elem::Int, bits, self.integer_width(bits)),
-            TypeKind::Int(bits) if bits <= MAX_BITS && self.may_be_of_any_width() => {
-                (Elem::Int, bits, bits)
+            LlvmTypeKind::Int(1) => (NumericElement::Bool, 1, 0),
+            LlvmTypeKind::Int(bits) if bits <= 64 => {
+                (NumericElement::Int, bits, self.integer_width(bits))
             }
-            TypeKind::Half => (Elem::Float, 16, 16),
-            TypeKind::BFloat => (Elem::Brain, 16, 16),
-            TypeKind::Float => (Elem::Float, 32, 32),
-            TypeKind::Double => (Elem::Float, 64, 64),
-            TypeKind::Pointer { .. } if self.is_address(element) => (Elem::Int, 64, 64),
+            LlvmTypeKind::Int(bits) if bits <= MAX_BITS && self.may_be_of_any_width() => {
+                (NumericElement::Int, bits, bits)
+            }
+            LlvmTypeKind::Half => (NumericElement::Float, 16, 16),
+            LlvmTypeKind::BFloat => (NumericElement::Brain, 16, 16),
+            LlvmTypeKind::Float => (NumericElement::Float, 32, 32),
+            LlvmTypeKind::Double => (NumericElement::Float, 64, 64),
+            LlvmTypeKind::Pointer { .. } if self.is_address(element) => {
+                (NumericElement::Int, 64, 64)
+            }
             _ => return None,
         };
-        Some(Shape {
+        Some(NumericShape {
             elem,
             bits,
             width,
@@ -273,7 +277,7 @@ impl Translator<'_> {
     }
 
     /// The shape of a type that has to have one.
-    pub(super) fn need_shape(&self, ty: LlvmType) -> Lowered<Shape> {
+    pub(super) fn need_shape(&self, ty: LlvmType) -> TranslationResult<NumericShape> {
         match self.shape(ty) {
             Some(shape) => Ok(shape),
             None => Err(self.no_type(ty)),
@@ -281,7 +285,7 @@ impl Translator<'_> {
     }
 
     /// The type of a shape in register form.
-    pub(super) fn shape_type(&mut self, shape: Shape) -> Id {
+    pub(super) fn shape_type(&mut self, shape: NumericShape) -> Id {
         let mut shaped = self.types.shaped.iter();
         if let Some((_, id)) = shaped.find(|known| known.0 == shape) {
             return *id;
@@ -293,12 +297,12 @@ impl Translator<'_> {
         id
     }
 
-    fn new_shape_type(&mut self, shape: Shape) -> Id {
+    fn new_shape_type(&mut self, shape: NumericShape) -> Id {
         let scalar = match shape.elem {
-            Elem::Bool => self.b.bool(),
-            Elem::Int => self.b.int(shape.width, false),
-            Elem::Float => self.b.float(shape.width),
-            Elem::Brain => {
+            NumericElement::Bool => self.b.bool(),
+            NumericElement::Int => self.b.int(shape.width, false),
+            NumericElement::Float => self.b.float(shape.width),
+            NumericElement::Brain => {
                 let encoding = FPEncoding::BFloat16KHR.0;
                 self.b.ty(Op::TypeFloat, &[shape.width, encoding])
             }
@@ -350,7 +354,7 @@ impl Translator<'_> {
     }
 
     /// The storage class of an address space.
-    pub(super) fn storage_class(&self, space: u32) -> Lowered<StorageClass> {
+    pub(super) fn storage_class(&self, space: u32) -> TranslationResult<StorageClass> {
         Ok(match space {
             0 => StorageClass::Function,
             1 => StorageClass::CrossWorkgroup,
@@ -371,14 +375,18 @@ impl Translator<'_> {
     }
 
     /// The type of a pointer to `pointee` (bytes, if unknown).
-    pub(super) fn pointer_to(&mut self, space: u32, pointee: Option<LlvmType>) -> Lowered<Id> {
+    pub(super) fn pointer_to(
+        &mut self,
+        space: u32,
+        pointee: Option<LlvmType>,
+    ) -> TranslationResult<Id> {
         let class = self.storage_class(space)?;
         let pointee = self.pointee_type(pointee)?;
         Ok(self.pointer_type(class, pointee))
     }
 
     /// A pointee in memory form; bytes, if unknown.
-    pub(super) fn pointee_type(&mut self, pointee: Option<LlvmType>) -> Lowered<Id> {
+    pub(super) fn pointee_type(&mut self, pointee: Option<LlvmType>) -> TranslationResult<Id> {
         match pointee {
             Some(ty) => self.memory_type(ty),
             None => Ok(self.byte()),
@@ -386,7 +394,7 @@ impl Translator<'_> {
     }
 
     /// A type in register form; pointers point to bytes.
-    pub(super) fn register_type(&mut self, ty: LlvmType) -> Lowered<Id> {
+    pub(super) fn register_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
         if let Some(id) = self.types.register[ty.index()] {
             return Ok(id);
         }
@@ -400,7 +408,7 @@ impl Translator<'_> {
     }
 
     /// A type in memory form.
-    pub(super) fn memory_type(&mut self, ty: LlvmType) -> Lowered<Id> {
+    pub(super) fn memory_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
         self.memory_type_within(ty, 0)
     }
 
@@ -409,7 +417,7 @@ impl Translator<'_> {
         self.types.row_mut(aggregate).first_member = Some(first);
     }
 
-    pub(super) fn memory_type_within(&mut self, ty: LlvmType, depth: u32) -> Lowered<Id> {
+    pub(super) fn memory_type_within(&mut self, ty: LlvmType, depth: u32) -> TranslationResult<Id> {
         if let Some(id) = self.types.memory[ty.index()] {
             return Ok(id);
         }
@@ -419,12 +427,12 @@ impl Translator<'_> {
         let id = match self.shape(ty) {
             Some(shape) if self.is_shader() => self.shape_type(shape),
             None if self.is_shader() => self.shader_type(ty, depth)?,
-            Some(Shape {
-                elem: Elem::Bool,
+            Some(NumericShape {
+                elem: NumericElement::Bool,
                 padded: 1,
                 ..
             }) => self.byte(),
-            Some(shape) if shape.elem == Elem::Bool && shape.packed().is_none() => {
+            Some(shape) if shape.elem == NumericElement::Bool && shape.packed().is_none() => {
                 return Err(refuse("vectors of more than 64 truth values in memory"));
             }
             Some(shape) => self.shape_type(shape.packed().unwrap_or(shape)),
@@ -434,19 +442,19 @@ impl Translator<'_> {
         Ok(id)
     }
 
-    fn aggregate_type(&mut self, ty: LlvmType, depth: u32) -> Lowered<Id> {
+    fn aggregate_type(&mut self, ty: LlvmType, depth: u32) -> TranslationResult<Id> {
         let module = self.module;
         match module.types.kind(ty) {
-            TypeKind::Pointer { space, .. } => {
+            LlvmTypeKind::Pointer { space, .. } => {
                 let class = self.storage_class(*space)?;
                 let byte = self.byte();
                 Ok(self.pointer_type(class, byte))
             }
-            TypeKind::Array { element, len } => {
+            LlvmTypeKind::Array { element, len } => {
                 let element = self.memory_type_within(*element, depth + 1)?;
                 self.array_type(element, *len)
             }
-            TypeKind::Struct {
+            LlvmTypeKind::Struct {
                 name,
                 fields,
                 packed,
@@ -468,12 +476,12 @@ impl Translator<'_> {
                 }
                 Ok(self.struct_type(module.str(*name), &members, *packed))
             }
-            TypeKind::Int(_) if let Some(wide) = self.wide(ty) => self.wide_type(ty, wide),
-            TypeKind::Vector { .. } if let Some((element, lanes)) = self.parts(ty) => {
+            LlvmTypeKind::Int(_) if let Some(wide) = self.wide(ty) => self.wide_type(ty, wide),
+            LlvmTypeKind::Vector { .. } if let Some((element, lanes)) = self.parts(ty) => {
                 let element = self.memory_type_within(element, depth + 1)?;
                 self.parted_type(ty, element, lanes)
             }
-            TypeKind::Target { name, types, ints } => {
+            LlvmTypeKind::Target { name, types, ints } => {
                 self.target_type(module.str(*name), types, ints)
             }
             _ => Err(self.no_type(ty)),
@@ -481,7 +489,7 @@ impl Translator<'_> {
     }
 
     /// An array; SPIR-V has none without elements, so it has one at least.
-    pub(super) fn array_type(&mut self, element: Id, len: u64) -> Lowered<Id> {
+    pub(super) fn array_type(&mut self, element: Id, len: u64) -> TranslationResult<Id> {
         let Ok(len) = u32::try_from(len.max(1)) else {
             return Err(refuse(format!("an array of {len} elements is too large")));
         };
@@ -511,47 +519,47 @@ impl Translator<'_> {
     }
 
     /// The refusal of a type, with the reason.
-    pub(super) fn no_type(&self, ty: LlvmType) -> super::refusal::Refusal {
+    pub(super) fn no_type(&self, ty: LlvmType) -> super::refusal::TranslationRefusal {
         let types = &self.module.types;
         refuse(match types.kind(ty) {
-            TypeKind::Int(width) => {
+            LlvmTypeKind::Int(width) => {
                 format!("integers of {width} bits have no counterpart in SPIR-V")
             }
-            TypeKind::Vector { scalable: true, .. } => {
+            LlvmTypeKind::Vector { scalable: true, .. } => {
                 "vectors of unknown length have no counterpart in SPIR-V".to_owned()
             }
-            TypeKind::Vector { element, .. } if types.is_pointer_like(*element) => {
+            LlvmTypeKind::Vector { element, .. } if types.is_pointer_like(*element) => {
                 "vectors of pointers have no counterpart in SPIR-V".to_owned()
             }
-            TypeKind::Vector { element, len, .. } => {
+            LlvmTypeKind::Vector { element, len, .. } => {
                 match padded_lanes(*len).filter(|lanes| self.may_have_lanes(*lanes)) {
                     None => format!("vectors of {len} lanes are longer than SPIR-V allows"),
                     Some(_) => return self.no_type(*element),
                 }
             }
-            TypeKind::Pointer { .. } if self.is_shader() => {
+            LlvmTypeKind::Pointer { .. } if self.is_shader() => {
                 "pointers that are kept in memory have no counterpart in shaders".to_owned()
             }
-            TypeKind::Pointer { .. } => "a pointer stands where a number is needed".to_owned(),
+            LlvmTypeKind::Pointer { .. } => "a pointer stands where a number is needed".to_owned(),
             kind => format!("the type {} has no counterpart in SPIR-V", kind_name(kind)),
         })
     }
 }
 
-fn kind_name(kind: &TypeKind) -> &'static str {
+fn kind_name(kind: &LlvmTypeKind) -> &'static str {
     match kind {
-        TypeKind::BFloat => "bfloat",
-        TypeKind::X86Fp80 => "x86_fp80",
-        TypeKind::Fp128 => "fp128",
-        TypeKind::PpcFp128 => "ppc_fp128",
-        TypeKind::X86Mmx => "x86_mmx",
-        TypeKind::X86Amx => "x86_amx",
-        TypeKind::Label => "label",
-        TypeKind::Metadata => "metadata",
-        TypeKind::Token => "token",
-        TypeKind::Void => "void",
-        TypeKind::Function { .. } => "of functions",
-        TypeKind::Array { .. } => "of arrays",
+        LlvmTypeKind::BFloat => "bfloat",
+        LlvmTypeKind::X86Fp80 => "x86_fp80",
+        LlvmTypeKind::Fp128 => "fp128",
+        LlvmTypeKind::PpcFp128 => "ppc_fp128",
+        LlvmTypeKind::X86Mmx => "x86_mmx",
+        LlvmTypeKind::X86Amx => "x86_amx",
+        LlvmTypeKind::Label => "label",
+        LlvmTypeKind::Metadata => "metadata",
+        LlvmTypeKind::Token => "token",
+        LlvmTypeKind::Void => "void",
+        LlvmTypeKind::Function { .. } => "of functions",
+        LlvmTypeKind::Array { .. } => "of arrays",
         _ => "used here",
     }
 }

@@ -10,9 +10,9 @@
 
 use super::types::push_string;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::binary::{RawInst, Stream};
+use spirula_spirv::binary::{InstructionStream, RawInst};
 use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, StorageClass};
-use spirula_spirv::grammar::{Category, ExtInstSet, Op, Operands, literal_string};
+use spirula_spirv::grammar::{ExtInstSet, Op, OperandCategory, OperandIter, literal_string};
 use spirula_spirv::ir as spirv;
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub(super) const EXTENSION: &str = "SPV_KHR_untyped_pointers";
 
 /// How pointers are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pointers {
+pub enum PointerTyping {
     /// With the types that they point to.
     #[default]
     Typed,
@@ -29,25 +29,25 @@ pub enum Pointers {
     Untyped,
 }
 
-impl std::str::FromStr for Pointers {
+impl std::str::FromStr for PointerTyping {
     type Err = String;
 
     /// `typed` or `untyped`.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "typed" => Ok(Pointers::Typed),
-            "untyped" => Ok(Pointers::Untyped),
+            "typed" => Ok(PointerTyping::Typed),
+            "untyped" => Ok(PointerTyping::Untyped),
             _ => Err(format!("{text} is none of typed, untyped")),
         }
     }
 }
 
 /// The module with pointers that have no pointee types.
-pub(super) fn untyped(module: &spirv::Module) -> Result<spirv::Module, SourceDiagnostic> {
+pub(super) fn untyped(module: &spirv::SpirvModule) -> Result<spirv::SpirvModule, SourceDiagnostic> {
     let words = module.to_words();
-    let known = Known::of(&words);
+    let known = UntypedPointerInfo::of(&words);
     let bound = words.get(3).copied().unwrap_or(0);
-    let mut writer = Writer {
+    let mut writer = UntypedPointerWriter {
         out: words[..5.min(words.len())].to_vec(),
         next: bound,
         typed: HashMap::new(),
@@ -55,7 +55,7 @@ pub(super) fn untyped(module: &spirv::Module) -> Result<spirv::Module, SourceDia
         known,
     };
     let mut extended = false;
-    for inst in Stream::new(&words).flatten() {
+    for inst in InstructionStream::new(&words).flatten() {
         if inst.op != Op::Capability && !std::mem::replace(&mut extended, true) {
             let mut name = Vec::new();
             push_string(&mut name, EXTENSION);
@@ -66,12 +66,12 @@ pub(super) fn untyped(module: &spirv::Module) -> Result<spirv::Module, SourceDia
     if let Some(bound) = writer.out.get_mut(3) {
         *bound = writer.next;
     }
-    spirv::Module::from_words(writer.out)
+    spirv::SpirvModule::from_words(writer.out)
 }
 
 /// What a pass over the words finds out.
 #[derive(Default)]
-struct Known {
+struct UntypedPointerInfo {
     /// By id: what is written in its place.
     instead: Vec<u32>,
     /// By id: its type.
@@ -87,17 +87,17 @@ struct Known {
     address_bits: u32,
 }
 
-impl Known {
-    fn of(words: &[u32]) -> Known {
+impl UntypedPointerInfo {
+    fn of(words: &[u32]) -> UntypedPointerInfo {
         let bound = words.get(3).copied().unwrap_or(0) as usize;
-        let mut known = Known {
+        let mut known = UntypedPointerInfo {
             instead: (0..bound as u32).collect(),
             types: vec![0; bound],
-            ..Known::default()
+            ..UntypedPointerInfo::default()
         };
         let mut by_class: HashMap<u32, u32> = HashMap::new();
         let mut functions: HashMap<Vec<u32>, u32> = HashMap::new();
-        for inst in Stream::new(words).flatten() {
+        for inst in InstructionStream::new(words).flatten() {
             match (inst.op, inst.words) {
                 (Op::MemoryModel, [addressing, ..]) => {
                     known.address_bits = match AddressingModel(*addressing) {
@@ -223,17 +223,17 @@ fn untyped_chain(op: Op) -> Option<Op> {
     })
 }
 
-struct Writer {
+struct UntypedPointerWriter {
     out: Vec<u32>,
     next: u32,
     /// Pointer types that were written with their pointee, by what they were before.
     typed: HashMap<u32, u32>,
     /// An integer type that the module did not have.
     made_address: Option<u32>,
-    known: Known,
+    known: UntypedPointerInfo,
 }
 
-impl Writer {
+impl UntypedPointerWriter {
     fn push(&mut self, op: Op, words: &[u32]) {
         self.out
             .push(((words.len() as u32 + 1) << 16) | u32::from(op.0));
@@ -357,13 +357,13 @@ impl Writer {
 
     /// Which words of an instruction are ids.
     fn ids_of(&self, inst: &RawInst<'_>) -> Vec<bool> {
-        let mut operands = Operands::new(inst.op, inst.words);
+        let mut operands = OperandIter::new(inst.op, inst.words);
         if let (Op::ExtInst, [_, _, set, ..]) = (inst.op, inst.words) {
             operands = operands.with_ext(self.known.sets.get(set).copied().flatten());
         }
         let mut ids = Vec::with_capacity(inst.words.len());
         for operand in operands.map_while(Result::ok) {
-            let is_id = operand.kind.info().category == Category::Id;
+            let is_id = operand.kind.info().category == OperandCategory::Id;
             ids.extend(operand.words.iter().map(|_| is_id));
         }
         ids
@@ -372,7 +372,7 @@ impl Writer {
     /// An instruction with other ids.
     fn mapped(&mut self, inst: &RawInst<'_>) {
         let mut words = Vec::with_capacity(inst.words.len());
-        let mut operands = Operands::new(inst.op, inst.words);
+        let mut operands = OperandIter::new(inst.op, inst.words);
         if let (Op::ExtInst, [_, _, set, ..]) = (inst.op, inst.words) {
             operands = operands.with_ext(self.known.sets.get(set).copied().flatten());
         }
@@ -383,7 +383,7 @@ impl Writer {
             let Ok(operand) = operand else {
                 return self.push(inst.op, inst.words);
             };
-            let id = operand.kind.info().category == Category::Id;
+            let id = operand.kind.info().category == OperandCategory::Id;
             let map = |word: &u32| {
                 if id {
                     self.known.resolved(*word)

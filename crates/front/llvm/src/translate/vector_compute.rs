@@ -1,22 +1,22 @@
 //! Attributes of Intel's vector compiler: what functions, parameters and variables are
 //! (SPV_INTEL_vector_compute), and how functions compute with floats (SPV_INTEL_float_controls2).
 
-use super::translator::Translator;
+use super::translator::LlvmTranslator;
 use crate::ir::{AttrSet, LlvmFunc};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode};
 
 /// Attributes with their decoration, whose operand is the attribute's number where it has one.
-type Rows = &'static [(&'static str, Decoration)];
+type VectorComputeDecorations = &'static [(&'static str, Decoration)];
 
-const OF_FUNCTIONS: Rows = &[
+const OF_FUNCTIONS: VectorComputeDecorations = &[
     ("VCFunction", Decoration::VectorComputeFunctionINTEL),
     ("VCStackCall", Decoration::StackCallINTEL),
     ("VCCallable", Decoration::VectorComputeCallableFunctionINTEL),
     ("VCSIMTCall", Decoration::SIMTCallINTEL),
 ];
 
-const OF_PARAMETERS: Rows = &[
+const OF_PARAMETERS: VectorComputeDecorations = &[
     ("VCArgumentIOKind", Decoration::FuncParamIOKindINTEL),
     (
         "VCSingleElementVector",
@@ -25,7 +25,7 @@ const OF_PARAMETERS: Rows = &[
     ("VCMediaBlockIO", Decoration::MediaBlockIOINTEL),
 ];
 
-const OF_VARIABLES: Rows = &[
+const OF_VARIABLES: VectorComputeDecorations = &[
     ("VCGlobalVariable", Decoration::VectorComputeVariableINTEL),
     ("VCByteOffset", Decoration::GlobalVariableOffsetINTEL),
     ("VCVolatile", Decoration::Volatile),
@@ -49,7 +49,7 @@ const ROUNDING: [ExecutionMode; 4] = [
     ExecutionMode::RoundingModeRTZ,
 ];
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The decorations of a function and its parameters.
     pub(super) fn vector_compute_function(&mut self, func: LlvmFunc, id: Id, params: &[Id]) {
         if !self.may_use("SPV_INTEL_vector_compute") {
@@ -101,7 +101,7 @@ impl Translator<'_> {
         }
     }
 
-    fn by_attributes(&mut self, id: Id, set: AttrSet, rows: Rows) {
+    fn by_attributes(&mut self, id: Id, set: AttrSet, rows: VectorComputeDecorations) {
         for (name, decoration) in rows {
             let module = self.module;
             let key = module.strings.find(name);

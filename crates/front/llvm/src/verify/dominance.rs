@@ -1,17 +1,19 @@
 //! Definitions dominate their uses.
 
-use crate::ir::{Function, LlvmBlock, LlvmInst, Module, Opcode, Predecessors, Value};
-use crate::{Error, fault};
-use spirula_spirv::analysis::Tree;
+use crate::ir::{
+    LlvmBlock, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode, LlvmPredecessors, LlvmValue,
+};
+use crate::{BoxedDiagnostic, fault};
+use spirula_spirv::analysis::DominanceTree;
 use std::cell::OnceCell;
 
 /// Checks that every use in a block that can be reached comes after the definition on every path.
-pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
+pub fn verify(module: &LlvmModule, function: &LlvmFunction) -> Result<(), BoxedDiagnostic> {
     if function.blocks.is_empty() {
         return Ok(());
     }
     let order = function.reverse_post_order();
-    let checker = Checker {
+    let checker = LlvmDominanceChecker {
         function,
         order: &order,
         tree: OnceCell::new(),
@@ -33,7 +35,7 @@ pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
 }
 
 /// By instruction: its block.
-fn homes(function: &Function) -> Vec<LlvmBlock> {
+fn homes(function: &LlvmFunction) -> Vec<LlvmBlock> {
     let mut homes = Vec::with_capacity(function.insts.len());
     for block in function.block_ids() {
         let end = function.blocks[block.index()].insts.range().end;
@@ -42,33 +44,33 @@ fn homes(function: &Function) -> Vec<LlvmBlock> {
     homes
 }
 
-fn tree(function: &Function, order: &[LlvmBlock]) -> Tree {
+fn tree(function: &LlvmFunction, order: &[LlvmBlock]) -> DominanceTree {
     let numbers: Vec<u32> = order.iter().map(|b| b.index() as u32).collect();
-    let before = Predecessors::of(function, order);
-    Tree::compute(function.blocks.len(), &numbers, |node, visit| {
+    let before = LlvmPredecessors::of(function, order);
+    DominanceTree::compute(function.blocks.len(), &numbers, |node, visit| {
         let before = before.get(LlvmBlock::new(node as usize)).iter();
         before.for_each(|block| visit(block.index() as u32));
     })
 }
 
-struct Checker<'f> {
-    function: &'f Function,
+struct LlvmDominanceChecker<'f> {
+    function: &'f LlvmFunction,
     /// The blocks that are reached, in reverse post-order.
     order: &'f [LlvmBlock],
     /// Computed for the first use of what neither the same block nor the entry defines.
-    tree: OnceCell<Tree>,
+    tree: OnceCell<DominanceTree>,
     homes: Vec<LlvmBlock>,
 }
 
-impl Checker<'_> {
-    fn tree(&self) -> &Tree {
+impl LlvmDominanceChecker<'_> {
+    fn tree(&self) -> &DominanceTree {
         self.tree.get_or_init(|| tree(self.function, self.order))
     }
 
     /// A local that an instruction uses though its definition does not dominate it.
     fn missing(&self, block: LlvmBlock, inst: LlvmInst) -> Option<usize> {
         let operands = self.function.operands(inst);
-        if self.function.inst(inst).opcode == Opcode::Phi {
+        if self.function.inst(inst).opcode == LlvmOpcode::Phi {
             let from = self.function.blocks_of(inst);
             let mut pairs = operands.iter().zip(from);
             // What comes from a block that is not reached may be anything.
@@ -83,7 +85,7 @@ impl Checker<'_> {
     }
 
     /// Whether a value is defined on every path to an instruction, or to the end of its block.
-    fn reaches(&self, value: Value, block: LlvmBlock, before: Option<LlvmInst>) -> bool {
+    fn reaches(&self, value: LlvmValue, block: LlvmBlock, before: Option<LlvmInst>) -> bool {
         let Some(local) = value.as_local() else {
             return true;
         };

@@ -1,14 +1,14 @@
 //! Rules about functions and instructions.
 
-use super::{Broken, dominance, ensure};
+use super::{LlvmVerifyResult, dominance, ensure};
 use crate::ir::{
-    Extra, Function, Instruction, LlvmBlock, LlvmInst, LlvmType, Module, Opcode, TypeKind, Types,
-    Value, member_type,
+    InstructionExtra, LlvmBlock, LlvmFunction, LlvmInst, LlvmInstruction, LlvmModule, LlvmOpcode,
+    LlvmType, LlvmTypeKind, LlvmTypes, LlvmValue, member_type,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 
 /// Checks a function.
-pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
+pub fn verify(module: &LlvmModule, function: &LlvmFunction) -> Result<(), BoxedDiagnostic> {
     let place = module.global(function.global).place;
     let Some((result, params, _)) = module.types.signature(function.ty) else {
         return Err(fault(place, "a function without a function type"));
@@ -22,7 +22,7 @@ pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
     if function.is_declaration() {
         return Ok(());
     }
-    let checker = Checker {
+    let checker = LlvmFunctionChecker {
         module,
         types: &module.types,
         function,
@@ -41,38 +41,41 @@ pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
     dominance::verify(module, function)
 }
 
-struct Checker<'m> {
-    module: &'m Module,
-    types: &'m Types,
-    function: &'m Function,
+struct LlvmFunctionChecker<'m> {
+    module: &'m LlvmModule,
+    types: &'m LlvmTypes,
+    function: &'m LlvmFunction,
     result: LlvmType,
 }
 
-impl Checker<'_> {
-    fn ty(&self, value: Value) -> LlvmType {
+impl LlvmFunctionChecker<'_> {
+    fn ty(&self, value: LlvmValue) -> LlvmType {
         self.function.type_of(self.module, value)
     }
 
-    fn agree(&self, a: Value, b: Value) -> Broken {
+    fn agree(&self, a: LlvmValue, b: LlvmValue) -> LlvmVerifyResult {
         ensure(
             self.types.agree(self.ty(a), self.ty(b)),
             "operands of two types",
         )
     }
 
-    fn pointer(&self, value: Value) -> Broken {
-        let is = matches!(self.types.kind(self.ty(value)), TypeKind::Pointer { .. });
+    fn pointer(&self, value: LlvmValue) -> LlvmVerifyResult {
+        let is = matches!(
+            self.types.kind(self.ty(value)),
+            LlvmTypeKind::Pointer { .. }
+        );
         ensure(is, "expected a pointer")
     }
 
-    fn integer(&self, value: Value) -> Broken {
+    fn integer(&self, value: LlvmValue) -> LlvmVerifyResult {
         ensure(
             self.types.int_width(self.ty(value)).is_some(),
             "expected an integer",
         )
     }
 
-    fn instruction(&self, id: LlvmInst, inst: &Instruction) -> Broken {
+    fn instruction(&self, id: LlvmInst, inst: &LlvmInstruction) -> LlvmVerifyResult {
         let operands = self.function.operands(id);
         match inst.opcode {
             opcode if opcode.is_binary() => {
@@ -81,78 +84,78 @@ impl Checker<'_> {
             }
             opcode if opcode.is_cast() => cast(self.types, opcode, self.ty(operands[0]), inst.ty),
             opcode if opcode.is_call() => self.call(id),
-            Opcode::FNeg => {
+            LlvmOpcode::FNeg => {
                 let scalar = self.types.scalar(inst.ty);
                 ensure(
                     self.types.float_width(scalar).is_some(),
                     "expected a floating-point number",
                 )
             }
-            Opcode::ICmp | Opcode::FCmp => self.compare(inst, operands),
-            Opcode::Ret => self.ret(operands),
-            Opcode::Br => operands.first().map_or(Ok(()), |&condition| {
+            LlvmOpcode::ICmp | LlvmOpcode::FCmp => self.compare(inst, operands),
+            LlvmOpcode::Ret => self.ret(operands),
+            LlvmOpcode::Br => operands.first().map_or(Ok(()), |&condition| {
                 ensure(
                     self.ty(condition) == LlvmType::I1,
                     "a branch on what is no `i1`",
                 )
             }),
-            Opcode::Switch => self.switch(operands),
-            Opcode::IndirectBr => self.pointer(operands[0]),
-            Opcode::Phi => {
-                let fits = |&value: &Value| self.types.agree(self.ty(value), inst.ty);
+            LlvmOpcode::Switch => self.switch(operands),
+            LlvmOpcode::IndirectBr => self.pointer(operands[0]),
+            LlvmOpcode::Phi => {
+                let fits = |&value: &LlvmValue| self.types.agree(self.ty(value), inst.ty);
                 ensure(operands.iter().all(fits), "a value of another type")
             }
-            Opcode::Select => self.select(operands),
-            Opcode::Alloca => self.integer(operands[0]),
-            Opcode::Load => {
+            LlvmOpcode::Select => self.select(operands),
+            LlvmOpcode::Alloca => self.integer(operands[0]),
+            LlvmOpcode::Load => {
                 self.in_memory(inst.ty)?;
                 self.pointer(operands[0])
             }
-            Opcode::Store => {
+            LlvmOpcode::Store => {
                 self.in_memory(self.ty(operands[0]))?;
                 self.pointer(operands[1])
             }
-            Opcode::CmpXchg => {
+            LlvmOpcode::CmpXchg => {
                 self.agree(operands[1], operands[2])?;
                 self.pointer(operands[0])
             }
-            Opcode::AtomicRmw => {
+            LlvmOpcode::AtomicRmw => {
                 self.in_memory(inst.ty)?;
                 self.pointer(operands[0])
             }
-            Opcode::ExtractElement | Opcode::InsertElement | Opcode::ShuffleVector => {
+            LlvmOpcode::ExtractElement | LlvmOpcode::InsertElement | LlvmOpcode::ShuffleVector => {
                 self.vector(inst.opcode, operands)
             }
-            Opcode::ExtractValue | Opcode::InsertValue => self.aggregate(id, operands),
+            LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue => self.aggregate(id, operands),
             // The rest take any value, or what their readers saw to.
             _ => Ok(()),
         }
     }
 
-    fn in_memory(&self, ty: LlvmType) -> Broken {
+    fn in_memory(&self, ty: LlvmType) -> LlvmVerifyResult {
         let outside = matches!(
             self.types.kind(ty),
-            TypeKind::Void
-                | TypeKind::Label
-                | TypeKind::Metadata
-                | TypeKind::Token
-                | TypeKind::Function { .. }
+            LlvmTypeKind::Void
+                | LlvmTypeKind::Label
+                | LlvmTypeKind::Metadata
+                | LlvmTypeKind::Token
+                | LlvmTypeKind::Function { .. }
         );
         ensure(!outside, "a value that cannot be in memory")
     }
 
-    fn compare(&self, inst: &Instruction, operands: &[Value]) -> Broken {
+    fn compare(&self, inst: &LlvmInstruction, operands: &[LlvmValue]) -> LlvmVerifyResult {
         self.agree(operands[0], operands[1])?;
         let scalar = self.types.scalar(self.ty(operands[0]));
-        let Extra::Compare(predicate) = inst.extra else {
+        let InstructionExtra::Compare(predicate) = inst.extra else {
             return Err("no comparison is given");
         };
         let fits = match inst.opcode {
-            Opcode::FCmp => self.types.float_width(scalar).is_some() && !predicate.is_integer(),
+            LlvmOpcode::FCmp => self.types.float_width(scalar).is_some() && !predicate.is_integer(),
             _ => {
                 let comparable = matches!(
                     self.types.kind(scalar),
-                    TypeKind::Int(_) | TypeKind::Pointer { .. }
+                    LlvmTypeKind::Int(_) | LlvmTypeKind::Pointer { .. }
                 );
                 comparable && predicate.is_integer()
             }
@@ -160,7 +163,7 @@ impl Checker<'_> {
         ensure(fits, "operands that cannot be compared so")
     }
 
-    fn ret(&self, operands: &[Value]) -> Broken {
+    fn ret(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
         let ty = operands
             .first()
             .map_or(LlvmType::VOID, |&value| self.ty(value));
@@ -170,9 +173,9 @@ impl Checker<'_> {
         )
     }
 
-    fn switch(&self, operands: &[Value]) -> Broken {
+    fn switch(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
         self.integer(operands[0])?;
-        let is_case = |&case: &Value| {
+        let is_case = |&case: &LlvmValue| {
             self.ty(case) == self.ty(operands[0])
                 && case
                     .as_const()
@@ -184,7 +187,7 @@ impl Checker<'_> {
         )
     }
 
-    fn select(&self, operands: &[Value]) -> Broken {
+    fn select(&self, operands: &[LlvmValue]) -> LlvmVerifyResult {
         self.agree(operands[1], operands[2])?;
         let condition = self.ty(operands[0]);
         let same_shape = || shape(self.types, condition) == shape(self.types, self.ty(operands[1]));
@@ -195,13 +198,13 @@ impl Checker<'_> {
         )
     }
 
-    fn vector(&self, opcode: Opcode, operands: &[Value]) -> Broken {
-        let TypeKind::Vector { element, .. } = *self.types.kind(self.ty(operands[0])) else {
+    fn vector(&self, opcode: LlvmOpcode, operands: &[LlvmValue]) -> LlvmVerifyResult {
+        let LlvmTypeKind::Vector { element, .. } = *self.types.kind(self.ty(operands[0])) else {
             return Err("expected a vector");
         };
         match opcode {
-            Opcode::ExtractElement => self.integer(operands[1]),
-            Opcode::InsertElement => {
+            LlvmOpcode::ExtractElement => self.integer(operands[1]),
+            LlvmOpcode::InsertElement => {
                 let fits = self.types.agree(self.ty(operands[1]), element);
                 ensure(fits, "an element of another type")?;
                 self.integer(operands[2])
@@ -210,7 +213,7 @@ impl Checker<'_> {
         }
     }
 
-    fn aggregate(&self, id: LlvmInst, operands: &[Value]) -> Broken {
+    fn aggregate(&self, id: LlvmInst, operands: &[LlvmValue]) -> LlvmVerifyResult {
         let path = self.function.numbers_of(id);
         let member = member_type(self.types, self.ty(operands[0]), path);
         let member = member.filter(|_| !path.is_empty());
@@ -223,7 +226,7 @@ impl Checker<'_> {
         })
     }
 
-    fn call(&self, id: LlvmInst) -> Broken {
+    fn call(&self, id: LlvmInst) -> LlvmVerifyResult {
         let Some(call) = self.function.call(id) else {
             return Err("nothing is called");
         };
@@ -242,7 +245,7 @@ impl Checker<'_> {
     }
 
     /// Edges and phis (rule 7).
-    fn phis(&self) -> Result<(), Error> {
+    fn phis(&self) -> Result<(), BoxedDiagnostic> {
         let function = self.function;
         let mut edges = vec![0_u32; function.blocks.len()];
         for block in function.block_ids() {
@@ -257,7 +260,7 @@ impl Checker<'_> {
         for block in function.block_ids() {
             let mut others = false;
             for id in function.block_insts(block) {
-                let is_phi = function.inst(id).opcode == Opcode::Phi;
+                let is_phi = function.inst(id).opcode == LlvmOpcode::Phi;
                 if is_phi && (others || !self.covers(id, edges[block.index()])) {
                     let why = if others {
                         "`phi` behind other instructions"
@@ -278,7 +281,7 @@ impl Checker<'_> {
     }
 }
 
-fn is_integer_constant(module: &Module, id: crate::ir::LlvmConst) -> bool {
+fn is_integer_constant(module: &LlvmModule, id: crate::ir::LlvmConst) -> bool {
     matches!(
         module.consts.kind(id),
         crate::ir::ConstKind::Int(_) | crate::ir::ConstKind::Wide(_)
@@ -286,19 +289,23 @@ fn is_integer_constant(module: &Module, id: crate::ir::LlvmConst) -> bool {
 }
 
 /// Number of elements and whether scalable; `None` for what is no vector.
-fn shape(types: &Types, ty: LlvmType) -> Option<(u32, bool)> {
+fn shape(types: &LlvmTypes, ty: LlvmType) -> Option<(u32, bool)> {
     match *types.kind(ty) {
-        TypeKind::Vector { len, scalable, .. } => Some((len, scalable)),
+        LlvmTypeKind::Vector { len, scalable, .. } => Some((len, scalable)),
         _ => None,
     }
 }
 
 /// The operands of a binary operation are what it works on.
-pub fn arithmetic(types: &Types, opcode: Opcode, ty: LlvmType) -> Broken {
+pub fn arithmetic(types: &LlvmTypes, opcode: LlvmOpcode, ty: LlvmType) -> LlvmVerifyResult {
     let scalar = types.scalar(ty);
     let floats = matches!(
         opcode,
-        Opcode::FAdd | Opcode::FSub | Opcode::FMul | Opcode::FDiv | Opcode::FRem
+        LlvmOpcode::FAdd
+            | LlvmOpcode::FSub
+            | LlvmOpcode::FMul
+            | LlvmOpcode::FDiv
+            | LlvmOpcode::FRem
     );
     let fits = match floats {
         true => types.float_width(scalar).is_some(),
@@ -316,29 +323,36 @@ pub fn arithmetic(types: &Types, opcode: Opcode, ty: LlvmType) -> Broken {
 
 /// Classes of types that conversions tell apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum ConversionTypeClass {
     Int,
     Float,
     Pointer,
     Other,
 }
 
-fn class(types: &Types, ty: LlvmType) -> Class {
+fn class(types: &LlvmTypes, ty: LlvmType) -> ConversionTypeClass {
     match types.kind(types.scalar(ty)) {
-        TypeKind::Int(_) => Class::Int,
-        TypeKind::Pointer { .. } => Class::Pointer,
-        _ if types.float_width(types.scalar(ty)).is_some() => Class::Float,
-        _ => Class::Other,
+        LlvmTypeKind::Int(_) => ConversionTypeClass::Int,
+        LlvmTypeKind::Pointer { .. } => ConversionTypeClass::Pointer,
+        _ if types.float_width(types.scalar(ty)).is_some() => ConversionTypeClass::Float,
+        _ => ConversionTypeClass::Other,
     }
 }
 
 /// A conversion is between types it can convert.
-pub fn cast(types: &Types, opcode: Opcode, from: LlvmType, to: LlvmType) -> Broken {
+pub fn cast(
+    types: &LlvmTypes,
+    opcode: LlvmOpcode,
+    from: LlvmType,
+    to: LlvmType,
+) -> LlvmVerifyResult {
     let (source, target) = (class(types, from), class(types, to));
-    if opcode == Opcode::BitCast {
-        let pointers = source == Class::Pointer && target == Class::Pointer;
+    if opcode == LlvmOpcode::BitCast {
+        let pointers =
+            source == ConversionTypeClass::Pointer && target == ConversionTypeClass::Pointer;
         let spaces = |ty| types.address_space(types.scalar(ty));
-        let numbers = source != Class::Pointer && target != Class::Pointer;
+        let numbers =
+            source != ConversionTypeClass::Pointer && target != ConversionTypeClass::Pointer;
         let fits = if pointers {
             spaces(from) == spaces(to)
         } else {
@@ -355,15 +369,35 @@ pub fn cast(types: &Types, opcode: Opcode, from: LlvmType, to: LlvmType) -> Brok
     };
     let (narrower, wider) = (bits(to) < bits(from), bits(to) > bits(from));
     let (source_class, target_class, sizes) = match opcode {
-        Opcode::Trunc => (Class::Int, Class::Int, narrower),
-        Opcode::ZExt | Opcode::SExt => (Class::Int, Class::Int, wider),
-        Opcode::FpTrunc => (Class::Float, Class::Float, narrower),
-        Opcode::FpExt => (Class::Float, Class::Float, wider),
-        Opcode::FpToUi | Opcode::FpToSi => (Class::Float, Class::Int, true),
-        Opcode::UiToFp | Opcode::SiToFp => (Class::Int, Class::Float, true),
-        Opcode::PtrToInt | Opcode::PtrToAddr => (Class::Pointer, Class::Int, true),
-        Opcode::IntToPtr => (Class::Int, Class::Pointer, true),
-        _ => (Class::Pointer, Class::Pointer, true),
+        LlvmOpcode::Trunc => (ConversionTypeClass::Int, ConversionTypeClass::Int, narrower),
+        LlvmOpcode::ZExt | LlvmOpcode::SExt => {
+            (ConversionTypeClass::Int, ConversionTypeClass::Int, wider)
+        }
+        LlvmOpcode::FpTrunc => (
+            ConversionTypeClass::Float,
+            ConversionTypeClass::Float,
+            narrower,
+        ),
+        LlvmOpcode::FpExt => (
+            ConversionTypeClass::Float,
+            ConversionTypeClass::Float,
+            wider,
+        ),
+        LlvmOpcode::FpToUi | LlvmOpcode::FpToSi => {
+            (ConversionTypeClass::Float, ConversionTypeClass::Int, true)
+        }
+        LlvmOpcode::UiToFp | LlvmOpcode::SiToFp => {
+            (ConversionTypeClass::Int, ConversionTypeClass::Float, true)
+        }
+        LlvmOpcode::PtrToInt | LlvmOpcode::PtrToAddr => {
+            (ConversionTypeClass::Pointer, ConversionTypeClass::Int, true)
+        }
+        LlvmOpcode::IntToPtr => (ConversionTypeClass::Int, ConversionTypeClass::Pointer, true),
+        _ => (
+            ConversionTypeClass::Pointer,
+            ConversionTypeClass::Pointer,
+            true,
+        ),
     };
     let fits = source == source_class
         && target == target_class
@@ -373,7 +407,7 @@ pub fn cast(types: &Types, opcode: Opcode, from: LlvmType, to: LlvmType) -> Brok
 }
 
 /// Whether values of two types have equally many bits; what is not known is taken to have.
-fn same_bits(types: &Types, a: LlvmType, b: LlvmType) -> bool {
+fn same_bits(types: &LlvmTypes, a: LlvmType, b: LlvmType) -> bool {
     let bits = |ty: LlvmType| {
         let scalar = types.scalar(ty);
         let width = types.int_width(scalar).or(types.float_width(scalar))?;

@@ -1,11 +1,11 @@
 //! Rules about metadata that stands where it is used instead of behind a number.
 
-use super::{Broken, ensure};
-use crate::ir::{Field, MetadataKind, Module};
+use super::{LlvmVerifyResult, ensure};
+use crate::ir::{LlvmModule, MetadataField, MetadataKind};
 
 /// Checks that argument lists hold values and that expressions hold no nodes, so that neither can
 /// lead back to itself.
-pub(super) fn verify(module: &Module) -> Broken {
+pub(super) fn verify(module: &LlvmModule) -> LlvmVerifyResult {
     let metadata = &module.metadata;
     let expression = module.strings.find("DIExpression");
     for id in metadata.ids() {
@@ -23,7 +23,7 @@ pub(super) fn verify(module: &Module) -> Broken {
                 let fields = metadata.fields(id);
                 let node = fields
                     .iter()
-                    .any(|(_, field)| matches!(field, Field::Node(_)));
+                    .any(|(_, field)| matches!(field, MetadataField::Node(_)));
                 ensure(
                     !node,
                     "an expression of debug information that holds metadata",

@@ -26,9 +26,9 @@ mod module;
 pub(crate) use module::verify;
 
 /// Which rule is broken, in words.
-type Broken = Result<(), &'static str>;
+type LlvmVerifyResult = Result<(), &'static str>;
 
 /// An error unless something holds.
-fn ensure(holds: bool, why: &'static str) -> Broken {
+fn ensure(holds: bool, why: &'static str) -> LlvmVerifyResult {
     if holds { Ok(()) } else { Err(why) }
 }

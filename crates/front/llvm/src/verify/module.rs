@@ -1,11 +1,11 @@
 //! Rules about types, constants and globals.
 
-use super::{Broken, ensure};
+use super::{LlvmVerifyResult, ensure};
 use crate::ir::{
-    Aliasee, ConstData, ConstKind, Expr, GlobalKind, LlvmConst, LlvmType, Module, Opcode, TypeKind,
-    Types,
+    ConstData, ConstKind, GlobalAliasee, GlobalKind, LlvmConst, LlvmConstantExpr, LlvmModule,
+    LlvmOpcode, LlvmType, LlvmTypeKind, LlvmTypes,
 };
-use crate::{Error, fault};
+use crate::{BoxedDiagnostic, fault};
 use spirula_diagnostics::SourceLocation;
 
 const MAX_TYPE_DEPTH: u32 = 100;
@@ -15,19 +15,22 @@ const MAX_CONSTANT_DEPTH: u32 = 200;
 ///
 /// # Errors
 /// The first rule found broken, with its place as far as it is known.
-pub fn verify(module: &Module) -> Result<(), Error> {
+pub fn verify(module: &LlvmModule) -> Result<(), BoxedDiagnostic> {
     types(&module.types).map_err(|why| fault(SourceLocation::Unknown, why))?;
     constants(module).map_err(|why| fault(SourceLocation::Unknown, why))?;
     super::metadata::verify(module).map_err(|why| fault(SourceLocation::Unknown, why))?;
     for data in &module.globals {
         let result = match data.kind {
-            GlobalKind::Variable(variable) => variable.initializer.map_or(Ok(()), |contents| {
-                let fits = module
-                    .types
-                    .agree(module.consts.ty(contents), data.value_type);
-                ensure(fits, "the contents of a variable are of another type")
-            }),
-            GlobalKind::Alias(Aliasee(aliasee)) | GlobalKind::Ifunc(Aliasee(aliasee)) => {
+            GlobalKind::LlvmGlobalVariable(variable) => {
+                variable.initializer.map_or(Ok(()), |contents| {
+                    let fits = module
+                        .types
+                        .agree(module.consts.ty(contents), data.value_type);
+                    ensure(fits, "the contents of a variable are of another type")
+                })
+            }
+            GlobalKind::Alias(GlobalAliasee(aliasee))
+            | GlobalKind::Ifunc(GlobalAliasee(aliasee)) => {
                 ensure(aliasee.is_some(), "an alias of nothing")
             }
             GlobalKind::Function(_) => Ok(()),
@@ -40,29 +43,32 @@ pub fn verify(module: &Module) -> Result<(), Error> {
     Ok(())
 }
 
-fn types(types: &Types) -> Broken {
+fn types(types: &LlvmTypes) -> LlvmVerifyResult {
     for (_, kind) in types.iter() {
         match kind {
-            TypeKind::Vector { element, .. } => ensure(
+            LlvmTypeKind::Vector { element, .. } => ensure(
                 is_scalar(types, *element),
                 "a vector of what is neither number nor pointer",
             )?,
-            TypeKind::Array { element, .. } => {
+            LlvmTypeKind::Array { element, .. } => {
                 ensure(
                     is_element(types, *element),
                     "an array of what cannot be in memory",
                 )?;
             }
-            TypeKind::Struct {
+            LlvmTypeKind::Struct {
                 fields: Some(fields),
                 ..
             } => {
                 let all = fields.iter().all(|&field| is_element(types, field));
                 ensure(all, "a struct of what cannot be in memory")?;
             }
-            TypeKind::Function { result, params, .. } => {
+            LlvmTypeKind::Function { result, params, .. } => {
                 let is_value = |ty: LlvmType| {
-                    !matches!(types.kind(ty), TypeKind::Function { .. } | TypeKind::Label)
+                    !matches!(
+                        types.kind(ty),
+                        LlvmTypeKind::Function { .. } | LlvmTypeKind::Label
+                    )
                 };
                 let all = params
                     .iter()
@@ -75,61 +81,67 @@ fn types(types: &Types) -> Broken {
             _ => {}
         }
     }
-    let mut depths = vec![Depth::Unknown; types.len()];
+    let mut depths = vec![TypeNestingDepth::Unknown; types.len()];
     for (ty, _) in types.iter() {
         type_depth(types, ty, 0, &mut depths)?;
     }
     Ok(())
 }
 
-fn is_scalar(types: &Types, ty: LlvmType) -> bool {
+fn is_scalar(types: &LlvmTypes, ty: LlvmType) -> bool {
     types.float_width(ty).is_some()
-        || matches!(types.kind(ty), TypeKind::Int(_) | TypeKind::Pointer { .. })
+        || matches!(
+            types.kind(ty),
+            LlvmTypeKind::Int(_) | LlvmTypeKind::Pointer { .. }
+        )
 }
 
-fn is_named(types: &Types, ty: LlvmType) -> bool {
-    matches!(types.kind(ty), TypeKind::Struct { name, .. } if !name.is_empty())
+fn is_named(types: &LlvmTypes, ty: LlvmType) -> bool {
+    matches!(types.kind(ty), LlvmTypeKind::Struct { name, .. } if !name.is_empty())
 }
 
-fn is_element(types: &Types, ty: LlvmType) -> bool {
+fn is_element(types: &LlvmTypes, ty: LlvmType) -> bool {
     !matches!(
         types.kind(ty),
-        TypeKind::Void | TypeKind::Label | TypeKind::Metadata | TypeKind::Function { .. }
+        LlvmTypeKind::Void
+            | LlvmTypeKind::Label
+            | LlvmTypeKind::Metadata
+            | LlvmTypeKind::Function { .. }
     )
 }
 
 /// How deep a type nests, as far as it is known; one met while busy contains itself.
 #[derive(Clone, Copy)]
-enum Depth {
+enum TypeNestingDepth {
     Unknown,
     Busy,
     Known(u32),
 }
 
 fn type_depth(
-    types: &Types,
+    types: &LlvmTypes,
     ty: LlvmType,
     level: u32,
-    depths: &mut [Depth],
+    depths: &mut [TypeNestingDepth],
 ) -> Result<u32, &'static str> {
     match depths[ty.index()] {
-        Depth::Known(depth) => return Ok(depth),
-        Depth::Busy => return Err("a type that contains itself"),
-        Depth::Unknown => {}
+        TypeNestingDepth::Known(depth) => return Ok(depth),
+        TypeNestingDepth::Busy => return Err("a type that contains itself"),
+        TypeNestingDepth::Unknown => {}
     }
     let too_deep = "types that nest too deeply";
     ensure(level < MAX_TYPE_DEPTH, too_deep)?;
-    depths[ty.index()] = Depth::Busy;
+    depths[ty.index()] = TypeNestingDepth::Busy;
     let mut depth = 0;
-    let mut within = |inner: LlvmType, depths: &mut [Depth]| {
+    let mut within = |inner: LlvmType, depths: &mut [TypeNestingDepth]| {
         depth = depth.max(type_depth(types, inner, level + 1, depths)? + 1);
         Ok::<(), &'static str>(())
     };
     match types.kind(ty) {
-        TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => {
+        LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
             within(*element, depths)?;
         }
-        TypeKind::Struct {
+        LlvmTypeKind::Struct {
             fields: Some(fields),
             ..
         } => {
@@ -138,19 +150,19 @@ fn type_depth(
             }
         }
         // A pointer ends containment: a named struct may be reached again through it.
-        TypeKind::Pointer {
+        LlvmTypeKind::Pointer {
             pointee: Some(pointee),
             ..
         } if !is_named(types, *pointee) => {
             within(*pointee, depths)?;
         }
-        TypeKind::Function { result, params, .. } => {
+        LlvmTypeKind::Function { result, params, .. } => {
             within(*result, depths)?;
             for &param in params {
                 within(param, depths)?;
             }
         }
-        TypeKind::Target {
+        LlvmTypeKind::Target {
             types: parameters, ..
         } => {
             for &parameter in parameters {
@@ -160,11 +172,11 @@ fn type_depth(
         _ => {}
     }
     ensure(depth < MAX_TYPE_DEPTH, too_deep)?;
-    depths[ty.index()] = Depth::Known(depth);
+    depths[ty.index()] = TypeNestingDepth::Known(depth);
     Ok(depth)
 }
 
-fn constants(module: &Module) -> Broken {
+fn constants(module: &LlvmModule) -> LlvmVerifyResult {
     // What a constant is made of was interned before it.
     let mut depths: Vec<u32> = Vec::with_capacity(module.consts.len());
     for (_, ConstData { ty, kind }) in module.consts.iter() {
@@ -200,9 +212,9 @@ fn constants(module: &Module) -> Broken {
     Ok(())
 }
 
-fn aggregate(module: &Module, ty: LlvmType, parts: &[LlvmConst]) -> Broken {
+fn aggregate(module: &LlvmModule, ty: LlvmType, parts: &[LlvmConst]) -> LlvmVerifyResult {
     let types = &module.types;
-    if matches!(types.kind(ty), TypeKind::Pointer { .. }) {
+    if matches!(types.kind(ty), LlvmTypeKind::Pointer { .. }) {
         return Ok(());
     }
     let fits = |(index, part): (usize, &LlvmConst)| {
@@ -215,7 +227,7 @@ fn aggregate(module: &Module, ty: LlvmType, parts: &[LlvmConst]) -> Broken {
     )
 }
 
-fn expression(module: &Module, ty: LlvmType, expr: &Expr) -> Broken {
+fn expression(module: &LlvmModule, ty: LlvmType, expr: &LlvmConstantExpr) -> LlvmVerifyResult {
     let types = &module.types;
     let of = |index: usize| {
         expr.operands
@@ -232,11 +244,11 @@ fn expression(module: &Module, ty: LlvmType, expr: &Expr) -> Broken {
             )?;
             super::function::arithmetic(types, opcode, first)
         }
-        Opcode::ICmp | Opcode::FCmp | Opcode::ShuffleVector => ensure(
+        LlvmOpcode::ICmp | LlvmOpcode::FCmp | LlvmOpcode::ShuffleVector => ensure(
             of(1).is_some_and(|second| types.agree(first, second)),
             "operands of two types",
         ),
-        Opcode::Select => {
+        LlvmOpcode::Select => {
             let both = of(1).zip(of(2)).is_some_and(|(a, b)| types.agree(a, b));
             ensure(both, "a choice between two types")
         }

@@ -5,7 +5,7 @@ use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::MlirOp;
-use spirula_program::{Op as Scalar, ScalarType as Ty};
+use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp};
 
 /// Bits of one part of an element.

@@ -6,7 +6,7 @@ use super::reduction::{WindowDimension, counts, windows};
 use super::scalar::ScalarBuilder;
 use super::translator::StablehloTranslator;
 use crate::mlir::MlirOp;
-use spirula_program::Op as Scalar;
+use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorShape};
 
 /// Which dimensions of the operands of a product belong together.

@@ -8,7 +8,7 @@ use super::reduction;
 use super::sort;
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
 use crate::mlir::{MlirBlock, MlirOp};
-use spirula_program::{Op as Scalar, ScalarLiteral};
+use spirula_program::{ScalarLiteral, ScalarOp as Scalar};
 use spirula_tensor::ir::{TensorBlock, TensorValue};
 
 /// `func.call`

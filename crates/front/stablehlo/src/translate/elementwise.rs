@@ -5,7 +5,7 @@ use super::error::TranslateResult;
 use super::scalar::{ElementValue, ElementwiseCall, ElementwiseFunction, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::MlirOp as Mlir;
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::ir::{ScalarNode, StructuredOp, TensorShape, TensorValue};
 
 impl StablehloTranslator<'_> {
@@ -38,7 +38,7 @@ impl StablehloTranslator<'_> {
         let mut c = ScalarBuilder::new(&mut s.body);
         let is_unsigned = tensor.element.is_unsigned();
         if is_unsigned && c.ty(value) == ScalarType::I64 {
-            return c.with(Op::UMin, value, i64::MAX as u64);
+            return c.with(ScalarOp::UMin, value, i64::MAX as u64);
         }
         c.resize(ScalarType::I64, !is_unsigned, value)
     }

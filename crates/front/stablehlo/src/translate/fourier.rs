@@ -10,7 +10,7 @@ use super::error::TranslateResult;
 use super::scalar::ScalarBuilder;
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::MlirOp;
-use spirula_program::Op as Scalar;
+use spirula_program::ScalarOp as Scalar;
 use spirula_program::ScalarType as Ty;
 use spirula_tensor::ir::{
     AxisKind, DenseTensorType, DimExtent, StructuredOp, TensorConstant, TensorShape,

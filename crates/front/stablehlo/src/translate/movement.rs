@@ -7,7 +7,7 @@ use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::MlirOp;
-use spirula_program::Op as Scalar;
+use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{DimExtent, ScalarNode, StructuredOp, TensorShape, TensorValue};
 
 /// `reshape`

@@ -5,7 +5,7 @@ use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::{MlirFloat, MlirOp};
-use spirula_program::{Op as Scalar, ScalarType as Ty};
+use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{ScalarCombiner, ScalarNode, StructuredOp, TensorReduction, TensorShape};
 
 /// What the operations have in common.

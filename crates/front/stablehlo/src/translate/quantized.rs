@@ -10,7 +10,7 @@ use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::{
     MlirFloat, MlirOp, MlirType, MlirTypeKind, QuantizationGranularity, QuantizedType,
 };
-use spirula_program::{Op as Scalar, ScalarLiteral, ScalarType as Ty};
+use spirula_program::{ScalarLiteral, ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{
     DenseTensorType, DimExtent, NodeGraph, ScalarNode, StructuredOp, TensorConstant, TensorValue,
 };

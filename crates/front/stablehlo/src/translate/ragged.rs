@@ -6,7 +6,7 @@ use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::MlirOp;
-use spirula_program::{Op as Scalar, ScalarLiteral, ScalarType as Ty};
+use spirula_program::{ScalarLiteral, ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{
     AxisKind, DimExtent, ScalarCombiner, ScalarNode, StructuredOp, TensorReduction, TensorShape,
 };

@@ -9,7 +9,7 @@ use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::{AttributeKind, MlirBlock, MlirFloat, MlirOp};
-use spirula_program::{Op as Scalar, ScalarType as Ty};
+use spirula_program::{ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{
     AxisKind, DimExtent, NodeGraph, ScalarCombiner, ScalarNode, StructuredOp, StructuredYield,
     TensorReduction, TensorShape, YieldDestination,

@@ -3,7 +3,7 @@
 use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::translator::{StablehloTranslator, TypedTensor};
-use spirula_program::{Op as Scalar, ScalarLiteral};
+use spirula_program::{ScalarLiteral, ScalarOp as Scalar};
 use spirula_tensor::ir::{DenseTensorType, DimExtent, TensorShape, TensorValue};
 
 impl StablehloTranslator<'_> {

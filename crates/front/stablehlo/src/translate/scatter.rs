@@ -9,7 +9,7 @@ use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::{MlirBlock, MlirOp};
-use spirula_program::{Op as Arithmetic, ScalarType};
+use spirula_program::{ScalarOp as Arithmetic, ScalarType};
 use spirula_tensor::ir::{
     AxisKind, NodeData, NodeGraph, ScalarCombiner, ScalarNode, StructuredOp, StructuredYield,
     TensorShape, YieldDestination,

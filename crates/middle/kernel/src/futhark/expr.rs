@@ -4,7 +4,9 @@ use super::cursor::FutharkCursor;
 use super::{DEPTH, FutharkReader};
 use crate::ir::{ExprId, VariableType};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_program::{Op, ProgramParameter, ScalarLiteral, ScalarOperator, ScalarType, SizeClass};
+use spirula_program::{
+    ProgramParameter, ScalarLiteral, ScalarOp, ScalarOperator, ScalarType, SizeClass,
+};
 
 impl FutharkReader<'_> {
     /// An expression of a type; what has another integer type, or is a truth value in the place of an
@@ -25,9 +27,9 @@ impl FutharkReader<'_> {
             return Some(expr);
         }
         let op = match (from, to) {
-            (ScalarType::Bool, to) if to.is_int() => Op::FromBool,
-            (from, ScalarType::Bool) if from.is_int() => Op::ToBool,
-            (from, to) if from.is_int() && to.is_int() => Op::SExt,
+            (ScalarType::Bool, to) if to.is_int() => ScalarOp::FromBool,
+            (from, ScalarType::Bool) if from.is_int() => ScalarOp::ToBool,
+            (from, to) if from.is_int() && to.is_int() => ScalarOp::SExt,
             _ => return None,
         };
         Some(
@@ -160,8 +162,10 @@ impl FutharkReader<'_> {
         let class = SizeClass::Bespoke(name.clone(), 0);
         let value = self.builder.parameter(ProgramParameter { name, class });
         let zero = self.builder.i64(0);
-        let is_default = self.builder.op(Op::Eq, &[value, zero]);
-        Ok(self.builder.op(Op::Cond, &[is_default, default, value]))
+        let is_default = self.builder.op(ScalarOp::Eq, &[value, zero]);
+        Ok(self
+            .builder
+            .op(ScalarOp::Cond, &[is_default, default, value]))
     }
 
     pub(super) fn class(&mut self) -> Result<SizeClass, SourceDiagnostic> {

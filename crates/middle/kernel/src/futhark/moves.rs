@@ -5,7 +5,7 @@ use crate::ir::{
     CopyStmt, ExprData, ExprId, KernelProgram, KernelSyncScope, MemorySpace, StmtBlock, StmtKind,
     SyncKind, VarId, VariableType,
 };
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// Invocations that Futhark's scans of a workgroup treat as one warp, whatever the device has.
 const WARP: i64 = 32;
@@ -59,11 +59,11 @@ impl FutharkReader<'_> {
         let round = self.builder.var("round", VariableType::Scalar(ty));
         let [warp, one, two] = [WARP, 1, 2].map(|n| self.builder.literal(literal(n)));
         let of = |op| ScalarOperator::of(op, ty);
-        let place = self.builder.apply(of(Op::SQuot), &[number, warp]);
-        let place = self.builder.apply(of(Op::SMin), &[place, one]);
+        let place = self.builder.apply(of(ScalarOp::SQuot), &[number, warp]);
+        let place = self.builder.apply(of(ScalarOp::SMin), &[place, one]);
         let current = self.builder.value(round);
-        let is_due = self.builder.apply(of(Op::Eq), &[place, current]);
-        let condition = self.builder.op(Op::LogAnd, &[condition, is_due]);
+        let is_due = self.builder.apply(of(ScalarOp::Eq), &[place, current]);
+        let condition = self.builder.op(ScalarOp::LogAnd, &[condition, is_due]);
         self.builder.begin_block();
         self.builder.push(StmtKind::If {
             condition,
@@ -101,20 +101,20 @@ fn moved_memory(program: &KernelProgram, block: StmtBlock) -> Option<VarId> {
 /// The number of an invocation that a condition demands to be the last of its warp: one of its conjuncts is
 /// `number - number / 32 * 32 = 31`.
 fn last_of_warp(program: &KernelProgram, condition: ExprId) -> Option<ExprId> {
-    if let Some([left, right]) = operands(program, condition, Op::LogAnd) {
+    if let Some([left, right]) = operands(program, condition, ScalarOp::LogAnd) {
         return last_of_warp(program, left).or_else(|| last_of_warp(program, right));
     }
-    let [lane, last] = operands(program, condition, Op::Eq)?;
-    let [number, first] = operands(program, lane, Op::Sub)?;
-    let [warp, width] = operands(program, first, Op::Mul)?;
-    let [divided, by] = operands(program, warp, Op::SQuot)?;
+    let [lane, last] = operands(program, condition, ScalarOp::Eq)?;
+    let [number, first] = operands(program, lane, ScalarOp::Sub)?;
+    let [warp, width] = operands(program, first, ScalarOp::Mul)?;
+    let [divided, by] = operands(program, warp, ScalarOp::SQuot)?;
     let is = |expr, value| is_number(program, expr, value);
     let fits = is(last, WARP - 1) && is(width, WARP) && is(by, WARP);
     (fits && variable(program, number)? == variable(program, divided)?).then_some(number)
 }
 
 /// The operands of an expression if it has this operator.
-fn operands(program: &KernelProgram, expr: ExprId, op: Op) -> Option<[ExprId; 2]> {
+fn operands(program: &KernelProgram, expr: ExprId, op: ScalarOp) -> Option<[ExprId; 2]> {
     match program.expr(expr) {
         ExprData::Apply(operator, start) if operator.op == op => {
             program.operands(operator, start).try_into().ok()

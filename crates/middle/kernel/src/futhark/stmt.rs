@@ -6,7 +6,7 @@ use crate::ir::{
     MessageId, MessageSegment, StaticData, StmtBlock, StmtKind, VarId, VariableType,
 };
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 impl FutharkReader<'_> {
     /// Statements up to a closing brace or a line that is not indented.
@@ -433,7 +433,7 @@ impl FutharkReader<'_> {
             if self.cursor.eat(" < ") {
                 // What is printed as `<` means at most.
                 let bound = self.typed(ScalarType::I64)?;
-                value = self.builder.op(Op::SLe, &[value, bound]);
+                value = self.builder.op(ScalarOp::SLe, &[value, bound]);
             }
             let fault = self.cursor.fault(format!("a size is no {ty}"));
             let value = self.convert(value, ty).ok_or(fault)?;

@@ -17,8 +17,8 @@ use simplify::simplify;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::program as out;
 use spirula_program::program::{GLOBAL, HostMemoryRef, HostRegister, HostSlot, HostStep};
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
-use spirula_spirv::ir::Module;
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
+use spirula_spirv::ir::SpirvModule;
 use std::sync::Arc;
 
 /// Compiles a checked program. A kernel that cannot be lowered fails when it is launched.
@@ -124,7 +124,7 @@ fn kernel(lowered: &Result<LoweredKernel, SourceDiagnostic>) -> out::ProgramKern
     match lowered {
         Ok(lowered) => out::ProgramKernel {
             words: lowered.module.to_words(),
-            laid_out: lowered.laid_out.as_ref().map(Module::to_words),
+            laid_out: lowered.laid_out.as_ref().map(SpirvModule::to_words),
             refusal: None,
             scalars: lowered
                 .scalars
@@ -275,7 +275,7 @@ impl HostStepLowering<'_> {
     }
 
     /// An operator on two `i64`s.
-    fn op(&mut self, op: Op, a: HostRegister, b: HostRegister) -> HostRegister {
+    fn op(&mut self, op: ScalarOp, a: HostRegister, b: HostRegister) -> HostRegister {
         self.apply(ScalarOperator::of(op, ScalarType::I64), [a, b, b])
     }
 
@@ -429,10 +429,10 @@ impl HostStepLowering<'_> {
         self.push(HostStep::Set(counter, 0));
         let one = self.literal(ScalarLiteral::new(ty, 1));
         let start = self.function.steps.len();
-        let more = self.apply(ScalarOperator::of(Op::SLt, ty), [counter, most, most]);
+        let more = self.apply(ScalarOperator::of(ScalarOp::SLt, ty), [counter, most, most]);
         let leave = self.here(HostStep::Unless(more, 0));
         body(self)?;
-        let next = ScalarOperator::of(Op::Add, ty);
+        let next = ScalarOperator::of(ScalarOp::Add, ty);
         self.push(HostStep::Apply(next, counter, [counter, one, one]));
         self.push(HostStep::Jump(start));
         self.aim(leave);
@@ -533,7 +533,7 @@ impl HostStepLowering<'_> {
                         let mut product = self.literal(ScalarLiteral::i64(1));
                         for size in sizes {
                             let size = self.known(*size, &seen)?;
-                            product = self.op(Op::Mul, product, size);
+                            product = self.op(ScalarOp::Mul, product, size);
                         }
                         self.at_least_one(product)
                     }
@@ -550,12 +550,12 @@ impl HostStepLowering<'_> {
                                 self.literal(ScalarLiteral::i64(15)),
                                 self.literal(ScalarLiteral::i64(-16)),
                             );
-                            let above = self.op(Op::Add, bytes, fifteen);
-                            let whole = self.op(Op::And, above, mask);
-                            sum = self.op(Op::Add, sum, whole);
+                            let above = self.op(ScalarOp::Add, bytes, fifteen);
+                            let whole = self.op(ScalarOp::And, above, mask);
+                            sum = self.op(ScalarOp::Add, sum, whole);
                         }
                         let size = self.literal(ScalarLiteral::i64(*size as i64));
-                        let elements = self.op(Op::SQuot, sum, size);
+                        let elements = self.op(ScalarOp::SQuot, sum, size);
                         match least {
                             0 => elements,
                             _ => self.at_least_one(elements),
@@ -577,7 +577,7 @@ impl HostStepLowering<'_> {
 
     fn at_least_one(&mut self, value: HostRegister) -> HostRegister {
         let one = self.literal(ScalarLiteral::i64(1));
-        self.op(Op::SMax, value, one)
+        self.op(ScalarOp::SMax, value, one)
     }
 
     /// A size within a kernel, which has to depend on what the kernel uses only.

@@ -12,7 +12,7 @@ use crate::ir::{
 };
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::program::{HostRegister, HostStep};
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// The invocation that the host runs: numbers of 32 bits.
 #[derive(Clone, Copy)]
@@ -74,7 +74,7 @@ impl HostStepLowering<'_> {
             Some(BlockSize::Dynamic(size) | BlockSize::Constant(size)) => self.expr(*size)?,
             None => self.literal(ScalarLiteral::i64(1)),
         };
-        let narrow = ScalarOperator::convert(Op::SExt, ScalarType::I64, ScalarType::I32);
+        let narrow = ScalarOperator::convert(ScalarOp::SExt, ScalarType::I64, ScalarType::I32);
         let before = self.invocation;
         let (group, local) = (self.temporary(), self.temporary());
         self.repeat(ScalarType::I64, group, groups, |host| {

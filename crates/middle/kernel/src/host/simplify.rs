@@ -8,7 +8,7 @@ use spirula_program::program::{EntryOpaque, EntrySize, EntryValueType, ProgramEn
 use spirula_program::program::{
     GLOBAL, HostFunction, HostRegister, HostSlot, HostStep, LaunchStep,
 };
-use spirula_program::{Op, ScalarOperator, ScalarType};
+use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 
 /// Simplifies a function; `entries` are the entry points that call it.
 pub(super) fn simplify(function: &mut HostFunction, entries: &[ProgramEntry]) {
@@ -170,7 +170,9 @@ impl HostRegInfo {
             }
         }
         // Of sizes it matters whether their sums and products have room.
-        if operator.to == ScalarType::I64 && matches!(operator.op, Op::Add | Op::Sub | Op::Mul) {
+        if operator.to == ScalarType::I64
+            && matches!(operator.op, ScalarOp::Add | ScalarOp::Sub | ScalarOp::Mul)
+        {
             return HostRegValue::Nothing;
         }
         HostRegValue::Constant(operator.eval(&values[..operands.len()]))
@@ -379,7 +381,7 @@ mod tests {
         HostRegister(number)
     }
 
-    fn apply(op: Op, to: u32, a: u32, b: u32) -> HostStep {
+    fn apply(op: ScalarOp, to: u32, a: u32, b: u32) -> HostStep {
         let operator = ScalarOperator::of(op, ScalarType::I64);
         HostStep::Apply(operator, reg(to), [reg(a), reg(b), reg(b)])
     }
@@ -416,10 +418,10 @@ mod tests {
         let steps = vec![
             HostStep::Set(reg(1), 8),
             HostStep::Move(reg(2), reg(1)),
-            apply(Op::Add, 3, 0, 2),
+            apply(ScalarOp::Add, 3, 0, 2),
             HostStep::Move(reg(4), reg(3)),
             HostStep::Move(reg(5), reg(4)),
-            apply(Op::Add, 6, 5, 5),
+            apply(ScalarOp::Add, 6, 5, 5),
             HostStep::Allocate(HostMemoryRef(0), reg(5)),
             HostStep::Set(reg(7), 9),
         ];
@@ -435,14 +437,14 @@ mod tests {
             HostStep::Set(reg(2), 1),
             HostStep::Set(reg(4), 0),
             HostStep::Set(reg(5), 1),
-            apply(Op::SLt, 6, 4, 0),
+            apply(ScalarOp::SLt, 6, 4, 0),
             HostStep::Unless(reg(6), 14),
-            apply(Op::Add, 3, 1, 2),
+            apply(ScalarOp::Add, 3, 1, 2),
             HostStep::Move(reg(7), reg(2)),
             HostStep::Move(reg(1), reg(7)),
             HostStep::Move(reg(2), reg(3)),
             HostStep::Move(reg(8), reg(5)),
-            apply(Op::Add, 9, 4, 8),
+            apply(ScalarOp::Add, 9, 4, 8),
             HostStep::Move(reg(4), reg(9)),
             HostStep::Jump(4),
         ];
@@ -455,8 +457,8 @@ mod tests {
     fn sizes_are_computed_where_they_may_have_no_room() {
         let steps = vec![
             HostStep::Set(reg(1), u64::MAX >> 1),
-            apply(Op::Add, 2, 1, 1),
-            apply(Op::SLt, 3, 1, 1),
+            apply(ScalarOp::Add, 2, 1, 1),
+            apply(ScalarOp::SLt, 3, 1, 1),
             HostStep::Move(reg(4), reg(3)),
             HostStep::Allocate(HostMemoryRef(0), reg(2)),
         ];

@@ -5,7 +5,7 @@
 //! significand (M. H. Payne and R. N. Hanek, "Radian reduction for trigonometric functions", 1983).
 
 use super::KernelLowering;
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 use std::convert::Infallible;
@@ -63,7 +63,7 @@ impl KernelLowering<'_> {
     pub(super) fn reduced_angle(&mut self, a: Id) -> ReducedAngle {
         let types = [self.uint(32), self.ty(F64)];
         let variables = types.map(|ty| self.variable(ty));
-        let size = self.operator_or(Op::FAbs, &[a], a);
+        let size = self.operator_or(ScalarOp::FAbs, &[a], a);
         let limit = self.number_of(F64, FAR);
         let is_far = self.test(S::FOrdLessThanEqual, &[limit, size]);
         let keep = |l: &mut Self, angle: ReducedAngle| {
@@ -97,7 +97,7 @@ impl KernelLowering<'_> {
         let [two_by_pi, zero] =
             [std::f64::consts::FRAC_2_PI, 0.0].map(|number| self.number_of(F64, number));
         let quarters = self.f(S::FMul, F64, &[a, two_by_pi]);
-        let quarters = self.operator_or(Op::Round, &[quarters], quarters);
+        let quarters = self.operator_or(ScalarOp::Round, &[quarters], quarters);
         let rest = self.reduce(a, quarters, &HALF_PI);
         // A zero keeps its sign; what is no number has no quarters.
         let is_least = self.test(S::FOrdEqual, &[quarters, zero]);

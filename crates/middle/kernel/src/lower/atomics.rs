@@ -4,7 +4,7 @@
 use super::{KernelLowering, refusal};
 use crate::ir::{AtomicOp, AtomicStmt, MemoryElement, MemorySpace, VariableType};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_program::{Op, ScalarOperator, ScalarType};
+use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 use spirula_spirv::grammar::enumerants::Capability;
@@ -23,16 +23,16 @@ const INSTRUCTIONS: &[(AtomicOp, S)] = &[
 ];
 
 /// The operators by which loops compute the new value.
-const OPERATORS: &[(AtomicOp, Op)] = &[
-    (AtomicOp::Add, Op::Add),
-    (AtomicOp::FAdd, Op::FAdd),
-    (AtomicOp::SMax, Op::SMax),
-    (AtomicOp::SMin, Op::SMin),
-    (AtomicOp::UMax, Op::UMax),
-    (AtomicOp::UMin, Op::UMin),
-    (AtomicOp::And, Op::And),
-    (AtomicOp::Or, Op::Or),
-    (AtomicOp::Xor, Op::Xor),
+const OPERATORS: &[(AtomicOp, ScalarOp)] = &[
+    (AtomicOp::Add, ScalarOp::Add),
+    (AtomicOp::FAdd, ScalarOp::FAdd),
+    (AtomicOp::SMax, ScalarOp::SMax),
+    (AtomicOp::SMin, ScalarOp::SMin),
+    (AtomicOp::UMax, ScalarOp::UMax),
+    (AtomicOp::UMin, ScalarOp::UMin),
+    (AtomicOp::And, ScalarOp::And),
+    (AtomicOp::Or, ScalarOp::Or),
+    (AtomicOp::Xor, ScalarOp::Xor),
 ];
 
 /// A word of memory that holds an element.
@@ -191,7 +191,8 @@ impl KernelLowering<'_> {
                 let old = l.extract(word, ty, before);
                 let new = match (op, expected) {
                     (AtomicOp::CompareExchange, Some(expected)) => {
-                        let fits = l.operator(ScalarOperator::of(Op::Eq, ty), &[old, expected])?;
+                        let fits =
+                            l.operator(ScalarOperator::of(ScalarOp::Eq, ty), &[old, expected])?;
                         let to = l.ty(ty);
                         l.select(to, fits, value, old)
                     }

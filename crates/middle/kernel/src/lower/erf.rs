@@ -5,7 +5,7 @@
 
 use super::KernelLowering;
 use super::functions::LoweredIdResult;
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
@@ -108,9 +108,9 @@ struct RationalFunction {
 
 impl KernelLowering<'_> {
     /// All four forms, of which one is taken: selections are cheaper than branches that differ.
-    pub(super) fn erf(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
+    pub(super) fn erf(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
         let [zero, one, two] = [0.0, 1.0, 2.0].map(|n| self.number_of(s, n));
-        let size = self.apply(Op::FAbs, s, &[a])?;
+        let size = self.apply(ScalarOp::FAbs, s, &[a])?;
         let square = self.f(S::FMul, s, &[size, size]);
         let near = self.quotient(s, square, &NEAR);
         let near = self.f(S::FMul, s, &[size, near]);
@@ -124,7 +124,7 @@ impl KernelLowering<'_> {
         let is_tail = self.below(s, size, 1.25);
         let small = self.pick(s, is_near, near, middle);
         let is_number = self.test(S::FOrdEqual, &[a, a]);
-        let result = if op == Op::Erf {
+        let result = if op == ScalarOp::Erf {
             let large = self.f(S::FSub, s, &[one, tail]);
             let erf = self.pick(s, is_tail, small, large);
             self.copy_sign(s, erf, a)
@@ -156,8 +156,8 @@ impl KernelLowering<'_> {
             self.number_of(s, 1.25),
             self.number_of(s, 30.0),
         );
-        let x = self.apply(Op::FMin, s, &[size, most])?;
-        let x = self.apply(Op::FMax, s, &[x, least])?;
+        let x = self.apply(ScalarOp::FMin, s, &[size, most])?;
+        let x = self.apply(ScalarOp::FMax, s, &[x, least])?;
         let square = self.f(S::FMul, s, &[x, x]);
         let inverse = self.f(S::FDiv, s, &[one, square]);
         let far = self.quotient(s, inverse, &FAR);
@@ -177,12 +177,12 @@ impl KernelLowering<'_> {
         let offset = self.number_of(s, -0.5625);
         let main = self.f(S::FMul, s, &[high, high]);
         let main = self.f(S::FSub, s, &[offset, main]);
-        let main = self.apply(Op::Exp, s, &[main])?;
+        let main = self.apply(ScalarOp::Exp, s, &[main])?;
         let difference = self.f(S::FSub, s, &[high, x]);
         let sum = self.f(S::FAdd, s, &[high, x]);
         let rest = self.f(S::FMul, s, &[difference, sum]);
         let rest = self.f(S::FAdd, s, &[rest, fit]);
-        let rest = self.apply(Op::Exp, s, &[rest])?;
+        let rest = self.apply(ScalarOp::Exp, s, &[rest])?;
         let product = self.f(S::FMul, s, &[main, rest]);
         Ok(self.f(S::FDiv, s, &[product, x]))
     }

@@ -7,7 +7,7 @@
 use super::trigonometry::SIN;
 use super::{KernelLowering, refusal};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 use spirula_spirv::grammar::enumerants::Decoration;
@@ -60,59 +60,59 @@ impl KernelLowering<'_> {
         let (s, op, a) = (operator.from, operator.op, args[0]);
         let pi = self.number_of(s, std::f64::consts::PI);
         match op {
-            Op::Exp => Ok(self.exp(a)),
-            Op::Log => Ok(self.log(a)),
-            Op::Sin | Op::Cos => {
+            ScalarOp::Exp => Ok(self.exp(a)),
+            ScalarOp::Log => Ok(self.log(a)),
+            ScalarOp::Sin | ScalarOp::Cos => {
                 let angle = self.reduced_angle(a);
-                Ok(self.sine_at(angle, op == Op::Cos))
+                Ok(self.sine_at(angle, op == ScalarOp::Cos))
             }
-            Op::Tan => {
+            ScalarOp::Tan => {
                 let angle = self.reduced_angle(a);
                 Ok(self.tangent_at(angle))
             }
-            Op::Atan => self.atan(s, a),
-            Op::SinPi | Op::CosPi => self.of_turns(s, op, a),
-            Op::TanPi => {
-                let sin = self.apply(Op::SinPi, s, &[a])?;
-                let cos = self.apply(Op::CosPi, s, &[a])?;
+            ScalarOp::Atan => self.atan(s, a),
+            ScalarOp::SinPi | ScalarOp::CosPi => self.of_turns(s, op, a),
+            ScalarOp::TanPi => {
+                let sin = self.apply(ScalarOp::SinPi, s, &[a])?;
+                let cos = self.apply(ScalarOp::CosPi, s, &[a])?;
                 Ok(self.f(S::FDiv, s, &[sin, cos]))
             }
-            Op::AsinPi | Op::AcosPi | Op::AtanPi | Op::Atan2Pi => {
+            ScalarOp::AsinPi | ScalarOp::AcosPi | ScalarOp::AtanPi | ScalarOp::Atan2Pi => {
                 let op = match op {
-                    Op::AsinPi => Op::Asin,
-                    Op::AcosPi => Op::Acos,
-                    Op::AtanPi => Op::Atan,
-                    _ => Op::Atan2,
+                    ScalarOp::AsinPi => ScalarOp::Asin,
+                    ScalarOp::AcosPi => ScalarOp::Acos,
+                    ScalarOp::AtanPi => ScalarOp::Atan,
+                    _ => ScalarOp::Atan2,
                 };
                 let angle = self.apply(op, s, args)?;
                 Ok(self.f(S::FDiv, s, &[angle, pi]))
             }
-            Op::Log2 | Op::Log10 => {
-                let log = self.apply(Op::Log, s, &[a])?;
+            ScalarOp::Log2 | ScalarOp::Log10 => {
+                let log = self.apply(ScalarOp::Log, s, &[a])?;
                 let by = match op {
-                    Op::Log2 => std::f64::consts::LOG2_E,
+                    ScalarOp::Log2 => std::f64::consts::LOG2_E,
                     _ => std::f64::consts::LOG10_E,
                 };
                 let by = self.number_of(s, by);
                 Ok(self.f(S::FMul, s, &[log, by]))
             }
-            Op::FPow => Ok(self.power_of_real(args)),
-            Op::Hypot => self.hypot(s, args),
-            Op::Cbrt => self.cbrt(s, a),
-            Op::Log1p => self.log1p(s, a),
-            Op::Atan2 => self.atan2(s, args),
-            Op::Asin | Op::Acos => self.arc(s, op, a),
-            Op::Sinh | Op::Cosh | Op::Tanh => self.hyperbolic(s, op, a),
-            Op::Asinh | Op::Acosh | Op::Atanh => self.area(s, op, a),
-            Op::Erf | Op::Erfc => self.erf(s, op, a),
-            Op::Gamma | Op::LGamma => self.gamma(s, op, a),
-            Op::NextAfter => Ok(self.next_after(s, args)),
+            ScalarOp::FPow => Ok(self.power_of_real(args)),
+            ScalarOp::Hypot => self.hypot(s, args),
+            ScalarOp::Cbrt => self.cbrt(s, a),
+            ScalarOp::Log1p => self.log1p(s, a),
+            ScalarOp::Atan2 => self.atan2(s, args),
+            ScalarOp::Asin | ScalarOp::Acos => self.arc(s, op, a),
+            ScalarOp::Sinh | ScalarOp::Cosh | ScalarOp::Tanh => self.hyperbolic(s, op, a),
+            ScalarOp::Asinh | ScalarOp::Acosh | ScalarOp::Atanh => self.area(s, op, a),
+            ScalarOp::Erf | ScalarOp::Erfc => self.erf(s, op, a),
+            ScalarOp::Gamma | ScalarOp::LGamma => self.gamma(s, op, a),
+            ScalarOp::NextAfter => Ok(self.next_after(s, args)),
             _ => Err(refusal(self.place, &format!("the function {operator}"))),
         }
     }
 
     fn through_single(&mut self, operator: ScalarOperator, args: &[Id]) -> LoweredIdResult {
-        if operator.op == Op::NextAfter {
+        if operator.op == ScalarOp::NextAfter {
             return Ok(self.next_after(ScalarType::F16, args));
         }
         let mut wide = Vec::new();
@@ -134,13 +134,18 @@ impl KernelLowering<'_> {
         id
     }
 
-    pub(super) fn apply(&mut self, op: Op, scalar: ScalarType, args: &[Id]) -> LoweredIdResult {
+    pub(super) fn apply(
+        &mut self,
+        op: ScalarOp,
+        scalar: ScalarType,
+        args: &[Id],
+    ) -> LoweredIdResult {
         self.operator(ScalarOperator::of(op, scalar), args)
     }
 
     pub(super) fn number_of(&mut self, scalar: ScalarType, value: f64) -> Id {
-        let bits =
-            ScalarOperator::convert(Op::FConv, ScalarType::F64, scalar).eval(&[value.to_bits()]);
+        let bits = ScalarOperator::convert(ScalarOp::FConv, ScalarType::F64, scalar)
+            .eval(&[value.to_bits()]);
         self.literal(ScalarLiteral::new(scalar, bits))
     }
 
@@ -180,7 +185,7 @@ impl KernelLowering<'_> {
         rest
     }
 
-    pub(super) fn operator_or(&mut self, op: Op, args: &[Id], or: Id) -> Id {
+    pub(super) fn operator_or(&mut self, op: ScalarOp, args: &[Id], or: Id) -> Id {
         self.apply(op, ScalarType::F64, args).unwrap_or(or)
     }
 
@@ -193,7 +198,7 @@ impl KernelLowering<'_> {
         let x = self.pick(s, low, lowest, a);
         let x = self.pick(s, high, highest, x);
         let k = self.f(S::FMul, s, &[x, log2_e]);
-        let k = self.operator_or(Op::Round, &[k], k);
+        let k = self.operator_or(ScalarOp::Round, &[k], k);
         let r = self.reduce(x, k, &LOG_2);
         let p = self.polynomial(s, r, EXP);
         // In two steps, as the power of two alone may not be a number.
@@ -287,20 +292,20 @@ impl KernelLowering<'_> {
     }
 
     /// Hyperbolic functions of `f64`.
-    fn hyperbolic(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
+    fn hyperbolic(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
         let [half, one, limit] = [0.5, 1.0, 20.0].map(|n| self.number_of(s, n));
-        let size = self.apply(Op::FAbs, s, &[a])?;
+        let size = self.apply(ScalarOp::FAbs, s, &[a])?;
         let is_large = self.less(limit, size);
-        let up = self.apply(Op::Exp, s, &[size])?;
+        let up = self.apply(ScalarOp::Exp, s, &[size])?;
         let down = self.f(S::FDiv, s, &[one, up]);
         // Beyond the limit only one exponential counts. It is a product, which overflows last.
         let root = self.f(S::FMul, s, &[size, half]);
-        let root = self.apply(Op::Exp, s, &[root])?;
+        let root = self.apply(ScalarOp::Exp, s, &[root])?;
         let large = self.f(S::FMul, s, &[root, half]);
         let large = self.f(S::FMul, s, &[large, root]);
         let sum = self.f(S::FAdd, s, &[up, down]);
         let cosh = self.f(S::FMul, s, &[sum, half]);
-        if op == Op::Cosh {
+        if op == ScalarOp::Cosh {
             return Ok(self.pick(s, is_large, large, cosh));
         }
         let difference = self.f(S::FSub, s, &[up, down]);
@@ -312,7 +317,7 @@ impl KernelLowering<'_> {
         let series = self.f(S::FMul, s, &[series, size]);
         let small = self.less(size, one);
         let sinh = self.pick(s, small, series, sinh);
-        let result = if op == Op::Sinh {
+        let result = if op == ScalarOp::Sinh {
             self.pick(s, is_large, large, sinh)
         } else {
             let tanh = self.f(S::FDiv, s, &[sinh, cosh]);
@@ -322,29 +327,29 @@ impl KernelLowering<'_> {
     }
 
     /// Inverse hyperbolic functions of `f64`.
-    fn area(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
+    fn area(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
         let [one, two, half, limit, log_two] =
             [1.0, 2.0, 0.5, 268_435_456.0, std::f64::consts::LN_2].map(|n| self.number_of(s, n));
-        let size = self.apply(Op::FAbs, s, &[a])?;
-        if op == Op::Atanh {
+        let size = self.apply(ScalarOp::FAbs, s, &[a])?;
+        if op == ScalarOp::Atanh {
             let twice = self.f(S::FAdd, s, &[size, size]);
             let below = self.f(S::FSub, s, &[one, size]);
             let quotient = self.f(S::FDiv, s, &[twice, below]);
-            let log = self.apply(Op::Log1p, s, &[quotient])?;
+            let log = self.apply(ScalarOp::Log1p, s, &[quotient])?;
             let result = self.f(S::FMul, s, &[log, half]);
             return Ok(self.copy_sign(s, result, a));
         }
         // The argument's square is no number far out, where the root is the argument.
-        let far = self.apply(Op::Log, s, &[size])?;
+        let far = self.apply(ScalarOp::Log, s, &[size])?;
         let far = self.f(S::FAdd, s, &[far, log_two]);
         let is_far = self.less(limit, size);
-        if op == Op::Acosh {
+        if op == ScalarOp::Acosh {
             let above = self.f(S::FSub, s, &[a, one]);
             let next = self.f(S::FAdd, s, &[above, two]);
             let square = self.f(S::FMul, s, &[above, next]);
-            let root = self.apply(Op::Sqrt, s, &[square])?;
+            let root = self.apply(ScalarOp::Sqrt, s, &[square])?;
             let sum = self.f(S::FAdd, s, &[above, root]);
-            let near = self.apply(Op::Log1p, s, &[sum])?;
+            let near = self.apply(ScalarOp::Log1p, s, &[sum])?;
             let result = self.pick(s, is_far, far, near);
             let nan = self.number_of(s, f64::NAN);
             let is_below = self.less(a, one);
@@ -352,11 +357,11 @@ impl KernelLowering<'_> {
         }
         let square = self.f(S::FMul, s, &[a, a]);
         let above = self.f(S::FAdd, s, &[square, one]);
-        let root = self.apply(Op::Sqrt, s, &[above])?;
+        let root = self.apply(ScalarOp::Sqrt, s, &[above])?;
         let below = self.f(S::FAdd, s, &[root, one]);
         let part = self.f(S::FDiv, s, &[square, below]);
         let sum = self.f(S::FAdd, s, &[size, part]);
-        let near = self.apply(Op::Log1p, s, &[sum])?;
+        let near = self.apply(ScalarOp::Log1p, s, &[sum])?;
         let result = self.pick(s, is_far, far, near);
         Ok(self.copy_sign(s, result, a))
     }
@@ -366,7 +371,7 @@ impl KernelLowering<'_> {
     fn log1p(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
         let sum = self.f(S::FAdd, s, &[a, one]);
-        let log = self.apply(Op::Log, s, &[sum])?;
+        let log = self.apply(ScalarOp::Log, s, &[sum])?;
         if s == ScalarType::F32 {
             let [two, limit] = [2.0, 0.41].map(|n| self.number_of(s, n));
             let below = self.f(S::FAdd, s, &[a, two]);
@@ -380,7 +385,7 @@ impl KernelLowering<'_> {
             let half_square = self.f(S::FMul, s, &[a, q]);
             let rest = self.f(S::FSub, s, &[series, half_square]);
             let near = self.f(S::FAdd, s, &[a, rest]);
-            let size = self.apply(Op::FAbs, s, &[a])?;
+            let size = self.apply(ScalarOp::FAbs, s, &[a])?;
             let is_near = self.less(size, limit);
             return Ok(self.pick(s, is_near, near, log));
         }
@@ -395,14 +400,14 @@ impl KernelLowering<'_> {
 
     fn hypot(&mut self, s: ScalarType, args: &[Id]) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
-        let x = self.apply(Op::FAbs, s, &args[..1])?;
-        let y = self.apply(Op::FAbs, s, &args[1..])?;
-        let small = self.apply(Op::FMin, s, &[x, y])?;
-        let large = self.apply(Op::FMax, s, &[x, y])?;
+        let x = self.apply(ScalarOp::FAbs, s, &args[..1])?;
+        let y = self.apply(ScalarOp::FAbs, s, &args[1..])?;
+        let small = self.apply(ScalarOp::FMin, s, &[x, y])?;
+        let large = self.apply(ScalarOp::FMax, s, &[x, y])?;
         let quotient = self.f(S::FDiv, s, &[small, large]);
         let square = self.f(S::FMul, s, &[quotient, quotient]);
         let square = self.f(S::FAdd, s, &[square, one]);
-        let root = self.apply(Op::Sqrt, s, &[square])?;
+        let root = self.apply(ScalarOp::Sqrt, s, &[square])?;
         let result = self.f(S::FMul, s, &[large, root]);
         let zero = self.number_of(s, 0.0);
         let none = self.test(S::FOrdEqual, &[large, zero]);
@@ -420,10 +425,10 @@ impl KernelLowering<'_> {
     /// By logarithms, then a step of Newton's.
     fn cbrt(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
         let (zero, third) = (self.number_of(s, 0.0), self.number_of(s, 1.0 / 3.0));
-        let size = self.apply(Op::FAbs, s, &[a])?;
-        let log = self.apply(Op::Log, s, &[size])?;
+        let size = self.apply(ScalarOp::FAbs, s, &[a])?;
+        let log = self.apply(ScalarOp::Log, s, &[size])?;
         let log = self.f(S::FMul, s, &[log, third]);
-        let root = self.apply(Op::Exp, s, &[log])?;
+        let root = self.apply(ScalarOp::Exp, s, &[log])?;
         let square = self.f(S::FMul, s, &[root, root]);
         let quotient = self.f(S::FDiv, s, &[size, square]);
         let error = self.f(S::FSub, s, &[quotient, root]);
@@ -438,15 +443,15 @@ impl KernelLowering<'_> {
 
     /// `sin` or `cos` of a multiple of π, exact where that is a multiple of a half: the angle is brought
     /// to at most a quarter of a turn before it is rounded.
-    fn of_turns(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
+    fn of_turns(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
         let [half, one, two] = [0.5, 1.0, 2.0].map(|n| self.number_of(s, n));
         let pi = self.number_of(s, std::f64::consts::PI);
         let turns = self.f(S::FMul, s, &[a, half]);
-        let turns = self.apply(Op::Round, s, &[turns])?;
+        let turns = self.apply(ScalarOp::Round, s, &[turns])?;
         let whole = self.f(S::FMul, s, &[turns, two]);
         let rest = self.f(S::FSub, s, &[a, whole]);
-        let size = self.apply(Op::FAbs, s, &[rest])?;
-        if op == Op::CosPi {
+        let size = self.apply(ScalarOp::FAbs, s, &[rest])?;
+        if op == ScalarOp::CosPi {
             let quarter = self.f(S::FSub, s, &[half, size]);
             let angle = self.f(S::FMul, s, &[quarter, pi]);
             return self.sine_of_near(s, angle);
@@ -469,7 +474,7 @@ impl KernelLowering<'_> {
     /// The sine of an angle of less than a turn.
     fn sine_of_near(&mut self, s: ScalarType, angle: Id) -> LoweredIdResult {
         if s != ScalarType::F64 {
-            return self.apply(Op::Sin, s, &[angle]);
+            return self.apply(ScalarOp::Sin, s, &[angle]);
         }
         let angle = self.near_angle(angle);
         Ok(self.sine_at(angle, false))

@@ -3,7 +3,7 @@
 
 use super::KernelLowering;
 use super::functions::LoweredIdResult;
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
@@ -21,7 +21,7 @@ const LANCZOS: [f64; 9] = [
 
 impl KernelLowering<'_> {
     /// Γ, or the logarithm of its absolute value.
-    pub(super) fn gamma(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
+    pub(super) fn gamma(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
         let [half, one, pi, infinity] =
             [0.5, 1.0, std::f64::consts::PI, f64::INFINITY].map(|n| self.number_of(s, n));
         // Below one half by reflection: Γ(x) Γ(1 − x) = π / sin πx.
@@ -38,19 +38,19 @@ impl KernelLowering<'_> {
         }
         let shift = self.number_of(s, 7.5);
         let t = self.f(S::FAdd, s, &[x, shift]);
-        let log_t = self.apply(Op::Log, s, &[t])?;
+        let log_t = self.apply(ScalarOp::Log, s, &[t])?;
         let power = self.f(S::FAdd, s, &[x, half]);
         let main = self.f(S::FMul, s, &[power, log_t]);
         let main = self.f(S::FSub, s, &[main, t]);
-        let log_sum = self.apply(Op::Log, s, &[sum])?;
+        let log_sum = self.apply(ScalarOp::Log, s, &[sum])?;
         let log = self.f(S::FAdd, s, &[main, log_sum]);
         let constant = self.number_of(s, 0.918_938_533_204_672_8);
         let log = self.f(S::FAdd, s, &[log, constant]);
-        let sin = self.apply(Op::SinPi, s, &[a])?;
-        if op == Op::LGamma {
+        let sin = self.apply(ScalarOp::SinPi, s, &[a])?;
+        if op == ScalarOp::LGamma {
             return self.log_gamma(s, a, reflect, sin, log);
         }
-        let gamma = self.apply(Op::Exp, s, &[log])?;
+        let gamma = self.apply(ScalarOp::Exp, s, &[log])?;
         let is_infinite = self.test(S::FOrdEqual, &[a, infinity]);
         let gamma = self.pick(s, is_infinite, infinity, gamma);
         let product = self.f(S::FMul, s, &[sin, gamma]);
@@ -68,10 +68,10 @@ impl KernelLowering<'_> {
         log: Id,
     ) -> LoweredIdResult {
         let infinity = self.number_of(s, f64::INFINITY);
-        let size = self.apply(Op::FAbs, s, &[sin])?;
+        let size = self.apply(ScalarOp::FAbs, s, &[sin])?;
         // A quotient of π and the sine of what is next to zero is no number.
         let log_pi = self.number_of(s, 1.144_729_885_849_400_2);
-        let log_sin = self.apply(Op::Log, s, &[size])?;
+        let log_sin = self.apply(ScalarOp::Log, s, &[size])?;
         let reflected = self.f(S::FSub, s, &[log_pi, log_sin]);
         let reflected = self.f(S::FSub, s, &[reflected, log]);
         let result = self.pick(s, reflect, reflected, log);
@@ -104,7 +104,7 @@ impl KernelLowering<'_> {
         let is_some = self.test(S::INotEqual, &[size, zero]);
         let is_subnormal = self.test(S::LogicalAnd, &[is_small, is_some]);
         let units = self.value(S::ConvertUToF, ty, &[size]);
-        let log = self.apply(Op::Log, s, &[units])?;
+        let log = self.apply(ScalarOp::Log, s, &[units])?;
         let unit = self.number_of(s, least * std::f64::consts::LN_2);
         let reciprocal = self.f(S::FSub, s, &[unit, log]);
         Ok(self.pick(s, is_subnormal, reciprocal, other))

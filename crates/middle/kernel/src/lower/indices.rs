@@ -3,7 +3,7 @@
 use super::KernelLowering;
 use crate::ir::{ExprData, ExprId, MemoryElement, MemorySpace, VariableType};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_program::{Op as ScalarOp, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 

@@ -5,13 +5,13 @@ use crate::ir::{KernelCapture, VarId};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;
 use spirula_spirv::Id;
-use spirula_spirv::build::Builder;
+use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel,
     FunctionControl, MemoryModel, StorageClass,
 };
-use spirula_spirv::ir::{Block, Module, Section};
+use spirula_spirv::ir::{Block, ModuleSection, SpirvModule};
 
 /// Bytes of push constants that graphics cards have; of devices with fewer, which may have no more than
 /// 128, the runtime takes care.
@@ -25,7 +25,7 @@ pub(super) struct ScalarArgumentLayout {
 }
 
 /// Begins the module and its only function; gives its id and its first block.
-pub(super) fn begin(b: &mut Builder, has_fragments: bool) -> (Id, Block) {
+pub(super) fn begin(b: &mut SpirvBuilder, has_fragments: bool) -> (Id, Block) {
     b.capability(Capability::Shader);
     if has_fragments {
         b.capability(Capability::VulkanMemoryModel);
@@ -66,7 +66,7 @@ impl KernelLowering<'_> {
         };
         let mut words = vec![ty.word(), id.word()];
         words.extend_from_slice(default);
-        self.b.push(Section::Globals, op, &words);
+        self.b.push(ModuleSection::Globals, op, &words);
         self.b.set_type_of(id, ty);
         let number = known.unwrap_or_else(|| {
             self.constants.push(value);
@@ -305,7 +305,7 @@ impl KernelLowering<'_> {
     }
 
     /// Ends the function and declares the entry point.
-    pub(super) fn finish(mut self, main: Id) -> (Module, Vec<SpecValue>) {
+    pub(super) fn finish(mut self, main: Id) -> (SpirvModule, Vec<SpecValue>) {
         self.b.effect(Op::Return, &[]);
         let body = self.b.module().function(self.b.current_function()).blocks[1];
         let body = self.b.module().label(body);

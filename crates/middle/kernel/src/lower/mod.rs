@@ -41,9 +41,9 @@ use shared::SharedVariable;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::ScalarType;
 use spirula_spirv::Id;
-use spirula_spirv::build::Builder;
-use spirula_spirv::grammar::Version;
-use spirula_spirv::ir::{Block, Module};
+use spirula_spirv::build::SpirvBuilder;
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::{Block, SpirvModule};
 use survey::KernelMemoryUse;
 
 /// Most calls that are put in place within a kernel.
@@ -57,10 +57,10 @@ const VIEW_BYTES: [u32; VIEWS] = [1, 2, 4, 8, 8, 16];
 #[derive(Debug)]
 pub struct LoweredKernel {
     /// The module; its entry point is `main`.
-    pub module: Module,
+    pub module: SpirvModule,
     /// The same with shared memory that is laid out explicitly, for devices that have it; none where
     /// that gains nothing.
-    pub laid_out: Option<Module>,
+    pub laid_out: Option<SpirvModule>,
     /// Values of the specialisation constants.
     pub constants: Vec<SpecValue>,
     /// Offsets of the scalar uses in bytes, after the number of workgroups.
@@ -132,7 +132,7 @@ fn lower_as(
         .uses
         .iter()
         .filter(|u| matches!(u, KernelCapture::Memory(_)));
-    let mut b = Builder::new(Version::new(1, 5));
+    let mut b = SpirvBuilder::new(SpirvVersion::new(1, 5));
     let (main, first) = interface::begin(&mut b, survey.has_fragments);
     let mut lower = KernelLowering {
         p: program,
@@ -189,7 +189,7 @@ fn lower_as(
 struct KernelLowering<'a> {
     p: &'a KernelProgram,
     data: &'a KernelData,
-    b: Builder,
+    b: SpirvBuilder,
     /// The block that has the variables.
     first: Block,
     /// Variables by the program's variables: scalars, private arrays, references.

@@ -2,7 +2,7 @@
 
 use super::KernelLowering;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
@@ -36,68 +36,71 @@ mod glsl {
 }
 
 /// Operators that one instruction is.
-const SINGLE: &[(Op, S)] = &[
-    (Op::Add, S::IAdd),
-    (Op::Sub, S::ISub),
-    (Op::Mul, S::IMul),
-    (Op::SQuot, S::SDiv),
-    (Op::UDiv, S::UDiv),
-    (Op::UMod, S::UMod),
-    (Op::And, S::BitwiseAnd),
-    (Op::Or, S::BitwiseOr),
-    (Op::Xor, S::BitwiseXor),
-    (Op::Complement, S::Not),
-    (Op::Neg, S::SNegate),
-    (Op::FAdd, S::FAdd),
-    (Op::FSub, S::FSub),
-    (Op::FMul, S::FMul),
-    (Op::FDiv, S::FDiv),
-    (Op::FMod, S::FRem),
-    (Op::FNeg, S::FNegate),
-    (Op::SLt, S::SLessThan),
-    (Op::SLe, S::SLessThanEqual),
-    (Op::ULt, S::ULessThan),
-    (Op::ULe, S::ULessThanEqual),
-    (Op::FLt, S::FOrdLessThan),
-    (Op::FLe, S::FOrdLessThanEqual),
-    (Op::LogAnd, S::LogicalAnd),
-    (Op::LogOr, S::LogicalOr),
-    (Op::Not, S::LogicalNot),
-    (Op::Cond, S::Select),
+const SINGLE: &[(ScalarOp, S)] = &[
+    (ScalarOp::Add, S::IAdd),
+    (ScalarOp::Sub, S::ISub),
+    (ScalarOp::Mul, S::IMul),
+    (ScalarOp::SQuot, S::SDiv),
+    (ScalarOp::UDiv, S::UDiv),
+    (ScalarOp::UMod, S::UMod),
+    (ScalarOp::And, S::BitwiseAnd),
+    (ScalarOp::Or, S::BitwiseOr),
+    (ScalarOp::Xor, S::BitwiseXor),
+    (ScalarOp::Complement, S::Not),
+    (ScalarOp::Neg, S::SNegate),
+    (ScalarOp::FAdd, S::FAdd),
+    (ScalarOp::FSub, S::FSub),
+    (ScalarOp::FMul, S::FMul),
+    (ScalarOp::FDiv, S::FDiv),
+    (ScalarOp::FMod, S::FRem),
+    (ScalarOp::FNeg, S::FNegate),
+    (ScalarOp::SLt, S::SLessThan),
+    (ScalarOp::SLe, S::SLessThanEqual),
+    (ScalarOp::ULt, S::ULessThan),
+    (ScalarOp::ULe, S::ULessThanEqual),
+    (ScalarOp::FLt, S::FOrdLessThan),
+    (ScalarOp::FLe, S::FOrdLessThanEqual),
+    (ScalarOp::LogAnd, S::LogicalAnd),
+    (ScalarOp::LogOr, S::LogicalOr),
+    (ScalarOp::Not, S::LogicalNot),
+    (ScalarOp::Cond, S::Select),
 ];
 
 /// Functions of GLSL.std.450 that exist at every width.
-const EXTENDED: &[(Op, u32)] = &[
-    (Op::FMin, glsl::N_MIN),
-    (Op::FMax, glsl::N_MAX),
-    (Op::FAbs, glsl::F_ABS),
-    (Op::Round, glsl::ROUND_EVEN),
-    (Op::Ceil, glsl::CEIL),
-    (Op::Floor, glsl::FLOOR),
-    (Op::Fma, glsl::FMA),
+const EXTENDED: &[(ScalarOp, u32)] = &[
+    (ScalarOp::FMin, glsl::N_MIN),
+    (ScalarOp::FMax, glsl::N_MAX),
+    (ScalarOp::FAbs, glsl::F_ABS),
+    (ScalarOp::Round, glsl::ROUND_EVEN),
+    (ScalarOp::Ceil, glsl::CEIL),
+    (ScalarOp::Floor, glsl::FLOOR),
+    (ScalarOp::Fma, glsl::FMA),
 ];
 
 /// Functions of GLSL.std.450 that exist at 32 and 64 bits, and whose results at 16 are those at 32, rounded. At 16
 /// bits NVIDIA's driver 580 does not have the root of a negative number be NaN.
-const WIDE: &[(Op, u32)] = &[(Op::Sqrt, glsl::SQRT), (Op::Rsqrt, glsl::INVERSE_SQRT)];
-
-/// Functions of GLSL.std.450 that do not exist at 64 bits. They do at 16, but drivers fail on them.
-const NARROW: &[(Op, u32)] = &[
-    (Op::Exp, glsl::EXP),
-    (Op::Log, glsl::LOG),
-    (Op::Log2, glsl::LOG2),
-    (Op::Sin, glsl::SIN),
-    (Op::Cos, glsl::COS),
-    (Op::Tan, glsl::TAN),
-    (Op::Sinh, glsl::SINH),
-    (Op::Cosh, glsl::COSH),
-    (Op::Tanh, glsl::TANH),
-    (Op::Asinh, glsl::ASINH),
-    (Op::Acosh, glsl::ACOSH),
-    (Op::Atanh, glsl::ATANH),
+const WIDE: &[(ScalarOp, u32)] = &[
+    (ScalarOp::Sqrt, glsl::SQRT),
+    (ScalarOp::Rsqrt, glsl::INVERSE_SQRT),
 ];
 
-fn row<T: Copy>(rows: &[(Op, T)], op: Op) -> Option<T> {
+/// Functions of GLSL.std.450 that do not exist at 64 bits. They do at 16, but drivers fail on them.
+const NARROW: &[(ScalarOp, u32)] = &[
+    (ScalarOp::Exp, glsl::EXP),
+    (ScalarOp::Log, glsl::LOG),
+    (ScalarOp::Log2, glsl::LOG2),
+    (ScalarOp::Sin, glsl::SIN),
+    (ScalarOp::Cos, glsl::COS),
+    (ScalarOp::Tan, glsl::TAN),
+    (ScalarOp::Sinh, glsl::SINH),
+    (ScalarOp::Cosh, glsl::COSH),
+    (ScalarOp::Tanh, glsl::TANH),
+    (ScalarOp::Asinh, glsl::ASINH),
+    (ScalarOp::Acosh, glsl::ACOSH),
+    (ScalarOp::Atanh, glsl::ATANH),
+];
+
+fn row<T: Copy>(rows: &[(ScalarOp, T)], op: ScalarOp) -> Option<T> {
     rows.iter().find(|(o, _)| *o == op).map(|(_, t)| *t)
 }
 
@@ -120,10 +123,12 @@ impl KernelLowering<'_> {
             return self.real(operator, args);
         }
         match op {
-            Op::Eq | Op::BLt | Op::BLe | Op::ToBool | Op::FromBool => {
-                Ok(self.truth(operator, args))
-            }
-            Op::SExt | Op::ZExt | Op::SToF | Op::UToF | Op::Bits => {
+            ScalarOp::Eq
+            | ScalarOp::BLt
+            | ScalarOp::BLe
+            | ScalarOp::ToBool
+            | ScalarOp::FromBool => Ok(self.truth(operator, args)),
+            ScalarOp::SExt | ScalarOp::ZExt | ScalarOp::SToF | ScalarOp::UToF | ScalarOp::Bits => {
                 Ok(self.conversion(operator, args[0]))
             }
             _ => self.integer(operator, args),
@@ -133,19 +138,19 @@ impl KernelLowering<'_> {
     fn truth(&mut self, operator: ScalarOperator, args: &[Id]) -> Id {
         let from = operator.from;
         match operator.op {
-            Op::Eq if from.is_float() => self.test(S::FOrdEqual, args),
-            Op::Eq if from == ScalarType::Bool => self.test(S::LogicalEqual, args),
-            Op::Eq => self.test(S::IEqual, args),
-            Op::BLt => {
+            ScalarOp::Eq if from.is_float() => self.test(S::FOrdEqual, args),
+            ScalarOp::Eq if from == ScalarType::Bool => self.test(S::LogicalEqual, args),
+            ScalarOp::Eq => self.test(S::IEqual, args),
+            ScalarOp::BLt => {
                 let not = self.not(args[0]);
                 self.test(S::LogicalAnd, &[not, args[1]])
             }
-            Op::BLe => {
+            ScalarOp::BLe => {
                 let not = self.not(args[0]);
                 self.test(S::LogicalOr, &[not, args[1]])
             }
-            Op::ToBool if from == ScalarType::Bool => args[0],
-            Op::ToBool => {
+            ScalarOp::ToBool if from == ScalarType::Bool => args[0],
+            ScalarOp::ToBool => {
                 let zero = self.literal(ScalarLiteral::new(from, 0));
                 let op = match from.is_float() {
                     true => S::FUnordNotEqual,
@@ -156,7 +161,8 @@ impl KernelLowering<'_> {
             _ if operator.to == ScalarType::Bool => args[0],
             _ => {
                 let to = operator.to;
-                let one = ScalarOperator::convert(Op::FromBool, ScalarType::Bool, to).eval(&[1]);
+                let one =
+                    ScalarOperator::convert(ScalarOp::FromBool, ScalarType::Bool, to).eval(&[1]);
                 let one = self.literal(ScalarLiteral::new(to, one));
                 let zero = self.literal(ScalarLiteral::new(to, 0));
                 let to = self.ty(to);
@@ -168,11 +174,11 @@ impl KernelLowering<'_> {
     fn conversion(&mut self, operator: ScalarOperator, value: Id) -> Id {
         let to = self.ty(operator.to);
         let op = match operator.op {
-            Op::SExt => S::SConvert,
-            Op::ZExt => S::UConvert,
-            Op::SToF => S::ConvertSToF,
-            Op::UToF => S::ConvertUToF,
-            Op::FConv => S::FConvert,
+            ScalarOp::SExt => S::SConvert,
+            ScalarOp::ZExt => S::UConvert,
+            ScalarOp::SToF => S::ConvertSToF,
+            ScalarOp::UToF => S::ConvertUToF,
+            ScalarOp::FConv => S::FConvert,
             _ => return self.bitcast(to, value),
         };
         let is_copy = operator.from == operator.to;
@@ -190,49 +196,53 @@ impl KernelLowering<'_> {
         let width = scalar.width();
         let zero = self.number(width, 0);
         Ok(match operator.op {
-            Op::SMin | Op::SMax | Op::UMin | Op::UMax => {
+            ScalarOp::SMin | ScalarOp::SMax | ScalarOp::UMin | ScalarOp::UMax => {
                 let less = match operator.op {
-                    Op::SMin | Op::SMax => self.test(S::SLessThan, args),
+                    ScalarOp::SMin | ScalarOp::SMax => self.test(S::SLessThan, args),
                     _ => self.test(S::ULessThan, args),
                 };
                 match operator.op {
-                    Op::SMin | Op::UMin => self.select(ty, less, args[0], args[1]),
+                    ScalarOp::SMin | ScalarOp::UMin => self.select(ty, less, args[0], args[1]),
                     _ => self.select(ty, less, args[1], args[0]),
                 }
             }
-            Op::Shl | Op::LShr | Op::AShr => {
+            ScalarOp::Shl | ScalarOp::LShr | ScalarOp::AShr => {
                 let last = self.number(width, u64::from(width) - 1);
                 let amount = self.value(S::BitwiseAnd, ty, &[args[1], last]);
                 let op = match operator.op {
-                    Op::Shl => S::ShiftLeftLogical,
-                    Op::LShr => S::ShiftRightLogical,
+                    ScalarOp::Shl => S::ShiftLeftLogical,
+                    ScalarOp::LShr => S::ShiftRightLogical,
                     _ => S::ShiftRightArithmetic,
                 };
                 self.value(op, ty, &[args[0], amount])
             }
-            Op::Abs => {
+            ScalarOp::Abs => {
                 let negative = self.test(S::SLessThan, &[args[0], zero]);
                 let turned = self.value(S::SNegate, ty, args);
                 self.select(ty, negative, turned, args[0])
             }
-            Op::SSignum | Op::USignum => {
+            ScalarOp::SSignum | ScalarOp::USignum => {
                 let (one, less) = (
                     self.number(width, 1),
                     self.number(width, scalar.truncate(!0)),
                 );
                 let nonzero = self.test(S::INotEqual, &[args[0], zero]);
                 let sign = self.select(ty, nonzero, one, zero);
-                if operator.op == Op::USignum {
+                if operator.op == ScalarOp::USignum {
                     return Ok(sign);
                 }
                 let negative = self.test(S::SLessThan, &[args[0], zero]);
                 self.select(ty, negative, less, sign)
             }
-            Op::Popc | Op::Clz | Op::Ctz => self.count_bits(operator.op, scalar, args[0]),
-            Op::Pow => self.power(ty, width, args),
-            Op::SMulHi | Op::UMulHi => self.mul_hi(operator.op == Op::SMulHi, scalar, args),
-            Op::SMadHi | Op::UMadHi => {
-                let high = self.mul_hi(operator.op == Op::SMadHi, scalar, &args[..2]);
+            ScalarOp::Popc | ScalarOp::Clz | ScalarOp::Ctz => {
+                self.count_bits(operator.op, scalar, args[0])
+            }
+            ScalarOp::Pow => self.power(ty, width, args),
+            ScalarOp::SMulHi | ScalarOp::UMulHi => {
+                self.mul_hi(operator.op == ScalarOp::SMulHi, scalar, args)
+            }
+            ScalarOp::SMadHi | ScalarOp::UMadHi => {
+                let high = self.mul_hi(operator.op == ScalarOp::SMadHi, scalar, &args[..2]);
                 self.value(S::IAdd, ty, &[high, args[2]])
             }
             _ => self.division(operator, ty, args),
@@ -247,14 +257,14 @@ impl KernelLowering<'_> {
         let (mut a, mut b) = (args[0], args[1]);
         let is_safe = matches!(
             op,
-            Op::SDivSafe
-                | Op::SModSafe
-                | Op::SQuotSafe
-                | Op::SRemSafe
-                | Op::UDivSafe
-                | Op::UModSafe
-                | Op::SDivUpSafe
-                | Op::UDivUpSafe
+            ScalarOp::SDivSafe
+                | ScalarOp::SModSafe
+                | ScalarOp::SQuotSafe
+                | ScalarOp::SRemSafe
+                | ScalarOp::UDivSafe
+                | ScalarOp::UModSafe
+                | ScalarOp::SDivUpSafe
+                | ScalarOp::UDivUpSafe
         );
         let is_zero = is_safe.then(|| self.test(S::IEqual, &[b, zero]));
         if let Some(is_zero) = is_zero {
@@ -262,21 +272,23 @@ impl KernelLowering<'_> {
         }
         if matches!(
             op,
-            Op::SDivUp | Op::UDivUp | Op::SDivUpSafe | Op::UDivUpSafe
+            ScalarOp::SDivUp | ScalarOp::UDivUp | ScalarOp::SDivUpSafe | ScalarOp::UDivUpSafe
         ) {
             let sum = self.value(S::IAdd, ty, &[a, b]);
             a = self.value(S::ISub, ty, &[sum, one]);
         }
         let result = match op {
-            Op::UDivSafe | Op::UDivUp | Op::UDivUpSafe => self.value(S::UDiv, ty, &[a, b]),
-            Op::UModSafe => self.value(S::UMod, ty, &[a, b]),
-            Op::SQuotSafe => self.value(S::SDiv, ty, &[a, b]),
+            ScalarOp::UDivSafe | ScalarOp::UDivUp | ScalarOp::UDivUpSafe => {
+                self.value(S::UDiv, ty, &[a, b])
+            }
+            ScalarOp::UModSafe => self.value(S::UMod, ty, &[a, b]),
+            ScalarOp::SQuotSafe => self.value(S::SDiv, ty, &[a, b]),
             _ => {
                 // The remainder instructions take no negative operands on Vulkan.
                 let quotient = self.value(S::SDiv, ty, &[a, b]);
                 let product = self.value(S::IMul, ty, &[quotient, b]);
                 let rest = self.value(S::ISub, ty, &[a, product]);
-                if matches!(op, Op::SRem | Op::SRemSafe) {
+                if matches!(op, ScalarOp::SRem | ScalarOp::SRemSafe) {
                     rest
                 } else {
                     let inexact = self.test(S::INotEqual, &[rest, zero]);
@@ -284,7 +296,9 @@ impl KernelLowering<'_> {
                     let differ = self.test(S::SLessThan, &[signs, zero]);
                     let down = self.test(S::LogicalAnd, &[inexact, differ]);
                     let (plain, moved) = match op {
-                        Op::SMod | Op::SModSafe => (rest, self.value(S::IAdd, ty, &[rest, b])),
+                        ScalarOp::SMod | ScalarOp::SModSafe => {
+                            (rest, self.value(S::IAdd, ty, &[rest, b]))
+                        }
                         _ => (quotient, self.value(S::ISub, ty, &[quotient, one])),
                     };
                     self.select(ty, down, moved, plain)
@@ -298,7 +312,7 @@ impl KernelLowering<'_> {
     }
 
     /// Counts of bits, an `i32`; the instructions take 32 bits only.
-    fn count_bits(&mut self, op: Op, scalar: ScalarType, value: Id) -> Id {
+    fn count_bits(&mut self, op: ScalarOp, scalar: ScalarType, value: Id) -> Id {
         let u32_ty = self.uint(32);
         let width = scalar.width();
         if width == 64 {
@@ -307,8 +321,8 @@ impl KernelLowering<'_> {
             let sum = self.value(S::IAdd, u32_ty, &[low_count, high_count]);
             let zero = self.u32(0);
             let (first, first_count) = match op {
-                Op::Popc => return sum,
-                Op::Clz => (high, high_count),
+                ScalarOp::Popc => return sum,
+                ScalarOp::Clz => (high, high_count),
                 _ => (low, low_count),
             };
             let is_zero = self.test(S::IEqual, &[first, zero]);
@@ -319,19 +333,19 @@ impl KernelLowering<'_> {
             _ => self.value(S::UConvert, u32_ty, &[value]),
         };
         match op {
-            Op::Clz => {
+            ScalarOp::Clz => {
                 let count = self.count_word(op, word);
                 let missing = self.u32(32 - width);
                 self.value(S::ISub, u32_ty, &[count, missing])
             }
-            Op::Ctz if width < 32 => {
+            ScalarOp::Ctz if width < 32 => {
                 let end = self.u32(1 << width);
                 let word = self.value(S::BitwiseOr, u32_ty, &[word, end]);
                 self.count_word(op, word)
             }
             // NVIDIA's driver 580 counts the bits of bytes that it loads with their sign, whatever is
             // masked; not those of a field.
-            Op::Popc if width < 32 => {
+            ScalarOp::Popc if width < 32 => {
                 let (zero, all) = (self.u32(0), self.u32(width));
                 let word = self.value(S::BitFieldUExtract, u32_ty, &[word, zero, all]);
                 self.count_word(op, word)
@@ -340,11 +354,11 @@ impl KernelLowering<'_> {
         }
     }
 
-    fn count_word(&mut self, op: Op, word: Id) -> Id {
+    fn count_word(&mut self, op: ScalarOp, word: Id) -> Id {
         let ty = self.uint(32);
         match op {
-            Op::Popc => self.value(S::BitCount, ty, &[word]),
-            Op::Clz => {
+            ScalarOp::Popc => self.value(S::BitCount, ty, &[word]),
+            ScalarOp::Clz => {
                 let at = self.glsl(glsl::FIND_U_MSB, ty, &[word]);
                 let last = self.u32(31);
                 self.value(S::ISub, ty, &[last, at])
@@ -442,24 +456,24 @@ impl KernelLowering<'_> {
             return Ok(self.glsl(number, ty, args));
         }
         Ok(match operator.op {
-            Op::IsNan => self.is_nan(scalar, args[0]),
-            Op::IsInf => self.is_infinite(scalar, args[0]),
-            Op::FSignum => self.sign(scalar, args[0]),
-            Op::Eq | Op::ToBool => self.truth(operator, args),
-            Op::FConv | Op::Bits => self.conversion(operator, args[0]),
-            Op::FToS | Op::FToU => self.real_to_int(operator, args[0]),
-            Op::Ldexp => self.glsl(glsl::LDEXP, ty, args),
-            Op::Lerp => {
+            ScalarOp::IsNan => self.is_nan(scalar, args[0]),
+            ScalarOp::IsInf => self.is_infinite(scalar, args[0]),
+            ScalarOp::FSignum => self.sign(scalar, args[0]),
+            ScalarOp::Eq | ScalarOp::ToBool => self.truth(operator, args),
+            ScalarOp::FConv | ScalarOp::Bits => self.conversion(operator, args[0]),
+            ScalarOp::FToS | ScalarOp::FToU => self.real_to_int(operator, args[0]),
+            ScalarOp::Ldexp => self.glsl(glsl::LDEXP, ty, args),
+            ScalarOp::Lerp => {
                 let span = self.value(S::FSub, ty, &[args[1], args[0]]);
                 let part = self.value(S::FMul, ty, &[span, args[2]]);
                 self.value(S::FAdd, ty, &[args[0], part])
             }
-            Op::Mad => {
+            ScalarOp::Mad => {
                 let product = self.value(S::FMul, ty, &args[..2]);
                 self.value(S::FAdd, ty, &[product, args[2]])
             }
-            Op::CopySign => self.copy_sign(scalar, args[0], args[1]),
-            Op::FPow if scalar == ScalarType::F32 => {
+            ScalarOp::CopySign => self.copy_sign(scalar, args[0], args[1]),
+            ScalarOp::FPow if scalar == ScalarType::F32 => {
                 let magnitude = self.glsl(glsl::F_ABS, ty, &args[..1]);
                 let power = self.glsl(glsl::POW, ty, &[magnitude, args[1]]);
                 self.whole_power(scalar, args, power)
@@ -478,7 +492,7 @@ impl KernelLowering<'_> {
         let infinite = self.is_infinite(operator.from, value);
         let none = self.test(S::LogicalOr, &[nan, infinite]);
         let value = self.select(from, none, real_zero, value);
-        if operator.op == Op::FToS {
+        if operator.op == ScalarOp::FToS {
             return self.value(S::ConvertFToS, to, &[value]);
         }
         // Negative numbers, which have no unsigned form, convert as signed ones do.

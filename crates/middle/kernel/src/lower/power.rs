@@ -8,7 +8,7 @@
 
 use super::KernelLowering;
 use super::functions::{LOG, LOG_2};
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
@@ -17,16 +17,16 @@ const F64: ScalarType = ScalarType::F64;
 impl KernelLowering<'_> {
     /// A base of `f64` to an exponent.
     pub(super) fn power_of_real(&mut self, args: &[Id]) -> Id {
-        let magnitude = self.operator_or(Op::FAbs, &args[..1], args[0]);
+        let magnitude = self.operator_or(ScalarOp::FAbs, &args[..1], args[0]);
         let [high, low] = self.log_in_parts(magnitude);
         let [zero, largest] = [0.0, f64::MAX].map(|number| self.number_of(F64, number));
         let exponent = self.f(S::FMul, F64, &[high, args[1]]);
         let power = self.exp(exponent);
         // The exponent lacks what its rounding left, and the second part.
         let turned = self.f(S::FNegate, F64, &[exponent]);
-        let rounded = self.operator_or(Op::Fma, &[high, args[1], turned], zero);
-        let rest = self.operator_or(Op::Fma, &[low, args[1], rounded], rounded);
-        let more = self.operator_or(Op::Fma, &[power, rest, power], power);
+        let rounded = self.operator_or(ScalarOp::Fma, &[high, args[1], turned], zero);
+        let rest = self.operator_or(ScalarOp::Fma, &[low, args[1], rounded], rounded);
+        let more = self.operator_or(ScalarOp::Fma, &[power, rest, power], power);
         let is_above = self.less(zero, power);
         let is_number = self.test(S::FOrdLessThanEqual, &[power, largest]);
         let is_known = self.test(S::LogicalAnd, &[is_above, is_number]);
@@ -78,12 +78,12 @@ impl KernelLowering<'_> {
     }
 
     fn is_whole(&mut self, s: ScalarType, value: Id) -> Id {
-        let floor = self.apply(Op::Floor, s, &[value]).unwrap_or(value);
+        let floor = self.apply(ScalarOp::Floor, s, &[value]).unwrap_or(value);
         self.test(S::FOrdEqual, &[floor, value])
     }
 
     fn magnitude(&mut self, s: ScalarType, value: Id) -> Id {
-        self.apply(Op::FAbs, s, &[value]).unwrap_or(value)
+        self.apply(ScalarOp::FAbs, s, &[value]).unwrap_or(value)
     }
 
     /// The logarithm of a positive number as a sum, of which the first part is the rounded one.
@@ -97,8 +97,8 @@ impl KernelLowering<'_> {
         let g_low = self.f(S::FSub, F64, &[m, above_one]);
         let q = self.f(S::FDiv, F64, &[f, g]);
         let turned = self.f(S::FNegate, F64, &[q]);
-        let rest = self.operator_or(Op::Fma, &[turned, g, f], f);
-        let rest = self.operator_or(Op::Fma, &[turned, g_low, rest], rest);
+        let rest = self.operator_or(ScalarOp::Fma, &[turned, g, f], f);
+        let rest = self.operator_or(ScalarOp::Fma, &[turned, g_low, rest], rest);
         let q_low = self.f(S::FDiv, F64, &[rest, g]);
         // The terms of the series behind the first.
         let z = self.f(S::FMul, F64, &[q, q]);
@@ -108,7 +108,7 @@ impl KernelLowering<'_> {
         let tail = self.f(S::FMul, F64, &[series, q]);
         let tail = self.f(S::FAdd, F64, &[tail, q_low]);
         let [high, low] = LOG_2.map(|part| self.number_of(F64, part));
-        let tail = self.operator_or(Op::Fma, &[k, low, tail], tail);
+        let tail = self.operator_or(ScalarOp::Fma, &[k, low, tail], tail);
         let high = self.f(S::FMul, F64, &[k, high]);
         let [sum, low] = self.sum_in_parts(high, q);
         let low = self.f(S::FAdd, F64, &[low, tail]);

@@ -7,7 +7,7 @@
 use super::KernelLowering;
 use super::angles::ReducedAngle;
 use super::functions::LoweredIdResult;
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
@@ -106,7 +106,7 @@ impl KernelLowering<'_> {
 
     pub(super) fn atan(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
-        let size = self.apply(Op::FAbs, s, &[a])?;
+        let size = self.apply(ScalarOp::FAbs, s, &[a])?;
         let angle = self.angle(s, size, one);
         Ok(self.copy_sign(s, angle, a))
     }
@@ -115,8 +115,8 @@ impl KernelLowering<'_> {
         let (y, x) = (args[0], args[1]);
         let zero = self.number_of(s, 0.0);
         let pi = self.number_of(s, std::f64::consts::PI);
-        let opposite = self.apply(Op::FAbs, s, &[y])?;
-        let adjacent = self.apply(Op::FAbs, s, &[x])?;
+        let opposite = self.apply(ScalarOp::FAbs, s, &[y])?;
+        let adjacent = self.apply(ScalarOp::FAbs, s, &[x])?;
         let angle = self.angle(s, opposite, adjacent);
         let none = self.test(S::FOrdEqual, &[y, zero]);
         let none_too = self.test(S::FOrdEqual, &[x, zero]);
@@ -132,19 +132,19 @@ impl KernelLowering<'_> {
         Ok(self.copy_sign(s, angle, y))
     }
 
-    pub(super) fn arc(&mut self, s: ScalarType, op: Op, a: Id) -> LoweredIdResult {
+    pub(super) fn arc(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
         let below = self.f(S::FSub, s, &[one, a]);
         let above = self.f(S::FAdd, s, &[one, a]);
-        if op == Op::Acos {
-            let opposite = self.apply(Op::Sqrt, s, &[below])?;
-            let adjacent = self.apply(Op::Sqrt, s, &[above])?;
+        if op == ScalarOp::Acos {
+            let opposite = self.apply(ScalarOp::Sqrt, s, &[below])?;
+            let adjacent = self.apply(ScalarOp::Sqrt, s, &[above])?;
             let angle = self.angle(s, opposite, adjacent);
             return Ok(self.f(S::FAdd, s, &[angle, angle]));
         }
         let product = self.f(S::FMul, s, &[below, above]);
-        let adjacent = self.apply(Op::Sqrt, s, &[product])?;
-        let opposite = self.apply(Op::FAbs, s, &[a])?;
+        let adjacent = self.apply(ScalarOp::Sqrt, s, &[product])?;
+        let opposite = self.apply(ScalarOp::FAbs, s, &[a])?;
         let angle = self.angle(s, opposite, adjacent);
         Ok(self.copy_sign(s, angle, a))
     }

@@ -4,8 +4,8 @@ use super::emitter::TypeEmulator;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::Module;
-use spirula_spirv::link::{Importer, Values};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::link::{GlobalValueTable, SpirvImporter};
 use spirula_spirv::text;
 
 const TEXT: &str = include_str!("../../library/divide.spvasm");
@@ -18,11 +18,11 @@ impl<'a> TypeEmulator<'a> {
         }
         let broken = || crate::facts::refusal("a library that cannot be read");
         let words = text::parse(TEXT, &text::ParseOptions::default()).map_err(|_| broken())?;
-        let library = Module::from_words(words)?;
+        let library = SpirvModule::from_words(words)?;
         let function = library.functions().first().ok_or_else(broken)?;
         let function = library.function_id(*function);
-        let mut values = Values::compute(&self.m);
-        let made = Importer::new(&library).import(&mut self.m, &mut values, &[function])?;
+        let mut values = GlobalValueTable::compute(&self.m);
+        let made = SpirvImporter::new(&library).import(&mut self.m, &mut values, &[function])?;
         let made = *made.first().ok_or_else(broken)?;
         Ok(*self.divider.insert(made))
     }

@@ -5,24 +5,24 @@ use super::kinds::{EmulatedScalar, EmulatedShape, shapes};
 use super::{MissingNumericTypes, is_gone};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::{Decorations, Definitions, Layouts};
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions, TypeLayouts};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
     Capability, Decoration, ExecutionMode, MemoryModel, Scope, StorageClass,
 };
-use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// A module under change. `source` is as it was; instructions of both have the same handles and ids.
 pub struct TypeEmulator<'a> {
-    pub source: &'a Module,
+    pub source: &'a SpirvModule,
     pub lacking: MissingNumericTypes,
-    pub definitions: Definitions,
-    pub decorations: Decorations,
-    pub layouts: Layouts,
+    pub definitions: IdDefinitions,
+    pub decorations: IdDecorations,
+    pub layouts: TypeLayouts,
     pub ids: IdWords,
     pub shapes: IdMap<Option<EmulatedShape>>,
-    pub m: Module,
+    pub m: SpirvModule,
     /// New instructions go before this one.
     pub at: Inst,
     /// The first of the source's types, before which new ones go.
@@ -46,13 +46,16 @@ pub struct TypeEmulator<'a> {
 
 impl<'a> TypeEmulator<'a> {
     /// Analyses a module.
-    pub fn new(source: &'a Module, lacking: MissingNumericTypes) -> Result<Self, SourceDiagnostic> {
-        let definitions = Definitions::compute(source);
-        let decorations = Decorations::compute(source);
-        let layouts = Layouts::compute(source, &definitions, &decorations, |id| {
+    pub fn new(
+        source: &'a SpirvModule,
+        lacking: MissingNumericTypes,
+    ) -> Result<Self, SourceDiagnostic> {
+        let definitions = IdDefinitions::compute(source);
+        let decorations = IdDecorations::compute(source);
+        let layouts = TypeLayouts::compute(source, &definitions, &decorations, |id| {
             Some(definitions.default_value(source, id).unwrap_or(0))
         })?;
-        let front = source.section(Section::Globals).next();
+        let front = source.section(ModuleSection::Globals).next();
         let front = front.map(InstRef::handle);
         let any = source.all_insts().next().map(InstRef::handle);
         let at = front.or(any);
@@ -81,7 +84,7 @@ impl<'a> TypeEmulator<'a> {
     }
 
     /// Changes everything.
-    pub fn run(mut self) -> Result<Module, Vec<SourceDiagnostic>> {
+    pub fn run(mut self) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
         let mut faults = Vec::new();
         faults.extend(self.pack().err());
         for func in self.source.functions() {
@@ -101,9 +104,9 @@ impl<'a> TypeEmulator<'a> {
     /// Drops what is not needed, or said of what is not there any more.
     fn declarations(&mut self) {
         let lacking = self.lacking;
-        let capabilities = self.source.section(Section::Capabilities);
+        let capabilities = self.source.section(ModuleSection::Capabilities);
         let capabilities = capabilities.filter(|c| is_gone(Capability(c.word(0)), lacking));
-        let modes = self.source.section(Section::ExecutionModes);
+        let modes = self.source.section(ModuleSection::ExecutionModes);
         let modes = modes.filter(|m| {
             let of_halves = [
                 ExecutionMode::SignedZeroInfNanPreserve.0,
@@ -122,7 +125,7 @@ impl<'a> TypeEmulator<'a> {
             Decoration::NoSignedWrap,
             Decoration::NoUnsignedWrap,
         ];
-        let annotations = self.source.section(Section::Annotations);
+        let annotations = self.source.section(ModuleSection::Annotations);
         let annotations = annotations.filter(|a| {
             a.op() == Op::Decorate
                 && stale.contains(&Decoration(a.word(1)))
@@ -130,7 +133,7 @@ impl<'a> TypeEmulator<'a> {
         });
         let gone = capabilities.chain(modes).chain(annotations);
         let mut gone: Vec<Inst> = gone.map(InstRef::handle).collect();
-        let linkage = self.m.section(Section::Annotations).filter(|a| {
+        let linkage = self.m.section(ModuleSection::Annotations).filter(|a| {
             a.op() == Op::Decorate
                 && a.word(1) == Decoration::LinkageAttributes.0
                 && self.divider == Some(a.id(0))
@@ -199,7 +202,7 @@ impl<'a> TypeEmulator<'a> {
         if let Some(known) = self.glsl {
             return known;
         }
-        let mut imports = self.source.section(Section::Imports);
+        let mut imports = self.source.section(ModuleSection::Imports);
         let own = imports.find(|i| i.string(0) == "GLSL.std.450");
         let id = match own.and_then(InstRef::result) {
             Some(own) => own,
@@ -209,7 +212,7 @@ impl<'a> TypeEmulator<'a> {
                 let (chunks, _) = b"GLSL.std.450\0\0\0\0".as_chunks::<4>();
                 words.extend(chunks.iter().map(|c| u32::from_le_bytes(*c)));
                 let inst = self.m.create(Op::ExtInstImport, &words);
-                self.m.append(Section::Imports.list(), inst);
+                self.m.append(ModuleSection::Imports.list(), inst);
                 id
             }
         };
@@ -221,7 +224,7 @@ impl<'a> TypeEmulator<'a> {
         let inst = self.m.create(op, words);
         match self.front {
             Some(front) => self.m.insert_before(front, inst),
-            None => self.m.append(Section::Globals.list(), inst),
+            None => self.m.append(ModuleSection::Globals.list(), inst),
         }
     }
 
@@ -348,7 +351,7 @@ impl<'a> TypeEmulator<'a> {
 
     /// The scope that all invocations are in.
     pub fn everyone(&mut self) -> Id {
-        let mut models = self.source.section(Section::MemoryModel);
+        let mut models = self.source.section(ModuleSection::MemoryModel);
         let is_vulkan = models.any(|m| m.word(1) == MemoryModel::Vulkan.0);
         let scope = if is_vulkan {
             Scope::QueueFamily

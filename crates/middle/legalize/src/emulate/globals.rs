@@ -6,13 +6,13 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_scalar::convert::f16_to_f32;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
-use spirula_spirv::ir::{Inst, InstRef, Section};
+use spirula_spirv::ir::{Inst, InstRef, ModuleSection};
 use spirula_spirv::{Id, IdMap};
 
 impl<'a> TypeEmulator<'a> {
     /// Defines types and constants anew, in place.
     pub fn globals(&mut self) -> Result<(), SourceDiagnostic> {
-        for inst in self.source.section(Section::Globals) {
+        for inst in self.source.section(ModuleSection::Globals) {
             let Some(id) = inst.result() else { continue };
             self.at = inst.handle();
             match inst.op() {
@@ -78,7 +78,7 @@ impl<'a> TypeEmulator<'a> {
                 if self.is_laid_out() {
                     let decoration = [id, Decoration::ArrayStride.0, 8];
                     let decoration = self.m.create(Op::Decorate, &decoration);
-                    self.m.append(Section::Annotations.list(), decoration);
+                    self.m.append(ModuleSection::Annotations.list(), decoration);
                 }
                 (Op::TypeArray, words)
             }
@@ -90,7 +90,7 @@ impl<'a> TypeEmulator<'a> {
 
     /// Whether the module has memory with places that it says itself.
     fn is_laid_out(&self) -> bool {
-        let mut annotations = self.source.section(Section::Annotations);
+        let mut annotations = self.source.section(ModuleSection::Annotations);
         annotations.any(|a| a.op() == Op::MemberDecorate && a.word(2) == Decoration::Offset.0)
     }
 

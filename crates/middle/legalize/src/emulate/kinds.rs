@@ -3,7 +3,7 @@
 use super::MissingNumericTypes;
 use spirula_spirv::IdMap;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// A scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +68,9 @@ pub const MOVES: &[Op] = &[
 ];
 
 /// The shapes of a module's types by id.
-pub fn shapes(module: &Module, lacking: MissingNumericTypes) -> IdMap<Option<EmulatedShape>> {
+pub fn shapes(module: &SpirvModule, lacking: MissingNumericTypes) -> IdMap<Option<EmulatedShape>> {
     let mut shapes = IdMap::new(module.bound(), None);
-    for inst in module.section(Section::Globals) {
+    for inst in module.section(ModuleSection::Globals) {
         let Some(id) = inst.result() else { continue };
         let scalar = |kind| Some(EmulatedShape { kind, count: 1 });
         let shape = match inst.op() {

@@ -9,7 +9,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess, StorageClass};
-use spirula_spirv::ir::{InstRef, Module, Section};
+use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 
 /// Storage classes whose memory has its places said.
 const CLASSES: &[StorageClass] = &[
@@ -19,8 +19,8 @@ const CLASSES: &[StorageClass] = &[
 ];
 
 /// Whether a function takes pointers to buffers, so that it has to be put in the place of its calls.
-pub fn passes_pointers(module: &Module) -> bool {
-    let pointers = module.section(Section::Globals).filter(|i| {
+pub fn passes_pointers(module: &SpirvModule) -> bool {
+    let pointers = module.section(ModuleSection::Globals).filter(|i| {
         let is_pointer = i.op() == Op::TypePointer;
         is_pointer
             && (CLASSES.contains(&StorageClass(i.word(0)))
@@ -60,7 +60,7 @@ impl<'a> TypeEmulator<'a> {
         if !self.lacking.narrow {
             return Ok(());
         }
-        for inst in self.source.section(Section::Globals) {
+        for inst in self.source.section(ModuleSection::Globals) {
             let (Some(id), Some(pointer)) = (inst.result(), inst.result_type()) else {
                 continue;
             };
@@ -121,7 +121,7 @@ impl<'a> TypeEmulator<'a> {
             ),
         ] {
             let decoration = self.m.create(op, &words);
-            self.m.append(Section::Annotations.list(), decoration);
+            self.m.append(ModuleSection::Annotations.list(), decoration);
         }
         match array {
             Some(array) => {
@@ -483,7 +483,7 @@ impl<'a> TypeEmulator<'a> {
     /// The block that each descriptor of a variable is.
     fn words_type_of(&self, variable: Id) -> Id {
         let def = |id: Id| {
-            let mut globals = self.m.section(Section::Globals);
+            let mut globals = self.m.section(ModuleSection::Globals);
             globals.find(|i| i.result() == Some(id))
         };
         let pointer = def(variable).and_then(|v| v.result_type()).and_then(def);

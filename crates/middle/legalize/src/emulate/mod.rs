@@ -33,7 +33,7 @@ mod wide;
 use emitter::TypeEmulator;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::enumerants::Capability;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// What a device lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ const AFTER: &str = "dedup,adce,dedup,compact-ids";
 impl MissingNumericTypes {
     /// What of a module's needs are among what is lacked, if `has` tells of each capability whether the
     /// device has it.
-    pub fn of(module: &Module, has: impl Fn(Capability) -> bool) -> MissingNumericTypes {
+    pub fn of(module: &SpirvModule, has: impl Fn(Capability) -> bool) -> MissingNumericTypes {
         let lacked = lacked(module, has);
         MissingNumericTypes {
             narrow: lacked.iter().any(|c| NARROW.contains(c)),
@@ -73,8 +73,8 @@ impl MissingNumericTypes {
 }
 
 /// The capabilities that a module declares and the emulation does without, of those that the device lacks.
-pub fn lacked(module: &Module, has: impl Fn(Capability) -> bool) -> Vec<Capability> {
-    let declared = module.section(Section::Capabilities);
+pub fn lacked(module: &SpirvModule, has: impl Fn(Capability) -> bool) -> Vec<Capability> {
+    let declared = module.section(ModuleSection::Capabilities);
     let declared = declared.map(|c| Capability(c.word(0)));
     let can = |c: &Capability| NARROW.contains(c) || *c == Capability::Int64;
     declared.filter(|c| can(c) && !has(*c)).collect()
@@ -85,7 +85,7 @@ pub fn lacked(module: &Module, has: impl Fn(Capability) -> bool) -> Vec<Capabili
 ///
 /// # Errors
 /// When the module is malformed.
-pub fn freeze(module: &mut Module) -> Result<(), SourceDiagnostic> {
+pub fn freeze(module: &mut SpirvModule) -> Result<(), SourceDiagnostic> {
     crate::compile::run(module, "freeze-spec-const")
 }
 
@@ -94,9 +94,9 @@ pub fn freeze(module: &mut Module) -> Result<(), SourceDiagnostic> {
 /// # Errors
 /// What cannot be done without it: at least one thing.
 pub fn emulate(
-    module: &Module,
+    module: &SpirvModule,
     lacking: MissingNumericTypes,
-) -> Result<Module, Vec<SourceDiagnostic>> {
+) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
     let one = |fault: SourceDiagnostic| vec![fault];
     let mut source = module.clone();
     if memory::passes_pointers(&source) {

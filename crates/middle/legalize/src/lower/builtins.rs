@@ -161,7 +161,7 @@ impl ShaderLowering<'_> {
         let word = self.int(32);
         let words = [word.word(), id.word(), default];
         self.b.push(
-            spirula_spirv::ir::Section::Globals,
+            spirula_spirv::ir::ModuleSection::Globals,
             Op::SpecConstant,
             &words,
         );

@@ -15,7 +15,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode, ExecutionModel, StorageClass};
-use spirula_spirv::ir::{Func, Section};
+use spirula_spirv::ir::{Func, ModuleSection};
 
 /// Bytes of push constants before the arguments.
 pub const HEADER: u32 = 16;
@@ -126,7 +126,7 @@ impl ShaderInterface {
             bindings: 0,
             opaque: FxHashMap::default(),
         };
-        let annotations = facts.module.section(Section::Annotations);
+        let annotations = facts.module.section(ModuleSection::Annotations);
         for inst in annotations.filter(|i| i.op() == Op::Decorate) {
             if let [_, decoration, number] = *inst.operands()
                 && decoration == Decoration::SpecId.0
@@ -136,7 +136,7 @@ impl ShaderInterface {
         }
         plan.next_spec = plan.first_spec + 4;
         let asked = ImageRequirements::new(facts);
-        for point in facts.module.section(Section::EntryPoints) {
+        for point in facts.module.section(ModuleSection::EntryPoints) {
             let name = point.string(2);
             if ExecutionModel(point.word(0)) != ExecutionModel::Kernel {
                 let text = format!("the entry point {name}, which is no kernel,");
@@ -179,7 +179,7 @@ impl ShaderInterface {
             return Err(facts.refuse(id, &text));
         }
         self.push_words = self.push_words.max(at.div_ceil(4));
-        let modes = module.section(Section::ExecutionModes);
+        let modes = module.section(ModuleSection::ExecutionModes);
         let mut modes = modes.filter(|m| m.id(0) == id);
         let is = |wanted: ExecutionMode| modes.clone().any(|m| ExecutionMode(m.word(1)) == wanted);
         let is_exact = is(ExecutionMode::ContractionOff);

@@ -8,7 +8,7 @@ use crate::classes::{PointerRegion, PointsToSetId};
 use crate::facts::MemoryScalar;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Cfg;
+use spirula_spirv::analysis::FlowGraph;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
     Capability, ExecutionMode, FunctionControl, StorageClass,
@@ -21,7 +21,7 @@ impl ShaderLowering<'_> {
         let kernel = &self.plan.kernels[number];
         let (func, arguments) = (kernel.func, kernel.arguments.clone());
         self.kernel = ShaderKernelState::new(kernel.is_exact);
-        let cfg = Cfg::compute(self.facts.module, &self.facts.definitions, func)?;
+        let cfg = FlowGraph::compute(self.facts.module, &self.facts.definitions, func)?;
         let void = self.b.void();
         let ty = self.b.function_type(void, &[]);
         let function = self.b.fresh_id();
@@ -133,7 +133,7 @@ impl ShaderLowering<'_> {
             .filter_map(|v| self.classes.of(v.result()?))
             .collect();
         classes.sort_unstable();
-        let globals = module.section(spirula_spirv::ir::Section::Globals);
+        let globals = module.section(spirula_spirv::ir::ModuleSection::Globals);
         let shared = globals.filter(|i| {
             let class = i.result().and_then(|id| self.classes.of(id));
             i.op() == Op::Variable

@@ -46,10 +46,10 @@ use crate::program::ProgramScopeBuffer;
 use interface::{ImplicitBuffers, ShaderInterface};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::build::Builder;
+use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, Decoration, MemoryModel};
-use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::ir::{Inst, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Lowers every kernel of a module in which no calls are left.
@@ -61,7 +61,7 @@ pub fn lower(
     classes: &PointsToAnalysis,
     program: &ProgramScopeBuffer,
     options: &VulkanCompileOptions,
-) -> Result<Module, Vec<SourceDiagnostic>> {
+) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
     let hidden = ImplicitBuffers {
         program: !classes.program().is_empty(),
         printf: printf::is_used(facts),
@@ -83,7 +83,7 @@ struct ShaderLowering<'a> {
     classes: &'a PointsToAnalysis,
     program: &'a ProgramScopeBuffer,
     plan: ShaderInterface,
-    b: Builder,
+    b: SpirvBuilder,
     types: IdMap<Option<Id>>,
     values: IdMap<Option<Id>>,
     /// The parts that composites were made of here.
@@ -158,7 +158,7 @@ impl<'a> ShaderLowering<'a> {
         plan: ShaderInterface,
         options: &VulkanCompileOptions,
     ) -> Self {
-        let mut b = Builder::new(options.target.version);
+        let mut b = SpirvBuilder::new(options.target.version);
         b.capability(Capability::Shader);
         b.capability(Capability::VulkanMemoryModel);
         b.capability(Capability::PhysicalStorageBufferAddresses);
@@ -185,7 +185,7 @@ impl<'a> ShaderLowering<'a> {
         }
     }
 
-    fn finish(mut self) -> Module {
+    fn finish(mut self) -> SpirvModule {
         self.reflect_shared();
         self.b.finish()
     }

@@ -10,7 +10,7 @@ use crate::classes::PointerRegion;
 use crate::facts::{KernelModuleInfo, MemoryScalar};
 use crate::{initial, steps};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_scalar::printf::Template;
+use spirula_scalar::printf::PrintfTemplate;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Scope;
 use spirula_spirv::grammar::{Op, opencl_std};
@@ -41,7 +41,7 @@ pub fn is_used(facts: &KernelModuleInfo<'_>) -> bool {
 /// `printf`.
 pub fn print(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
     let bytes = literal(l.facts, inst.id(2))?;
-    let template = Template::new(&bytes);
+    let template = PrintfTemplate::new(&bytes);
     let wanted: Vec<_> = template.arguments().collect();
     let (mut words, mut sizes) = (Vec::new(), Vec::new());
     for (n, argument) in inst.ids(3).enumerate() {

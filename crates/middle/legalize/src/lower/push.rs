@@ -183,7 +183,7 @@ impl ShaderLowering<'_> {
             words.push((default >> 32) as u32);
         }
         self.b.push(
-            spirula_spirv::ir::Section::Globals,
+            spirula_spirv::ir::ModuleSection::Globals,
             Op::SpecConstant,
             &words,
         );

@@ -11,8 +11,8 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::clspv_reflection as reflection;
 use spirula_spirv::grammar::enumerants::Dim;
-use spirula_spirv::grammar::{Op, Version};
-use spirula_spirv::ir::Section;
+use spirula_spirv::grammar::{Op, SpirvVersion};
+use spirula_spirv::ir::ModuleSection;
 
 /// Bytes of contents in a string.
 const CHUNK: usize = 1 << 16;
@@ -20,7 +20,7 @@ const CHUNK: usize = 1 << 16;
 impl ShaderLowering<'_> {
     /// Writes the reflection of a kernel whose function is made.
     pub fn reflect(&mut self, number: usize, function: Id) -> Result<(), SourceDiagnostic> {
-        if self.b.module().version < Version::new(1, 6) {
+        if self.b.module().version < SpirvVersion::new(1, 6) {
             self.b.extension("SPV_KHR_non_semantic_info");
         }
         let set = self.b.import("NonSemantic.ClspvReflection.5");
@@ -168,7 +168,7 @@ impl ShaderLowering<'_> {
         }
         let id = self.b.fresh_id();
         words.insert(0, id.word());
-        self.b.push(Section::Sources, Op::String, &words);
+        self.b.push(ModuleSection::Sources, Op::String, &words);
         id
     }
 
@@ -176,7 +176,7 @@ impl ShaderLowering<'_> {
         let (ty, id) = (self.b.void(), self.b.fresh_id());
         let mut words = vec![ty.word(), id.word(), set.word(), what];
         words.extend(operands.iter().map(|o| o.word()));
-        self.b.push(Section::Trailer, Op::ExtInst, &words);
+        self.b.push(ModuleSection::Trailer, Op::ExtInst, &words);
         id
     }
 }

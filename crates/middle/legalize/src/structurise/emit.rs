@@ -8,9 +8,9 @@ use super::writing::{MultiwayTerminator, PhiStore};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Cfg;
+use spirula_spirv::analysis::FlowGraph;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Func, IdWords, Module};
+use spirula_spirv::ir::{Block, Func, IdWords, SpirvModule};
 
 /// Targets that paths through a part have still to reach, in increasing order. Where there are any,
 /// a block is open, to which all of these paths come.
@@ -45,10 +45,10 @@ struct LoopConstructLabels {
 }
 
 pub(super) struct ControlFlowEmitter<'a> {
-    pub(super) module: &'a mut Module,
+    pub(super) module: &'a mut SpirvModule,
     pub(super) ids: &'a IdWords,
     pub(super) func: Func,
-    pub(super) cfg: &'a Cfg,
+    pub(super) cfg: &'a FlowGraph,
     pub(super) graph: ReducibleGraph,
     pub(super) slots: &'a mut DemotionSlots,
     /// Blocks in the order in which they come.
@@ -73,10 +73,10 @@ pub(super) struct ControlFlowEmitter<'a> {
 /// # Errors
 /// When constructs would nest too deeply.
 pub fn emit(
-    module: &mut Module,
+    module: &mut SpirvModule,
     ids: &IdWords,
     func: Func,
-    cfg: &Cfg,
+    cfg: &FlowGraph,
     slots: &mut DemotionSlots,
 ) -> Result<(), SourceDiagnostic> {
     let graph = ReducibleGraph::new(cfg);

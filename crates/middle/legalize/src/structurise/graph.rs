@@ -6,7 +6,7 @@
 //! dispatcher, which goes on to the one that the edge noted. The graph is then reducible, for any
 //! input. Cost: one pass over the edges of each loop for each loop around it.
 
-use spirula_spirv::analysis::{Cfg, Tree};
+use spirula_spirv::analysis::{DominanceTree, FlowGraph};
 
 /// No loop.
 pub const NONE: u32 = u32::MAX;
@@ -57,7 +57,7 @@ pub struct ReducibleGraph {
 
 impl ReducibleGraph {
     /// The graph of the reachable blocks.
-    pub fn new(cfg: &Cfg) -> ReducibleGraph {
+    pub fn new(cfg: &FlowGraph) -> ReducibleGraph {
         let blocks = cfg.len() as u32;
         let mut graph = ReducibleGraph {
             blocks,
@@ -208,7 +208,7 @@ impl ReducibleGraph {
                 }
             }
         }
-        let tree = Tree::compute(count, &order, |node, visit| {
+        let tree = DominanceTree::compute(count, &order, |node, visit| {
             before[node as usize].iter().for_each(|p| visit(*p));
         });
         self.below = vec![Vec::new(); count];

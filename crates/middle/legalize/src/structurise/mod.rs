@@ -24,31 +24,31 @@ mod repair;
 mod writing;
 
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::{Cfg, Definitions};
-use spirula_spirv::ir::{Erased, IdWords, Module};
-use spirula_spirv::ssa::Promoter;
+use spirula_spirv::analysis::{FlowGraph, IdDefinitions};
+use spirula_spirv::ir::{ErasedIds, IdWords, SpirvModule};
+use spirula_spirv::ssa::VariablePromoter;
 
 /// Gives all functions of a module structured control flow.
 ///
 /// # Errors
 /// When a function is malformed, or constructs would nest deeper than [`DEEPEST`].
-pub fn structurise(module: &mut Module) -> Result<(), SourceDiagnostic> {
+pub fn structurise(module: &mut SpirvModule) -> Result<(), SourceDiagnostic> {
     let mut variables = Vec::new();
     let ids = IdWords::new(module);
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     for func in module.functions().to_vec() {
         if module.function(func).blocks.is_empty() {
             continue;
         }
         module.remove_unreachable(&ids, func, &mut erased);
-        let definitions = Definitions::compute(module);
-        let cfg = Cfg::compute(module, &definitions, func)?;
+        let definitions = IdDefinitions::compute(module);
+        let cfg = FlowGraph::compute(module, &definitions, func)?;
         let mut slots = repair::DemotionSlots::new(module);
         emit::emit(module, &ids, func, &cfg, &mut slots)?;
         repair::demote(module, func, &mut slots)?;
         variables.extend(slots.finish(module, func));
     }
-    let mut promoter = Promoter::new(module);
+    let mut promoter = VariablePromoter::new(module);
     for func in module.functions().to_vec() {
         let mine = |id| variables.contains(&id);
         promoter.promote(module, func, mine, &mut erased)?;

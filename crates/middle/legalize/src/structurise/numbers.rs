@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// `u32` and its constants, and `bool`, made once.
 pub struct TargetNumbers {
@@ -15,11 +15,11 @@ pub struct TargetNumbers {
 
 impl TargetNumbers {
     /// Finds the types, or makes that of numbers.
-    pub fn new(module: &mut Module) -> TargetNumbers {
-        let mut globals = module.section(Section::Globals);
+    pub fn new(module: &mut SpirvModule) -> TargetNumbers {
+        let mut globals = module.section(ModuleSection::Globals);
         let ty = globals.find(|i| i.op() == Op::TypeInt && i.operands() == [32, 0]);
         let ty = ty.and_then(|i| i.result());
-        let mut globals = module.section(Section::Globals);
+        let mut globals = module.section(ModuleSection::Globals);
         let truth = globals.find(|i| i.op() == Op::TypeBool);
         let truth = truth.and_then(|i| i.result());
         let ty = ty.unwrap_or_else(|| declare(module, Op::TypeInt, &[], &[32, 0]));
@@ -32,13 +32,13 @@ impl TargetNumbers {
     }
 
     /// The type `bool`.
-    pub fn truth(&mut self, module: &mut Module) -> Id {
+    pub fn truth(&mut self, module: &mut SpirvModule) -> Id {
         let made = || declare(module, Op::TypeBool, &[], &[]);
         *self.truth.get_or_insert_with(made)
     }
 
     /// A number.
-    pub fn constant(&mut self, module: &mut Module, value: u32) -> Id {
+    pub fn constant(&mut self, module: &mut SpirvModule, value: u32) -> Id {
         let ty = self.ty;
         let made = || declare(module, Op::Constant, &[ty.word()], &[value]);
         *self.constants.entry(value).or_insert_with(made)
@@ -46,10 +46,10 @@ impl TargetNumbers {
 }
 
 /// Makes a global instruction: the words before its result, and those behind.
-fn declare(module: &mut Module, op: Op, before: &[u32], behind: &[u32]) -> Id {
+fn declare(module: &mut SpirvModule, op: Op, before: &[u32], behind: &[u32]) -> Id {
     let id = module.fresh_id();
     let words: Vec<u32> = [before, &[id.word()], behind].concat();
     let inst = module.create(op, &words);
-    module.append(Section::Globals.list(), inst);
+    module.append(ModuleSection::Globals.list(), inst);
     id
 }

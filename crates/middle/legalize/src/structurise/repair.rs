@@ -3,10 +3,10 @@
 
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
+use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
-use spirula_spirv::ir::{Func, IdWords, Inst, Module, Section};
+use spirula_spirv::ir::{Func, IdWords, Inst, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Variables of a function that were made for values.
@@ -21,9 +21,9 @@ pub struct DemotionSlots {
 
 impl DemotionSlots {
     /// None yet.
-    pub fn new(module: &Module) -> DemotionSlots {
+    pub fn new(module: &SpirvModule) -> DemotionSlots {
         let mut pointers = FxHashMap::default();
-        for inst in module.section(Section::Globals) {
+        for inst in module.section(ModuleSection::Globals) {
             let is_pointer =
                 inst.op() == Op::TypePointer && inst.word(0) == StorageClass::Function.0;
             if let Some(id) = inst.result().filter(|_| is_pointer) {
@@ -38,12 +38,12 @@ impl DemotionSlots {
     }
 
     /// A new variable for values of a type.
-    pub fn variable(&mut self, module: &mut Module, ty: Id) -> Id {
+    pub fn variable(&mut self, module: &mut SpirvModule, ty: Id) -> Id {
         let pointer = *self.pointers.entry(ty).or_insert_with(|| {
             let id = module.fresh_id();
             let words = [id.word(), StorageClass::Function.0, ty.word()];
             let inst = module.create(Op::TypePointer, &words);
-            module.append(Section::Globals.list(), inst);
+            module.append(ModuleSection::Globals.list(), inst);
             id
         });
         let id = module.fresh_id();
@@ -52,7 +52,7 @@ impl DemotionSlots {
     }
 
     /// The variable of a value, made when it is first asked for.
-    pub fn of_value(&mut self, module: &mut Module, value: Id, ty: Id) -> Id {
+    pub fn of_value(&mut self, module: &mut SpirvModule, value: Id, ty: Id) -> Id {
         if let Some(known) = self.of[value] {
             return known;
         }
@@ -62,7 +62,7 @@ impl DemotionSlots {
     }
 
     /// Puts all variables into the entry block, and gives their ids.
-    pub fn finish(self, module: &mut Module, func: Func) -> Vec<Id> {
+    pub fn finish(self, module: &mut SpirvModule, func: Func) -> Vec<Id> {
         let entry = module.function(func).blocks[0];
         for &(pointer, id) in &self.made {
             let words = [pointer.word(), id.word(), StorageClass::Function.0];
@@ -82,14 +82,14 @@ impl DemotionSlots {
 /// # Errors
 /// When a branch leads to no block.
 pub fn demote(
-    module: &mut Module,
+    module: &mut SpirvModule,
     func: Func,
     slots: &mut DemotionSlots,
 ) -> Result<(), SourceDiagnostic> {
     let ids = IdWords::new(module);
-    let definitions = Definitions::compute(module);
-    let cfg = Cfg::compute(module, &definitions, func)?;
-    let dominators = Dominators::compute(&cfg);
+    let definitions = IdDefinitions::compute(module);
+    let cfg = FlowGraph::compute(module, &definitions, func)?;
+    let dominators = BlockDominators::compute(&cfg);
     let mut home = IdMap::new(module.bound(), u32::MAX);
     for at in 0..cfg.len() as u32 {
         for inst in module.body(cfg.block(at)) {

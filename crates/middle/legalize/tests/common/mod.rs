@@ -1,17 +1,17 @@
 //! Modules of the corpus, and whether what is made of them is valid.
 
 use spirula_legalize::VulkanCompileOptions;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::verify;
 use spirula_testing::{SpirvValTool, corpus, files};
 
 /// The corpus' modules with their names, those that are meant; none where there is no corpus.
 pub fn modules(
-    is_meant: impl Fn(&Module) -> bool,
-) -> Option<impl Iterator<Item = (String, Module)>> {
+    is_meant: impl Fn(&SpirvModule) -> bool,
+) -> Option<impl Iterator<Item = (String, SpirvModule)>> {
     let all = files(&corpus("spirv/modules")?, ".spv").into_iter();
     let read = all.filter_map(|file| {
-        let module = Module::from_bytes(&std::fs::read(&file).unwrap()).ok()?;
+        let module = SpirvModule::from_bytes(&std::fs::read(&file).unwrap()).ok()?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         Some((name.into_owned(), module))
     });
@@ -21,7 +21,7 @@ pub fn modules(
 /// Checks modules for Vulkan.
 pub struct VulkanModuleChecks {
     /// What our verifier is told.
-    pub options: verify::Options,
+    pub options: verify::VerifyOptions,
     validator: Option<SpirvValTool>,
     /// Of so many one is given to the validator, as starting a process takes longer than the rest.
     every: usize,
@@ -37,9 +37,9 @@ impl VulkanModuleChecks {
     /// None yet.
     pub fn new(every: usize) -> VulkanModuleChecks {
         VulkanModuleChecks {
-            options: verify::Options {
+            options: verify::VerifyOptions {
                 target: VulkanCompileOptions::default().target,
-                ..verify::Options::default()
+                ..verify::VerifyOptions::default()
             },
             validator: SpirvValTool::find(),
             every,
@@ -50,7 +50,7 @@ impl VulkanModuleChecks {
     }
 
     /// Checks what was made of a module, by our verifier and now and then by Khronos'.
-    pub fn check(&mut self, name: &str, made: &Module) {
+    pub fn check(&mut self, name: &str, made: &SpirvModule) {
         self.made += 1;
         if let Err(faults) = verify::module(made, &self.options) {
             self.wrong.push(format!("{name}: {}", faults[0]));

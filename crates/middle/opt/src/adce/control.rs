@@ -1,17 +1,17 @@
 //! Which branches decide on whether a block runs.
 
-use crate::analyses::Flow;
-use spirula_spirv::analysis::{Constructs, Frontiers, PostDominators};
+use crate::analyses::FlowAnalysis;
+use spirula_spirv::analysis::{ConstructTree, DominanceFrontiers, PostDominators};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 
 /// The control dependence of a function.
-pub enum Control {
+pub enum ControlDependence {
     /// Structured: a block depends on the construct that it is in, and with a construct matters
     /// everything that leaves or continues it.
     Structured {
         /// The constructs.
-        constructs: Constructs,
+        constructs: ConstructTree,
         /// Blocks that branch conditionally without a merge instruction, by the construct that
         /// they are directly in; the last list is of those in none.
         bare: Vec<Vec<u32>>,
@@ -19,21 +19,25 @@ pub enum Control {
     /// Any graph: a block depends on its frontier in the reversed graph.
     Free {
         /// The branches that each block depends on.
-        dependence: Frontiers,
+        dependence: DominanceFrontiers,
         /// To lead branches past what is dead.
         tree: PostDominators,
     },
 }
 
-impl Control {
-    pub fn compute(module: &Module, flow: &Flow, structured: bool) -> Control {
+impl ControlDependence {
+    pub fn compute(
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+        structured: bool,
+    ) -> ControlDependence {
         let cfg = &flow.cfg;
         if !structured {
             let tree = PostDominators::compute(cfg);
-            let dependence = Frontiers::control_dependence(cfg, &tree);
-            return Control::Free { dependence, tree };
+            let dependence = DominanceFrontiers::control_dependence(cfg, &tree);
+            return ControlDependence::Free { dependence, tree };
         }
-        let constructs = Constructs::compute(module, cfg, &flow.dominators);
+        let constructs = ConstructTree::compute(module, cfg, &flow.dominators);
         let none = constructs.constructs().len();
         let mut bare = vec![Vec::new(); none + 1];
         for block in cfg.reverse_postorder() {
@@ -44,6 +48,6 @@ impl Control {
                 bare[around].push(*block);
             }
         }
-        Control::Structured { constructs, bare }
+        ControlDependence::Structured { constructs, bare }
     }
 }

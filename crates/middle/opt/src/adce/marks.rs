@@ -1,21 +1,21 @@
 //! Marking what matters, from the roots along uses and control dependence.
 
-use super::control::Control;
-use super::roots::{Roots, Verdict};
-use crate::analyses::{Cache, Flow};
+use super::control::ControlDependence;
+use super::roots::{LivenessClass, LivenessRoots};
+use crate::analyses::{AnalysisCache, FlowAnalysis};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::Definitions;
+use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
 use spirula_spirv::grammar::{Op, literal_string};
-use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 use std::rc::Rc;
 
 /// A function that matters.
 pub struct LiveFunction {
     pub func: Func,
-    pub flow: Rc<Flow>,
-    pub control: Control,
+    pub flow: Rc<FlowAnalysis>,
+    pub control: ControlDependence,
     /// Blocks with something in them that matters, by position.
     pub blocks: Vec<bool>,
     /// Constructs that matter.
@@ -23,29 +23,29 @@ pub struct LiveFunction {
 }
 
 /// What matters in a module.
-pub struct Marks {
+pub struct LivenessMarks {
     /// By instruction.
     pub live: Vec<bool>,
     /// Live functions by [`Func::index`].
     pub functions: Vec<Option<LiveFunction>>,
     pub ids: Rc<IdWords>,
-    pub definitions: Rc<Definitions>,
+    pub definitions: Rc<IdDefinitions>,
     /// Debug instructions, which stay where what they are about stays.
     pub debug: Vec<Inst>,
 }
 
 /// Place of an instruction: function and position of the block.
-type Home = Option<(Func, u32)>;
+type InstBlockPosition = Option<(Func, u32)>;
 
-struct Marker<'a> {
-    module: &'a Module,
-    roots: Roots<'a>,
-    marks: Marks,
-    flows: Vec<Option<Rc<Flow>>>,
+struct LivenessMarker<'a> {
+    module: &'a SpirvModule,
+    roots: LivenessRoots<'a>,
+    marks: LivenessMarks,
+    flows: Vec<Option<Rc<FlowAnalysis>>>,
     structured: bool,
     /// Whether variables that have a binding matter.
     bindings: bool,
-    home: Vec<Home>,
+    home: Vec<InstBlockPosition>,
     work: Vec<Inst>,
     /// Writes that matter when a variable does.
     writes: IdMap<Vec<Inst>>,
@@ -53,13 +53,13 @@ struct Marker<'a> {
     decorations: IdMap<Vec<Inst>>,
 }
 
-impl Marks {
+impl LivenessMarks {
     /// With `bindings`, variables that have one matter.
     pub fn compute(
-        module: &Module,
-        cache: &mut Cache,
+        module: &SpirvModule,
+        cache: &mut AnalysisCache,
         bindings: bool,
-    ) -> Result<Marks, SourceDiagnostic> {
+    ) -> Result<LivenessMarks, SourceDiagnostic> {
         let definitions = cache.definitions(module);
         let calls = cache.calls(module);
         let ids = cache.ids(module);
@@ -73,16 +73,16 @@ impl Marks {
         for func in module.functions() {
             flows[func.index()] = Some(cache.flow(module, *func)?);
         }
-        let marks = Marks {
+        let marks = LivenessMarks {
             live: vec![false; module.inst_count()],
             functions: std::iter::repeat_with(|| None).take(size).collect(),
             ids: ids.clone(),
             definitions: definitions.clone(),
             debug: Vec::new(),
         };
-        let mut marker = Marker {
+        let mut marker = LivenessMarker {
             module,
-            roots: Roots::new(module, &ids, &definitions, &calls),
+            roots: LivenessRoots::new(module, &ids, &definitions, &calls),
             marks,
             flows,
             structured: module.is_structured(),
@@ -98,7 +98,7 @@ impl Marks {
     }
 }
 
-impl Marker<'_> {
+impl LivenessMarker<'_> {
     fn mark(&mut self, inst: Inst) {
         if !std::mem::replace(&mut self.marks.live[inst.index()], true) {
             self.work.push(inst);
@@ -112,7 +112,7 @@ impl Marker<'_> {
     }
 
     fn mark_operands(&mut self, inst: InstRef<'_>) {
-        let Marks {
+        let LivenessMarks {
             ids,
             definitions,
             live,
@@ -130,7 +130,7 @@ impl Marker<'_> {
     /// What matters outside of functions.
     fn globals(&mut self) {
         let module = self.module;
-        for entry in module.section(Section::EntryPoints) {
+        for entry in module.section(ModuleSection::EntryPoints) {
             if entry.op() != Op::EntryPoint {
                 self.mark_operands(entry);
                 continue;
@@ -147,28 +147,28 @@ impl Marker<'_> {
                 }
             }
         }
-        for mode in module.section(Section::ExecutionModes) {
+        for mode in module.section(ModuleSection::ExecutionModes) {
             self.mark_operands(mode);
         }
-        for source in module.section(Section::Sources) {
+        for source in module.section(ModuleSection::Sources) {
             if source.op() != Op::String {
                 self.mark(source.handle());
             }
         }
         let outside = module
-            .section(Section::Globals)
-            .chain(module.section(Section::Trailer));
+            .section(ModuleSection::Globals)
+            .chain(module.section(ModuleSection::Trailer));
         for inst in outside {
             if inst.op() == Op::ExtInst {
                 match self.roots.verdict(inst) {
-                    Verdict::Debug => self.debug(inst),
+                    LivenessClass::Debug => self.debug(inst),
                     _ => self.mark(inst.handle()),
                 }
             } else if inst.op().is_line() {
                 self.mark(inst.handle());
             }
         }
-        for decoration in module.section(Section::Annotations) {
+        for decoration in module.section(ModuleSection::Annotations) {
             self.decoration(decoration);
         }
     }
@@ -243,10 +243,10 @@ impl Marker<'_> {
         let (Some(func), Some(flow)) = (func, flow) else {
             return;
         };
-        let control = Control::compute(module, &flow, self.structured);
+        let control = ControlDependence::compute(module, &flow, self.structured);
         let constructs = match &control {
-            Control::Structured { constructs, .. } => constructs.constructs().len(),
-            Control::Free { .. } => 0,
+            ControlDependence::Structured { constructs, .. } => constructs.constructs().len(),
+            ControlDependence::Free { .. } => 0,
         };
         let function = module.function(func);
         for inst in module
@@ -291,8 +291,8 @@ impl Marker<'_> {
         match self.roots.verdict(inst) {
             // What stands in blocks that are not reached is what merge instructions need of them.
             _ if !reachable => self.marks.live[handle.index()] = true,
-            Verdict::Root => self.mark(handle),
-            Verdict::WritesTo(variable) => {
+            LivenessClass::Root => self.mark(handle),
+            LivenessClass::WritesTo(variable) => {
                 let known = self.marks.definitions.handle(variable);
                 if known.is_some_and(|v| self.marks.live[v.index()]) {
                     self.mark(handle);
@@ -300,9 +300,9 @@ impl Marker<'_> {
                     self.writes.get_mut(variable).push(handle);
                 }
             }
-            Verdict::Removable if inst.op().is_line() => self.mark_operands(inst),
-            Verdict::Removable => {}
-            Verdict::Debug => self.debug(inst),
+            LivenessClass::Removable if inst.op().is_line() => self.mark_operands(inst),
+            LivenessClass::Removable => {}
+            LivenessClass::Debug => self.debug(inst),
         }
     }
 
@@ -335,7 +335,7 @@ impl Marker<'_> {
         }
     }
 
-    fn terminator(&mut self, func: Func, flow: &Flow, at: u32) {
+    fn terminator(&mut self, func: Func, flow: &FlowAnalysis, at: u32) {
         if flow.dominators.is_reachable(at) {
             let terminator = self.module.terminator(flow.cfg.block(at)).handle();
             self.mark(terminator);
@@ -352,12 +352,12 @@ impl Marker<'_> {
         }
         let flow = live.flow.clone();
         match &live.control {
-            Control::Structured { constructs, .. } => {
+            ControlDependence::Structured { constructs, .. } => {
                 if let Some(construct) = constructs.around(at) {
                     self.construct(func, construct);
                 }
             }
-            Control::Free { dependence, .. } => {
+            ControlDependence::Free { dependence, .. } => {
                 for branch in dependence.of_block(at).to_vec() {
                     self.terminator(func, &flow, branch);
                 }
@@ -370,7 +370,7 @@ impl Marker<'_> {
         let Some(live) = &self.marks.functions[func.index()] else {
             return;
         };
-        if let Control::Structured { constructs, .. } = &live.control
+        if let ControlDependence::Structured { constructs, .. } = &live.control
             && let Some(own) = constructs.headed_by(at)
         {
             self.construct(func, own);
@@ -386,7 +386,7 @@ impl Marker<'_> {
             return;
         }
         let flow = live.flow.clone();
-        let Control::Structured { constructs, bare } = &live.control else {
+        let ControlDependence::Structured { constructs, bare } = &live.control else {
             return;
         };
         let own = constructs.constructs()[construct as usize];
@@ -415,8 +415,8 @@ impl Marker<'_> {
         };
         let flow = live.flow.clone();
         let always = match &live.control {
-            Control::Structured { bare, .. } => bare.last().cloned().unwrap_or_default(),
-            Control::Free { tree, .. } => tree.endless().to_vec(),
+            ControlDependence::Structured { bare, .. } => bare.last().cloned().unwrap_or_default(),
+            ControlDependence::Free { tree, .. } => tree.endless().to_vec(),
         };
         for at in always {
             self.terminator(func, &flow, at);
@@ -426,11 +426,11 @@ impl Marker<'_> {
 
 /// Whether debug information may keep a definition in the module: what it costs nothing to keep.
 pub fn is_kept_for_debug(op: Option<Op>) -> bool {
-    use spirula_spirv::grammar::Class;
+    use spirula_spirv::grammar::InstructionClass;
     let class = op.and_then(|o| o.info()).map(|i| i.class);
     matches!(op, Some(Op::String | Op::ExtInst | Op::ExtInstImport))
         || matches!(
             class,
-            Some(Class::TypeDeclaration | Class::ConstantCreation)
+            Some(InstructionClass::TypeDeclaration | InstructionClass::ConstantCreation)
         )
 }

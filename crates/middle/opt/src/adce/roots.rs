@@ -1,15 +1,15 @@
 //! What matters by itself.
 
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{CallGraph, Definitions};
+use spirula_spirv::analysis::{IdDefinitions, SpirvCallGraph};
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
-use spirula_spirv::grammar::{Effects, Op};
-use spirula_spirv::ir::{Func, IdWords, InstRef, Module};
+use spirula_spirv::grammar::{InstructionEffects, Op};
+use spirula_spirv::ir::{Func, IdWords, InstRef, SpirvModule};
 use spirula_spirv::{IdMap, ir};
 
 /// Why an instruction stays, or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum LivenessClass {
     /// It matters by itself.
     Root,
     /// It matters when this variable does.
@@ -21,10 +21,10 @@ pub enum Verdict {
 }
 
 /// What is known of a module's functions and variables before marking.
-pub struct Roots<'a> {
-    module: &'a Module,
+pub struct LivenessRoots<'a> {
+    module: &'a SpirvModule,
     ids: &'a IdWords,
-    definitions: &'a Definitions,
+    definitions: &'a IdDefinitions,
     /// Variables whose writes always matter.
     volatile: IdMap<bool>,
     /// Functions without effects that others see, by [`Func::index`].
@@ -35,15 +35,15 @@ pub struct Roots<'a> {
 /// Bit of the image operands.
 const VOLATILE_TEXEL: u32 = 0x800;
 
-impl<'a> Roots<'a> {
+impl<'a> LivenessRoots<'a> {
     pub fn new(
-        module: &'a Module,
+        module: &'a SpirvModule,
         ids: &'a IdWords,
-        definitions: &'a Definitions,
-        calls: &CallGraph,
+        definitions: &'a IdDefinitions,
+        calls: &SpirvCallGraph,
     ) -> Self {
         let mut volatile = IdMap::new(0, false);
-        for d in module.section(ir::Section::Annotations) {
+        for d in module.section(ir::ModuleSection::Annotations) {
             use spirula_spirv::grammar::enumerants::Decoration;
             let kept = [
                 Decoration::Volatile,
@@ -59,7 +59,7 @@ impl<'a> Roots<'a> {
         for func in module.functions() {
             by_id.set(module.function_id(*func), Some(*func));
         }
-        let mut roots = Roots {
+        let mut roots = LivenessRoots {
             module,
             ids,
             definitions,
@@ -90,49 +90,49 @@ impl<'a> Roots<'a> {
             return true;
         }
         match self.verdict(inst) {
-            Verdict::Root => false,
-            Verdict::WritesTo(variable) => {
+            LivenessClass::Root => false,
+            LivenessClass::WritesTo(variable) => {
                 let class = self
                     .definitions
                     .get(self.module, variable)
                     .map(|v| v.word(0));
                 class == Some(StorageClass::Function.0)
             }
-            Verdict::Removable | Verdict::Debug => true,
+            LivenessClass::Removable | LivenessClass::Debug => true,
         }
     }
 
     /// Whether and why an instruction in a block stays.
-    pub fn verdict(&self, inst: InstRef<'_>) -> Verdict {
+    pub fn verdict(&self, inst: InstRef<'_>) -> LivenessClass {
         match inst.op() {
             // Branches are marked by what they decide on.
-            Op::Branch | Op::BranchConditional | Op::Switch => Verdict::Removable,
-            Op::LoopMerge | Op::SelectionMerge | Op::Line | Op::NoLine => Verdict::Removable,
+            Op::Branch | Op::BranchConditional | Op::Switch => LivenessClass::Removable,
+            Op::LoopMerge | Op::SelectionMerge | Op::Line | Op::NoLine => LivenessClass::Removable,
             Op::Store | Op::CopyMemory | Op::CopyMemorySized => self.write(inst),
             Op::LifetimeStart | Op::LifetimeStop => self.local(inst.id(0)),
-            Op::Load if is_volatile(inst.operands().get(1)) => Verdict::Root,
+            Op::Load if is_volatile(inst.operands().get(1)) => LivenessClass::Root,
             Op::ImageRead | Op::ImageSparseRead
                 if inst
                     .operands()
                     .get(2)
                     .is_some_and(|m| m & VOLATILE_TEXEL != 0) =>
             {
-                Verdict::Root
+                LivenessClass::Root
             }
             Op::FunctionCall => match self.by_id[inst.id(0)] {
-                Some(func) if self.pure[func.index()] => Verdict::Removable,
-                _ => Verdict::Root,
+                Some(func) if self.pure[func.index()] => LivenessClass::Removable,
+                _ => LivenessClass::Root,
             },
             Op::ExtInst => match self.ids.set(inst) {
-                Some(set) if set.is_debug_info() => Verdict::Debug,
+                Some(set) if set.is_debug_info() => LivenessClass::Debug,
                 Some(set) => of_effects(set.effects(inst.word(1))),
-                None => Verdict::Root,
+                None => LivenessClass::Root,
             },
             op => of_effects(op.effects()),
         }
     }
 
-    fn write(&self, inst: InstRef<'_>) -> Verdict {
+    fn write(&self, inst: InstRef<'_>) -> LivenessClass {
         let masks = inst.operands().get(2..).unwrap_or(&[]);
         // Copies have up to two masks with parameters between: any volatile-looking word counts.
         let volatile = match inst.op() {
@@ -140,15 +140,15 @@ impl<'a> Roots<'a> {
             _ => masks.iter().any(|m| is_volatile(Some(m))),
         };
         if volatile {
-            return Verdict::Root;
+            return LivenessClass::Root;
         }
         self.local(inst.id(0))
     }
 
     /// A write to memory that only this module's invocation, or its workgroup, can read.
-    fn local(&self, pointer: Id) -> Verdict {
+    fn local(&self, pointer: Id) -> LivenessClass {
         let Some(variable) = self.base(pointer) else {
-            return Verdict::Root;
+            return LivenessClass::Root;
         };
         let own = [
             StorageClass::Function,
@@ -158,9 +158,9 @@ impl<'a> Roots<'a> {
         let class = variable.word(0);
         match variable.result() {
             Some(id) if own.iter().any(|c| c.0 == class) && !self.volatile[id] => {
-                Verdict::WritesTo(id)
+                LivenessClass::WritesTo(id)
             }
-            _ => Verdict::Root,
+            _ => LivenessClass::Root,
         }
     }
 
@@ -184,11 +184,11 @@ impl<'a> Roots<'a> {
     }
 }
 
-fn of_effects(effects: Effects) -> Verdict {
+fn of_effects(effects: InstructionEffects) -> LivenessClass {
     if effects.is_removable() {
-        Verdict::Removable
+        LivenessClass::Removable
     } else {
-        Verdict::Root
+        LivenessClass::Root
     }
 }
 

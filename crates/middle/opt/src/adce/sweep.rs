@@ -1,16 +1,16 @@
 //! Taking away what does not matter.
 
-use super::control::Control;
-use super::marks::{LiveFunction, Marks};
-use crate::pass::Outcome;
+use super::control::ControlDependence;
+use super::marks::{LiveFunction, LivenessMarks};
+use crate::pass::PassOutcome;
 use crate::structure::change_interfaces;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Erased, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Block, ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 
 /// Deletes everything that is not marked.
-pub fn run(module: &mut Module, marks: &Marks) -> Outcome {
-    let mut erased = Erased::new();
+pub fn run(module: &mut SpirvModule, marks: &LivenessMarks) -> PassOutcome {
+    let mut erased = ErasedIds::new();
     let functions = module.functions().len();
     module.erase_functions(|f| marks.functions[f.index()].is_none(), &mut erased);
     let functions = functions - module.functions().len();
@@ -31,7 +31,7 @@ pub fn run(module: &mut Module, marks: &Marks) -> Outcome {
     let globals = globals(module, marks, &mut erased);
     debug(module, marks, &mut erased);
     module.sweep(&erased);
-    Outcome {
+    PassOutcome {
         statistics: vec![
             ("instructions deleted", insts),
             ("branches deleted", branches),
@@ -45,10 +45,10 @@ pub fn run(module: &mut Module, marks: &Marks) -> Outcome {
 /// Deletes a function's instructions, but for terminators and merge instructions, and lines that
 /// nothing follows.
 fn instructions(
-    module: &mut Module,
-    marks: &Marks,
+    module: &mut SpirvModule,
+    marks: &LivenessMarks,
     live: &LiveFunction,
-    erased: &mut Erased,
+    erased: &mut ErasedIds,
 ) -> usize {
     let mut deleted = 0;
     for at in 0..live.flow.cfg.len() as u32 {
@@ -77,19 +77,19 @@ fn instructions(
 }
 
 /// Leads branches that do not matter past what they decided on.
-fn control_flow(module: &mut Module, marks: &Marks, live: &LiveFunction) -> usize {
+fn control_flow(module: &mut SpirvModule, marks: &LivenessMarks, live: &LiveFunction) -> usize {
     let cfg = &live.flow.cfg;
     let mut changed = 0;
     for &at in cfg.reverse_postorder() {
         let block = cfg.block(at);
         let target = match &live.control {
-            Control::Structured { constructs, .. } => {
+            ControlDependence::Structured { constructs, .. } => {
                 let dead = constructs
                     .headed_by(at)
                     .filter(|c| !live.constructs[*c as usize]);
                 dead.map(|c| constructs.constructs()[c as usize].merge)
             }
-            Control::Free { tree, .. } => {
+            ControlDependence::Free { tree, .. } => {
                 let terminator = module.terminator(block);
                 let conditional = matches!(terminator.op(), Op::BranchConditional | Op::Switch);
                 let dead = conditional && !marks.live[terminator.handle().index()];
@@ -108,7 +108,7 @@ fn control_flow(module: &mut Module, marks: &Marks, live: &LiveFunction) -> usiz
     changed
 }
 
-fn lead(module: &mut Module, live: &LiveFunction, block: Block, at: u32, target: u32) {
+fn lead(module: &mut SpirvModule, live: &LiveFunction, block: Block, at: u32, target: u32) {
     let label = module.label(block);
     for &old in live.flow.cfg.successors(at) {
         if old != target {
@@ -123,7 +123,7 @@ fn lead(module: &mut Module, live: &LiveFunction, block: Block, at: u32, target:
 }
 
 /// Takes variables that go out of the entry points' interfaces.
-fn interfaces(module: &mut Module, marks: &Marks) -> usize {
+fn interfaces(module: &mut SpirvModule, marks: &LivenessMarks) -> usize {
     let is_live = |id: Id| {
         let definition = marks.definitions.handle(id);
         definition.is_some_and(|d| marks.live[d.index()])
@@ -136,9 +136,13 @@ fn interfaces(module: &mut Module, marks: &Marks) -> usize {
 }
 
 /// Deletes types, constants, variables, imports and strings.
-fn globals(module: &mut Module, marks: &Marks, erased: &mut Erased) -> usize {
+fn globals(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedIds) -> usize {
     let mut deleted = 0;
-    for section in [Section::Imports, Section::Sources, Section::Globals] {
+    for section in [
+        ModuleSection::Imports,
+        ModuleSection::Sources,
+        ModuleSection::Globals,
+    ] {
         let insts: Vec<Inst> = module.section(section).map(InstRef::handle).collect();
         for inst in insts {
             let i = module.inst(inst);
@@ -160,7 +164,7 @@ fn globals(module: &mut Module, marks: &Marks, erased: &mut Erased) -> usize {
 
 /// Debug instructions about what is no more: those in functions go, in those outside the place of
 /// what is gone is taken by `DebugInfoNone`.
-fn debug(module: &mut Module, marks: &Marks, erased: &mut Erased) {
+fn debug(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedIds) {
     let mut none = None;
     for inst in &marks.debug {
         let Some(list) = module.list_of(*inst) else {
@@ -175,7 +179,7 @@ fn debug(module: &mut Module, marks: &Marks, erased: &mut Erased) {
         if gone.is_empty() {
             continue;
         }
-        if list != Section::Globals.list() && list != Section::Trailer.list() {
+        if list != ModuleSection::Globals.list() && list != ModuleSection::Trailer.list() {
             module.erase(*inst, erased);
             continue;
         }
@@ -190,16 +194,16 @@ fn debug(module: &mut Module, marks: &Marks, erased: &mut Erased) {
 }
 
 /// The module's `DebugInfoNone`, made before its first debug instruction where there is none.
-fn no_information(module: &mut Module, marks: &Marks, like: Inst) -> Option<Id> {
+fn no_information(module: &mut SpirvModule, marks: &LivenessMarks, like: Inst) -> Option<Id> {
     let set = marks.ids.set(module.inst(like))?;
     let number = set.instruction_by_name("DebugInfoNone")?.number;
     let head = module.inst(like).words()[..4].to_vec();
     let mut debug = module
-        .section(Section::Globals)
+        .section(ModuleSection::Globals)
         .filter(|i| i.op() == Op::ExtInst && i.words()[2] == head[2]);
     let first = debug.next()?.handle();
     let known = module
-        .section(Section::Globals)
+        .section(ModuleSection::Globals)
         .find(|i| i.op() == Op::ExtInst && i.words()[2..4] == [head[2], number]);
     if let Some(known) = known.filter(|k| k.handle() == first) {
         return known.result();

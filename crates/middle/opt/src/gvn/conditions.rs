@@ -5,12 +5,12 @@
 //! that LLVM's `GVN` propagates. Cost: one entry for each such block and part; a look at a few entries for
 //! each use.
 
-use crate::analyses::Flow;
-use crate::values::Facts;
+use crate::analyses::FlowAnalysis;
+use crate::values::ModuleValues;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 
 /// Parts of conditions that are looked at for a branch.
 const MOST_PARTS: usize = 16;
@@ -20,18 +20,24 @@ const MOST_ENTRIES: usize = 8;
 
 /// Conditions of a function, with the blocks from which on each is decided.
 #[derive(Default)]
-pub struct Conditions {
+pub struct DecidedConditions {
     decided: FxHashMap<Id, Vec<(u32, bool)>>,
 }
 
-impl Conditions {
+impl DecidedConditions {
     /// Forgets all.
     pub fn clear(&mut self) {
         self.decided.clear();
     }
 
     /// Takes note of what a block knows. Those that dominate it were entered before.
-    pub fn enter(&mut self, facts: &Facts, module: &Module, flow: &Flow, at: u32) {
+    pub fn enter(
+        &mut self,
+        facts: &ModuleValues,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+        at: u32,
+    ) {
         let Some((condition, value)) = decision(module, flow, at) else {
             return;
         };
@@ -55,7 +61,7 @@ impl Conditions {
     }
 
     /// What a condition is in a block, where that is decided.
-    pub fn value(&self, flow: &Flow, condition: Id, at: u32) -> Option<bool> {
+    pub fn value(&self, flow: &FlowAnalysis, condition: Id, at: u32) -> Option<bool> {
         let entries = self.decided.get(&condition)?.iter().rev();
         let mut entries = entries.take(MOST_ENTRIES);
         let found = entries.find(|(block, _)| flow.dominators.dominates(*block, at));
@@ -64,7 +70,7 @@ impl Conditions {
 }
 
 /// The condition by which alone a block is reached, and its value.
-fn decision(module: &Module, flow: &Flow, at: u32) -> Option<(Id, bool)> {
+fn decision(module: &SpirvModule, flow: &FlowAnalysis, at: u32) -> Option<(Id, bool)> {
     let [before] = *flow.cfg.predecessors(at) else {
         return None;
     };

@@ -1,14 +1,14 @@
 //! Which memory accesses may touch the same place.
 
-use crate::values::Facts;
+use crate::values::ModuleValues;
 use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess, MemorySemantics, StorageClass};
-use spirula_spirv::grammar::{Effects, Op};
-use spirula_spirv::ir::{InstRef, Module, Section};
+use spirula_spirv::grammar::{InstructionEffects, Op};
+use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Who may write to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum WriterScope {
     /// Nobody while the module runs.
     ReadOnly,
     /// This function only.
@@ -23,20 +23,20 @@ pub enum Kind {
 
 /// A place in memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct MemoryLocation {
     /// The pointer to it.
     pub pointer: Id,
     /// The variable that it is in.
     pub base: Option<Id>,
     /// Who may write to it.
-    pub kind: Kind,
+    pub kind: WriterScope,
 }
 
 /// What changes memory.
 #[derive(Clone, Copy, Debug)]
-pub enum Event {
+pub enum MemoryEvent {
     /// A write to one place.
-    Write(Place),
+    Write(MemoryLocation),
     /// What others wrote becomes visible.
     Sync,
     /// Anything may be written that others can write.
@@ -45,16 +45,16 @@ pub enum Event {
 
 /// Variables and what is known of them.
 #[derive(Debug)]
-pub struct Memory {
+pub struct AliasAnalysis {
     base: IdMap<Option<Id>>,
-    kinds: IdMap<Option<Kind>>,
+    kinds: IdMap<Option<WriterScope>>,
     aliased: IdMap<bool>,
 }
 
-impl Memory {
+impl AliasAnalysis {
     /// Two passes over the module.
-    pub fn new(module: &Module, facts: &Facts) -> Self {
-        let mut memory = Memory {
+    pub fn new(module: &SpirvModule, facts: &ModuleValues) -> Self {
+        let mut memory = AliasAnalysis {
             base: IdMap::new(module.bound(), None),
             kinds: IdMap::new(0, None),
             aliased: IdMap::new(0, false),
@@ -62,7 +62,7 @@ impl Memory {
         let mut volatile = IdMap::new(0, false);
         let mut blocks = IdMap::new(0, false);
         let mut volatile_members = false;
-        for d in module.section(Section::Annotations) {
+        for d in module.section(ModuleSection::Annotations) {
             let decoration = match d.op() {
                 Op::Decorate => Decoration(d.word(1)),
                 Op::MemberDecorate => {
@@ -99,12 +99,12 @@ impl Memory {
                     let buffer =
                         matches!(class, StorageClass::Uniform | StorageClass::StorageBuffer);
                     if class == StorageClass::Uniform && !writable {
-                        kind = Kind::ReadOnly;
+                        kind = WriterScope::ReadOnly;
                     }
                     if volatile[id] || buffer && volatile_members {
-                        kind = Kind::Volatile;
+                        kind = WriterScope::Volatile;
                     }
-                    own |= matches!(kind, Kind::Local | Kind::Private);
+                    own |= matches!(kind, WriterScope::Local | WriterScope::Private);
                     memory.kinds.set(id, Some(kind));
                     memory.base.set(id, Some(id));
                 }
@@ -122,7 +122,7 @@ impl Memory {
     }
 
     /// Variables whose address is used otherwise than to access them are everybody's.
-    fn escapes(&mut self, module: &Module, facts: &Facts) {
+    fn escapes(&mut self, module: &SpirvModule, facts: &ModuleValues) {
         for inst in module.all_insts() {
             let op = inst.op();
             let known = op.is_about_ids() || op == Op::EntryPoint || is_chain(op);
@@ -139,16 +139,16 @@ impl Memory {
                 let operand = at.wrapping_sub(begin);
                 let accessed = operand < direct || op == Op::CopyMemory && operand < 2;
                 if let Some(base) = self.base[id].filter(|_| !accessed)
-                    && let Some(Kind::Local | Kind::Private) = self.kinds[base]
+                    && let Some(WriterScope::Local | WriterScope::Private) = self.kinds[base]
                 {
-                    self.kinds.set(base, Some(Kind::Shared));
+                    self.kinds.set(base, Some(WriterScope::Shared));
                 }
             });
         }
     }
 
     /// The place that a pointer points to.
-    pub fn place(&self, facts: &Facts, module: &Module, pointer: Id) -> Place {
+    pub fn place(&self, facts: &ModuleValues, module: &SpirvModule, pointer: Id) -> MemoryLocation {
         let base = self.base[pointer];
         let kind = match base.and_then(|b| self.kinds[b]) {
             Some(kind) => kind,
@@ -157,15 +157,15 @@ impl Memory {
                 let ty = ty.and_then(|ty| facts.def(module, ty));
                 match ty.map(|ty| (ty.op(), ty.operands().first().copied())) {
                     Some((Op::TypePointer, Some(class)))
-                        if of_class(StorageClass(class)) == Kind::ReadOnly =>
+                        if of_class(StorageClass(class)) == WriterScope::ReadOnly =>
                     {
-                        Kind::ReadOnly
+                        WriterScope::ReadOnly
                     }
-                    _ => Kind::Shared,
+                    _ => WriterScope::Shared,
                 }
             }
         };
-        Place {
+        MemoryLocation {
             pointer,
             base,
             kind,
@@ -181,21 +181,26 @@ impl Memory {
     }
 
     /// What an instruction does to memory.
-    pub fn event(&self, facts: &Facts, module: &Module, inst: InstRef<'_>) -> Option<Event> {
-        let write = |pointer| Some(Event::Write(self.place(facts, module, pointer)));
+    pub fn event(
+        &self,
+        facts: &ModuleValues,
+        module: &SpirvModule,
+        inst: InstRef<'_>,
+    ) -> Option<MemoryEvent> {
+        let write = |pointer| Some(MemoryEvent::Write(self.place(facts, module, pointer)));
         match inst.op() {
             Op::Store if is_plain(inst.operands().get(2)) => write(inst.id(0)),
             Op::CopyMemory if inst.operands().len() == 2 => write(inst.id(0)),
             Op::LifetimeStart | Op::LifetimeStop => write(inst.id(0)),
-            Op::Load if !is_plain(inst.operands().get(1)) => Some(Event::Sync),
+            Op::Load if !is_plain(inst.operands().get(1)) => Some(MemoryEvent::Sync),
             Op::ExtInst => match facts.ids.set(inst) {
                 Some(set) if set.is_debug_info() => None,
                 Some(set) if set.effects(inst.word(1)).is_removable() => None,
-                _ => Some(Event::Any),
+                _ => Some(MemoryEvent::Any),
             },
             op if op.is_line() || op.is_terminator() => None,
             Op::LoopMerge | Op::SelectionMerge => None,
-            Op::ControlBarrier | Op::MemoryBarrier => Some(Event::Sync),
+            Op::ControlBarrier | Op::MemoryBarrier => Some(MemoryEvent::Sync),
             Op::AtomicStore
             | Op::AtomicExchange
             | Op::AtomicIAdd
@@ -218,29 +223,41 @@ impl Memory {
                 if semantics.is_some_and(|s| s & order.0 == 0) {
                     write(inst.id(0))
                 } else {
-                    Some(Event::Sync)
+                    Some(MemoryEvent::Sync)
                 }
             }
-            op if op.effects().contains(Effects::WRITES) => Some(Event::Any),
+            op if op.effects().contains(InstructionEffects::WRITES) => Some(MemoryEvent::Any),
             _ => None,
         }
     }
 
     /// Whether an event may change what is at a place.
-    pub fn clobbers(&self, facts: &Facts, module: &Module, event: &Event, place: &Place) -> bool {
-        if place.kind == Kind::ReadOnly {
+    pub fn clobbers(
+        &self,
+        facts: &ModuleValues,
+        module: &SpirvModule,
+        event: &MemoryEvent,
+        place: &MemoryLocation,
+    ) -> bool {
+        if place.kind == WriterScope::ReadOnly {
             return false;
         }
         match event {
-            Event::Sync => !matches!(place.kind, Kind::Local | Kind::Private),
-            Event::Any => place.kind != Kind::Local,
-            Event::Write(written) => self.may_be_same(facts, module, written, place),
+            MemoryEvent::Sync => !matches!(place.kind, WriterScope::Local | WriterScope::Private),
+            MemoryEvent::Any => place.kind != WriterScope::Local,
+            MemoryEvent::Write(written) => self.may_be_same(facts, module, written, place),
         }
     }
 
     /// Whether two places may be the same.
-    pub fn may_be_same(&self, facts: &Facts, module: &Module, a: &Place, b: &Place) -> bool {
-        let own = |p: &Place| matches!(p.kind, Kind::Local | Kind::Private);
+    pub fn may_be_same(
+        &self,
+        facts: &ModuleValues,
+        module: &SpirvModule,
+        a: &MemoryLocation,
+        b: &MemoryLocation,
+    ) -> bool {
+        let own = |p: &MemoryLocation| matches!(p.kind, WriterScope::Local | WriterScope::Private);
         match (a.base, b.base) {
             (Some(x), Some(y)) if x == y => !are_apart(facts, module, a.pointer, b.pointer),
             (Some(x), Some(y)) => self.aliased[x] && self.aliased[y],
@@ -252,7 +269,7 @@ impl Memory {
 }
 
 /// Whether two addresses within one variable differ in a constant index.
-fn are_apart(facts: &Facts, module: &Module, a: Id, b: Id) -> bool {
+fn are_apart(facts: &ModuleValues, module: &SpirvModule, a: Id, b: Id) -> bool {
     let chain = |id| {
         let inst = facts.def(module, id)?;
         matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain).then(|| inst.operands())
@@ -289,19 +306,24 @@ pub fn is_plain(mask: Option<&u32>) -> bool {
     mask.is_none_or(|m| m & !plain.0 == 0)
 }
 
-fn of_class(class: StorageClass) -> Kind {
+fn of_class(class: StorageClass) -> WriterScope {
     match class {
         StorageClass::UniformConstant | StorageClass::Input | StorageClass::PushConstant => {
-            Kind::ReadOnly
+            WriterScope::ReadOnly
         }
-        StorageClass::Function => Kind::Local,
-        StorageClass::Private => Kind::Private,
-        _ => Kind::Shared,
+        StorageClass::Function => WriterScope::Local,
+        StorageClass::Private => WriterScope::Private,
+        _ => WriterScope::Shared,
     }
 }
 
 /// Whether a pointer type is to a structure that is a buffer in the old style, or an array of such.
-fn is_block(facts: &Facts, module: &Module, pointer: Option<Id>, blocks: &IdMap<bool>) -> bool {
+fn is_block(
+    facts: &ModuleValues,
+    module: &SpirvModule,
+    pointer: Option<Id>,
+    blocks: &IdMap<bool>,
+) -> bool {
     let pointer = pointer.and_then(|p| facts.def_of(module, p, Op::TypePointer));
     let mut ty = pointer.map(|p| p.id(1));
     // Arrays of arrays of descriptors are not deep.

@@ -6,5 +6,5 @@ mod conditions;
 mod memory;
 mod walk;
 
-pub use memory::{Event, Kind, Memory, Place, is_chain, is_plain};
-pub use walk::Walker;
+pub use memory::{AliasAnalysis, MemoryEvent, MemoryLocation, WriterScope, is_chain, is_plain};
+pub use walk::GvnWalker;

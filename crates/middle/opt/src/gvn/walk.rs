@@ -1,19 +1,19 @@
 //! The walk.
 
-use super::conditions::Conditions;
-use super::memory::{Event, Kind, Memory, Place, is_plain};
-use crate::analyses::Flow;
+use super::conditions::DecidedConditions;
+use super::memory::{AliasAnalysis, MemoryEvent, MemoryLocation, WriterScope, is_plain};
+use crate::analyses::FlowAnalysis;
 use crate::rules;
-use crate::values::{Facts, Simple};
+use crate::values::{ModuleValues, SimplifyOutcome};
 use rustc_hash::{FxHashMap, FxHasher};
-use spirula_spirv::grammar::{Effects, Op};
-use spirula_spirv::ir::{Erased, Inst, InstRef, Module};
+use spirula_spirv::grammar::{InstructionEffects, Op};
+use spirula_spirv::ir::{ErasedIds, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 use std::hash::Hasher;
 
 /// What was done.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
+pub struct GvnCounts {
     /// Instructions whose result was there already, or that became simpler.
     pub simplified: usize,
     /// Instructions computed before.
@@ -28,14 +28,14 @@ pub struct Counts {
 
 /// A value that is there in the blocks below its own.
 #[derive(Clone, Copy)]
-struct Known {
+struct AvailableValue {
     inst: Inst,
     block: u32,
 }
 
 /// What is at a place, from a point on.
 #[derive(Clone, Copy)]
-struct Held {
+struct LocationContents {
     value: Id,
     block: u32,
     /// Events of the block before that point.
@@ -43,47 +43,51 @@ struct Held {
 }
 
 /// Walks over functions.
-pub struct Walker<'a> {
-    facts: &'a mut Facts,
-    memory: Option<&'a mut Memory>,
+pub struct GvnWalker<'a> {
+    facts: &'a mut ModuleValues,
+    memory: Option<&'a mut AliasAnalysis>,
     /// Whether what two blocks compute is computed once, in the block above both.
     hoists: bool,
     replaced: IdMap<Option<Id>>,
-    known: FxHashMap<u64, Known>,
-    conditions: Conditions,
-    held: FxHashMap<Id, Held>,
+    known: FxHashMap<u64, AvailableValue>,
+    conditions: DecidedConditions,
+    held: FxHashMap<Id, LocationContents>,
     /// Events of the function at hand, block by block.
-    events: Vec<Event>,
+    events: Vec<MemoryEvent>,
     /// Where those of each block begin, and end those of the one before.
     first_event: Vec<u32>,
     /// Whether the function has an event at all.
     eventful: bool,
     seen: Vec<u32>,
     stamp: u32,
-    pub counts: Counts,
+    pub counts: GvnCounts,
 }
 
 /// Blocks that are looked at to find out whether memory may have changed between two.
 const MOST_BLOCKS: usize = 48;
 
-impl<'a> Walker<'a> {
+impl<'a> GvnWalker<'a> {
     /// With `memory`, redundant instructions and loads are looked for; without, instructions are
     /// only simplified.
-    pub fn new(module: &Module, facts: &'a mut Facts, memory: Option<&'a mut Memory>) -> Self {
-        Walker {
+    pub fn new(
+        module: &SpirvModule,
+        facts: &'a mut ModuleValues,
+        memory: Option<&'a mut AliasAnalysis>,
+    ) -> Self {
+        GvnWalker {
             facts,
             memory,
             hoists: false,
             replaced: IdMap::new(module.bound(), None),
             known: FxHashMap::default(),
-            conditions: Conditions::default(),
+            conditions: DecidedConditions::default(),
             held: FxHashMap::default(),
             events: Vec::new(),
             first_event: Vec::new(),
             eventful: false,
             seen: Vec::new(),
             stamp: 0,
-            counts: Counts::default(),
+            counts: GvnCounts::default(),
         }
     }
 
@@ -94,7 +98,12 @@ impl<'a> Walker<'a> {
     }
 
     /// Walks over a function.
-    pub fn function(&mut self, module: &mut Module, flow: &Flow, erased: &mut Erased) {
+    pub fn function(
+        &mut self,
+        module: &mut SpirvModule,
+        flow: &FlowAnalysis,
+        erased: &mut ErasedIds,
+    ) {
         self.known.clear();
         self.conditions.clear();
         self.held.clear();
@@ -112,7 +121,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn note_events(&mut self, module: &Module, flow: &Flow) {
+    fn note_events(&mut self, module: &SpirvModule, flow: &FlowAnalysis) {
         self.eventful = false;
         let Some(memory) = &self.memory else { return };
         self.events.clear();
@@ -130,7 +139,7 @@ impl<'a> Walker<'a> {
         self.eventful = !self.events.is_empty();
     }
 
-    fn events_of(&self, block: u32) -> &[Event] {
+    fn events_of(&self, block: u32) -> &[MemoryEvent] {
         let [begin, end] = [block, block + 1].map(|b| self.first_event[b as usize] as usize);
         &self.events[begin..end]
     }
@@ -142,10 +151,16 @@ impl<'a> Walker<'a> {
         id
     }
 
-    fn block(&mut self, module: &mut Module, flow: &Flow, at: u32, erased: &mut Erased) {
+    fn block(
+        &mut self,
+        module: &mut SpirvModule,
+        flow: &FlowAnalysis,
+        at: u32,
+        erased: &mut ErasedIds,
+    ) {
         let block = flow.cfg.block(at);
         self.conditions.enter(self.facts, module, flow, at);
-        let mut state = Here {
+        let mut state = GvnPosition {
             block: at,
             events: 0,
             pending: Vec::new(),
@@ -166,7 +181,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Gives a branch or a choice the value of its condition, where that is decided.
-    fn decide(&mut self, module: &mut Module, flow: &Flow, inst: Inst, at: u32) {
+    fn decide(&mut self, module: &mut SpirvModule, flow: &FlowAnalysis, inst: Inst, at: u32) {
         let i = module.inst(inst);
         let place = match i.op() {
             Op::BranchConditional => 0,
@@ -187,19 +202,19 @@ impl<'a> Walker<'a> {
 
     fn inst(
         &mut self,
-        module: &mut Module,
-        flow: &Flow,
+        module: &mut SpirvModule,
+        flow: &FlowAnalysis,
         inst: Inst,
-        state: &mut Here,
-        erased: &mut Erased,
+        state: &mut GvnPosition,
+        erased: &mut ErasedIds,
     ) {
         for _ in 0..8 {
             match rules::simplify(self.facts, module, inst) {
-                Some(Simple::Value(value)) => {
+                Some(SimplifyOutcome::Value(value)) => {
                     self.counts.simplified += 1;
                     return self.replace(module, inst, value, erased);
                 }
-                Some(Simple::Changed) => self.counts.simplified += 1,
+                Some(SimplifyOutcome::Changed) => self.counts.simplified += 1,
                 None => break,
             }
         }
@@ -233,7 +248,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn replace(&mut self, module: &mut Module, inst: Inst, value: Id, erased: &mut Erased) {
+    fn replace(&mut self, module: &mut SpirvModule, inst: Inst, value: Id, erased: &mut ErasedIds) {
         let value = self.resolve(value);
         if let Some(result) = module.inst(inst).result()
             && result != value
@@ -259,11 +274,11 @@ impl<'a> Walker<'a> {
     /// Looks for an instruction that computed the same.
     fn number(
         &mut self,
-        module: &mut Module,
-        flow: &Flow,
+        module: &mut SpirvModule,
+        flow: &FlowAnalysis,
         inst: Inst,
         block: u32,
-        erased: &mut Erased,
+        erased: &mut ErasedIds,
     ) {
         let i = module.inst(inst);
         let (Some(ty), Some(result)) = (i.result_type(), i.result()) else {
@@ -274,11 +289,11 @@ impl<'a> Walker<'a> {
                 Some(set) => set.effects(i.word(1)),
                 None => return,
             },
-            Op::Phi => Effects::PURE,
+            Op::Phi => InstructionEffects::PURE,
             Op::Undef | Op::Variable | Op::FunctionParameter => return,
             op => op.effects(),
         };
-        if !effects.is_pure() && effects != Effects::TRAPS {
+        if !effects.is_pure() && effects != InstructionEffects::TRAPS {
             return;
         }
         let Some(marks) = self.facts.marks(result) else {
@@ -311,19 +326,19 @@ impl<'a> Walker<'a> {
                     let end = module.before_end(flow.cfg.block(above));
                     module.move_before(end, known.inst);
                     let (inst, block) = (known.inst, above);
-                    self.known.insert(hash, Known { inst, block });
+                    self.known.insert(hash, AvailableValue { inst, block });
                     self.counts.hoisted += 1;
                 }
                 return self.replace(module, inst, value, erased);
             }
             return;
         }
-        self.known.insert(hash, Known { inst, block });
+        self.known.insert(hash, AvailableValue { inst, block });
     }
 
     /// The block from which a value reaches both: where it is, if that is above, or one to which it
     /// can be moved.
-    fn above(&self, flow: &Flow, known: u32, block: u32, pure: bool) -> Option<u32> {
+    fn above(&self, flow: &FlowAnalysis, known: u32, block: u32, pure: bool) -> Option<u32> {
         let mut at = known;
         for _ in 0..MOST_BLOCKS {
             if flow.dominators.dominates(at, block) {
@@ -340,11 +355,11 @@ impl<'a> Walker<'a> {
 
     fn load(
         &mut self,
-        module: &mut Module,
-        flow: &Flow,
+        module: &mut SpirvModule,
+        flow: &FlowAnalysis,
         inst: Inst,
-        state: &mut Here,
-        erased: &mut Erased,
+        state: &mut GvnPosition,
+        erased: &mut ErasedIds,
     ) {
         let i = module.inst(inst);
         let (pointer, ty) = (i.id(0), i.result_type());
@@ -358,7 +373,10 @@ impl<'a> Walker<'a> {
         if event.is_some() {
             state.events += 1;
         }
-        let Some(result) = i.result().filter(|_| plain && place.kind != Kind::Volatile) else {
+        let Some(result) = i
+            .result()
+            .filter(|_| plain && place.kind != WriterScope::Volatile)
+        else {
             return;
         };
         if self.facts.marks(result).is_none() {
@@ -378,18 +396,18 @@ impl<'a> Walker<'a> {
 
     fn store(
         &mut self,
-        module: &mut Module,
-        flow: &Flow,
+        module: &mut SpirvModule,
+        flow: &FlowAnalysis,
         inst: Inst,
-        state: &mut Here,
-        erased: &mut Erased,
+        state: &mut GvnPosition,
+        erased: &mut ErasedIds,
     ) {
         let i = module.inst(inst);
         let (pointer, value) = (i.id(0), i.id(1));
         let plain = is_plain(i.operands().get(2));
         let Some(memory) = &self.memory else { return };
         let place = memory.place(self.facts, module, pointer);
-        if !plain || place.kind == Kind::Volatile {
+        if !plain || place.kind == WriterScope::Volatile {
             state.events += 1;
             state.pending.clear();
             return;
@@ -418,13 +436,19 @@ impl<'a> Walker<'a> {
     }
 
     /// What is stored to a function's own variables when it is left is lost.
-    fn end(&mut self, module: &mut Module, op: Op, state: &mut Here, erased: &mut Erased) {
+    fn end(
+        &mut self,
+        module: &mut SpirvModule,
+        op: Op,
+        state: &mut GvnPosition,
+        erased: &mut ErasedIds,
+    ) {
         let leaves = matches!(
             op,
             Op::Return | Op::ReturnValue | Op::Kill | Op::Unreachable
         );
         for (place, store) in state.pending.drain(..) {
-            if leaves && place.kind == Kind::Local {
+            if leaves && place.kind == WriterScope::Local {
                 self.counts.stores += 1;
                 module.erase(store, erased);
             }
@@ -434,20 +458,20 @@ impl<'a> Walker<'a> {
     /// Whether a place has not changed since its value was noted.
     fn is_held(
         &mut self,
-        module: &Module,
-        flow: &Flow,
-        held: &Held,
-        place: &Place,
-        state: &Here,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+        held: &LocationContents,
+        place: &MemoryLocation,
+        state: &GvnPosition,
     ) -> bool {
         let Some(memory) = &self.memory else {
             return false;
         };
-        if place.kind == Kind::ReadOnly || !self.eventful {
+        if place.kind == WriterScope::ReadOnly || !self.eventful {
             return true;
         }
         let facts = &*self.facts;
-        let changes = |events: &[Event]| {
+        let changes = |events: &[MemoryEvent]| {
             events
                 .iter()
                 .any(|e| memory.clobbers(facts, module, e, place))
@@ -482,7 +506,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Uses that come before their definition in the walk: phis, and blocks that are not reached.
-    fn rename_rest(&self, module: &mut Module, flow: &Flow) {
+    fn rename_rest(&self, module: &mut SpirvModule, flow: &FlowAnalysis) {
         for at in 0..flow.cfg.len() as u32 {
             let reached = flow.dominators.is_reachable(at);
             let mut next = module.body(flow.cfg.block(at)).next().map(InstRef::handle);
@@ -503,17 +527,17 @@ impl<'a> Walker<'a> {
 const MOST_PENDING: usize = 8;
 
 /// Where the walk is.
-struct Here {
+struct GvnPosition {
     block: u32,
     /// Events of this block that have passed.
     events: u32,
     /// Stores that nothing has read since.
-    pending: Vec<(Place, Inst)>,
+    pending: Vec<(MemoryLocation, Inst)>,
 }
 
-impl Here {
-    fn held(&self, value: Id) -> Held {
-        Held {
+impl GvnPosition {
+    fn held(&self, value: Id) -> LocationContents {
+        LocationContents {
             value,
             block: self.block,
             events: self.events,
@@ -523,21 +547,21 @@ impl Here {
 
 /// The operands of an instruction whose first two may change places, in one order.
 #[derive(PartialEq)]
-enum Ordered {
+enum CanonicalOperands {
     AsIs,
     Swapped([u32; 2]),
 }
 
-impl Ordered {
+impl CanonicalOperands {
     fn as_slice<'a>(&'a self, operands: &'a [u32]) -> &'a [u32] {
         match self {
-            Ordered::AsIs => operands,
-            Ordered::Swapped(pair) => pair,
+            CanonicalOperands::AsIs => operands,
+            CanonicalOperands::Swapped(pair) => pair,
         }
     }
 }
 
-fn ordered(op: Op, operands: &[u32]) -> Ordered {
+fn ordered(op: Op, operands: &[u32]) -> CanonicalOperands {
     let commutes = matches!(
         op,
         Op::IAdd
@@ -560,7 +584,7 @@ fn ordered(op: Op, operands: &[u32]) -> Ordered {
             | Op::Dot
     );
     match operands {
-        [a, b] if commutes && a > b => Ordered::Swapped([*b, *a]),
-        _ => Ordered::AsIs,
+        [a, b] if commutes && a > b => CanonicalOperands::Swapped([*b, *a]),
+        _ => CanonicalOperands::AsIs,
     }
 }

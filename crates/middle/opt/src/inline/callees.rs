@@ -1,17 +1,17 @@
 //! What is known of the functions that are called: whether a copy can take the place of a call, and
 //! whether it should.
 
-use spirula_spirv::analysis::{CallGraph, Decorations};
+use spirula_spirv::analysis::{IdDecorations, SpirvCallGraph};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
     Decoration, FunctionControl, FunctionParameterAttribute, StorageClass,
 };
-use spirula_spirv::ir::{Func, InstRef, Module, Section};
+use spirula_spirv::ir::{Func, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Which calls are worth it.
 #[derive(Clone, Copy, Debug)]
-pub enum Policy {
+pub enum InlinePolicy {
     /// All that can be.
     All,
     /// All that nothing outside of the module sees, which go with their calls, as long as the module
@@ -23,7 +23,7 @@ pub enum Policy {
 
 /// What a function's body is like.
 #[derive(Clone, Copy, Debug)]
-pub struct Body {
+pub struct CalleeSummary {
     /// Words of its instructions, as they would be copied.
     pub words: usize,
     /// Words that are expected to be left of a copy: variables become values.
@@ -41,8 +41,8 @@ pub struct Body {
 }
 
 /// The functions of a module as callees.
-pub struct Callees {
-    policy: Policy,
+pub struct CalleeTable {
+    policy: InlinePolicy,
     structured: bool,
     by_id: IdMap<Option<Func>>,
     calls: Vec<u32>,
@@ -50,27 +50,27 @@ pub struct Callees {
     barred: Vec<bool>,
     /// Functions that others may call or that are entry points.
     seen_outside: Vec<bool>,
-    bodies: Vec<Option<Body>>,
+    bodies: Vec<Option<CalleeSummary>>,
     /// Types of pointers to variables of functions.
     local_pointers: IdMap<bool>,
     /// Words that may still be added to the module.
     budget: usize,
 }
 
-/// Words that copies may add to a module under [`Policy::All`]: call trees can be exponential.
+/// Words that copies may add to a module under [`InlinePolicy::All`]: call trees can be exponential.
 const MOST_WORDS: usize = 16 << 20;
 
-/// The same under [`Policy::Hidden`]: so many, and some for each id, which is several times what the
+/// The same under [`InlinePolicy::Hidden`]: so many, and some for each id, which is several times what the
 /// module has.
 const SOME_WORDS: usize = 16 << 10;
 const WORDS_AN_ID: usize = 16;
 
-impl Callees {
+impl CalleeTable {
     /// One pass over the module.
-    pub fn new(module: &Module, graph: &CallGraph, policy: Policy) -> Self {
+    pub fn new(module: &SpirvModule, graph: &SpirvCallGraph, policy: InlinePolicy) -> Self {
         let size = module.functions().iter().map(|f| f.index() + 1).max();
         let size = size.unwrap_or(0);
-        let mut found = Callees {
+        let mut found = CalleeTable {
             policy,
             structured: module.is_structured(),
             by_id: IdMap::new(module.bound(), None),
@@ -80,11 +80,11 @@ impl Callees {
             bodies: vec![None; size],
             local_pointers: IdMap::new(0, false),
             budget: match policy {
-                Policy::Hidden(_) => SOME_WORDS + WORDS_AN_ID * module.bound() as usize,
+                InlinePolicy::Hidden(_) => SOME_WORDS + WORDS_AN_ID * module.bound() as usize,
                 _ => MOST_WORDS,
             },
         };
-        for ty in module.section(Section::Globals) {
+        for ty in module.section(ModuleSection::Globals) {
             if ty.op() == Op::TypePointer && ty.word(0) == StorageClass::Function.0 {
                 found
                     .local_pointers
@@ -97,8 +97,8 @@ impl Callees {
         for func in module.functions() {
             let f = module.function(*func);
             let control = FunctionControl(module.inst(f.def).word(0));
-            let kept =
-                control.contains(FunctionControl::DontInline) && !matches!(policy, Policy::All);
+            let kept = control.contains(FunctionControl::DontInline)
+                && !matches!(policy, InlinePolicy::All);
             found.barred[func.index()] |= f.blocks.is_empty() || graph.is_recursive(*func) || kept;
             for block in &f.blocks {
                 let calls = module.body(*block).filter(|i| i.op() == Op::FunctionCall);
@@ -117,14 +117,14 @@ impl Callees {
     }
 
     /// What the module says of its functions outside of them.
-    fn outside(&mut self, module: &Module) {
-        for entry in module.section(Section::EntryPoints) {
+    fn outside(&mut self, module: &SpirvModule) {
+        for entry in module.section(ModuleSection::EntryPoints) {
             let func = entry.get_id(1).and_then(|id| self.by_id[id]);
             if let Some(func) = func.filter(|_| entry.op() == Op::EntryPoint) {
                 self.seen_outside[func.index()] = true;
             }
         }
-        for d in module.section(Section::Annotations) {
+        for d in module.section(ModuleSection::Annotations) {
             if d.op() == Op::Decorate
                 && Decoration(d.word(1)) == Decoration::LinkageAttributes
                 && let Some(func) = self.by_id[d.id(0)]
@@ -133,7 +133,7 @@ impl Callees {
             }
         }
         // What a parameter by value points to is a copy, which the call makes.
-        let decorations = Decorations::compute(module);
+        let decorations = IdDecorations::compute(module);
         let by_value = |param: Id| {
             let mut all = decorations.of(module, param, u32::MAX);
             all.any(|(decoration, operands)| {
@@ -152,10 +152,10 @@ impl Callees {
     /// asked to make its returns one, and says whether they are.
     pub fn choose(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         function: Id,
-        mut single: impl FnMut(&mut Module, Func) -> bool,
-    ) -> Option<(Func, Body)> {
+        mut single: impl FnMut(&mut SpirvModule, Func) -> bool,
+    ) -> Option<(Func, CalleeSummary)> {
         let callee = self.by_id[function]?;
         if self.barred[callee.index()] {
             return None;
@@ -187,13 +187,13 @@ impl Callees {
         Some((callee, body))
     }
 
-    fn worth(&self, callee: Func, body: Body) -> bool {
+    fn worth(&self, callee: Func, body: CalleeSummary) -> bool {
         let calls = self.calls[callee.index()] as usize;
         let kept = self.seen_outside[callee.index()];
         let slack = match self.policy {
-            Policy::All => return true,
-            Policy::Hidden(_) if !kept => return true,
-            Policy::Hidden(slack) | Policy::Words(slack) => slack,
+            InlinePolicy::All => return true,
+            InlinePolicy::Hidden(_) if !kept => return true,
+            InlinePolicy::Hidden(slack) | InlinePolicy::Words(slack) => slack,
         };
         if calls == 1 && !kept {
             return true;
@@ -202,9 +202,9 @@ impl Callees {
         calls * body.cost <= calls * (body.saved + slack) + gone
     }
 
-    fn measure(&self, module: &Module, func: Func) -> Body {
+    fn measure(&self, module: &SpirvModule, func: Func) -> CalleeSummary {
         let f = module.function(func);
-        let mut body = Body {
+        let mut body = CalleeSummary {
             words: 0,
             cost: 0,
             saved: 4,

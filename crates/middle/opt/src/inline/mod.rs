@@ -5,7 +5,7 @@ mod scopes;
 mod splice;
 mod told;
 
-pub use callees::{Callees, Policy};
-pub use scopes::{Kind as DebugKind, kind as debug_kind};
-pub use splice::Splicer;
-pub use told::{InstRefId, Told};
+pub use callees::{CalleeTable, InlinePolicy};
+pub use scopes::{DebugInstKind as DebugKind, kind as debug_kind};
+pub use splice::CallInliner;
+pub use told::{IdAnnotations, InstRefId};

@@ -2,11 +2,11 @@
 
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 
 /// What debuggers were told last before a call.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Site {
+pub struct CallDebugLocation {
     /// `OpLine`, or `DebugLine`.
     pub line: Option<Inst>,
     /// `DebugScope`.
@@ -15,7 +15,7 @@ pub struct Site {
 
 /// What a debug instruction is about, as far as copies are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DebugInstKind {
     Scope,
     Line,
     /// Says that a function is defined by this body, which a copy is not.
@@ -24,32 +24,34 @@ pub enum Kind {
 }
 
 /// The kind of an instruction of a debug information set, `None` for every other.
-pub fn kind(ids: &IdWords, inst: InstRef<'_>) -> Option<Kind> {
+pub fn kind(ids: &IdWords, inst: InstRef<'_>) -> Option<DebugInstKind> {
     if inst.op() != Op::ExtInst {
         return None;
     }
     let set = ids.set(inst).filter(|s| s.is_debug_info())?;
     let row = set.instruction(inst.word(1));
     Some(match row.map(|r| r.name) {
-        Some("DebugScope" | "DebugNoScope") => Kind::Scope,
-        Some("DebugLine" | "DebugNoLine") => Kind::Line,
-        Some("DebugFunctionDefinition") => Kind::Definition,
-        _ => Kind::Other,
+        Some("DebugScope" | "DebugNoScope") => DebugInstKind::Scope,
+        Some("DebugLine" | "DebugNoLine") => DebugInstKind::Line,
+        Some("DebugFunctionDefinition") => DebugInstKind::Definition,
+        _ => DebugInstKind::Other,
     })
 }
 
-impl Site {
+impl CallDebugLocation {
     /// Takes note of an instruction before the call.
     pub fn note(&mut self, ids: &IdWords, inst: InstRef<'_>) {
         match (inst.op(), kind(ids, inst)) {
-            (Op::Line | Op::NoLine, _) | (_, Some(Kind::Line)) => self.line = Some(inst.handle()),
-            (_, Some(Kind::Scope)) => self.scope = Some(inst.handle()),
+            (Op::Line | Op::NoLine, _) | (_, Some(DebugInstKind::Line)) => {
+                self.line = Some(inst.handle())
+            }
+            (_, Some(DebugInstKind::Scope)) => self.scope = Some(inst.handle()),
             _ => {}
         }
     }
 
     /// A `DebugInlinedAt` for what is put here, where scope and line of the call are known.
-    pub fn inlined_at(&self, ids: &IdWords, module: &mut Module) -> Option<Id> {
+    pub fn inlined_at(&self, ids: &IdWords, module: &mut SpirvModule) -> Option<Id> {
         let scope = module.inst(self.scope?);
         let set = ids.set(scope)?;
         let number = set.instruction_by_name("DebugInlinedAt")?.number;
@@ -67,14 +69,14 @@ impl Site {
         let mut words = vec![ty, id.word(), set, number, at, scope];
         words.extend(outer);
         let inst = module.create(Op::ExtInst, &words);
-        module.append(Section::Globals.list(), inst);
+        module.append(ModuleSection::Globals.list(), inst);
         Some(id)
     }
 }
 
 /// A `DebugInlinedAt` like `known`, of code within a function that is itself put at `site`.
-pub fn chained(module: &mut Module, known: Id, site: Id, depth: u32) -> Option<Id> {
-    let globals = module.section(Section::Globals).rev();
+pub fn chained(module: &mut SpirvModule, known: Id, site: Id, depth: u32) -> Option<Id> {
+    let globals = module.section(ModuleSection::Globals).rev();
     let found = globals.take(4096).find(|i| i.result() == Some(known))?;
     let mut words = found.words().to_vec();
     let end = match words.get(6).copied().and_then(Id::new) {
@@ -87,6 +89,6 @@ pub fn chained(module: &mut Module, known: Id, site: Id, depth: u32) -> Option<I
     let id = module.fresh_id();
     words[1] = id.word();
     let inst = module.create(Op::ExtInst, &words);
-    module.append(Section::Globals.list(), inst);
+    module.append(ModuleSection::Globals.list(), inst);
     Some(id)
 }

@@ -4,23 +4,23 @@
 //! loop's header keeps its merge instruction, which stands in the first part. The calls of a block
 //! are taken from the last to the first, so that each instruction moves once.
 
-use super::callees::{Body, Callees};
-use super::scopes::{self, Kind, Site};
-use super::told::{InstRefId, Told};
-use crate::merge_return::Merger;
+use super::callees::{CalleeSummary, CalleeTable};
+use super::scopes::{self, CallDebugLocation, DebugInstKind};
+use super::told::{IdAnnotations, InstRefId};
+use crate::merge_return::ReturnMerger;
 use crate::structure;
 use rustc_hash::FxHashSet;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::{Cfg, Dominators};
+use spirula_spirv::analysis::{BlockDominators, FlowGraph};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Erased, Func, IdWords, Inst, InstRef, List, Module};
+use spirula_spirv::ir::{Block, ErasedIds, Func, IdWords, Inst, InstRef, List, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Puts functions in the place of calls.
-pub struct Splicer {
+pub struct CallInliner {
     ids: IdWords,
-    callees: Callees,
-    told: Told,
+    callees: CalleeTable,
+    told: IdAnnotations,
     /// What each id of the function that is copied is in the copy.
     copy: IdMap<Option<Id>>,
     /// What takes the place of the result of a call.
@@ -30,7 +30,7 @@ pub struct Splicer {
     structured: bool,
     words: Vec<u32>,
     /// Makes the returns of callees one.
-    pub merger: Merger,
+    pub merger: ReturnMerger,
     /// Calls that are no more.
     pub inlined: usize,
     /// Functions that took the place of a call.
@@ -38,31 +38,31 @@ pub struct Splicer {
 }
 
 /// A call with what was told before it.
-struct Call {
+struct InlineCallSite {
     inst: Inst,
     callee: Func,
-    body: Body,
-    site: Site,
+    body: CalleeSummary,
+    site: CallDebugLocation,
 }
 
-impl Splicer {
-    pub fn new(module: &Module, callees: Callees) -> Self {
+impl CallInliner {
+    pub fn new(module: &SpirvModule, callees: CalleeTable) -> Self {
         let mut blocks = IdMap::new(module.bound(), None);
         for func in module.functions() {
             for block in &module.function(*func).blocks {
                 blocks.set(module.label(*block), Some(*block));
             }
         }
-        Splicer {
+        CallInliner {
             ids: IdWords::new(module),
             callees,
-            told: Told::new(module),
+            told: IdAnnotations::new(module),
             copy: IdMap::new(module.bound(), None),
             replaced: IdMap::new(module.bound(), None),
             blocks,
             structured: module.is_structured(),
             words: Vec::new(),
-            merger: Merger::new(module),
+            merger: ReturnMerger::new(module),
             inlined: 0,
             copied: Vec::new(),
         }
@@ -71,9 +71,9 @@ impl Splicer {
     /// Replaces the calls of a function whose callees are as they shall be copied.
     pub fn function(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         func: Func,
-        erased: &mut Erased,
+        erased: &mut ErasedIds,
     ) -> Result<(), SourceDiagnostic> {
         let blocks = module.function(func).blocks.clone();
         let has_call = |b: &Block| module.body(*b).any(|i| i.op() == Op::FunctionCall);
@@ -113,7 +113,7 @@ impl Splicer {
 
     /// Deletes the functions that took the place of all of their calls, and are named by nothing else but
     /// what is said of them; returns their number.
-    pub fn drop_uncalled(&mut self, module: &mut Module, erased: &mut Erased) -> usize {
+    pub fn drop_uncalled(&mut self, module: &mut SpirvModule, erased: &mut ErasedIds) -> usize {
         self.copied.sort_unstable();
         self.copied.dedup();
         self.copied.retain(|f| !self.callees.is_seen_outside(*f));
@@ -137,9 +137,14 @@ impl Splicer {
         gone.len()
     }
 
-    fn calls(&mut self, module: &mut Module, block: Block, erased: &mut Erased) -> Vec<Call> {
-        let mut site = Site::default();
-        let mut found: Vec<(Inst, Id, Site)> = Vec::new();
+    fn calls(
+        &mut self,
+        module: &mut SpirvModule,
+        block: Block,
+        erased: &mut ErasedIds,
+    ) -> Vec<InlineCallSite> {
+        let mut site = CallDebugLocation::default();
+        let mut found: Vec<(Inst, Id, CallDebugLocation)> = Vec::new();
         for inst in module.body(block) {
             site.note(&self.ids, inst);
             if inst.op() == Op::FunctionCall {
@@ -149,10 +154,11 @@ impl Splicer {
         let mut calls = Vec::new();
         for (inst, function, site) in found {
             let (merger, ids) = (&mut self.merger, &self.ids);
-            let single =
-                |module: &mut Module, func| merger.run(module, ids, func, erased).unwrap_or(false);
+            let single = |module: &mut SpirvModule, func| {
+                merger.run(module, ids, func, erased).unwrap_or(false)
+            };
             if let Some((callee, body)) = self.callees.choose(module, function, single) {
-                calls.push(Call {
+                calls.push(InlineCallSite {
                     inst,
                     callee,
                     body,
@@ -164,7 +170,7 @@ impl Splicer {
     }
 
     /// Gives the ids of a callee new names, or those of the arguments.
-    fn name(&mut self, module: &mut Module, call: &Call) -> bool {
+    fn name(&mut self, module: &mut SpirvModule, call: &InlineCallSite) -> bool {
         let arguments: Vec<Id> = module.inst(call.inst).ids(1).collect();
         let function = module.function(call.callee);
         let params: Vec<Id> = module
@@ -194,7 +200,7 @@ impl Splicer {
     }
 
     /// A copy of an instruction, in no list.
-    fn copied(&mut self, module: &mut Module, inst: Inst) -> Inst {
+    fn copied(&mut self, module: &mut SpirvModule, inst: Inst) -> Inst {
         let source = module.inst(inst);
         self.words.clear();
         self.words.extend_from_slice(source.words());
@@ -216,11 +222,11 @@ impl Splicer {
     /// The blocks that are in the continue construct of a loop.
     fn continuing(
         &self,
-        module: &Module,
+        module: &SpirvModule,
         func: Func,
     ) -> Result<FxHashSet<Block>, SourceDiagnostic> {
-        let cfg = Cfg::with_ids(module, &self.ids, func)?;
-        let within = structure::continuing(module, &cfg, &Dominators::compute(&cfg));
+        let cfg = FlowGraph::with_ids(module, &self.ids, func)?;
+        let within = structure::continuing(module, &cfg, &BlockDominators::compute(&cfg));
         let blocks = (0..cfg.len() as u32).map(|at| cfg.block(at));
         Ok(blocks.zip(within).filter(|b| b.1).map(|b| b.0).collect())
     }
@@ -229,11 +235,11 @@ impl Splicer {
     /// order.
     fn splice(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         func: Func,
         block: Block,
-        call: &Call,
-        erased: &mut Erased,
+        call: &InlineCallSite,
+        erased: &mut ErasedIds,
     ) -> Option<Vec<Block>> {
         let blocks = module.function(call.callee).blocks.clone();
         let single = blocks.len() == 1
@@ -246,10 +252,10 @@ impl Splicer {
         }
         self.inlined += 1;
         self.copied.push(call.callee);
-        let mut place = Place::new(self, module, func, call);
+        let mut place = InlineCopy::new(self, module, func, call);
         if single {
-            let value = place.body(module, self, blocks[0], At::Before(call.inst));
-            place.restore(module, At::Before(call.inst));
+            let value = place.body(module, self, blocks[0], InsertionPoint::Before(call.inst));
+            place.restore(module, InsertionPoint::Before(call.inst));
             self.result(module, call, value, erased);
             return Some(Vec::new());
         }
@@ -282,7 +288,7 @@ impl Splicer {
                 module.append(module.block(block).body, branch);
             }
             let list = module.block(target).body;
-            let value = place.body(module, self, *source, At::End(list));
+            let value = place.body(module, self, *source, InsertionPoint::End(list));
             let returns = matches!(
                 module.terminator(*source).op(),
                 Op::Return | Op::ReturnValue
@@ -294,7 +300,7 @@ impl Splicer {
             }
         }
         let first = module.first_after_phis(post);
-        place.restore(module, At::Before(first));
+        place.restore(module, InsertionPoint::Before(first));
         self.join(module, call, post, &returned, erased);
         made.push(post);
         Some(made)
@@ -302,7 +308,7 @@ impl Splicer {
 
     /// Whether a block cannot be split: it heads a loop, and its branch would need a merge
     /// instruction of its own.
-    fn is_undivided(&self, module: &Module, block: Block) -> bool {
+    fn is_undivided(&self, module: &SpirvModule, block: Block) -> bool {
         let Some(merge) = module.merge(block).filter(|m| m.op() == Op::LoopMerge) else {
             return false;
         };
@@ -318,7 +324,7 @@ impl Splicer {
 
     /// Moves what stands behind a call into a block of its own, but for a loop's merge instruction.
     /// The first part is left without a terminator.
-    fn split(&mut self, module: &mut Module, func: Func, block: Block, call: Inst) -> Block {
+    fn split(&mut self, module: &mut SpirvModule, func: Func, block: Block, call: Inst) -> Block {
         let label = module.fresh_id();
         let post = module.create_block(func, label);
         self.blocks.set(label, Some(post));
@@ -350,11 +356,11 @@ impl Splicer {
     /// Has what the call gave come from where the copy returns.
     fn join(
         &mut self,
-        module: &mut Module,
-        call: &Call,
+        module: &mut SpirvModule,
+        call: &InlineCallSite,
         post: Block,
         returned: &[(Id, Option<Id>)],
-        erased: &mut Erased,
+        erased: &mut ErasedIds,
     ) {
         let values: Vec<(Id, Id)> = returned.iter().filter_map(|r| Some((r.1?, r.0))).collect();
         let inst = module.inst(call.inst);
@@ -378,16 +384,22 @@ impl Splicer {
     }
 
     /// What a function that never returns gives; nothing for `void`.
-    fn undefined(&self, module: &mut Module, ty: u32) -> Option<Id> {
+    fn undefined(&self, module: &mut SpirvModule, ty: u32) -> Option<Id> {
         let ty = Id::new(ty)?;
-        let globals = module.section(spirula_spirv::ir::Section::Globals);
+        let globals = module.section(spirula_spirv::ir::ModuleSection::Globals);
         let is_void = globals
             .filter(|i| i.op() == Op::TypeVoid)
             .any(|i| i.result() == Some(ty));
         (!is_void).then(|| module.undef(ty))
     }
 
-    fn result(&mut self, module: &mut Module, call: &Call, value: Option<Id>, erased: &mut Erased) {
+    fn result(
+        &mut self,
+        module: &mut SpirvModule,
+        call: &InlineCallSite,
+        value: Option<Id>,
+        erased: &mut ErasedIds,
+    ) {
         if let (Some(result), Some(value)) = (module.inst(call.inst).result(), value) {
             self.replaced.set(result, Some(value));
         }
@@ -401,7 +413,7 @@ impl Splicer {
         id
     }
 
-    fn rename(&self, module: &mut Module, func: Func) {
+    fn rename(&self, module: &mut SpirvModule, func: Func) {
         for block in module.function(func).blocks.clone() {
             let mut next = module.body(block).next().map(InstRef::handle);
             while let Some(inst) = next {
@@ -414,36 +426,41 @@ impl Splicer {
 
 /// Where copies of instructions go.
 #[derive(Clone, Copy)]
-enum At {
+enum InsertionPoint {
     Before(Inst),
     End(List),
 }
 
-impl At {
-    fn put(self, module: &mut Module, inst: Inst) {
+impl InsertionPoint {
+    fn put(self, module: &mut SpirvModule, inst: Inst) {
         match self {
-            At::Before(at) => module.insert_before(at, inst),
-            At::End(list) => module.append(list, inst),
+            InsertionPoint::Before(at) => module.insert_before(at, inst),
+            InsertionPoint::End(list) => module.append(list, inst),
         }
     }
 }
 
 /// A copy that is being made.
-struct Place {
+struct InlineCopy {
     /// The first instruction of the caller, before which variables go.
     variables: Inst,
-    site: Site,
+    site: CallDebugLocation,
     inlined_at: Option<Id>,
     /// Whether lines and scopes of the callee were copied.
     lines: bool,
     scopes: bool,
 }
 
-impl Place {
-    fn new(splicer: &Splicer, module: &mut Module, func: Func, call: &Call) -> Self {
+impl InlineCopy {
+    fn new(
+        splicer: &CallInliner,
+        module: &mut SpirvModule,
+        func: Func,
+        call: &InlineCallSite,
+    ) -> Self {
         let entry = module.function(func).blocks[0];
         let first = module.body(entry).next().map(InstRef::handle);
-        Place {
+        InlineCopy {
             variables: first.unwrap_or(call.inst),
             site: call.site,
             inlined_at: call.site.inlined_at(&splicer.ids, module),
@@ -455,10 +472,10 @@ impl Place {
     /// Copies the instructions of a block; returns what it returns.
     fn body(
         &mut self,
-        module: &mut Module,
-        splicer: &mut Splicer,
+        module: &mut SpirvModule,
+        splicer: &mut CallInliner,
         source: Block,
-        at: At,
+        at: InsertionPoint,
     ) -> Option<Id> {
         let mut value = None;
         let mut next = module.body(source).next().map(InstRef::handle);
@@ -466,16 +483,16 @@ impl Place {
             next = module.next(inst);
             let i = module.inst(inst);
             match (i.op(), scopes::kind(&splicer.ids, i)) {
-                (Op::Return, _) | (_, Some(Kind::Definition)) => {}
+                (Op::Return, _) | (_, Some(DebugInstKind::Definition)) => {}
                 _ if splicer.ids.is_unknown_remark(i) => {}
                 (Op::ReturnValue, _) => {
                     let id = i.id(0);
                     value = Some(splicer.copy[id].unwrap_or(id));
                 }
                 (Op::Variable, _) => self.variable(module, splicer, inst, at),
-                (_, Some(Kind::Scope)) => self.scope(module, splicer, inst, at),
+                (_, Some(DebugInstKind::Scope)) => self.scope(module, splicer, inst, at),
                 (op, kind) => {
-                    self.lines |= op.is_line() || kind == Some(Kind::Line);
+                    self.lines |= op.is_line() || kind == Some(DebugInstKind::Line);
                     let copy = splicer.copied(module, inst);
                     at.put(module, copy);
                 }
@@ -486,7 +503,13 @@ impl Place {
 
     /// Variables go to the caller's begin; what they begin with they get where the copy begins, as
     /// it may stand in a loop.
-    fn variable(&mut self, module: &mut Module, splicer: &mut Splicer, inst: Inst, at: At) {
+    fn variable(
+        &mut self,
+        module: &mut SpirvModule,
+        splicer: &mut CallInliner,
+        inst: Inst,
+        at: InsertionPoint,
+    ) {
         let copy = splicer.copied(module, inst);
         let words = module.inst(copy).words().to_vec();
         if let [ty, id, class, initial] = words[..] {
@@ -497,7 +520,13 @@ impl Place {
         module.insert_before(self.variables, copy);
     }
 
-    fn scope(&mut self, module: &mut Module, splicer: &mut Splicer, inst: Inst, at: At) {
+    fn scope(
+        &mut self,
+        module: &mut SpirvModule,
+        splicer: &mut CallInliner,
+        inst: Inst,
+        at: InsertionPoint,
+    ) {
         let Some(mut site) = self.inlined_at else {
             return;
         };
@@ -519,7 +548,7 @@ impl Place {
     }
 
     /// Tells debuggers that what follows is the caller's again.
-    fn restore(&self, module: &mut Module, at: At) {
+    fn restore(&self, module: &mut SpirvModule, at: InsertionPoint) {
         let told = [
             self.site.line.filter(|_| self.lines),
             self.site.scope.filter(|_| self.scopes),

@@ -1,28 +1,28 @@
 //! Names and decorations of copies.
 
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// What is said of ids in functions, by id.
-pub struct Told {
+pub struct IdAnnotations {
     decorations: IdMap<Vec<Inst>>,
     names: IdMap<Option<Inst>>,
 }
 
-impl Told {
+impl IdAnnotations {
     /// One pass over names and decorations.
-    pub fn new(module: &Module) -> Self {
-        let mut told = Told {
+    pub fn new(module: &SpirvModule) -> Self {
+        let mut told = IdAnnotations {
             decorations: IdMap::new(0, Vec::new()),
             names: IdMap::new(0, None),
         };
-        for name in module.section(Section::Names) {
+        for name in module.section(ModuleSection::Names) {
             if name.op() == Op::Name {
                 told.names.set(name.id(0), Some(name.handle()));
             }
         }
-        for d in module.section(Section::Annotations) {
+        for d in module.section(ModuleSection::Annotations) {
             match d.op() {
                 Op::Decorate | Op::DecorateId | Op::DecorateString => {
                     told.decorations.get_mut(d.id(0)).push(d.handle());
@@ -39,7 +39,7 @@ impl Told {
     }
 
     /// Says of a copy what is said of the original; names are given to variables only.
-    pub fn copy(&mut self, module: &mut Module, old: InstRefId, new: Id) {
+    pub fn copy(&mut self, module: &mut SpirvModule, old: InstRefId, new: Id) {
         for decoration in self.decorations[old.id].clone() {
             let inst = module.inst(decoration);
             let mut words = inst.words().to_vec();
@@ -56,7 +56,7 @@ impl Told {
             }
             let op = inst.op();
             let copy = module.create(op, &words);
-            module.append(Section::Annotations.list(), copy);
+            module.append(ModuleSection::Annotations.list(), copy);
             self.decorations.get_mut(new).push(copy);
         }
         if old.is_variable
@@ -65,7 +65,7 @@ impl Told {
             let mut words = module.inst(name).words().to_vec();
             words[0] = new.word();
             let copy = module.create(Op::Name, &words);
-            module.append(Section::Names.list(), copy);
+            module.append(ModuleSection::Names.list(), copy);
             self.names.set(new, Some(copy));
         }
     }

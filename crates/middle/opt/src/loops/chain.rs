@@ -1,15 +1,15 @@
 //! Copies of rounds of a loop, one behind the other.
 
-use super::Shape;
-use crate::inline::{InstRefId, Told};
+use super::LoopShape;
+use crate::inline::{IdAnnotations, InstRefId};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
+use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Copies blocks.
-pub struct Copier {
+pub struct BlockCloner {
     ids: IdWords,
-    told: Told,
+    told: IdAnnotations,
     /// What each id is in the copy made last.
     new: IdMap<Option<Id>>,
     /// The ids that are another there.
@@ -17,14 +17,14 @@ pub struct Copier {
 }
 
 /// What becomes of an instruction in a copy of its block.
-enum Becomes {
+enum CloneAction {
     Copy,
     Nothing,
     BranchTo(Id),
 }
 
 /// Rounds that follow each other.
-pub struct Chain {
+pub struct IterationChain {
     /// The block that the first begins with.
     pub first: Block,
     /// The block that the last ends with, which leads nowhere yet.
@@ -33,12 +33,12 @@ pub struct Chain {
     pub values: Vec<Id>,
 }
 
-impl Copier {
+impl BlockCloner {
     /// One pass over names and decorations.
-    pub fn new(module: &Module) -> Self {
-        Copier {
+    pub fn new(module: &SpirvModule) -> Self {
+        BlockCloner {
             ids: IdWords::new(module),
-            told: Told::new(module),
+            told: IdAnnotations::new(module),
             new: IdMap::new(module.bound(), None),
             named: Vec::new(),
         }
@@ -53,14 +53,14 @@ impl Copier {
     /// phis are `values`; where those are none, what they are when the loop is entered.
     pub fn rounds(
         &mut self,
-        module: &mut Module,
-        shape: &Shape,
+        module: &mut SpirvModule,
+        shape: &LoopShape,
         count: usize,
         values: Option<Vec<Id>>,
-    ) -> Chain {
+    ) -> IterationChain {
         self.forget();
         let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
-        let from = |module: &Module, label: Id| -> Vec<Id> {
+        let from = |module: &SpirvModule, label: Id| -> Vec<Id> {
             let value = |p: &Inst| module.phi_value(*p, label).unwrap_or(Id::MAX);
             phis.iter().map(value).collect()
         };
@@ -83,7 +83,7 @@ impl Copier {
             ends = Some((ends.map_or(head, |e| e.0), latch));
         }
         let (first, last) = ends.unwrap_or((shape.header, shape.latch));
-        Chain {
+        IterationChain {
             first,
             last,
             values,
@@ -91,17 +91,17 @@ impl Copier {
     }
 
     /// One round: its blocks, of which the last leads nowhere.
-    fn round(&mut self, module: &mut Module, shape: &Shape) -> Vec<Block> {
+    fn round(&mut self, module: &mut SpirvModule, shape: &LoopShape) -> Vec<Block> {
         self.name(module, &shape.blocks, Some(shape.header));
         let stays = self.resolve(shape.stays);
         self.fill(module, &shape.blocks, |block, op| {
             let of_header = block == shape.header && (op == Op::LoopMerge || op == Op::Phi);
             if of_header || op.is_terminator() && block == shape.latch {
-                Becomes::Nothing
+                CloneAction::Nothing
             } else if op.is_terminator() && block == shape.exit {
-                Becomes::BranchTo(stays)
+                CloneAction::BranchTo(stays)
             } else {
-                Becomes::Copy
+                CloneAction::Copy
             }
         })
     }
@@ -110,7 +110,7 @@ impl Copier {
     /// stand for what `outside` says, in pairs.
     pub fn blocks(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         blocks: &[Block],
         outside: &[(Id, Id)],
     ) -> Vec<Block> {
@@ -119,15 +119,15 @@ impl Copier {
             self.set(*old, *new);
         }
         self.name(module, blocks, None);
-        self.fill(module, blocks, |_, _| Becomes::Copy)
+        self.fill(module, blocks, |_, _| CloneAction::Copy)
     }
 
     /// Makes blocks of what becomes of the instructions of others.
     fn fill(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         blocks: &[Block],
-        becomes: impl Fn(Block, Op) -> Becomes,
+        becomes: impl Fn(Block, Op) -> CloneAction,
     ) -> Vec<Block> {
         let mut copies = Vec::with_capacity(blocks.len());
         for block in blocks {
@@ -143,9 +143,9 @@ impl Copier {
                     continue;
                 }
                 let new = match becomes(*block, module.inst(inst).op()) {
-                    Becomes::Nothing => continue,
-                    Becomes::Copy => self.copied(module, inst),
-                    Becomes::BranchTo(label) => module.create(Op::Branch, &[label.word()]),
+                    CloneAction::Nothing => continue,
+                    CloneAction::Copy => self.copied(module, inst),
+                    CloneAction::BranchTo(label) => module.create(Op::Branch, &[label.word()]),
                 };
                 module.append(list, new);
             }
@@ -167,7 +167,7 @@ impl Copier {
     }
 
     /// Gives new ids to everything that blocks define, but for the phis of one of them.
-    fn name(&mut self, module: &mut Module, blocks: &[Block], header: Option<Block>) {
+    fn name(&mut self, module: &mut SpirvModule, blocks: &[Block], header: Option<Block>) {
         for block in blocks {
             let label = module.fresh_id();
             self.set(module.label(*block), label);
@@ -188,7 +188,7 @@ impl Copier {
         }
     }
 
-    fn copied(&mut self, module: &mut Module, inst: Inst) -> Inst {
+    fn copied(&mut self, module: &mut SpirvModule, inst: Inst) -> Inst {
         let old = module.inst(inst);
         let op = old.op();
         let mut words = old.words().to_vec();
@@ -206,7 +206,7 @@ impl Copier {
 }
 
 /// Has the phis of a header, in their order, take values from another block than before.
-pub fn come_from(module: &mut Module, header: Block, [old, new]: [Block; 2], values: &[Id]) {
+pub fn come_from(module: &mut SpirvModule, header: Block, [old, new]: [Block; 2], values: &[Id]) {
     let [old, new] = [old, new].map(|block| module.label(block));
     let phis: Vec<Inst> = module.phis(header).map(InstRef::handle).collect();
     for (phi, value) in phis.into_iter().zip(values) {
@@ -219,13 +219,13 @@ pub fn come_from(module: &mut Module, header: Block, [old, new]: [Block; 2], val
 }
 
 /// Has a block that leads nowhere branch to another.
-pub fn end_with(module: &mut Module, block: Block, label: Id) {
+pub fn end_with(module: &mut SpirvModule, block: Block, label: Id) {
     let branch = module.create(Op::Branch, &[label.word()]);
     module.append(module.block(block).body, branch);
 }
 
 /// Puts an instruction at the end of a block that has none which ends it; its result.
-pub fn append(module: &mut Module, block: Block, op: Op, ty: Id, operands: &[Id]) -> Id {
+pub fn append(module: &mut SpirvModule, block: Block, op: Op, ty: Id, operands: &[Id]) -> Id {
     let id = module.fresh_id();
     let mut words = vec![ty.word(), id.word()];
     words.extend(operands.iter().map(|id| id.word()));
@@ -234,9 +234,9 @@ pub fn append(module: &mut Module, block: Block, op: Op, ty: Id, operands: &[Id]
     id
 }
 
-impl Chain {
+impl IterationChain {
     /// Puts the rounds between the block that leads into a loop and its header.
-    pub fn put_before(&self, module: &mut Module, shape: &Shape) {
+    pub fn put_before(&self, module: &mut SpirvModule, shape: &LoopShape) {
         let label = module.label(self.first);
         module.branch_to(shape.entry, Some(label));
         end_with(module, self.last, module.label(shape.header));
@@ -244,7 +244,7 @@ impl Chain {
     }
 
     /// Puts the rounds between the end of a loop and its header: behind each of its rounds.
-    pub fn put_behind(&self, module: &mut Module, shape: &Shape, continues: Option<Id>) {
+    pub fn put_behind(&self, module: &mut SpirvModule, shape: &LoopShape, continues: Option<Id>) {
         let header = module.label(shape.header);
         let first = module.label(self.first);
         let terminator = module.terminator(shape.latch).handle();

@@ -6,8 +6,8 @@ mod shape;
 mod trips;
 mod walk;
 
-pub use access::{Access, accesses, are_apart, is_plain};
-pub use chain::{Chain, Copier, append, come_from, end_with};
-pub use shape::{Shape, merges_inside, prepare, shapes};
-pub use trips::{Trips, words};
-pub use walk::{LoopPass, Tools, count, walk};
+pub use access::{LoopAccess, accesses, are_apart, is_plain};
+pub use chain::{BlockCloner, IterationChain, append, come_from, end_with};
+pub use shape::{LoopShape, merges_inside, prepare, shapes};
+pub use trips::{TripCounter, words};
+pub use walk::{LoopPass, LoopPassContext, count, walk};

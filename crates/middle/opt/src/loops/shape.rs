@@ -1,16 +1,16 @@
 //! Loops of which rounds can be copied: entered from one block, gone round by one edge, left by one
 //! branch that every round comes to.
 
-use crate::analyses::{Cache, Flow};
+use crate::analyses::{AnalysisCache, FlowAnalysis};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Constructs, Loops};
+use spirula_spirv::analysis::{ConstructTree, LoopNest};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Func, IdWords, Module};
+use spirula_spirv::ir::{Block, Func, IdWords, SpirvModule};
 
 /// A loop.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub struct LoopShape {
     /// The block that alone leads into the loop, by `OpBranch`.
     pub entry: Block,
     /// The block through which it is entered.
@@ -32,14 +32,14 @@ pub struct Shape {
 /// Has every loop of a function be entered from one block that leads nowhere else; returns the
 /// number of blocks made.
 pub fn prepare(
-    module: &mut Module,
-    cache: &mut Cache,
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
     ids: &IdWords,
     func: Func,
 ) -> Result<usize, SourceDiagnostic> {
     let flow = cache.flow(module, func)?;
     let cfg = &flow.cfg;
-    let loops = Loops::compute(cfg, &flow.dominators);
+    let loops = LoopNest::compute(cfg, &flow.dominators);
     let mut named = vec![false; cfg.len()];
     for at in 0..cfg.len() as u32 {
         if let Some(merge) = module.merge(cfg.block(at)) {
@@ -84,26 +84,27 @@ pub fn prepare(
 }
 
 /// The loops of a function that have this shape, inner ones first.
-pub fn shapes(module: &Module, flow: &Flow, structured: bool) -> Vec<Shape> {
-    let loops = Loops::compute(&flow.cfg, &flow.dominators);
+pub fn shapes(module: &SpirvModule, flow: &FlowAnalysis, structured: bool) -> Vec<LoopShape> {
+    let loops = LoopNest::compute(&flow.cfg, &flow.dominators);
     if loops.loops().is_empty() {
         return Vec::new();
     }
     let members = loops.members(flow.cfg.reverse_postorder());
-    let constructs = structured.then(|| Constructs::compute(module, &flow.cfg, &flow.dominators));
+    let constructs =
+        structured.then(|| ConstructTree::compute(module, &flow.cfg, &flow.dominators));
     (0..loops.loops().len())
         .filter_map(|at| shape(module, flow, constructs.as_ref(), &loops, at, &members[at]))
         .collect()
 }
 
 fn shape(
-    module: &Module,
-    flow: &Flow,
-    constructs: Option<&Constructs>,
-    loops: &Loops,
+    module: &SpirvModule,
+    flow: &FlowAnalysis,
+    constructs: Option<&ConstructTree>,
+    loops: &LoopNest,
     at: usize,
     members: &[u32],
-) -> Option<Shape> {
+) -> Option<LoopShape> {
     let cfg = &flow.cfg;
     let l = &loops.loops()[at];
     let [latch] = l.latches[..] else { return None };
@@ -143,7 +144,7 @@ fn shape(
     }
     let stays_when = no == Some(target);
     let [stays, leaves] = if stays_when { [1, 2] } else { [2, 1] };
-    Some(Shape {
+    Some(LoopShape {
         entry: cfg.block(entry),
         header: cfg.block(l.header),
         latch: cfg.block(latch),
@@ -158,9 +159,9 @@ fn shape(
 /// Whether a structured loop is left to its merge block and continued by branches that stand in no
 /// construct within it, so that its rounds can do without its merge instruction.
 fn is_plain(
-    module: &Module,
-    flow: &Flow,
-    constructs: &Constructs,
+    module: &SpirvModule,
+    flow: &FlowAnalysis,
+    constructs: &ConstructTree,
     header: u32,
     exit: u32,
     target: u32,
@@ -187,7 +188,12 @@ fn is_plain(
 
 /// Whether what the merge instructions of blocks name is among them, but for those of a header: a copy
 /// would name it as well.
-pub fn merges_inside(module: &Module, flow: &Flow, blocks: &[u32], header: u32) -> bool {
+pub fn merges_inside(
+    module: &SpirvModule,
+    flow: &FlowAnalysis,
+    blocks: &[u32],
+    header: u32,
+) -> bool {
     let cfg = &flow.cfg;
     let inside = |label: Id| cfg.position(label).is_some_and(|at| blocks.contains(&at));
     blocks.iter().filter(|b| **b != header).all(|b| {

@@ -1,11 +1,11 @@
 //! How often a loop runs: what decides on leaving it is computed round by round, from what it begins
 //! with. This takes counters of any kind (sums, products, shifts, floats), at the price of a limit.
 
-use super::Shape;
-use crate::values::{Facts, first_value};
-use spirula_scalar::fold::Value;
+use super::LoopShape;
+use crate::values::{ModuleValues, first_value};
+use spirula_scalar::fold::FoldConstant;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, InstRef, Module};
+use spirula_spirv::ir::{Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Instructions that may decide on leaving a loop.
@@ -14,7 +14,7 @@ const MOST_INSTS: usize = 32;
 const NONE: u32 = u32::MAX;
 
 /// Computes what decides on leaving loops.
-pub struct Trips {
+pub struct TripCounter {
     /// Place of each value in the order in which it is computed.
     slot: IdMap<u32>,
     /// Number of each instruction of the loop at hand; those of others are below `base`.
@@ -24,14 +24,14 @@ pub struct Trips {
 }
 
 /// What is computed in each round.
-struct Slice {
+struct TripSlice {
     phis: Vec<Inst>,
     insts: Vec<Inst>,
 }
 
-impl Trips {
-    pub fn new(module: &Module) -> Self {
-        Trips {
+impl TripCounter {
+    pub fn new(module: &SpirvModule) -> Self {
+        TripCounter {
             slot: IdMap::new(module.bound(), NONE),
             number: IdMap::new(module.bound(), 0),
             base: 1,
@@ -42,9 +42,9 @@ impl Trips {
     /// Rounds that stay in the loop before one leaves it, where that is known and at most `limit`.
     pub fn count(
         &mut self,
-        facts: &Facts,
-        module: &Module,
-        shape: &Shape,
+        facts: &ModuleValues,
+        module: &SpirvModule,
+        shape: &LoopShape,
         limit: u32,
     ) -> Option<u32> {
         self.base = self.next;
@@ -74,8 +74,14 @@ impl Trips {
     }
 
     /// What a value is computed of, in the order of the blocks.
-    fn slice(&self, facts: &Facts, module: &Module, shape: &Shape, root: Id) -> Option<Slice> {
-        let mut slice = Slice {
+    fn slice(
+        &self,
+        facts: &ModuleValues,
+        module: &SpirvModule,
+        shape: &LoopShape,
+        root: Id,
+    ) -> Option<TripSlice> {
+        let mut slice = TripSlice {
             phis: Vec::new(),
             insts: Vec::new(),
         };
@@ -113,35 +119,36 @@ impl Trips {
 
     fn run(
         &self,
-        facts: &Facts,
-        module: &Module,
-        shape: &Shape,
-        slice: &Slice,
+        facts: &ModuleValues,
+        module: &SpirvModule,
+        shape: &LoopShape,
+        slice: &TripSlice,
         condition: Id,
         limit: u32,
     ) -> Option<u32> {
-        let mut values: Vec<Option<Value>> = Vec::new();
-        let get = |values: &[Option<Value>], id: Id| match self.slot[id] {
+        let mut values: Vec<Option<FoldConstant>> = Vec::new();
+        let get = |values: &[Option<FoldConstant>], id: Id| match self.slot[id] {
             NONE => facts.scalar(module, id),
             at => *values.get(at as usize)?,
         };
-        let from = |label: Id, values: &[Option<Value>]| -> Option<Vec<Option<Value>>> {
-            let of = |phi: &Inst| Some(Some(get(values, module.phi_value(*phi, label)?)?));
-            slice.phis.iter().map(of).collect()
-        };
+        let from =
+            |label: Id, values: &[Option<FoldConstant>]| -> Option<Vec<Option<FoldConstant>>> {
+                let of = |phi: &Inst| Some(Some(get(values, module.phi_value(*phi, label)?)?));
+                slice.phis.iter().map(of).collect()
+            };
         let mut heads = from(module.label(shape.entry), &values)?;
         for round in 0..=limit {
             values.clear();
             values.append(&mut heads);
             for inst in &slice.insts {
                 let i = module.inst(*inst);
-                let operands: Option<Vec<Vec<Value>>> = i
+                let operands: Option<Vec<Vec<FoldConstant>>> = i
                     .ids(first_value(i.op()))
                     .map(|id| Some(vec![get(&values, id)?]))
                     .collect();
                 let bits = *facts.computed(module, i, &operands?)?.first()?;
                 let ty = facts.scalar_type(module, i.result_type()?)?;
-                values.push(Some(Value { ty, bits }));
+                values.push(Some(FoldConstant { ty, bits }));
             }
             let holds = get(&values, condition)?.bits != 0;
             if holds != shape.stays_when {
@@ -154,7 +161,7 @@ impl Trips {
 }
 
 /// Words of a round.
-pub fn words(module: &Module, shape: &Shape) -> usize {
+pub fn words(module: &SpirvModule, shape: &LoopShape) -> usize {
     let insts = shape.blocks.iter().flat_map(|b| module.body(*b));
     let words = insts.filter(|i| i.op() != Op::Phi && !i.op().is_line());
     words.map(|i| 1 + i.words().len()).sum::<usize>() + 2 * shape.blocks.len()

@@ -2,14 +2,14 @@
 //! made once, at the first function that has something for them, and kept up while loops change, so
 //! that they take time linear in the module.
 
-use super::{Copier, Shape, Trips, prepare, shapes};
-use crate::analyses::{Analyses, Cache, Flow};
-use crate::gvn::Memory;
-use crate::pass::Outcome;
-use crate::values::Facts;
+use super::{BlockCloner, LoopShape, TripCounter, prepare, shapes};
+use crate::analyses::{AnalysisCache, AnalysisSet, FlowAnalysis};
+use crate::gvn::AliasAnalysis;
+use crate::pass::PassOutcome;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::Loops;
-use spirula_spirv::ir::{Block, Erased, Func, Module};
+use spirula_spirv::analysis::LoopNest;
+use spirula_spirv::ir::{Block, ErasedIds, Func, SpirvModule};
 
 /// A pass over loops.
 pub trait LoopPass {
@@ -21,41 +21,56 @@ pub trait LoopPass {
 
     /// Whether it may find something in a function, once the loops there have blocks of their own
     /// through which they are entered.
-    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+    fn is_worth(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> bool {
         !shapes(module, flow, tools.structured).is_empty()
     }
 
     /// What it would change in a function.
-    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Self::Found>;
+    fn find(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> Vec<Self::Found>;
 
     /// The blocks of what it would change. Of what shares blocks, only the first is changed.
     fn blocks<'a>(&self, found: &'a Self::Found) -> &'a [Block];
 
-    /// Changes it, or says no. It touches blocks that are not its own through [`Tools::touch`].
-    fn change(&mut self, tools: &mut Tools, module: &mut Module, found: &Self::Found) -> bool;
+    /// Changes it, or says no. It touches blocks that are not its own through [`LoopPassContext::touch`].
+    fn change(
+        &mut self,
+        tools: &mut LoopPassContext,
+        module: &mut SpirvModule,
+        found: &Self::Found,
+    ) -> bool;
 }
 
 /// What passes over loops need.
-pub struct Tools {
+pub struct LoopPassContext {
     /// Whether the module's control flow is structured.
     pub structured: bool,
     /// What is known of values.
-    pub facts: Box<Facts>,
+    pub facts: Box<ModuleValues>,
     /// What is known of how often loops run.
-    pub trips: Trips,
-    memory: Option<Memory>,
-    copier: Option<Copier>,
+    pub trips: TripCounter,
+    memory: Option<AliasAnalysis>,
+    copier: Option<BlockCloner>,
     /// The last time that each block was touched.
     touched: Vec<u32>,
     time: u32,
 }
 
-impl Tools {
-    fn new(module: &Module, cache: &mut Cache, structured: bool) -> Self {
-        Tools {
+impl LoopPassContext {
+    fn new(module: &SpirvModule, cache: &mut AnalysisCache, structured: bool) -> Self {
+        LoopPassContext {
             structured,
             facts: cache.take_facts(module),
-            trips: Trips::new(module),
+            trips: TripCounter::new(module),
             memory: None,
             copier: None,
             touched: Vec::new(),
@@ -64,17 +79,17 @@ impl Tools {
     }
 
     /// What is known of memory, and of values.
-    pub fn memory(&mut self, module: &Module) -> (&Memory, &Facts) {
+    pub fn memory(&mut self, module: &SpirvModule) -> (&AliasAnalysis, &ModuleValues) {
         let facts = &*self.facts;
         let memory = self
             .memory
-            .get_or_insert_with(|| Memory::new(module, facts));
+            .get_or_insert_with(|| AliasAnalysis::new(module, facts));
         (memory, facts)
     }
 
     /// What copies blocks.
-    pub fn copier(&mut self, module: &Module) -> &mut Copier {
-        self.copier.get_or_insert_with(|| Copier::new(module))
+    pub fn copier(&mut self, module: &SpirvModule) -> &mut BlockCloner {
+        self.copier.get_or_insert_with(|| BlockCloner::new(module))
     }
 
     /// Says that a block is not what it was when the function was gone over.
@@ -90,28 +105,28 @@ impl Tools {
     }
 
     /// Takes note of what was made.
-    fn catch_up(&mut self, module: &Module) {
+    fn catch_up(&mut self, module: &SpirvModule) {
         self.facts.catch_up(module);
     }
 }
 
 /// Has a pass change the loops of a module. What it does is counted under `what`.
 pub fn walk<P: LoopPass>(
-    module: &mut Module,
-    cache: &mut Cache,
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
     pass: &mut P,
     what: &'static str,
-) -> Result<Outcome, SourceDiagnostic> {
+) -> Result<PassOutcome, SourceDiagnostic> {
     let structured = module.is_structured();
     let (mut changed, mut made) = (0, 0);
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     let mut tools = None;
     for func in module.functions().to_vec() {
         let flow = cache.flow(module, func)?;
-        if !Loops::are_in(&flow.cfg, &flow.dominators) {
+        if !LoopNest::are_in(&flow.cfg, &flow.dominators) {
             continue;
         }
-        let tools = tools.get_or_insert_with(|| Tools::new(module, cache, structured));
+        let tools = tools.get_or_insert_with(|| LoopPassContext::new(module, cache, structured));
         for _ in 0..P::LEVELS {
             let flow = cache.flow_by(module, &tools.facts.ids, func)?;
             if !pass.is_worth(tools, module, &flow) {
@@ -131,23 +146,23 @@ pub fn walk<P: LoopPass>(
             module.order_blocks(&tools.facts.ids, func);
             tools.catch_up(module);
             cache.drop_flow(func);
-            cache.keep(Analyses::FLOW);
+            cache.keep(AnalysisSet::FLOW);
         }
     }
     module.sweep(&erased);
     if let Some(tools) = tools {
         cache.put_facts(tools.facts);
     }
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![(what, changed), ("pre-headers made", made)],
     })
 }
 
 /// Goes over a function once; returns how much was changed.
 fn level<P: LoopPass>(
-    module: &mut Module,
-    cache: &mut Cache,
-    tools: &mut Tools,
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+    tools: &mut LoopPassContext,
     pass: &mut P,
     func: Func,
 ) -> Result<usize, SourceDiagnostic> {
@@ -168,7 +183,12 @@ fn level<P: LoopPass>(
 }
 
 /// Rounds of a loop before it leaves, where that is known and at most `limit`.
-pub fn count(tools: &mut Tools, module: &Module, shape: &Shape, limit: u32) -> Option<u32> {
-    let Tools { trips, facts, .. } = tools;
+pub fn count(
+    tools: &mut LoopPassContext,
+    module: &SpirvModule,
+    shape: &LoopShape,
+    limit: u32,
+) -> Option<u32> {
+    let LoopPassContext { trips, facts, .. } = tools;
     trips.count(facts, module, shape, limit)
 }

@@ -5,20 +5,22 @@ mod plan;
 mod repair;
 
 use crate::inline::{DebugKind, debug_kind};
-use crate::pool::Pool;
-use plan::Plan;
-use repair::Repair;
+use crate::pool::InternPool;
+use plan::ReturnPlan;
+use repair::SsaRepair;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::{Cfg, Constructs, Dominators};
+use spirula_spirv::analysis::{BlockDominators, ConstructTree, FlowGraph};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{SelectionControl, StorageClass};
-use spirula_spirv::ir::{Block, Erased, Func, IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{
+    Block, ErasedIds, Func, IdWords, Inst, InstRef, ModuleSection, SpirvModule,
+};
 use spirula_spirv::{Id, IdMap};
 
 /// Makes returns one, function by function.
-pub struct Merger {
-    pool: Option<Pool>,
-    repair: Repair,
+pub struct ReturnMerger {
+    pool: Option<InternPool>,
+    repair: SsaRepair,
     void: IdMap<bool>,
     /// Functions that were given one return.
     pub merged: usize,
@@ -27,7 +29,7 @@ pub struct Merger {
 }
 
 /// What a function gets: variables, and the block that returns.
-struct Parts {
+struct MergedReturn {
     /// The value that is returned.
     value: Option<(Id, Id)>,
     /// Whether the function has returned, with the type and the constant for yes.
@@ -35,17 +37,17 @@ struct Parts {
     end: Block,
 }
 
-impl Merger {
-    pub fn new(module: &Module) -> Self {
+impl ReturnMerger {
+    pub fn new(module: &SpirvModule) -> Self {
         let mut void = IdMap::new(0, false);
-        for ty in module.section(Section::Globals) {
+        for ty in module.section(ModuleSection::Globals) {
             if let Some(id) = ty.result().filter(|_| ty.op() == Op::TypeVoid) {
                 void.set(id, true);
             }
         }
-        Merger {
+        ReturnMerger {
             pool: None,
-            repair: Repair::new(module),
+            repair: SsaRepair::new(module),
             void,
             merged: 0,
             trimmed: 0,
@@ -59,20 +61,20 @@ impl Merger {
     /// When a branch goes to what is no label of the function.
     pub fn run(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         ids: &IdWords,
         func: Func,
-        erased: &mut Erased,
+        erased: &mut ErasedIds,
     ) -> Result<bool, SourceDiagnostic> {
         self.trimmed += usize::from(module.remove_unreachable(ids, func, erased));
-        let cfg = Cfg::with_ids(module, ids, func)?;
-        let dominators = Dominators::compute(&cfg);
-        let constructs = Constructs::compute(module, &cfg, &dominators);
+        let cfg = FlowGraph::with_ids(module, ids, func)?;
+        let dominators = BlockDominators::compute(&cfg);
+        let constructs = ConstructTree::compute(module, &cfg, &dominators);
         let returns = plan::returns(module, &cfg, &dominators);
         if returns.is_empty() || returns.len() == 1 && constructs.around(returns[0]).is_none() {
             return Ok(true);
         }
-        let Some(plan) = Plan::new(module, &cfg, &dominators, &constructs, returns) else {
+        let Some(plan) = ReturnPlan::new(module, &cfg, &dominators, &constructs, returns) else {
             return Ok(false);
         };
         if !self.repair.is_possible(module, ids, &cfg) {
@@ -95,7 +97,7 @@ impl Merger {
             let end = module.terminator(entry).handle();
             module.move_before(end, definition);
         }
-        let mut pool = self.pool.take().unwrap_or_else(|| Pool::new(module));
+        let mut pool = self.pool.take().unwrap_or_else(|| InternPool::new(module));
         self.edit(module, ids, func, &cfg, &plan, &mut pool);
         self.repair.run(module, ids, func, &mut pool)?;
         self.pool = Some(pool);
@@ -105,12 +107,12 @@ impl Merger {
 
     fn edit(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         ids: &IdWords,
         func: Func,
-        cfg: &Cfg,
-        plan: &Plan,
-        pool: &mut Pool,
+        cfg: &FlowGraph,
+        plan: &ReturnPlan,
+        pool: &mut InternPool,
     ) {
         let parts = self.parts(module, func, plan, pool);
         self.wrap(module, func, &parts, pool);
@@ -122,7 +124,13 @@ impl Merger {
         }
     }
 
-    fn parts(&self, module: &mut Module, func: Func, plan: &Plan, pool: &mut Pool) -> Parts {
+    fn parts(
+        &self,
+        module: &mut SpirvModule,
+        func: Func,
+        plan: &ReturnPlan,
+        pool: &mut InternPool,
+    ) -> MergedReturn {
         let label = module.fresh_id();
         let end = module.create_block(func, label);
         let list = module.block(end).body;
@@ -147,11 +155,17 @@ impl Merger {
             let yes = pool.truth(module, ty, true);
             (ty, variable, yes)
         });
-        Parts { value, done, end }
+        MergedReturn { value, done, end }
     }
 
     /// Puts the body into a switch of one case, so that it can be left from within selections.
-    fn wrap(&self, module: &mut Module, func: Func, parts: &Parts, pool: &mut Pool) {
+    fn wrap(
+        &self,
+        module: &mut SpirvModule,
+        func: Func,
+        parts: &MergedReturn,
+        pool: &mut InternPool,
+    ) {
         let entry = module.function(func).blocks[0];
         let terminator = module.terminator(entry);
         let (branch, body) = (terminator.handle(), terminator.id(0));
@@ -171,12 +185,12 @@ impl Merger {
     /// Has a block branch out of its construct where it returned.
     fn leave(
         &self,
-        module: &mut Module,
-        cfg: &Cfg,
+        module: &mut SpirvModule,
+        cfg: &FlowGraph,
         block: u32,
         target: Option<u32>,
-        parts: &Parts,
-        pool: &mut Pool,
+        parts: &MergedReturn,
+        pool: &mut InternPool,
     ) {
         let block = cfg.block(block);
         let terminator = module.terminator(block);
@@ -198,12 +212,12 @@ impl Merger {
     /// Has the merge block of a construct go on to what is around it when the function returned.
     fn pass_on(
         &self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         ids: &IdWords,
-        cfg: &Cfg,
-        exit: &plan::Exit,
-        parts: &Parts,
-        pool: &mut Pool,
+        cfg: &FlowGraph,
+        exit: &plan::ReturnExit,
+        parts: &MergedReturn,
+        pool: &mut InternPool,
     ) {
         let block = cfg.block(exit.block);
         let target = exit.target.map_or(parts.end, |t| cfg.block(t));
@@ -232,7 +246,7 @@ impl Merger {
 }
 
 /// The phis of a block take nothing in particular from a new predecessor.
-fn extend_phis(module: &mut Module, block: Block, parent: Block, pool: &mut Pool) {
+fn extend_phis(module: &mut SpirvModule, block: Block, parent: Block, pool: &mut InternPool) {
     let parent = module.label(parent);
     let phis: Vec<Inst> = module.phis(block).map(InstRef::handle).collect();
     for phi in phis {
@@ -244,7 +258,7 @@ fn extend_phis(module: &mut Module, block: Block, parent: Block, pool: &mut Pool
 }
 
 /// A new variable of a function.
-fn variable(module: &mut Module, func: Func, ty: Id, pool: &mut Pool) -> Id {
+fn variable(module: &mut SpirvModule, func: Func, ty: Id, pool: &mut InternPool) -> Id {
     let pointer = pool.local_pointer(module, ty);
     let id = module.fresh_id();
     let words = [pointer.word(), id.word(), StorageClass::Function.0];

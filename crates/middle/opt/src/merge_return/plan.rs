@@ -2,13 +2,13 @@
 //! block until the whole function is left.
 
 use crate::structure;
-use spirula_spirv::analysis::{Cfg, Constructs, Dominators};
+use spirula_spirv::analysis::{BlockDominators, ConstructTree, FlowGraph};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 
 /// A way out.
 #[derive(Clone, Copy, Debug)]
-pub struct Exit {
+pub struct ReturnExit {
     /// The block that takes it.
     pub block: u32,
     /// Where it goes; to the function's end where nothing is around it.
@@ -19,15 +19,15 @@ pub struct Exit {
 
 /// All ways out of a function.
 #[derive(Debug)]
-pub struct Plan {
+pub struct ReturnPlan {
     /// From blocks that return.
-    pub returns: Vec<Exit>,
+    pub returns: Vec<ReturnExit>,
     /// From merge blocks that returns come to.
-    pub merges: Vec<Exit>,
+    pub merges: Vec<ReturnExit>,
 }
 
 /// The blocks that return.
-pub fn returns(module: &Module, cfg: &Cfg, dominators: &Dominators) -> Vec<u32> {
+pub fn returns(module: &SpirvModule, cfg: &FlowGraph, dominators: &BlockDominators) -> Vec<u32> {
     let blocks = (0..cfg.len() as u32).filter(|at| dominators.is_reachable(*at));
     blocks
         .filter(|at| {
@@ -37,20 +37,20 @@ pub fn returns(module: &Module, cfg: &Cfg, dominators: &Dominators) -> Vec<u32> 
         .collect()
 }
 
-impl Plan {
+impl ReturnPlan {
     /// None where a way leads through the continue construct of a loop, or through a merge block
     /// that is a loop's header.
     pub fn new(
-        module: &Module,
-        cfg: &Cfg,
-        dominators: &Dominators,
-        constructs: &Constructs,
+        module: &SpirvModule,
+        cfg: &FlowGraph,
+        dominators: &BlockDominators,
+        constructs: &ConstructTree,
         returns: Vec<u32>,
-    ) -> Option<Plan> {
+    ) -> Option<ReturnPlan> {
         let continuing = structure::continuing(module, cfg, dominators);
         let mut marked = vec![false; constructs.constructs().len()];
         let mut work = Vec::new();
-        let mut plan = Plan {
+        let mut plan = ReturnPlan {
             returns: Vec::new(),
             merges: Vec::new(),
         };
@@ -60,7 +60,7 @@ impl Plan {
             }
             let left = breakable(module, cfg, constructs, constructs.around(block));
             work.extend(left);
-            plan.returns.push(Exit {
+            plan.returns.push(ReturnExit {
                 block,
                 target: left.map(|c| constructs.constructs()[c as usize].merge),
                 only: false,
@@ -77,7 +77,7 @@ impl Plan {
             }
             let left = breakable(module, cfg, constructs, constructs.parent(construct));
             work.extend(left);
-            plan.merges.push(Exit {
+            plan.merges.push(ReturnExit {
                 block,
                 target: left.map(|c| constructs.constructs()[c as usize].merge),
                 only: !dominators.is_reachable(block),
@@ -90,9 +90,9 @@ impl Plan {
 /// The construct that a block within `from` can leave: the innermost loop, else the innermost
 /// switch.
 fn breakable(
-    module: &Module,
-    cfg: &Cfg,
-    constructs: &Constructs,
+    module: &SpirvModule,
+    cfg: &FlowGraph,
+    constructs: &ConstructTree,
     from: Option<u32>,
 ) -> Option<u32> {
     let mut switch = None;

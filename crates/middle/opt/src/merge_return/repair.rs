@@ -1,26 +1,26 @@
 //! Values that no longer dominate their uses: they go through a variable, and addresses and handles
 //! are made again where they are used.
 
-use crate::pool::Pool;
+use crate::pool::InternPool;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
+use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, Module};
+use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Function and block of a definition.
-type Place = Option<(Func, u32)>;
+type DefinitionBlock = Option<(Func, u32)>;
 
 /// Tables that serve all functions of a module.
-pub struct Repair {
-    definitions: Definitions,
-    places: IdMap<Place>,
+pub struct SsaRepair {
+    definitions: IdDefinitions,
+    places: IdMap<DefinitionBlock>,
     /// The variable that a value goes through.
     variables: IdMap<Option<Id>>,
 }
 
 /// A use that its definition does not reach.
-struct Broken {
+struct BrokenUse {
     user: Inst,
     at: usize,
     id: Id,
@@ -30,17 +30,17 @@ struct Broken {
     block: u32,
 }
 
-impl Repair {
-    pub fn new(module: &Module) -> Self {
-        Repair {
-            definitions: Definitions::compute(module),
+impl SsaRepair {
+    pub fn new(module: &SpirvModule) -> Self {
+        SsaRepair {
+            definitions: IdDefinitions::compute(module),
             places: IdMap::new(module.bound(), None),
             variables: IdMap::new(0, None),
         }
     }
 
     /// Whether every value of a function could be brought to its uses in other blocks.
-    pub fn is_possible(&mut self, module: &Module, ids: &IdWords, cfg: &Cfg) -> bool {
+    pub fn is_possible(&mut self, module: &SpirvModule, ids: &IdWords, cfg: &FlowGraph) -> bool {
         // Blocks of definitions that cannot be brought anywhere.
         let mut fixed: Vec<(Id, u32)> = Vec::new();
         for at in 0..cfg.len() as u32 {
@@ -71,7 +71,7 @@ impl Repair {
         })
     }
 
-    fn is_storable(&self, module: &Module, ty: Id) -> bool {
+    fn is_storable(&self, module: &SpirvModule, ty: Id) -> bool {
         let mut work = vec![ty];
         let mut seen = 0;
         while let Some(ty) = work.pop() {
@@ -90,7 +90,7 @@ impl Repair {
         true
     }
 
-    fn can_be_made_again(&self, module: &Module, inst: InstRef<'_>) -> bool {
+    fn can_be_made_again(&self, module: &SpirvModule, inst: InstRef<'_>) -> bool {
         match inst.op() {
             Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => true,
             // Handles are loaded from what nothing writes.
@@ -113,13 +113,13 @@ impl Repair {
     /// Repairs a function whose edges have changed.
     pub fn run(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         ids: &IdWords,
         func: Func,
-        pool: &mut Pool,
+        pool: &mut InternPool,
     ) -> Result<(), SourceDiagnostic> {
-        let cfg = Cfg::with_ids(module, ids, func)?;
-        let dominators = Dominators::compute(&cfg);
+        let cfg = FlowGraph::with_ids(module, ids, func)?;
+        let dominators = BlockDominators::compute(&cfg);
         module.order_blocks_by(func, &cfg, &dominators);
         let mut homes = Vec::new();
         for at in 0..cfg.len() as u32 {
@@ -164,7 +164,7 @@ impl Repair {
                 let (block, before) = (use_.block, copy);
                 ids.visit(copied, |at, id| {
                     if !self.reaches(&dominators, func, block, id) {
-                        broken.push(Broken {
+                        broken.push(BrokenUse {
                             user: copy,
                             at,
                             id,
@@ -187,11 +187,11 @@ impl Repair {
     /// The variable of a value, which is stored where it is defined.
     fn variable(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         func: Func,
         home: Inst,
         id: Id,
-        pool: &mut Pool,
+        pool: &mut InternPool,
     ) -> Id {
         if let Some(known) = self.variables[id] {
             return known;
@@ -213,13 +213,13 @@ impl Repair {
 
     fn uses(
         &self,
-        module: &Module,
+        module: &SpirvModule,
         ids: &IdWords,
-        cfg: &Cfg,
-        dominators: &Dominators,
+        cfg: &FlowGraph,
+        dominators: &BlockDominators,
         func: Func,
         (block, inst): (u32, InstRef<'_>),
-        broken: &mut Vec<Broken>,
+        broken: &mut Vec<BrokenUse>,
     ) {
         let user = inst.handle();
         let is_phi = inst.op() == Op::Phi;
@@ -238,7 +238,7 @@ impl Repair {
             };
             // Within a block nothing has changed.
             if !self.reaches(dominators, func, block, id) {
-                broken.push(Broken {
+                broken.push(BrokenUse {
                     user,
                     at,
                     id,
@@ -249,7 +249,7 @@ impl Repair {
         });
     }
 
-    fn reaches(&self, dominators: &Dominators, func: Func, block: u32, id: Id) -> bool {
+    fn reaches(&self, dominators: &BlockDominators, func: Func, block: u32, id: Id) -> bool {
         match self.places[id] {
             Some((home, from)) if home == func => dominators.dominates(from, block),
             _ => true,

@@ -26,40 +26,46 @@
 //!       OpReturn
 //! ```
 
-use crate::adce::{marks::Marks, sweep};
-use crate::analyses::Cache;
-use crate::pass::Outcome;
+use crate::adce::{marks::LivenessMarks, sweep};
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
-use spirula_spirv::ir::{Erased, Module, Section};
+use spirula_spirv::ir::{ErasedIds, ModuleSection, SpirvModule};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let launched = is_launched(module);
     with(module, cache, launched)
 }
 
 /// Whether the module's entry points are launched, with arguments for what it has, rather than parts of
 /// a pipeline whose layout the host knows.
-fn is_launched(module: &Module) -> bool {
+fn is_launched(module: &SpirvModule) -> bool {
     let models = [ExecutionModel::GLCompute.0, ExecutionModel::Kernel.0];
-    let entries = module.section(Section::EntryPoints);
+    let entries = module.section(ModuleSection::EntryPoints);
     let mut entries = entries.filter(|e| e.op() == Op::EntryPoint).peekable();
     entries.peek().is_none() || entries.any(|e| models.contains(&e.word(0)))
 }
 
 /// Variables with a binding go as well: launches give the module less than it took.
-pub fn run_bindings(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run_bindings(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     with(module, cache, false)
 }
 
 fn with(
-    module: &mut Module,
-    cache: &mut Cache,
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
     bindings: bool,
-) -> Result<Outcome, SourceDiagnostic> {
+) -> Result<PassOutcome, SourceDiagnostic> {
     let ids = cache.ids(module);
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     let mut unreachable = 0;
     for func in module.functions().to_vec() {
         if !cache.flow(module, func)?.is_all_reachable()
@@ -71,9 +77,9 @@ fn with(
     }
     if unreachable > 0 {
         module.sweep(&erased);
-        cache.keep(crate::Analyses::FLOW);
+        cache.keep(crate::AnalysisSet::FLOW);
     }
-    let marks = Marks::compute(module, cache, bindings)?;
+    let marks = LivenessMarks::compute(module, cache, bindings)?;
     let mut outcome = sweep::run(module, &marks);
     outcome
         .statistics

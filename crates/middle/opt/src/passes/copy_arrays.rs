@@ -19,29 +19,32 @@
 //! %x = OpLoad %float %p
 //! ```
 
-use crate::analyses::{Cache, Flow};
-use crate::gvn::{Kind, Memory, is_chain, is_plain};
-use crate::pass::Outcome;
-use crate::sroa::{Accesses, Variable};
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::gvn::{AliasAnalysis, WriterScope, is_chain, is_plain};
+use crate::pass::PassOutcome;
+use crate::sroa::{AggregateAccesses, AggregateVariable};
 use crate::structure::has_variables;
-use crate::values::Facts;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
+use spirula_spirv::ir::{ErasedIds, Func, Inst, InstRef, SpirvModule};
 
 /// Parts of which a copy may be put together.
 const MOST_PARTS: usize = 256;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     if !module.functions().iter().any(|f| has_variables(module, *f)) {
-        return Ok(Outcome::default());
+        return Ok(PassOutcome::default());
     }
     let mut facts = cache.take_facts(module);
     let memory = cache.take_memory(module, &facts);
-    let mut accesses = Accesses::new(module);
+    let mut accesses = AggregateAccesses::new(module);
     let mut places = vec![(0, 0); module.inst_count()];
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     let mut copies = 0;
     for func in module.functions().to_vec() {
         let variables = accesses.gather(&facts, module, func);
@@ -51,7 +54,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         let flow = cache.flow(module, func)?;
         note_places(module, &flow, &mut places);
         for variable in variables {
-            let search = Search {
+            let search = CopySearch {
                 facts: &facts,
                 memory: &memory,
                 accesses: &accesses,
@@ -69,13 +72,13 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
     module.sweep(&erased);
     cache.put_facts(facts);
     cache.put_memory(memory);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("copies read at their source", copies)],
     })
 }
 
 /// Block and number of each instruction of a function.
-fn note_places(module: &Module, flow: &Flow, places: &mut [(u32, u32)]) {
+fn note_places(module: &SpirvModule, flow: &FlowAnalysis, places: &mut [(u32, u32)]) {
     for block in 0..flow.cfg.len() as u32 {
         for (at, inst) in module.body(flow.cfg.block(block)).enumerate() {
             if let Some(place) = places.get_mut(inst.handle().index()) {
@@ -86,7 +89,7 @@ fn note_places(module: &Module, flow: &Flow, places: &mut [(u32, u32)]) {
 }
 
 /// A variable that is a copy.
-struct Copy {
+struct AggregateCopy {
     store: Inst,
     /// Where it was copied from.
     source: Id,
@@ -96,17 +99,17 @@ struct Copy {
     chains: Vec<(Inst, Id)>,
 }
 
-struct Search<'a> {
-    facts: &'a Facts,
-    memory: &'a Memory,
-    accesses: &'a Accesses,
-    flow: &'a Flow,
+struct CopySearch<'a> {
+    facts: &'a ModuleValues,
+    memory: &'a AliasAnalysis,
+    accesses: &'a AggregateAccesses,
+    flow: &'a FlowAnalysis,
     places: &'a [(u32, u32)],
     func: Func,
 }
 
-impl Search<'_> {
-    fn copy(&self, module: &Module, variable: &Variable) -> Option<Copy> {
+impl CopySearch<'_> {
+    fn copy(&self, module: &SpirvModule, variable: &AggregateVariable) -> Option<AggregateCopy> {
         if module.inst(variable.inst).operands().len() > 1 {
             return None;
         }
@@ -151,7 +154,7 @@ impl Search<'_> {
             }
             typed.push((chain, leaf));
         }
-        Some(Copy {
+        Some(AggregateCopy {
             store,
             source,
             path,
@@ -162,7 +165,7 @@ impl Search<'_> {
     /// The load that a value is all of, or a part of at constant indices.
     fn origin(
         &self,
-        module: &Module,
+        module: &SpirvModule,
         value: Id,
         left: &mut usize,
         depth: u32,
@@ -200,7 +203,7 @@ impl Search<'_> {
         }
     }
 
-    fn type_at(&self, module: &Module, origin: &(Inst, Vec<u32>)) -> Option<Id> {
+    fn type_at(&self, module: &SpirvModule, origin: &(Inst, Vec<u32>)) -> Option<Id> {
         let mut ty = module.inst(origin.0).result_type()?;
         for at in &origin.1 {
             ty = self.facts.part_type(module, ty, *at)?;
@@ -208,14 +211,14 @@ impl Search<'_> {
         Some(ty)
     }
 
-    fn pointee(&self, module: &Module, pointer: Id) -> Option<Id> {
+    fn pointee(&self, module: &SpirvModule, pointer: Id) -> Option<Id> {
         Some(self.facts.def_of(module, pointer, Op::TypePointer)?.id(1))
     }
 
     /// The type that indices, values or numbers, lead to.
     fn walk<'n>(
         &self,
-        module: &Module,
+        module: &SpirvModule,
         mut ty: Id,
         indices: impl Iterator<Item = (Option<Id>, &'n u32)>,
     ) -> Option<Id> {
@@ -233,7 +236,7 @@ impl Search<'_> {
     }
 
     /// Whether an address is used to load, and nothing else.
-    fn is_only_read(&self, module: &Module, address: Id) -> bool {
+    fn is_only_read(&self, module: &SpirvModule, address: Id) -> bool {
         let mut work = vec![address];
         while let Some(address) = work.pop() {
             for user in self.accesses.users(address) {
@@ -259,12 +262,12 @@ impl Search<'_> {
     }
 
     /// Whether what is at a place stays as it is from when it is loaded.
-    fn is_kept(&self, module: &Module, source: Id, load: Inst) -> bool {
+    fn is_kept(&self, module: &SpirvModule, source: Id, load: Inst) -> bool {
         let place = self.memory.place(self.facts, module, source);
-        if place.kind == Kind::ReadOnly {
+        if place.kind == WriterScope::ReadOnly {
             return true;
         }
-        let Some(base) = place.base.filter(|_| place.kind == Kind::Local) else {
+        let Some(base) = place.base.filter(|_| place.kind == WriterScope::Local) else {
             return false;
         };
         let writes = |i: InstRef<'_>| {
@@ -283,7 +286,12 @@ impl Search<'_> {
 }
 
 /// Has the chains into a copy lead into its source.
-fn read_source(module: &mut Module, facts: &mut Facts, accesses: &Accesses, copy: &Copy) {
+fn read_source(
+    module: &mut SpirvModule,
+    facts: &mut ModuleValues,
+    accesses: &AggregateAccesses,
+    copy: &AggregateCopy,
+) {
     let pointer = facts.type_of(module, copy.source);
     let class = pointer
         .and_then(|ty| facts.def(module, ty))

@@ -14,25 +14,28 @@
 //! ```
 //! After: `OpUndef` in the place of `%y`.
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
-use crate::values::{Facts, first_value};
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
+use crate::values::{ModuleValues, first_value};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
+use spirula_spirv::ir::{ErasedIds, Func, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let made = |i: InstRef<'_>| matches!(i.op(), Op::CompositeConstruct | Op::CompositeInsert);
     if !module.all_insts().any(made) {
-        return Ok(Outcome::default());
+        return Ok(PassOutcome::default());
     }
     let mut facts = cache.take_facts(module);
-    let mut need = Need {
+    let mut need = DemandedComponents {
         components: IdMap::new(module.bound(), 0),
         work: Vec::new(),
     };
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     let mut replaced: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
     let (mut freed, mut dropped) = (0, 0);
     for func in module.functions().to_vec() {
@@ -65,7 +68,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
     }
     module.sweep(&erased);
     cache.put_facts(facts);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("components freed", freed), ("insertions dropped", dropped)],
     })
 }
@@ -78,13 +81,13 @@ fn bit(component: u32) -> u32 {
 }
 
 /// The components of each value that something needs, as bits.
-struct Need {
+struct DemandedComponents {
     components: IdMap<u32>,
     work: Vec<Id>,
 }
 
-impl Need {
-    fn function(&mut self, module: &Module, facts: &Facts, func: Func) {
+impl DemandedComponents {
+    fn function(&mut self, module: &SpirvModule, facts: &ModuleValues, func: Func) {
         for inst in module.function_insts(func) {
             if !is_followed(module, facts, inst) {
                 facts.ids.visit(inst, |_, id| self.add(id, ALL));
@@ -106,7 +109,13 @@ impl Need {
     }
 
     /// What an instruction needs where these components of its result are needed.
-    fn through(&mut self, module: &Module, facts: &Facts, inst: InstRef<'_>, needed: u32) {
+    fn through(
+        &mut self,
+        module: &SpirvModule,
+        facts: &ModuleValues,
+        inst: InstRef<'_>,
+        needed: u32,
+    ) {
         if !is_followed(module, facts, inst) {
             return;
         }
@@ -157,7 +166,7 @@ impl Need {
 }
 
 /// The components of a vector.
-fn width(module: &Module, facts: &Facts, id: Id) -> Option<u32> {
+fn width(module: &SpirvModule, facts: &ModuleValues, id: Id) -> Option<u32> {
     let ty = facts.type_of(module, id)?;
     let vector = facts.def_of(module, ty, Op::TypeVector)?;
     Some(vector.word(1)).filter(|n| *n <= 16)
@@ -165,7 +174,7 @@ fn width(module: &Module, facts: &Facts, id: Id) -> Option<u32> {
 
 /// Whether what an instruction needs depends on which of its components are needed. All others need
 /// all of everything.
-fn is_followed(module: &Module, facts: &Facts, inst: InstRef<'_>) -> bool {
+fn is_followed(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) -> bool {
     let Some(id) = inst.result() else {
         return false;
     };
@@ -187,7 +196,12 @@ fn is_followed(module: &Module, facts: &Facts, inst: InstRef<'_>) -> bool {
 }
 
 /// Has what is not needed of a construction be undefined; returns how much that is.
-fn free(module: &mut Module, facts: &mut Facts, need: &Need, inst: Inst) -> usize {
+fn free(
+    module: &mut SpirvModule,
+    facts: &mut ModuleValues,
+    need: &DemandedComponents,
+    inst: Inst,
+) -> usize {
     let i = module.inst(inst);
     let needed = i.result().map_or(ALL, |id| need.components[id]);
     if needed == ALL || !is_followed(module, facts, i) {
@@ -210,7 +224,12 @@ fn free(module: &mut Module, facts: &mut Facts, need: &Need, inst: Inst) -> usiz
 }
 
 /// The vector that is left as it is where it matters.
-fn passed(module: &Module, facts: &Facts, need: &Need, inst: Inst) -> Option<(Id, Id)> {
+fn passed(
+    module: &SpirvModule,
+    facts: &ModuleValues,
+    need: &DemandedComponents,
+    inst: Inst,
+) -> Option<(Id, Id)> {
     let i = module.inst(inst);
     let id = i.result()?;
     let plain = is_followed(module, facts, i) && facts.marks(id).is_some();

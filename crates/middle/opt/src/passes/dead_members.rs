@@ -20,23 +20,26 @@
 //! %p = OpAccessChain %floatp %buffer %int_0
 //! ```
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
-use crate::pool::Pool;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
+use crate::pool::InternPool;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::Definitions;
+use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::enumerants::{Capability, StorageClass};
-use spirula_spirv::grammar::{Class, Op};
-use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::grammar::{InstructionClass, Op};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 use std::rc::Rc;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let mut deleted = 0;
     if !is_excluded(module) {
         let definitions = cache.definitions(module);
         let ids = cache.ids(module);
-        let mut members = Members::new(module, &definitions, &ids);
+        let mut members = LiveMembers::new(module, &definitions, &ids);
         members.globals(module);
         let funcs = module.functions().to_vec();
         for func in &funcs {
@@ -46,23 +49,23 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         }
         deleted = members.delete(module);
     }
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("members deleted", deleted)],
     })
 }
 
 /// Whether others see the module's types, or say things of members that cannot be followed.
-fn is_excluded(module: &Module) -> bool {
+fn is_excluded(module: &SpirvModule) -> bool {
     let excluded = [Capability::Linkage.0, Capability::Kernel.0];
-    let mut capabilities = module.section(Section::Capabilities);
+    let mut capabilities = module.section(ModuleSection::Capabilities);
     capabilities.any(|c| c.op() == Op::Capability && excluded.contains(&c.word(0)))
         || module
-            .section(Section::Annotations)
+            .section(ModuleSection::Annotations)
             .any(|d| matches!(d.op(), Op::GroupMemberDecorate | Op::MemberDecorateIdEXT))
 }
 
-struct Members<'a> {
-    definitions: Rc<Definitions>,
+struct LiveMembers<'a> {
+    definitions: Rc<IdDefinitions>,
     ids: &'a IdWords,
     /// Types all of which stays.
     whole: IdMap<bool>,
@@ -72,16 +75,16 @@ struct Members<'a> {
     chains: Vec<Inst>,
 }
 
-impl<'a> Members<'a> {
-    fn new(module: &Module, definitions: &Rc<Definitions>, ids: &'a IdWords) -> Self {
-        let mut members = Members {
+impl<'a> LiveMembers<'a> {
+    fn new(module: &SpirvModule, definitions: &Rc<IdDefinitions>, ids: &'a IdWords) -> Self {
+        let mut members = LiveMembers {
             definitions: definitions.clone(),
             ids,
             whole: IdMap::new(module.bound(), false),
             reached: IdMap::new(module.bound(), Vec::new()),
             chains: Vec::new(),
         };
-        for ty in module.section(Section::Globals) {
+        for ty in module.section(ModuleSection::Globals) {
             if let Some(id) = ty.result().filter(|_| ty.op() == Op::TypeStruct) {
                 members.reached.set(id, vec![false; ty.operands().len()]);
             }
@@ -89,8 +92,8 @@ impl<'a> Members<'a> {
         members
     }
 
-    fn globals(&mut self, module: &Module) {
-        for inst in module.section(Section::Globals) {
+    fn globals(&mut self, module: &SpirvModule) {
+        for inst in module.section(ModuleSection::Globals) {
             match inst.op() {
                 Op::Variable => match StorageClass(inst.word(0)) {
                     StorageClass::Uniform | StorageClass::StorageBuffer => {}
@@ -103,14 +106,16 @@ impl<'a> Members<'a> {
                         self.keep(module, inst.id(1));
                     }
                 }
-                op if op.info().is_some_and(|i| i.class == Class::TypeDeclaration) => {}
+                op if op
+                    .info()
+                    .is_some_and(|i| i.class == InstructionClass::TypeDeclaration) => {}
                 _ => self.keep_value(module, inst),
             }
         }
     }
 
     /// A value of a type is there.
-    fn keep_value(&mut self, module: &Module, inst: InstRef<'_>) {
+    fn keep_value(&mut self, module: &SpirvModule, inst: InstRef<'_>) {
         let Some(ty) = inst.result_type() else { return };
         match self.definitions.op(module, ty) {
             Some(Op::TypePointer | Op::TypeVoid | Op::TypeFunction) => {}
@@ -118,7 +123,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    fn keep_pointee(&mut self, module: &Module, pointer: Option<Id>) {
+    fn keep_pointee(&mut self, module: &SpirvModule, pointer: Option<Id>) {
         let pointer = pointer.and_then(|p| self.definitions.get(module, p));
         if let Some(ty) = pointer.filter(|p| p.op() == Op::TypePointer) {
             self.keep(module, ty.id(1));
@@ -126,7 +131,7 @@ impl<'a> Members<'a> {
     }
 
     /// Keeps the last member of a structure, which says how large it is.
-    fn keep_size(&mut self, module: &Module, pointer: Option<Id>) {
+    fn keep_size(&mut self, module: &SpirvModule, pointer: Option<Id>) {
         let pointer = pointer.and_then(|p| self.definitions.get(module, p));
         let ty = pointer
             .filter(|p| p.op() == Op::TypePointer)
@@ -144,7 +149,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    fn keep(&mut self, module: &Module, ty: Id) {
+    fn keep(&mut self, module: &SpirvModule, ty: Id) {
         let mut work = vec![ty];
         while let Some(ty) = work.pop() {
             let Some(inst) = self.definitions.get(module, ty) else {
@@ -161,7 +166,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    fn inst(&mut self, module: &Module, inst: InstRef<'_>) {
+    fn inst(&mut self, module: &SpirvModule, inst: InstRef<'_>) {
         match inst.op() {
             Op::Variable => self.keep_pointee(module, inst.result_type()),
             Op::AccessChain | Op::InBoundsAccessChain => self.chain(module, inst),
@@ -191,7 +196,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    fn type_of(&self, module: &Module, id: Id) -> Option<Id> {
+    fn type_of(&self, module: &SpirvModule, id: Id) -> Option<Id> {
         self.definitions.get(module, id)?.result_type()
     }
 
@@ -202,7 +207,7 @@ impl<'a> Members<'a> {
     }
 
     /// Marks the members that a chain passes.
-    fn chain(&mut self, module: &Module, chain: InstRef<'_>) {
+    fn chain(&mut self, module: &SpirvModule, chain: InstRef<'_>) {
         self.chains.push(chain.handle());
         let mut passed = Vec::new();
         walk(module, &self.definitions, chain, |_, ty, member| {
@@ -214,11 +219,11 @@ impl<'a> Members<'a> {
     }
 
     /// Deletes what is not reached; returns the number of members.
-    fn delete(&mut self, module: &mut Module) -> usize {
+    fn delete(&mut self, module: &mut SpirvModule) -> usize {
         let mut new: IdMap<Option<Rc<[u32]>>> = IdMap::new(0, None);
         let mut deleted = 0;
         let structs: Vec<Inst> = module
-            .section(Section::Globals)
+            .section(ModuleSection::Globals)
             .filter(|i| i.op() == Op::TypeStruct)
             .map(InstRef::handle)
             .collect();
@@ -257,8 +262,8 @@ impl<'a> Members<'a> {
         deleted
     }
 
-    fn renumber_chains(&self, module: &mut Module, new: &IdMap<Option<Rc<[u32]>>>) {
-        let mut pool = Pool::new(module);
+    fn renumber_chains(&self, module: &mut SpirvModule, new: &IdMap<Option<Rc<[u32]>>>) {
+        let mut pool = InternPool::new(module);
         for chain in &self.chains {
             let inst = module.inst(*chain);
             if inst.op() == Op::ArrayLength {
@@ -302,8 +307,8 @@ const GONE: u32 = u32::MAX;
 /// Visits the structures that a chain goes into: position of the index among the operands, type and
 /// member.
 fn walk(
-    module: &Module,
-    definitions: &Definitions,
+    module: &SpirvModule,
+    definitions: &IdDefinitions,
     chain: InstRef<'_>,
     mut visit: impl FnMut(usize, Id, u32),
 ) {
@@ -338,8 +343,8 @@ fn walk(
 }
 
 /// Names and decorations of members follow them.
-fn told(module: &mut Module, new: &IdMap<Option<Rc<[u32]>>>) {
-    for section in [Section::Names, Section::Annotations] {
+fn told(module: &mut SpirvModule, new: &IdMap<Option<Rc<[u32]>>>) {
+    for section in [ModuleSection::Names, ModuleSection::Annotations] {
         let insts: Vec<Inst> = module.section(section).map(InstRef::handle).collect();
         for inst in insts {
             let i = module.inst(inst);

@@ -13,26 +13,29 @@
 //! ```
 //! After: no store.
 
-use crate::analyses::{Cache, Flow};
-use crate::gvn::{Kind, Memory, is_plain};
-use crate::pass::Outcome;
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::gvn::{AliasAnalysis, WriterScope, is_plain};
+use crate::pass::PassOutcome;
 use crate::structure::has_variables;
-use crate::values::Facts;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
+use spirula_spirv::ir::{ErasedIds, Func, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Variables of a function that are looked at: one bit of a set each.
 const MOST: usize = 64;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     if !module.functions().iter().any(|f| has_variables(module, *f)) {
-        return Ok(Outcome::default());
+        return Ok(PassOutcome::default());
     }
     let facts = cache.take_facts(module);
     let memory = cache.take_memory(module, &facts);
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     let mut deleted = 0;
     let mut bits: IdMap<u64> = IdMap::new(module.bound(), 0);
     for func in module.functions().to_vec() {
@@ -40,7 +43,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
             continue;
         }
         let flow = cache.flow(module, func)?;
-        let stores = Stores {
+        let stores = StoreLiveness {
             facts: &facts,
             memory: &memory,
             bits: &bits,
@@ -54,13 +57,18 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
     module.sweep(&erased);
     cache.put_facts(facts);
     cache.put_memory(memory);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("stores deleted", deleted)],
     })
 }
 
 /// Gives each variable of a function that stays a variable a bit; returns their number.
-fn note_variables(module: &Module, facts: &Facts, func: Func, bits: &mut IdMap<u64>) -> usize {
+fn note_variables(
+    module: &SpirvModule,
+    facts: &ModuleValues,
+    func: Func,
+    bits: &mut IdMap<u64>,
+) -> usize {
     let entry = module.function(func).blocks.first().copied();
     let insts = entry.into_iter().flat_map(|b| module.body(b));
     let variables = insts.filter(|i| i.op() == Op::Variable);
@@ -77,32 +85,32 @@ fn note_variables(module: &Module, facts: &Facts, func: Func, bits: &mut IdMap<u
 
 /// What an instruction does to the variables.
 #[derive(Clone, Copy, Default)]
-struct Access {
+struct VariableEffects {
     reads: u64,
     /// The variable that it writes to, wholly or in part.
     writes: u64,
     whole: bool,
 }
 
-struct Stores<'a> {
-    facts: &'a Facts,
-    memory: &'a Memory,
+struct StoreLiveness<'a> {
+    facts: &'a ModuleValues,
+    memory: &'a AliasAnalysis,
     bits: &'a IdMap<u64>,
-    flow: &'a Flow,
+    flow: &'a FlowAnalysis,
 }
 
-impl Stores<'_> {
-    fn bit(&self, module: &Module, pointer: Id) -> u64 {
+impl StoreLiveness<'_> {
+    fn bit(&self, module: &SpirvModule, pointer: Id) -> u64 {
         let place = self.memory.place(self.facts, module, pointer);
-        let local = place.kind == Kind::Local;
+        let local = place.kind == WriterScope::Local;
         place
             .base
             .filter(|_| local)
             .map_or(0, |base| self.bits[base])
     }
 
-    fn access(&self, module: &Module, inst: InstRef<'_>) -> Access {
-        let mut access = Access::default();
+    fn access(&self, module: &SpirvModule, inst: InstRef<'_>) -> VariableEffects {
+        let mut access = VariableEffects::default();
         match inst.op() {
             Op::Load => access.reads = self.bit(module, inst.id(0)),
             Op::Store => {
@@ -127,19 +135,19 @@ impl Stores<'_> {
     }
 
     /// What is read behind an instruction, going backwards past it.
-    fn past(access: Access, live: u64) -> u64 {
+    fn past(access: VariableEffects, live: u64) -> u64 {
         let killed = if access.whole { access.writes } else { 0 };
         live & !killed | access.reads
     }
 
-    fn dead(&self, module: &Module) -> Vec<Inst> {
+    fn dead(&self, module: &SpirvModule) -> Vec<Inst> {
         let cfg = &self.flow.cfg;
         let mut before = vec![0u64; cfg.len()];
         let after = |before: &[u64], at: u32| {
             let next = cfg.successors(at).iter();
             next.fold(0, |live, s| live | before[*s as usize])
         };
-        let accesses: Vec<Vec<(Inst, Access)>> = (0..cfg.len() as u32)
+        let accesses: Vec<Vec<(Inst, VariableEffects)>> = (0..cfg.len() as u32)
             .map(|at| {
                 let body = module.body(cfg.block(at));
                 let known = body.map(|i| (i.handle(), self.access(module, i)));

@@ -4,24 +4,27 @@
 //!
 //! Before: `%1 = OpConstant %uint 4` and `%2 = OpConstant %uint 4`. After: the first, used twice.
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::Definitions;
-use spirula_spirv::grammar::{Class, Op, ResultForm};
-use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
+use spirula_spirv::analysis::IdDefinitions;
+use spirula_spirv::grammar::{InstructionClass, Op, ResultForm};
+use spirula_spirv::ir::{ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let mut decorated = IdMap::new(module.bound(), false);
-    for inst in module.section(Section::Annotations) {
+    for inst in module.section(ModuleSection::Annotations) {
         ids.visit(inst, |_, id| decorated.set(id, true));
     }
     // A pointer that was declared forward is used before it is defined.
     for inst in module
-        .section(Section::Globals)
+        .section(ModuleSection::Globals)
         .filter(|i| i.op() == Op::TypeForwardPointer)
     {
         decorated.set(inst.id(0), true);
@@ -33,7 +36,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
     let mut nulls = 0;
     let mut equal = Vec::new();
     let globals: Vec<Inst> = module
-        .section(Section::Globals)
+        .section(ModuleSection::Globals)
         .map(InstRef::handle)
         .collect();
     for inst in globals {
@@ -64,7 +67,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
             equal.push(inst);
         }
     }
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     for inst in &equal {
         module.erase(*inst, &mut erased);
     }
@@ -76,7 +79,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         }
         copy_what_has_one_type_now(module, &all);
     }
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![
             ("types and constants joined", equal.len()),
             ("composites of zeros made null", nulls),
@@ -85,13 +88,13 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
 }
 
 /// Copies between types that are one now: `OpCopyLogical` demands two.
-fn copy_what_has_one_type_now(module: &mut Module, all: &[Inst]) {
+fn copy_what_has_one_type_now(module: &mut SpirvModule, all: &[Inst]) {
     let is_logical = |i: &Inst| module.inst(*i).op() == Op::CopyLogical;
     let copies: Vec<Inst> = all.iter().copied().filter(is_logical).collect();
     if copies.is_empty() {
         return;
     }
-    let definitions = Definitions::compute(module);
+    let definitions = IdDefinitions::compute(module);
     for inst in copies {
         let i = module.inst(inst);
         let made = definitions.get(module, i.id(0));
@@ -113,8 +116,8 @@ fn is_zero(inst: InstRef<'_>) -> bool {
 fn can_be_joined(op: Op) -> bool {
     let Some(info) = op.info() else { return false };
     match info.class {
-        Class::TypeDeclaration => info.result == ResultForm::Untyped,
-        Class::ConstantCreation => !info.name.starts_with("OpSpec"),
+        InstructionClass::TypeDeclaration => info.result == ResultForm::Untyped,
+        InstructionClass::ConstantCreation => !info.name.starts_with("OpSpec"),
         _ => op == Op::Undef,
     }
 }

@@ -14,43 +14,58 @@
 //!
 //! Before: `for (i) { a[i] = x[i]; b[i] = y[i]; }`. After: `for (i) a[i] = x[i]; for (i) b[i] = y[i];`.
 
-use crate::analyses::{Cache, Flow};
-use crate::loops::{Access, LoopPass, Shape, Tools, accesses, are_apart, shapes, walk, words};
-use crate::pass::Outcome;
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::loops::{
+    LoopAccess, LoopPass, LoopPassContext, LoopShape, accesses, are_apart, shapes, walk, words,
+};
+use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
+use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, SpirvModule};
 
 /// Stores that a round may have.
 const MOST_STORES: usize = 64;
 /// Words that it may have.
 const MOST_WORDS: usize = 1024;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    walk(module, cache, &mut Fission, "loops split")
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    walk(module, cache, &mut LoopFission, "loops split")
 }
 
-struct Fission;
+struct LoopFission;
 
 /// A loop of which a part becomes a loop of its own.
-struct Split {
-    shape: Shape,
+struct FissionSplit {
+    shape: LoopShape,
     /// The stores of that part.
     own: Vec<Inst>,
 }
 
-impl LoopPass for Fission {
-    type Found = Split;
+impl LoopPass for LoopFission {
+    type Found = FissionSplit;
 
     /// What is left of a loop may be split again.
     const LEVELS: usize = MOST_STORES;
 
-    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+    fn is_worth(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> bool {
         !self.find(tools, module, flow).is_empty()
     }
 
-    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Split> {
+    fn find(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> Vec<FissionSplit> {
         let mut straight = shapes(module, flow, tools.structured);
         straight.retain(|shape| is_straight(module, shape));
         let behind = used_behind(module, &tools.facts.ids, &straight);
@@ -61,11 +76,16 @@ impl LoopPass for Fission {
             .collect()
     }
 
-    fn blocks<'a>(&self, split: &'a Split) -> &'a [Block] {
+    fn blocks<'a>(&self, split: &'a FissionSplit) -> &'a [Block] {
         &split.shape.blocks
     }
 
-    fn change(&mut self, tools: &mut Tools, module: &mut Module, split: &Split) -> bool {
+    fn change(
+        &mut self,
+        tools: &mut LoopPassContext,
+        module: &mut SpirvModule,
+        split: &FissionSplit,
+    ) -> bool {
         put_before(module, tools, split);
         tools.touch(split.shape.entry);
         true
@@ -73,7 +93,7 @@ impl LoopPass for Fission {
 }
 
 /// Whether a loop's rounds are short and without branches, and it is left from its header.
-fn is_straight(module: &Module, shape: &Shape) -> bool {
+fn is_straight(module: &SpirvModule, shape: &LoopShape) -> bool {
     let goes_on = |b: &Block| {
         let plain = module.terminator(*b).op() == Op::Branch && module.merge(*b).is_none();
         plain || *b == shape.header
@@ -83,7 +103,7 @@ fn is_straight(module: &Module, shape: &Shape) -> bool {
 }
 
 /// What each loop computes that is used behind it, of loops that have no blocks in common.
-fn used_behind(module: &Module, ids: &IdWords, shapes: &[Shape]) -> Vec<Vec<Id>> {
+fn used_behind(module: &SpirvModule, ids: &IdWords, shapes: &[LoopShape]) -> Vec<Vec<Id>> {
     let mut used = vec![Vec::new(); shapes.len()];
     let Some(first) = shapes.first() else {
         return used;
@@ -116,15 +136,21 @@ fn used_behind(module: &Module, ids: &IdWords, shapes: &[Shape]) -> Vec<Vec<Id>>
 }
 
 /// What of a loop can become a loop of its own.
-fn split(module: &Module, tools: &mut Tools, shape: Shape, behind: &[Id]) -> Option<Split> {
+fn split(
+    module: &SpirvModule,
+    tools: &mut LoopPassContext,
+    shape: LoopShape,
+    behind: &[Id],
+) -> Option<FissionSplit> {
     let (memory, facts) = tools.memory(module);
     let found = accesses(module, facts, memory, &shape.blocks)?;
     let (stores, loads) = (found.writes, found.reads);
-    let in_header = |a: &Access| module.list_of(a.inst) == Some(module.block(shape.header).body);
+    let in_header =
+        |a: &LoopAccess| module.list_of(a.inst) == Some(module.block(shape.header).body);
     if !(1..=MOST_STORES).contains(&stores.len()) || stores.iter().any(in_header) {
         return None;
     }
-    let slicer = Slicer::new(module, &facts.ids, &shape);
+    let slicer = LoopSlicer::new(module, &facts.ids, &shape);
     let condition = module.terminator(shape.header).id(0);
     let control = slicer.slice(&[condition]);
     if loads.iter().any(|l| control.contains(&l.inst)) {
@@ -142,8 +168,8 @@ fn split(module: &Module, tools: &mut Tools, shape: Shape, behind: &[Id]) -> Opt
     for need in &mut needs {
         need.retain(|inst| !control.contains(inst));
     }
-    let mut groups = Groups((0..needs.len()).collect());
-    let apart = |a: &Access, b: &Access| are_apart(module, facts, memory, a, b);
+    let mut groups = DisjointSets((0..needs.len()).collect());
+    let apart = |a: &LoopAccess, b: &LoopAccess| are_apart(module, facts, memory, a, b);
     for (at, store) in stores.iter().enumerate() {
         let other = (0..at).filter(|o| !apart(store, &stores[*o]));
         other.for_each(|o| groups.join(at, o));
@@ -166,16 +192,16 @@ fn split(module: &Module, tools: &mut Tools, shape: Shape, behind: &[Id]) -> Opt
     let own = |at: &usize| groups.of(*at) == first;
     let (own, rest): (Vec<usize>, Vec<usize>) = (0..stores.len()).partition(own);
     let used = !needs[stores.len()].is_empty();
-    (!rest.is_empty() || used).then(|| Split {
+    (!rest.is_empty() || used).then(|| FissionSplit {
         shape,
         own: own.into_iter().map(|at| stores[at].inst).collect(),
     })
 }
 
 /// Sets of numbers, each named by its least.
-struct Groups(Vec<usize>);
+struct DisjointSets(Vec<usize>);
 
-impl Groups {
+impl DisjointSets {
     fn of(&self, mut at: usize) -> usize {
         while self.0[at] != at {
             at = self.0[at];
@@ -190,22 +216,22 @@ impl Groups {
 }
 
 /// Finds what values of a loop are computed of.
-struct Slicer<'a> {
-    module: &'a Module,
+struct LoopSlicer<'a> {
+    module: &'a SpirvModule,
     ids: &'a IdWords,
     /// The instructions of the loop by their results.
     inside: Vec<(Id, Inst)>,
     latch: Id,
 }
 
-impl<'a> Slicer<'a> {
-    fn new(module: &'a Module, ids: &'a IdWords, shape: &Shape) -> Self {
+impl<'a> LoopSlicer<'a> {
+    fn new(module: &'a SpirvModule, ids: &'a IdWords, shape: &LoopShape) -> Self {
         let insts = shape.blocks.iter().flat_map(|b| module.body(*b));
         let mut inside: Vec<(Id, Inst)> = insts
             .filter_map(|i| Some((i.result()?, i.handle())))
             .collect();
         inside.sort_unstable();
-        Slicer {
+        LoopSlicer {
             module,
             ids,
             inside,
@@ -238,14 +264,14 @@ impl<'a> Slicer<'a> {
 }
 
 /// Puts a copy of a loop before it; the one has a part of the stores, the other has the rest.
-fn put_before(module: &mut Module, tools: &mut Tools, split: &Split) {
+fn put_before(module: &mut SpirvModule, tools: &mut LoopPassContext, split: &FissionSplit) {
     let shape = &split.shape;
     let func = module.block(shape.header).func;
     let label = module.fresh_id();
     let between = module.create_block(func, label);
     let outside = [(shape.leaves, label)];
     let copies = tools.copier(module).blocks(module, &shape.blocks, &outside);
-    let pairs = |module: &Module, a: Block, b: Block| -> Vec<(Inst, Inst)> {
+    let pairs = |module: &SpirvModule, a: Block, b: Block| -> Vec<(Inst, Inst)> {
         let handles = |b| module.body(b).map(InstRef::handle);
         handles(a).zip(handles(b)).collect()
     };

@@ -13,17 +13,20 @@
 //!      OpDecorate %b RelaxedPrecision
 //! ```
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::IdMap;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    _cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let mut groups: IdMap<Option<Vec<Inst>>> = IdMap::new(0, None);
     let insts: Vec<Inst> = module
-        .section(Section::Annotations)
+        .section(ModuleSection::Annotations)
         .map(InstRef::handle)
         .collect();
     let mut found = 0;
@@ -34,7 +37,7 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDia
         }
     }
     if found == 0 {
-        return Ok(Outcome::default());
+        return Ok(PassOutcome::default());
     }
     for inst in &insts {
         let i = module.inst(*inst);
@@ -43,7 +46,7 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDia
             list.push(*inst);
         }
     }
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     for inst in &insts {
         match module.inst(*inst).op() {
             Op::GroupDecorate => spread(module, &groups, *inst, 1),
@@ -54,13 +57,13 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDia
         module.erase(*inst, &mut erased);
     }
     module.sweep(&erased);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("groups spread", found)],
     })
 }
 
 /// Says of each target what the group says; a target has so many words.
-fn spread(module: &mut Module, groups: &IdMap<Option<Vec<Inst>>>, inst: Inst, step: usize) {
+fn spread(module: &mut SpirvModule, groups: &IdMap<Option<Vec<Inst>>>, inst: Inst, step: usize) {
     let words = module.inst(inst).words().to_vec();
     let group = module.inst(inst).id(0);
     for target in words[1..].chunks_exact(step) {

@@ -8,60 +8,84 @@
 //!
 //! Before: `for (i) a[i] = x[i]; for (j) b[j] = y[j];`. After: `for (i, j) { a[i] = x[i]; b[j] = y[j]; }`.
 
-use crate::analyses::{Cache, Flow};
-use crate::gvn::Memory;
-use crate::loops::{Access, LoopPass, Shape, Tools, accesses, are_apart, count, shapes, walk};
-use crate::pass::Outcome;
-use crate::values::Facts;
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::gvn::AliasAnalysis;
+use crate::loops::{
+    LoopAccess, LoopPass, LoopPassContext, LoopShape, accesses, are_apart, count, shapes, walk,
+};
+use crate::pass::PassOutcome;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
+use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, SpirvModule};
 
 /// Rounds that are computed.
 const MOST_ROUNDS: u32 = 1 << 12;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    walk(module, cache, &mut Fuse, "loops fused")
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    walk(module, cache, &mut LoopFusion, "loops fused")
 }
 
-struct Fuse;
+struct LoopFusion;
 
-impl LoopPass for Fuse {
-    type Found = Pair;
+impl LoopPass for LoopFusion {
+    type Found = LoopPair;
 
     /// A loop that took one in may take in the next.
     const LEVELS: usize = usize::MAX;
 
-    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+    fn is_worth(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> bool {
         shapes(module, flow, tools.structured).len() > 1
     }
 
-    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Pair> {
+    fn find(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> Vec<LoopPair> {
         pair(tools, module, flow).into_iter().collect()
     }
 
-    fn blocks<'a>(&self, pair: &'a Pair) -> &'a [Block] {
+    fn blocks<'a>(&self, pair: &'a LoopPair) -> &'a [Block] {
         &pair.first.blocks
     }
 
-    fn change(&mut self, tools: &mut Tools, module: &mut Module, pair: &Pair) -> bool {
+    fn change(
+        &mut self,
+        tools: &mut LoopPassContext,
+        module: &mut SpirvModule,
+        pair: &LoopPair,
+    ) -> bool {
         fuse(module, &tools.facts.ids, &pair.first, &pair.second);
         true
     }
 }
 
 /// Two loops, the second behind the first.
-struct Pair {
-    first: Shape,
-    second: Shape,
+struct LoopPair {
+    first: LoopShape,
+    second: LoopShape,
 }
 
 /// Two loops of a function that can be fused.
-fn pair(tools: &mut Tools, module: &Module, flow: &Flow) -> Option<Pair> {
+fn pair(
+    tools: &mut LoopPassContext,
+    module: &SpirvModule,
+    flow: &FlowAnalysis,
+) -> Option<LoopPair> {
     let all = shapes(module, flow, tools.structured);
-    let follows = |a: &Shape, b: &Shape| module.label(b.entry) == a.leaves;
-    let at_header = |s: &Shape| s.exit == s.header && s.latch != s.header;
+    let follows = |a: &LoopShape, b: &LoopShape| module.label(b.entry) == a.leaves;
+    let at_header = |s: &LoopShape| s.exit == s.header && s.latch != s.header;
     for first in all.iter().filter(|s| at_header(s)) {
         let Some(second) = all.iter().find(|s| follows(first, s) && at_header(s)) else {
             continue;
@@ -70,18 +94,18 @@ fn pair(tools: &mut Tools, module: &Module, flow: &Flow) -> Option<Pair> {
         let same = rounds.is_some() && rounds == count(tools, module, second, MOST_ROUNDS);
         if same && may_fuse(module, tools, flow, first, second) {
             let (first, second) = (first.clone(), second.clone());
-            return Some(Pair { first, second });
+            return Some(LoopPair { first, second });
         }
     }
     None
 }
 
 fn may_fuse(
-    module: &Module,
-    tools: &mut Tools,
-    flow: &Flow,
-    first: &Shape,
-    second: &Shape,
+    module: &SpirvModule,
+    tools: &mut LoopPassContext,
+    flow: &FlowAnalysis,
+    first: &LoopShape,
+    second: &LoopShape,
 ) -> bool {
     let (memory, facts) = tools.memory(module);
     let func = module.block(first.header).func;
@@ -131,9 +155,9 @@ fn may_fuse(
 }
 
 fn touch_nothing_common(
-    module: &Module,
-    facts: &Facts,
-    memory: &Memory,
+    module: &SpirvModule,
+    facts: &ModuleValues,
+    memory: &AliasAnalysis,
     a: &[Block],
     b: &[Block],
 ) -> bool {
@@ -141,14 +165,14 @@ fn touch_nothing_common(
     let Some((a, b)) = found else {
         return false;
     };
-    let all = |xs: &[Access], ys: &[Access]| {
-        let apart = |x: &Access, y: &Access| are_apart(module, facts, memory, x, y);
+    let all = |xs: &[LoopAccess], ys: &[LoopAccess]| {
+        let apart = |x: &LoopAccess, y: &LoopAccess| are_apart(module, facts, memory, x, y);
         xs.iter().all(|x| ys.iter().all(|y| apart(x, y)))
     };
     all(&a.writes, &b.writes) && all(&a.writes, &b.reads) && all(&a.reads, &b.writes)
 }
 
-fn fuse(module: &mut Module, ids: &IdWords, first: &Shape, second: &Shape) {
+fn fuse(module: &mut SpirvModule, ids: &IdWords, first: &LoopShape, second: &LoopShape) {
     // What stands between goes before both.
     let between: Vec<Inst> = module.body(second.entry).map(InstRef::handle).collect();
     let end = module.before_end(first.entry);
@@ -160,7 +184,7 @@ fn fuse(module: &mut Module, ids: &IdWords, first: &Shape, second: &Shape) {
     let [head, other] = [first, second].map(|s| module.label(s.header));
     let [latch, last] = [first, second].map(|s| module.label(s.latch));
     let [entry, between] = [first, second].map(|s| module.label(s.entry));
-    let rename = |module: &mut Module, phi: Inst, pairs: [(Id, Id); 2]| {
+    let rename = |module: &mut SpirvModule, phi: Inst, pairs: [(Id, Id); 2]| {
         for pair in module.words_mut(phi)[2..].chunks_exact_mut(2) {
             let new = pairs.iter().find(|(old, _)| old.word() == pair[1]);
             if let Some((_, new)) = new {
@@ -205,6 +229,6 @@ fn fuse(module: &mut Module, ids: &IdWords, first: &Shape, second: &Shape) {
     module.branch_to(second.entry, None);
 }
 
-fn phis(module: &Module, block: Block) -> Vec<Inst> {
+fn phis(module: &SpirvModule, block: Block) -> Vec<Inst> {
     module.phis(block).map(InstRef::handle).collect()
 }

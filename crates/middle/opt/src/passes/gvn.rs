@@ -21,30 +21,40 @@
 //! ```
 //! After: `%x` in the place of `%y`.
 
-use crate::analyses::Cache;
-use crate::gvn::Walker;
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::gvn::GvnWalker;
+use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::ir::{Erased, Module};
+use spirula_spirv::ir::{ErasedIds, SpirvModule};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     with(module, cache, false)
 }
 
 /// With what two blocks compute in the block above both.
-pub fn run_hoist(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run_hoist(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     with(module, cache, true)
 }
 
-fn with(module: &mut Module, cache: &mut Cache, hoist: bool) -> Result<Outcome, SourceDiagnostic> {
+fn with(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+    hoist: bool,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let mut facts = cache.take_facts(module);
     facts.count_uses(module);
     let mut memory = cache.take_memory(module, &facts);
-    let mut walker = Walker::new(module, &mut facts, Some(&mut memory));
+    let mut walker = GvnWalker::new(module, &mut facts, Some(&mut memory));
     if hoist {
         walker = walker.hoisting();
     }
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     for func in module.functions().to_vec() {
         let flow = cache.flow(module, func)?;
         walker.function(module, &flow, &mut erased);
@@ -53,7 +63,7 @@ fn with(module: &mut Module, cache: &mut Cache, hoist: bool) -> Result<Outcome, 
     let counts = walker.counts;
     cache.put_facts(facts);
     cache.put_memory(memory);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![
             ("instructions simplified", counts.simplified),
             ("instructions computed before", counts.redundant),

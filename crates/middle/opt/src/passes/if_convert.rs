@@ -22,17 +22,17 @@
 //! %p = OpSelect %float %c %y %x
 //! ```
 
-use crate::analyses::{Cache, Flow};
-use crate::pass::Outcome;
-use crate::pool::Pool;
-use crate::replaced::Replaced;
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::pass::PassOutcome;
+use crate::pool::InternPool;
+use crate::replaced::ValueReplacements;
 use crate::structure;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Definitions;
+use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::enumerants::SelectionControl;
-use spirula_spirv::grammar::{Class, Op, Version};
-use spirula_spirv::ir::{Block, Erased, IdWords, Inst, InstRef, Module};
+use spirula_spirv::grammar::{InstructionClass, Op, SpirvVersion};
+use spirula_spirv::ir::{Block, ErasedIds, IdWords, Inst, InstRef, SpirvModule};
 use std::rc::Rc;
 
 /// What the instructions of both sides may cost.
@@ -42,16 +42,19 @@ const MOST_PHIS: usize = 4;
 /// Rounds in which what encloses a branch that is no more is looked at.
 const ROUNDS: usize = 4;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let mut converted = 0;
-    let mut pass = Conversion {
+    let mut pass = IfConversion {
         ids: cache.ids(module),
         pool: None,
         structured: module.is_structured(),
         physical: structure::is_physical(module),
     };
-    let mut erased = Erased::new();
-    let mut replaced = Replaced::new(module);
+    let mut erased = ErasedIds::new();
+    let mut replaced = ValueReplacements::new(module);
     for func in module.functions().to_vec() {
         if module.function(func).blocks.len() < 3 {
             continue;
@@ -77,13 +80,13 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         }
     }
     module.sweep(&erased);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("branches converted", converted)],
     })
 }
 
 /// A branch that can be converted.
-struct Branch {
+struct ConvertibleBranch {
     head: Block,
     /// Where the sides meet.
     join: Block,
@@ -94,22 +97,22 @@ struct Branch {
     from: [Id; 2],
 }
 
-struct Conversion {
+struct IfConversion {
     ids: Rc<IdWords>,
-    pool: Option<Pool>,
+    pool: Option<InternPool>,
     structured: bool,
     physical: bool,
 }
 
-impl Conversion {
+impl IfConversion {
     /// The branch whose sides meet in a block.
     fn find(
         &self,
-        module: &Module,
-        definitions: &Definitions,
-        flow: &Flow,
+        module: &SpirvModule,
+        definitions: &IdDefinitions,
+        flow: &FlowAnalysis,
         at: u32,
-    ) -> Option<Branch> {
+    ) -> Option<ConvertibleBranch> {
         let cfg = &flow.cfg;
         let [one, other] = *cfg.predecessors(at) else {
             return None;
@@ -137,7 +140,7 @@ impl Conversion {
         if one == other || module.merge(join).is_some_and(|m| m.op() == Op::LoopMerge) {
             return None;
         }
-        let mut branch = Branch {
+        let mut branch = ConvertibleBranch {
             head: block,
             join,
             condition: terminator.id(0),
@@ -185,25 +188,35 @@ impl Conversion {
             return None;
         }
         match op.info()?.class {
-            Class::Composite | Class::Memory => Some(1),
+            InstructionClass::Composite | InstructionClass::Memory => Some(1),
             _ if matches!(op, Op::FDiv | Op::FRem | Op::FMod | Op::MatrixTimesMatrix) => Some(4),
             _ => Some(1),
         }
     }
 
-    fn can_be_chosen(&self, module: &Module, definitions: &Definitions, phi: InstRef<'_>) -> bool {
+    fn can_be_chosen(
+        &self,
+        module: &SpirvModule,
+        definitions: &IdDefinitions,
+        phi: InstRef<'_>,
+    ) -> bool {
         let ty = phi.result_type().and_then(|ty| definitions.get(module, ty));
         match ty.map(InstRef::op) {
             Some(Op::TypeBool | Op::TypeInt | Op::TypeFloat | Op::TypeVector) => true,
             Some(Op::TypePointer) => self.physical,
             Some(Op::TypeStruct | Op::TypeArray | Op::TypeMatrix) => {
-                module.version >= Version::new(1, 4)
+                module.version >= SpirvVersion::new(1, 4)
             }
             _ => false,
         }
     }
 
-    fn convert(&mut self, module: &mut Module, definitions: &Definitions, branch: &Branch) {
+    fn convert(
+        &mut self,
+        module: &mut SpirvModule,
+        definitions: &IdDefinitions,
+        branch: &ConvertibleBranch,
+    ) {
         let end = module.before_end(branch.head);
         for side in &branch.sides {
             let body: Vec<Inst> = module.body(*side).map(InstRef::handle).collect();
@@ -227,9 +240,9 @@ impl Conversion {
 
     fn select(
         &mut self,
-        module: &mut Module,
-        definitions: &Definitions,
-        branch: &Branch,
+        module: &mut SpirvModule,
+        definitions: &IdDefinitions,
+        branch: &ConvertibleBranch,
         phi: Inst,
     ) {
         let inst = module.inst(phi);
@@ -240,11 +253,11 @@ impl Conversion {
         let (Some(a), Some(b)) = (a, b) else { return };
         let vector = definitions
             .get(module, ty)
-            .filter(|t| t.op() == Op::TypeVector && module.version < Version::new(1, 4))
+            .filter(|t| t.op() == Op::TypeVector && module.version < SpirvVersion::new(1, 4))
             .map(|t| t.word(1));
         let mut condition = branch.condition;
         if let Some(count) = vector {
-            let mut pool = self.pool.take().unwrap_or_else(|| Pool::new(module));
+            let mut pool = self.pool.take().unwrap_or_else(|| InternPool::new(module));
             let truth = pool.bool(module);
             let many = pool.ty(module, Op::TypeVector, &[truth.word(), count]);
             self.pool = Some(pool);

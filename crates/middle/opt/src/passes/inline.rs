@@ -18,52 +18,61 @@
 //! %r = OpIAdd %int %x %x
 //! ```
 
-use crate::analyses::Cache;
-use crate::inline::{Callees, Policy, Splicer};
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::inline::{CallInliner, CalleeTable, InlinePolicy};
+use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::ir::{Erased, Module};
+use spirula_spirv::ir::{ErasedIds, SpirvModule};
 
 /// Words by which a call may be expected to make the module longer.
 const SLACK: usize = 12;
 
 /// What nothing outside sees, and the rest by cost.
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    with(module, cache, Policy::Hidden(SLACK))
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    with(module, cache, InlinePolicy::Hidden(SLACK))
 }
 
 /// Where it makes the module no longer.
-pub fn run_small(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    with(module, cache, Policy::Words(0))
+pub fn run_small(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    with(module, cache, InlinePolicy::Words(0))
 }
 
 /// Whatever it costs.
-pub fn run_all(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    with(module, cache, Policy::All)
+pub fn run_all(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    with(module, cache, InlinePolicy::All)
 }
 
 fn with(
-    module: &mut Module,
-    cache: &mut Cache,
-    policy: Policy,
-) -> Result<Outcome, SourceDiagnostic> {
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+    policy: InlinePolicy,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let calls = cache.calls(module);
     if module
         .functions()
         .iter()
         .all(|f| calls.callees(*f).is_empty())
     {
-        return Ok(Outcome::default());
+        return Ok(PassOutcome::default());
     }
-    let callees = Callees::new(module, &calls, policy);
-    let mut splicer = Splicer::new(module, callees);
-    let mut erased = Erased::new();
+    let callees = CalleeTable::new(module, &calls, policy);
+    let mut splicer = CallInliner::new(module, callees);
+    let mut erased = ErasedIds::new();
     for func in calls.bottom_up() {
         splicer.function(module, *func, &mut erased)?;
     }
     let dropped = splicer.drop_uncalled(module, &mut erased);
     module.sweep(&erased);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![
             ("calls replaced", splicer.inlined),
             ("functions deleted", dropped),

@@ -24,16 +24,19 @@
 //! %next = OpIAdd %int %i %k
 //! ```
 
-use crate::analyses::{Cache, Flow};
-use crate::pass::Outcome;
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Definitions, Loops};
+use spirula_spirv::analysis::{IdDefinitions, LoopNest};
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
-use spirula_spirv::grammar::{Effects, Op};
-use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
+use spirula_spirv::grammar::{InstructionEffects, Op};
+use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, SpirvModule};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let definitions = cache.definitions(module);
     let (mut moved, mut made) = (0, 0);
@@ -42,7 +45,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
     let mut innermost: Vec<Option<u32>> = vec![None; module.block_count()];
     for func in module.functions().to_vec() {
         let flow = cache.flow(module, func)?;
-        let loops = Loops::compute(&flow.cfg, &flow.dominators);
+        let loops = LoopNest::compute(&flow.cfg, &flow.dominators);
         if loops.loops().is_empty() {
             continue;
         }
@@ -51,7 +54,8 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
                 home[inst.handle().index()] = Some(*block);
             }
         }
-        let mut motion = Motion::new(&ids, &definitions, &flow, &loops, &mut home, &mut innermost);
+        let mut motion =
+            InvariantMotion::new(&ids, &definitions, &flow, &loops, &mut home, &mut innermost);
         motion.run(module);
         moved += motion.moved;
         made += motion.made;
@@ -59,16 +63,16 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
             cache.drop_flow(func);
         }
     }
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("instructions moved", moved), ("pre-headers made", made)],
     })
 }
 
-struct Motion<'a> {
+struct InvariantMotion<'a> {
     ids: &'a IdWords,
-    definitions: &'a Definitions,
-    flow: &'a Flow,
-    loops: &'a Loops,
+    definitions: &'a IdDefinitions,
+    flow: &'a FlowAnalysis,
+    loops: &'a LoopNest,
     home: &'a mut Vec<Option<Block>>,
     /// Innermost loop by block; those made here are added.
     innermost: &'a mut Vec<Option<u32>>,
@@ -78,12 +82,12 @@ struct Motion<'a> {
     made: usize,
 }
 
-impl<'a> Motion<'a> {
+impl<'a> InvariantMotion<'a> {
     fn new(
         ids: &'a IdWords,
-        definitions: &'a Definitions,
-        flow: &'a Flow,
-        loops: &'a Loops,
+        definitions: &'a IdDefinitions,
+        flow: &'a FlowAnalysis,
+        loops: &'a LoopNest,
         home: &'a mut Vec<Option<Block>>,
         innermost: &'a mut Vec<Option<u32>>,
     ) -> Self {
@@ -92,7 +96,7 @@ impl<'a> Motion<'a> {
         for block in order {
             innermost[flow.cfg.block(*block).index()] = loops.innermost(*block);
         }
-        Motion {
+        InvariantMotion {
             ids,
             definitions,
             flow,
@@ -107,13 +111,13 @@ impl<'a> Motion<'a> {
         }
     }
 
-    fn run(&mut self, module: &mut Module) {
+    fn run(&mut self, module: &mut SpirvModule) {
         for at in 0..self.loops.loops().len() as u32 {
             self.one_loop(module, at);
         }
     }
 
-    fn one_loop(&mut self, module: &mut Module, at: u32) {
+    fn one_loop(&mut self, module: &mut SpirvModule, at: u32) {
         let header = self.flow.cfg.block(self.loops.loops()[at as usize].header);
         let writes = self.members[at as usize]
             .iter()
@@ -143,15 +147,17 @@ impl<'a> Motion<'a> {
         }
     }
 
-    fn effects(&self, inst: InstRef<'_>) -> Effects {
+    fn effects(&self, inst: InstRef<'_>) -> InstructionEffects {
         match inst.op() {
             Op::ExtInst => match self.ids.set(inst) {
-                Some(set) if set.is_debug_info() => Effects::CONVERGENT,
+                Some(set) if set.is_debug_info() => InstructionEffects::CONVERGENT,
                 Some(set) => set.effects(inst.word(1)),
-                None => Effects::ANY,
+                None => InstructionEffects::ANY,
             },
-            Op::Line | Op::NoLine | Op::LoopMerge | Op::SelectionMerge => Effects::CONVERGENT,
-            Op::Branch | Op::BranchConditional | Op::Switch => Effects::CONVERGENT,
+            Op::Line | Op::NoLine | Op::LoopMerge | Op::SelectionMerge => {
+                InstructionEffects::CONVERGENT
+            }
+            Op::Branch | Op::BranchConditional | Op::Switch => InstructionEffects::CONVERGENT,
             op => op.effects(),
         }
     }
@@ -159,7 +165,7 @@ impl<'a> Motion<'a> {
     /// Whether an instruction may be run before the loop instead, if its operands are there.
     fn may_move(
         &self,
-        module: &Module,
+        module: &SpirvModule,
         inst: InstRef<'_>,
         undisturbed: bool,
         writes: bool,
@@ -175,11 +181,11 @@ impl<'a> Motion<'a> {
             });
             return !volatile && (self.is_unwritable(module, inst.id(0)) || undisturbed && !writes);
         }
-        effects.is_pure() || undisturbed && effects == Effects::TRAPS
+        effects.is_pure() || undisturbed && effects == InstructionEffects::TRAPS
     }
 
     /// Whether a pointer is a variable that nothing writes while the module runs.
-    fn is_unwritable(&self, module: &Module, pointer: Id) -> bool {
+    fn is_unwritable(&self, module: &SpirvModule, pointer: Id) -> bool {
         let Some(variable) = self.definitions.get(module, pointer) else {
             return false;
         };
@@ -211,7 +217,7 @@ impl<'a> Motion<'a> {
     }
 
     /// The block that alone leads into a loop and nowhere else, made where there is none.
-    fn pre_header(&mut self, module: &mut Module, at: u32) -> Option<Block> {
+    fn pre_header(&mut self, module: &mut SpirvModule, at: u32) -> Option<Block> {
         let header = self.flow.cfg.block(self.loops.loops()[at as usize].header);
         let parent = self.loops.loops()[at as usize].parent;
         let label = module.label(header);
@@ -249,7 +255,7 @@ impl<'a> Motion<'a> {
     }
 
     /// The blocks that lead to a header now.
-    fn sources(&self, module: &Module, header: Block) -> Vec<Block> {
+    fn sources(&self, module: &SpirvModule, header: Block) -> Vec<Block> {
         let label = module.label(header);
         let leads = |b: &Block| module.targets(self.ids, *b).iter().any(|t| t.1 == label);
         let at = self.flow.cfg.position(label);

@@ -13,19 +13,22 @@
 //! %w = OpIAdd %int %one %two
 //! ```
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
 use crate::structure::has_variables;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::ssa;
 
-pub fn run(module: &mut Module, _: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    _: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     if !module.functions().iter().any(|f| has_variables(module, *f)) {
-        return Ok(Outcome::default());
+        return Ok(PassOutcome::default());
     }
     let promoted = ssa::construct(module)?;
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![
             ("variables promoted", promoted.variables),
             ("phis made", promoted.phis),

@@ -34,23 +34,26 @@
 //!      OpReturnValue %v
 //! ```
 
-use crate::analyses::Cache;
-use crate::merge_return::Merger;
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::merge_return::ReturnMerger;
+use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::ir::{Erased, Module};
+use spirula_spirv::ir::{ErasedIds, SpirvModule};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let ids = cache.ids(module);
-    let mut merger = Merger::new(module);
-    let mut erased = Erased::new();
+    let mut merger = ReturnMerger::new(module);
+    let mut erased = ErasedIds::new();
     if module.is_structured() {
         for func in module.functions().to_vec() {
             merger.run(module, &ids, func, &mut erased)?;
         }
     }
     module.sweep(&erased);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![
             ("functions given one return", merger.merged),
             ("functions freed of unreachable blocks", merger.trimmed),

@@ -21,26 +21,29 @@
 //! %more = OpIAdd %uint %n %uint_1
 //! ```
 
-use crate::analyses::Cache;
-use crate::loops::{Shape, shapes};
-use crate::pass::Outcome;
-use crate::passes::unroll_runtime::{Counter, counter};
-use crate::values::{Facts, Halves};
+use crate::analyses::AnalysisCache;
+use crate::loops::{LoopShape, shapes};
+use crate::pass::PassOutcome;
+use crate::passes::unroll_runtime::{LoopCounter, counter};
+use crate::values::{LowHalves, ModuleValues};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::ir::{Inst, SpirvModule};
 
 /// Sums that a bound is looked through, one of the other.
 const DEEPEST: u32 = 16;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let structured = module.is_structured();
-    let mut pass = Narrow {
+    let mut pass = CounterNarrowing {
         facts: cache.take_facts(module),
         ranges: FxHashMap::default(),
-        halves: Halves::new(module),
+        halves: LowHalves::new(module),
     };
     let mut narrowed = 0;
     for func in module.functions().to_vec() {
@@ -51,21 +54,21 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         }
     }
     cache.put_facts(pass.facts);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("counters narrowed", narrowed)],
     })
 }
 
-struct Narrow {
-    facts: Box<Facts>,
+struct CounterNarrowing {
+    facts: Box<ModuleValues>,
     /// The least and greatest number that a counter in 64 bits can be.
     ranges: FxHashMap<Id, (i64, i64)>,
-    halves: Halves,
+    halves: LowHalves,
 }
 
-impl Narrow {
+impl CounterNarrowing {
     /// Has a loop count in 32 bits, if it can.
-    fn narrow(&mut self, module: &mut Module, shape: &Shape) -> Option<()> {
+    fn narrow(&mut self, module: &mut SpirvModule, shape: &LoopShape) -> Option<()> {
         if shape.exit != shape.header || !shape.stays_when {
             return None;
         }
@@ -90,9 +93,9 @@ impl Narrow {
 
     fn change(
         &mut self,
-        module: &mut Module,
-        shape: &Shape,
-        counter: &Counter,
+        module: &mut SpirvModule,
+        shape: &LoopShape,
+        counter: &LoopCounter,
         (phi, first): (Inst, i64),
     ) -> Option<()> {
         let value = module.inst(phi).result()?;
@@ -127,7 +130,7 @@ impl Narrow {
     }
 
     /// The least and greatest number that a value in 64 bits can be, where that is known.
-    fn range(&self, module: &Module, id: Id, depth: u32) -> Option<(i64, i64)> {
+    fn range(&self, module: &SpirvModule, id: Id, depth: u32) -> Option<(i64, i64)> {
         if let Some(range) = self.ranges.get(&id) {
             return Some(*range);
         }

@@ -16,19 +16,22 @@
 //! %p   = OpAccessChain %ptr %tile %cut
 //! ```
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
-use crate::values::{Facts, Halves, operands};
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
+use crate::values::{LowHalves, ModuleValues, operands};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
-use spirula_spirv::ir::{Inst, InstRef, Module};
+use spirula_spirv::ir::{Inst, InstRef, SpirvModule};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    let mut pass = Narrow {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    let mut pass = IndexNarrowing {
         facts: cache.take_facts(module),
-        halves: Halves::new(module),
+        halves: LowHalves::new(module),
     };
     let mut narrowed = 0;
     for func in module.functions().to_vec() {
@@ -40,19 +43,19 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         }
     }
     cache.put_facts(pass.facts);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("indices narrowed", narrowed)],
     })
 }
 
-struct Narrow {
-    facts: Box<Facts>,
-    halves: Halves,
+struct IndexNarrowing {
+    facts: Box<ModuleValues>,
+    halves: LowHalves,
 }
 
-impl Narrow {
+impl IndexNarrowing {
     /// Whether an instruction makes a pointer into workgroup memory by indices.
-    fn is_shared(&self, module: &Module, inst: InstRef<'_>) -> bool {
+    fn is_shared(&self, module: &SpirvModule, inst: InstRef<'_>) -> bool {
         let is_chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
         let ty = inst.result_type().filter(|_| is_chain);
         let pointer = ty.and_then(|ty| self.facts.def_of(module, ty, Op::TypePointer));
@@ -60,7 +63,7 @@ impl Narrow {
     }
 
     /// Narrows the indices of a chain; how many.
-    fn indices(&mut self, module: &mut Module, chain: Inst) -> usize {
+    fn indices(&mut self, module: &mut SpirvModule, chain: Inst) -> usize {
         let indices: Vec<Id> = module.inst(chain).ids(1).collect();
         let mut words = vec![module.inst(chain).id(0).word()];
         let mut narrowed = 0;
@@ -77,7 +80,7 @@ impl Narrow {
     }
 
     /// An index in 32 bits, where it is a sum or the like that is computed in 64.
-    fn index(&mut self, module: &mut Module, index: Id, chain: Inst) -> Option<Id> {
+    fn index(&mut self, module: &mut SpirvModule, index: Id, chain: Inst) -> Option<Id> {
         let def = self.facts.def(module, index)?;
         let wide = match def.op() {
             Op::UConvert | Op::SConvert if self.facts.int_width(module, index) == Some(32) => {

@@ -1,7 +1,7 @@
 //! Loop peeling: the first round of a loop goes before it, where that makes the others simpler: a
 //! phi of the header is the same from the second round on, or a branch or selection asks whether
 //! this is the first round (Muchnick, "Advanced Compiler Design and Implementation", 1997, section
-//! 17.4). The loop must be known to run, see [`crate::loops::Trips`].
+//! 17.4). The loop must be known to run, see [`crate::loops::TripCounter`].
 //!
 //! Before:
 //! ```text
@@ -10,38 +10,51 @@
 //! ```
 //! After: a copy of the round with `%first`, and a loop with `%other` in the place of `%x`.
 
-use crate::analyses::{Cache, Flow};
-use crate::loops::{LoopPass, Shape, Tools, count, shapes, walk, words};
-use crate::pass::Outcome;
-use crate::values::Facts;
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::loops::{LoopPass, LoopPassContext, LoopShape, count, shapes, walk, words};
+use crate::pass::PassOutcome;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, InstRef, Module};
+use spirula_spirv::ir::{Block, InstRef, SpirvModule};
 
 /// Words that a round may have.
 const MOST_WORDS: usize = 256;
 /// Rounds that are computed to know that a loop runs at all.
 const MOST_ROUNDS: u32 = 1 << 12;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    walk(module, cache, &mut Peel, "loops peeled")
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    walk(module, cache, &mut LoopPeeling, "loops peeled")
 }
 
-struct Peel;
+struct LoopPeeling;
 
-impl LoopPass for Peel {
-    type Found = Shape;
+impl LoopPass for LoopPeeling {
+    type Found = LoopShape;
 
-    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Shape> {
+    fn find(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> Vec<LoopShape> {
         shapes(module, flow, tools.structured)
     }
 
-    fn blocks<'a>(&self, shape: &'a Shape) -> &'a [Block] {
+    fn blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
         &shape.blocks
     }
 
-    fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
+    fn change(
+        &mut self,
+        tools: &mut LoopPassContext,
+        module: &mut SpirvModule,
+        shape: &LoopShape,
+    ) -> bool {
         if words(module, shape) > MOST_WORDS || !becomes_simpler(&tools.facts, module, shape) {
             return false;
         }
@@ -56,7 +69,7 @@ impl LoopPass for Peel {
     }
 }
 
-fn becomes_simpler(facts: &Facts, module: &Module, shape: &Shape) -> bool {
+fn becomes_simpler(facts: &ModuleValues, module: &SpirvModule, shape: &LoopShape) -> bool {
     let (entry, latch) = (module.label(shape.entry), module.label(shape.latch));
     let is_inside = |id: Id| {
         let mut insts = shape.blocks.iter().flat_map(|b| module.body(*b));
@@ -80,7 +93,13 @@ fn becomes_simpler(facts: &Facts, module: &Module, shape: &Shape) -> bool {
 }
 
 /// Whether something within the loop is decided by a counter being what it is at first.
-fn asks(facts: &Facts, module: &Module, shape: &Shape, counter: Id, first: Id) -> bool {
+fn asks(
+    facts: &ModuleValues,
+    module: &SpirvModule,
+    shape: &LoopShape,
+    counter: Id,
+    first: Id,
+) -> bool {
     let deciding = |i: InstRef<'_>| matches!(i.op(), Op::BranchConditional | Op::Select);
     let blocks = shape.blocks.iter().filter(|b| **b != shape.exit);
     let mut insts = blocks

@@ -13,36 +13,42 @@
 //! %x = OpVariable %function_int Function
 //! ```
 
-use crate::analyses::Cache;
+use crate::analyses::AnalysisCache;
 use crate::gvn::is_chain;
-use crate::pass::Outcome;
+use crate::pass::PassOutcome;
 use crate::structure::change_interfaces;
-use crate::values::Facts;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::CallGraph;
+use spirula_spirv::analysis::SpirvCallGraph;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
-use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let is_private =
         |i: &InstRef<'_>| i.op() == Op::Variable && i.word(0) == StorageClass::Private.0;
     let mut moved = 0;
-    if module.section(Section::Globals).any(|i| is_private(&i)) {
+    if module
+        .section(ModuleSection::Globals)
+        .any(|i| is_private(&i))
+    {
         let calls = cache.calls(module);
         let mut facts = cache.take_facts(module);
         let variables: Vec<Inst> = module
-            .section(Section::Globals)
+            .section(ModuleSection::Globals)
             .filter(is_private)
             .map(InstRef::handle)
             .collect();
-        let found = Uses::of(module, &facts, &calls, &variables);
+        let found = PrivateVariableUses::of(module, &facts, &calls, &variables);
         for variable in variables {
             let Some(id) = module.inst(variable).result() else {
                 continue;
             };
-            if let Home::One(func) = found.home[id] {
+            if let VariableHome::One(func) = found.home[id] {
                 move_to(module, &mut facts, &found, variable, func);
                 moved += 1;
             }
@@ -52,31 +58,36 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         }
         cache.put_facts(facts);
     }
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("variables moved", moved)],
     })
 }
 
 /// Where a variable is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Home {
+enum VariableHome {
     /// It is none that can be moved, or is used in several functions.
     No,
     Unused,
     One(Func),
 }
 
-struct Uses {
+struct PrivateVariableUses {
     /// By variable.
-    home: IdMap<Home>,
+    home: IdMap<VariableHome>,
     /// Addresses made of each variable.
     chains: IdMap<Vec<Inst>>,
 }
 
-impl Uses {
-    fn of(module: &Module, facts: &Facts, calls: &CallGraph, variables: &[Inst]) -> Uses {
-        let mut uses = Uses {
-            home: IdMap::new(module.bound(), Home::No),
+impl PrivateVariableUses {
+    fn of(
+        module: &SpirvModule,
+        facts: &ModuleValues,
+        calls: &SpirvCallGraph,
+        variables: &[Inst],
+    ) -> PrivateVariableUses {
+        let mut uses = PrivateVariableUses {
+            home: IdMap::new(module.bound(), VariableHome::No),
             chains: IdMap::new(module.bound(), Vec::new()),
         };
         // The variable that an address is made of.
@@ -88,17 +99,17 @@ impl Uses {
                 .result()
                 .filter(|id| facts.marks(*id).is_some() && constant)
             {
-                uses.home.set(id, Home::Unused);
+                uses.home.set(id, VariableHome::Unused);
                 base.set(id, Some(id));
             }
         }
         for inst in module
-            .section(Section::Globals)
-            .chain(module.section(Section::Trailer))
+            .section(ModuleSection::Globals)
+            .chain(module.section(ModuleSection::Trailer))
         {
             facts.ids.visit(inst, |_, id| {
                 if base[id].is_some() {
-                    uses.home.set(id, Home::No);
+                    uses.home.set(id, VariableHome::No);
                 }
             });
         }
@@ -116,11 +127,11 @@ impl Uses {
                     };
                     let known = uses.home[variable];
                     let here = accessed && entries[func.index()];
-                    let same = known == Home::Unused || known == Home::One(*func);
+                    let same = known == VariableHome::Unused || known == VariableHome::One(*func);
                     let home = if here && same {
-                        Home::One(*func)
+                        VariableHome::One(*func)
                     } else {
-                        Home::No
+                        VariableHome::No
                     };
                     uses.home.set(variable, home);
                     chain = Some(variable).filter(|_| is_chain(inst.op()));
@@ -136,11 +147,11 @@ impl Uses {
 }
 
 /// The functions that are entry points and nothing else, by [`Func::index`].
-pub fn entries(module: &Module, calls: &CallGraph) -> Vec<bool> {
+pub fn entries(module: &SpirvModule, calls: &SpirvCallGraph) -> Vec<bool> {
     let size = module.functions().iter().map(|f| f.index() + 1).max();
     let mut found = vec![false; size.unwrap_or(0)];
     let mut named: IdMap<bool> = IdMap::new(module.bound(), false);
-    for entry in module.section(Section::EntryPoints) {
+    for entry in module.section(ModuleSection::EntryPoints) {
         if let Some(id) = entry.get_id(1).filter(|_| entry.op() == Op::EntryPoint) {
             named.set(id, true);
         }
@@ -156,7 +167,13 @@ pub fn entries(module: &Module, calls: &CallGraph) -> Vec<bool> {
     found
 }
 
-fn move_to(module: &mut Module, facts: &mut Facts, uses: &Uses, variable: Inst, func: Func) {
+fn move_to(
+    module: &mut SpirvModule,
+    facts: &mut ModuleValues,
+    uses: &PrivateVariableUses,
+    variable: Inst,
+    func: Func,
+) {
     let inst = module.inst(variable);
     let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
         return;
@@ -183,14 +200,14 @@ fn move_to(module: &mut Module, facts: &mut Facts, uses: &Uses, variable: Inst, 
 }
 
 /// The pointer type to a variable of a function with the same pointee.
-fn local(module: &mut Module, facts: &mut Facts, ty: Id) -> Option<Id> {
+fn local(module: &mut SpirvModule, facts: &mut ModuleValues, ty: Id) -> Option<Id> {
     let pointee = facts.def_of(module, ty, Op::TypePointer)?.id(1);
     Some(facts.local_pointer(module, pointee))
 }
 
 /// Takes the variables of functions out of the interfaces of entry points.
-pub fn leave_interfaces(module: &mut Module, facts: &Facts) {
-    let is_local = |module: &Module, id: Id| {
+pub fn leave_interfaces(module: &mut SpirvModule, facts: &ModuleValues) {
+    let is_local = |module: &SpirvModule, id: Id| {
         let variable = facts.def_of(module, id, Op::Variable);
         variable.is_some_and(|v| v.word(0) == StorageClass::Function.0)
     };

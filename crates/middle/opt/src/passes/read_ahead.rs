@@ -26,74 +26,86 @@
 //! ```
 //! A read that stands in a selection is guarded by what decides there.
 
-use crate::analyses::{Cache, Flow};
-use crate::gvn::{Kind, Memory};
-use crate::loops::{Chain, LoopPass, Shape, Tools, append, end_with, is_plain, shapes, words};
-use crate::pass::Outcome;
-use crate::passes::unroll_runtime::{Counter, counter, unroll};
-use crate::values::Facts;
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::gvn::{AliasAnalysis, WriterScope};
+use crate::loops::{
+    IterationChain, LoopPass, LoopPassContext, LoopShape, append, end_with, is_plain, shapes, words,
+};
+use crate::pass::PassOutcome;
+use crate::passes::unroll_runtime::{LoopCounter, counter, unroll};
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, StorageClass};
-use spirula_spirv::ir::{Block, Inst, InstRef, Module};
+use spirula_spirv::ir::{Block, Inst, InstRef, SpirvModule};
 
 /// Words of a round, and instructions that one of its reads is decided by.
 const MOST_WORDS: usize = 384;
 const MOST_INSTS: usize = 64;
 
 pub fn run(
-    module: &mut Module,
-    cache: &mut Cache,
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
     factor: &str,
-) -> Result<Outcome, SourceDiagnostic> {
+) -> Result<PassOutcome, SourceDiagnostic> {
     let factor = factor.parse().unwrap_or(2);
     crate::loops::walk(
         module,
         cache,
-        &mut Ahead { factor },
+        &mut ReadAhead { factor },
         "loops that read ahead",
     )
 }
 
-struct Ahead {
+struct ReadAhead {
     factor: u32,
 }
 
 /// A loop, and for each of its blocks the branches that decide whether a round comes to it.
-struct Found {
-    shape: Shape,
-    decided: Vec<Option<Vec<Condition>>>,
+struct ReadAheadLoop {
+    shape: LoopShape,
+    decided: Vec<Option<Vec<PathCondition>>>,
 }
 
 /// What holds, or does not.
 #[derive(Clone, Copy)]
-struct Condition {
+struct PathCondition {
     value: Id,
     holds: bool,
 }
 
 /// A read that can be made ahead.
-struct Read {
+struct ReadAheadLoad {
     load: Inst,
     /// What it and its conditions are computed by, in order.
     slice: Vec<Inst>,
-    conditions: Vec<Condition>,
+    conditions: Vec<PathCondition>,
 }
 
-impl LoopPass for Ahead {
-    type Found = Found;
+impl LoopPass for ReadAhead {
+    type Found = ReadAheadLoop;
 
-    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+    fn is_worth(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> bool {
         // Where control flow is not structured, more than selections decides what a round comes to.
         let mut shapes = shapes(module, flow, tools.structured).into_iter();
         tools.structured && shapes.any(|s| waits(module, &tools.facts, &s))
     }
 
-    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Found> {
+    fn find(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> Vec<ReadAheadLoop> {
         let all = shapes(module, flow, tools.structured).into_iter();
         let waiting = all.filter(|s| waits(module, &tools.facts, s));
-        let found = waiting.map(|shape| Found {
+        let found = waiting.map(|shape| ReadAheadLoop {
             decided: shape
                 .blocks
                 .iter()
@@ -104,11 +116,16 @@ impl LoopPass for Ahead {
         found.collect()
     }
 
-    fn blocks<'a>(&self, found: &'a Found) -> &'a [Block] {
+    fn blocks<'a>(&self, found: &'a ReadAheadLoop) -> &'a [Block] {
         &found.shape.blocks
     }
 
-    fn change(&mut self, tools: &mut Tools, module: &mut Module, found: &Found) -> bool {
+    fn change(
+        &mut self,
+        tools: &mut LoopPassContext,
+        module: &mut SpirvModule,
+        found: &ReadAheadLoop,
+    ) -> bool {
         let shape = &found.shape;
         let Some(counter) = counter(module, &tools.facts, shape) else {
             return false;
@@ -131,7 +148,7 @@ impl LoopPass for Ahead {
 }
 
 /// Whether a loop is short, left at its header, has no loop within, and waits for the workgroup alone.
-fn waits(module: &Module, facts: &Facts, shape: &Shape) -> bool {
+fn waits(module: &SpirvModule, facts: &ModuleValues, shape: &LoopShape) -> bool {
     let mut barriers = 0;
     let mut is_fit =
         shape.exit == shape.header && shape.stays_when && words(module, shape) <= MOST_WORDS;
@@ -152,7 +169,7 @@ fn waits(module: &Module, facts: &Facts, shape: &Shape) -> bool {
 }
 
 /// Whether a barrier's semantics are those of the workgroup's memory and of no other.
-fn is_for_workgroup(module: &Module, facts: &Facts, semantics: Id) -> bool {
+fn is_for_workgroup(module: &SpirvModule, facts: &ModuleValues, semantics: Id) -> bool {
     let orders = MemorySemantics::Acquire.0
         | MemorySemantics::Release.0
         | MemorySemantics::AcquireRelease.0
@@ -164,7 +181,12 @@ fn is_for_workgroup(module: &Module, facts: &Facts, semantics: Id) -> bool {
 }
 
 /// What decides whether a round comes to a block, if that are selections alone.
-fn decided(module: &Module, flow: &Flow, shape: &Shape, block: Block) -> Option<Vec<Condition>> {
+fn decided(
+    module: &SpirvModule,
+    flow: &FlowAnalysis,
+    shape: &LoopShape,
+    block: Block,
+) -> Option<Vec<PathCondition>> {
     let (cfg, dominators) = (&flow.cfg, &flow.dominators);
     let position = |block: Block| cfg.position(module.label(block));
     let (header, mut at) = (position(shape.header)?, position(block)?);
@@ -176,7 +198,7 @@ fn decided(module: &Module, flow: &Flow, shape: &Shape, block: Block) -> Option<
             let [yes, no] = [cfg.position(branch.id(1))?, cfg.position(branch.id(2))?];
             let is_arm = |arm: u32| arm == at && cfg.predecessors(arm).len() == 1;
             if is_arm(yes) != is_arm(no) {
-                conditions.push(Condition {
+                conditions.push(PathCondition {
                     value: branch.id(0),
                     holds: is_arm(yes),
                 });
@@ -188,7 +210,12 @@ fn decided(module: &Module, flow: &Flow, shape: &Shape, block: Block) -> Option<
 }
 
 /// The reads of a loop that can be made ahead of its rounds; `None` where there are none, or others may change what is read.
-fn reads(module: &Module, tools: &mut Tools, found: &Found, counter: usize) -> Option<Vec<Read>> {
+fn reads(
+    module: &SpirvModule,
+    tools: &mut LoopPassContext,
+    found: &ReadAheadLoop,
+    counter: usize,
+) -> Option<Vec<ReadAheadLoad>> {
     let (memory, facts) = tools.memory(module);
     let shape = &found.shape;
     let mut reads = Vec::new();
@@ -217,7 +244,7 @@ fn reads(module: &Module, tools: &mut Tools, found: &Found, counter: usize) -> O
 }
 
 /// Whether a pointer is to memory of the workgroup or of less than that.
-fn is_own(module: &Module, facts: &Facts, memory: &Memory, pointer: Id) -> bool {
+fn is_own(module: &SpirvModule, facts: &ModuleValues, memory: &AliasAnalysis, pointer: Id) -> bool {
     let class = facts
         .type_of(module, pointer)
         .and_then(|ty| facts.def(module, ty));
@@ -227,24 +254,24 @@ fn is_own(module: &Module, facts: &Facts, memory: &Memory, pointer: Id) -> bool 
         StorageClass::Function,
     ];
     let is_here = class.is_some_and(|ty| classes.iter().any(|c| c.0 == ty.word(0)));
-    is_here && memory.place(facts, module, pointer).kind != Kind::Volatile
+    is_here && memory.place(facts, module, pointer).kind != WriterScope::Volatile
 }
 
 /// A load as one that can be made ahead.
 fn read(
-    module: &Module,
-    (memory, facts): (&Memory, &Facts),
-    shape: &Shape,
+    module: &SpirvModule,
+    (memory, facts): (&AliasAnalysis, &ModuleValues),
+    shape: &LoopShape,
     counter: usize,
-    (load, conditions): (InstRef, &[Condition]),
-) -> Option<Read> {
+    (load, conditions): (InstRef, &[PathCondition]),
+) -> Option<ReadAheadLoad> {
     let place = memory.place(facts, module, load.id(0));
     let base = facts.def(module, place.base?)?;
     let is_buffer = base.op() == Op::Variable
         && [StorageClass::StorageBuffer, StorageClass::Uniform]
             .iter()
             .any(|c| c.0 == base.word(0));
-    if !is_buffer || place.kind == Kind::Volatile {
+    if !is_buffer || place.kind == WriterScope::Volatile {
         return None;
     }
     let mut wanted: Vec<Id> = conditions.iter().map(|c| c.value).collect();
@@ -269,7 +296,7 @@ fn read(
         facts.ids.visit(*inst, |_, id| wanted.push(id));
     }
     slice.reverse();
-    Some(Read {
+    Some(ReadAheadLoad {
         load: load.handle(),
         slice,
         conditions: conditions.to_vec(),
@@ -278,13 +305,13 @@ fn read(
 
 /// Reads of so many rounds, and these behind them, with values in the place of the header's phis.
 fn rounds(
-    module: &mut Module,
-    tools: &mut Tools,
-    shape: &Shape,
-    counter: &Counter,
-    reads: &[Read],
+    module: &mut SpirvModule,
+    tools: &mut LoopPassContext,
+    shape: &LoopShape,
+    counter: &LoopCounter,
+    reads: &[ReadAheadLoad],
     (count, values): (u32, &[Id]),
-) -> Chain {
+) -> IterationChain {
     let func = module.block(shape.header).func;
     let label = module.fresh_id();
     let first = module.create_block(func, label);
@@ -325,7 +352,7 @@ fn rounds(
         end_with(module, last, label);
         (last, values) = (chain.last, chain.values);
     }
-    Chain {
+    IterationChain {
         first,
         last,
         values,
@@ -334,9 +361,9 @@ fn rounds(
 
 /// Makes a read where a block ends, with a value in the place of the counter, and what that is.
 fn ask(
-    module: &mut Module,
-    tools: &mut Tools,
-    read: &Read,
+    module: &mut SpirvModule,
+    tools: &mut LoopPassContext,
+    read: &ReadAheadLoad,
     counter: (Id, Id),
     last: &mut Block,
 ) -> Id {
@@ -394,8 +421,8 @@ fn ask(
 
 /// Copies an instruction to the end of a block, with what others became, and takes note of it.
 fn copy(
-    module: &mut Module,
-    facts: &Facts,
+    module: &mut SpirvModule,
+    facts: &ModuleValues,
     inst: Inst,
     map: &mut Vec<(Id, Id)>,
     block: Block,
@@ -417,7 +444,7 @@ fn copy(
 }
 
 /// Has a load be the value that was read ahead.
-fn becomes(module: &mut Module, load: Inst, value: Id) {
+fn becomes(module: &mut SpirvModule, load: Inst, value: Id) {
     let inst = module.inst(load);
     let (ty, id) = (inst.result_type(), inst.result());
     let (Some(ty), Some(id)) = (ty, id) else {

@@ -8,17 +8,20 @@
 //! ```
 //! After: nothing. Images keep the decoration, which says how they are bound.
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
-use crate::values::Facts;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
-use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    let facts = Facts::new(module);
+pub fn run(
+    module: &mut SpirvModule,
+    _cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    let facts = ModuleValues::new(module);
     let refuses = |said: &InstRef<'_>| match said.op() {
         Op::MemberDecorate => said.word(2) == Decoration::NonReadable.0,
         Op::Decorate => {
@@ -26,18 +29,18 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDia
         }
         _ => false,
     };
-    let said = module.section(Section::Annotations).filter(refuses);
+    let said = module.section(ModuleSection::Annotations).filter(refuses);
     let said: Vec<Inst> = said.map(InstRef::handle).collect();
     for decoration in &said {
         module.remove(*decoration);
     }
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("decorations deleted", said.len())],
     })
 }
 
 /// Whether a variable is an image or several.
-fn is_image(module: &Module, facts: &Facts, variable: Id) -> bool {
+fn is_image(module: &SpirvModule, facts: &ModuleValues, variable: Id) -> bool {
     let mut ty = facts.type_of(module, variable);
     while let Some(def) = ty.and_then(|ty| facts.def(module, ty)) {
         ty = match def.op() {

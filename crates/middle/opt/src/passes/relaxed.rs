@@ -16,22 +16,22 @@
 //! %s = OpFConvert %float %h
 //! ```
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
 use crate::structure::declare;
-use crate::values::{Facts, first_value};
+use crate::values::{ModuleValues, first_value};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_scalar::Format;
-use spirula_scalar::fold::Type;
+use spirula_scalar::FloatEncoding;
+use spirula_scalar::fold::FoldType;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration};
-use spirula_spirv::grammar::{Class, Op};
-use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+use spirula_spirv::grammar::{InstructionClass, Op};
+use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Operations on floats of which the result's precision can be less.
 fn is_arithmetic(op: Op) -> bool {
     let class = op.info().map(|i| i.class);
-    class == Some(Class::Arithmetic) && !matches!(op, Op::OuterProduct | Op::IAddCarry)
+    class == Some(InstructionClass::Arithmetic) && !matches!(op, Op::OuterProduct | Op::IAddCarry)
 }
 
 /// Functions of `GLSL.std.450` that are as well defined in 16 bits; those that have pointers or
@@ -77,11 +77,11 @@ const FUNCTIONS: &[&str] = &[
 ];
 
 /// Whether an instruction computes 32-bit floats, by itself or in a vector, of such floats only.
-fn is_float(module: &Module, facts: &Facts, inst: InstRef<'_>) -> bool {
+fn is_float(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) -> bool {
     let single = |id: Id| {
         let ty = facts.type_of(module, id);
         let shape = ty.and_then(|ty| facts.shape(module, ty));
-        shape.is_some_and(|s| s.0 == Type::Float(Format::F32))
+        shape.is_some_and(|s| s.0 == FoldType::Float(FloatEncoding::F32))
     };
     let op = inst.op();
     let known = match op {
@@ -96,7 +96,7 @@ fn is_float(module: &Module, facts: &Facts, inst: InstRef<'_>) -> bool {
 }
 
 /// The instructions of all functions that compute floats.
-fn floats(module: &Module, facts: &Facts) -> Vec<Inst> {
+fn floats(module: &SpirvModule, facts: &ModuleValues) -> Vec<Inst> {
     let funcs = module.functions().iter();
     let insts = funcs.flat_map(|f| module.function_insts(*f));
     let found = insts.filter(|i| is_float(module, facts, *i));
@@ -104,8 +104,11 @@ fn floats(module: &Module, facts: &Facts) -> Vec<Inst> {
 }
 
 /// Allows less precision everywhere.
-pub fn run_relax(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    let facts = Facts::new(module);
+pub fn run_relax(
+    module: &mut SpirvModule,
+    _cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    let facts = ModuleValues::new(module);
     let mut relaxed = 0;
     if module.is_structured() {
         for inst in floats(module, &facts) {
@@ -118,26 +121,29 @@ pub fn run_relax(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Sou
             };
             let words = [id.word(), Decoration::RelaxedPrecision.0];
             let decoration = module.create(Op::Decorate, &words);
-            module.append(Section::Annotations.list(), decoration);
+            module.append(ModuleSection::Annotations.list(), decoration);
             relaxed += 1;
         }
     }
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("operations relaxed", relaxed)],
     })
 }
 
 /// Computes in 16 bits what may be.
-pub fn run_half(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    let mut facts = Facts::new(module);
-    let relaxed = |module: &Module, inst: &Inst| {
+pub fn run_half(
+    module: &mut SpirvModule,
+    _cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    let mut facts = ModuleValues::new(module);
+    let relaxed = |module: &SpirvModule, inst: &Inst| {
         let id = module.inst(*inst).result();
         id.is_some_and(|id| facts.is_relaxed(id) && facts.marks(id).is_some())
     };
     let mut found = floats(module, &facts);
     found.retain(|i| relaxed(module, i));
     if found.is_empty() {
-        return Ok(Outcome::default());
+        return Ok(PassOutcome::default());
     }
     let mut halved: IdMap<bool> = IdMap::new(module.bound(), false);
     for inst in &found {
@@ -147,7 +153,7 @@ pub fn run_half(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Sour
     }
     // What is left of the result is a conversion, which is exact.
     let decorations: Vec<Inst> = module
-        .section(Section::Annotations)
+        .section(ModuleSection::Annotations)
         .filter(|d| d.op() == Op::Decorate && d.word(1) == Decoration::RelaxedPrecision.0)
         .filter(|d| halved[d.id(0)])
         .map(InstRef::handle)
@@ -156,13 +162,13 @@ pub fn run_half(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Sour
         module.remove(decoration);
     }
     declare(module, Capability::Float16);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("operations halved", found.len())],
     })
 }
 
 /// Has an instruction compute in 16 bits; returns its result, which is converted.
-fn halve(module: &mut Module, facts: &mut Facts, inst: Inst) -> Option<Id> {
+fn halve(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Option<Id> {
     let i = module.inst(inst);
     let (op, ty, id) = (i.op(), i.result_type()?, i.result()?);
     let mut operands = i.operands().to_vec();
@@ -180,7 +186,7 @@ fn halve(module: &mut Module, facts: &mut Facts, inst: Inst) -> Option<Id> {
 }
 
 /// The type of the same shape with 16 bits.
-fn half(module: &mut Module, facts: &mut Facts, ty: Id) -> Id {
+fn half(module: &mut SpirvModule, facts: &mut ModuleValues, ty: Id) -> Id {
     let scalar = facts.ty(module, Op::TypeFloat, &[16]);
     facts.shaped(module, ty, scalar)
 }

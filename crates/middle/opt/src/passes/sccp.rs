@@ -14,17 +14,20 @@
 //! ```
 //! After: `%one` in the place of `%i` and `%j`, `%true` in that of `%c`.
 
-use crate::analyses::{Cache, Flow};
-use crate::pass::Outcome;
-use crate::users::Users;
-use crate::values::{Facts, first_value};
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::pass::PassOutcome;
+use crate::users::ValueUsers;
+use crate::values::{ModuleValues, first_value};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_scalar::fold::Value;
+use spirula_scalar::fold::FoldConstant;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module, Section, switch_cases};
+use spirula_spirv::ir::{ErasedIds, Func, Inst, InstRef, ModuleSection, SpirvModule, switch_cases};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     // Without phis, what is constant is so by what it is computed of, which `simplify` sees.
     let joins = |f: &Func| {
         let mut insts = module.function_insts(*f);
@@ -32,17 +35,17 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
     };
     let joining: Vec<Func> = module.functions().iter().copied().filter(joins).collect();
     if joining.is_empty() {
-        return Ok(Outcome::default());
+        return Ok(PassOutcome::default());
     }
     let mut facts = cache.take_facts(module);
     let mut lattice = outside(&facts, module);
-    let mut users = Users::new(module.bound());
+    let mut users = ValueUsers::new(module.bound());
     let mut home = vec![0; module.inst_count()];
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     let mut found = 0;
     for func in joining {
         let flow = cache.flow(module, func)?;
-        let mut solver = Solver {
+        let mut solver = SccpSolver {
             facts: &mut facts,
             flow: &flow,
             lattice: &mut lattice,
@@ -62,35 +65,35 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
     }
     module.sweep(&erased);
     cache.put_facts(facts);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("values found constant", found)],
     })
 }
 
 /// What is known of values before: all but the results of instructions in blocks.
-fn outside(facts: &Facts, module: &Module) -> IdMap<State> {
-    let mut lattice = IdMap::new(module.bound(), State::Unseen);
-    for inst in module.section(Section::Globals) {
+fn outside(facts: &ModuleValues, module: &SpirvModule) -> IdMap<LatticeValue> {
+    let mut lattice = IdMap::new(module.bound(), LatticeValue::Unseen);
+    for inst in module.section(ModuleSection::Globals) {
         if let Some(id) = inst.result() {
             let constant = facts.is_constant(module, id);
             let state = if constant {
-                State::Constant(id)
+                LatticeValue::Constant(id)
             } else {
-                State::Varying
+                LatticeValue::Varying
             };
             lattice.set(id, state);
         }
     }
     for func in module.functions() {
-        lattice.set(module.function_id(*func), State::Varying);
+        lattice.set(module.function_id(*func), LatticeValue::Varying);
         for param in module.insts(module.function(*func).params) {
             param
                 .result()
                 .into_iter()
-                .for_each(|id| lattice.set(id, State::Varying));
+                .for_each(|id| lattice.set(id, LatticeValue::Varying));
         }
         for block in &module.function(*func).blocks {
-            lattice.set(module.label(*block), State::Varying);
+            lattice.set(module.label(*block), LatticeValue::Varying);
         }
     }
     lattice
@@ -98,22 +101,22 @@ fn outside(facts: &Facts, module: &Module) -> IdMap<State> {
 
 /// What a value may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum LatticeValue {
     /// Nothing so far.
     Unseen,
     /// This constant of the module.
     Constant(Id),
-    /// A constant that the module may lack, by its place in [`Solver::computed`].
+    /// A constant that the module may lack, by its place in [`SccpSolver::computed`].
     Computed(u32),
     /// One thing or another.
     Varying,
 }
 
-struct Solver<'a> {
-    facts: &'a mut Facts,
-    flow: &'a Flow,
-    lattice: &'a mut IdMap<State>,
-    users: &'a mut Users,
+struct SccpSolver<'a> {
+    facts: &'a mut ModuleValues,
+    flow: &'a FlowAnalysis,
+    lattice: &'a mut IdMap<LatticeValue>,
+    users: &'a mut ValueUsers,
     /// Block of each instruction.
     home: &'a mut Vec<u32>,
     /// The successors that each block can go on to.
@@ -131,8 +134,8 @@ struct Solver<'a> {
     using: Vec<Inst>,
 }
 
-impl Solver<'_> {
-    fn note_uses(&mut self, module: &Module) {
+impl SccpSolver<'_> {
+    fn note_uses(&mut self, module: &SpirvModule) {
         self.users.clear();
         for at in 0..self.flow.cfg.len() as u32 {
             for inst in module.body(self.flow.cfg.block(at)) {
@@ -147,7 +150,7 @@ impl Solver<'_> {
                 }
                 let (users, lattice) = (&mut *self.users, &*self.lattice);
                 self.facts.ids.visit(inst, |_, id| {
-                    if lattice[id] == State::Unseen {
+                    if lattice[id] == LatticeValue::Unseen {
                         users.add(id, inst.handle());
                     }
                 });
@@ -155,7 +158,7 @@ impl Solver<'_> {
         }
     }
 
-    fn solve(&mut self, module: &mut Module) {
+    fn solve(&mut self, module: &mut SpirvModule) {
         if self.flow.cfg.is_empty() {
             return;
         }
@@ -180,7 +183,7 @@ impl Solver<'_> {
         }
     }
 
-    fn edge(&mut self, module: &mut Module, from: u32, to: u32) {
+    fn edge(&mut self, module: &mut SpirvModule, from: u32, to: u32) {
         let taken = &mut self.taken[from as usize];
         if taken.contains(&to) {
             return;
@@ -201,7 +204,7 @@ impl Solver<'_> {
         }
     }
 
-    fn block(&mut self, module: &mut Module, at: u32) {
+    fn block(&mut self, module: &mut SpirvModule, at: u32) {
         self.reached[at as usize] = true;
         let block = self.flow.cfg.block(at);
         let mut next = module.body(block).next().map(InstRef::handle);
@@ -211,14 +214,14 @@ impl Solver<'_> {
         }
     }
 
-    fn inst(&mut self, module: &mut Module, inst: Inst, at: u32) {
+    fn inst(&mut self, module: &mut SpirvModule, inst: Inst, at: u32) {
         let i = module.inst(inst);
         if i.op().is_terminator() {
             return self.branch(module, inst, at);
         }
         let Some(id) = i.result() else { return };
         let old = self.lattice[id];
-        if old == State::Varying {
+        if old == LatticeValue::Varying {
             return;
         }
         let new = match i.op() {
@@ -226,121 +229,122 @@ impl Solver<'_> {
             _ => self.evaluate(module, inst),
         };
         let lowered = match (old, new) {
-            (_, State::Unseen) => return,
-            (State::Unseen, new) => new,
+            (_, LatticeValue::Unseen) => return,
+            (LatticeValue::Unseen, new) => new,
             (old, new) if self.are_equal(module, old, new) => return,
-            _ => State::Varying,
+            _ => LatticeValue::Varying,
         };
-        self.any |= lowered != State::Varying;
+        self.any |= lowered != LatticeValue::Varying;
         self.lattice.set(id, lowered);
         self.values.push(id);
     }
 
-    fn state(&self, id: Id) -> State {
+    fn state(&self, id: Id) -> LatticeValue {
         self.lattice[id]
     }
 
     /// Whether two states are the same constant.
-    fn are_equal(&self, module: &Module, a: State, b: State) -> bool {
+    fn are_equal(&self, module: &SpirvModule, a: LatticeValue, b: LatticeValue) -> bool {
         let lanes = |state| self.lanes(module, state);
         match (a, b) {
-            (State::Unseen | State::Varying, _) | (_, State::Unseen | State::Varying) => false,
+            (LatticeValue::Unseen | LatticeValue::Varying, _)
+            | (_, LatticeValue::Unseen | LatticeValue::Varying) => false,
             (a, b) => a == b || lanes(a).is_some() && lanes(a) == lanes(b),
         }
     }
 
     /// The components of a constant.
-    fn lanes(&self, module: &Module, state: State) -> Option<Vec<Value>> {
+    fn lanes(&self, module: &SpirvModule, state: LatticeValue) -> Option<Vec<FoldConstant>> {
         let mut lanes = Vec::new();
         match state {
-            State::Constant(id) => self.facts.lanes(module, id, &mut lanes)?,
-            State::Computed(at) => {
+            LatticeValue::Constant(id) => self.facts.lanes(module, id, &mut lanes)?,
+            LatticeValue::Computed(at) => {
                 let (ty, bits) = &self.computed[at as usize];
                 let (ty, _) = self.facts.shape(module, *ty)?;
-                lanes.extend(bits.iter().map(|bits| Value { ty, bits: *bits }));
+                lanes.extend(bits.iter().map(|bits| FoldConstant { ty, bits: *bits }));
             }
             _ => return None,
         }
         Some(lanes)
     }
 
-    fn phi(&self, module: &Module, phi: InstRef<'_>, at: u32) -> State {
-        let mut all = State::Unseen;
+    fn phi(&self, module: &SpirvModule, phi: InstRef<'_>, at: u32) -> LatticeValue {
+        let mut all = LatticeValue::Unseen;
         for pair in phi.operands().chunks_exact(2) {
             let (Some(value), Some(parent)) = (Id::new(pair[0]), Id::new(pair[1])) else {
-                return State::Varying;
+                return LatticeValue::Varying;
             };
             let from = self.flow.cfg.position(parent);
             if !from.is_some_and(|f| self.taken[f as usize].contains(&at)) {
                 continue;
             }
             all = match (all, self.state(value)) {
-                (all, State::Unseen) => all,
-                (State::Unseen, state) => state,
+                (all, LatticeValue::Unseen) => all,
+                (LatticeValue::Unseen, state) => state,
                 (all, state) if self.are_equal(module, all, state) => all,
-                _ => return State::Varying,
+                _ => return LatticeValue::Varying,
             };
         }
         all
     }
 
-    fn evaluate(&mut self, module: &mut Module, inst: Inst) -> State {
+    fn evaluate(&mut self, module: &mut SpirvModule, inst: Inst) -> LatticeValue {
         let i = module.inst(inst);
         let Some(ty) = i.result_type() else {
-            return State::Varying;
+            return LatticeValue::Varying;
         };
         if i.op() == Op::Select {
             return self.select(module, i);
         }
         if !self.facts.is_foldable(i) {
-            return State::Varying;
+            return LatticeValue::Varying;
         }
-        let mut operands: Vec<Vec<Value>> = Vec::with_capacity(3);
+        let mut operands: Vec<Vec<FoldConstant>> = Vec::with_capacity(3);
         let mut waiting = false;
         for id in i.ids(first_value(i.op())) {
             match self.state(id) {
-                State::Unseen => waiting = true,
-                State::Varying => return State::Varying,
+                LatticeValue::Unseen => waiting = true,
+                LatticeValue::Varying => return LatticeValue::Varying,
                 known => match self.lanes(module, known) {
                     Some(lanes) => operands.push(lanes),
-                    None => return State::Varying,
+                    None => return LatticeValue::Varying,
                 },
             }
         }
         if waiting {
-            return State::Unseen;
+            return LatticeValue::Unseen;
         }
         match self.facts.computed(module, i, &operands) {
             Some(results) => {
                 self.computed.push((ty, results));
-                State::Computed(self.computed.len() as u32 - 1)
+                LatticeValue::Computed(self.computed.len() as u32 - 1)
             }
-            None => State::Varying,
+            None => LatticeValue::Varying,
         }
     }
 
-    fn select(&self, module: &Module, select: InstRef<'_>) -> State {
+    fn select(&self, module: &SpirvModule, select: InstRef<'_>) -> LatticeValue {
         let sides = [1, 2].map(|n| self.state(select.id(n)));
         match self.state(select.id(0)) {
-            State::Unseen => State::Unseen,
-            State::Varying => match sides {
-                [State::Unseen, _] | [_, State::Unseen] => State::Unseen,
+            LatticeValue::Unseen => LatticeValue::Unseen,
+            LatticeValue::Varying => match sides {
+                [LatticeValue::Unseen, _] | [_, LatticeValue::Unseen] => LatticeValue::Unseen,
                 [a, b] if self.are_equal(module, a, b) => a,
-                _ => State::Varying,
+                _ => LatticeValue::Varying,
             },
             known => match self.lanes(module, known).as_deref() {
                 Some([value]) => sides[usize::from(value.bits == 0)],
-                _ => State::Varying,
+                _ => LatticeValue::Varying,
             },
         }
     }
 
-    fn branch(&mut self, module: &Module, inst: Inst, at: u32) {
+    fn branch(&mut self, module: &SpirvModule, inst: Inst, at: u32) {
         let i = module.inst(inst);
         let decided = match i.op() {
             Op::BranchConditional | Op::Switch => match self.state(i.id(0)) {
-                State::Unseen => return,
-                State::Varying => None,
+                LatticeValue::Unseen => return,
+                LatticeValue::Varying => None,
                 known => self.target(module, i, known),
             },
             _ => None,
@@ -355,7 +359,12 @@ impl Solver<'_> {
     }
 
     /// Where a branch goes whose condition or selector is a constant.
-    fn target(&self, module: &Module, branch: InstRef<'_>, constant: State) -> Option<Id> {
+    fn target(
+        &self,
+        module: &SpirvModule,
+        branch: InstRef<'_>,
+        constant: LatticeValue,
+    ) -> Option<Id> {
         let value = *self.lanes(module, constant)?.first()?;
         let (width, value) = (value.ty.width(), value.bits);
         if branch.op() == Op::BranchConditional {
@@ -370,7 +379,7 @@ impl Solver<'_> {
     }
 
     /// Puts constants in the place of values; returns their number.
-    fn replace(&mut self, module: &mut Module, erased: &mut Erased) -> usize {
+    fn replace(&mut self, module: &mut SpirvModule, erased: &mut ErasedIds) -> usize {
         if !self.any {
             return 0;
         }
@@ -398,13 +407,13 @@ impl Solver<'_> {
     /// The other id that a value has.
     fn constant(&self, id: Id) -> Option<Id> {
         match self.lattice[id] {
-            State::Constant(constant) if constant != id => Some(constant),
+            LatticeValue::Constant(constant) if constant != id => Some(constant),
             _ => None,
         }
     }
 
     /// Makes the constants that the module lacks; returns the number of values that are constant.
-    fn materialise(&mut self, module: &mut Module) -> usize {
+    fn materialise(&mut self, module: &mut SpirvModule) -> usize {
         let mut found = 0;
         for at in 0..self.flow.cfg.len() as u32 {
             let block = self.flow.cfg.block(at);
@@ -415,8 +424,8 @@ impl Solver<'_> {
                     continue;
                 };
                 let constant = match self.lattice[id] {
-                    State::Constant(constant) => Some(constant),
-                    State::Computed(at) => {
+                    LatticeValue::Constant(constant) => Some(constant),
+                    LatticeValue::Computed(at) => {
                         let (ty, bits) = self.computed[at as usize].clone();
                         self.facts.numbers(module, ty, &bits)
                     }
@@ -424,7 +433,7 @@ impl Solver<'_> {
                 };
                 let constant = constant.filter(|_| self.facts.marks(id).is_some());
                 found += usize::from(constant.is_some());
-                let state = constant.map_or(State::Varying, State::Constant);
+                let state = constant.map_or(LatticeValue::Varying, LatticeValue::Constant);
                 self.lattice.set(id, state);
             }
         }

@@ -11,17 +11,20 @@
 //! ```
 //! After: `%b` in the place of `%x`, `%seven` in that of `%y`.
 
-use crate::analyses::Cache;
-use crate::gvn::Walker;
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::gvn::GvnWalker;
+use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::ir::{Erased, Module};
+use spirula_spirv::ir::{ErasedIds, SpirvModule};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let mut facts = cache.take_facts(module);
     facts.count_uses(module);
-    let mut walker = Walker::new(module, &mut facts, None);
-    let mut erased = Erased::new();
+    let mut walker = GvnWalker::new(module, &mut facts, None);
+    let mut erased = ErasedIds::new();
     for func in module.functions().to_vec() {
         let flow = cache.flow(module, func)?;
         walker.function(module, &flow, &mut erased);
@@ -29,7 +32,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
     module.sweep(&erased);
     let simplified = walker.counts.simplified;
     cache.put_facts(facts);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("instructions simplified", simplified)],
     })
 }

@@ -19,19 +19,22 @@
 //!      OpReturn
 //! ```
 
-use crate::analyses::{Cache, Flow};
-use crate::pass::Outcome;
-use crate::replaced::Replaced;
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::pass::PassOutcome;
+use crate::replaced::ValueReplacements;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Constructs, Definitions};
+use spirula_spirv::analysis::{ConstructTree, IdDefinitions};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Erased, Func, IdWords, InstRef, Module, switch_cases};
+use spirula_spirv::ir::{Block, ErasedIds, Func, IdWords, InstRef, SpirvModule, switch_cases};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let ids = cache.ids(module);
-    let mut erased = Erased::new();
-    let mut new = Replaced::new(module);
+    let mut erased = ErasedIds::new();
+    let mut new = ValueReplacements::new(module);
     let (mut decided, mut removed, mut joined, mut phis) = (0, 0, 0, 0);
     for func in module.functions().to_vec() {
         let definitions = cache.definitions(module);
@@ -56,7 +59,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         }
     }
     module.sweep(&erased);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![
             ("branches decided", decided),
             ("functions freed of unreachable blocks", removed),
@@ -67,7 +70,12 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
 }
 
 /// Replaces branches whose target is known.
-fn decide(module: &mut Module, ids: &IdWords, definitions: &Definitions, flow: &Flow) -> usize {
+fn decide(
+    module: &mut SpirvModule,
+    ids: &IdWords,
+    definitions: &IdDefinitions,
+    flow: &FlowAnalysis,
+) -> usize {
     let cfg = &flow.cfg;
     let known: Vec<(u32, Id)> = (0..cfg.len() as u32)
         .filter(|at| flow.dominators.is_reachable(*at))
@@ -77,7 +85,7 @@ fn decide(module: &mut Module, ids: &IdWords, definitions: &Definitions, flow: &
         return 0;
     }
     let structured = module.is_structured();
-    let constructs = Constructs::compute(module, cfg, &flow.dominators);
+    let constructs = ConstructTree::compute(module, cfg, &flow.dominators);
     let mut decided = 0;
     for (at, target) in known {
         let block = cfg.block(at);
@@ -108,7 +116,7 @@ fn decide(module: &mut Module, ids: &IdWords, definitions: &Definitions, flow: &
 }
 
 /// Takes what other targets have of a block from their phis.
-fn forget_others(module: &mut Module, flow: &Flow, at: u32, target: Id) {
+fn forget_others(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target: Id) {
     let label = module.label(flow.cfg.block(at));
     for &old in flow.cfg.successors(at) {
         let old = flow.cfg.block(old);
@@ -120,7 +128,7 @@ fn forget_others(module: &mut Module, flow: &Flow, at: u32, target: Id) {
 
 /// Leaves a selection that has to stay the target that is taken: a switch has no cases, and of a
 /// branch the other side is the merge block. Returns whether that changes anything.
-fn narrow(module: &mut Module, flow: &Flow, at: u32, target: Id) -> bool {
+fn narrow(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target: Id) -> bool {
     let cfg = &flow.cfg;
     let block = cfg.block(at);
     let position = |label| {
@@ -167,9 +175,9 @@ fn narrow(module: &mut Module, flow: &Flow, at: u32, target: Id) -> bool {
 }
 
 fn known_target(
-    module: &Module,
+    module: &SpirvModule,
     ids: &IdWords,
-    definitions: &Definitions,
+    definitions: &IdDefinitions,
     block: Block,
 ) -> Option<Id> {
     let terminator = module.terminator(block);
@@ -193,10 +201,10 @@ fn known_target(
 
 /// Finds the phis that have one value only, and deletes them.
 fn single_valued(
-    module: &mut Module,
+    module: &mut SpirvModule,
     func: Func,
-    new: &mut Replaced,
-    erased: &mut Erased,
+    new: &mut ValueReplacements,
+    erased: &mut ErasedIds,
 ) -> usize {
     let blocks = module.function(func).blocks.clone();
     let mut found = 0;
@@ -229,7 +237,7 @@ fn single_valued(
     found
 }
 
-fn only_value(phi: InstRef<'_>, own: Id, new: &Replaced) -> Option<Id> {
+fn only_value(phi: InstRef<'_>, own: Id, new: &ValueReplacements) -> Option<Id> {
     let mut only = None;
     for pair in phi.operands().chunks_exact(2) {
         let value = new.resolve(Id::new(pair[0])?);

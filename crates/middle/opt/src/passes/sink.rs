@@ -20,18 +20,21 @@
 //!      OpStore %p %x
 //! ```
 
-use crate::analyses::{Cache, Flow};
-use crate::gvn::{Kind, Memory, is_plain};
-use crate::pass::Outcome;
-use crate::users::Users;
-use crate::values::Facts;
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::gvn::{AliasAnalysis, WriterScope, is_plain};
+use crate::pass::PassOutcome;
+use crate::users::ValueUsers;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Loops, PostDominators};
+use spirula_spirv::analysis::{LoopNest, PostDominators};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Func, Inst, InstRef, Module};
+use spirula_spirv::ir::{Block, Func, Inst, InstRef, SpirvModule};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let branches = |b: &Block| {
         matches!(
             module.terminator(*b).op(),
@@ -45,14 +48,14 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         .filter(|f| module.function(*f).blocks.iter().any(branches))
         .collect();
     if branching.is_empty() {
-        return Ok(Outcome::default());
+        return Ok(PassOutcome::default());
     }
     let facts = cache.take_facts(module);
     let memory = cache.take_memory(module, &facts);
-    let mut sinker = Sinker {
+    let mut sinker = CodeSinker {
         facts: &facts,
         memory: &memory,
-        users: Users::new(module.bound()),
+        users: ValueUsers::new(module.bound()),
         home: vec![NONE; module.inst_count()],
         sunk: 0,
     };
@@ -63,26 +66,26 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
     let sunk = sinker.sunk;
     cache.put_facts(facts);
     cache.put_memory(memory);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("instructions sunk", sunk)],
     })
 }
 
 const NONE: u32 = u32::MAX;
 
-struct Sinker<'a> {
-    facts: &'a Facts,
-    memory: &'a Memory,
-    users: Users,
+struct CodeSinker<'a> {
+    facts: &'a ModuleValues,
+    memory: &'a AliasAnalysis,
+    users: ValueUsers,
     /// Block of each instruction.
     home: Vec<u32>,
     sunk: usize,
 }
 
-impl Sinker<'_> {
-    fn function(&mut self, module: &mut Module, flow: &Flow) {
+impl CodeSinker<'_> {
+    fn function(&mut self, module: &mut SpirvModule, flow: &FlowAnalysis) {
         let cfg = &flow.cfg;
-        let loops = Loops::compute(cfg, &flow.dominators);
+        let loops = LoopNest::compute(cfg, &flow.dominators);
         let behind = PostDominators::compute(cfg);
         self.users.clear();
         for at in 0..cfg.len() as u32 {
@@ -122,9 +125,9 @@ impl Sinker<'_> {
     /// The block below its own to which an instruction may go.
     fn target(
         &self,
-        module: &Module,
-        flow: &Flow,
-        loops: &Loops,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+        loops: &LoopNest,
         inst: Inst,
         at: u32,
     ) -> Option<u32> {
@@ -157,7 +160,7 @@ impl Sinker<'_> {
     }
 
     /// Where a value is used by an instruction: a phi uses it at the ends of blocks.
-    fn blocks_of(&self, module: &Module, flow: &Flow, user: Inst, id: Id) -> Vec<u32> {
+    fn blocks_of(&self, module: &SpirvModule, flow: &FlowAnalysis, user: Inst, id: Id) -> Vec<u32> {
         let inst = module.inst(user);
         if inst.op() != Op::Phi {
             return vec![self.home[user.index()]];
@@ -168,11 +171,11 @@ impl Sinker<'_> {
             .collect()
     }
 
-    fn may_sink(&self, module: &Module, inst: InstRef<'_>) -> bool {
+    fn may_sink(&self, module: &SpirvModule, inst: InstRef<'_>) -> bool {
         match inst.op() {
             Op::Load => {
                 let place = self.memory.place(self.facts, module, inst.id(0));
-                place.kind == Kind::ReadOnly && is_plain(inst.operands().get(1))
+                place.kind == WriterScope::ReadOnly && is_plain(inst.operands().get(1))
             }
             Op::ExtInst => {
                 let set = self.facts.ids.set(inst);
@@ -190,7 +193,7 @@ fn can_be_moved(op: Op) -> bool {
 }
 
 /// The nearest block that dominates both.
-fn common(flow: &Flow, mut a: u32, b: u32) -> Option<u32> {
+fn common(flow: &FlowAnalysis, mut a: u32, b: u32) -> Option<u32> {
     while !flow.dominators.dominates(a, b) {
         a = flow.dominators.immediate(a)?;
     }

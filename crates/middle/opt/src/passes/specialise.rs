@@ -20,16 +20,16 @@
 //! %m = OpConstant %uint 8
 //! ```
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
-use crate::values::Facts;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_scalar::fold::{Type, Value};
-use spirula_scalar::{Format, Rounding, convert};
+use spirula_scalar::fold::{FoldConstant, FoldType};
+use spirula_scalar::{FloatEncoding, FloatRounding, convert};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode};
-use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
 /// What `set-spec-const` is told: the constant and its value.
 fn assignment(text: &str) -> Option<(u32, &str)> {
@@ -60,14 +60,14 @@ pub fn is_assignment(text: &str) -> bool {
 
 /// Gives a specialisation constant another default.
 pub fn run_set(
-    module: &mut Module,
-    _cache: &mut Cache,
+    module: &mut SpirvModule,
+    _cache: &mut AnalysisCache,
     argument: &str,
-) -> Result<Outcome, SourceDiagnostic> {
-    let facts = Facts::new(module);
+) -> Result<PassOutcome, SourceDiagnostic> {
+    let facts = ModuleValues::new(module);
     let (id, text) = assignment(argument).unwrap_or((0, "0"));
     let targets: Vec<Id> = module
-        .section(Section::Annotations)
+        .section(ModuleSection::Annotations)
         .filter(|d| is_spec_id(d) && d.operands().get(2) == Some(&id))
         .map(|d| d.id(0))
         .collect();
@@ -85,7 +85,7 @@ pub fn run_set(
         let handle = constant.handle();
         let words = [constant.words()[0], constant.words()[1]];
         match ty {
-            Type::Bool => {
+            FoldType::Bool => {
                 let yes = bits.0 & 1 == 1 && !bits.1;
                 let op = if yes {
                     Op::SpecConstantTrue
@@ -101,20 +101,31 @@ pub fn run_set(
         }
         set += 1;
     }
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("constants set", set)],
     })
 }
 
 /// The words of a number as a constant of a type.
-fn literal(module: &Module, facts: &Facts, inst: Inst, ty: Type, bits: (u64, bool)) -> Vec<u32> {
+fn literal(
+    module: &SpirvModule,
+    facts: &ModuleValues,
+    inst: Inst,
+    ty: FoldType,
+    bits: (u64, bool),
+) -> Vec<u32> {
     let value = match (ty, bits) {
-        (Type::Float(format), (bits, true)) => {
-            convert::float_to_float(bits, Format::F64, format, Rounding::NearestEven)
+        (FoldType::Float(format), (bits, true)) => {
+            convert::float_to_float(bits, FloatEncoding::F64, format, FloatRounding::NearestEven)
         }
-        (Type::Float(format), (bits, false)) => {
+        (FoldType::Float(format), (bits, false)) => {
             let float = (bits as i64 as f64).to_bits();
-            convert::float_to_float(float, Format::F64, format, Rounding::NearestEven)
+            convert::float_to_float(
+                float,
+                FloatEncoding::F64,
+                format,
+                FloatRounding::NearestEven,
+            )
         }
         (_, (bits, true)) => f64::from_bits(bits) as i64 as u64,
         (_, (bits, false)) => bits,
@@ -129,7 +140,7 @@ fn literal(module: &Module, facts: &Facts, inst: Inst, ty: Type, bits: (u64, boo
 
 /// The words of a number's bits; narrow ones are extended as the specification demands (section
 /// 2.2.1).
-fn number_words(ty: Type, signed: bool, bits: u64) -> Vec<u32> {
+fn number_words(ty: FoldType, signed: bool, bits: u64) -> Vec<u32> {
     let width = ty.width();
     let bits = bits & (u64::MAX >> (64 - width));
     let bits = match signed && width < 32 {
@@ -145,21 +156,24 @@ fn is_spec_id(decoration: &InstRef<'_>) -> bool {
 }
 
 /// Makes all specialisation constants constants.
-pub fn run_freeze(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run_freeze(
+    module: &mut SpirvModule,
+    _cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let open = open_sizes(module);
     let frozen = freeze(module, |id| !open.contains(&id));
     let sizes = freeze_sizes(module);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("constants frozen", frozen), ("sizes said", sizes)],
     })
 }
 
 /// Constants of 0 that say how large workgroups are: only as long as they may become others is that
 /// right.
-fn open_sizes(module: &Module) -> Vec<Id> {
-    let modes = module.section(Section::ExecutionModes);
+fn open_sizes(module: &SpirvModule) -> Vec<Id> {
+    let modes = module.section(ModuleSection::ExecutionModes);
     let mut open: Vec<Id> = modes.filter(is_size).flat_map(|m| m.ids(2)).collect();
-    let globals = module.section(Section::Globals);
+    let globals = module.section(ModuleSection::Globals);
     if !open.is_empty() {
         let zero = |i: &InstRef<'_>| i.op() == Op::SpecConstant && i.operands() == [0];
         let zeros: Vec<Id> = globals.filter(zero).filter_map(|i| i.result()).collect();
@@ -174,13 +188,13 @@ fn is_size(mode: &InstRef<'_>) -> bool {
 }
 
 /// Says in numbers how large workgroups are that were said so by constants.
-fn freeze_sizes(module: &mut Module) -> usize {
-    let modes = module.section(Section::ExecutionModes);
+fn freeze_sizes(module: &mut SpirvModule) -> usize {
+    let modes = module.section(ModuleSection::ExecutionModes);
     let modes: Vec<Inst> = modes.filter(is_size).map(InstRef::handle).collect();
     if modes.is_empty() {
         return 0;
     }
-    let facts = Facts::new(module);
+    let facts = ModuleValues::new(module);
     let mut said = 0;
     for mode in modes {
         let inst = module.inst(mode);
@@ -198,10 +212,10 @@ fn freeze_sizes(module: &mut Module) -> usize {
 }
 
 /// Makes constants of those that are picked, and of what is computed of constants only.
-pub fn freeze(module: &mut Module, picked: impl Fn(Id) -> bool) -> usize {
-    let mut facts = Facts::new(module);
+pub fn freeze(module: &mut SpirvModule, picked: impl Fn(Id) -> bool) -> usize {
+    let mut facts = ModuleValues::new(module);
     let decorations: Vec<Inst> = module
-        .section(Section::Annotations)
+        .section(ModuleSection::Annotations)
         .filter(|d| is_spec_id(d) && picked(d.id(0)))
         .map(InstRef::handle)
         .collect();
@@ -209,7 +223,7 @@ pub fn freeze(module: &mut Module, picked: impl Fn(Id) -> bool) -> usize {
         module.remove(decoration);
     }
     let globals: Vec<Inst> = module
-        .section(Section::Globals)
+        .section(ModuleSection::Globals)
         .map(InstRef::handle)
         .collect();
     let mut frozen = 0;
@@ -236,12 +250,12 @@ pub fn freeze(module: &mut Module, picked: impl Fn(Id) -> bool) -> usize {
     frozen
 }
 
-fn is_known(module: &Module, facts: &Facts, id: Id) -> bool {
+fn is_known(module: &SpirvModule, facts: &ModuleValues, id: Id) -> bool {
     facts.is_constant(module, id) || facts.op(module, id) == Op::Undef
 }
 
 /// Makes a computed constant one, where what it is computed of is constant.
-fn compute(module: &mut Module, facts: &mut Facts, inst: Inst) -> Option<()> {
+fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Option<()> {
     let i = module.inst(inst);
     let (ty, id) = (i.result_type()?, i.result()?);
     let op = Op(u16::try_from(i.word(0)).ok()?);
@@ -274,7 +288,7 @@ fn compute(module: &mut Module, facts: &mut Facts, inst: Inst) -> Option<()> {
     if !facts.is_foldable(module.inst(like)) {
         return None;
     }
-    let mut lanes: Vec<Vec<Value>> = Vec::new();
+    let mut lanes: Vec<Vec<FoldConstant>> = Vec::new();
     for operand in operands {
         let mut values = Vec::new();
         facts.lanes(module, Id::new(operand)?, &mut values)?;
@@ -287,8 +301,8 @@ fn compute(module: &mut Module, facts: &mut Facts, inst: Inst) -> Option<()> {
     let signed = facts.def(module, part)?;
     let signed = signed.op() == Op::TypeInt && signed.word(1) == 1;
     let constant = |bits: u64| match scalar {
-        Type::Bool if bits & 1 == 1 => (Op::ConstantTrue, Vec::new()),
-        Type::Bool => (Op::ConstantFalse, Vec::new()),
+        FoldType::Bool if bits & 1 == 1 => (Op::ConstantTrue, Vec::new()),
+        FoldType::Bool => (Op::ConstantFalse, Vec::new()),
         _ => (Op::Constant, number_words(scalar, signed, bits)),
     };
     if vector.is_none() {

@@ -13,24 +13,27 @@
 //! %p = OpAccessChain %ptr %buffer2 %zero
 //! ```
 
-use crate::analyses::Cache;
+use crate::analyses::AnalysisCache;
 use crate::gvn::is_chain;
-use crate::pass::Outcome;
+use crate::pass::PassOutcome;
 use crate::structure::change_interfaces;
-use crate::values::Facts;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
-use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Elements that an array may have.
 const MOST: u32 = 256;
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    let mut facts = Facts::new(module);
+pub fn run(
+    module: &mut SpirvModule,
+    _cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    let mut facts = ModuleValues::new(module);
     let mut arrays = gather(module, &facts);
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     let mut replaced: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
     let mut parts: IdMap<Vec<Id>> = IdMap::new(module.bound(), Vec::new());
     arrays.retain(|a| !a.chains.is_empty());
@@ -49,13 +52,13 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDia
         }
         module.sweep(&erased);
     }
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("arrays of descriptors split", arrays.len())],
     })
 }
 
 /// An array of descriptors.
-struct Array {
+struct DescriptorArrayUse {
     id: Id,
     inst: Inst,
     element: Id,
@@ -65,21 +68,21 @@ struct Array {
 }
 
 /// The arrays that can be split.
-fn gather(module: &Module, facts: &Facts) -> Vec<Array> {
+fn gather(module: &SpirvModule, facts: &ModuleValues) -> Vec<DescriptorArrayUse> {
     let classes = [
         StorageClass::UniformConstant,
         StorageClass::Uniform,
         StorageClass::StorageBuffer,
     ];
     let mut bound: IdMap<bool> = IdMap::new(0, false);
-    for d in module.section(Section::Annotations) {
+    for d in module.section(ModuleSection::Annotations) {
         if d.op() == Op::Decorate && d.word(1) == Decoration::Binding.0 {
             bound.set(d.id(0), true);
         }
     }
-    let mut arrays: Vec<Array> = Vec::new();
+    let mut arrays: Vec<DescriptorArrayUse> = Vec::new();
     let mut slot: IdMap<Option<u32>> = IdMap::new(module.bound(), None);
-    for inst in module.section(Section::Globals) {
+    for inst in module.section(ModuleSection::Globals) {
         let (Some(id), Op::Variable) = (inst.result(), inst.op()) else {
             continue;
         };
@@ -96,7 +99,7 @@ fn gather(module: &Module, facts: &Facts) -> Vec<Array> {
             && classes.iter().any(|c| c.0 == class)
         {
             slot.set(id, Some(arrays.len() as u32));
-            arrays.push(Array {
+            arrays.push(DescriptorArrayUse {
                 id,
                 inst: inst.handle(),
                 element: array.id(0),
@@ -137,11 +140,11 @@ fn gather(module: &Module, facts: &Facts) -> Vec<Array> {
 
 /// Makes variables of an array's elements; returns them.
 fn split(
-    module: &mut Module,
-    facts: &mut Facts,
-    array: &Array,
+    module: &mut SpirvModule,
+    facts: &mut ModuleValues,
+    array: &DescriptorArrayUse,
     replaced: &mut IdMap<Option<Id>>,
-    erased: &mut Erased,
+    erased: &mut ErasedIds,
 ) -> Vec<Id> {
     let pointer = [array.class, array.element.word()];
     let ty = facts.ty(module, Op::TypePointer, &pointer);
@@ -153,7 +156,7 @@ fn split(
             let words = [ty.word(), id.word(), array.class];
             let variable = module.create(Op::Variable, &words);
             // Behind its type, which may be new.
-            module.append(Section::Globals.list(), variable);
+            module.append(ModuleSection::Globals.list(), variable);
             describe(module, array.id, id, *at);
             made.push((*at, id));
             id
@@ -172,8 +175,8 @@ fn split(
 }
 
 /// Says of an element what is said of its array; its binding is so many further.
-fn describe(module: &mut Module, array: Id, part: Id, at: u32) {
-    for section in [Section::Names, Section::Annotations] {
+fn describe(module: &mut SpirvModule, array: Id, part: Id, at: u32) {
+    for section in [ModuleSection::Names, ModuleSection::Annotations] {
         let about: Vec<Inst> = module
             .section(section)
             .filter(|i| i.get_id(0) == Some(array))
@@ -195,7 +198,7 @@ fn describe(module: &mut Module, array: Id, part: Id, at: u32) {
 }
 
 /// Puts the elements in the places of arrays in the interfaces of entry points.
-fn interfaces(module: &mut Module, parts: &IdMap<Vec<Id>>) {
+fn interfaces(module: &mut SpirvModule, parts: &IdMap<Vec<Id>>) {
     change_interfaces(module, |_, id, new| match &parts[id][..] {
         [] => new.push(id.word()),
         made => new.extend(made.iter().map(|id| id.word())),

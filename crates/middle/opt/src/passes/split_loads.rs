@@ -11,23 +11,26 @@
 //! %x = OpLoad %float %p
 //! ```
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
-use crate::values::Facts;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{ErasedIds, Func, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Parts that a load is split into at most.
 const MOST_PARTS: usize = 16;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     if !has_composite_loads(module) {
-        return Ok(Outcome::default());
+        return Ok(PassOutcome::default());
     }
     let mut facts = cache.take_facts(module);
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     // Of each load that may be split: it, and what takes parts of it.
     let mut users: IdMap<Option<Vec<Inst>>> = IdMap::new(module.bound(), None);
     let mut replaced: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
@@ -56,15 +59,15 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
     }
     module.sweep(&erased);
     cache.put_facts(facts);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("loads split", split)],
     })
 }
 
 /// Whether anything that could be split is loaded at all.
-fn has_composite_loads(module: &Module) -> bool {
+fn has_composite_loads(module: &SpirvModule) -> bool {
     let mut composite: IdMap<bool> = IdMap::new(module.bound(), false);
-    for ty in module.section(Section::Globals) {
+    for ty in module.section(ModuleSection::Globals) {
         if let (Op::TypeStruct | Op::TypeArray, Some(id)) = (ty.op(), ty.result()) {
             composite.set(id, true);
         }
@@ -75,8 +78,8 @@ fn has_composite_loads(module: &Module) -> bool {
 
 /// The loads of a function of which only parts are used.
 fn gather(
-    module: &Module,
-    facts: &Facts,
+    module: &SpirvModule,
+    facts: &ModuleValues,
     func: Func,
     users: &mut IdMap<Option<Vec<Inst>>>,
 ) -> Vec<Inst> {
@@ -104,7 +107,7 @@ fn gather(
     loads
 }
 
-fn can_be_split(module: &Module, facts: &Facts, load: InstRef<'_>) -> bool {
+fn can_be_split(module: &SpirvModule, facts: &ModuleValues, load: InstRef<'_>) -> bool {
     let (Some(id), Some(ty)) = (load.result(), load.result_type()) else {
         return false;
     };
@@ -116,7 +119,7 @@ fn can_be_split(module: &Module, facts: &Facts, load: InstRef<'_>) -> bool {
 }
 
 /// The number of scalars in a type, as far as that matters.
-fn scalars(module: &Module, facts: &Facts, ty: Id, depth: u32) -> u32 {
+fn scalars(module: &SpirvModule, facts: &ModuleValues, ty: Id, depth: u32) -> u32 {
     let count = facts.part_count(module, ty).unwrap_or(1);
     if depth == 0 {
         return count;
@@ -137,7 +140,7 @@ fn scalars(module: &Module, facts: &Facts, ty: Id, depth: u32) -> u32 {
 }
 
 /// Whether less is loaded when the parts are loaded one by one.
-fn is_worth(module: &Module, facts: &Facts, load: Inst, parts: &[Inst]) -> bool {
+fn is_worth(module: &SpirvModule, facts: &ModuleValues, load: Inst, parts: &[Inst]) -> bool {
     let mut paths: Vec<(&[u32], Id)> = Vec::new();
     for part in parts {
         let inst = module.inst(*part);
@@ -157,12 +160,12 @@ fn is_worth(module: &Module, facts: &Facts, load: Inst, parts: &[Inst]) -> bool 
 }
 
 fn take_apart(
-    module: &mut Module,
-    facts: &mut Facts,
+    module: &mut SpirvModule,
+    facts: &mut ModuleValues,
     load: Inst,
     parts: &[Inst],
     replaced: &mut IdMap<Option<Id>>,
-    erased: &mut Erased,
+    erased: &mut ErasedIds,
 ) {
     let base = module.inst(load).id(0);
     let class = facts

@@ -18,12 +18,12 @@
 //! %y = OpPhi %int %b %entry %v %loop
 //! ```
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
-use crate::values::Facts;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Func, Inst, InstRef, Module};
+use spirula_spirv::ir::{Block, Func, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Parts that a phi may have.
@@ -33,12 +33,15 @@ const MOST_INSERTIONS: usize = 16;
 /// How deep structures within structures are split.
 const ROUNDS: usize = 4;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let mut facts = cache.take_facts(module);
     let mut split = 0;
     for func in module.functions().to_vec() {
         for _ in 0..ROUNDS {
-            let here = Splitter::new(module, &facts, func).run(module, &mut facts, func);
+            let here = PhiSplitter::new(module, &facts, func).run(module, &mut facts, func);
             split += here;
             if here == 0 {
                 break;
@@ -46,13 +49,13 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         }
     }
     cache.put_facts(facts);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("phis split", split)],
     })
 }
 
 /// A phi that may be split.
-struct Candidate {
+struct PhiCandidate {
     inst: Inst,
     block: Block,
     /// Number of parts.
@@ -65,13 +68,13 @@ struct Candidate {
     parts: Vec<(Id, Inst)>,
 }
 
-struct Splitter {
-    candidates: Vec<Candidate>,
+struct PhiSplitter {
+    candidates: Vec<PhiCandidate>,
     by_id: IdMap<Option<u32>>,
 }
 
 /// What a value of a phi is.
-enum Value {
+enum PhiInput {
     /// Its parts are known.
     Known,
     /// Those of a candidate, but for what is inserted.
@@ -79,9 +82,9 @@ enum Value {
     Other,
 }
 
-impl Splitter {
-    fn new(module: &Module, facts: &Facts, func: Func) -> Self {
-        let mut found = Splitter {
+impl PhiSplitter {
+    fn new(module: &SpirvModule, facts: &ModuleValues, func: Func) -> Self {
+        let mut found = PhiSplitter {
             candidates: Vec::new(),
             by_id: IdMap::new(0, None),
         };
@@ -93,7 +96,13 @@ impl Splitter {
         found
     }
 
-    fn consider(&mut self, module: &Module, facts: &Facts, block: Block, phi: InstRef<'_>) {
+    fn consider(
+        &mut self,
+        module: &SpirvModule,
+        facts: &ModuleValues,
+        block: Block,
+        phi: InstRef<'_>,
+    ) {
         let (Some(id), Some(ty)) = (phi.result(), phi.result_type()) else {
             return;
         };
@@ -105,7 +114,7 @@ impl Splitter {
             .filter(|c| (1..=MOST_PARTS).contains(c));
         if let Some(count) = count.filter(|_| facts.marks(id) == Some(0)) {
             self.by_id.set(id, Some(self.candidates.len() as u32));
-            self.candidates.push(Candidate {
+            self.candidates.push(PhiCandidate {
                 inst: phi.handle(),
                 block,
                 count,
@@ -117,7 +126,7 @@ impl Splitter {
     }
 
     /// Splits what should be; returns how many phis that are.
-    fn run(mut self, module: &mut Module, facts: &mut Facts, func: Func) -> usize {
+    fn run(mut self, module: &mut SpirvModule, facts: &mut ModuleValues, func: Func) -> usize {
         if self.candidates.is_empty() {
             return 0;
         }
@@ -140,20 +149,20 @@ impl Splitter {
     }
 
     /// Which candidates have only values whose parts are known or those of such candidates.
-    fn possible(&mut self, module: &Module, facts: &Facts) -> Vec<bool> {
+    fn possible(&mut self, module: &SpirvModule, facts: &ModuleValues) -> Vec<bool> {
         let mut possible = vec![true; self.candidates.len()];
         let mut work = Vec::new();
         for at in 0..self.candidates.len() as u32 {
             let phi = module.inst(self.candidates[at as usize].inst);
             for value in phi.ids(0).step_by(2) {
                 match self.value(module, facts, value) {
-                    Value::Known => {}
-                    Value::Candidate(other) => {
+                    PhiInput::Known => {}
+                    PhiInput::Candidate(other) => {
                         self.candidates[other as usize].users.push(at);
                         self.candidates[other as usize].joined.push(at);
                         self.candidates[at as usize].joined.push(other);
                     }
-                    Value::Other => work.push(at),
+                    PhiInput::Other => work.push(at),
                 }
             }
         }
@@ -166,7 +175,7 @@ impl Splitter {
     }
 
     /// Which of these something takes a part of, or of what they are joined to.
-    fn wanted(&self, module: &Module, func: Func, possible: &[bool]) -> Vec<bool> {
+    fn wanted(&self, module: &SpirvModule, func: Func, possible: &[bool]) -> Vec<bool> {
         let mut wanted = vec![false; possible.len()];
         let extracts = module
             .function_insts(func)
@@ -180,27 +189,33 @@ impl Splitter {
         wanted
     }
 
-    fn value(&self, module: &Module, facts: &Facts, mut value: Id) -> Value {
+    fn value(&self, module: &SpirvModule, facts: &ModuleValues, mut value: Id) -> PhiInput {
         for _ in 0..MOST_INSERTIONS {
             if let Some(at) = self.by_id[value] {
-                return Value::Candidate(at);
+                return PhiInput::Candidate(at);
             }
             match facts.def(module, value) {
                 Some(i) if i.op() == Op::CompositeInsert && i.operands().len() == 3 => {
                     value = i.id(1);
                 }
                 Some(i) if i.op() == Op::CompositeConstruct || i.op() == Op::Undef => {
-                    return Value::Known;
+                    return PhiInput::Known;
                 }
-                _ if facts.is_constant(module, value) => return Value::Known,
+                _ if facts.is_constant(module, value) => return PhiInput::Known,
                 _ => break,
             }
         }
-        Value::Other
+        PhiInput::Other
     }
 
     /// Part `at` of a value.
-    fn part(&self, module: &mut Module, facts: &mut Facts, mut value: Id, at: u32) -> Option<Id> {
+    fn part(
+        &self,
+        module: &mut SpirvModule,
+        facts: &mut ModuleValues,
+        mut value: Id,
+        at: u32,
+    ) -> Option<Id> {
         loop {
             if let Some(other) = self.by_id[value]
                 && let Some(part) = self.candidates[other as usize].parts.get(at as usize)
@@ -224,7 +239,7 @@ impl Splitter {
     }
 
     /// Makes the phis of a candidate's parts, without values.
-    fn make(&mut self, module: &mut Module, facts: &mut Facts, at: u32) {
+    fn make(&mut self, module: &mut SpirvModule, facts: &mut ModuleValues, at: u32) {
         let candidate = &mut self.candidates[at as usize];
         let Some(ty) = module.inst(candidate.inst).result_type() else {
             return;
@@ -239,7 +254,7 @@ impl Splitter {
     }
 
     /// Gives the phis of a candidate's parts their values.
-    fn fill(&self, module: &mut Module, facts: &mut Facts, at: u32) {
+    fn fill(&self, module: &mut SpirvModule, facts: &mut ModuleValues, at: u32) {
         let candidate = &self.candidates[at as usize];
         let pairs: Vec<Id> = module.inst(candidate.inst).ids(0).collect();
         for (part, (_, phi)) in candidate.parts.iter().enumerate() {
@@ -254,7 +269,7 @@ impl Splitter {
     }
 
     /// Has a candidate be put together from its parts, behind the phis.
-    fn assemble(&self, module: &mut Module, facts: &mut Facts, at: u32) {
+    fn assemble(&self, module: &mut SpirvModule, facts: &mut ModuleValues, at: u32) {
         let candidate = &self.candidates[at as usize];
         let parts: Vec<u32> = candidate.parts.iter().map(|p| p.0.word()).collect();
         facts.become_(module, candidate.inst, Op::CompositeConstruct, &parts);
@@ -264,7 +279,7 @@ impl Splitter {
     }
 
     /// Has what takes a part of a part take it from the part's phi, which may be split in turn.
-    fn shorten(&self, module: &mut Module, facts: &mut Facts, func: Func) {
+    fn shorten(&self, module: &mut SpirvModule, facts: &mut ModuleValues, func: Func) {
         let extracts: Vec<Inst> = module
             .function_insts(func)
             .filter(|i| i.op() == Op::CompositeExtract && i.operands().len() > 2)

@@ -16,27 +16,30 @@
 //!      OpStore %s.1 %x
 //! ```
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
-use crate::sroa::{Accesses, Splitter, widen};
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
+use crate::sroa::{AggregateAccesses, AggregateSplitter, widen};
 use crate::structure::has_variables;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::ir::{Erased, Module};
+use spirula_spirv::ir::{ErasedIds, SpirvModule};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     if !module.functions().iter().any(|f| has_variables(module, *f)) {
-        return Ok(Outcome::default());
+        return Ok(PassOutcome::default());
     }
     let mut facts = cache.take_facts(module);
-    let mut accesses = Accesses::new(module);
-    let mut erased = Erased::new();
+    let mut accesses = AggregateAccesses::new(module);
+    let mut erased = ErasedIds::new();
     let (mut split, mut widened) = (0, 0);
     for func in module.functions().to_vec() {
         let found = accesses.gather(&facts, module, func);
         if found.is_empty() {
             continue;
         }
-        let mut splitter = Splitter {
+        let mut splitter = AggregateSplitter {
             facts: &mut facts,
             accesses: &mut accesses,
             split: 0,
@@ -52,7 +55,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
     }
     module.sweep(&erased);
     cache.put_facts(facts);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("variables split", split), ("accesses widened", widened)],
     })
 }

@@ -13,23 +13,33 @@
 //! %s = OpIAdd %int %a %b
 //! ```
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
 use crate::strip::{erase_unused, erase_where};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, InstRef, Module, Section};
+use spirula_spirv::ir::{ErasedIds, InstRef, ModuleSection, SpirvModule};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     strip(module, cache, true)
 }
 
 /// Leaves the names.
-pub fn run_lines(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run_lines(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     strip(module, cache, false)
 }
 
-fn strip(module: &mut Module, cache: &mut Cache, names: bool) -> Result<Outcome, SourceDiagnostic> {
+fn strip(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+    names: bool,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let is_debug = |inst: InstRef<'_>| {
         inst.op().is_line()
@@ -42,14 +52,14 @@ fn strip(module: &mut Module, cache: &mut Cache, names: bool) -> Result<Outcome,
                 .set(inst)
                 .is_some_and(|s| inst.op() == Op::ExtInst && s.is_debug_info())
     };
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     let mut deleted = erase_where(module, &mut erased, is_debug);
     let is_string = |i: InstRef<'_>| i.op() == Op::String;
     let is_set = |i: InstRef<'_>| i.op() == Op::ExtInstImport && i.string(0).contains("DebugInfo");
-    deleted += erase_unused(module, &ids, Section::Sources, &mut erased, is_string);
-    deleted += erase_unused(module, &ids, Section::Imports, &mut erased, is_set);
+    deleted += erase_unused(module, &ids, ModuleSection::Sources, &mut erased, is_string);
+    deleted += erase_unused(module, &ids, ModuleSection::Imports, &mut erased, is_set);
     module.sweep(&erased);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("instructions deleted", deleted)],
     })
 }

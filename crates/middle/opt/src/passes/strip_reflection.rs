@@ -4,14 +4,14 @@
 //!
 //! Before: `OpDecorateString %x UserSemantic "POSITION"`. After: it is gone.
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
 use crate::strip::{erase_unused, erase_where};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
-use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 
 /// Decorations that mean nothing to a device.
 const MEANINGS: [Decoration; 3] = [
@@ -28,21 +28,24 @@ const EXTENSIONS: [&str; 4] = [
     "SPV_KHR_non_semantic_info",
 ];
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let sets: Vec<Id> = module
-        .section(Section::Imports)
+        .section(ModuleSection::Imports)
         .filter(|i| i.op() == Op::ExtInstImport && is_reflection_set(&i.string(0)))
         .filter_map(InstRef::result)
         .collect();
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     let mut deleted = erase_where(module, &mut erased, |i| is_reflection(&sets, i));
     let is_set =
         |i: InstRef<'_>| i.op() == Op::ExtInstImport && i.string(0).starts_with("NonSemantic.");
-    deleted += erase_unused(module, &ids, Section::Imports, &mut erased, is_set);
+    deleted += erase_unused(module, &ids, ModuleSection::Imports, &mut erased, is_set);
     deleted += extensions(module);
     module.sweep(&erased);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("instructions deleted", deleted)],
     })
 }
@@ -68,15 +71,15 @@ fn is_reflection(sets: &[Id], inst: InstRef<'_>) -> bool {
 }
 
 /// Deletes the extensions that are not needed any more.
-fn extensions(module: &mut Module) -> usize {
+fn extensions(module: &mut SpirvModule) -> usize {
     let strings = module
-        .section(Section::Annotations)
+        .section(ModuleSection::Annotations)
         .any(|d| matches!(d.op(), Op::DecorateString | Op::MemberDecorateString));
     let sets = module
-        .section(Section::Imports)
+        .section(ModuleSection::Imports)
         .any(|i| i.string(0).starts_with("NonSemantic."));
     let idle: Vec<Inst> = module
-        .section(Section::Extensions)
+        .section(ModuleSection::Extensions)
         .filter(|e| {
             let name = e.string(0);
             let needed = match name.as_str() {

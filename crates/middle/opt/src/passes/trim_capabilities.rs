@@ -4,28 +4,31 @@
 //!
 //! Before: `OpCapability Float64` in a module without numbers of 64 bits. After: it is gone.
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::analysis::Ceiling;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::analysis::RequirementCeiling;
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::recompute::recompute;
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    _cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let before = declarations(module);
-    let changed = recompute(module, &Ceiling::default()).unwrap_or(false);
+    let changed = recompute(module, &RequirementCeiling::default()).unwrap_or(false);
     let after = if changed {
         declarations(module)
     } else {
         before
     };
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("declarations deleted", before.saturating_sub(after))],
     })
 }
 
 /// Number of capabilities and extensions that a module declares.
-fn declarations(module: &Module) -> usize {
-    let sections = [Section::Capabilities, Section::Extensions];
+fn declarations(module: &SpirvModule) -> usize {
+    let sections = [ModuleSection::Capabilities, ModuleSection::Extensions];
     sections.map(|s| module.section(s).count()).iter().sum()
 }

@@ -4,7 +4,7 @@
 //! `unroll` takes the loops that ask for it (`Unroll`), `unroll-small` also those whose rounds are few
 //! and short, `unroll-by=N` makes N rounds one round in loops whose number of rounds N divides. Loops
 //! are left by one branch that every round comes to and are not continued from within constructs;
-//! others stay. How often a loop runs is computed, see [`crate::loops::Trips`].
+//! others stay. How often a loop runs is computed, see [`crate::loops::TripCounter`].
 //!
 //! Before:
 //! ```text
@@ -25,13 +25,13 @@
 //!      OpStore %x %j1
 //! ```
 
-use crate::analyses::{Cache, Flow};
-use crate::loops::{Copier, LoopPass, Shape, Tools, count, shapes, walk, words};
-use crate::pass::Outcome;
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::loops::{BlockCloner, LoopPass, LoopPassContext, LoopShape, count, shapes, walk, words};
+use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::LoopControl;
-use spirula_spirv::ir::{Block, Inst, InstRef, Module};
+use spirula_spirv::ir::{Block, Inst, InstRef, SpirvModule};
 
 /// Rounds that a loop may have which asks to be unrolled.
 const MOST_ROUNDS: u32 = 1024;
@@ -43,12 +43,18 @@ const SMALL: usize = 192;
 const MOST_COUNTED: u32 = 1 << 12;
 
 /// Those that ask for it.
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     fully(module, cache, 0)
 }
 
 /// Small ones too.
-pub fn run_small(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run_small(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     fully(module, cache, SMALL)
 }
 
@@ -58,50 +64,66 @@ pub fn is_factor(text: &str) -> bool {
 }
 
 /// What a loop asks for.
-pub fn control(module: &Module, shape: &Shape) -> LoopControl {
+pub fn control(module: &SpirvModule, shape: &LoopShape) -> LoopControl {
     let merge = module.merge(shape.header);
     let merge = merge.filter(|m| m.op() == Op::LoopMerge);
     LoopControl(merge.map_or(0, |m| m.word(2)))
 }
 
 fn fully(
-    module: &mut Module,
-    cache: &mut Cache,
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
     small: usize,
-) -> Result<Outcome, SourceDiagnostic> {
-    let mut pass = Fully { small, rounds: 0 };
+) -> Result<PassOutcome, SourceDiagnostic> {
+    let mut pass = FullUnrolling { small, rounds: 0 };
     let mut outcome = walk(module, cache, &mut pass, "loops unrolled")?;
     outcome.statistics.push(("rounds copied", pass.rounds));
     Ok(outcome)
 }
 
 /// All rounds.
-struct Fully {
+struct FullUnrolling {
     /// Words that all rounds of a loop may have which does not ask.
     small: usize,
     rounds: usize,
 }
 
-impl LoopPass for Fully {
-    type Found = Shape;
+impl LoopPass for FullUnrolling {
+    type Found = LoopShape;
 
     /// Levels of loops within each other that are unrolled.
     const LEVELS: usize = 6;
 
-    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
-        let asks = |s: &Shape| self.small > 0 || control(module, s).contains(LoopControl::Unroll);
+    fn is_worth(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> bool {
+        let asks =
+            |s: &LoopShape| self.small > 0 || control(module, s).contains(LoopControl::Unroll);
         shapes(module, flow, tools.structured).iter().any(asks)
     }
 
-    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Shape> {
+    fn find(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> Vec<LoopShape> {
         shapes(module, flow, tools.structured)
     }
 
-    fn blocks<'a>(&self, shape: &'a Shape) -> &'a [Block] {
+    fn blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
         &shape.blocks
     }
 
-    fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
+    fn change(
+        &mut self,
+        tools: &mut LoopPassContext,
+        module: &mut SpirvModule,
+        shape: &LoopShape,
+    ) -> bool {
         let Some(rounds) = count(tools, module, shape, MOST_ROUNDS) else {
             return false;
         };
@@ -122,7 +144,7 @@ impl LoopPass for Fully {
 }
 
 /// Puts all rounds before the loop, and has what is left of the loop leave it.
-fn all(module: &mut Module, tools: &mut Tools, shape: &Shape, count: u32) {
+fn all(module: &mut SpirvModule, tools: &mut LoopPassContext, shape: &LoopShape, count: u32) {
     if count > 0 {
         let copier = tools.copier(module);
         let chain = copier.rounds(module, shape, count as usize, None);
@@ -136,7 +158,7 @@ fn all(module: &mut Module, tools: &mut Tools, shape: &Shape, count: u32) {
 }
 
 /// Has a loop's exit always leave.
-pub fn leave(module: &mut Module, shape: &Shape) {
+pub fn leave(module: &mut SpirvModule, shape: &LoopShape) {
     let func = module.block(shape.header).func;
     if let Some(stays) = module.find_block(func, shape.stays) {
         module.remove_phi_parent(stays, module.label(shape.exit));
@@ -146,31 +168,46 @@ pub fn leave(module: &mut Module, shape: &Shape) {
 
 /// Some rounds become one.
 pub fn run_by(
-    module: &mut Module,
-    cache: &mut Cache,
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
     factor: &str,
-) -> Result<Outcome, SourceDiagnostic> {
+) -> Result<PassOutcome, SourceDiagnostic> {
     let factor = factor.parse().unwrap_or(2);
-    walk(module, cache, &mut By { factor }, "loops unrolled")
+    walk(
+        module,
+        cache,
+        &mut PartialUnrolling { factor },
+        "loops unrolled",
+    )
 }
 
 /// So many rounds become one.
-struct By {
+struct PartialUnrolling {
     factor: u32,
 }
 
-impl LoopPass for By {
-    type Found = Shape;
+impl LoopPass for PartialUnrolling {
+    type Found = LoopShape;
 
-    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Shape> {
+    fn find(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> Vec<LoopShape> {
         shapes(module, flow, tools.structured)
     }
 
-    fn blocks<'a>(&self, shape: &'a Shape) -> &'a [Block] {
+    fn blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
         &shape.blocks
     }
 
-    fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
+    fn change(
+        &mut self,
+        tools: &mut LoopPassContext,
+        module: &mut SpirvModule,
+        shape: &LoopShape,
+    ) -> bool {
         let kept = control(module, shape).contains(LoopControl::DontUnroll);
         if kept || words(module, shape) * self.factor as usize > MOST_WORDS {
             return false;
@@ -184,7 +221,7 @@ impl LoopPass for By {
     }
 }
 
-fn by(module: &mut Module, copier: &mut Copier, shape: &Shape, factor: u32) {
+fn by(module: &mut SpirvModule, copier: &mut BlockCloner, shape: &LoopShape, factor: u32) {
     let latch = module.label(shape.latch);
     let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
     let values = phis.iter().filter_map(|p| module.phi_value(*p, latch));
@@ -198,7 +235,7 @@ fn by(module: &mut Module, copier: &mut Copier, shape: &Shape, factor: u32) {
 }
 
 /// Has a loop ask not to be unrolled: what it said of the number of its rounds does not hold any more.
-pub fn leave_rolled(module: &mut Module, header: Block) {
+pub fn leave_rolled(module: &mut SpirvModule, header: Block) {
     let merge = module.merge(header).map(InstRef::handle);
     if let Some(merge) = merge.filter(|m| module.inst(*m).op() == Op::LoopMerge) {
         let words = module.inst(merge).words();

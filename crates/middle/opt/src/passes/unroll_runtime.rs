@@ -33,38 +33,44 @@
 //!       OpBranchConditional %c2 %last %h
 //! ```
 
-use crate::analyses::{Cache, Flow};
+use crate::analyses::{AnalysisCache, FlowAnalysis};
 use crate::loops::{
-    Chain, LoopPass, Shape, Tools, accesses, append, come_from, end_with, shapes, words,
+    IterationChain, LoopPass, LoopPassContext, LoopShape, accesses, append, come_from, end_with,
+    shapes, words,
 };
-use crate::pass::Outcome;
+use crate::pass::PassOutcome;
 use crate::passes::unroll::{control, leave};
-use crate::values::Facts;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_scalar::fold::Type;
+use spirula_scalar::fold::FoldType;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::LoopControl;
-use spirula_spirv::ir::{Block, Inst, InstRef, Module};
+use spirula_spirv::ir::{Block, Inst, InstRef, SpirvModule};
 
 /// Words of a round that is made several at once.
 const MOST_WORDS: usize = 128;
 
 pub fn run(
-    module: &mut Module,
-    cache: &mut Cache,
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
     factor: &str,
-) -> Result<Outcome, SourceDiagnostic> {
+) -> Result<PassOutcome, SourceDiagnostic> {
     let factor = factor.parse().unwrap_or(2);
-    crate::loops::walk(module, cache, &mut Runtime { factor }, "loops unrolled")
+    crate::loops::walk(
+        module,
+        cache,
+        &mut RuntimeUnrolling { factor },
+        "loops unrolled",
+    )
 }
 
-struct Runtime {
+struct RuntimeUnrolling {
     factor: u32,
 }
 
 /// How a loop counts.
-pub struct Counter {
+pub struct LoopCounter {
     /// The comparison that it stays by, signed or not.
     pub less: Op,
     /// What the counter is compared with.
@@ -77,23 +83,38 @@ pub struct Counter {
     pub at: usize,
 }
 
-impl LoopPass for Runtime {
-    type Found = Shape;
+impl LoopPass for RuntimeUnrolling {
+    type Found = LoopShape;
 
-    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+    fn is_worth(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> bool {
         let mut shapes = shapes(module, flow, tools.structured).into_iter();
         shapes.any(|s| is_short(module, &s))
     }
 
-    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Shape> {
+    fn find(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> Vec<LoopShape> {
         shapes(module, flow, tools.structured)
     }
 
-    fn blocks<'a>(&self, shape: &'a Shape) -> &'a [Block] {
+    fn blocks<'a>(&self, shape: &'a LoopShape) -> &'a [Block] {
         &shape.blocks
     }
 
-    fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
+    fn change(
+        &mut self,
+        tools: &mut LoopPassContext,
+        module: &mut SpirvModule,
+        shape: &LoopShape,
+    ) -> bool {
         if !is_short(module, shape) || !reads_only(module, tools, shape) {
             return false;
         }
@@ -116,7 +137,7 @@ impl LoopPass for Runtime {
 }
 
 /// Whether a loop is a header that decides and one short block, and may be unrolled.
-fn is_short(module: &Module, shape: &Shape) -> bool {
+fn is_short(module: &SpirvModule, shape: &LoopShape) -> bool {
     let control = control(module, shape);
     let said = [LoopControl::Unroll, LoopControl::DontUnroll];
     shape.blocks.len() == 2
@@ -127,14 +148,18 @@ fn is_short(module: &Module, shape: &Shape) -> bool {
 }
 
 /// Whether a loop reads memory and has no other effect.
-fn reads_only(module: &Module, tools: &mut Tools, shape: &Shape) -> bool {
+fn reads_only(module: &SpirvModule, tools: &mut LoopPassContext, shape: &LoopShape) -> bool {
     let (memory, facts) = tools.memory(module);
     let found = accesses(module, facts, memory, &shape.blocks);
     found.is_some_and(|found| !found.reads.is_empty() && found.writes.is_empty())
 }
 
 /// How a loop counts, if it does so until its counter is not below a bound.
-pub fn counter(module: &Module, facts: &Facts, shape: &Shape) -> Option<Counter> {
+pub fn counter(
+    module: &SpirvModule,
+    facts: &ModuleValues,
+    shape: &LoopShape,
+) -> Option<LoopCounter> {
     let condition = facts.def(module, module.terminator(shape.header).id(0))?;
     let (less, [value, bound]) = match condition.op() {
         Op::SLessThan | Op::ULessThan => (condition.op(), [condition.id(0), condition.id(1)]),
@@ -152,7 +177,7 @@ pub fn counter(module: &Module, facts: &Facts, shape: &Shape) -> Option<Counter>
         _ => None,
     };
     let ty = facts.type_of(module, value)?;
-    let Some(Type::Int { width }) = facts.scalar_type(module, ty) else {
+    let Some(FoldType::Int { width }) = facts.scalar_type(module, ty) else {
         return None;
     };
     let step = steps?.bits;
@@ -161,7 +186,7 @@ pub fn counter(module: &Module, facts: &Facts, shape: &Shape) -> Option<Counter>
         insts.any(|i| i.result() == Some(id))
     };
     let counts = next.op() == Op::IAdd && step > 0 && step < 1 << (width.min(32) - 8);
-    (counts && facts.type_of(module, bound) == Some(ty) && !inside(bound)).then_some(Counter {
+    (counts && facts.type_of(module, bound) == Some(ty) && !inside(bound)).then_some(LoopCounter {
         less,
         bound,
         step,
@@ -181,13 +206,13 @@ fn parts(factor: u32) -> impl Iterator<Item = u32> {
 
 /// What the counter has to be below for so many rounds to be left, computed before the loop.
 fn most(
-    module: &mut Module,
-    facts: &mut Facts,
-    shape: &Shape,
-    counter: &Counter,
+    module: &mut SpirvModule,
+    facts: &mut ModuleValues,
+    shape: &LoopShape,
+    counter: &LoopCounter,
     factor: u32,
 ) -> Option<Id> {
-    let Counter {
+    let LoopCounter {
         less, bound, ty, ..
     } = *counter;
     if factor == 1 {
@@ -214,12 +239,12 @@ fn most(
 /// Has a loop make so many rounds at once, and then those that are left, or says no. The rounds are made with values in the
 /// place of the header's phis.
 pub fn unroll(
-    module: &mut Module,
-    tools: &mut Tools,
-    shape: &Shape,
-    counter: &Counter,
+    module: &mut SpirvModule,
+    tools: &mut LoopPassContext,
+    shape: &LoopShape,
+    counter: &LoopCounter,
     factor: u32,
-    mut rounds: impl FnMut(&mut Module, &mut Tools, u32, &[Id]) -> Chain,
+    mut rounds: impl FnMut(&mut SpirvModule, &mut LoopPassContext, u32, &[Id]) -> IterationChain,
 ) -> bool {
     let counts: Vec<u32> = std::iter::once(factor).chain(parts(factor)).collect();
     let bounds = counts
@@ -236,13 +261,13 @@ pub fn unroll(
     let start = module.label(at);
     module.branch_to(shape.entry, Some(start));
     for (count, most) in counts.into_iter().zip(bounds) {
-        let place = Place {
+        let place = UnrollTarget {
             shape,
             counter,
             most,
             is_loop: count == factor,
         };
-        let rounds = |module: &mut Module, tools: &mut Tools, values: &[Id]| {
+        let rounds = |module: &mut SpirvModule, tools: &mut LoopPassContext, values: &[Id]| {
             rounds(module, tools, count, values)
         };
         (at, values) = place.put(module, tools, (at, values), rounds);
@@ -257,29 +282,29 @@ pub fn unroll(
 }
 
 /// A block of the loop's function, outside the loop.
-fn new_block(module: &mut Module, shape: &Shape) -> Block {
+fn new_block(module: &mut SpirvModule, shape: &LoopShape) -> Block {
     let func = module.block(shape.header).func;
     let label = module.fresh_id();
     module.create_block(func, label)
 }
 
 /// Where rounds are put: they are made as long as the counter is below a bound, or once if it is.
-struct Place<'a> {
-    shape: &'a Shape,
-    counter: &'a Counter,
+struct UnrollTarget<'a> {
+    shape: &'a LoopShape,
+    counter: &'a LoopCounter,
     most: Id,
     is_loop: bool,
 }
 
-impl Place<'_> {
+impl UnrollTarget<'_> {
     /// Puts rounds behind a block that leads nowhere, with what the header's phis are there: the block behind the rounds,
     /// likewise.
     fn put(
         &self,
-        module: &mut Module,
-        tools: &mut Tools,
+        module: &mut SpirvModule,
+        tools: &mut LoopPassContext,
         (at, values): (Block, Vec<Id>),
-        rounds: impl FnOnce(&mut Module, &mut Tools, &[Id]) -> Chain,
+        rounds: impl FnOnce(&mut SpirvModule, &mut LoopPassContext, &[Id]) -> IterationChain,
     ) -> (Block, Vec<Id>) {
         let made: Vec<Id> = values.iter().map(|_| module.fresh_id()).collect();
         let end = new_block(module, self.shape);
@@ -305,7 +330,7 @@ impl Place<'_> {
     }
 
     /// Has a block begin with the values that come from two others.
-    fn join(&self, module: &mut Module, block: Block, made: &[Id], from: [(&[Id], Block); 2]) {
+    fn join(&self, module: &mut SpirvModule, block: Block, made: &[Id], from: [(&[Id], Block); 2]) {
         let phis: Vec<Inst> = module
             .phis(self.shape.header)
             .map(InstRef::handle)
@@ -322,9 +347,9 @@ impl Place<'_> {
     /// Has a block enter the rounds where the counter's value is below the bound.
     fn decide(
         &self,
-        module: &mut Module,
-        tools: &mut Tools,
-        chain: &Chain,
+        module: &mut SpirvModule,
+        tools: &mut LoopPassContext,
+        chain: &IterationChain,
         [head, end]: [Block; 2],
         value: Id,
     ) {

@@ -13,41 +13,59 @@
 //!      OpBranchConditional %c %loop %other_loop
 //! ```
 
-use crate::analyses::{Cache, Flow};
-use crate::loops::{Copier, LoopPass, Tools, merges_inside, walk};
-use crate::pass::Outcome;
-use crate::values::Facts;
+use crate::analyses::{AnalysisCache, FlowAnalysis};
+use crate::loops::{BlockCloner, LoopPass, LoopPassContext, merges_inside, walk};
+use crate::pass::PassOutcome;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Loops;
-use spirula_spirv::grammar::{Effects, Op};
-use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, Module};
+use spirula_spirv::analysis::LoopNest;
+use spirula_spirv::grammar::{InstructionEffects, Op};
+use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, SpirvModule};
 
 /// Words that a loop may have to be copied.
 const MOST_WORDS: usize = 256;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    walk(module, cache, &mut Unswitch, "loops unswitched")
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    walk(module, cache, &mut LoopUnswitching, "loops unswitched")
 }
 
-struct Unswitch;
+struct LoopUnswitching;
 
-impl LoopPass for Unswitch {
-    type Found = Candidate;
+impl LoopPass for LoopUnswitching {
+    type Found = UnswitchCandidate;
 
-    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+    fn is_worth(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> bool {
         !self.find(tools, module, flow).is_empty()
     }
 
-    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Candidate> {
+    fn find(
+        &self,
+        tools: &mut LoopPassContext,
+        module: &SpirvModule,
+        flow: &FlowAnalysis,
+    ) -> Vec<UnswitchCandidate> {
         candidates(module, &tools.facts, flow, tools.structured)
     }
 
-    fn blocks<'a>(&self, candidate: &'a Candidate) -> &'a [Block] {
+    fn blocks<'a>(&self, candidate: &'a UnswitchCandidate) -> &'a [Block] {
         &candidate.blocks
     }
 
-    fn change(&mut self, tools: &mut Tools, module: &mut Module, candidate: &Candidate) -> bool {
+    fn change(
+        &mut self,
+        tools: &mut LoopPassContext,
+        module: &mut SpirvModule,
+        candidate: &UnswitchCandidate,
+    ) -> bool {
         split(module, tools, candidate);
         // One loop of a nest at a time.
         tools.touch(candidate.entry);
@@ -57,7 +75,7 @@ impl LoopPass for Unswitch {
 }
 
 /// A loop with a branch that always goes the same way.
-struct Candidate {
+struct UnswitchCandidate {
     entry: Block,
     header: Block,
     /// Everything from the header on that is not behind the loop, in reverse post-order.
@@ -68,8 +86,13 @@ struct Candidate {
     branch: Block,
 }
 
-fn candidates(module: &Module, facts: &Facts, flow: &Flow, structured: bool) -> Vec<Candidate> {
-    let loops = Loops::compute(&flow.cfg, &flow.dominators);
+fn candidates(
+    module: &SpirvModule,
+    facts: &ModuleValues,
+    flow: &FlowAnalysis,
+    structured: bool,
+) -> Vec<UnswitchCandidate> {
+    let loops = LoopNest::compute(&flow.cfg, &flow.dominators);
     let found = (0..loops.loops().len()).rev();
     found
         .filter_map(|at| candidate(module, facts, flow, &loops, at, structured))
@@ -77,13 +100,13 @@ fn candidates(module: &Module, facts: &Facts, flow: &Flow, structured: bool) -> 
 }
 
 fn candidate(
-    module: &Module,
-    facts: &Facts,
-    flow: &Flow,
-    loops: &Loops,
+    module: &SpirvModule,
+    facts: &ModuleValues,
+    flow: &FlowAnalysis,
+    loops: &LoopNest,
     at: usize,
     structured: bool,
-) -> Option<Candidate> {
+) -> Option<UnswitchCandidate> {
     let (cfg, dominators) = (&flow.cfg, &flow.dominators);
     let header = loops.loops()[at].header;
     let mut outside = cfg.predecessors(header).to_vec();
@@ -124,7 +147,7 @@ fn candidate(
             && facts.op(module, branch.id(0)) != Op::Undef
             && !inside_defines(branch.id(0))
     })?;
-    Some(Candidate {
+    Some(UnswitchCandidate {
         entry: cfg.block(entry),
         header: cfg.block(header),
         blocks: blocks.iter().map(|b| cfg.block(*b)).collect(),
@@ -135,9 +158,9 @@ fn candidate(
 
 /// The one block that a loop is left to.
 fn left_to(
-    module: &Module,
-    flow: &Flow,
-    loops: &Loops,
+    module: &SpirvModule,
+    flow: &FlowAnalysis,
+    loops: &LoopNest,
     at: usize,
     structured: bool,
 ) -> Option<u32> {
@@ -163,7 +186,12 @@ fn left_to(
 }
 
 /// Whether blocks are few, and nothing in them depends on who runs them together.
-fn is_copyable(module: &Module, facts: &Facts, flow: &Flow, blocks: &[u32]) -> bool {
+fn is_copyable(
+    module: &SpirvModule,
+    facts: &ModuleValues,
+    flow: &FlowAnalysis,
+    blocks: &[u32],
+) -> bool {
     let mut words = 0;
     for block in blocks {
         for inst in module.body(flow.cfg.block(*block)) {
@@ -171,15 +199,15 @@ fn is_copyable(module: &Module, facts: &Facts, flow: &Flow, blocks: &[u32]) -> b
             let op = inst.op();
             let effects = match op {
                 Op::ExtInst => match facts.ids.set(inst) {
-                    Some(set) if set.is_debug_info() => Effects::PURE,
+                    Some(set) if set.is_debug_info() => InstructionEffects::PURE,
                     Some(set) => set.effects(inst.word(1)),
-                    None => Effects::ANY,
+                    None => InstructionEffects::ANY,
                 },
-                Op::Phi | Op::LoopMerge | Op::SelectionMerge => Effects::PURE,
-                op if op.is_line() || op.is_terminator() => Effects::PURE,
+                Op::Phi | Op::LoopMerge | Op::SelectionMerge => InstructionEffects::PURE,
+                op if op.is_line() || op.is_terminator() => InstructionEffects::PURE,
                 op => op.effects(),
             };
-            if effects.contains(Effects::CONVERGENT) || words > MOST_WORDS {
+            if effects.contains(InstructionEffects::CONVERGENT) || words > MOST_WORDS {
                 return false;
             }
         }
@@ -187,7 +215,7 @@ fn is_copyable(module: &Module, facts: &Facts, flow: &Flow, blocks: &[u32]) -> b
     true
 }
 
-fn split(module: &mut Module, tools: &mut Tools, candidate: &Candidate) {
+fn split(module: &mut SpirvModule, tools: &mut LoopPassContext, candidate: &UnswitchCandidate) {
     let func = module.block(candidate.header).func;
     close(module, &tools.facts.ids, func, candidate);
     // Each copy is left to a block of its own.
@@ -230,13 +258,13 @@ fn split(module: &mut Module, tools: &mut Tools, candidate: &Candidate) {
     module.set_terminator(candidate.entry, Op::BranchConditional, &words);
 }
 
-fn copy_of(candidate: &Candidate, copies: &[Block]) -> Block {
+fn copy_of(candidate: &UnswitchCandidate, copies: &[Block]) -> Block {
     let at = candidate.blocks.iter().position(|b| *b == candidate.branch);
     copies[at.unwrap_or(0)]
 }
 
 /// Has what the loop computes and what is used behind it go through phis where it is left.
-fn close(module: &mut Module, ids: &IdWords, func: Func, candidate: &Candidate) {
+fn close(module: &mut SpirvModule, ids: &IdWords, func: Func, candidate: &UnswitchCandidate) {
     let mut defined: Vec<(Id, Id)> = Vec::new();
     for block in &candidate.blocks {
         for inst in module.body(*block) {
@@ -294,7 +322,12 @@ fn close(module: &mut Module, ids: &IdWords, func: Func, candidate: &Candidate) 
 }
 
 /// Has both loops be left to blocks of their own, and those lead to where the loop was left to.
-fn leave(module: &mut Module, candidate: &Candidate, copier: &Copier, ends: [Block; 2]) {
+fn leave(
+    module: &mut SpirvModule,
+    candidate: &UnswitchCandidate,
+    copier: &BlockCloner,
+    ends: [Block; 2],
+) {
     let labels = ends.map(|b| module.label(b));
     let phis: Vec<Inst> = module.phis(candidate.left).map(InstRef::handle).collect();
     for phi in phis {

@@ -9,14 +9,14 @@
 //! `OpExecutionMode %main LocalSize 64 1 1`.
 
 use super::specialise::freeze;
-use crate::analyses::Cache;
-use crate::pass::Outcome;
-use crate::values::Facts;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, ExecutionModel};
-use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{ErasedIds, Inst, InstRef, ModuleSection, SpirvModule};
 
 /// Three numbers above zero.
 fn size(text: &str) -> Option<[u32; 3]> {
@@ -33,12 +33,12 @@ pub fn is_size(text: &str) -> bool {
 }
 
 pub fn run(
-    module: &mut Module,
-    _cache: &mut Cache,
+    module: &mut SpirvModule,
+    _cache: &mut AnalysisCache,
     argument: &str,
-) -> Result<Outcome, SourceDiagnostic> {
+) -> Result<PassOutcome, SourceDiagnostic> {
     let size = size(argument).unwrap_or([1; 3]);
-    let facts = Facts::new(module);
+    let facts = ModuleValues::new(module);
     let constants = built_ins(module, BuiltIn::WorkgroupSize);
     let mut components: Vec<(Id, u32)> = Vec::new();
     for id in &constants {
@@ -63,7 +63,7 @@ pub fn run(
         freeze(module, |id| components.iter().any(|c| c.0 == id));
     }
     let answered = answer_kernels(module, &constants, size);
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![
             ("entry points given a size", sized),
             ("constants frozen", set),
@@ -73,8 +73,8 @@ pub fn run(
 }
 
 /// The ids that are decorated as a built-in.
-fn built_ins(module: &Module, wanted: BuiltIn) -> Vec<Id> {
-    let decorations = module.section(Section::Annotations);
+fn built_ins(module: &SpirvModule, wanted: BuiltIn) -> Vec<Id> {
+    let decorations = module.section(ModuleSection::Annotations);
     let is = |d: &InstRef<'_>| {
         d.op() == Op::Decorate
             && d.word(1) == Decoration::BuiltIn.0
@@ -84,9 +84,9 @@ fn built_ins(module: &Module, wanted: BuiltIn) -> Vec<Id> {
 }
 
 /// The compute entry points.
-fn entries(module: &Module) -> Vec<Id> {
+fn entries(module: &SpirvModule) -> Vec<Id> {
     let models = [ExecutionModel::GLCompute, ExecutionModel::Kernel];
-    let entries = module.section(Section::EntryPoints);
+    let entries = module.section(ModuleSection::EntryPoints);
     let compute =
         entries.filter(|e| e.op() == Op::EntryPoint && models.iter().any(|m| m.0 == e.word(0)));
     let mut found: Vec<Id> = compute.filter_map(|e| e.get_id(1)).collect();
@@ -97,14 +97,14 @@ fn entries(module: &Module) -> Vec<Id> {
 
 /// Gives an entry point its size where that is open; notes the constants that say it.
 fn entry_size(
-    module: &mut Module,
-    facts: &Facts,
+    module: &mut SpirvModule,
+    facts: &ModuleValues,
     entry: Id,
     size: [u32; 3],
     components: &mut Vec<(Id, u32)>,
 ) -> bool {
     let modes: Vec<Inst> = module
-        .section(Section::ExecutionModes)
+        .section(ModuleSection::ExecutionModes)
         .filter(|m| m.get_id(0) == Some(entry))
         .map(InstRef::handle)
         .collect();
@@ -132,13 +132,13 @@ fn entry_size(
         }
     }
     let mode = module.create(Op::ExecutionMode, &words);
-    module.append(Section::ExecutionModes.list(), mode);
+    module.append(ModuleSection::ExecutionModes.list(), mode);
     true
 }
 
 /// Puts the size in the place of loads of the built-in variable, which kernels have.
-fn answer_kernels(module: &mut Module, variables: &[Id], size: [u32; 3]) -> usize {
-    let mut facts = Facts::new(module);
+fn answer_kernels(module: &mut SpirvModule, variables: &[Id], size: [u32; 3]) -> usize {
+    let mut facts = ModuleValues::new(module);
     let is_variable = |id: &Id| facts.op(module, *id) == Op::Variable;
     let variables: Vec<Id> = variables.iter().copied().filter(is_variable).collect();
     if variables.is_empty() {
@@ -150,7 +150,7 @@ fn answer_kernels(module: &mut Module, variables: &[Id], size: [u32; 3]) -> usiz
         .map(InstRef::handle)
         .collect();
     let mut replaced: Vec<(Id, Id)> = Vec::new();
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     for load in loads {
         let inst = module.inst(load);
         let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {

@@ -21,18 +21,21 @@
 //! ```
 
 use super::private_to_local::{entries, leave_interfaces};
-use crate::analyses::Cache;
+use crate::analyses::AnalysisCache;
 use crate::gvn::is_plain;
-use crate::pass::Outcome;
-use crate::values::Facts;
+use crate::pass::PassOutcome;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClass};
-use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
-    let globals = module.section(Section::Globals);
+pub fn run(
+    module: &mut SpirvModule,
+    cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
+    let globals = module.section(ModuleSection::Globals);
     let variables: Vec<Inst> = globals
         .filter(|i| i.op() == Op::Variable && i.word(0) == StorageClass::Workgroup.0)
         .map(InstRef::handle)
@@ -42,7 +45,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         let calls = cache.calls(module);
         let mut facts = cache.take_facts(module);
         let alone = entries(module, &calls);
-        let mut uses = Uses::new(module, &facts, &variables);
+        let mut uses = WorkgroupArrayAnalysis::new(module, &facts, &variables);
         for func in module.functions() {
             uses.count(module, &facts, *func, alone[func.index()]);
         }
@@ -54,23 +57,23 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, SourceDiag
         }
         cache.put_facts(facts);
     }
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("arrays made variables", moved)],
     })
 }
 
 /// What numbers the invocations of a workgroup.
-struct Numbers {
+struct InvocationNumbers {
     built_ins: IdMap<Option<BuiltIn>>,
     /// Whether workgroups have one dimension.
     is_flat: bool,
 }
 
-impl Numbers {
-    fn of(module: &Module, facts: &Facts) -> Numbers {
+impl InvocationNumbers {
+    fn of(module: &SpirvModule, facts: &ModuleValues) -> InvocationNumbers {
         let mut built_ins = IdMap::new(module.bound(), None);
         let mut size = None;
-        for inst in module.section(Section::Annotations) {
+        for inst in module.section(ModuleSection::Annotations) {
             let is_built_in = inst.op() == Op::Decorate && inst.word(1) == Decoration::BuiltIn.0;
             if let Some(kind) = inst.operands().get(2).filter(|_| is_built_in) {
                 built_ins.set(inst.id(0), Some(BuiltIn(*kind)));
@@ -86,11 +89,11 @@ impl Numbers {
                 .all(|at| is_one(module, facts, size.get_id(*at))),
             None => modes_are_flat(module, facts),
         };
-        Numbers { built_ins, is_flat }
+        InvocationNumbers { built_ins, is_flat }
     }
 
     /// Whether a value is another one in each invocation of a workgroup, counted from zero.
-    fn is_own(&self, module: &Module, facts: &Facts, id: Id) -> bool {
+    fn is_own(&self, module: &SpirvModule, facts: &ModuleValues, id: Id) -> bool {
         let Some(def) = facts.def(module, id) else {
             return false;
         };
@@ -110,15 +113,15 @@ impl Numbers {
 }
 
 /// Whether an id is the number one, whatever is specialised.
-fn is_one(module: &Module, facts: &Facts, id: Option<Id>) -> bool {
+fn is_one(module: &SpirvModule, facts: &ModuleValues, id: Option<Id>) -> bool {
     let value = id.and_then(|id| facts.scalar(module, id));
     value.is_some_and(|value| value.bits == 1)
 }
 
 /// Whether the modes of all entry points say a size of one dimension.
-fn modes_are_flat(module: &Module, facts: &Facts) -> bool {
+fn modes_are_flat(module: &SpirvModule, facts: &ModuleValues) -> bool {
     let mut flat = 0;
-    for mode in module.section(Section::ExecutionModes) {
+    for mode in module.section(ModuleSection::ExecutionModes) {
         let is_flat = match ExecutionMode(mode.word(1)) {
             ExecutionMode::LocalSize => mode.operands().get(3..5) == Some(&[1, 1]),
             ExecutionMode::LocalSizeId => [3, 4]
@@ -131,12 +134,12 @@ fn modes_are_flat(module: &Module, facts: &Facts) -> bool {
         }
         flat += 1;
     }
-    flat > 0 && flat == module.section(Section::EntryPoints).count()
+    flat > 0 && flat == module.section(ModuleSection::EntryPoints).count()
 }
 
 /// How the elements of an array are used.
 #[derive(Clone)]
-struct Found {
+struct WorkgroupArrayUse {
     /// The function that uses it, and no other.
     func: Option<Func>,
     /// Addresses of elements, and what loads and stores there.
@@ -144,18 +147,22 @@ struct Found {
     accesses: Vec<Inst>,
 }
 
-struct Uses {
-    numbers: Numbers,
+struct WorkgroupArrayAnalysis {
+    numbers: InvocationNumbers,
     /// By variable: `None` for what is none, or is used otherwise.
-    found: IdMap<Option<Found>>,
+    found: IdMap<Option<WorkgroupArrayUse>>,
     /// The variable that an id is, or is the address of an element of.
     base: IdMap<Option<Id>>,
 }
 
-impl Uses {
-    fn new(module: &Module, facts: &Facts, variables: &[Inst]) -> Uses {
-        let mut uses = Uses {
-            numbers: Numbers::of(module, facts),
+impl WorkgroupArrayAnalysis {
+    fn new(
+        module: &SpirvModule,
+        facts: &ModuleValues,
+        variables: &[Inst],
+    ) -> WorkgroupArrayAnalysis {
+        let mut uses = WorkgroupArrayAnalysis {
+            numbers: InvocationNumbers::of(module, facts),
             found: IdMap::new(module.bound(), None),
             base: IdMap::new(module.bound(), None),
         };
@@ -166,7 +173,7 @@ impl Uses {
             let array = element(module, facts, inst);
             if let Some(id) = plain.filter(|id| array.is_some() && facts.marks(*id).is_some()) {
                 let (chains, accesses) = (Vec::new(), Vec::new());
-                let found = Found {
+                let found = WorkgroupArrayUse {
                     func: None,
                     chains,
                     accesses,
@@ -176,15 +183,15 @@ impl Uses {
             }
         }
         for inst in module
-            .section(Section::Globals)
-            .chain(module.section(Section::Trailer))
+            .section(ModuleSection::Globals)
+            .chain(module.section(ModuleSection::Trailer))
         {
             facts.ids.visit(inst, |_, id| uses.found.set(id, None));
         }
         uses
     }
 
-    fn count(&mut self, module: &Module, facts: &Facts, func: Func, is_alone: bool) {
+    fn count(&mut self, module: &SpirvModule, facts: &ModuleValues, func: Func, is_alone: bool) {
         for inst in module.function_insts(func) {
             let begin = inst.words().len() - inst.operands().len();
             let mut used: Option<Id> = None;
@@ -229,7 +236,12 @@ impl Uses {
     }
 
     /// Makes an array a variable of the function that uses it, if that can be.
-    fn move_to(&self, module: &mut Module, facts: &mut Facts, variable: Inst) -> Option<()> {
+    fn move_to(
+        &self,
+        module: &mut SpirvModule,
+        facts: &mut ModuleValues,
+        variable: Inst,
+    ) -> Option<()> {
         let inst = module.inst(variable);
         let id = inst.result()?;
         let found = self.found[id].as_ref()?;
@@ -262,7 +274,7 @@ impl Uses {
 }
 
 /// The type of the elements of an array that a variable is.
-fn element(module: &Module, facts: &Facts, variable: InstRef<'_>) -> Option<Id> {
+fn element(module: &SpirvModule, facts: &ModuleValues, variable: InstRef<'_>) -> Option<Id> {
     let pointer = facts.def_of(module, variable.result_type()?, Op::TypePointer)?;
     Some(facts.def_of(module, pointer.id(1), Op::TypeArray)?.id(0))
 }

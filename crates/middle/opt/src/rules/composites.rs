@@ -1,12 +1,12 @@
 //! Composites: what is taken out of what was put together.
 
-use super::Rule;
-use crate::values::{Facts, MOST_COMPONENTS, Simple};
+use super::SimplifyRule;
+use crate::values::{MOST_COMPONENTS, ModuleValues, SimplifyOutcome};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::ir::{Inst, SpirvModule};
 
-pub const RULES: &[(Op, Rule)] = &[
+pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::CompositeExtract, extract),
     (Op::CompositeConstruct, whole),
     (Op::CompositeConstruct, constant),
@@ -20,13 +20,17 @@ pub const RULES: &[(Op, Rule)] = &[
 /// Component that a shuffle leaves undefined.
 const UNDEFINED: u32 = u32::MAX;
 
-fn extract(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn extract(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let composite = i.id(0);
     let path = &i.operands()[1..];
     let Some((&first, rest)) = path.split_first() else {
         let same = facts.type_of(module, composite) == i.result_type();
-        return same.then_some(Simple::Value(composite));
+        return same.then_some(SimplifyOutcome::Value(composite));
     };
     let source = facts.def(module, composite)?;
     match source.op() {
@@ -62,7 +66,12 @@ fn extract(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple>
             let component = *source.operands().get(2 + first as usize)?;
             if component == UNDEFINED {
                 let ty = i.result_type()?;
-                return Some(Simple::Value(facts.constant(module, Op::Undef, ty, &[])));
+                return Some(SimplifyOutcome::Value(facts.constant(
+                    module,
+                    Op::Undef,
+                    ty,
+                    &[],
+                )));
             }
             let (from, at) = if component < count {
                 (a, component)
@@ -78,24 +87,30 @@ fn extract(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple>
             for at in path {
                 value = facts.part(module, value, at)?;
             }
-            Some(Simple::Value(value))
+            Some(SimplifyOutcome::Value(value))
         }
         _ => None,
     }
 }
 
 /// The value itself where nothing is left to be taken out of it.
-fn taken(facts: &mut Facts, module: &mut Module, inst: Inst, value: Id, words: &[u32]) -> Simple {
+fn taken(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+    value: Id,
+    words: &[u32],
+) -> SimplifyOutcome {
     if words.len() == 1 {
-        return Simple::Value(value);
+        return SimplifyOutcome::Value(value);
     }
     facts.become_(module, inst, Op::CompositeExtract, words)
 }
 
 /// Which operand of a construction a part is, and which component of it where that is a vector.
 fn constructed(
-    facts: &Facts,
-    module: &Module,
+    facts: &ModuleValues,
+    module: &SpirvModule,
     composite: Id,
     at: u32,
 ) -> Option<(Id, Option<u32>)> {
@@ -121,7 +136,11 @@ fn constructed(
 }
 
 /// Everything that is in a composite, put together again.
-fn whole(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn whole(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let ty = i.result_type()?;
     let first = facts.def_of(module, i.get_id(0)?, Op::CompositeExtract)?;
@@ -136,15 +155,24 @@ fn whole(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
         }
     }
     (facts.part_count(module, ty) == Some(i.operands().len() as u32))
-        .then_some(Simple::Value(source))
+        .then_some(SimplifyOutcome::Value(source))
 }
 
-fn constant(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn constant(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let ty = i.result_type()?;
     let undefined = i.ids(0).all(|p| facts.op(module, p) == Op::Undef);
     if undefined && !i.operands().is_empty() {
-        return Some(Simple::Value(facts.constant(module, Op::Undef, ty, &[])));
+        return Some(SimplifyOutcome::Value(facts.constant(
+            module,
+            Op::Undef,
+            ty,
+            &[],
+        )));
     }
     if !i.ids(0).all(|p| facts.is_constant(module, p)) {
         return None;
@@ -169,11 +197,17 @@ fn constant(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple
         }
     }
     let op = Op::ConstantComposite;
-    Some(Simple::Value(facts.constant(module, op, ty, &words)))
+    Some(SimplifyOutcome::Value(
+        facts.constant(module, op, ty, &words),
+    ))
 }
 
 /// A vector of components of at most two vectors is a shuffle of them.
-fn shuffle_of_extracts(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn shuffle_of_extracts(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let ty = i.result_type()?;
     let vector = facts.def_of(module, ty, Op::TypeVector)?;
@@ -216,18 +250,22 @@ fn shuffle_of_extracts(facts: &mut Facts, module: &mut Module, inst: Inst) -> Op
     Some(facts.become_(module, inst, Op::VectorShuffle, &words))
 }
 
-fn insert(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn insert(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (object, into, ty) = (i.id(0), i.id(1), i.result_type()?);
     let path = i.operands()[2..].to_vec();
     if path.is_empty() {
-        return Some(Simple::Value(object));
+        return Some(SimplifyOutcome::Value(object));
     }
     if let Some(taken) = facts.def_of(module, object, Op::CompositeExtract)
         && taken.id(0) == into
         && taken.operands()[1..] == path[..]
     {
-        return Some(Simple::Value(into));
+        return Some(SimplifyOutcome::Value(into));
     }
     // What is put where something was put just before.
     if let Some(before) = facts.def_of(module, into, Op::CompositeInsert)
@@ -241,7 +279,12 @@ fn insert(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> 
 }
 
 /// Insertions that give a composite all of its parts.
-fn complete(facts: &mut Facts, module: &mut Module, inst: Inst, ty: Id) -> Option<Simple> {
+fn complete(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+    ty: Id,
+) -> Option<SimplifyOutcome> {
     let count = facts.part_count(module, ty).filter(|c| *c <= 16)? as usize;
     let mut parts: Vec<Option<Id>> = vec![None; count];
     let mut at = module.inst(inst);
@@ -282,7 +325,11 @@ fn complete(facts: &mut Facts, module: &mut Module, inst: Inst, ty: Id) -> Optio
     Some(facts.become_(module, inst, Op::CompositeConstruct, &words?))
 }
 
-fn shuffle(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn shuffle(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b, ty) = (i.id(0), i.id(1), i.result_type()?);
     let components = i.operands()[2..].to_vec();
@@ -290,10 +337,10 @@ fn shuffle(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple>
     let count = facts.part_count(module, a_type)?;
     let in_order = |c: &[u32], from: u32| (from..).zip(c).all(|(at, c)| at == *c);
     if a_type == ty && in_order(&components, 0) {
-        return Some(Simple::Value(a));
+        return Some(SimplifyOutcome::Value(a));
     }
     if facts.type_of(module, b) == Some(ty) && in_order(&components, count) {
-        return Some(Simple::Value(b));
+        return Some(SimplifyOutcome::Value(b));
     }
     // Constants.
     if facts.is_constant(module, a) && facts.is_constant(module, b) {
@@ -307,18 +354,20 @@ fn shuffle(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple>
             words.push(facts.part(module, from, at)?.word());
         }
         let op = Op::ConstantComposite;
-        return Some(Simple::Value(facts.constant(module, op, ty, &words)));
+        return Some(SimplifyOutcome::Value(
+            facts.constant(module, op, ty, &words),
+        ));
     }
     through(facts, module, inst, &components)
 }
 
 /// A shuffle of shuffles, where two vectors are enough.
 fn through(
-    facts: &mut Facts,
-    module: &mut Module,
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
     inst: Inst,
     components: &[u32],
-) -> Option<Simple> {
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     let count = facts.part_count(module, facts.type_of(module, a)?)?;
@@ -371,7 +420,11 @@ fn through(
     Some(facts.become_(module, inst, Op::VectorShuffle, &words))
 }
 
-fn known_extract(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn known_extract(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (vector, index) = (i.id(0), i.id(1));
     let at = facts.scalar(module, index)?.bits;
@@ -380,7 +433,11 @@ fn known_extract(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<S
     (at < u64::from(count)).then(|| facts.become_(module, inst, Op::CompositeExtract, &words))
 }
 
-fn known_insert(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn known_insert(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (vector, object, index) = (i.id(0), i.id(1), i.id(2));
     let at = facts.scalar(module, index)?.bits;

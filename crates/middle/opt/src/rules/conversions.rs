@@ -1,11 +1,11 @@
 //! Copies and conversions.
 
-use super::Rule;
-use crate::values::{Facts, Simple};
+use super::SimplifyRule;
+use crate::values::{ModuleValues, SimplifyOutcome};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::ir::{Inst, SpirvModule};
 
-pub const RULES: &[(Op, Rule)] = &[
+pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::CopyObject, copy),
     (Op::CopyLogical, to_same_type),
     (Op::Bitcast, to_same_type),
@@ -20,24 +20,36 @@ pub const RULES: &[(Op, Rule)] = &[
     (Op::SConvert, cut),
 ];
 
-fn copy(_facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
-    Some(Simple::Value(module.inst(inst).id(0)))
+fn copy(
+    _facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
+    Some(SimplifyOutcome::Value(module.inst(inst).id(0)))
 }
 
-fn to_same_type(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn to_same_type(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let operand = i.id(0);
-    (facts.type_of(module, operand) == i.result_type()).then_some(Simple::Value(operand))
+    (facts.type_of(module, operand) == i.result_type()).then_some(SimplifyOutcome::Value(operand))
 }
 
 /// A conversion of the same conversion: of bits, or to ever wider or ever narrower numbers.
-fn again(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn again(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let op = i.op();
     let inner = facts.def_of(module, i.id(0), op)?;
     let value = inner.id(0);
     if op != Op::Bitcast {
-        let width = |facts: &Facts, ty| Some(facts.shape(module, ty)?.0.width());
+        let width = |facts: &ModuleValues, ty| Some(facts.shape(module, ty)?.0.width());
         let from = width(facts, facts.type_of(module, value)?)?;
         let through = width(facts, inner.result_type()?)?;
         let to = width(facts, i.result_type()?)?;
@@ -50,7 +62,7 @@ fn again(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
 }
 
 /// An integer that was made wider, and is made what it was again, or narrower.
-fn cut(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn cut(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     // Both conversions cut bits off alike; only OpSConvert has results with a sign.
     let (op, to) = (i.op(), i.result_type()?);
@@ -64,19 +76,19 @@ fn cut(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
         return None;
     }
     match (from == to, left < whole) {
-        (true, _) => Some(Simple::Value(value)),
+        (true, _) => Some(SimplifyOutcome::Value(value)),
         (_, true) => Some(facts.become_(module, inst, op, &[value.word()])),
         _ => None,
     }
 }
 
 /// A number that was made wider, and is made what it was again.
-fn back(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn back(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let ty = i.result_type()?;
     let inner = facts.def_of(module, i.id(0), Op::FConvert)?;
     let value = inner.id(0);
     let through = facts.shape(module, inner.result_type()?)?.0.width();
     let wider = through > facts.shape(module, ty)?.0.width();
-    (wider && facts.type_of(module, value) == Some(ty)).then_some(Simple::Value(value))
+    (wider && facts.type_of(module, value) == Some(ty)).then_some(SimplifyOutcome::Value(value))
 }

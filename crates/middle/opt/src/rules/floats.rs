@@ -1,15 +1,15 @@
 //! Floating-point numbers: only what gives the same bits, but for numbers below the normal ones in
 //! shaders that promise nothing of them.
 
-use super::Rule;
-use crate::values::{Facts, Simple};
-use spirula_scalar::Format;
-use spirula_scalar::fold::{Type, Value};
+use super::SimplifyRule;
+use crate::values::{ModuleValues, SimplifyOutcome};
+use spirula_scalar::FloatEncoding;
+use spirula_scalar::fold::{FoldConstant, FoldType};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::ir::{Inst, SpirvModule};
 
-pub const RULES: &[(Op, Rule)] = &[
+pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::FNegate, twice),
     (Op::FAdd, add),
     (Op::FSub, subtract),
@@ -18,9 +18,9 @@ pub const RULES: &[(Op, Rule)] = &[
     (Op::VectorTimesScalar, scale),
 ];
 
-fn is(value: Option<Value>, wanted: f64) -> bool {
-    let Some(Value {
-        ty: Type::Float(format),
+fn is(value: Option<FoldConstant>, wanted: f64) -> bool {
+    let Some(FoldConstant {
+        ty: FoldType::Float(format),
         bits,
     }) = value
     else {
@@ -29,24 +29,29 @@ fn is(value: Option<Value>, wanted: f64) -> bool {
     let known = spirula_scalar::convert::float_to_float(
         bits,
         format,
-        Format::F64,
-        spirula_scalar::Rounding::NearestEven,
+        FloatEncoding::F64,
+        spirula_scalar::FloatRounding::NearestEven,
     );
     known == wanted.to_bits()
 }
 
-fn same(facts: &Facts, module: &Module, inst: Inst, id: Id) -> Option<Simple> {
-    (facts.type_of(module, id) == module.inst(inst).result_type()).then_some(Simple::Value(id))
+fn same(facts: &ModuleValues, module: &SpirvModule, inst: Inst, id: Id) -> Option<SimplifyOutcome> {
+    (facts.type_of(module, id) == module.inst(inst).result_type())
+        .then_some(SimplifyOutcome::Value(id))
 }
 
-fn twice(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn twice(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let inner = facts.def_of(module, module.inst(inst).id(0), Op::FNegate)?;
     let value = inner.id(0);
     same(facts, module, inst, value)
 }
 
 /// `x + -0` is `x`; `x + -y` is `x - y`.
-fn add(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn add(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     for (x, y) in [(a, b), (b, a)] {
@@ -62,7 +67,11 @@ fn add(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
 }
 
 /// `x - 0` is `x`; `x - -y` is `x + y`.
-fn subtract(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn subtract(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     if is(facts.splat(module, b), 0.0) {
@@ -74,7 +83,11 @@ fn subtract(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple
 }
 
 /// `x * 1` is `x`; `-x * -y` is `x * y`.
-fn multiply(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn multiply(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     for (x, y) in [(a, b), (b, a)] {
@@ -91,7 +104,11 @@ fn multiply(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple
 }
 
 /// `x / 1` is `x`; `x * f / c` is `x / (c / f)` for `f` of 1/2, 1/4, ..., which is exact.
-fn divide(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn divide(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     let divisor = facts.splat(module, b);
@@ -115,12 +132,12 @@ fn divide(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> 
 }
 
 /// A divisor by a power of two that is below 1, where that is a normal number.
-fn scaled(divisor: Value, factor: Value) -> Option<u64> {
+fn scaled(divisor: FoldConstant, factor: FoldConstant) -> Option<u64> {
     let both = (divisor.ty, factor.ty);
-    let (Type::Float(Format::F32), Type::Float(Format::F32)) = both else {
+    let (FoldType::Float(FloatEncoding::F32), FoldType::Float(FloatEncoding::F32)) = both else {
         return None;
     };
-    let number = |value: Value| f32::from_bits(value.bits as u32);
+    let number = |value: FoldConstant| f32::from_bits(value.bits as u32);
     let (divisor, factor) = (number(divisor), number(factor));
     let is_power = factor.is_normal() && factor.to_bits().trailing_zeros() >= 23;
     let scaled = divisor / factor;
@@ -128,7 +145,11 @@ fn scaled(divisor: Value, factor: Value) -> Option<u64> {
     (fits && divisor.is_normal()).then(|| scaled.to_bits().into())
 }
 
-fn scale(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn scale(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     if is(facts.scalar(module, b), 1.0) {

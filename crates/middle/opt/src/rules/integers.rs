@@ -1,12 +1,12 @@
 //! Integers, at every width.
 
-use super::Rule;
-use crate::values::{Facts, Simple};
+use super::SimplifyRule;
+use crate::values::{ModuleValues, SimplifyOutcome};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::ir::{Inst, SpirvModule};
 
-pub const RULES: &[(Op, Rule)] = &[
+pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::IAdd, constant_last),
     (Op::IAdd, add),
     (Op::IAdd, chained),
@@ -39,31 +39,36 @@ pub const RULES: &[(Op, Rule)] = &[
 ];
 
 /// Whether decorations say that the operation does not overflow: what it becomes might.
-fn is_wrapping(facts: &Facts, module: &Module, inst: Inst) -> bool {
+fn is_wrapping(facts: &ModuleValues, module: &SpirvModule, inst: Inst) -> bool {
     let result = module.inst(inst).result();
     result.and_then(|id| facts.marks(id)) == Some(0)
 }
 
 /// All bits of the type of a value.
-fn ones(facts: &Facts, module: &Module, id: Id) -> Option<u64> {
+fn ones(facts: &ModuleValues, module: &SpirvModule, id: Id) -> Option<u64> {
     let ty = facts.type_of(module, id)?;
     let (scalar, _) = facts.shape(module, ty)?;
     Some(u64::MAX >> (64 - scalar.width()))
 }
 
 /// The zero of an instruction's type.
-fn zero(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn zero(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let ty = module.inst(inst).result_type()?;
-    facts.numbers(module, ty, &[0]).map(Simple::Value)
+    facts.numbers(module, ty, &[0]).map(SimplifyOutcome::Value)
 }
 
 /// A value of the operand in the type of the result, which may differ in sign.
-fn same(facts: &Facts, module: &Module, inst: Inst, id: Id) -> Option<Simple> {
-    (facts.type_of(module, id) == module.inst(inst).result_type()).then_some(Simple::Value(id))
+fn same(facts: &ModuleValues, module: &SpirvModule, inst: Inst, id: Id) -> Option<SimplifyOutcome> {
+    (facts.type_of(module, id) == module.inst(inst).result_type())
+        .then_some(SimplifyOutcome::Value(id))
 }
 
 /// `c + x` is `x + c`.
-fn constant_last(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn constant_last(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     if facts.is_constant(module, a) && !facts.is_constant(module, b) {
@@ -73,7 +78,7 @@ fn constant_last(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<S
     None
 }
 
-fn add(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn add(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     if facts.splat(module, b).is_some_and(|v| v.bits == 0) {
@@ -99,7 +104,11 @@ fn add(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
 }
 
 /// `(x op c) op d` is `x op (c op d)`.
-fn chained(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn chained(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let op = i.op();
     let (a, outer, ty) = (i.id(0), i.id(1), i.result_type()?);
@@ -123,7 +132,11 @@ fn chained(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple>
     Some(facts.become_(module, inst, op, &[x.word(), constant.word()]))
 }
 
-fn subtract(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn subtract(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b, ty) = (i.id(0), i.id(1), i.result_type()?);
     if a == b {
@@ -156,7 +169,11 @@ fn subtract(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple
     None
 }
 
-fn multiply(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn multiply(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     let value = facts.splat(module, b)?.bits;
@@ -168,14 +185,22 @@ fn multiply(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple
 }
 
 /// Zero divided by anything: to divide by zero is undefined.
-fn of_nothing(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn of_nothing(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let divided = facts.splat(module, module.inst(inst).id(0))?;
     (divided.bits == 0)
         .then(|| zero(facts, module, inst))
         .flatten()
 }
 
-fn divide(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn divide(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b, op) = (i.id(0), i.id(1), i.op());
     let ty = facts.type_of(module, b)?;
@@ -191,7 +216,11 @@ fn divide(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> 
     None
 }
 
-fn remainder(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn remainder(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     let ty = facts.type_of(module, b)?;
@@ -207,7 +236,7 @@ fn remainder(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simpl
     None
 }
 
-fn and(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn and(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     if a == b {
@@ -223,7 +252,7 @@ fn and(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
     None
 }
 
-fn or(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn or(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     if a == b {
@@ -239,7 +268,7 @@ fn or(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
     None
 }
 
-fn xor(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn xor(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     if a == b {
@@ -251,7 +280,11 @@ fn xor(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
     None
 }
 
-fn shift(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn shift(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     if facts.splat(module, b).is_some_and(|v| v.bits == 0) {
@@ -264,7 +297,11 @@ fn shift(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
 }
 
 /// An operation that undoes itself.
-fn twice(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn twice(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let inner = facts.def_of(module, i.id(0), i.op())?;
     let value = inner.id(0);

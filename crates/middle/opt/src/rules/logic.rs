@@ -1,11 +1,11 @@
 //! Booleans, selections and comparisons.
 
-use super::Rule;
-use crate::values::{Facts, Simple};
+use super::SimplifyRule;
+use crate::values::{ModuleValues, SimplifyOutcome};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::ir::{Inst, SpirvModule};
 
-pub const RULES: &[(Op, Rule)] = &[
+pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::LogicalNot, not),
     (Op::LogicalAnd, and_or),
     (Op::LogicalOr, and_or),
@@ -53,18 +53,27 @@ fn opposite(op: Op) -> Option<Op> {
     found.map(|(a, b)| if *a == op { *b } else { *a })
 }
 
-fn truth(facts: &mut Facts, module: &mut Module, inst: Inst, value: bool) -> Option<Simple> {
+fn truth(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+    value: bool,
+) -> Option<SimplifyOutcome> {
     let ty = module.inst(inst).result_type()?;
     facts
         .numbers(module, ty, &[u64::from(value)])
-        .map(Simple::Value)
+        .map(SimplifyOutcome::Value)
 }
 
 /// Numbers that were extended with their signs are compared as they were, also with constants that fit.
-fn extended(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn extended(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let op = module.inst(inst).op();
     let operands = [0, 1].map(|at| module.inst(inst).id(at));
-    let own = |facts: &Facts, id| Some(facts.def_of(module, id, Op::SConvert)?.id(0));
+    let own = |facts: &ModuleValues, id| Some(facts.def_of(module, id, Op::SConvert)?.id(0));
     let [a, b] = operands.map(|id| own(facts, id));
     let ty = facts.type_of(module, a.or(b)?)?;
     let width = facts.scalar_type(module, ty)?.width();
@@ -96,28 +105,36 @@ fn extended(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple
 }
 
 /// `!!x` is `x`; the opposite of a comparison that has no other use is the opposite comparison.
-fn not(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn not(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let operand = module.inst(inst).id(0);
     let inner = facts.def(module, operand)?;
     if inner.op() == Op::LogicalNot {
-        return Some(Simple::Value(inner.id(0)));
+        return Some(SimplifyOutcome::Value(inner.id(0)));
     }
     let op = opposite(inner.op())?;
     let words = inner.operands().to_vec();
     (facts.uses(operand) == 1).then(|| facts.become_(module, inst, op, &words))
 }
 
-fn and_or(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn and_or(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     // The operand that the other one does not change anything about.
     let neutral = u64::from(i.op() == Op::LogicalAnd);
     if a == b {
-        return Some(Simple::Value(a));
+        return Some(SimplifyOutcome::Value(a));
     }
     for (x, y) in [(a, b), (b, a)] {
         if let Some(value) = facts.splat(module, y) {
-            return Some(Simple::Value(if value.bits == neutral { x } else { y }));
+            return Some(SimplifyOutcome::Value(if value.bits == neutral {
+                x
+            } else {
+                y
+            }));
         }
         if let Some(negated) = facts.def_of(module, y, Op::LogicalNot)
             && negated.id(0) == x
@@ -128,7 +145,11 @@ fn and_or(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> 
     None
 }
 
-fn equal(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn equal(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
     let wanted = u64::from(i.op() == Op::LogicalEqual);
@@ -138,7 +159,7 @@ fn equal(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
     for (x, y) in [(a, b), (b, a)] {
         if let Some(value) = facts.splat(module, y) {
             if value.bits == wanted {
-                return Some(Simple::Value(x));
+                return Some(SimplifyOutcome::Value(x));
             }
             return Some(facts.become_(module, inst, Op::LogicalNot, &[x.word()]));
         }
@@ -146,14 +167,18 @@ fn equal(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
     None
 }
 
-fn select(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn select(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (c, a, b, ty) = (i.id(0), i.id(1), i.id(2), i.result_type()?);
     if a == b {
-        return Some(Simple::Value(a));
+        return Some(SimplifyOutcome::Value(a));
     }
     if let Some(value) = facts.splat(module, c) {
-        return Some(Simple::Value(if value.bits != 0 { a } else { b }));
+        return Some(SimplifyOutcome::Value(if value.bits != 0 { a } else { b }));
     }
     if let Some(negated) = facts.def_of(module, c, Op::LogicalNot) {
         let words = [negated.word(0), b.word(), a.word()];
@@ -162,9 +187,9 @@ fn select(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> 
     // A choice of yes and no is the condition.
     if facts.type_of(module, c) == Some(ty) {
         let values = (facts.splat(module, a), facts.splat(module, b));
-        let bits = |v: Option<spirula_scalar::fold::Value>| v.map(|v| v.bits);
+        let bits = |v: Option<spirula_scalar::fold::FoldConstant>| v.map(|v| v.bits);
         return match (bits(values.0), bits(values.1)) {
-            (Some(1), Some(0)) => Some(Simple::Value(c)),
+            (Some(1), Some(0)) => Some(SimplifyOutcome::Value(c)),
             (Some(0), Some(1)) => Some(facts.become_(module, inst, Op::LogicalNot, &[c.word()])),
             (Some(1), None) => {
                 let words = [c.word(), b.word()];
@@ -181,7 +206,11 @@ fn select(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> 
 }
 
 /// A number compared with itself.
-fn reflexive(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn reflexive(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let holds = matches!(
         i.op(),
@@ -196,7 +225,11 @@ fn reflexive(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simpl
 }
 
 /// Nothing is below zero, everything is at or above it.
-fn bounds(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn bounds(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (b, holds) = (i.id(1), i.op() == Op::UGreaterThanEqual);
     let zero = facts.splat(module, b)?.bits == 0;

@@ -13,17 +13,17 @@ mod integers;
 mod logic;
 mod pointers;
 
-use crate::values::{Facts, Simple};
+use crate::values::{ModuleValues, SimplifyOutcome};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::ir::{Inst, SpirvModule};
 use std::sync::OnceLock;
 
 /// Simplifies an instruction, where it can.
-pub type Rule = fn(&mut Facts, &mut Module, Inst) -> Option<Simple>;
+pub type SimplifyRule = fn(&mut ModuleValues, &mut SpirvModule, Inst) -> Option<SimplifyOutcome>;
 
 /// Rows of all files: an opcode and what is tried on it, in order.
-const TABLES: &[&[(Op, Rule)]] = &[
+const TABLES: &[&[(Op, SimplifyRule)]] = &[
     composites::RULES,
     conversions::RULES,
     floats::RULES,
@@ -32,10 +32,10 @@ const TABLES: &[&[(Op, Rule)]] = &[
     pointers::RULES,
 ];
 
-fn rules(op: Op) -> &'static [Rule] {
-    static BY_OPCODE: OnceLock<Vec<Vec<Rule>>> = OnceLock::new();
+fn rules(op: Op) -> &'static [SimplifyRule] {
+    static BY_OPCODE: OnceLock<Vec<Vec<SimplifyRule>>> = OnceLock::new();
     let all = BY_OPCODE.get_or_init(|| {
-        let mut all: Vec<Vec<Rule>> = Vec::new();
+        let mut all: Vec<Vec<SimplifyRule>> = Vec::new();
         for (op, rule) in TABLES.iter().copied().flatten() {
             let at = usize::from(op.0);
             if at >= all.len() {
@@ -49,14 +49,18 @@ fn rules(op: Op) -> &'static [Rule] {
 }
 
 /// Simplifies an instruction once: folds it, or has the first rule that fits change it.
-pub fn simplify(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+pub fn simplify(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let op = module.inst(inst).op();
     let result = module.inst(inst).result()?;
     if op == Op::Phi || op == Op::Load || op == Op::Variable {
         return None;
     }
     if let Some(constant) = facts.folded(module, inst) {
-        return Some(Simple::Value(constant));
+        return Some(SimplifyOutcome::Value(constant));
     }
     let rules = rules(op);
     if facts.marks(result).is_none() || facts.is_non_uniform(result) {
@@ -67,10 +71,14 @@ pub fn simplify(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Si
 }
 
 /// What is computed from a choice of constants is one of what is computed from these.
-fn choice(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn choice(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let (condition, [first, second]) = facts.folded_choice(module, inst)?;
     if first == second {
-        return Some(Simple::Value(first));
+        return Some(SimplifyOutcome::Value(first));
     }
     let words = [condition, first, second].map(Id::word);
     Some(facts.become_(module, inst, Op::Select, &words))

@@ -1,11 +1,11 @@
 //! Addresses.
 
-use super::Rule;
-use crate::values::{Facts, Simple};
+use super::SimplifyRule;
+use crate::values::{ModuleValues, SimplifyOutcome};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::ir::{Inst, SpirvModule};
 
-pub const RULES: &[(Op, Rule)] = &[
+pub const RULES: &[(Op, SimplifyRule)] = &[
     (Op::AccessChain, whole),
     (Op::InBoundsAccessChain, whole),
     (Op::AccessChain, of_chain),
@@ -15,15 +15,23 @@ pub const RULES: &[(Op, Rule)] = &[
 ];
 
 /// A chain without an index.
-fn whole(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn whole(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let base = i.id(0);
     let same = facts.type_of(module, base) == i.result_type();
-    (i.operands().len() == 1 && same).then_some(Simple::Value(base))
+    (i.operands().len() == 1 && same).then_some(SimplifyOutcome::Value(base))
 }
 
 /// A chain of a chain is one, where that makes the module no longer.
-fn of_chain(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn of_chain(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (op, base) = (i.op(), i.id(0));
     let inner = facts.def(module, base)?;
@@ -57,7 +65,11 @@ fn of_chain(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple
 }
 
 /// The first element that a pointer points to, as far as indices go.
-fn first_element(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+fn first_element(
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    inst: Inst,
+) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let (op, base) = (i.op(), i.id(0));
     let element = facts.scalar(module, i.id(1))?;
@@ -65,7 +77,8 @@ fn first_element(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<S
         return None;
     }
     if i.operands().len() == 2 {
-        return (facts.type_of(module, base) == i.result_type()).then_some(Simple::Value(base));
+        return (facts.type_of(module, base) == i.result_type())
+            .then_some(SimplifyOutcome::Value(base));
     }
     let words: Vec<u32> = [&i.operands()[..1], &i.operands()[2..]].concat();
     let op = match op {

@@ -1,15 +1,15 @@
 //! How variables of functions are accessed.
 
 use crate::structure;
-use crate::values::Facts;
+use crate::values::ModuleValues;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
-use spirula_spirv::ir::{Func, Inst, InstRef, Module};
+use spirula_spirv::ir::{Func, Inst, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// The instructions that use each variable of a function whose value has parts, and each address
 /// made of one. Names and decorations are left out.
-pub struct Accesses {
+pub struct AggregateAccesses {
     /// Position in `users` by address. Those of other functions than the one at hand mean nothing.
     slot: IdMap<Option<u32>>,
     users: Vec<Vec<Inst>>,
@@ -19,7 +19,7 @@ pub struct Accesses {
 
 /// A variable that has parts.
 #[derive(Clone, Copy, Debug)]
-pub struct Variable {
+pub struct AggregateVariable {
     /// The variable.
     pub id: Id,
     /// Its `OpVariable`.
@@ -28,9 +28,9 @@ pub struct Variable {
     pub ty: Id,
 }
 
-impl Accesses {
-    pub fn new(module: &Module) -> Self {
-        Accesses {
+impl AggregateAccesses {
+    pub fn new(module: &SpirvModule) -> Self {
+        AggregateAccesses {
             slot: IdMap::new(module.bound(), None),
             users: Vec::new(),
             physical: structure::is_physical(module),
@@ -38,7 +38,12 @@ impl Accesses {
     }
 
     /// Goes through a function; returns its variables.
-    pub fn gather(&mut self, facts: &Facts, module: &Module, func: Func) -> Vec<Variable> {
+    pub fn gather(
+        &mut self,
+        facts: &ModuleValues,
+        module: &SpirvModule,
+        func: Func,
+    ) -> Vec<AggregateVariable> {
         self.users.clear();
         let mut found = Vec::new();
         if !has_variables(module, func) {
@@ -48,7 +53,7 @@ impl Accesses {
             for inst in module.body(*block) {
                 if inst.op() == Op::Variable {
                     found.extend(variable(facts, module, inst));
-                    if let Some(Variable { id, .. }) = found.last()
+                    if let Some(AggregateVariable { id, .. }) = found.last()
                         && inst.result() == Some(*id)
                     {
                         self.follow(*id);
@@ -103,13 +108,17 @@ impl Accesses {
 }
 
 /// Whether a function has variables, which stand first in it.
-fn has_variables(module: &Module, func: Func) -> bool {
+fn has_variables(module: &SpirvModule, func: Func) -> bool {
     let entry = module.function(func).blocks.first();
     let first = entry.and_then(|b| module.body(*b).find(|i| !i.op().is_line()));
     first.is_some_and(|i| i.op() == Op::Variable)
 }
 
-fn variable(facts: &Facts, module: &Module, inst: InstRef<'_>) -> Option<Variable> {
+fn variable(
+    facts: &ModuleValues,
+    module: &SpirvModule,
+    inst: InstRef<'_>,
+) -> Option<AggregateVariable> {
     let (id, pointer) = (inst.result()?, inst.result_type()?);
     let ty = facts.def_of(module, pointer, Op::TypePointer)?.id(1);
     let parts = matches!(
@@ -118,7 +127,7 @@ fn variable(facts: &Facts, module: &Module, inst: InstRef<'_>) -> Option<Variabl
     );
     // Decorations of other kinds may be about the whole; that of precision holds for parts, too.
     let local = inst.word(0) == StorageClass::Function.0 && facts.marks(id).is_some();
-    (parts && local).then_some(Variable {
+    (parts && local).then_some(AggregateVariable {
         id,
         inst: inst.handle(),
         ty,

@@ -5,6 +5,6 @@ mod accesses;
 mod split;
 mod widen;
 
-pub use accesses::{Accesses, Variable};
-pub use split::Splitter;
+pub use accesses::{AggregateAccesses, AggregateVariable};
+pub use split::AggregateSplitter;
 pub use widen::widen;

@@ -1,12 +1,12 @@
 //! Splitting a variable into one for each part.
 
-use super::accesses::{Accesses, Variable};
+use super::accesses::{AggregateAccesses, AggregateVariable};
 use crate::gvn::is_plain;
-use crate::values::Facts;
+use crate::values::ModuleValues;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
-use spirula_spirv::ir::{Erased, Inst, Module, Section};
+use spirula_spirv::ir::{ErasedIds, Inst, ModuleSection, SpirvModule};
 
 /// Parts that a variable may have to be split.
 const MOST_PARTS: u32 = 64;
@@ -14,7 +14,7 @@ const MOST_PARTS: u32 = 64;
 const MOST_WHOLE: u32 = 16;
 
 /// A use of a variable.
-pub enum Use {
+pub enum AggregateUse {
     /// A chain with this first index.
     Part(u32),
     Load,
@@ -25,12 +25,12 @@ pub enum Use {
 
 /// What a variable is used for by an instruction; `None` for what keeps it whole.
 pub fn of(
-    facts: &Facts,
-    accesses: &Accesses,
-    module: &Module,
+    facts: &ModuleValues,
+    accesses: &AggregateAccesses,
+    module: &SpirvModule,
     variable: Id,
     user: Inst,
-) -> Option<Use> {
+) -> Option<AggregateUse> {
     let inst = module.inst(user);
     match inst.op() {
         Op::AccessChain | Op::InBoundsAccessChain => {
@@ -39,27 +39,31 @@ pub fn of(
             if facts.marks(result).is_none() || !stays_within(accesses, module, result) {
                 return None;
             }
-            Some(Use::Part(u32::try_from(index.bits).ok()?))
+            Some(AggregateUse::Part(u32::try_from(index.bits).ok()?))
         }
         Op::Load if is_plain(inst.operands().get(1)) => {
-            facts.marks(inst.result()?).map(|_| Use::Load)
+            facts.marks(inst.result()?).map(|_| AggregateUse::Load)
         }
-        Op::Store if is_plain(inst.operands().get(2)) && inst.id(1) != variable => Some(Use::Store),
-        Op::LifetimeStart | Op::LifetimeStop => Some(Use::Gone),
+        Op::Store if is_plain(inst.operands().get(2)) && inst.id(1) != variable => {
+            Some(AggregateUse::Store)
+        }
+        Op::LifetimeStart | Op::LifetimeStop => Some(AggregateUse::Gone),
         Op::Bitcast => {
             let mut users = accesses.users(inst.result()?).iter();
             let ends =
                 |u: &Inst| matches!(module.inst(*u).op(), Op::LifetimeStart | Op::LifetimeStop);
-            users.all(ends).then_some(Use::Gone)
+            users.all(ends).then_some(AggregateUse::Gone)
         }
-        Op::ExtInst if facts.ids.set(inst).is_some_and(|s| s.is_debug_info()) => Some(Use::Gone),
+        Op::ExtInst if facts.ids.set(inst).is_some_and(|s| s.is_debug_info()) => {
+            Some(AggregateUse::Gone)
+        }
         _ => None,
     }
 }
 
 /// Whether an address of a part is only used for what is within the part: of an element of an array
 /// others can be made that lead to its neighbours.
-fn stays_within(accesses: &Accesses, module: &Module, address: Id) -> bool {
+fn stays_within(accesses: &AggregateAccesses, module: &SpirvModule, address: Id) -> bool {
     let mut work = vec![address];
     while let Some(address) = work.pop() {
         for user in accesses.users(address) {
@@ -77,21 +81,21 @@ fn stays_within(accesses: &Accesses, module: &Module, address: Id) -> bool {
 }
 
 /// Takes variables apart.
-pub struct Splitter<'a> {
-    pub facts: &'a mut Facts,
-    pub accesses: &'a mut Accesses,
+pub struct AggregateSplitter<'a> {
+    pub facts: &'a mut ModuleValues,
+    pub accesses: &'a mut AggregateAccesses,
     /// Variables that were split.
     pub split: usize,
 }
 
-impl Splitter<'_> {
+impl AggregateSplitter<'_> {
     /// Splits a variable and its parts as far as can be; adds to `whole` what is left.
     pub fn run(
         &mut self,
-        module: &mut Module,
-        variable: Variable,
-        whole: &mut Vec<Variable>,
-        erased: &mut Erased,
+        module: &mut SpirvModule,
+        variable: AggregateVariable,
+        whole: &mut Vec<AggregateVariable>,
+        erased: &mut ErasedIds,
     ) {
         let mut work = vec![variable];
         while let Some(variable) = work.pop() {
@@ -103,7 +107,7 @@ impl Splitter<'_> {
     }
 
     /// The number of parts of a variable that can be split.
-    fn count(&self, module: &Module, variable: &Variable) -> Option<u32> {
+    fn count(&self, module: &SpirvModule, variable: &AggregateVariable) -> Option<u32> {
         let ty = self.facts.op(module, variable.ty);
         if !matches!(ty, Op::TypeStruct | Op::TypeArray) {
             return None;
@@ -119,10 +123,10 @@ impl Splitter<'_> {
         let (mut whole, mut chains) = (false, false);
         for user in self.accesses.users(variable.id) {
             match of(self.facts, self.accesses, module, variable.id, *user)? {
-                Use::Part(at) if at >= count => return None,
-                Use::Part(_) => chains = true,
-                Use::Load | Use::Store => whole = true,
-                Use::Gone => {}
+                AggregateUse::Part(at) if at >= count => return None,
+                AggregateUse::Part(_) => chains = true,
+                AggregateUse::Load | AggregateUse::Store => whole = true,
+                AggregateUse::Gone => {}
             }
         }
         (chains && (!whole || count <= MOST_WHOLE)).then_some(count)
@@ -131,22 +135,22 @@ impl Splitter<'_> {
     /// Splits a variable; returns the parts that are used.
     fn apart(
         &mut self,
-        module: &mut Module,
-        variable: &Variable,
+        module: &mut SpirvModule,
+        variable: &AggregateVariable,
         count: u32,
-        erased: &mut Erased,
-    ) -> Vec<Variable> {
+        erased: &mut ErasedIds,
+    ) -> Vec<AggregateVariable> {
         self.split += 1;
-        let mut parts: Vec<Option<Variable>> = vec![None; count as usize];
+        let mut parts: Vec<Option<AggregateVariable>> = vec![None; count as usize];
         for user in self.accesses.users(variable.id).to_vec() {
             match of(self.facts, self.accesses, module, variable.id, user) {
-                Some(Use::Part(at)) => {
+                Some(AggregateUse::Part(at)) => {
                     if let Some(part) = self.part(module, variable, &mut parts, at) {
                         self.chain(module, user, part, erased);
                     }
                 }
-                Some(Use::Load) => self.load(module, variable, user, &mut parts),
-                Some(Use::Store) => self.store(module, variable, user, &mut parts, erased),
+                Some(AggregateUse::Load) => self.load(module, variable, user, &mut parts),
+                Some(AggregateUse::Store) => self.store(module, variable, user, &mut parts, erased),
                 _ => {
                     let result = module.inst(user).result();
                     let users = result.map(|r| self.accesses.users(r).to_vec());
@@ -164,11 +168,11 @@ impl Splitter<'_> {
     /// The variable of a part, made when it is first asked for.
     fn part(
         &mut self,
-        module: &mut Module,
-        variable: &Variable,
-        parts: &mut [Option<Variable>],
+        module: &mut SpirvModule,
+        variable: &AggregateVariable,
+        parts: &mut [Option<AggregateVariable>],
         at: u32,
-    ) -> Option<Variable> {
+    ) -> Option<AggregateVariable> {
         if let Some(known) = parts.get(at as usize)? {
             return Some(*known);
         }
@@ -185,17 +189,23 @@ impl Splitter<'_> {
         if self.facts.is_relaxed(variable.id) {
             let words = [id.word(), Decoration::RelaxedPrecision.0];
             let decoration = module.create(Op::Decorate, &words);
-            module.append(Section::Annotations.list(), decoration);
+            module.append(ModuleSection::Annotations.list(), decoration);
         }
         let inst = module.previous(variable.inst)?;
         self.accesses.follow(id);
-        let part = Variable { id, inst, ty };
+        let part = AggregateVariable { id, inst, ty };
         parts[at as usize] = Some(part);
         Some(part)
     }
 
     /// Has a chain begin at the part.
-    fn chain(&mut self, module: &mut Module, chain: Inst, part: Variable, erased: &mut Erased) {
+    fn chain(
+        &mut self,
+        module: &mut SpirvModule,
+        chain: Inst,
+        part: AggregateVariable,
+        erased: &mut ErasedIds,
+    ) {
         let inst = module.inst(chain);
         if inst.operands().len() > 2 {
             let words = [&[part.id.word()], &inst.operands()[2..]].concat();
@@ -214,10 +224,10 @@ impl Splitter<'_> {
 
     fn load(
         &mut self,
-        module: &mut Module,
-        variable: &Variable,
+        module: &mut SpirvModule,
+        variable: &AggregateVariable,
         load: Inst,
-        parts: &mut [Option<Variable>],
+        parts: &mut [Option<AggregateVariable>],
     ) {
         let mut words = Vec::with_capacity(parts.len());
         for at in 0..parts.len() as u32 {
@@ -239,11 +249,11 @@ impl Splitter<'_> {
 
     fn store(
         &mut self,
-        module: &mut Module,
-        variable: &Variable,
+        module: &mut SpirvModule,
+        variable: &AggregateVariable,
         store: Inst,
-        parts: &mut [Option<Variable>],
-        erased: &mut Erased,
+        parts: &mut [Option<AggregateVariable>],
+        erased: &mut ErasedIds,
     ) {
         let value = module.inst(store).word(1);
         for at in 0..parts.len() as u32 {

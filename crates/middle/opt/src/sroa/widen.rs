@@ -1,16 +1,16 @@
 //! Accesses to components of vectors and matrices become accesses to the whole, so that the variable
 //! can be a value.
 
-use super::accesses::{Accesses, Variable};
-use super::split::{Use, of};
+use super::accesses::{AggregateAccesses, AggregateVariable};
+use super::split::{AggregateUse, of};
 use crate::gvn::is_plain;
-use crate::values::Facts;
+use crate::values::ModuleValues;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, Inst, InstRef, Module};
+use spirula_spirv::ir::{ErasedIds, Inst, InstRef, SpirvModule};
 
 /// Where a component is.
-enum Path {
+enum ComponentPath {
     /// Constant indices.
     Constant(Vec<u32>),
     /// A component of a vector.
@@ -19,11 +19,11 @@ enum Path {
 
 /// Widens the accesses to a variable, where that holds for all of them; returns their number.
 pub fn widen(
-    facts: &mut Facts,
-    accesses: &Accesses,
-    module: &mut Module,
-    variable: &Variable,
-    erased: &mut Erased,
+    facts: &mut ModuleValues,
+    accesses: &AggregateAccesses,
+    module: &mut SpirvModule,
+    variable: &AggregateVariable,
+    erased: &mut ErasedIds,
 ) -> usize {
     let vector = match facts.op(module, variable.ty) {
         Op::TypeVector => true,
@@ -46,7 +46,7 @@ pub fn widen(
             chains.push((*user, path, users));
         } else {
             match of(facts, accesses, module, variable.id, *user) {
-                Some(Use::Load | Use::Store | Use::Gone) => {}
+                Some(AggregateUse::Load | AggregateUse::Store | AggregateUse::Gone) => {}
                 _ => return 0,
             }
         }
@@ -63,24 +63,30 @@ pub fn widen(
 }
 
 /// The indices of a chain, constants within bounds or one into a vector.
-fn path(facts: &Facts, module: &Module, chain: InstRef<'_>, ty: Id, vector: bool) -> Option<Path> {
+fn path(
+    facts: &ModuleValues,
+    module: &SpirvModule,
+    chain: InstRef<'_>,
+    ty: Id,
+    vector: bool,
+) -> Option<ComponentPath> {
     let mut path = Vec::new();
     let mut at = ty;
     for index in chain.ids(1) {
         let Some(value) = facts.scalar(module, index) else {
             let only = vector && chain.operands().len() == 2;
-            return only.then_some(Path::Dynamic(index));
+            return only.then_some(ComponentPath::Dynamic(index));
         };
         let count = facts.part_count(module, at)?;
         let index = u32::try_from(value.bits).ok().filter(|i| *i < count)?;
         at = facts.part_type(module, at, index)?;
         path.push(index);
     }
-    Some(Path::Constant(path))
+    Some(ComponentPath::Constant(path))
 }
 
 /// Whether an instruction only loads from a pointer or stores to it.
-fn is_access(facts: &Facts, module: &Module, user: Inst, pointer: Id) -> bool {
+fn is_access(facts: &ModuleValues, module: &SpirvModule, user: Inst, pointer: Id) -> bool {
     let inst = module.inst(user);
     match inst.op() {
         Op::Load => {
@@ -93,23 +99,23 @@ fn is_access(facts: &Facts, module: &Module, user: Inst, pointer: Id) -> bool {
 }
 
 fn access(
-    facts: &mut Facts,
-    module: &mut Module,
-    variable: &Variable,
+    facts: &mut ModuleValues,
+    module: &mut SpirvModule,
+    variable: &AggregateVariable,
     user: Inst,
-    path: &Path,
-    erased: &mut Erased,
+    path: &ComponentPath,
+    erased: &mut ErasedIds,
 ) {
     let (ty, id) = (variable.ty, variable.id.word());
     let is_load = module.inst(user).op() == Op::Load;
     let whole = facts.insert(module, user, Op::Load, ty, &[id]).word();
     if is_load {
         match path {
-            Path::Constant(indices) => {
+            ComponentPath::Constant(indices) => {
                 let words = [&[whole], &indices[..]].concat();
                 facts.become_(module, user, Op::CompositeExtract, &words);
             }
-            Path::Dynamic(index) => {
+            ComponentPath::Dynamic(index) => {
                 let words = [whole, index.word()];
                 facts.become_(module, user, Op::VectorExtractDynamic, &words);
             }
@@ -118,11 +124,11 @@ fn access(
     }
     let value = module.inst(user).word(1);
     let new = match path {
-        Path::Constant(indices) => {
+        ComponentPath::Constant(indices) => {
             let words = [&[value, whole], &indices[..]].concat();
             facts.insert(module, user, Op::CompositeInsert, ty, &words)
         }
-        Path::Dynamic(index) => {
+        ComponentPath::Dynamic(index) => {
             let words = [whole, value, index.word()];
             facts.insert(module, user, Op::VectorInsertDynamic, ty, &words)
         }

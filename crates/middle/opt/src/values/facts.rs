@@ -1,17 +1,17 @@
 //! Definitions, types and constants, kept up while instructions change: passes that make instructions
-//! through [`Facts`] have them noted at once, all others are noted by [`Facts::catch_up`].
+//! through [`ModuleValues`] have them noted at once, all others are noted by [`ModuleValues::catch_up`].
 
-use crate::pool::Pool;
-use spirula_scalar::Format;
-use spirula_scalar::fold::{Type, Value};
+use crate::pool::InternPool;
+use spirula_scalar::FloatEncoding;
+use spirula_scalar::fold::{FoldConstant, FoldType};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode};
-use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// What became of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Simple {
+pub enum SimplifyOutcome {
     /// Its result is this value, which is there already.
     Value(Id),
     /// It is another instruction with the same result, which may be simplified again.
@@ -23,11 +23,11 @@ pub const MOST_COMPONENTS: u32 = 1 << 10;
 
 /// A module's values.
 #[derive(Debug)]
-pub struct Facts {
+pub struct ModuleValues {
     /// Which words are ids.
     pub ids: IdWords,
     /// Types and constants.
-    pub pool: Pool,
+    pub pool: InternPool,
     defs: IdMap<Option<Inst>>,
     /// Uses of each id when they were counted, names and decorations left out.
     uses: IdMap<u32>,
@@ -42,7 +42,7 @@ pub struct Facts {
     subnormals: bool,
 }
 
-/// Decorations that matter when values are compared, as bits of [`Facts::marks`].
+/// Decorations that matter when values are compared, as bits of [`ModuleValues::marks`].
 const NO_CONTRACTION: u8 = 1;
 const RELAXED: u8 = 2;
 const NON_UNIFORM: u8 = 4;
@@ -51,18 +51,18 @@ const NO_UNSIGNED_WRAP: u8 = 16;
 /// Another one: the value is like no other.
 const OTHER: u8 = 128;
 
-impl Facts {
+impl ModuleValues {
     /// One pass over the module.
-    pub fn new(module: &Module) -> Self {
+    pub fn new(module: &SpirvModule) -> Self {
         let mut defs = IdMap::new(module.bound(), None);
         for inst in module.all_insts() {
             if let Some(id) = inst.result() {
                 defs.set(id, Some(inst.handle()));
             }
         }
-        let mut facts = Facts {
+        let mut facts = ModuleValues {
             ids: IdWords::new(module),
-            pool: Pool::new(module),
+            pool: InternPool::new(module),
             defs,
             uses: IdMap::new(0, 0),
             marks: IdMap::new(0, 0),
@@ -71,7 +71,7 @@ impl Facts {
             floats: floats_are_plain(module),
             subnormals: subnormals_matter(module),
         };
-        for d in module.section(Section::Annotations) {
+        for d in module.section(ModuleSection::Annotations) {
             facts.decoration(d);
         }
         facts
@@ -79,9 +79,11 @@ impl Facts {
 
     /// Takes note of what was put into the module otherwise than by these facts since they were made.
     /// What was deleted is still known of, as nothing names it.
-    pub fn catch_up(&mut self, module: &Module) {
+    pub fn catch_up(&mut self, module: &SpirvModule) {
         let fresh = module.insts_since(self.seen);
-        for d in fresh.filter(|d| module.list_of(d.handle()) == Some(Section::Annotations.list())) {
+        for d in
+            fresh.filter(|d| module.list_of(d.handle()) == Some(ModuleSection::Annotations.list()))
+        {
             self.decoration(d);
         }
         for inst in module.insts_since(self.seen) {
@@ -91,7 +93,7 @@ impl Facts {
             {
                 self.defs.set(id, Some(inst.handle()));
                 self.ids.learn(inst);
-                if list == Some(Section::Globals.list()) && self.marks[id] == 0 {
+                if list == Some(ModuleSection::Globals.list()) && self.marks[id] == 0 {
                     self.pool.learn(inst);
                 }
             }
@@ -99,14 +101,14 @@ impl Facts {
         self.seen = module.inst_count();
         if self.groups {
             self.marks = IdMap::new(0, 0);
-            for d in module.section(Section::Annotations) {
+            for d in module.section(ModuleSection::Annotations) {
                 self.decoration(d);
             }
         }
     }
 
-    /// Counts what [`Facts::uses`] gives.
-    pub fn count_uses(&mut self, module: &Module) {
+    /// Counts what [`ModuleValues::uses`] gives.
+    pub fn count_uses(&mut self, module: &SpirvModule) {
         let mut uses = IdMap::new(module.bound(), 0);
         for inst in module.all_insts() {
             if !inst.op().is_about_ids() {
@@ -117,8 +119,8 @@ impl Facts {
     }
 
     /// The first id of which something else is known than would be if the facts were made now.
-    pub fn differing(&self, module: &Module) -> Option<Id> {
-        let now = Facts::new(module);
+    pub fn differing(&self, module: &SpirvModule) -> Option<Id> {
+        let now = ModuleValues::new(module);
         let mut all = module.all_insts().filter_map(InstRef::result);
         all.find(|id| now.defs[*id] != self.defs[*id] || now.marks[*id] != self.marks[*id])
             .or_else(|| self.pool.missing(|id| now.defs[id].is_none()))
@@ -165,43 +167,43 @@ impl Facts {
 
     /// The definition of an id.
     #[inline]
-    pub fn def<'m>(&self, module: &'m Module, id: Id) -> Option<InstRef<'m>> {
+    pub fn def<'m>(&self, module: &'m SpirvModule, id: Id) -> Option<InstRef<'m>> {
         self.defs[id].map(|inst| module.inst(inst))
     }
 
     /// The opcode that defines an id; `OpNop` where nothing does.
     #[inline]
-    pub fn op(&self, module: &Module, id: Id) -> Op {
+    pub fn op(&self, module: &SpirvModule, id: Id) -> Op {
         self.def(module, id).map_or(Op::Nop, InstRef::op)
     }
 
     /// The definition of an id, where it has this opcode.
     #[inline]
-    pub fn def_of<'m>(&self, module: &'m Module, id: Id, op: Op) -> Option<InstRef<'m>> {
+    pub fn def_of<'m>(&self, module: &'m SpirvModule, id: Id, op: Op) -> Option<InstRef<'m>> {
         self.def(module, id).filter(|i| i.op() == op)
     }
 
     /// The type of a value.
     #[inline]
-    pub fn type_of(&self, module: &Module, id: Id) -> Option<Id> {
+    pub fn type_of(&self, module: &SpirvModule, id: Id) -> Option<Id> {
         self.def(module, id)?.result_type()
     }
 
     /// A scalar type.
-    pub fn scalar_type(&self, module: &Module, ty: Id) -> Option<Type> {
+    pub fn scalar_type(&self, module: &SpirvModule, ty: Id) -> Option<FoldType> {
         let inst = self.def(module, ty)?;
         match (inst.op(), inst.operands()) {
-            (Op::TypeBool, _) => Some(Type::Bool),
-            (Op::TypeInt, [width @ 1..=64, _]) => Some(Type::Int { width: *width }),
-            (Op::TypeFloat, [16]) => Some(Type::Float(Format::F16)),
-            (Op::TypeFloat, [32]) => Some(Type::Float(Format::F32)),
-            (Op::TypeFloat, [64]) => Some(Type::Float(Format::F64)),
+            (Op::TypeBool, _) => Some(FoldType::Bool),
+            (Op::TypeInt, [width @ 1..=64, _]) => Some(FoldType::Int { width: *width }),
+            (Op::TypeFloat, [16]) => Some(FoldType::Float(FloatEncoding::F16)),
+            (Op::TypeFloat, [32]) => Some(FoldType::Float(FloatEncoding::F32)),
+            (Op::TypeFloat, [64]) => Some(FoldType::Float(FloatEncoding::F64)),
             _ => None,
         }
     }
 
     /// The scalar type and the number of components of a scalar or vector type.
-    pub fn shape(&self, module: &Module, ty: Id) -> Option<(Type, u32)> {
+    pub fn shape(&self, module: &SpirvModule, ty: Id) -> Option<(FoldType, u32)> {
         match self.def_of(module, ty, Op::TypeVector) {
             Some(vector) => Some((self.scalar_type(module, vector.id(0))?, vector.word(1))),
             None => Some((self.scalar_type(module, ty)?, 1)),
@@ -209,7 +211,7 @@ impl Facts {
     }
 
     /// The type of the same shape as a scalar or vector type, of other scalars.
-    pub fn shaped(&mut self, module: &mut Module, ty: Id, scalar: Id) -> Id {
+    pub fn shaped(&mut self, module: &mut SpirvModule, ty: Id, scalar: Id) -> Id {
         match self.def_of(module, ty, Op::TypeVector).map(|v| v.word(1)) {
             Some(count) => self.ty(module, Op::TypeVector, &[scalar.word(), count]),
             None => scalar,
@@ -217,7 +219,7 @@ impl Facts {
     }
 
     /// The types of a composite's parts: how many, and one of them.
-    pub fn part_type(&self, module: &Module, ty: Id, at: u32) -> Option<Id> {
+    pub fn part_type(&self, module: &SpirvModule, ty: Id, at: u32) -> Option<Id> {
         let inst = self.def(module, ty)?;
         match inst.op() {
             Op::TypeVector | Op::TypeMatrix | Op::TypeArray => Some(inst.id(0)),
@@ -227,7 +229,7 @@ impl Facts {
     }
 
     /// The number of parts of a composite type, where that is known.
-    pub fn part_count(&self, module: &Module, ty: Id) -> Option<u32> {
+    pub fn part_count(&self, module: &SpirvModule, ty: Id) -> Option<u32> {
         let inst = self.def(module, ty)?;
         match inst.op() {
             Op::TypeVector | Op::TypeMatrix => Some(inst.word(1)),
@@ -241,13 +243,13 @@ impl Facts {
     }
 
     /// The width of an integer; `None` for other values, vectors of integers too.
-    pub fn int_width(&self, module: &Module, id: Id) -> Option<u32> {
+    pub fn int_width(&self, module: &SpirvModule, id: Id) -> Option<u32> {
         let ty = self.def_of(module, self.type_of(module, id)?, Op::TypeInt)?;
         Some(ty.word(0))
     }
 
     /// The bits of a scalar constant that is known before specialisation.
-    pub fn scalar(&self, module: &Module, id: Id) -> Option<Value> {
+    pub fn scalar(&self, module: &SpirvModule, id: Id) -> Option<FoldConstant> {
         let inst = self.def(module, id)?;
         let bits = match inst.op() {
             Op::Constant => {
@@ -260,14 +262,14 @@ impl Facts {
         };
         let ty = self.scalar_type(module, inst.result_type()?)?;
         let mask = u64::MAX >> (64 - ty.width());
-        Some(Value {
+        Some(FoldConstant {
             ty,
             bits: bits & mask,
         })
     }
 
     /// The components of a constant scalar, or of a vector of at most [`MOST_COMPONENTS`].
-    pub fn lanes(&self, module: &Module, id: Id, lanes: &mut Vec<Value>) -> Option<()> {
+    pub fn lanes(&self, module: &SpirvModule, id: Id, lanes: &mut Vec<FoldConstant>) -> Option<()> {
         let inst = self.def(module, id)?;
         let vector = self.def_of(module, inst.result_type()?, Op::TypeVector);
         match (inst.op(), vector) {
@@ -279,7 +281,7 @@ impl Facts {
             (Op::ConstantNull, Some(vector)) => {
                 let ty = self.scalar_type(module, vector.id(0))?;
                 let count = Some(vector.word(1)).filter(|n| *n <= MOST_COMPONENTS)? as usize;
-                lanes.extend(std::iter::repeat_n(Value { ty, bits: 0 }, count));
+                lanes.extend(std::iter::repeat_n(FoldConstant { ty, bits: 0 }, count));
             }
             _ => lanes.push(self.scalar(module, id)?),
         }
@@ -287,7 +289,7 @@ impl Facts {
     }
 
     /// The bits that all components of a constant have.
-    pub fn splat(&self, module: &Module, id: Id) -> Option<Value> {
+    pub fn splat(&self, module: &SpirvModule, id: Id) -> Option<FoldConstant> {
         let inst = self.def(module, id)?;
         match inst.op() {
             Op::ConstantComposite => {
@@ -299,14 +301,14 @@ impl Facts {
             }
             Op::ConstantNull => {
                 let (ty, _) = self.shape(module, inst.result_type()?)?;
-                Some(Value { ty, bits: 0 })
+                Some(FoldConstant { ty, bits: 0 })
             }
             _ => self.scalar(module, id),
         }
     }
 
     /// Whether a value is a constant, known before specialisation.
-    pub fn is_constant(&self, module: &Module, id: Id) -> bool {
+    pub fn is_constant(&self, module: &SpirvModule, id: Id) -> bool {
         matches!(
             self.op(module, id),
             Op::Constant
@@ -318,13 +320,13 @@ impl Facts {
     }
 
     /// A scalar constant of a type from its bits.
-    pub fn number(&mut self, module: &mut Module, ty: Id, bits: u64) -> Option<Id> {
+    pub fn number(&mut self, module: &mut SpirvModule, ty: Id, bits: u64) -> Option<Id> {
         let scalar = self.scalar_type(module, ty)?;
         let signed = self
             .def(module, ty)
             .is_some_and(|t| t.op() == Op::TypeInt && t.word(1) == 1);
         let id = match scalar {
-            Type::Bool => self.pool.truth(module, ty, bits & 1 != 0),
+            FoldType::Bool => self.pool.truth(module, ty, bits & 1 != 0),
             _ => {
                 let width = scalar.width();
                 let bits = if signed && width < 32 {
@@ -343,7 +345,7 @@ impl Facts {
 
     /// A constant scalar or vector from the bits of its components; none of a vector of more than
     /// [`MOST_COMPONENTS`].
-    pub fn numbers(&mut self, module: &mut Module, ty: Id, lanes: &[u64]) -> Option<Id> {
+    pub fn numbers(&mut self, module: &mut SpirvModule, ty: Id, lanes: &[u64]) -> Option<Id> {
         let Some(vector) = self.def_of(module, ty, Op::TypeVector) else {
             return self.number(module, ty, *lanes.first()?);
         };
@@ -358,21 +360,21 @@ impl Facts {
     }
 
     /// Any constant, or an undefined value.
-    pub fn constant(&mut self, module: &mut Module, op: Op, ty: Id, operands: &[u32]) -> Id {
+    pub fn constant(&mut self, module: &mut SpirvModule, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = self.pool.constant(module, op, ty, operands);
         self.learn(module);
         id
     }
 
     /// A type by its opcode and operands.
-    pub fn ty(&mut self, module: &mut Module, op: Op, operands: &[u32]) -> Id {
+    pub fn ty(&mut self, module: &mut SpirvModule, op: Op, operands: &[u32]) -> Id {
         let id = self.pool.ty(module, op, operands);
         self.learn(module);
         id
     }
 
     /// Takes note of what the pool made.
-    fn learn(&mut self, module: &Module) {
+    fn learn(&mut self, module: &SpirvModule) {
         for inst in self.pool.made.drain(..) {
             if let Some(id) = module.inst(inst).result() {
                 self.defs.set(id, Some(inst));
@@ -381,7 +383,7 @@ impl Facts {
     }
 
     /// Part `at` of a constant.
-    pub fn part(&mut self, module: &mut Module, id: Id, at: u32) -> Option<Id> {
+    pub fn part(&mut self, module: &mut SpirvModule, id: Id, at: u32) -> Option<Id> {
         let inst = self.def(module, id)?;
         match inst.op() {
             Op::ConstantComposite => inst.get_id(at as usize),
@@ -394,17 +396,23 @@ impl Facts {
     }
 
     /// Makes an instruction another one with the same type and result.
-    pub fn become_(&mut self, module: &mut Module, inst: Inst, op: Op, operands: &[u32]) -> Simple {
+    pub fn become_(
+        &mut self,
+        module: &mut SpirvModule,
+        inst: Inst,
+        op: Op,
+        operands: &[u32],
+    ) -> SimplifyOutcome {
         let mut words = module.inst(inst).words()[..2].to_vec();
         words.extend_from_slice(operands);
         module.replace(inst, op, &words);
-        Simple::Changed
+        SimplifyOutcome::Changed
     }
 
     /// A new instruction before another one.
     pub fn insert(
         &mut self,
-        module: &mut Module,
+        module: &mut SpirvModule,
         before: Inst,
         op: Op,
         ty: Id,
@@ -421,7 +429,7 @@ impl Facts {
     }
 
     /// A pointer type to variables of functions.
-    pub fn local_pointer(&mut self, module: &mut Module, pointee: Id) -> Id {
+    pub fn local_pointer(&mut self, module: &mut SpirvModule, pointee: Id) -> Id {
         let id = self.pool.local_pointer(module, pointee);
         self.learn(module);
         id
@@ -443,12 +451,12 @@ impl Facts {
 /// Whether numbers below the normal ones may not be lost. Shaders that ask for neither may have them
 /// either way (specification, section 3.6, `DenormPreserve`; Vulkan, "Precision and Operation of SPIR-V
 /// Instructions").
-fn subnormals_matter(module: &Module) -> bool {
+fn subnormals_matter(module: &SpirvModule) -> bool {
     let special = [
         ExecutionMode::DenormPreserve,
         ExecutionMode::DenormFlushToZero,
     ];
-    let mut modes = module.section(Section::ExecutionModes);
+    let mut modes = module.section(ModuleSection::ExecutionModes);
     !module.is_structured()
         || modes.any(|m| {
             let mode = m.operands().get(1).copied();
@@ -458,14 +466,14 @@ fn subnormals_matter(module: &Module) -> bool {
 
 /// Whether no entry point asks for another rounding than to nearest even, or for numbers below the
 /// normal ones to be lost.
-fn floats_are_plain(module: &Module) -> bool {
+fn floats_are_plain(module: &SpirvModule) -> bool {
     let special = [
         ExecutionMode::DenormFlushToZero,
         ExecutionMode::RoundingModeRTZ,
         ExecutionMode::RoundingModeRTPINTEL,
         ExecutionMode::RoundingModeRTNINTEL,
     ];
-    let mut modes = module.section(Section::ExecutionModes);
+    let mut modes = module.section(ModuleSection::ExecutionModes);
     !modes.any(|m| {
         let mode = m.operands().get(1).copied();
         m.op() == Op::ExecutionMode && special.iter().any(|s| Some(s.0) == mode)

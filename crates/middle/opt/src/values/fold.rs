@@ -1,13 +1,13 @@
 //! Constant folding: an instruction whose operands are constants is one, by the table of
 //! [`spirula_scalar::fold`], component by component.
 
-use super::Facts;
-use spirula_scalar::Format;
-use spirula_scalar::fold::{self, Type, Value};
-use spirula_scalar::table::{Function, Set};
+use super::ModuleValues;
+use spirula_scalar::FloatEncoding;
+use spirula_scalar::fold::{self, FoldConstant, FoldType};
+use spirula_scalar::table::{ScalarExtInst, ScalarExtSet};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, InstRef, Module};
+use spirula_spirv::ir::{Inst, InstRef, SpirvModule};
 use std::sync::OnceLock;
 
 /// Functions whose result is rounded at most once, so that every device computes the same; those
@@ -81,9 +81,9 @@ const EXACT: &[&str] = &[
     "bitselect",
 ];
 
-impl Facts {
+impl ModuleValues {
     /// The constant that an instruction computes.
-    pub fn folded(&mut self, module: &mut Module, inst: Inst) -> Option<Id> {
+    pub fn folded(&mut self, module: &mut SpirvModule, inst: Inst) -> Option<Id> {
         let i = module.inst(inst);
         let ty = i.result_type()?;
         let skip = first_value(i.op());
@@ -98,11 +98,11 @@ impl Facts {
     /// The components that an instruction computes, with what is put in the place of each value.
     fn computed_of(
         &self,
-        module: &Module,
+        module: &SpirvModule,
         inst: InstRef<'_>,
         put: impl Fn(Id) -> Id,
     ) -> Option<Vec<u64>> {
-        let mut operands: Vec<Vec<Value>> = Vec::with_capacity(3);
+        let mut operands: Vec<Vec<FoldConstant>> = Vec::with_capacity(3);
         for id in inst.ids(first_value(inst.op())) {
             let mut lanes = Vec::new();
             self.lanes(module, put(id), &mut lanes)?;
@@ -113,7 +113,7 @@ impl Facts {
 
     /// What an instruction computes from a choice of two constants, its other values being constants: the
     /// constant, or the choice of what it computes from each (condition and both constants).
-    pub fn folded_choice(&mut self, module: &mut Module, inst: Inst) -> Option<(Id, [Id; 2])> {
+    pub fn folded_choice(&mut self, module: &mut SpirvModule, inst: Inst) -> Option<(Id, [Id; 2])> {
         let i = module.inst(inst);
         if i.op() == Op::Select {
             return None;
@@ -135,15 +135,15 @@ impl Facts {
     }
 
     /// The number of components of a value, 0 where it is none of numbers.
-    fn width(&self, module: &Module, value: Id) -> u32 {
+    fn width(&self, module: &SpirvModule, value: Id) -> u32 {
         let ty = self.type_of(module, value);
         ty.and_then(|ty| self.shape(module, ty)).map_or(0, |s| s.1)
     }
 
     /// The function that an extended instruction is, where it gives the same everywhere.
-    fn function(&self, inst: InstRef<'_>) -> Option<&'static Function> {
+    fn function(&self, inst: InstRef<'_>) -> Option<&'static ScalarExtInst> {
         let set = self.ids.set(inst).filter(|_| inst.op() == Op::ExtInst)?;
-        let function = Set::from_name(set.name)?.function(inst.word(1))?;
+        let function = ScalarExtSet::from_name(set.name)?.function(inst.word(1))?;
         Some(function).filter(|f| EXACT.contains(&f.name))
     }
 
@@ -168,9 +168,9 @@ impl Facts {
     /// The components that an instruction computes of the components of its values.
     pub fn computed(
         &self,
-        module: &Module,
+        module: &SpirvModule,
         inst: InstRef<'_>,
-        operands: &[Vec<Value>],
+        operands: &[Vec<FoldConstant>],
     ) -> Option<Vec<u64>> {
         let op = inst.op();
         let function = self.function(inst);
@@ -178,12 +178,13 @@ impl Facts {
             return None;
         }
         let (scalar, count) = self.shape(module, inst.result_type()?)?;
-        let fits = |o: &Vec<Value>| o.len() == 1 || o.len() == count as usize;
+        let fits = |o: &Vec<FoldConstant>| o.len() == 1 || o.len() == count as usize;
         if !operands.iter().all(fits) || !self.may_compute(op, scalar, operands) {
             return None;
         }
         let lane = |lane: usize| {
-            let values: Vec<Value> = operands.iter().map(|o| o[lane.min(o.len() - 1)]).collect();
+            let values: Vec<FoldConstant> =
+                operands.iter().map(|o| o[lane.min(o.len() - 1)]).collect();
             match function {
                 Some(function) => fold::eval_extended(function, scalar, &values),
                 None => fold::eval(op.0.into(), scalar, &values),
@@ -193,8 +194,8 @@ impl Facts {
     }
 
     /// Whether what an operation gives does not depend on the device.
-    fn may_compute(&self, op: Op, result: Type, operands: &[Vec<Value>]) -> bool {
-        let is_float = |ty: Type| matches!(ty, Type::Float(_));
+    fn may_compute(&self, op: Op, result: FoldType, operands: &[Vec<FoldConstant>]) -> bool {
+        let is_float = |ty: FoldType| matches!(ty, FoldType::Float(_));
         let float = is_float(result) || operands.iter().flatten().any(|v| is_float(v.ty));
         if float && !self.floats && !matches!(op, Op::Bitcast | Op::Select | Op::CopyObject) {
             return false;
@@ -215,8 +216,12 @@ impl Facts {
             Op::FRem | Op::FMod => false,
             // What is out of range has no defined result.
             Op::ConvertFToU | Op::ConvertFToS => operands[0].iter().all(|v| {
-                let number = fold::eval(Op::FConvert.0.into(), Type::Float(Format::F64), &[*v]);
-                let number = if v.ty == Type::Float(Format::F64) {
+                let number = fold::eval(
+                    Op::FConvert.0.into(),
+                    FoldType::Float(FloatEncoding::F64),
+                    &[*v],
+                );
+                let number = if v.ty == FoldType::Float(FloatEncoding::F64) {
                     Some(v.bits)
                 } else {
                     number

@@ -1,23 +1,23 @@
 //! The lower halves of integers of 64 bits, computed in 32: those of sums and products come from lower halves alone.
 
-use super::Facts;
+use super::ModuleValues;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::ir::{Inst, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Operations that are looked through, one within the other.
 const DEEPEST: u32 = 32;
 
 /// What was made of the values of a module.
-pub struct Halves {
+pub struct LowHalves {
     /// The lower half of results of operations that were looked through.
     known: IdMap<Option<Id>>,
 }
 
-impl Halves {
+impl LowHalves {
     /// Nothing yet.
-    pub fn new(module: &Module) -> Self {
-        Halves {
+    pub fn new(module: &SpirvModule) -> Self {
+        LowHalves {
             known: IdMap::new(module.bound(), None),
         }
     }
@@ -25,8 +25,8 @@ impl Halves {
     /// The lower half of a value in a type of 32 bits; what is cut is cut before `at`.
     pub fn low(
         &mut self,
-        facts: &mut Facts,
-        module: &mut Module,
+        facts: &mut ModuleValues,
+        module: &mut SpirvModule,
         wide: Id,
         (uint, at): (Id, Inst),
     ) -> Id {
@@ -35,8 +35,8 @@ impl Halves {
 
     fn within(
         &mut self,
-        facts: &mut Facts,
-        module: &mut Module,
+        facts: &mut ModuleValues,
+        module: &mut SpirvModule,
         wide: Id,
         (uint, at): (Id, Inst),
         depth: u32,

@@ -4,6 +4,6 @@ mod facts;
 mod fold;
 mod halves;
 
-pub use facts::{Facts, MOST_COMPONENTS, Simple};
+pub use facts::{MOST_COMPONENTS, ModuleValues, SimplifyOutcome};
 pub use fold::first_value;
-pub use halves::{Halves, operands};
+pub use halves::{LowHalves, operands};

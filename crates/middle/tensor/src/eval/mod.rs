@@ -337,7 +337,7 @@ mod tests {
     use super::*;
     use crate::TensorBuilder;
     use crate::ir::{AxisKind, ScalarCombiner, StructuredYield, TensorReduction, TensorShape};
-    use spirula_program::{Op as ScalarOp, ScalarLiteral};
+    use spirula_program::{ScalarLiteral, ScalarOp};
 
     fn tensor(shape: &[u64], values: &[i32]) -> TensorConstant {
         TensorConstant {

@@ -7,7 +7,7 @@ use crate::ir::{
     YieldDestination,
 };
 use spirula_diagnostics::SourceLocation;
-use spirula_program::Op as ScalarOp;
+use spirula_program::ScalarOp;
 
 /// The state at a point of an index space.
 pub(super) struct PointState<'a> {

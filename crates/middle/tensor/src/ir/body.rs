@@ -10,7 +10,7 @@
 use super::{AffineSum, DimExtent, ScalarNode, TensorValue};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// Operands of a node, or the position of an element.
 pub type NodeList = SmallVec<[ScalarNode; 4]>;
@@ -206,9 +206,9 @@ impl NodeGraph {
     }
 
     /// An operator whose types follow from its first operand, or its last (for those that choose).
-    pub fn op(&mut self, op: Op, operands: &[ScalarNode]) -> ScalarNode {
+    pub fn op(&mut self, op: ScalarOp, operands: &[ScalarNode]) -> ScalarNode {
         let typed = match op {
-            Op::Cond => operands.last(),
+            ScalarOp::Cond => operands.last(),
             _ => operands.first(),
         };
         let ty = typed.map_or(ScalarType::Unit, |node| self.ty(*node));
@@ -216,9 +216,9 @@ impl NodeGraph {
     }
 
     /// A conversion.
-    pub fn convert(&mut self, op: Op, to: ScalarType, operand: ScalarNode) -> ScalarNode {
+    pub fn convert(&mut self, op: ScalarOp, to: ScalarType, operand: ScalarNode) -> ScalarNode {
         let from = self.ty(operand);
-        match from == to && op != Op::ToBool {
+        match from == to && op != ScalarOp::ToBool {
             true => operand,
             false => self.apply(ScalarOperator::convert(op, from, to), &[operand]),
         }
@@ -229,12 +229,12 @@ impl NodeGraph {
         if let Some(node) = self.evaluated(operator, operands) {
             return node;
         }
-        if operator.op == Op::FDiv
+        if operator.op == ScalarOp::FDiv
             && let Some(by) = self.exact_reciprocal(operands)
         {
-            return self.op(Op::FMul, &[operands[0], by]);
+            return self.op(ScalarOp::FMul, &[operands[0], by]);
         }
-        if operator.op == Op::Cond
+        if operator.op == ScalarOp::Cond
             && let Some(chosen) = self.chosen(operands)
         {
             return chosen;
@@ -280,7 +280,8 @@ impl NodeGraph {
     fn exact_reciprocal(&mut self, operands: &[ScalarNode]) -> Option<ScalarNode> {
         let divisor = self.as_literal(*operands.get(1)?)?;
         let format = divisor.ty.format()?;
-        let convert = |from, to, bits| ScalarOperator::convert(Op::FConv, from, to).eval(&[bits]);
+        let convert =
+            |from, to, bits| ScalarOperator::convert(ScalarOp::FConv, from, to).eval(&[bits]);
         let value = f64::from_bits(convert(divisor.ty, ScalarType::F64, divisor.bits));
         let is_power = value.to_bits() << 12 == 0;
         let bits = convert(ScalarType::F64, divisor.ty, (1.0 / value).to_bits());
@@ -293,12 +294,12 @@ impl NodeGraph {
     /// What an integer was before it was narrowed, where that lost nothing of what a conversion reads.
     fn widened(&self, operator: ScalarOperator, operands: &[ScalarNode]) -> Option<ScalarNode> {
         let has_sign = match operator.op {
-            Op::SExt | Op::SToF => true,
-            Op::ZExt | Op::UToF => false,
+            ScalarOp::SExt | ScalarOp::SToF => true,
+            ScalarOp::ZExt | ScalarOp::UToF => false,
             _ => return None,
         };
         let (narrowed, wide) = self.applied(*operands.first()?)?;
-        let is_narrowed = matches!(narrowed.op, Op::SExt | Op::ZExt)
+        let is_narrowed = matches!(narrowed.op, ScalarOp::SExt | ScalarOp::ZExt)
             && narrowed.to == operator.from
             && narrowed.from.width() > narrowed.to.width();
         if !is_narrowed {
@@ -326,15 +327,15 @@ impl NodeGraph {
     }
 
     /// A comparison that the bounds decide.
-    fn compared(&self, op: Op, operands: &[ScalarNode]) -> Option<bool> {
+    fn compared(&self, op: ScalarOp, operands: &[ScalarNode]) -> Option<bool> {
         let [a, b] = *operands else { return None };
         let ((a_low, a_high), (b_low, b_high)) = (self.range(a)?, self.range(b)?);
         match op {
-            Op::SLt if a_high < b_low => Some(true),
-            Op::SLt if a_low >= b_high => Some(false),
-            Op::SLe if a_high <= b_low => Some(true),
-            Op::SLe if a_low > b_high => Some(false),
-            Op::Eq if a_high < b_low || a_low > b_high => Some(false),
+            ScalarOp::SLt if a_high < b_low => Some(true),
+            ScalarOp::SLt if a_low >= b_high => Some(false),
+            ScalarOp::SLe if a_high <= b_low => Some(true),
+            ScalarOp::SLe if a_low > b_high => Some(false),
+            ScalarOp::Eq if a_high < b_low || a_low > b_high => Some(false),
             _ => None,
         }
     }
@@ -346,17 +347,17 @@ impl NodeGraph {
         }
         let of = |at: usize| operands.get(at).and_then(|node| self.range(*node));
         let range = match operator.op {
-            Op::SExt => of(0)?,
-            Op::Cond => union(of(1)?, of(2)?),
-            Op::And => match (of(0), of(1)) {
+            ScalarOp::SExt => of(0)?,
+            ScalarOp::Cond => union(of(1)?, of(2)?),
+            ScalarOp::And => match (of(0), of(1)) {
                 (Some((0.., high)), _) | (_, Some((0.., high))) => (0, high),
                 _ => return None,
             },
-            Op::SMin => {
+            ScalarOp::SMin => {
                 let ((a, b), (c, d)) = (of(0)?, of(1)?);
                 (a.min(c), b.min(d))
             }
-            Op::SMax => {
+            ScalarOp::SMax => {
                 let ((a, b), (c, d)) = (of(0)?, of(1)?);
                 (a.max(c), b.max(d))
             }
@@ -442,11 +443,11 @@ fn union((a, b): NodeBounds, (c, d): NodeBounds) -> NodeBounds {
     (a.min(c), b.max(d))
 }
 
-fn arithmetic(op: Op, (a, b): NodeBounds, (c, d): NodeBounds) -> Option<NodeBounds> {
+fn arithmetic(op: ScalarOp, (a, b): NodeBounds, (c, d): NodeBounds) -> Option<NodeBounds> {
     match op {
-        Op::Add => Some((a.checked_add(c)?, b.checked_add(d)?)),
-        Op::Sub => Some((a.checked_sub(d)?, b.checked_sub(c)?)),
-        Op::Mul => {
+        ScalarOp::Add => Some((a.checked_add(c)?, b.checked_add(d)?)),
+        ScalarOp::Sub => Some((a.checked_sub(d)?, b.checked_sub(c)?)),
+        ScalarOp::Mul => {
             let corners = [
                 a.checked_mul(c)?,
                 a.checked_mul(d)?,
@@ -455,12 +456,12 @@ fn arithmetic(op: Op, (a, b): NodeBounds, (c, d): NodeBounds) -> Option<NodeBoun
             ];
             Some((*corners.iter().min()?, *corners.iter().max()?))
         }
-        Op::SDiv if c == d && c > 0 => Some((a.div_euclid(c), b.div_euclid(c))),
+        ScalarOp::SDiv if c == d && c > 0 => Some((a.div_euclid(c), b.div_euclid(c))),
         // By a size that is known only when run; nobody divides by an empty one.
-        Op::SDiv if c < d && a >= 0 && c >= 0 => Some((0, b)),
-        Op::SMod if c < d && a >= 0 && c >= 0 => Some((0, b.min(d - 1))),
-        Op::SMod if c == d && c > 0 && 0 <= a && b < c => Some((a, b)),
-        Op::SMod if c == d && c > 0 => Some((0, c - 1)),
+        ScalarOp::SDiv if c < d && a >= 0 && c >= 0 => Some((0, b)),
+        ScalarOp::SMod if c < d && a >= 0 && c >= 0 => Some((0, b.min(d - 1))),
+        ScalarOp::SMod if c == d && c > 0 && 0 <= a && b < c => Some((a, b)),
+        ScalarOp::SMod if c == d && c > 0 => Some((0, c - 1)),
         _ => None,
     }
 }
@@ -475,19 +476,19 @@ mod tests {
         let x = body.argument(0, ScalarType::F32);
         let mut by = |value: f32| {
             let divisor = body.literal(ScalarLiteral::new(ScalarType::F32, value.to_bits().into()));
-            let node = body.op(Op::FDiv, &[x, divisor]);
+            let node = body.op(ScalarOp::FDiv, &[x, divisor]);
             let (operator, operands) = body.applied(node).unwrap();
             let literal = body.as_literal(operands[1]).unwrap();
             (operator.op, f32::from_bits(literal.bits as u32))
         };
-        assert_eq!(by(8.0), (Op::FMul, 0.125));
-        assert_eq!(by(-0.5), (Op::FMul, -2.0));
-        assert_eq!(by(0.0), (Op::FMul, f32::INFINITY));
-        assert_eq!(by(-0.0), (Op::FMul, f32::NEG_INFINITY));
-        assert_eq!(by(f32::INFINITY), (Op::FMul, 0.0));
-        assert_eq!(by(3.0), (Op::FDiv, 3.0));
+        assert_eq!(by(8.0), (ScalarOp::FMul, 0.125));
+        assert_eq!(by(-0.5), (ScalarOp::FMul, -2.0));
+        assert_eq!(by(0.0), (ScalarOp::FMul, f32::INFINITY));
+        assert_eq!(by(-0.0), (ScalarOp::FMul, f32::NEG_INFINITY));
+        assert_eq!(by(f32::INFINITY), (ScalarOp::FMul, 0.0));
+        assert_eq!(by(3.0), (ScalarOp::FDiv, 3.0));
         let below_all_normal = 2f32.powi(127);
-        assert_eq!(by(below_all_normal), (Op::FDiv, below_all_normal));
+        assert_eq!(by(below_all_normal), (ScalarOp::FDiv, below_all_normal));
     }
 
     #[test]
@@ -496,16 +497,16 @@ mod tests {
         let word = body.argument(0, ScalarType::I32);
         let mut reads_word = |mask, op, to| {
             let mask = body.literal(ScalarLiteral::i32(mask));
-            let masked = body.op(Op::And, &[word, mask]);
-            let byte = body.convert(Op::SExt, ScalarType::I8, masked);
+            let masked = body.op(ScalarOp::And, &[word, mask]);
+            let byte = body.convert(ScalarOp::SExt, ScalarType::I8, masked);
             let number = body.convert(op, to, byte);
             number == masked || body.operands(number) == [masked]
         };
-        assert!(reads_word(15, Op::SExt, ScalarType::I32));
-        assert!(reads_word(15, Op::SToF, ScalarType::F32));
-        assert!(reads_word(255, Op::UToF, ScalarType::F16));
-        assert!(!reads_word(255, Op::SToF, ScalarType::F32));
-        assert!(!reads_word(256, Op::ZExt, ScalarType::I64));
-        assert!(!reads_word(-1, Op::SExt, ScalarType::I64));
+        assert!(reads_word(15, ScalarOp::SExt, ScalarType::I32));
+        assert!(reads_word(15, ScalarOp::SToF, ScalarType::F32));
+        assert!(reads_word(255, ScalarOp::UToF, ScalarType::F16));
+        assert!(!reads_word(255, ScalarOp::SToF, ScalarType::F32));
+        assert!(!reads_word(256, ScalarOp::ZExt, ScalarType::I64));
+        assert!(!reads_word(-1, ScalarOp::SExt, ScalarType::I64));
     }
 }

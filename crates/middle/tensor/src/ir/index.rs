@@ -7,7 +7,7 @@
 
 use super::{NodeData, NodeGraph, ScalarNode};
 use smallvec::SmallVec;
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// A sum of nodes with factors and a constant, modulo 2^64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,11 +52,11 @@ impl AffineSum {
                 }
                 NodeData::Apply(operator, operands) if operator.from == ScalarType::I64 => {
                     match (operator.op, &operands[..]) {
-                        (Op::Add, [a, b]) => {
+                        (ScalarOp::Add, [a, b]) => {
                             self.collect(body, *b, factor);
                             node = *a;
                         }
-                        (Op::Mul, [a, b]) if body.as_literal(*b).is_some() => {
+                        (ScalarOp::Mul, [a, b]) if body.as_literal(*b).is_some() => {
                             let by = body.as_literal(*b).map_or(1, ScalarLiteral::signed);
                             factor = factor.wrapping_mul(by);
                             node = *a;
@@ -119,14 +119,17 @@ impl AffineSum {
                 _ => {
                     let factor = body.i64(factor);
                     body.raw(
-                        ScalarOperator::of(Op::Mul, ScalarType::I64),
+                        ScalarOperator::of(ScalarOp::Mul, ScalarType::I64),
                         &[node, factor],
                     )
                 }
             };
             sum = Some(match sum {
                 None => term,
-                Some(sum) => body.raw(ScalarOperator::of(Op::Add, ScalarType::I64), &[sum, term]),
+                Some(sum) => body.raw(
+                    ScalarOperator::of(ScalarOp::Add, ScalarType::I64),
+                    &[sum, term],
+                ),
             });
         }
         match (sum, self.constant) {
@@ -135,7 +138,7 @@ impl AffineSum {
             (Some(sum), constant) => {
                 let constant = body.i64(constant);
                 body.raw(
-                    ScalarOperator::of(Op::Add, ScalarType::I64),
+                    ScalarOperator::of(ScalarOp::Add, ScalarType::I64),
                     &[sum, constant],
                 )
             }
@@ -147,7 +150,7 @@ impl AffineSum {
         let mut at = 0;
         while let Some((rest, factor)) = self.terms.get(at).copied() {
             at += 1;
-            let Some((whole, by)) = divided(body, rest, Op::SMod) else {
+            let Some((whole, by)) = divided(body, rest, ScalarOp::SMod) else {
                 continue;
             };
             let quotient = AffineSum::of(body, whole).quotient(body, by);
@@ -172,7 +175,7 @@ impl AffineSum {
         }
         if self.range(body).is_none() {
             let whole = self.clone().node(body);
-            return Self::term(divide(body, Op::SDiv, whole, by));
+            return Self::term(divide(body, ScalarOp::SDiv, whole, by));
         }
         let (mut quotient, rest) = self.split(by);
         match rest.range(body) {
@@ -187,11 +190,11 @@ impl AffineSum {
             return quotient;
         }
         let whole = rest.node(body);
-        let (whole, by) = match divided(body, whole, Op::SDiv) {
+        let (whole, by) = match divided(body, whole, ScalarOp::SDiv) {
             Some((whole, first)) if first.checked_mul(by).is_some() => (whole, first * by),
             _ => (whole, by),
         };
-        quotient.add(&Self::term(divide(body, Op::SDiv, whole, by)), 1);
+        quotient.add(&Self::term(divide(body, ScalarOp::SDiv, whole, by)), 1);
         quotient
     }
 
@@ -202,7 +205,7 @@ impl AffineSum {
         }
         if self.range(body).is_none() {
             let whole = self.clone().node(body);
-            return Self::term(divide(body, Op::SMod, whole, by));
+            return Self::term(divide(body, ScalarOp::SMod, whole, by));
         }
         let (_, rest) = self.split(by);
         match rest.range(body) {
@@ -217,7 +220,7 @@ impl AffineSum {
             1 => Self::constant(0),
             by => {
                 let whole = large.node(body);
-                Self::term(divide(body, Op::SMod, whole, by))
+                Self::term(divide(body, ScalarOp::SMod, whole, by))
             }
         };
         let mut scaled = AffineSum::default();
@@ -271,7 +274,7 @@ impl AffineSum {
     /// An operator on `i64`s in normal form, if it has one.
     pub(super) fn simplified(
         body: &mut NodeGraph,
-        op: Op,
+        op: ScalarOp,
         operands: &[ScalarNode],
     ) -> Option<ScalarNode> {
         let known = |body: &NodeGraph, at: usize| {
@@ -279,18 +282,18 @@ impl AffineSum {
             body.as_literal(*node).map(ScalarLiteral::signed)
         };
         let sum = match op {
-            Op::Add | Op::Sub => {
+            ScalarOp::Add | ScalarOp::Sub => {
                 let mut sum = AffineSum::of(body, operands[0]);
-                let factor = if op == Op::Add { 1 } else { -1 };
+                let factor = if op == ScalarOp::Add { 1 } else { -1 };
                 sum.add(&AffineSum::of(body, operands[1]), factor);
                 sum
             }
-            Op::Neg => {
+            ScalarOp::Neg => {
                 let mut sum = AffineSum::default();
                 sum.add(&AffineSum::of(body, operands[0]), -1);
                 sum
             }
-            Op::Mul => {
+            ScalarOp::Mul => {
                 let (node, by) = match (known(body, 0), known(body, 1)) {
                     (Some(by), _) => (operands[1], by),
                     (_, Some(by)) => (operands[0], by),
@@ -300,15 +303,15 @@ impl AffineSum {
                 sum.add(&AffineSum::of(body, node), by);
                 sum
             }
-            Op::SDiv | Op::SMod => {
+            ScalarOp::SDiv | ScalarOp::SMod => {
                 let by = known(body, 1).filter(|by| *by > 0)?;
                 let sum = AffineSum::of(body, operands[0]);
                 match op {
-                    Op::SDiv => sum.quotient(body, by),
+                    ScalarOp::SDiv => sum.quotient(body, by),
                     _ => sum.remainder(body, by),
                 }
             }
-            Op::SMin | Op::SMax => return extreme(body, op, operands),
+            ScalarOp::SMin | ScalarOp::SMax => return extreme(body, op, operands),
             _ => return None,
         };
         Some(sum.node(body))
@@ -335,7 +338,7 @@ pub fn unflatten(body: &mut NodeGraph, flat: ScalarNode, sizes: &[i64]) -> Vec<S
 }
 
 /// The one of two nodes that the bounds show to be the extreme.
-fn extreme(body: &NodeGraph, op: Op, operands: &[ScalarNode]) -> Option<ScalarNode> {
+fn extreme(body: &NodeGraph, op: ScalarOp, operands: &[ScalarNode]) -> Option<ScalarNode> {
     let [a, b] = *operands else { return None };
     let ((a_low, a_high), (b_low, b_high)) = (body.range(a)?, body.range(b)?);
     let (low, high) = match () {
@@ -343,16 +346,16 @@ fn extreme(body: &NodeGraph, op: Op, operands: &[ScalarNode]) -> Option<ScalarNo
         () if b_high <= a_low => (b, a),
         () => return None,
     };
-    Some(if op == Op::SMin { low } else { high })
+    Some(if op == ScalarOp::SMin { low } else { high })
 }
 
-fn divide(body: &mut NodeGraph, op: Op, whole: ScalarNode, by: i64) -> ScalarNode {
+fn divide(body: &mut NodeGraph, op: ScalarOp, whole: ScalarNode, by: i64) -> ScalarNode {
     let by = body.i64(by);
     body.raw(ScalarOperator::of(op, ScalarType::I64), &[whole, by])
 }
 
 /// Dividend and divisor of a quotient or remainder by a positive constant.
-fn divided(body: &NodeGraph, node: ScalarNode, op: Op) -> Option<(ScalarNode, i64)> {
+fn divided(body: &NodeGraph, node: ScalarNode, op: ScalarOp) -> Option<(ScalarNode, i64)> {
     let (operator, operands) = body.applied(node)?;
     let [whole, by] = *operands else { return None };
     let by = body.as_literal(by)?.signed();
@@ -379,15 +382,15 @@ mod tests {
         let mut body = NodeGraph::default();
         let flat = body.counter(0, DimExtent::Static(2 * 3 * 5));
         let (two, three, five) = (body.i64(2), body.i64(3), body.i64(5));
-        let rest = body.op(Op::SMod, &[flat, five]);
-        let whole = body.op(Op::SDiv, &[flat, five]);
-        let middle = body.op(Op::SMod, &[whole, three]);
-        let outer = body.op(Op::SDiv, &[whole, three]);
-        let outer = body.op(Op::SMod, &[outer, two]);
-        let sum = body.op(Op::Mul, &[outer, three]);
-        let sum = body.op(Op::Add, &[sum, middle]);
-        let sum = body.op(Op::Mul, &[sum, five]);
-        let sum = body.op(Op::Add, &[sum, rest]);
+        let rest = body.op(ScalarOp::SMod, &[flat, five]);
+        let whole = body.op(ScalarOp::SDiv, &[flat, five]);
+        let middle = body.op(ScalarOp::SMod, &[whole, three]);
+        let outer = body.op(ScalarOp::SDiv, &[whole, three]);
+        let outer = body.op(ScalarOp::SMod, &[outer, two]);
+        let sum = body.op(ScalarOp::Mul, &[outer, three]);
+        let sum = body.op(ScalarOp::Add, &[sum, middle]);
+        let sum = body.op(ScalarOp::Mul, &[sum, five]);
+        let sum = body.op(ScalarOp::Add, &[sum, rest]);
         assert_eq!(sum, flat);
     }
 
@@ -397,11 +400,11 @@ mod tests {
         let i = body.index(0, DimExtent::Static(10));
         let j = body.index(1, DimExtent::Static(15));
         let fifteen = body.i64(15);
-        let flat = body.op(Op::Mul, &[i, fifteen]);
-        let flat = body.op(Op::Add, &[flat, j]);
-        assert_eq!(body.op(Op::SDiv, &[flat, fifteen]), i);
-        assert_eq!(body.op(Op::SMod, &[flat, fifteen]), j);
-        let below = body.op(Op::SLt, &[j, fifteen]);
+        let flat = body.op(ScalarOp::Mul, &[i, fifteen]);
+        let flat = body.op(ScalarOp::Add, &[flat, j]);
+        assert_eq!(body.op(ScalarOp::SDiv, &[flat, fifteen]), i);
+        assert_eq!(body.op(ScalarOp::SMod, &[flat, fifteen]), j);
+        let below = body.op(ScalarOp::SLt, &[j, fifteen]);
         assert_eq!(body.as_literal(below).map(|l| l.bits), Some(1));
     }
 
@@ -411,14 +414,14 @@ mod tests {
         let i = body.index(0, DimExtent::Static(40));
         let c = body.index(1, DimExtent::Static(16));
         let (sixteen, by, four) = (body.i64(16), body.i64(64), body.i64(4));
-        let flat = body.op(Op::Mul, &[i, sixteen]);
-        let flat = body.op(Op::Add, &[flat, c]);
-        let whole = body.op(Op::SDiv, &[i, four]);
-        assert_eq!(body.op(Op::SDiv, &[flat, by]), whole);
-        let rest = body.op(Op::SMod, &[i, four]);
-        let rest = body.op(Op::Mul, &[rest, sixteen]);
-        let rest = body.op(Op::Add, &[rest, c]);
-        assert_eq!(body.op(Op::SMod, &[flat, by]), rest);
+        let flat = body.op(ScalarOp::Mul, &[i, sixteen]);
+        let flat = body.op(ScalarOp::Add, &[flat, c]);
+        let whole = body.op(ScalarOp::SDiv, &[i, four]);
+        assert_eq!(body.op(ScalarOp::SDiv, &[flat, by]), whole);
+        let rest = body.op(ScalarOp::SMod, &[i, four]);
+        let rest = body.op(ScalarOp::Mul, &[rest, sixteen]);
+        let rest = body.op(ScalarOp::Add, &[rest, c]);
+        assert_eq!(body.op(ScalarOp::SMod, &[flat, by]), rest);
     }
 
     #[test]
@@ -426,8 +429,8 @@ mod tests {
         let mut body = NodeGraph::default();
         let x = body.argument(0, ScalarType::I64);
         let two = body.i64(2);
-        let double = body.op(Op::Mul, &[x, two]);
-        let half = body.op(Op::SDiv, &[double, two]);
+        let double = body.op(ScalarOp::Mul, &[x, two]);
+        let half = body.op(ScalarOp::SDiv, &[double, two]);
         assert_ne!(half, x);
     }
 }

@@ -1,7 +1,7 @@
 //! Structured operations.
 
 use super::{DimExtent, NodeGraph, ScalarNode, TensorShape, TensorValue};
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// Work over an index space: maps, reductions, contractions, gathers, scatters and histograms.
 ///
@@ -63,7 +63,7 @@ pub struct ScalarCombiner {
 
 impl ScalarCombiner {
     /// One accumulator, by an operator.
-    pub fn of(op: Op, ty: ScalarType) -> Self {
+    pub fn of(op: ScalarOp, ty: ScalarType) -> Self {
         let mut body = NodeGraph::default();
         let accumulator = body.argument(0, ty);
         let value = body.argument(1, ty);
@@ -75,7 +75,7 @@ impl ScalarCombiner {
     }
 
     /// The operator, where the function is nothing else.
-    pub fn operator(&self) -> Option<Op> {
+    pub fn operator(&self) -> Option<ScalarOp> {
         let [result] = self.results[..] else {
             return None;
         };
@@ -86,7 +86,7 @@ impl ScalarCombiner {
 
     /// The operator, where one of the arguments is given that is no number, and the operator's result
     /// otherwise.
-    pub fn of_numbers(&self) -> Option<Op> {
+    pub fn of_numbers(&self) -> Option<ScalarOp> {
         let ([a, b], rest) = self.unless_nan(*self.results.first()?)?;
         let ([other, _], rest) = self.unless_nan(rest)?;
         let (operator, operands) = self.body.applied(rest)?;
@@ -100,7 +100,7 @@ impl ScalarCombiner {
             return None;
         };
         let (test, tested) = self.body.applied(condition)?;
-        let asks = (select.op, test.op) == (Op::Cond, Op::IsNan) && *tested == [given];
+        let asks = (select.op, test.op) == (ScalarOp::Cond, ScalarOp::IsNan) && *tested == [given];
         let number = 1u32.checked_sub(self.body.as_argument(given)?)?;
         let mut nodes = self.body.ids();
         let other = nodes.find(|n| self.body.as_argument(*n) == Some(number))?;
@@ -112,15 +112,17 @@ impl ScalarCombiner {
         let format = ty.format();
         let sign = 1u64 << (ty.width() - 1);
         let bits = match self.operator().or_else(|| self.of_numbers())? {
-            Op::FAdd => format?.sign_bit(),
-            Op::FMul => ScalarOperator::convert(Op::SToF, ScalarType::I32, ty).eval(&[1]),
-            Op::FMax => format?.infinity() | format?.sign_bit(),
-            Op::FMin => format?.infinity(),
-            Op::Add | Op::Or | Op::Xor | Op::UMax | Op::LogOr => 0,
-            Op::Mul | Op::LogAnd => 1,
-            Op::And | Op::UMin => u64::MAX,
-            Op::SMax => sign,
-            Op::SMin => sign - 1,
+            ScalarOp::FAdd => format?.sign_bit(),
+            ScalarOp::FMul => {
+                ScalarOperator::convert(ScalarOp::SToF, ScalarType::I32, ty).eval(&[1])
+            }
+            ScalarOp::FMax => format?.infinity() | format?.sign_bit(),
+            ScalarOp::FMin => format?.infinity(),
+            ScalarOp::Add | ScalarOp::Or | ScalarOp::Xor | ScalarOp::UMax | ScalarOp::LogOr => 0,
+            ScalarOp::Mul | ScalarOp::LogAnd => 1,
+            ScalarOp::And | ScalarOp::UMin => u64::MAX,
+            ScalarOp::SMax => sign,
+            ScalarOp::SMin => sign - 1,
             _ => return None,
         };
         Some(ScalarLiteral::new(ty, bits))

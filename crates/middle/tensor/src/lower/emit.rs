@@ -11,7 +11,7 @@ use crate::ir::{NodeData, NodeGraph, ScalarCombiner, ScalarNode, TensorValue};
 use rustc_hash::FxHashMap;
 use spirula_kernel::ProgramBuilder;
 use spirula_kernel::ir::{ExprId, MemoryElement, StmtKind, VarId, VariableType};
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// Deepest nesting of expressions.
 const DEPTH: u32 = 16;
@@ -100,11 +100,15 @@ impl<'a> NodeEmitter<'a> {
         match self.body.node(node) {
             NodeData::Literal(_) | NodeData::Counter(_) => true,
             NodeData::Apply(operator, operands) => match operator.op {
-                Op::Add | Op::Sub | Op::Mul | Op::SDiv | Op::SMod | Op::SMin | Op::SMax => {
-                    operands.iter().all(|n| self.narrow[n.index()])
-                }
-                Op::Cond => operands[1..].iter().all(|n| self.narrow[n.index()]),
-                Op::SExt => operator.from == ScalarType::I32,
+                ScalarOp::Add
+                | ScalarOp::Sub
+                | ScalarOp::Mul
+                | ScalarOp::SDiv
+                | ScalarOp::SMod
+                | ScalarOp::SMin
+                | ScalarOp::SMax => operands.iter().all(|n| self.narrow[n.index()]),
+                ScalarOp::Cond => operands[1..].iter().all(|n| self.narrow[n.index()]),
+                ScalarOp::SExt => operator.from == ScalarType::I32,
                 _ => false,
             },
             _ => false,
@@ -120,7 +124,7 @@ impl<'a> NodeEmitter<'a> {
         if let Some(literal) = self.body.as_literal(node) {
             return Some(self.b.literal(literal));
         }
-        let convert = ScalarOperator::convert(Op::SExt, ScalarType::I32, ScalarType::I64);
+        let convert = ScalarOperator::convert(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
         Some(self.b.apply(convert, &[value]))
     }
 
@@ -221,7 +225,8 @@ impl<'a> NodeEmitter<'a> {
         match (self.narrow[node.index()], ty) {
             (true, ScalarType::I32) => self.values[node.index()].unwrap_or(whole),
             (false, ScalarType::I32) => {
-                let convert = ScalarOperator::convert(Op::SExt, ScalarType::I64, ScalarType::I32);
+                let convert =
+                    ScalarOperator::convert(ScalarOp::SExt, ScalarType::I64, ScalarType::I32);
                 self.b.apply(convert, &[whole])
             }
             _ => whole,
@@ -300,7 +305,7 @@ impl<'a> NodeEmitter<'a> {
 
     fn is_lazy(&self, node: ScalarNode, reads: &[bool]) -> bool {
         match self.body.applied(node) {
-            Some((operator, operands)) if operator.op == Op::Cond => {
+            Some((operator, operands)) if operator.op == ScalarOp::Cond => {
                 operands[1..].iter().any(|n| reads[n.index()])
             }
             _ => false,
@@ -422,14 +427,14 @@ impl<'a> NodeEmitter<'a> {
         let is_narrow = self.narrow[node.index()];
         let by_32 = matches!(
             operator.op,
-            Op::SLt | Op::SLe | Op::Eq | Op::SToF | Op::SExt
+            ScalarOp::SLt | ScalarOp::SLe | ScalarOp::Eq | ScalarOp::SToF | ScalarOp::SExt
         );
         let as_stored = is_narrow || (all_narrow && by_32);
         if !as_stored {
             let values = operands.iter().filter_map(|n| self.whole(*n));
             return Some((operator, values.collect()));
         }
-        let is_kept = operator.op == Op::SExt
+        let is_kept = operator.op == ScalarOp::SExt
             && (is_narrow || (operator.from, operator.to) == (ScalarType::I64, ScalarType::I32));
         if is_kept {
             return None;
@@ -452,8 +457,8 @@ impl<'a> NodeEmitter<'a> {
     fn unsigned(&self, operator: ScalarOperator, operands: &[ScalarNode]) -> ScalarOperator {
         let is_positive = |n: &ScalarNode| self.body.range(*n).is_some_and(|(low, _)| low >= 0);
         let op = match operator.op {
-            Op::SDiv if operands.iter().all(is_positive) => Op::UDiv,
-            Op::SMod if operands.iter().all(is_positive) => Op::UMod,
+            ScalarOp::SDiv if operands.iter().all(is_positive) => ScalarOp::UDiv,
+            ScalarOp::SMod if operands.iter().all(is_positive) => ScalarOp::UMod,
             op => op,
         };
         ScalarOperator { op, ..operator }

@@ -17,7 +17,7 @@ use spirula_kernel::ir::{
     EntryKind, ExprId, FuncId, KernelData, KernelProgram, MemoryElement, MemorySpace, MessageData,
     MessageSegment, PlainValue, StaticData, StmtKind, VarId, VariableType,
 };
-use spirula_program::{Op as ScalarOp, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 /// A function as a program with one entry point. Structured operations that run on the device have
 /// their dispatches, by their first results.

@@ -12,7 +12,7 @@ use crate::ir::{
 };
 use crate::schedule::{ScheduleProfile, dense_plan};
 use spirula_diagnostics::SourceLocation;
-use spirula_program::Op as ScalarOp;
+use spirula_program::ScalarOp;
 
 /// A factor by the positions that it is read at.
 struct ConvolutionFactor {

@@ -18,7 +18,7 @@ use crate::ir::{
     TensorValue,
 };
 use crate::schedule::ScheduleProfile;
-use spirula_program::Op as ScalarOp;
+use spirula_program::ScalarOp;
 
 /// Most nodes of a fused body.
 const NODES: usize = 4096;

@@ -14,7 +14,7 @@ use crate::ir::{
     TensorBlock, TensorConstant, TensorFunction, TensorValue, YieldDestination,
 };
 use rustc_hash::FxHashMap;
-use spirula_program::{Op as ScalarOp, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 /// Fewest elements of a constant that is packed.
 const LEAST: u64 = 4096;

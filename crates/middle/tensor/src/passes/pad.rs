@@ -10,7 +10,7 @@ use crate::ir::{
 };
 use crate::schedule::{ContractionAxes, ScheduleProfile, contraction, is_for_matrices};
 use spirula_diagnostics::SourceLocation;
-use spirula_program::{Op as ScalarOp, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 /// Bytes at multiples of which rows begin.
 const BYTES: u64 = 16;

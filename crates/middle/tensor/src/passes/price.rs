@@ -16,7 +16,7 @@ use crate::ir::{
     TensorValue, YieldDestination,
 };
 use crate::schedule::{ContractionAxes, ContractionReads, ScheduleProfile, is_in_place, reading};
-use spirula_program::{Op as ScalarOp, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use std::fmt;
 
 /// Work that is done again for several readers rather than stored.

@@ -13,7 +13,7 @@ use crate::ir::{
 use crate::schedule::{ScheduleProfile, is_adjacent, is_together, looks_back};
 use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceLocation;
-use spirula_program::{Op as ScalarOp, ScalarLiteral};
+use spirula_program::{ScalarLiteral, ScalarOp};
 
 /// Fewest points of a chunk.
 const CHUNK: u64 = 64;

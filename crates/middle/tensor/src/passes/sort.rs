@@ -12,7 +12,7 @@ use crate::ir::{
     TensorSort, TensorValue, YieldDestination,
 };
 use spirula_diagnostics::SourceLocation;
-use spirula_program::{Op as ScalarOp, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 /// Longest sort by counting, whose work is quadratic.
 const COUNTED: u64 = 128;

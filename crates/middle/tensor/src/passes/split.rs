@@ -11,7 +11,7 @@ use crate::ir::{
     YieldDestination, unflatten,
 };
 use crate::schedule::{ScheduleProfile, contraction, is_adjacent};
-use spirula_program::{Op as ScalarOp, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 
 /// Fewest points of a chunk: below that a workgroup costs more than it saves.
 const CHUNK: u64 = 4096;

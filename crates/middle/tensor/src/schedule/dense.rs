@@ -17,7 +17,7 @@ use crate::ir::{
     TensorValue, YieldDestination, unflatten,
 };
 use spirula_kernel::ir::FragmentElement;
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 
 /// Invocations of a workgroup.
 const LANES: u64 = 8;
@@ -66,7 +66,7 @@ pub(crate) fn patch(
 /// What a factor is read as: itself, or a number of 16 bits that it is widened from.
 fn read(body: &NodeGraph, factor: ScalarNode) -> (ScalarNode, FragmentElement) {
     match body.applied(factor) {
-        Some((how, &[narrow])) if (how.op, how.from) == (Op::FConv, ScalarType::F16) => {
+        Some((how, &[narrow])) if (how.op, how.from) == (ScalarOp::FConv, ScalarType::F16) => {
             (narrow, FragmentElement::F16)
         }
         _ => (factor, FragmentElement::F32),
@@ -304,11 +304,13 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
         let first = scaled(dispatch, &[(tiles[at], plan.tile[at])]);
         let points = &mut dispatch.points;
         let last = points.i64(plan.extents[at] as i64 - plan.tile[at] as i64);
-        let base = points.op(Op::SMin, &[first, last]);
+        let base = points.op(ScalarOp::SMin, &[first, last]);
         if !plan.extents[at].is_multiple_of(plan.tile[at]) {
             // What another tile has, that does.
-            let own = points.op(Op::Add, &[base, locals[at]]);
-            dispatch.guards.push(points.op(Op::SLe, &[first, own]));
+            let own = points.op(ScalarOp::Add, &[base, locals[at]]);
+            dispatch
+                .guards
+                .push(points.op(ScalarOp::SLe, &[first, own]));
         }
         let tile = tile_of(axes[at], &extents, base, locals[at], plan.tile[at]);
         let guard = place(dispatch, tile);
@@ -359,7 +361,7 @@ fn fold(dispatch: &mut TensorDispatch, plan: &LargeFragmentPlan, extents: &[u64]
     let points = &mut dispatch.points;
     let position = unflatten(points, counter, &sizes);
     let (local, depth) = (points.i64(0), points.i64(plan.tile[2] as i64));
-    let base = points.op(Op::Mul, &[position[others.len()], depth]);
+    let base = points.op(ScalarOp::Mul, &[position[others.len()], depth]);
     for (axis, index) in others.iter().zip(position) {
         dispatch.indices[*axis] = index;
     }

@@ -10,7 +10,7 @@
 use super::ScheduleProfile;
 use super::tile::{ContractionAxes, TileSplit};
 use crate::ir::{DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp};
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 
 /// Tiles of a single row that there should be. Fewer are wider: what is read of the second factor lies
 /// together then, which memory is faster at than registers are at holding the sums.
@@ -85,7 +85,7 @@ pub(crate) fn is_in_place(body: &NodeGraph, node: ScalarNode) -> bool {
         ScalarType::F32 | ScalarType::F64 | ScalarType::I32
     );
     let element = match body.applied(node) {
-        Some((operator, &[_, inside, outside])) if operator.op == Op::Cond => {
+        Some((operator, &[_, inside, outside])) if operator.op == ScalarOp::Cond => {
             body.as_literal(outside).is_some().then_some(inside)
         }
         _ => Some(node),

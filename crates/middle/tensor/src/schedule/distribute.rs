@@ -8,7 +8,7 @@
 use super::lanes::lanes;
 use super::{DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, nest};
 use crate::ir::{AxisKind, NodeData, ScalarNode, unflatten};
-use spirula_program::Op;
+use spirula_program::ScalarOp;
 
 /// Workgroups that every device can run in the second and third dimension.
 const WORKGROUPS: u64 = 65_535;
@@ -82,21 +82,21 @@ fn group(dispatch: &mut TensorDispatch) {
     let points = &mut dispatch.points;
     let size = points.i64((height * across) as i64);
     let rows = points.i64(height as i64);
-    let within = points.op(Op::SMod, &[counter, size]);
-    let first = points.op(Op::SDiv, &[counter, size]);
-    let first = points.op(Op::Mul, &[first, rows]);
+    let within = points.op(ScalarOp::SMod, &[counter, size]);
+    let first = points.op(ScalarOp::SDiv, &[counter, size]);
+    let first = points.op(ScalarOp::Mul, &[first, rows]);
     let (mut rows, last) = (rows, points.i64(down as i64 - 1));
     if whole.is_none() {
         let all = points.i64(down as i64);
-        let left = points.op(Op::Sub, &[all, first]);
-        rows = points.op(Op::SMin, &[rows, left]);
+        let left = points.op(ScalarOp::Sub, &[all, first]);
+        rows = points.op(ScalarOp::SMin, &[rows, left]);
     }
-    let row = points.op(Op::SMod, &[within, rows]);
-    let row = points.op(Op::Add, &[first, row]);
-    let row = points.op(Op::SMin, &[row, last]);
-    let column = points.op(Op::SDiv, &[within, rows]);
+    let row = points.op(ScalarOp::SMod, &[within, rows]);
+    let row = points.op(ScalarOp::Add, &[first, row]);
+    let row = points.op(ScalarOp::SMin, &[row, last]);
+    let column = points.op(ScalarOp::SDiv, &[within, rows]);
     let last = points.i64(across as i64 - 1);
-    let column = points.op(Op::SMin, &[column, last]);
+    let column = points.op(ScalarOp::SMin, &[column, last]);
     let steps = std::mem::take(&mut dispatch.steps);
     dispatch.steps = without(steps, grid, number);
     dispatch.substitute(&grid, &[row, column]);
@@ -169,13 +169,13 @@ fn collapse(dispatch: &mut TensorDispatch) {
         [group, local, lane].map(|number| dispatch.counter(number));
     let points = &mut dispatch.points;
     let size = points.i64(across as i64);
-    let flat = points.op(Op::Mul, &[group_counter, size]);
-    let run = points.op(Op::Add, &[flat, local_counter]);
+    let flat = points.op(ScalarOp::Mul, &[group_counter, size]);
+    let run = points.op(ScalarOp::Add, &[flat, local_counter]);
     let limit = points.i64(runs as i64);
-    let guard = points.op(Op::SLt, &[run, limit]);
+    let guard = points.op(ScalarOp::SLt, &[run, limit]);
     let lanes = points.i64(lanes as i64);
-    let flat = points.op(Op::Mul, &[run, lanes]);
-    let flat = points.op(Op::Add, &[flat, lane_counter]);
+    let flat = points.op(ScalarOp::Mul, &[run, lanes]);
+    let flat = points.op(ScalarOp::Add, &[flat, lane_counter]);
     if points.as_literal(guard).is_none() {
         dispatch.guards.push(guard);
     }
@@ -228,19 +228,19 @@ fn collapse_sized(dispatch: &mut TensorDispatch) {
     let mut total = points.i64(1);
     for axis in &axes {
         let size = points.size(dispatch.op.axes[*axis].extent);
-        total = points.op(Op::Mul, &[total, size]);
+        total = points.op(ScalarOp::Mul, &[total, size]);
         sizes.push(size);
     }
     let (width, less) = (points.i64(across as i64), points.i64(across as i64 - 1));
-    let above = points.op(Op::Add, &[total, less]);
-    let rounds = points.op(Op::SDiv, &[above, width]);
+    let above = points.op(ScalarOp::Add, &[total, less]);
+    let rounds = points.op(ScalarOp::SDiv, &[above, width]);
     let group = dispatch.add_sized_loop(MOST, rounds, LoopMapping::Workgroup(0));
     let local = dispatch.add_loop(across, LoopMapping::Invocation(0));
     let [group_counter, local_counter] = [group, local].map(|number| dispatch.counter(number));
     let points = &mut dispatch.points;
-    let flat = points.op(Op::Mul, &[group_counter, width]);
-    let mut flat = points.op(Op::Add, &[flat, local_counter]);
-    let guard = points.op(Op::SLt, &[flat, total]);
+    let flat = points.op(ScalarOp::Mul, &[group_counter, width]);
+    let mut flat = points.op(ScalarOp::Add, &[flat, local_counter]);
+    let guard = points.op(ScalarOp::SLt, &[flat, total]);
     if points.as_literal(guard).is_none() {
         dispatch.guards.push(guard);
     }
@@ -250,8 +250,8 @@ fn collapse_sized(dispatch: &mut TensorDispatch) {
             position.push(flat);
             break;
         }
-        position.push(points.op(Op::SMod, &[flat, *size]));
-        flat = points.op(Op::SDiv, &[flat, *size]);
+        position.push(points.op(ScalarOp::SMod, &[flat, *size]));
+        flat = points.op(ScalarOp::SDiv, &[flat, *size]);
     }
     position.reverse();
     run_by(dispatch, &axes, &position, [group, local]);

@@ -6,7 +6,7 @@ use crate::ir::{
     TensorFunction, TensorOp, YieldDestination,
 };
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_program::{Op as ScalarOp, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 
 /// The dispatch of a structured operation.
 ///

@@ -10,7 +10,7 @@ use super::tile::{batch, contraction, place, scaled, tile_of};
 use super::{DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, nest};
 use crate::ir::{NodeGraph, ScalarNode, StructuredOp, unflatten};
 use spirula_kernel::ir::FragmentElement;
-use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 /// Fragments that a device multiplies: sizes and types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,18 +238,24 @@ fn narrow(body: &mut NodeGraph, node: ScalarNode) -> Option<(ScalarNode, Fragmen
     let operands = operands.to_vec();
     let types = (operator.op, operator.from, operator.to);
     match types {
-        (Op::FConv, ScalarType::F16, ScalarType::F32) => Some((operands[0], FragmentElement::F16)),
-        (Op::SExt, ScalarType::I8, ScalarType::I32) => Some((operands[0], FragmentElement::I8)),
-        (Op::ZExt, ScalarType::I8, ScalarType::I32) => Some((operands[0], FragmentElement::U8)),
-        (Op::Bits, ScalarType::I32, ScalarType::F32) => brain(body, operands[0]),
-        (Op::Cond, ..) => {
+        (ScalarOp::FConv, ScalarType::F16, ScalarType::F32) => {
+            Some((operands[0], FragmentElement::F16))
+        }
+        (ScalarOp::SExt, ScalarType::I8, ScalarType::I32) => {
+            Some((operands[0], FragmentElement::I8))
+        }
+        (ScalarOp::ZExt, ScalarType::I8, ScalarType::I32) => {
+            Some((operands[0], FragmentElement::U8))
+        }
+        (ScalarOp::Bits, ScalarType::I32, ScalarType::F32) => brain(body, operands[0]),
+        (ScalarOp::Cond, ..) => {
             let zero = |body: &NodeGraph, node| body.as_literal(node).is_some_and(|l| l.bits == 0);
             let (value, number) = narrow(body, operands[1])?;
             if !zero(body, operands[2]) {
                 return None;
             }
             let zero = body.literal(ScalarLiteral::new(number.stored(), 0));
-            Some((body.op(Op::Cond, &[operands[0], value, zero]), number))
+            Some((body.op(ScalarOp::Cond, &[operands[0], value, zero]), number))
         }
         _ => None,
     }
@@ -259,9 +265,9 @@ fn narrow(body: &mut NodeGraph, node: ScalarNode) -> Option<(ScalarNode, Fragmen
 fn brain(body: &NodeGraph, node: ScalarNode) -> Option<(ScalarNode, FragmentElement)> {
     let (shift, operands) = body.applied(node)?;
     let [wide, by] = *operands else { return None };
-    let is_shift = shift.op == Op::Shl && body.as_literal(by)?.bits == 16;
+    let is_shift = shift.op == ScalarOp::Shl && body.as_literal(by)?.bits == 16;
     let (widen, operands) = body.applied(wide)?;
-    let is_widening = (widen.op, widen.from) == (Op::ZExt, ScalarType::I16);
+    let is_widening = (widen.op, widen.from) == (ScalarOp::ZExt, ScalarType::I16);
     (is_shift && is_widening).then_some((operands[0], FragmentElement::Bf16))
 }
 
@@ -313,9 +319,9 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
         let fragment = scaled(dispatch, &[([down, across][at], size)]);
         let points = &mut dispatch.points;
         let part = points.i64((counts[at] * size) as i64);
-        let part = points.op(Op::Mul, &[of_grid[at], part]);
-        let local = points.op(Op::Add, &[part, fragment]);
-        let local = points.op(Op::Add, &[local, within[at]]);
+        let part = points.op(ScalarOp::Mul, &[of_grid[at], part]);
+        let local = points.op(ScalarOp::Add, &[part, fragment]);
+        let local = points.op(ScalarOp::Add, &[local, within[at]]);
         numbers[at] = dispatch.tiles.len();
         let tile = tile_of(axes[at], &extents, base, local, plan.tile[at]);
         let guard = place(dispatch, tile);

@@ -12,7 +12,7 @@
 use super::tile::{SUBGROUP, has_neutral, has_shuffles, sum};
 use super::{DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, lanes, nest};
 use crate::ir::{AxisKind, ScalarNode, StructuredOp, YieldDestination, unflatten};
-use spirula_program::Op;
+use spirula_program::ScalarOp;
 
 /// Points of an invocation that lie next to each other: a vector, where they have 32 bits.
 const POINTS: u64 = 4;
@@ -139,7 +139,7 @@ pub(super) fn look_back(dispatch: &mut TensorDispatch) {
     let arrival = dispatch.counter(arrival);
     let body = &mut dispatch.points;
     let count = body.i64(chunks as i64);
-    let [row, chunk] = [Op::SDiv, Op::SMod].map(|op| body.op(op, &[arrival, count]));
+    let [row, chunk] = [ScalarOp::SDiv, ScalarOp::SMod].map(|op| body.op(op, &[arrival, count]));
     let position = unflatten(body, row, &sizes);
     dispatch.indices[..rank].clone_from_slice(&position);
     let across = spread(dispatch, chunk, &share);
@@ -176,9 +176,9 @@ fn spread(dispatch: &mut TensorDispatch, part: ScalarNode, share: &ScanPartition
         limit = total;
     }
     let (end, last) = (body.i64(limit as i64), body.i64(limit as i64 - 1));
-    let guard = body.op(Op::SLt, &[at, end]);
+    let guard = body.op(ScalarOp::SLt, &[at, end]);
     // What is outside is read from the last, so that all is on its way at once.
-    let inside = body.op(Op::SMin, &[at, last]);
+    let inside = body.op(ScalarOp::SMin, &[at, last]);
     dispatch.indices[rank] = match is_even {
         true => sum(body, &[(inside, POINTS), (point, 1)]),
         false => inside,

@@ -7,7 +7,7 @@
 use super::tile::{WRITTEN_OUT, fold_lanes, has_shuffles, sum};
 use super::{DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, nest};
 use crate::ir::{AxisKind, StructuredOp, unflatten};
-use spirula_program::Op;
+use spirula_program::ScalarOp;
 
 /// Whether each of so many results of a fold of such a length is worth a subgroup, and no more.
 pub(super) fn suits(
@@ -62,10 +62,11 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
     ] = counters;
     let points = &mut dispatch.points;
     let size = points.i64(cluster as i64);
-    let [within, place] = [Op::SDiv, Op::SMod].map(|op| points.op(op, &[lane_counter, size]));
+    let [within, place] =
+        [ScalarOp::SDiv, ScalarOp::SMod].map(|op| points.op(op, &[lane_counter, size]));
     let run = sum(points, &[(round_counter, cluster), (place, 1)]);
     let limit = points.i64(runs as i64);
-    let inside = points.op(Op::SLt, &[run, limit]);
+    let inside = points.op(ScalarOp::SLt, &[run, limit]);
     let flat = sum(points, &[(run, lanes), (point_counter, 1)]);
     let position = unflatten(points, flat, &folded);
     for (axis, index) in folds.iter().zip(position) {
@@ -79,9 +80,9 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
     let flat = sum(&mut dispatch.points, &terms);
     let points = &mut dispatch.points;
     let [count, last] = [results, results - 1].map(|n| points.i64(n as i64));
-    let is_result = points.op(Op::SLt, &[flat, count]);
+    let is_result = points.op(ScalarOp::SLt, &[flat, count]);
     // Clusters that have no row fold the last one again.
-    let flat = points.op(Op::SMin, &[flat, last]);
+    let flat = points.op(ScalarOp::SMin, &[flat, last]);
     let position = unflatten(points, flat, &kept);
     for (axis, index) in parallel.iter().zip(position) {
         dispatch.indices[*axis] = index;

@@ -11,7 +11,7 @@ use super::{
     nest,
 };
 use crate::ir::{AffineSum, AxisKind, NodeData, NodeGraph, ScalarNode, StructuredOp, unflatten};
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 
 /// The axes of a contraction.
 #[derive(Clone, Debug)]
@@ -47,12 +47,15 @@ pub(crate) fn contraction(op: &StructuredOp) -> Option<ContractionAxes> {
     let [value] = reduction.values[..] else {
         return None;
     };
-    if !matches!(reduction.combiner.operator(), Some(Op::FAdd | Op::Add)) {
+    if !matches!(
+        reduction.combiner.operator(),
+        Some(ScalarOp::FAdd | ScalarOp::Add)
+    ) {
         return None;
     }
     let (operator, operands) = op.body.applied(value)?;
     let [a, b] = *operands else { return None };
-    if !matches!(operator.op, Op::FMul | Op::Mul) {
+    if !matches!(operator.op, ScalarOp::FMul | ScalarOp::Mul) {
         return None;
     }
     let (first, second) = (axes_of(op, a), axes_of(op, b));
@@ -421,9 +424,9 @@ pub(super) fn sum(body: &mut NodeGraph, terms: &[(ScalarNode, u64)]) -> ScalarNo
 /// Notes a tile; gives a guard where the last one is not full.
 pub(super) fn place(dispatch: &mut TensorDispatch, tile: AxisTile) -> Option<ScalarNode> {
     let points = &mut dispatch.points;
-    let flat = points.op(Op::Add, &[tile.base, tile.local]);
+    let flat = points.op(ScalarOp::Add, &[tile.base, tile.local]);
     let limit = points.i64(tile.total());
-    let guard = points.op(Op::SLt, &[flat, limit]);
+    let guard = points.op(ScalarOp::SLt, &[flat, limit]);
     let position = unflatten(points, flat, &tile.extents);
     for (axis, index) in tile.axes.iter().zip(position) {
         dispatch.indices[*axis] = index;
@@ -496,7 +499,7 @@ fn cooperate(dispatch: &mut TensorDispatch) {
     add_subgroups(dispatch, invocations);
     let run = scaled(dispatch, &[(rounds, invocations), (across, 1)]);
     let limit = dispatch.points.i64(runs as i64);
-    let guard = dispatch.points.op(Op::SLt, &[run, limit]);
+    let guard = dispatch.points.op(ScalarOp::SLt, &[run, limit]);
     let flat = scaled(
         dispatch,
         &[(rounds, invocations * lanes), (across, lanes), (lane, 1)],

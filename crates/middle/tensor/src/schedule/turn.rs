@@ -7,7 +7,7 @@
 use super::tile::{ContractionAxes, TileSplit, batch, split};
 use super::{DispatchStep, ScheduleProfile, StagedNode, TensorDispatch, nest};
 use crate::ir::{AffineSum, NodeData, ScalarNode, StructuredOp};
-use spirula_program::Op;
+use spirula_program::ScalarOp;
 
 /// Fewest points along each of the two axes.
 const LEAST: u64 = 16;
@@ -83,7 +83,7 @@ fn chosen(op: &StructuredOp) -> Vec<bool> {
         .body
         .ids()
         .filter_map(|node| match op.body.applied(node) {
-            Some((operator, operands)) if operator.op == Op::Cond => Some(&operands[1..]),
+            Some((operator, operands)) if operator.op == ScalarOp::Cond => Some(&operands[1..]),
             _ => None,
         });
     let ways: Vec<ScalarNode> = choices.flatten().copied().collect();

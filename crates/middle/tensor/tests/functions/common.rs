@@ -1,6 +1,6 @@
 //! What the tests of functions share: arguments, running them, and a product of matrices.
 
-use spirula_program::{Op, ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarType};
+use spirula_program::{ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarOp, ScalarType};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
 use spirula_tensor::ir::{
     AxisKind, DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, TensorConstant,
@@ -40,12 +40,12 @@ pub fn product(
         false => [at, point[1]],
     };
     let right = op.body.element(y, ScalarType::I32, &position);
-    let product = op.body.op(Op::Mul, &[left, right]);
+    let product = op.body.op(ScalarOp::Mul, &[left, right]);
     let zero = op.body.literal(ScalarLiteral::i32(0));
     let sum = op.fold(TensorReduction {
         initial: vec![zero],
         values: vec![product],
-        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
+        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
     });
     op.give(sum[0]);
     b.structured(op)[0]

@@ -2,7 +2,7 @@
 
 use crate::common::{only_dispatch, parameter, product, stage};
 use spirula_kernel::ir::FragmentElement;
-use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_tensor::TensorBuilder;
 use spirula_tensor::ir::{
     AxisKind, DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, TensorReduction,
@@ -19,8 +19,8 @@ fn products_have_what_follows() {
     let shape = [20, 16].map(DimExtent::Static);
     let product = product(&mut b, x, y, false);
     let row = b.moved(row, &shape, |_, point| vec![point[1]]);
-    let added = b.elementwise(&[product, row], |body, e| body.op(Op::Add, e));
-    let result = b.elementwise(&[added], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
+    let added = b.elementwise(&[product, row], |body, e| body.op(ScalarOp::Add, e));
+    let result = b.elementwise(&[added], |body, e| body.op(ScalarOp::Mul, &[e[0], e[0]]));
     b.result(result, false);
     let shapes = [vec![20, 30], vec![30, 16], vec![16]];
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
@@ -32,8 +32,8 @@ fn products_have_what_follows() {
 fn costly(b: &mut TensorBuilder, value: TensorValue) -> TensorValue {
     b.elementwise(&[value], |body, e| {
         let five = body.literal(ScalarLiteral::i32(5));
-        let first = body.op(Op::SQuotSafe, &[e[0], five]);
-        body.op(Op::SQuotSafe, &[five, first])
+        let first = body.op(ScalarOp::SQuotSafe, &[e[0], five]);
+        body.op(ScalarOp::SQuotSafe, &[five, first])
     })
 }
 
@@ -47,7 +47,7 @@ fn little_work_is_done_again_behind_products() {
     let row = costly(&mut b, row);
     let shape = [20, 16].map(DimExtent::Static);
     let row = b.moved(row, &shape, |_, point| vec![point[1]]);
-    let result = b.elementwise(&[product, row], |body, e| body.op(Op::Add, e));
+    let result = b.elementwise(&[product, row], |body, e| body.op(ScalarOp::Add, e));
     b.result(result, false);
     let function = b.finish();
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
@@ -71,7 +71,7 @@ fn axes_of_size_1_make_no_difference() {
         &[x],
         &[zero],
         &[2],
-        ScalarCombiner::of(Op::Add, ScalarType::I32),
+        ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
     )[0];
     let shape = [1, 1, 20, 1].map(DimExtent::Static);
     let wide = b.moved(sums, &shape, |_, point| vec![point[0], point[2]]);
@@ -92,7 +92,7 @@ fn what_follows_products_may_be_turned() {
     let product = product(&mut b, x, y, false);
     let turned = [16, 20].map(DimExtent::Static);
     let turned = b.moved(product, &turned, |_, point| vec![point[1], point[0]]);
-    let result = b.elementwise(&[z, turned], |body, e| body.op(Op::Sub, e));
+    let result = b.elementwise(&[z, turned], |body, e| body.op(ScalarOp::Sub, e));
     b.result(result, false);
     let function = b.finish();
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
@@ -107,7 +107,7 @@ fn folds_of_single_points_are_maps() {
     let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &shapes[0]);
     let seven = b.splat(ScalarLiteral::i32(7), &[]);
-    let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
+    let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
     let single = b.reduce(&[x], &[seven], &[1], add.clone())[0];
     let sum = b.reduce(&[single], &[seven], &[1], add)[0];
     b.result(sum, false);
@@ -132,13 +132,13 @@ fn what_follows_others_gives_both() {
                     &[x],
                     &[seven],
                     &[0],
-                    ScalarCombiner::of(Op::Add, ScalarType::I32),
+                    ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
                 )[0]
             }
             _ => costly(&mut b, y),
         };
         let second = costly(&mut b, first);
-        let third = b.elementwise(&[second, first], |body, e| body.op(Op::Xor, e));
+        let third = b.elementwise(&[second, first], |body, e| body.op(ScalarOp::Xor, e));
         for value in [first, third, second] {
             b.result(value, false);
         }
@@ -165,7 +165,7 @@ fn memory_is_used_again() {
         let sum = op.fold(TensorReduction {
             initial: vec![zero],
             values: vec![element],
-            combiner: ScalarCombiner::of(Op::Xor, ScalarType::I32),
+            combiner: ScalarCombiner::of(ScalarOp::Xor, ScalarType::I32),
         });
         op.give(sum[0]);
         value = b.structured(op)[0];
@@ -196,20 +196,20 @@ fn siblings_are_joined() {
         &[x],
         &[zero],
         &[1],
-        ScalarCombiner::of(Op::Add, ScalarType::I32),
+        ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
     )[0];
     let seven = b.splat(ScalarLiteral::i32(7), &[]);
     let most = b.reduce(
         &[y],
         &[seven],
         &[1],
-        ScalarCombiner::of(Op::SMax, ScalarType::I32),
+        ScalarCombiner::of(ScalarOp::SMax, ScalarType::I32),
     )[0];
     let third = b.reduce(
         &[x],
         &[seven],
         &[1],
-        ScalarCombiner::of(Op::Xor, ScalarType::I32),
+        ScalarCombiner::of(ScalarOp::Xor, ScalarType::I32),
     )[0];
     for value in [most, sums, third] {
         b.result(value, false);
@@ -220,8 +220,8 @@ fn siblings_are_joined() {
     }
     let mut b = TensorBuilder::new("main");
     let [x, y] = [(); 2].map(|()| parameter(&mut b, &shape));
-    let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
-    let product = b.elementwise(&[y, x], |body, e| body.op(Op::Mul, e));
+    let sum = b.elementwise(&[x, y], |body, e| body.op(ScalarOp::Add, e));
+    let product = b.elementwise(&[y, x], |body, e| body.op(ScalarOp::Mul, e));
     b.result(product, false);
     b.result(sum, false);
     let stage = only_dispatch(&b.finish(), &shapes, ScheduleProfile::GPU);
@@ -253,11 +253,11 @@ fn factors_are_stored_where_computing_them_again_costs_more() {
     let sum = |b: &mut TensorBuilder, value| {
         let turned = b.ty(value).shape.clone();
         let other = b.moved(value, &turned, |_, at| vec![at[1], at[0]]);
-        b.elementwise(&[value, other], |body, e| body.op(Op::Add, e))
+        b.elementwise(&[value, other], |body, e| body.op(ScalarOp::Add, e))
     };
     let cast = |b: &mut TensorBuilder, value| {
         b.elementwise(&[value], |body, e| {
-            body.convert(Op::SExt, ScalarType::I32, e[0])
+            body.convert(ScalarOp::SExt, ScalarType::I32, e[0])
         })
     };
     let turned = |b: &mut TensorBuilder, value| {
@@ -287,21 +287,21 @@ fn by_matrices(size: u64) -> usize {
     let bytes = b.parameter("x", DenseTensorType::new(ScalarType::I8, &shape), false);
     let y = b.parameter("y", DenseTensorType::new(ScalarType::F16, &shape), false);
     let x = b.elementwise(&[bytes], |body, e| {
-        body.convert(Op::SToF, ScalarType::F16, e[0])
+        body.convert(ScalarOp::SToF, ScalarType::F16, e[0])
     });
     let mut op = StructuredOp::parallel(&[DimExtent::Static(size); 2]);
     let point = op.point();
     let at = op.axis(DimExtent::Static(size), AxisKind::Reduction);
     let factors = [(x, [point[0], at]), (y, [at, point[1]])].map(|(value, place)| {
         let element = op.body.element(value, ScalarType::F16, &place);
-        op.body.convert(Op::FConv, ScalarType::F32, element)
+        op.body.convert(ScalarOp::FConv, ScalarType::F32, element)
     });
-    let product = op.body.op(Op::FMul, &factors);
+    let product = op.body.op(ScalarOp::FMul, &factors);
     let zero = op.body.literal(ScalarLiteral::new(ScalarType::F32, 0));
     let sum = op.fold(TensorReduction {
         initial: vec![zero],
         values: vec![product],
-        combiner: ScalarCombiner::of(Op::FAdd, ScalarType::F32),
+        combiner: ScalarCombiner::of(ScalarOp::FAdd, ScalarType::F32),
     });
     op.give(sum[0]);
     let result = b.structured(op)[0];
@@ -331,7 +331,7 @@ fn products_by_matrices_find_their_factors_stored() {
 fn what_is_stored_is_told() {
     let mut b = TensorBuilder::new("main");
     let [x, y] = [(); 2].map(|()| parameter(&mut b, &[4096, 4096]));
-    let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
+    let sum = b.elementwise(&[x, y], |body, e| body.op(ScalarOp::Add, e));
     let result = product(&mut b, sum, y, false);
     b.result(result, false);
     let text = stage(&b.finish(), ScheduleProfile::GPU, Some("fuse"));

@@ -1,7 +1,7 @@
 //! Constants of small numbers.
 
 use crate::common::{arguments, meaning, parameter, product, run, stage};
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::TensorBuilder;
 use spirula_tensor::ir::{DenseTensorType, TensorConstant, TensorFunction};
 use spirula_tensor::schedule::ScheduleProfile;
@@ -35,7 +35,11 @@ fn multiplied(given: &PackedWeights) -> TensorFunction {
     let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &[given.rows, DEPTH]);
     let packed = weights(&mut b, given);
-    let widen = if given.is_signed { Op::SExt } else { Op::ZExt };
+    let widen = if given.is_signed {
+        ScalarOp::SExt
+    } else {
+        ScalarOp::ZExt
+    };
     let wide = b.elementwise(&[packed], |body, e| {
         body.convert(widen, ScalarType::I32, e[0])
     });

@@ -3,7 +3,7 @@
 
 use crate::common::{arguments, meaning, product, run};
 use proptest::prelude::*;
-use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_tensor::ir::{
     AxisKind, DenseTensorType, DimExtent, ScalarCombiner, ScalarNode, StructuredOp,
     StructuredYield, TensorReduction, TensorShape, TensorSort, TensorValue, YieldDestination,
@@ -66,7 +66,8 @@ impl RandomTensorBuilder {
         let shape = self.shape(value);
         let same = |v: &&TensorValue| self.b.ty(**v).shape == shape;
         let other = *self.values.iter().find(same).unwrap_or(&value);
-        let op = [Op::Add, Op::Mul, Op::SMax, Op::Sub][usize::from(pick) / 64];
+        let op =
+            [ScalarOp::Add, ScalarOp::Mul, ScalarOp::SMax, ScalarOp::Sub][usize::from(pick) / 64];
         self.b
             .elementwise(&[value, other], |body, e| body.op(op, e))
     }
@@ -74,11 +75,11 @@ impl RandomTensorBuilder {
     fn unary(&mut self, value: TensorValue, pick: u8) -> TensorValue {
         self.b.elementwise(&[value], |body, e| {
             let limit = body.literal(ScalarLiteral::i32(i32::from(pick)));
-            let below = body.op(Op::SLt, &[e[0], limit]);
-            let negative = body.op(Op::Neg, &[e[0]]);
+            let below = body.op(ScalarOp::SLt, &[e[0], limit]);
+            let negative = body.op(ScalarOp::Neg, &[e[0]]);
             // Costly, so that fusion does not always pay.
-            let quotient = body.op(Op::SQuotSafe, &[limit, e[0]]);
-            body.op(Op::Cond, &[below, negative, quotient])
+            let quotient = body.op(ScalarOp::SQuotSafe, &[limit, e[0]]);
+            body.op(ScalarOp::Cond, &[below, negative, quotient])
         })
     }
 
@@ -107,8 +108,8 @@ impl RandomTensorBuilder {
         self.b.moved(value, &shape, |body, point| {
             let scaled = point.iter().zip(&sizes).map(|(index, size)| {
                 let (by, last) = (body.i64(2), body.i64(*size as i64 / 2 * 2 - 1));
-                let index = body.op(Op::Mul, &[*index, by]);
-                body.op(Op::Sub, &[last, index])
+                let index = body.op(ScalarOp::Mul, &[*index, by]);
+                body.op(ScalarOp::Sub, &[last, index])
             });
             scaled.collect()
         })
@@ -124,16 +125,16 @@ impl RandomTensorBuilder {
         let mut position = Vec::new();
         for (index, size) in point.iter().zip(&sizes) {
             let (one, zero, size) = (body.i64(1), body.i64(0), body.i64(*size as i64));
-            let index = body.op(Op::Sub, &[*index, one]);
-            let above = body.op(Op::SLe, &[zero, index]);
-            let below = body.op(Op::SLt, &[index, size]);
-            inside = body.op(Op::LogAnd, &[inside, above]);
-            inside = body.op(Op::LogAnd, &[inside, below]);
+            let index = body.op(ScalarOp::Sub, &[*index, one]);
+            let above = body.op(ScalarOp::SLe, &[zero, index]);
+            let below = body.op(ScalarOp::SLt, &[index, size]);
+            inside = body.op(ScalarOp::LogAnd, &[inside, above]);
+            inside = body.op(ScalarOp::LogAnd, &[inside, below]);
             position.push(index);
         }
         let element = body.element(value, ScalarType::I32, &position);
         let seven = body.literal(ScalarLiteral::i32(7));
-        let chosen = body.op(Op::Cond, &[inside, element, seven]);
+        let chosen = body.op(ScalarOp::Cond, &[inside, element, seven]);
         op.give(chosen);
         self.b.structured(op)[0]
     }
@@ -143,7 +144,8 @@ impl RandomTensorBuilder {
         if rank == 0 {
             return value;
         }
-        let op = [Op::Add, Op::SMax, Op::SMin, Op::Xor][usize::from(pick) % 4];
+        let op =
+            [ScalarOp::Add, ScalarOp::SMax, ScalarOp::SMin, ScalarOp::Xor][usize::from(pick) % 4];
         let first = [0, i32::MIN, i32::MAX, 0][usize::from(pick) % 4];
         let initial = self.b.splat(ScalarLiteral::i32(first), &[]);
         let dimension = usize::from(pick / 4) % rank;
@@ -184,22 +186,22 @@ impl RandomTensorBuilder {
         let d = op.axis(DimExtent::Static(columns), AxisKind::Reduction);
         let body = &mut op.body;
         let (zero, one, size) = (body.i64(0), body.i64(1), body.i64(rows as i64));
-        let row = body.op(Op::Add, &[i, k]);
-        let row = body.op(Op::Sub, &[row, one]);
-        let above = body.op(Op::SLe, &[zero, row]);
-        let below = body.op(Op::SLt, &[row, size]);
-        let inside = body.op(Op::LogAnd, &[above, below]);
+        let row = body.op(ScalarOp::Add, &[i, k]);
+        let row = body.op(ScalarOp::Sub, &[row, one]);
+        let above = body.op(ScalarOp::SLe, &[zero, row]);
+        let below = body.op(ScalarOp::SLt, &[row, size]);
+        let inside = body.op(ScalarOp::LogAnd, &[above, below]);
         let a = body.element(value, ScalarType::I32, &[row, d]);
         let nothing = body.literal(ScalarLiteral::i32(0));
-        let a = body.op(Op::Cond, &[inside, a, nothing]);
-        let other = body.op(Op::Add, &[k, c]);
-        let other = body.op(Op::SMod, &[other, size]);
+        let a = body.op(ScalarOp::Cond, &[inside, a, nothing]);
+        let other = body.op(ScalarOp::Add, &[k, c]);
+        let other = body.op(ScalarOp::SMod, &[other, size]);
         let b = body.element(value, ScalarType::I32, &[other, d]);
-        let product = body.op(Op::Mul, &[a, b]);
+        let product = body.op(ScalarOp::Mul, &[a, b]);
         let sums = op.fold(TensorReduction {
             initial: vec![nothing],
             values: vec![product],
-            combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
+            combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
         });
         op.give(sums[0]);
         self.b.structured(op)[0]
@@ -218,12 +220,12 @@ impl RandomTensorBuilder {
         let mut point = op.point();
         let body = &mut op.body;
         let limit = body.i64(*first as i64);
-        let is_first = body.op(Op::SLt, &[point[0], limit]);
+        let is_first = body.op(ScalarOp::SLt, &[point[0], limit]);
         let one = body.element(value, ScalarType::I32, &point);
-        point[0] = body.op(Op::Sub, &[point[0], limit]);
+        point[0] = body.op(ScalarOp::Sub, &[point[0], limit]);
         let other = body.element(value, ScalarType::I32, &point);
-        let other = body.op(Op::Complement, &[other]);
-        let chosen = body.op(Op::Cond, &[is_first, one, other]);
+        let other = body.op(ScalarOp::Complement, &[other]);
+        let chosen = body.op(ScalarOp::Cond, &[is_first, one, other]);
         op.give(chosen);
         self.b.structured(op)[0]
     }
@@ -254,7 +256,7 @@ impl RandomTensorBuilder {
             destination: YieldDestination::Scatter {
                 base: value,
                 indices,
-                combiner: Some(ScalarCombiner::of(Op::Add, ScalarType::I32)),
+                combiner: Some(ScalarCombiner::of(ScalarOp::Add, ScalarType::I32)),
                 distinct: false,
             },
         });
@@ -266,7 +268,7 @@ impl RandomTensorBuilder {
         if rank == 0 {
             return value;
         }
-        let mut comparator = ScalarCombiner::of(Op::SLt, ScalarType::I32);
+        let mut comparator = ScalarCombiner::of(ScalarOp::SLt, ScalarType::I32);
         if pick.is_multiple_of(2) {
             // By the lowest bits alone, so that there are equal elements.
             comparator = by_low_bits();
@@ -286,9 +288,9 @@ fn by_low_bits() -> ScalarCombiner {
     let mask = body.literal(ScalarLiteral::i32(3));
     let low = [0, 1].map(|at| {
         let argument = body.argument(at, ScalarType::I32);
-        body.op(Op::And, &[argument, mask])
+        body.op(ScalarOp::And, &[argument, mask])
     });
-    let results = vec![body.op(Op::SLt, &low)];
+    let results = vec![body.op(ScalarOp::SLt, &low)];
     ScalarCombiner { body, results }
 }
 
@@ -300,10 +302,10 @@ fn data_position(
     sizes: &[u64],
 ) -> Vec<ScalarNode> {
     let element = op.body.element(value, ScalarType::I32, point);
-    let wide = op.body.convert(Op::ZExt, ScalarType::I64, element);
+    let wide = op.body.convert(ScalarOp::ZExt, ScalarType::I64, element);
     let by = sizes.iter().map(|size| {
         let size = op.body.i64((*size).max(1) as i64);
-        op.body.op(Op::UMod, &[wide, size])
+        op.body.op(ScalarOp::UMod, &[wide, size])
     });
     by.collect()
 }

@@ -3,7 +3,7 @@
 use crate::common::{
     SHUFFLING, arguments, dispatched, meaning, only_dispatch, parameter, run, stage,
 };
-use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_tensor::ir::{
     NodeGraph, ScalarCombiner, ScalarNode, StructuredOp, StructuredYield, TensorFunction,
     TensorReduction, TensorValue, YieldDestination,
@@ -26,14 +26,14 @@ struct TensorScanCase {
 
 /// Adds what an array and its squares add up to, from 7, to a function's results.
 fn sums(b: &mut TensorBuilder, x: TensorValue, scan: TensorScanCase) -> TensorValue {
-    let squares = b.elementwise(&[x], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
+    let squares = b.elementwise(&[x], |body, e| body.op(ScalarOp::Mul, &[e[0], e[0]]));
     let (mut op, position) = space(b, x, scan);
     let value = op.body.element(squares, ScalarType::I32, &position);
     let seven = op.body.literal(ScalarLiteral::i32(7));
     let folded = op.fold(TensorReduction {
         initial: vec![seven],
         values: vec![value],
-        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
+        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
     });
     given(b, op, x, &position, &folded)[0]
 }
@@ -50,7 +50,7 @@ fn space(
     if scan.is_reverse {
         let last = shape[scan.axis].known().expect("a known size") as i64 - 1;
         let last = op.body.i64(last);
-        position[scan.axis] = op.body.op(Op::Sub, &[last, position[scan.axis]]);
+        position[scan.axis] = op.body.op(ScalarOp::Sub, &[last, position[scan.axis]]);
     }
     (op, position)
 }
@@ -79,10 +79,10 @@ fn last_and_count() -> ScalarCombiner {
     let mut body = NodeGraph::default();
     let [a, m, b, n] = [0, 1, 2, 3].map(|at| body.argument(at, ScalarType::I32));
     let zero = body.literal(ScalarLiteral::i32(0));
-    let is_none = body.op(Op::Eq, &[n, zero]);
+    let is_none = body.op(ScalarOp::Eq, &[n, zero]);
     let results = vec![
-        body.op(Op::Cond, &[is_none, a, b]),
-        body.op(Op::Add, &[m, n]),
+        body.op(ScalarOp::Cond, &[is_none, a, b]),
+        body.op(ScalarOp::Add, &[m, n]),
     ];
     ScalarCombiner { body, results }
 }
@@ -91,11 +91,13 @@ fn last_of_some(b: &mut TensorBuilder, x: TensorValue, scan: TensorScanCase) -> 
     let (mut op, position) = space(b, x, scan);
     let value = op.body.element(x, ScalarType::I32, &position);
     let three = op.body.literal(ScalarLiteral::i32(3));
-    let rest = op.body.op(Op::SMod, &[value, three]);
+    let rest = op.body.op(ScalarOp::SMod, &[value, three]);
     let zero = op.body.literal(ScalarLiteral::i32(0));
-    let is_some = op.body.op(Op::SLt, &[zero, rest]);
-    let one = op.body.convert(Op::FromBool, ScalarType::I32, is_some);
-    let kept = op.body.op(Op::Mul, &[value, one]);
+    let is_some = op.body.op(ScalarOp::SLt, &[zero, rest]);
+    let one = op
+        .body
+        .convert(ScalarOp::FromBool, ScalarType::I32, is_some);
+    let kept = op.body.op(ScalarOp::Mul, &[value, one]);
     let folded = op.fold(TensorReduction {
         initial: vec![zero, zero],
         values: vec![kept, one],
@@ -108,7 +110,7 @@ fn scanned(shape: &[u64], scan: TensorScanCase) -> TensorFunction {
     let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, shape);
     let sums = sums(&mut b, x, scan);
-    let twice = b.elementwise(&[sums], |body, e| body.op(Op::Add, &[e[0], e[0]]));
+    let twice = b.elementwise(&[sums], |body, e| body.op(ScalarOp::Add, &[e[0], e[0]]));
     let last = last_of_some(&mut b, x, scan);
     for value in [sums, twice, last[0], last[1]] {
         b.result(value, false);
@@ -227,11 +229,36 @@ fn kernels_are_numbered_as_dispatches() {
 #[test]
 fn numbers_of_any_width_are_handed_over() {
     let cases = [
-        (ScalarType::I8, Op::Add, Op::SExt, Op::SExt),
-        (ScalarType::I16, Op::Add, Op::SExt, Op::SExt),
-        (ScalarType::I64, Op::Add, Op::SExt, Op::SExt),
-        (ScalarType::F16, Op::FMax, Op::SToF, Op::FToS),
-        (ScalarType::F64, Op::FAdd, Op::SToF, Op::FToS),
+        (
+            ScalarType::I8,
+            ScalarOp::Add,
+            ScalarOp::SExt,
+            ScalarOp::SExt,
+        ),
+        (
+            ScalarType::I16,
+            ScalarOp::Add,
+            ScalarOp::SExt,
+            ScalarOp::SExt,
+        ),
+        (
+            ScalarType::I64,
+            ScalarOp::Add,
+            ScalarOp::SExt,
+            ScalarOp::SExt,
+        ),
+        (
+            ScalarType::F16,
+            ScalarOp::FMax,
+            ScalarOp::SToF,
+            ScalarOp::FToS,
+        ),
+        (
+            ScalarType::F64,
+            ScalarOp::FAdd,
+            ScalarOp::SToF,
+            ScalarOp::FToS,
+        ),
     ];
     for (ty, op, to, from) in cases {
         for shape in [[2, 40_004], [40, 300]] {
@@ -244,7 +271,7 @@ fn numbers_of_any_width_are_handed_over() {
             let (mut space, position) = space(&b, x, scan);
             let value = space.body.element(x, ScalarType::I32, &position);
             let three = space.body.literal(ScalarLiteral::i32(3));
-            let value = space.body.op(Op::AShr, &[value, three]);
+            let value = space.body.op(ScalarOp::AShr, &[value, three]);
             let value = space.body.convert(to, ty, value);
             let combiner = ScalarCombiner::of(op, ty);
             let neutral = combiner.neutral(ty).expect("it has one");
@@ -278,7 +305,7 @@ fn producers_are_fused() {
     let y = parameter(&mut b, &[40]);
     let dims = b.ty(x).shape.clone();
     let rows = b.moved(y, &dims, |_, at| vec![at[1]]);
-    let products = b.elementwise(&[x, rows], |body, e| body.op(Op::Mul, e));
+    let products = b.elementwise(&[x, rows], |body, e| body.op(ScalarOp::Mul, e));
     let scan = TensorScanCase {
         axis: 1,
         is_reverse: false,
@@ -289,7 +316,7 @@ fn producers_are_fused() {
     let folded = op.fold(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
+        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
     });
     let result = given(&mut b, op, x, &position, &folded)[0];
     b.result(result, false);

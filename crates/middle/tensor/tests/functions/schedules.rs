@@ -3,7 +3,7 @@
 use crate::common::{
     SHUFFLING, arguments, dispatched, meaning, only_dispatch, parameter, product, run, stage,
 };
-use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_tensor::ir::{
     AxisKind, DenseTensorType, DimExtent, ScalarCombiner, StructuredOp, TensorFunction,
     TensorReduction, TensorValue,
@@ -18,12 +18,12 @@ fn long_folds_are_split() {
     let shape = [3, 20_011];
     let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &shape);
-    let squares = b.elementwise(&[x], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
+    let squares = b.elementwise(&[x], |body, e| body.op(ScalarOp::Mul, &[e[0], e[0]]));
     let seven = b.splat(ScalarLiteral::i32(7), &[]);
-    let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
+    let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
     let sum = b.reduce(&[squares], &[seven], &[0, 1], add.clone())[0];
     let sums = b.reduce(&[squares], &[seven], &[1], add)[0];
-    let twice = b.elementwise(&[sums], |body, e| body.op(Op::Add, &[e[0], e[0]]));
+    let twice = b.elementwise(&[sums], |body, e| body.op(ScalarOp::Add, &[e[0], e[0]]));
     let places = places(&mut b, &shape);
     let [least, most] = [i32::MIN, i32::MAX].map(|n| b.splat(ScalarLiteral::i32(n), &[]));
     let largest = b.reduce(&[x, places], &[least, most], &[1], largest_first());
@@ -57,7 +57,7 @@ fn columns_are_folded_side_by_side() {
         let mut b = TensorBuilder::new("main");
         let x = parameter(&mut b, &shape);
         let zero = b.splat(ScalarLiteral::i32(0), &[]);
-        let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
+        let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
         let sums = b.reduce(&[x], &[zero], &[axis], add)[0];
         b.result(sums, false);
         let function = b.finish();
@@ -77,7 +77,7 @@ fn columns_are_folded_in_chunks() {
             let mut b = TensorBuilder::new("main");
             let x = parameter(&mut b, &shape);
             let seven = b.splat(ScalarLiteral::i32(7), &[]);
-            let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
+            let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
             let sums = b.reduce(&[x], &[seven], &axes, add)[0];
             b.result(sums, false);
             let function = b.finish();
@@ -98,7 +98,7 @@ fn subgroups_fold_by_shuffles() {
     let shape = [9, 4096];
     let x = parameter(&mut b, &shape);
     let zero = b.splat(ScalarLiteral::i32(0), &[]);
-    let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
+    let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
     let sums = b.reduce(&[x], &[zero], &[1], add)[0];
     b.result(sums, false);
     let function = b.finish();
@@ -136,7 +136,7 @@ fn short_rows_are_folded_by_subgroups() {
         let mut b = TensorBuilder::new("main");
         let x = parameter(&mut b, shape);
         let seven = b.splat(ScalarLiteral::i32(7), &[]);
-        let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
+        let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
         let sums = b.reduce(&[x], &[seven], axes, add)[0];
         b.result(sums, false);
         let function = b.finish();
@@ -167,22 +167,22 @@ fn folded_twice(shape: [u64; 2], axis: usize) -> TensorFunction {
         &[x],
         &[least],
         &[axis],
-        ScalarCombiner::of(Op::SMax, ScalarType::I32),
+        ScalarCombiner::of(ScalarOp::SMax, ScalarType::I32),
     )[0];
     let sizes = shape.map(DimExtent::Static);
     let along = |b: &mut TensorBuilder, value| b.moved(value, &sizes, |_, at| vec![at[1 - axis]]);
     let most = along(&mut b, most);
     // Costly, so that it is not computed again for its own sake.
     let scaled = b.elementwise(&[x, most], |body, e| {
-        let difference = body.op(Op::Sub, &[e[1], e[0]]);
-        let first = body.op(Op::SQuotSafe, &[e[1], difference]);
-        body.op(Op::SQuotSafe, &[first, e[0]])
+        let difference = body.op(ScalarOp::Sub, &[e[1], e[0]]);
+        let first = body.op(ScalarOp::SQuotSafe, &[e[1], difference]);
+        body.op(ScalarOp::SQuotSafe, &[first, e[0]])
     });
     let zero = b.splat(ScalarLiteral::i32(0), &[]);
-    let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
+    let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
     let sum = b.reduce(&[scaled], &[zero], &[axis], add)[0];
     let sum = along(&mut b, sum);
-    let result = b.elementwise(&[scaled, sum], |body, e| body.op(Op::Xor, e));
+    let result = b.elementwise(&[scaled, sum], |body, e| body.op(ScalarOp::Xor, e));
     b.result(result, false);
     b.finish()
 }
@@ -268,7 +268,7 @@ fn transpositions_are_tiled() {
             }
             position
         });
-        let result = b.elementwise(&[turned], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
+        let result = b.elementwise(&[turned], |body, e| body.op(ScalarOp::Mul, &[e[0], e[0]]));
         b.result(result, false);
         let profile = ScheduleProfile {
             busy: 1,
@@ -307,7 +307,7 @@ fn places(b: &mut TensorBuilder, shape: &[u64]) -> TensorValue {
     let shape: Vec<DimExtent> = shape.iter().map(|n| DimExtent::Static(*n)).collect();
     let mut op = StructuredOp::parallel(&shape);
     let point = op.point();
-    let place = op.body.convert(Op::SExt, ScalarType::I32, point[1]);
+    let place = op.body.convert(ScalarOp::SExt, ScalarType::I32, point[1]);
     op.give(place);
     b.structured(op)[0]
 }
@@ -316,14 +316,14 @@ fn places(b: &mut TensorBuilder, shape: &[u64]) -> TensorValue {
 fn largest_first() -> ScalarCombiner {
     let mut body = spirula_tensor::ir::NodeGraph::default();
     let [a, i, b, j] = [0, 1, 2, 3].map(|n| body.argument(n, ScalarType::I32));
-    let is_less = body.op(Op::SLt, &[a, b]);
-    let is_equal = body.op(Op::Eq, &[a, b]);
-    let is_later = body.op(Op::SLt, &[j, i]);
-    let is_tied = body.op(Op::LogAnd, &[is_equal, is_later]);
-    let take = body.op(Op::LogOr, &[is_less, is_tied]);
+    let is_less = body.op(ScalarOp::SLt, &[a, b]);
+    let is_equal = body.op(ScalarOp::Eq, &[a, b]);
+    let is_later = body.op(ScalarOp::SLt, &[j, i]);
+    let is_tied = body.op(ScalarOp::LogAnd, &[is_equal, is_later]);
+    let take = body.op(ScalarOp::LogOr, &[is_less, is_tied]);
     let results = vec![
-        body.op(Op::Cond, &[take, b, a]),
-        body.op(Op::Cond, &[take, j, i]),
+        body.op(ScalarOp::Cond, &[take, b, a]),
+        body.op(ScalarOp::Cond, &[take, j, i]),
     ];
     ScalarCombiner { body, results }
 }
@@ -388,15 +388,15 @@ fn vector_by_matrix(
     let body = &mut op.body;
     let left = body.element(x, ScalarType::I32, &[point[0], step]);
     let right = body.element(y, ScalarType::I32, &position);
-    let term = body.op(Op::Mul, &[left, right]);
+    let term = body.op(ScalarOp::Mul, &[left, right]);
     let initial = vec![body.literal(ScalarLiteral::i32(3))];
     let sum = op.fold(TensorReduction {
         initial,
         values: vec![term],
-        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
+        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
     });
     let added = op.body.element(z, ScalarType::I32, &[point[1]]);
-    let sum = op.body.op(Op::Sub, &[sum[0], added]);
+    let sum = op.body.op(ScalarOp::Sub, &[sum[0], added]);
     op.give(sum);
     let result = b.structured(op)[0];
     b.result(result, false);
@@ -464,15 +464,15 @@ fn rows_are_folded_together() {
             &[x],
             &[zero],
             &[axis],
-            ScalarCombiner::of(Op::Add, ScalarType::I32),
+            ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
         )[0];
         let most = b.reduce(
             &[x],
             &[zero],
             &[axis],
-            ScalarCombiner::of(Op::SMax, ScalarType::I32),
+            ScalarCombiner::of(ScalarOp::SMax, ScalarType::I32),
         )[0];
-        let result = b.elementwise(&[sums, most], |body, e| body.op(Op::Sub, e));
+        let result = b.elementwise(&[sums, most], |body, e| body.op(ScalarOp::Sub, e));
         b.result(sums, false);
         b.result(result, false);
         let function = b.finish();
@@ -495,20 +495,23 @@ fn convolutions_stay_where_they_are() {
     let [tap, feature] = [3, 6].map(|size| op.axis(DimExtent::Static(size), AxisKind::Reduction));
     let body = &mut op.body;
     let [zero, one, size] = [0, 1, 21].map(|n| body.i64(n));
-    let at = body.op(Op::Add, &[point[0], tap]);
-    let at = body.op(Op::Sub, &[at, one]);
+    let at = body.op(ScalarOp::Add, &[point[0], tap]);
+    let at = body.op(ScalarOp::Sub, &[at, one]);
     let inside = [[zero, at], [at, size]];
-    let inside = [body.op(Op::SLe, &inside[0]), body.op(Op::SLt, &inside[1])];
-    let inside = body.op(Op::LogAnd, &inside);
+    let inside = [
+        body.op(ScalarOp::SLe, &inside[0]),
+        body.op(ScalarOp::SLt, &inside[1]),
+    ];
+    let inside = body.op(ScalarOp::LogAnd, &inside);
     let element = body.element(x, ScalarType::I32, &[at, feature]);
     let outside = body.literal(ScalarLiteral::i32(0));
-    let left = body.op(Op::Cond, &[inside, element, outside]);
+    let left = body.op(ScalarOp::Cond, &[inside, element, outside]);
     let right = body.element(y, ScalarType::I32, &[tap, feature, point[1]]);
-    let value = body.op(Op::Mul, &[left, right]);
+    let value = body.op(ScalarOp::Mul, &[left, right]);
     let sum = op.fold(TensorReduction {
         initial: vec![outside],
         values: vec![value],
-        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
+        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
     });
     op.give(sum[0]);
     let result = b.structured(op)[0];
@@ -532,14 +535,14 @@ fn other_factors_are_stored() {
         let body = &mut op.body;
         let left = body.element(x, ScalarType::I32, &[point[0], at]);
         let seven = body.literal(ScalarLiteral::i32(7));
-        let left = body.op(Op::Xor, &[left, seven]);
+        let left = body.op(ScalarOp::Xor, &[left, seven]);
         let right = body.element(y, ScalarType::I32, &[point[1], at]);
-        let product = body.op(Op::Mul, &[left, right]);
+        let product = body.op(ScalarOp::Mul, &[left, right]);
         let initial = vec![body.literal(ScalarLiteral::i32(0))];
         let sum = op.fold(TensorReduction {
             initial,
             values: vec![product],
-            combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
+            combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
         });
         op.give(sum[0]);
         let result = b.structured(op)[0];
@@ -563,12 +566,12 @@ fn products_are_added_with_one_rounding() {
     let at = op.axis(DimExtent::Static(16), AxisKind::Reduction);
     let left = op.body.element(x, ScalarType::F32, &[point[0], at]);
     let right = op.body.element(y, ScalarType::F32, &[at, point[1]]);
-    let product = op.body.op(Op::FMul, &[left, right]);
+    let product = op.body.op(ScalarOp::FMul, &[left, right]);
     let initial = vec![op.body.literal(ScalarLiteral::new(ScalarType::F32, 0))];
     let sum = op.fold(TensorReduction {
         initial,
         values: vec![product],
-        combiner: ScalarCombiner::of(Op::FAdd, ScalarType::F32),
+        combiner: ScalarCombiner::of(ScalarOp::FAdd, ScalarType::F32),
     });
     op.give(sum[0]);
     let result = b.structured(op)[0];

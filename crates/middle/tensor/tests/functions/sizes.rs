@@ -2,7 +2,7 @@
 
 use crate::common::{product, stage};
 use spirula_program::{
-    CompiledProgram, Op, ProgramError, ProgramSession, ProgramValue as Data, ScalarLiteral,
+    CompiledProgram, ProgramError, ProgramSession, ProgramValue as Data, ScalarLiteral, ScalarOp,
     ScalarType,
 };
 use spirula_runtime::{ComputeDevice, DeviceError, DeviceMachine, DeviceOptions};
@@ -100,7 +100,7 @@ fn pairs() -> Vec<Vec<TensorConstant>> {
 #[test]
 fn maps_and_transpositions() {
     let function = with_rows(|b, [x, y], [rows, columns]| {
-        let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
+        let sum = b.elementwise(&[x, y], |body, e| body.op(ScalarOp::Add, e));
         let turned = b.moved(sum, &[columns, rows], |_, at| vec![at[1], at[0]]);
         let repeated = b.moved(turned, &[DimExtent::Static(3), columns, rows], |_, at| {
             at[1..].to_vec()
@@ -115,11 +115,11 @@ fn maps_and_transpositions() {
 fn folds_and_what_follows() {
     let function = with_rows(|b, [x, y], [rows, columns]| {
         let seven = b.splat(ScalarLiteral::i32(7), &[]);
-        let add = ScalarCombiner::of(Op::Add, ScalarType::I32);
+        let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
         let sums = b.reduce(&[x], &[seven], &[1], add.clone())[0];
         let all = b.reduce(&[y], &[seven], &[0, 1], add)[0];
         let along = b.moved(sums, &[rows, columns], |_, at| vec![at[0]]);
-        let result = b.elementwise(&[y, along], |body, e| body.op(Op::Sub, e));
+        let result = b.elementwise(&[y, along], |body, e| body.op(ScalarOp::Sub, e));
         b.result(all, false);
         b.result(result, false);
     });
@@ -130,9 +130,9 @@ fn folds_and_what_follows() {
 fn products_and_sorts() {
     let function = with_rows(|b, [x, y], _| {
         let product = product(b, x, y, true);
-        let mut comparator = ScalarCombiner::of(Op::Add, ScalarType::I32);
+        let mut comparator = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
         let [one, other] = [0, 1].map(|at| comparator.body.argument(at, ScalarType::I32));
-        comparator.results = vec![comparator.body.op(Op::SLt, &[one, other])];
+        comparator.results = vec![comparator.body.op(ScalarOp::SLt, &[one, other])];
         let sorted = b.sort(TensorSort {
             operands: vec![x],
             dimension: 1,
@@ -153,15 +153,15 @@ fn sums(b: &mut TensorBuilder, x: TensorValue, axis: usize, is_reverse: bool) ->
     if is_reverse {
         let size = op.body.size(shape[axis]);
         let one = op.body.i64(1);
-        let last = op.body.op(Op::Sub, &[size, one]);
-        position[axis] = op.body.op(Op::Sub, &[last, position[axis]]);
+        let last = op.body.op(ScalarOp::Sub, &[size, one]);
+        position[axis] = op.body.op(ScalarOp::Sub, &[last, position[axis]]);
     }
     let value = op.body.element(x, ScalarType::I32, &position);
     let seven = op.body.literal(ScalarLiteral::i32(7));
     let folded = op.fold(TensorReduction {
         initial: vec![seven],
         values: vec![value],
-        combiner: ScalarCombiner::of(Op::Add, ScalarType::I32),
+        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
     });
     op.yields.push(StructuredYield {
         value: folded[0],
@@ -233,14 +233,14 @@ fn sizes_that_elements_say() {
         &[x],
         &[zero],
         &[0],
-        ScalarCombiner::of(Op::SMax, ScalarType::I32),
+        ScalarCombiner::of(ScalarOp::SMax, ScalarType::I32),
     )[0];
     let count = b.elementwise(&[most], |body, e| {
-        body.convert(Op::SExt, ScalarType::I64, e[0])
+        body.convert(ScalarOp::SExt, ScalarType::I64, e[0])
     });
     let mut op = StructuredOp::parallel(&[DimExtent::Value(count)]);
     let index = op.point()[0];
-    let index = op.body.convert(Op::SExt, ScalarType::I32, index);
+    let index = op.body.convert(ScalarOp::SExt, ScalarType::I32, index);
     op.give(index);
     let counted = b.structured(op)[0];
     b.result(counted, false);
@@ -264,7 +264,7 @@ fn shapes_that_do_not_fit() {
     assert!(told.to_string().contains(text), "{told}");
     let function = with_rows(|b, [x, y], [rows, columns]| {
         b.demand_equal(rows, columns);
-        let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
+        let sum = b.elementwise(&[x, y], |body, e| body.op(ScalarOp::Add, e));
         b.result(sum, false);
     });
     let square = compiled(&function, ScheduleProfile::CPU);
@@ -274,7 +274,7 @@ fn shapes_that_do_not_fit() {
     assert!(told.to_string().contains(text), "{told}");
     let function = with_rows(|b, [x, y], [rows, columns]| {
         b.demand_repeated(rows, columns);
-        let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
+        let sum = b.elementwise(&[x, y], |body, e| body.op(ScalarOp::Add, e));
         b.result(sum, false);
     });
     let repeated = compiled(&function, ScheduleProfile::CPU);

@@ -1,7 +1,7 @@
 //! Long sorts.
 
 use crate::common::{arguments, meaning, parameter, run};
-use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_tensor::ir::{ScalarCombiner, TensorFunction, TensorSort};
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
 use spirula_tensor::{TensorBuilder, compile};
@@ -10,15 +10,15 @@ use spirula_tensor::{TensorBuilder, compile};
 fn sorted(length: u64, has_squares: bool) -> TensorFunction {
     let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &[2, length]);
-    let squares = b.elementwise(&[x], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
-    let mut comparator = ScalarCombiner::of(Op::Add, ScalarType::I32);
+    let squares = b.elementwise(&[x], |body, e| body.op(ScalarOp::Mul, &[e[0], e[0]]));
+    let mut comparator = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
     let body = &mut comparator.body;
     let mask = body.literal(ScalarLiteral::i32(63));
     let keys = [0, 1].map(|at| {
         let number = body.argument(at, ScalarType::I32);
-        body.op(Op::And, &[number, mask])
+        body.op(ScalarOp::And, &[number, mask])
     });
-    comparator.results = vec![body.op(Op::SLt, &keys)];
+    comparator.results = vec![body.op(ScalarOp::SLt, &keys)];
     let results = b.sort(TensorSort {
         operands: match has_squares {
             true => vec![x, squares],

@@ -68,7 +68,7 @@ pub(crate) struct GangEntry {
 }
 
 /// Functions of one number that there are of several, by their addresses.
-pub(crate) type WideFunctionMap = rustc_hash::FxHashMap<usize, spirula_scalar::wide::Wide>;
+pub(crate) type WideFunctionMap = rustc_hash::FxHashMap<usize, spirula_scalar::wide::WideFunction>;
 
 /// What the rewritten code may use.
 pub(crate) struct GangSupport<'a> {

@@ -11,7 +11,7 @@ use crate::promote::operand_ids;
 use crate::types::LoweredTypeKind;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
-use spirula_spirv::ir::{Func, InstRef, Section};
+use spirula_spirv::ir::{Func, InstRef, ModuleSection};
 use spirula_spirv::{Id, IdMap};
 
 /// Most rounds.
@@ -63,7 +63,7 @@ impl PointerProvenance {
             has_unknown: false,
             direct: IdMap::new(bound, false),
         };
-        for inst in program.module.section(Section::Globals) {
+        for inst in program.module.section(ModuleSection::Globals) {
             // A variable, or a constant that is an address in one.
             if let Some(id) = inst.result()
                 && let [ConstantScalar::Address { variable, .. }] = program.constants.scalars(id)

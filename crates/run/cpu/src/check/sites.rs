@@ -6,7 +6,7 @@ use crate::program::{AnalysedModule, ExtSet};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Func, Inst, InstRef, Section};
+use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection};
 
 /// Sites of a kernel. Number 0 stands for all that are too many.
 pub(crate) struct SiteTable {
@@ -100,7 +100,7 @@ impl SiteTable {
 
 /// What an id is called in the module.
 pub(crate) fn name_of(program: &AnalysedModule<'_>, id: Id) -> String {
-    let mut names = program.module.section(Section::Names);
+    let mut names = program.module.section(ModuleSection::Names);
     let named = names.find(|n| n.op() == Op::Name && n.id(0) == id);
     named
         .map(|n| n.string(1))

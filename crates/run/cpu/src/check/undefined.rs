@@ -11,7 +11,7 @@ use crate::program::AnalysedModule;
 use crate::promote::{MAX_SCALARS, operand_ids};
 use crate::types::LoweredTypeKind;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Func, InstRef, Section};
+use spirula_spirv::ir::{Func, InstRef, ModuleSection};
 use spirula_spirv::{Id, IdMap};
 
 /// How the components of a result follow from those of the operands.
@@ -80,7 +80,7 @@ pub(crate) fn undefined_components(
         functions.flat_map(|func| module.function_insts(*func))
     };
     let undefined = insts().filter(|inst| matches!(inst.op(), Op::Undef | Op::Load));
-    for inst in module.section(Section::Globals).chain(undefined) {
+    for inst in module.section(ModuleSection::Globals).chain(undefined) {
         if matches!(inst.op(), Op::Undef | Op::ConstantComposite | Op::Load) {
             pending.extend(found.update(inst));
         }

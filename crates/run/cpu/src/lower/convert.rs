@@ -5,7 +5,7 @@ use super::{ClifResult, ClifScalars};
 use crate::types::ScalarRepr;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_scalar::{Format, Rounding, convert};
+use spirula_scalar::{FloatEncoding, FloatRounding, convert};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::InstRef;
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 /// How a conversion rounds and whether it saturates, by its decorations.
 #[derive(Clone, Copy)]
 struct ConversionMode {
-    rounding: Option<Rounding>,
+    rounding: Option<FloatRounding>,
     saturates: bool,
     /// Whether what is too large for a float of 8 bits becomes the largest number.
     stays_finite: bool,
@@ -85,12 +85,12 @@ pub(crate) fn bitcast(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 extern "C" fn float_to_float(bits: u64, from: u32, to: u32, rounding: u32) -> u64 {
-    let rounding = Rounding::from_number(rounding).unwrap_or_default();
+    let rounding = FloatRounding::from_number(rounding).unwrap_or_default();
     convert::float_to_float(bits, format(from), format(to), rounding)
 }
 
 extern "C" fn int_to_float(value: u64, signed: u32, to: u32, rounding: u32) -> u64 {
-    let rounding = Rounding::from_number(rounding).unwrap_or_default();
+    let rounding = FloatRounding::from_number(rounding).unwrap_or_default();
     convert::int_to_float(value, 64, signed != 0, format(to), rounding)
 }
 
@@ -104,9 +104,11 @@ const FORMATS: [ScalarRepr; 6] = [
     ScalarRepr::E5M2,
 ];
 
-fn format(number: u32) -> Format {
+fn format(number: u32) -> FloatEncoding {
     let scalar = FORMATS.get(number as usize).copied();
-    scalar.and_then(ScalarRepr::format).unwrap_or(Format::F64)
+    scalar
+        .and_then(ScalarRepr::format)
+        .unwrap_or(FloatEncoding::F64)
 }
 
 fn number(scalar: ScalarRepr) -> i64 {
@@ -117,8 +119,13 @@ fn number(scalar: ScalarRepr) -> i64 {
 /// All floats of 8 bits as `f32`, by their bits: those of E4M3, or of E5M2.
 fn byte_floats(is_e4m3: bool) -> &'static [f32; 256] {
     static TABLES: [OnceLock<[f32; 256]>; 2] = [const { OnceLock::new() }; 2];
-    let from = if is_e4m3 { Format::E4M3 } else { Format::E5M2 };
-    let of = |bits| convert::float_to_float(bits, from, Format::F32, Rounding::NearestEven);
+    let from = if is_e4m3 {
+        FloatEncoding::E4M3
+    } else {
+        FloatEncoding::E5M2
+    };
+    let of =
+        |bits| convert::float_to_float(bits, from, FloatEncoding::F32, FloatRounding::NearestEven);
     let make = || std::array::from_fn(|bits| f32::from_bits(of(bits as u64) as u32));
     TABLES[usize::from(is_e4m3)].get_or_init(make)
 }
@@ -130,7 +137,7 @@ impl ClifLowering<'_, '_, '_> {
         };
         let mode = self.program.decoration(id, Decoration::FPRoundingMode);
         Ok(ConversionMode {
-            rounding: mode.and_then(Rounding::from_number),
+            rounding: mode.and_then(FloatRounding::from_number),
             saturates: self
                 .program
                 .is_decorated(id, Decoration::SaturatedConversion),
@@ -146,9 +153,9 @@ impl ClifLowering<'_, '_, '_> {
         value: Value,
         from: ScalarRepr,
         to: ScalarRepr,
-        rounding: Option<Rounding>,
+        rounding: Option<FloatRounding>,
     ) -> Value {
-        let nearest = matches!(rounding, None | Some(Rounding::NearestEven));
+        let nearest = matches!(rounding, None | Some(FloatRounding::NearestEven));
         let widens = from.bytes() < to.bytes();
         let by_host = !(nearest || widens) || (from == ScalarRepr::F64 && to.bytes() <= 2);
         if from == to {
@@ -183,7 +190,8 @@ impl ClifLowering<'_, '_, '_> {
         let (Some(own), Some(format)) = (from.format(), to.format()) else {
             return value;
         };
-        let most = convert::float_to_float(format.largest(), format, own, Rounding::TowardZero);
+        let most =
+            convert::float_to_float(format.largest(), format, own, FloatRounding::TowardZero);
         let most = self.scalar_constant(from, most);
         let most = self.widen(from, most);
         let value = self.widen(from, value);
@@ -199,7 +207,7 @@ impl ClifLowering<'_, '_, '_> {
         value: Value,
         from: ScalarRepr,
         to: ScalarRepr,
-        rounding: Rounding,
+        rounding: FloatRounding,
     ) -> Value {
         let bits = self.bits_of(value);
         let bits = self.extend_to(bits, types::I64, false);
@@ -225,9 +233,9 @@ impl ClifLowering<'_, '_, '_> {
         value: Value,
         to: ScalarRepr,
         signed: bool,
-        rounding: Option<Rounding>,
+        rounding: Option<FloatRounding>,
     ) -> Value {
-        let nearest = matches!(rounding, None | Some(Rounding::NearestEven));
+        let nearest = matches!(rounding, None | Some(FloatRounding::NearestEven));
         if !nearest || to.bytes() <= 2 {
             let wide = self.extend_to(value, types::I64, signed);
             let flag = self.iconst(types::I32, i64::from(signed));
@@ -255,13 +263,13 @@ impl ClifLowering<'_, '_, '_> {
         from: ScalarRepr,
         to: ScalarRepr,
         signed: bool,
-        rounding: Option<Rounding>,
+        rounding: Option<FloatRounding>,
     ) -> Value {
         let value = self.widen(from, value);
         let value = match rounding {
-            Some(Rounding::NearestEven) => self.builder.ins().nearest(value),
-            Some(Rounding::TowardPositive) => self.builder.ins().ceil(value),
-            Some(Rounding::TowardNegative) => self.builder.ins().floor(value),
+            Some(FloatRounding::NearestEven) => self.builder.ins().nearest(value),
+            Some(FloatRounding::TowardPositive) => self.builder.ins().ceil(value),
+            Some(FloatRounding::TowardNegative) => self.builder.ins().floor(value),
             _ => value,
         };
         let ty = clif_type(to);

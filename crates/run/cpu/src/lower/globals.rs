@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
-use spirula_spirv::ir::{InstRef, Section};
+use spirula_spirv::ir::{InstRef, ModuleSection};
 use spirula_spirv::{Id, IdMap};
 
 /// Most bytes of the module-level variables of one kind.
@@ -143,7 +143,7 @@ impl ReachedGlobals {
         let used = used_ids(program);
         globals.place_pipes(program, code, &used, placed)?;
         let mut data = Vec::new();
-        for inst in program.module.section(Section::Globals) {
+        for inst in program.module.section(ModuleSection::Globals) {
             let is_variable = matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR);
             // What other kernels have placed may be reached through pointers that they kept.
             let is_used = |id: &Id| used[*id] || placed.contains_key(id);
@@ -186,7 +186,7 @@ impl ReachedGlobals {
         used: &IdMap<bool>,
         placed: &PlacedVariables,
     ) -> Result<(), SourceDiagnostic> {
-        for inst in program.module.section(Section::Globals) {
+        for inst in program.module.section(ModuleSection::Globals) {
             let is_pipe = inst.op() == Op::ConstantPipeStorage;
             let Some(id) = inst.result().filter(|id| is_pipe && used[*id]) else {
                 continue;

@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{
     InstBuilder, InstructionData, MemFlagsData, Opcode, Type, Value, ValueDef, types,
 };
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_scalar::Rounding;
+use spirula_scalar::FloatRounding;
 use spirula_spirv::Id;
 use spirula_spirv::ir::InstRef;
 
@@ -112,7 +112,7 @@ impl ClifLowering<'_, '_, '_> {
             ScalarRepr::F16 => self.f16_of_f32(value),
             ScalarRepr::BF16 => self.bf16_of_f32(value),
             ScalarRepr::E4M3 | ScalarRepr::E5M2 => {
-                self.float_by_host(value, ScalarRepr::F32, scalar, Rounding::NearestEven)
+                self.float_by_host(value, ScalarRepr::F32, scalar, FloatRounding::NearestEven)
             }
             _ => value,
         }

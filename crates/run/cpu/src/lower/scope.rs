@@ -17,7 +17,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_frontend::{FunctionBuilder, Variable};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_scalar::wide::Wide;
+use spirula_scalar::wide::WideFunction;
 use spirula_spirv::Id;
 use spirula_spirv::ir::{Func, Inst, InstRef};
 
@@ -51,7 +51,7 @@ pub(crate) struct ClifKernelContext<'a, 'm> {
     /// The arguments of each instruction that prints.
     pub prints: Vec<Vec<PrintfArgument>>,
     /// Functions of one number that there are of several, by their addresses.
-    pub wide: rustc_hash::FxHashMap<usize, Wide>,
+    pub wide: rustc_hash::FxHashMap<usize, WideFunction>,
     /// Bytes of the workgroup's memory for large cooperative matrices.
     pub dense_bytes: u32,
     /// Whether invocations have to come in their order.

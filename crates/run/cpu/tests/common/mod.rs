@@ -7,15 +7,15 @@ use spirula_cpu::{
 };
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 use std::fmt::Debug;
 
 /// A module from its text.
-pub fn module(text: &str) -> Module {
+pub fn module(text: &str) -> SpirvModule {
     let words = parse(text, &ParseOptions::default())
         .unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
-    Module::from_words(words).expect("what the assembler writes is a module")
+    SpirvModule::from_words(words).expect("what the assembler writes is a module")
 }
 
 /// Compiles the entry point `main`, whichever model it has.

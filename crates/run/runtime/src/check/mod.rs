@@ -9,10 +9,12 @@ use crate::{
 };
 use smallvec::SmallVec;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{Binding, BindingKind, Interface, Param, ParamKind, spec_constants};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{
+    BindingKind, EntryInterface, InterfaceBinding, InterfaceParam, ParamKind, spec_constants,
+};
 use std::fmt;
 
 /// Whether `length` bytes at `offset` are within a buffer.
@@ -25,12 +27,12 @@ pub fn range(offset: u64, length: usize, size: u64) -> Result<(), DeviceError> {
 }
 
 /// Whether each value has its constant, and the constant room for it.
-pub fn specialisation(module: &Module, spec: &[(u32, u64)]) -> Result<(), DeviceError> {
+pub fn specialisation(module: &SpirvModule, spec: &[(u32, u64)]) -> Result<(), DeviceError> {
     if spec.is_empty() {
         return Ok(());
     }
-    let definitions = Definitions::compute(module);
-    let constants = spec_constants(module, &definitions, &Decorations::compute(module));
+    let definitions = IdDefinitions::compute(module);
+    let constants = spec_constants(module, &definitions, &IdDecorations::compute(module));
     let types = TypeNames::compute(module);
     for (number, &(id, value)) in spec.iter().enumerate() {
         let bad = |problem: String| Err(DeviceError::Spec { id, problem });
@@ -60,7 +62,7 @@ pub fn specialisation(module: &Module, spec: &[(u32, u64)]) -> Result<(), Device
 
 /// Whether a launch fits. `opaque` tells of the interface's types that are opaque, `buffers` has what the device has.
 pub fn launch(
-    interface: &Interface,
+    interface: &EntryInterface,
     opaque: &[(Id, AcceptedResource)],
     launch: &KernelLaunch,
     device: &DeviceInfo,
@@ -119,7 +121,7 @@ pub enum AcceptedResource {
 
 impl AcceptedResource {
     /// What the opaque types of an interface take.
-    pub fn all(interface: &Interface, types: &TypeNames<'_>) -> Vec<(Id, AcceptedResource)> {
+    pub fn all(interface: &EntryInterface, types: &TypeNames<'_>) -> Vec<(Id, AcceptedResource)> {
         let params = interface.params.iter().filter_map(|p| match p.kind {
             ParamKind::Opaque { ty } => Some(ty),
             _ => None,
@@ -185,7 +187,7 @@ fn handle_problem(
 }
 
 fn arguments(
-    interface: &Interface,
+    interface: &EntryInterface,
     opaque: &[(Id, AcceptedResource)],
     given: &[KernelArgument],
     device: &DeviceInfo,
@@ -223,7 +225,7 @@ fn arguments(
 }
 
 fn argument_problem(
-    param: &Param,
+    param: &InterfaceParam,
     opaque: &[(Id, AcceptedResource)],
     argument: &KernelArgument,
     buffers: &[Option<DeviceResource>],
@@ -274,7 +276,7 @@ fn gives(argument: &KernelArgument) -> String {
 }
 
 fn resources(
-    interface: &Interface,
+    interface: &EntryInterface,
     opaque: &[(Id, AcceptedResource)],
     given: &[LaunchBinding],
     push: &[u8],
@@ -311,7 +313,7 @@ fn resources(
 /// Whether a launch plainly fits: each binding is one buffer, and they are given in the order in which they are declared.
 /// Most do, so that nothing needs to be looked for.
 fn fits_in_order(
-    interface: &Interface,
+    interface: &EntryInterface,
     given: &[LaunchBinding],
     push: &[u8],
     buffers: &[Option<DeviceResource>],
@@ -343,11 +345,11 @@ fn fits_in_order(
 /// What a shader declares where something is bound; `None` where another entry point does, since what is bound
 /// for that harms nobody.
 fn declared<'i>(
-    interface: &'i Interface,
+    interface: &'i EntryInterface,
     bound: &LaunchBinding,
-) -> Result<Option<&'i Binding>, DeviceError> {
+) -> Result<Option<&'i InterfaceBinding>, DeviceError> {
     let (set, binding) = (bound.set, bound.binding);
-    let is_it = |b: &&Binding| (b.set, b.binding) == (set, binding);
+    let is_it = |b: &&InterfaceBinding| (b.set, b.binding) == (set, binding);
     let found = interface.bindings.iter().find(is_it);
     if found.is_some() || interface.unused.iter().any(|b| is_it(&b)) {
         return Ok(found);
@@ -364,7 +366,7 @@ fn declared<'i>(
     })
 }
 
-fn unfit(declared: &Binding, problem: String) -> DeviceError {
+fn unfit(declared: &InterfaceBinding, problem: String) -> DeviceError {
     DeviceError::Binding {
         set: declared.set,
         binding: declared.binding,
@@ -374,7 +376,7 @@ fn unfit(declared: &Binding, problem: String) -> DeviceError {
 }
 
 fn bound_problem(
-    declared: &Binding,
+    declared: &InterfaceBinding,
     opaque: &[(Id, AcceptedResource)],
     bound: &LaunchBinding,
     buffers: &[Option<DeviceResource>],
@@ -391,7 +393,7 @@ fn bound_problem(
 }
 
 /// Whether each element of a binding has one buffer. `places` are sorted: set, binding and element of each buffer.
-fn elements_problem(declared: &Binding, places: &[(u32, u32, u32)]) -> Option<String> {
+fn elements_problem(declared: &InterfaceBinding, places: &[(u32, u32, u32)]) -> Option<String> {
     let place = (declared.set, declared.binding);
     let start = places.partition_point(|p| (p.0, p.1) < place);
     let end = places.partition_point(|p| (p.0, p.1) <= place);
@@ -409,7 +411,7 @@ fn elements_problem(declared: &Binding, places: &[(u32, u32, u32)]) -> Option<St
     }
 }
 
-fn list(bindings: &[Binding]) -> String {
+fn list(bindings: &[InterfaceBinding]) -> String {
     let all: Vec<_> = bindings
         .iter()
         .map(|b| format!("{},{}", b.set, b.binding))
@@ -454,13 +456,13 @@ mod tests {
         }
     }
 
-    fn kernel(params: Vec<ParamKind>) -> Interface {
-        let param = |kind| Param {
+    fn kernel(params: Vec<ParamKind>) -> EntryInterface {
+        let param = |kind| InterfaceParam {
             name: Some("p".to_owned()),
             kind,
             type_name: None,
         };
-        Interface {
+        EntryInterface {
             name: "f".to_owned(),
             model: ExecutionModel::Kernel,
             function: ID,
@@ -473,8 +475,8 @@ mod tests {
         }
     }
 
-    fn shader(bindings: &[(u32, u32, u32)]) -> Interface {
-        let binding = |&(set, binding, count): &(u32, u32, u32)| Binding {
+    fn shader(bindings: &[(u32, u32, u32)]) -> EntryInterface {
+        let binding = |&(set, binding, count): &(u32, u32, u32)| InterfaceBinding {
             set,
             binding,
             variable: ID,
@@ -483,7 +485,7 @@ mod tests {
             count,
             read_only: false,
         };
-        Interface {
+        EntryInterface {
             model: ExecutionModel::GLCompute,
             bindings: bindings.iter().map(binding).collect(),
             push_constant_bytes: 16,
@@ -502,7 +504,7 @@ mod tests {
     }
 
     /// What is said of a launch with two buffers, the second destroyed.
-    fn said(interface: &Interface, size: IndexSpace, inputs: LaunchInputs) -> String {
+    fn said(interface: &EntryInterface, size: IndexSpace, inputs: LaunchInputs) -> String {
         let all = KernelLaunch {
             kernel: DeviceKernel(0),
             size,
@@ -535,7 +537,7 @@ mod tests {
             offset: [0; 3],
         };
         assert!(of(flat).contains("1 dimensions"));
-        let demanding = Interface {
+        let demanding = EntryInterface {
             workgroup_size: Some([4, 1, 1]),
             ..kernel(Vec::new())
         };

@@ -1,11 +1,11 @@
 //! Whether a device takes the sizes of a launch.
 
 use crate::{DeviceError, DeviceInfo, IndexSpace};
-use spirula_spirv::reflect::Interface;
+use spirula_spirv::reflect::EntryInterface;
 
 /// Whether the sizes of a launch make sense for a kernel, and a device takes them.
 pub fn check(
-    interface: &Interface,
+    interface: &EntryInterface,
     size: &IndexSpace,
     device: &DeviceInfo,
 ) -> Result<(), DeviceError> {

@@ -8,7 +8,7 @@ use crate::data::ElementType;
 use crate::types::TypeNames;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{IdWords, InstRef, Module, Section};
+use spirula_spirv::ir::{IdWords, InstRef, ModuleSection, SpirvModule};
 
 /// What is done with the values of variables.
 pub struct ElementEvidence {
@@ -28,14 +28,14 @@ enum ElementUse {
 
 impl ElementEvidence {
     /// What a module does.
-    pub fn of(module: &Module, names: &TypeNames<'_>) -> ElementEvidence {
+    pub fn of(module: &SpirvModule, names: &TypeNames<'_>) -> ElementEvidence {
         let bound = module.bound() as usize;
         let mut evidence = ElementEvidence {
             roots: vec![0; bound],
             made: vec![None; bound],
             found: Vec::new(),
         };
-        for inst in module.section(Section::Globals) {
+        for inst in module.section(ModuleSection::Globals) {
             if let (Op::Variable, Some(id)) = (inst.op(), inst.result()) {
                 evidence.roots[id.index()] = id.word();
             }

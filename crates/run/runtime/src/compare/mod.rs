@@ -23,8 +23,8 @@ use crate::{IndexSpace, PipeShape, SamplerState};
 use part::{ComparedBuffer, ElementTypes, part};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{BindingKind, Interface, ParamKind};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{BindingKind, EntryInterface, ParamKind};
 
 /// The first launch whose results part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,8 +80,8 @@ pub enum CaseInput {
 
 /// A kernel as all devices have it.
 struct ComparedKernel {
-    module: Module,
-    interface: Interface,
+    module: SpirvModule,
+    interface: EntryInterface,
     spec: Vec<(u32, u64)>,
     kernels: Vec<DeviceKernel>,
 }
@@ -219,7 +219,7 @@ impl ComparisonDriver {
 
 /// A buffer that a kernel is given as an argument.
 fn argument_used(
-    interface: &Interface,
+    interface: &EntryInterface,
     types: &ElementTypes<'_>,
     number: usize,
     buffer: DeviceBuffer,
@@ -237,7 +237,7 @@ fn argument_used(
 
 /// A buffer that is bound; `shown` is what launches showed each to hold.
 fn resource_used(
-    interface: &Interface,
+    interface: &EntryInterface,
     types: &ElementTypes<'_>,
     shown: &mut Vec<Option<ElementType>>,
     bound: &LaunchBinding,
@@ -368,8 +368,8 @@ impl DeviceDriver for ComparisonDriver {
     fn create_kernel(
         &mut self,
         _: DeviceKernel,
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError> {
         let devices = self.devices.iter_mut();

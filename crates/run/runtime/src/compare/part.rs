@@ -5,9 +5,9 @@ use crate::DeviceBuffer;
 use crate::data::{ElementNumber, ElementType};
 use crate::types::TypeNames;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Definitions;
+use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// Smallest size of floats by which bytes are taken for such that the module does not say to be.
 const PLAUSIBLE: f64 = 1e-30;
@@ -51,19 +51,19 @@ pub struct ComparedBuffer {
 
 /// The types of a module as elements.
 pub struct ElementTypes<'m> {
-    module: &'m Module,
-    definitions: Definitions,
+    module: &'m SpirvModule,
+    definitions: IdDefinitions,
     names: TypeNames<'m>,
     evidence: ElementEvidence,
 }
 
 impl<'m> ElementTypes<'m> {
     /// One pass over a module.
-    pub fn of(module: &'m Module) -> ElementTypes<'m> {
+    pub fn of(module: &'m SpirvModule) -> ElementTypes<'m> {
         let names = TypeNames::compute(module);
         ElementTypes {
             module,
-            definitions: Definitions::compute(module),
+            definitions: IdDefinitions::compute(module),
             evidence: ElementEvidence::of(module, &names),
             names,
         }
@@ -104,7 +104,7 @@ impl<'m> ElementTypes<'m> {
                 _ => {}
             }
         }
-        let globals = self.module.section(Section::Globals);
+        let globals = self.module.section(ModuleSection::Globals);
         for inst in globals.filter(|i| i.op() == Op::TypeFloat) {
             let ty = inst.result().and_then(|id| self.names.value(id));
             add(ty.map(|v| v.element), false);

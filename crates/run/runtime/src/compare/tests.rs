@@ -47,8 +47,8 @@ impl DeviceDriver for FaultyDriver {
     fn create_kernel(
         &mut self,
         kernel: DeviceKernel,
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError> {
         self.cpu.create_kernel(kernel, module, interface, spec)
@@ -75,14 +75,14 @@ impl DeviceDriver for FaultyDriver {
     }
 }
 
-fn saxpy() -> Module {
+fn saxpy() -> SpirvModule {
     let options = spirula_spirv::text::ParseOptions {
-        version: Some(spirula_spirv::grammar::Version::new(1, 3)),
+        version: Some(spirula_spirv::grammar::SpirvVersion::new(1, 3)),
         ..Default::default()
     };
     let text = include_str!("../../tests/vulkan/saxpy.spvasm");
     let words = spirula_spirv::text::parse(text, &options).unwrap();
-    Module::from_words(words).unwrap()
+    SpirvModule::from_words(words).unwrap()
 }
 
 /// Three launches of `y += 2 x` on the CPU device and on a faulty one.
@@ -118,7 +118,7 @@ fn the_first_launch_that_parts_is_named_with_its_inputs() {
     // What the launch was given gives the right result when it is run alone.
     let case = &parted.case;
     let mut device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
-    let module = Module::from_words(case.module.clone()).unwrap();
+    let module = SpirvModule::from_words(case.module.clone()).unwrap();
     let kernel = device.create_kernel(&module, "saxpy", &[]).unwrap();
     let mut bindings = Vec::new();
     for input in &case.inputs {
@@ -164,7 +164,7 @@ fn bytes_are_floats_only_where_they_look_like_some() {
 }
 
 /// A module whose only buffer is declared as words, with a body over a pointer `%at` into it.
-fn words_with(body: &str) -> Module {
+fn words_with(body: &str) -> SpirvModule {
     let text = format!(
         "OpCapability Shader\nOpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %main \"main\" %buffer\n\
          OpExecutionMode %main LocalSize 1 1 1\nOpDecorate %array ArrayStride 4\nOpDecorate %block Block\n\
@@ -176,17 +176,17 @@ fn words_with(body: &str) -> Module {
          %at = OpAccessChain %words %buffer %zero %zero\n{body}\nOpReturn\nOpFunctionEnd\n"
     );
     let options = spirula_spirv::text::ParseOptions {
-        version: Some(spirula_spirv::grammar::Version::new(1, 5)),
+        version: Some(spirula_spirv::grammar::SpirvVersion::new(1, 5)),
         ..Default::default()
     };
-    Module::from_words(spirula_spirv::text::parse(&text, &options).unwrap()).unwrap()
+    SpirvModule::from_words(spirula_spirv::text::parse(&text, &options).unwrap()).unwrap()
 }
 
 #[test]
 fn words_that_only_become_floats_are_floats() {
     let floats = |body: &str| {
         let module = words_with(body);
-        let interface = Interface::of(&module, "main").unwrap();
+        let interface = EntryInterface::of(&module, "main").unwrap();
         let variables: Vec<Id> = interface.bindings.iter().map(|b| b.variable).collect();
         ElementTypes::of(&module).floats(&variables)
     };

@@ -10,9 +10,9 @@ use crate::{
 use memory::HostMemory;
 use spirula_cpu as cpu;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::grammar::Version;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::Interface;
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::EntryInterface;
 use std::time::{Duration, Instant};
 
 /// Share of the memory that is free which one buffer may take, in percent.
@@ -79,7 +79,7 @@ impl CpuDriver {
             name: format!("{} processor, {threads} threads", std::env::consts::ARCH),
             kind: DeviceKind::Cpu,
             driver: format!("spirula-cpu {version}"),
-            newest_module: Some(Version::NEWEST),
+            newest_module: Some(SpirvVersion::NEWEST),
             subgroup_size: compiler.subgroup_size,
             has_shuffles: true,
             has_forward_progress: true,
@@ -248,8 +248,8 @@ impl DeviceDriver for CpuDriver {
     fn create_kernel(
         &mut self,
         _: DeviceKernel,
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError> {
         let (name, model) = (&interface.name, interface.model);

@@ -2,7 +2,7 @@
 
 use super::DataError;
 use spirula_scalar::convert::float_to_float;
-use spirula_scalar::{Format, Rounding};
+use spirula_scalar::{FloatEncoding, FloatRounding};
 use std::fmt;
 use std::str::FromStr;
 
@@ -129,8 +129,8 @@ impl ElementType {
     pub fn encode(self, number: ElementNumber, out: &mut Vec<u8>) {
         match self {
             ElementType::Bool => out.push(u8::from(number.to_f64() != 0.0)),
-            ElementType::F16 => encode_half(number, Format::F16, out),
-            ElementType::BF16 => encode_half(number, Format::BF16, out),
+            ElementType::F16 => encode_half(number, FloatEncoding::F16, out),
+            ElementType::BF16 => encode_half(number, FloatEncoding::BF16, out),
             ElementType::F32 => {
                 let single = match number {
                     ElementNumber::Int(n) => n as f32,
@@ -160,8 +160,8 @@ impl ElementType {
             ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => {
                 ElementNumber::Int(bits.into())
             }
-            ElementType::F16 => decode_half(bits, Format::F16),
-            ElementType::BF16 => decode_half(bits, Format::BF16),
+            ElementType::F16 => decode_half(bits, FloatEncoding::F16),
+            ElementType::BF16 => decode_half(bits, FloatEncoding::BF16),
             ElementType::F32 => ElementNumber::Float(f32::from_bits(bits as u32).into()),
             ElementType::F64 => ElementNumber::Float(f64::from_bits(bits)),
         }
@@ -270,14 +270,14 @@ impl FromStr for ElementType {
 }
 
 /// A number in a format of 16 bits, rounded once, ties to even.
-fn encode_half(number: ElementNumber, format: Format, out: &mut Vec<u8>) {
+fn encode_half(number: ElementNumber, format: FloatEncoding, out: &mut Vec<u8>) {
     let bits = number.to_f64().to_bits();
-    let half = float_to_float(bits, Format::F64, format, Rounding::NearestEven);
+    let half = float_to_float(bits, FloatEncoding::F64, format, FloatRounding::NearestEven);
     out.extend_from_slice(&(half as u16).to_le_bytes());
 }
 
-fn decode_half(bits: u64, format: Format) -> ElementNumber {
-    let wide = float_to_float(bits, format, Format::F64, Rounding::NearestEven);
+fn decode_half(bits: u64, format: FloatEncoding) -> ElementNumber {
+    let wide = float_to_float(bits, format, FloatEncoding::F64, FloatRounding::NearestEven);
     ElementNumber::Float(f64::from_bits(wide))
 }
 

@@ -12,8 +12,8 @@ use cl3::types::{CL_BLOCKING, cl_int, cl_uint};
 use cl3::{command_queue as queue, context, event, kernel, memory};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::Interface;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::EntryInterface;
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 use std::time::Duration;
@@ -323,8 +323,8 @@ impl DeviceDriver for OpenClDriver {
     fn create_kernel(
         &mut self,
         _: DeviceKernel,
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError> {
         if interface.model != ExecutionModel::Kernel {

@@ -5,7 +5,7 @@ use crate::driver::{DeviceInfo, DeviceKind, DeviceLimits};
 use crate::{DeviceError, name};
 use cl3::device::{self as cl, CL_DEVICE_TYPE_ALL};
 use cl3::types::{cl_device_id, cl_device_info, cl_platform_id};
-use spirula_spirv::grammar::Version;
+use spirula_spirv::grammar::SpirvVersion;
 use std::sync::{Mutex, PoisonError};
 
 /// Sizes of subgroups, of `cl_intel_required_subgroup_size`.
@@ -20,7 +20,7 @@ pub struct OpenClDevice {
     /// What it says to callers.
     pub info: DeviceInfo,
     /// Versions of SPIR-V that it takes, oldest first.
-    pub versions: Vec<Version>,
+    pub versions: Vec<SpirvVersion>,
     /// Whether `clCreateProgramWithIL` is a call of its own, as of OpenCL 2.1.
     pub has_il: bool,
 }
@@ -194,11 +194,12 @@ fn numbers(version: &str) -> (u32, u32) {
 }
 
 /// The versions in `SPIR-V_1.0 SPIR-V_1.2`, oldest first.
-fn versions(list: &str) -> Vec<Version> {
+fn versions(list: &str) -> Vec<SpirvVersion> {
     let words = list.split_whitespace();
     let numbers = words.filter_map(|w| w.strip_prefix("SPIR-V_")?.split_once('.'));
-    let versions = numbers
-        .filter_map(|(major, minor)| Some(Version::new(major.parse().ok()?, minor.parse().ok()?)));
+    let versions = numbers.filter_map(|(major, minor)| {
+        Some(SpirvVersion::new(major.parse().ok()?, minor.parse().ok()?))
+    });
     let mut versions: Vec<_> = versions.collect();
     versions.sort_unstable();
     versions
@@ -220,7 +221,7 @@ mod tests {
     fn versions_are_read() {
         assert_eq!(numbers("OpenCL 3.0 PoCL HSTR: cpu"), (3, 0));
         assert_eq!(numbers("rubbish"), (0, 0));
-        let wanted = [Version::new(1, 0), Version::new(1, 2)];
+        let wanted = [SpirvVersion::new(1, 0), SpirvVersion::new(1, 2)];
         assert_eq!(versions("SPIR-V_1.2 SPIR-V_1.0 SPIR_1.2"), wanted);
         assert_eq!(versions(""), []);
     }

@@ -9,9 +9,9 @@ use cl3::program as cl;
 use cl3::types::{cl_context, cl_int, cl_program};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::convert::to_version;
-use spirula_spirv::grammar::Version;
-use spirula_spirv::ir::Module;
-use spirula_spirv::target::{Environment, Target};
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::target::{SpirvTarget, TargetEnvironment};
 use spirula_spirv::verify;
 use std::ffi::{CStr, c_void};
 
@@ -23,15 +23,15 @@ type CreateProgramWithIl =
 /// device takes.
 pub fn words(
     device: &OpenClDevice,
-    module: &Module,
+    module: &SpirvModule,
     spec: &[(u32, u64)],
 ) -> Result<Vec<u32>, DeviceError> {
-    let options = verify::Options {
-        target: Target {
-            environment: Environment::OpenCl(3, 0),
-            version: Version::NEWEST,
+    let options = verify::VerifyOptions {
+        target: SpirvTarget {
+            environment: TargetEnvironment::OpenCl(3, 0),
+            version: SpirvVersion::NEWEST,
         },
-        ..verify::Options::default()
+        ..verify::VerifyOptions::default()
     };
     if let Err(mut faults) = verify::module(module, &options)
         && !faults.is_empty()
@@ -52,7 +52,7 @@ pub fn words(
 }
 
 /// The version itself where a device takes it, else the newest before it, else the oldest.
-fn nearest(taken: &[Version], version: Version) -> Option<Version> {
+fn nearest(taken: &[SpirvVersion], version: SpirvVersion) -> Option<SpirvVersion> {
     let before = taken.iter().rev().find(|v| **v <= version);
     before.or(taken.first()).copied()
 }
@@ -123,10 +123,10 @@ mod tests {
 
     #[test]
     fn the_nearest_version_is_taken() {
-        let all = [0, 2, 4].map(|minor| Version::new(1, minor));
-        let of = |minor| nearest(&all, Version::new(1, minor)).unwrap();
+        let all = [0, 2, 4].map(|minor| SpirvVersion::new(1, minor));
+        let of = |minor| nearest(&all, SpirvVersion::new(1, minor)).unwrap();
         assert_eq!([of(0), of(3), of(6)], all);
-        assert_eq!(nearest(&all[1..], Version::new(1, 0)), Some(all[1]));
-        assert_eq!(nearest(&[], Version::new(1, 0)), None);
+        assert_eq!(nearest(&all[1..], SpirvVersion::new(1, 0)), Some(all[1]));
+        assert_eq!(nearest(&[], SpirvVersion::new(1, 0)), None);
     }
 }

@@ -12,9 +12,9 @@ pub use store::{known, save};
 
 use crate::{ComputeDevice, DeviceError, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs};
 use shaders::PROBES;
-use spirula_spirv::grammar::Version;
+use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::grammar::enumerants::Capability;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 
 /// Invocations of a workgroup of every probe.
@@ -96,16 +96,16 @@ impl CapabilityProbe {
         )
     }
 
-    fn module(&self) -> Result<Module, DeviceError> {
+    fn module(&self) -> Result<SpirvModule, DeviceError> {
         let options = ParseOptions {
-            version: Some(Version::new(1, 3)),
+            version: Some(SpirvVersion::new(1, 3)),
             ..ParseOptions::default()
         };
         let words = parse(&self.text(), &options).map_err(|all| {
             let first = all.into_iter().next();
             DeviceError::Failed(first.map_or_else(String::new, |d| d.to_string()))
         })?;
-        Module::from_words(words).map_err(|d| DeviceError::Module(Box::new(d)))
+        SpirvModule::from_words(words).map_err(|d| DeviceError::Module(Box::new(d)))
     }
 
     fn run(&self, device: &mut ComputeDevice) -> Result<ProbeVerdict, DeviceError> {
@@ -171,7 +171,7 @@ mod tests {
     fn probes_are_valid_shaders() {
         for probe in PROBES {
             let module = probe.module().unwrap();
-            let faults = verify::module(&module, &verify::Options::default());
+            let faults = verify::module(&module, &verify::VerifyOptions::default());
             assert_eq!(faults.err(), None, "{}", probe.subject);
         }
     }

@@ -8,25 +8,25 @@
 use super::DescriptorLocation;
 use super::editor::ShaderEditor;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Decorations, DefUse, Definitions};
+use spirula_spirv::analysis::{DefUse, IdDecorations, IdDefinitions};
 use spirula_spirv::convert::to_version;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, Capability, Decoration, MemoryModel, StorageClass,
 };
-use spirula_spirv::grammar::{Op, Version};
-use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
-use spirula_spirv::reflect::{Binding, BindingKind, Interface};
+use spirula_spirv::grammar::{Op, SpirvVersion};
+use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection, SpirvModule};
+use spirula_spirv::reflect::{BindingKind, EntryInterface, InterfaceBinding};
 
 /// Bit of memory operands with the literal that follows them first but for none.
 const ALIGNED: u32 = 0x2;
 
 /// The version from which on storage buffers have a storage class of their own and nothing else.
-const STORAGE: Version = Version::new(1, 4);
+const STORAGE: SpirvVersion = SpirvVersion::new(1, 4);
 
 /// A shader whose storage buffers come by address.
 pub struct AddressedShader {
     /// The shader.
-    pub module: Module,
+    pub module: SpirvModule,
     /// Where the addresses come from, eight bytes for each of `buffers`.
     pub table: AddressSource,
     /// The descriptors that are no more, in the order of the addresses.
@@ -44,16 +44,20 @@ pub enum AddressSource {
 
 /// The shader with the storage buffers of an entry point by address, on a device with so many bytes of push
 /// constants.
-pub fn by_address(module: &Module, interface: &Interface, most: u32) -> Option<AddressedShader> {
+pub fn by_address(
+    module: &SpirvModule,
+    interface: &EntryInterface,
+    most: u32,
+) -> Option<AddressedShader> {
     if module.version < STORAGE {
         let mut module = module.clone();
         to_version(&mut module, STORAGE).ok()?;
-        let interface = Interface::of(&module, &interface.name).ok()?;
+        let interface = EntryInterface::of(&module, &interface.name).ok()?;
         return by_address(&module, &interface, most);
     }
-    let storage = |b: &&Binding| matches!(b.kind, BindingKind::Storage(_));
+    let storage = |b: &&InterfaceBinding| matches!(b.kind, BindingKind::Storage(_));
     let all = interface.bindings.iter().chain(&interface.unused);
-    let variables: Vec<&Binding> = all.filter(storage).collect();
+    let variables: Vec<&InterfaceBinding> = all.filter(storage).collect();
     if !can(module, &variables) {
         return None;
     }
@@ -77,7 +81,7 @@ pub fn by_address(module: &Module, interface: &Interface, most: u32) -> Option<A
         table.replace(&mut editor, variable.variable, row)?;
     }
     if let Some(replaced) = table.replaced {
-        let definition = Definitions::compute(editor.module).handle(replaced)?;
+        let definition = IdDefinitions::compute(editor.module).handle(replaced)?;
         remove(&mut editor, replaced, definition);
     }
     let gone = variables.iter().map(|b| b.variable);
@@ -91,7 +95,7 @@ pub fn by_address(module: &Module, interface: &Interface, most: u32) -> Option<A
     })
 }
 
-fn place(binding: &Binding) -> DescriptorLocation {
+fn place(binding: &InterfaceBinding) -> DescriptorLocation {
     DescriptorLocation {
         set: binding.set,
         binding: binding.binding,
@@ -99,13 +103,13 @@ fn place(binding: &Binding) -> DescriptorLocation {
 }
 
 /// Whether all that the module does with its storage buffers can be done with physical pointers.
-fn can(module: &Module, variables: &[&Binding]) -> bool {
-    let memory = module.section(Section::MemoryModel).next();
+fn can(module: &SpirvModule, variables: &[&InterfaceBinding]) -> bool {
+    let memory = module.section(ModuleSection::MemoryModel).next();
     let is_logical = memory.is_some_and(|m| m.word(0) == AddressingModel::Logical.0);
     let is_vulkan = memory.is_some_and(|m| m.word(1) == MemoryModel::Vulkan.0);
-    let decorations = Decorations::compute(module);
-    let definitions = Definitions::compute(module);
-    let is_plain = |b: &&Binding| {
+    let decorations = IdDecorations::compute(module);
+    let definitions = IdDefinitions::compute(module);
+    let is_plain = |b: &&InterfaceBinding| {
         let is = |what| decorations.get(module, b.variable, what).is_some();
         let is_shared = !is_vulkan && (is(Decoration::Coherent) || is(Decoration::Volatile));
         let class = definitions.get(module, b.variable).map(|v| v.word(0));
@@ -119,7 +123,7 @@ fn can(module: &Module, variables: &[&Binding]) -> bool {
 
 /// Has every pointer to storage buffers be physical, but for those of the table.
 fn physical_pointers(editor: &mut ShaderEditor<'_>, table: Id) {
-    let globals = editor.module.section(Section::Globals);
+    let globals = editor.module.section(ModuleSection::Globals);
     let pointers = globals.filter(|i| {
         let is_pointer = i.op() == Op::TypePointer && i.word(0) == StorageClass::StorageBuffer.0;
         is_pointer && i.result().is_none_or(|id| id < table)
@@ -131,7 +135,7 @@ fn physical_pointers(editor: &mut ShaderEditor<'_>, table: Id) {
     }
     // Variables and parameters that hold such pointers have to say whether others point there.
     let mut holding: Vec<(Id, Decoration)> = Vec::new();
-    let definitions = Definitions::compute(editor.module);
+    let definitions = IdDefinitions::compute(editor.module);
     for inst in editor.module.all_insts() {
         let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
             continue;
@@ -190,7 +194,7 @@ impl AddressTable {
         let block = editor.new_type(Op::TypeStruct, &[rows.word()]);
         editor.decorate(block, Decoration::Block, &[]);
         let offset = [block.word(), 0, Decoration::Offset.0, 0];
-        editor.push(Section::Annotations, Op::MemberDecorate, &offset);
+        editor.push(ModuleSection::Annotations, Op::MemberDecorate, &offset);
         let pointer = editor.pointer(StorageClass::StorageBuffer, block);
         let row_pointer = editor.pointer(StorageClass::StorageBuffer, row);
         let variable = editor.variable(pointer, StorageClass::StorageBuffer);
@@ -229,12 +233,12 @@ impl AddressTable {
         editor.decorate(block, Decoration::Block, &[]);
         for words in &old.decorations {
             let words = [&[block.word()], &words[..]].concat();
-            editor.push(Section::Annotations, Op::MemberDecorate, &words);
+            editor.push(ModuleSection::Annotations, Op::MemberDecorate, &words);
         }
         for member in 0..rows as u32 {
             let offset = at + 8 * member;
             let words = [block.word(), first + member, Decoration::Offset.0, offset];
-            editor.push(Section::Annotations, Op::MemberDecorate, &words);
+            editor.push(ModuleSection::Annotations, Op::MemberDecorate, &words);
         }
         let pointer = editor.pointer(StorageClass::PushConstant, block);
         let row_pointer = editor.pointer(StorageClass::PushConstant, row);
@@ -261,7 +265,7 @@ impl AddressTable {
         variable: Id,
         row: Option<usize>,
     ) -> Option<()> {
-        let definition = Definitions::compute(editor.module).handle(variable)?;
+        let definition = IdDefinitions::compute(editor.module).handle(variable)?;
         let ty = editor.module.inst(definition).result_type()?;
         let row = row.unwrap_or(0) as u32;
         let steps = match self.first {
@@ -322,20 +326,20 @@ impl AddressTable {
     /// Declares what physical pointers need, and the table in the interface.
     fn declare(&self, editor: &mut ShaderEditor<'_>, function: Id, gone: &[Id]) {
         editor.capability(Capability::PhysicalStorageBufferAddresses);
-        if editor.module.version < Version::new(1, 5) {
+        if editor.module.version < SpirvVersion::new(1, 5) {
             let mut words = Vec::new();
             let mut name = b"SPV_KHR_physical_storage_buffer".to_vec();
             name.resize((name.len() + 1).next_multiple_of(4), 0);
             let (chunks, _) = name.as_chunks();
             words.extend(chunks.iter().map(|c| u32::from_le_bytes(*c)));
-            editor.push(Section::Extensions, Op::Extension, &words);
+            editor.push(ModuleSection::Extensions, Op::Extension, &words);
         }
-        let memory = editor.module.section(Section::MemoryModel).next();
+        let memory = editor.module.section(ModuleSection::MemoryModel).next();
         if let Some(memory) = memory.map(InstRef::handle) {
             let model = AddressingModel::PhysicalStorageBuffer64.0;
             editor.module.words_mut(memory)[0] = model;
         }
-        let points = editor.module.section(Section::EntryPoints);
+        let points = editor.module.section(ModuleSection::EntryPoints);
         let is_meant = |p: &InstRef<'_>| {
             let name = p.string(2).len() / 4 + 1;
             p.id(1) == function || p.ids(2 + name).any(|id| Some(id) == self.replaced)
@@ -354,7 +358,7 @@ impl AddressTable {
 /// Takes out a variable with all that is said of it.
 fn remove(editor: &mut ShaderEditor<'_>, variable: Id, definition: Inst) {
     editor.forget(variable, |_| true);
-    let names = editor.module.section(Section::Names);
+    let names = editor.module.section(ModuleSection::Names);
     let names: Vec<_> = names
         .filter(|n| n.id(0) == variable)
         .map(|n| n.handle())
@@ -378,23 +382,23 @@ struct PushBlock {
 impl PushBlock {
     /// Those of a module with one variable of them, or without; `None` where it has several, or is used in
     /// another way than by its members.
-    fn find(module: &Module) -> Option<PushBlock> {
+    fn find(module: &SpirvModule) -> Option<PushBlock> {
         let is_pushed =
             |i: &InstRef<'_>| i.op() == Op::Variable && i.word(0) == StorageClass::PushConstant.0;
-        let mut variables = module.section(Section::Globals).filter(is_pushed);
+        let mut variables = module.section(ModuleSection::Globals).filter(is_pushed);
         let Some(variable) = variables.next() else {
             return Some(PushBlock::default());
         };
         if variables.next().is_some() {
             return None;
         }
-        let definitions = Definitions::compute(module);
+        let definitions = IdDefinitions::compute(module);
         let id = variable.result()?;
         let pointer = definitions.get(module, variable.result_type()?)?;
         let block = definitions.get(module, pointer.id(1))?;
         let about =
             |i: &InstRef<'_>| i.op() == Op::MemberDecorate && Some(i.id(0)) == block.result();
-        let decorations = module.section(Section::Annotations).filter(about);
+        let decorations = module.section(ModuleSection::Annotations).filter(about);
         let mut uses = Vec::new();
         for place in DefUse::compute(module).uses(id) {
             match module.inst(place.inst).op() {
@@ -416,7 +420,7 @@ impl PushBlock {
 
 /// Says of every access by a physical pointer how it is aligned.
 fn align(editor: &mut ShaderEditor<'_>) {
-    let definitions = Definitions::compute(editor.module);
+    let definitions = IdDefinitions::compute(editor.module);
     let module = &*editor.module;
     // The pointee where a pointer is physical.
     let pointee = |pointer: Id| {
@@ -457,7 +461,7 @@ fn align(editor: &mut ShaderEditor<'_>) {
 }
 
 /// Bytes of the smallest scalar of a type.
-fn scalar_size(module: &Module, definitions: &Definitions, ty: Id) -> u32 {
+fn scalar_size(module: &SpirvModule, definitions: &IdDefinitions, ty: Id) -> u32 {
     let mut smallest = 8;
     let mut open = vec![ty];
     let mut seen = Vec::new();
@@ -489,21 +493,21 @@ mod tests {
 
     fn rewritten(source: &str, most: u32) -> AddressedShader {
         let options = ParseOptions {
-            version: Some(Version::new(1, 3)),
+            version: Some(SpirvVersion::new(1, 3)),
             ..ParseOptions::default()
         };
         let words = parse(source, &options).expect("the text is right");
-        let module = Module::from_words(words).expect("it is a module");
-        let interface = Interface::of(&module, "saxpy").expect("it has the entry point");
+        let module = SpirvModule::from_words(words).expect("it is a module");
+        let interface = EntryInterface::of(&module, "saxpy").expect("it has the entry point");
         let made = by_address(&module, &interface, most).expect("it can be rewritten");
-        let faults = verify::module(&made.module, &verify::Options::default());
+        let faults = verify::module(&made.module, &verify::VerifyOptions::default());
         assert!(faults.is_ok(), "{faults:?}");
         made
     }
 
     /// Bytes of push constants that a rewritten shader takes.
     fn pushed(made: &AddressedShader) -> u32 {
-        let interface = Interface::of(&made.module, "saxpy").expect("the entry point stays");
+        let interface = EntryInterface::of(&made.module, "saxpy").expect("the entry point stays");
         assert_eq!(
             interface.bindings.len(),
             usize::from(made.table != AddressSource::Pushed(8))

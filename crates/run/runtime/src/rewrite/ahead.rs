@@ -13,7 +13,7 @@ mod tests {
     fn rounds_that_read_ahead_give_the_same() {
         let module = parsed(include_str!("../../tests/rewrite/rounds.spvasm"));
         let changed = with_reads_ahead(&module).expect("there is such a loop");
-        let faults = verify::module(&changed, &verify::Options::default());
+        let faults = verify::module(&changed, &verify::VerifyOptions::default());
         assert!(faults.is_ok(), "{faults:?}");
         let barriers = changed.all_insts().filter(|i| i.op() == Op::ControlBarrier);
         // Two of a round, of four rounds at once and of two and one that may be left; and one before.

@@ -10,10 +10,10 @@
 
 use super::editor::ShaderEditor;
 use rustc_hash::FxHashMap;
-use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, StorageClass};
-use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Banks, as a power of two.
@@ -27,8 +27,8 @@ const DEEPEST: usize = 256;
 const WORD: u64 = 4;
 
 /// The module, once specialised, with such memory of up to `room` bytes more; `None` where nothing is gained by it.
-pub fn with_banks_spread(module: &Module, room: u64) -> Option<Module> {
-    let definitions = Definitions::compute(module);
+pub fn with_banks_spread(module: &SpirvModule, room: u64) -> Option<SpirvModule> {
+    let definitions = IdDefinitions::compute(module);
     let arrays = arrays(module, &definitions);
     if arrays.is_empty() {
         return None;
@@ -78,8 +78,8 @@ impl BankedArray {
 }
 
 /// The arrays that are worth it.
-fn arrays(module: &Module, definitions: &Definitions) -> Vec<BankedArray> {
-    let globals = module.section(Section::Globals);
+fn arrays(module: &SpirvModule, definitions: &IdDefinitions) -> Vec<BankedArray> {
+    let globals = module.section(ModuleSection::Globals);
     let found = globals.filter_map(|inst| array(module, definitions, inst));
     let mut arrays: Vec<BankedArray> = found.collect();
     if arrays.is_empty() {
@@ -123,7 +123,11 @@ fn arrays(module: &Module, definitions: &Definitions) -> Vec<BankedArray> {
 }
 
 /// A variable, if it is such an array.
-fn array(module: &Module, definitions: &Definitions, inst: InstRef<'_>) -> Option<BankedArray> {
+fn array(
+    module: &SpirvModule,
+    definitions: &IdDefinitions,
+    inst: InstRef<'_>,
+) -> Option<BankedArray> {
     if inst.op() != Op::Variable || inst.operands() != [StorageClass::Workgroup.0] {
         return None;
     }
@@ -143,7 +147,7 @@ fn array(module: &Module, definitions: &Definitions, inst: InstRef<'_>) -> Optio
 }
 
 /// Gives an array room for what is left out.
-fn widen(module: &mut Module, array: &BankedArray) {
+fn widen(module: &mut SpirvModule, array: &BankedArray) {
     let mut editor = ShaderEditor { module };
     let length = editor.constant(array.padded() as u32);
     let ty = editor.new_type(Op::TypeArray, &[array.element.word(), length.word()]);
@@ -151,11 +155,15 @@ fn widen(module: &mut Module, array: &BankedArray) {
     let mut words = editor.module.inst(array.variable).words().to_vec();
     words[0] = pointer.word();
     editor.module.remove(array.variable);
-    editor.push(Section::Globals, Op::Variable, &words);
+    editor.push(ModuleSection::Globals, Op::Variable, &words);
 }
 
 /// An access chain with one index.
-fn access(module: &Module, definitions: &Definitions, chain: InstRef<'_>) -> Option<BankedAccess> {
+fn access(
+    module: &SpirvModule,
+    definitions: &IdDefinitions,
+    chain: InstRef<'_>,
+) -> Option<BankedAccess> {
     let index = chain.id(1);
     let ty = definitions.get(module, index)?.result_type()?;
     let width = definitions.get(module, ty)?.word(0);
@@ -175,7 +183,7 @@ struct BankRowIndex {
 }
 
 /// An index as a place in a row, if it is written so.
-fn row(module: &Module, definitions: &Definitions, index: Id) -> Option<BankRowIndex> {
+fn row(module: &SpirvModule, definitions: &IdDefinitions, index: Id) -> Option<BankRowIndex> {
     let def = |id| definitions.get(module, id);
     let sum = def(index).filter(|inst| inst.op() == Op::IAdd)?;
     let terms = [(sum.id(0), sum.id(1)), (sum.id(1), sum.id(0))];
@@ -196,14 +204,14 @@ fn row(module: &Module, definitions: &Definitions, index: Id) -> Option<BankRowI
 /// Has an access be to where its element is now. What is left out before a row is part of its size; only the place in the
 /// row is asked for what is left out before it.
 fn spread(
-    module: &mut Module,
+    module: &mut SpirvModule,
     access: &BankedAccess,
     row: Option<BankRowIndex>,
     numbers: &mut IndexConstants,
 ) {
     let rest = row.as_ref().map_or(access.index, |row| row.rest);
     let shift = numbers.get(module, access, i64::from(BANKS));
-    let insert = |module: &mut Module, op, operands: [Id; 2]| {
+    let insert = |module: &mut SpirvModule, op, operands: [Id; 2]| {
         let id = module.fresh_id();
         let words = [access.ty, id, operands[0], operands[1]].map(Id::word);
         let inst = module.create(op, &words);
@@ -227,17 +235,17 @@ fn spread(
 struct IndexConstants(FxHashMap<(Id, i64), Id>);
 
 impl IndexConstants {
-    fn get(&mut self, module: &mut Module, access: &BankedAccess, value: i64) -> Id {
+    fn get(&mut self, module: &mut SpirvModule, access: &BankedAccess, value: i64) -> Id {
         let of = self.0.entry((access.ty, value));
         *of.or_insert_with(|| constant(module, access.ty, access.width, value))
     }
 }
 
 /// A number as a constant of a type.
-fn constant(module: &mut Module, ty: Id, width: u32, value: i64) -> Id {
+fn constant(module: &mut SpirvModule, ty: Id, width: u32, value: i64) -> Id {
     let words = [value as u32, (value >> 32) as u32];
     let value = if width > 32 { &words[..] } else { &words[..1] };
-    let mut globals = module.section(Section::Globals);
+    let mut globals = module.section(ModuleSection::Globals);
     let known = globals
         .find(|i| i.op() == Op::Constant && i.result_type() == Some(ty) && i.operands() == value);
     if let Some(id) = known.and_then(|inst| inst.result()) {
@@ -246,12 +254,12 @@ fn constant(module: &mut Module, ty: Id, width: u32, value: i64) -> Id {
     let id = module.fresh_id();
     let words = [&[ty.word(), id.word()], value].concat();
     let mut editor = ShaderEditor { module };
-    editor.push(Section::Globals, Op::Constant, &words);
+    editor.push(ModuleSection::Globals, Op::Constant, &words);
     id
 }
 
 /// A number that is known.
-fn known(module: &Module, definitions: &Definitions, id: Id) -> Option<i64> {
+fn known(module: &SpirvModule, definitions: &IdDefinitions, id: Id) -> Option<i64> {
     let value = definitions.default_value(module, id)?;
     let def = definitions.get(module, id)?;
     Some(if def.operands().len() == 1 {
@@ -274,9 +282,9 @@ enum InvocationStride {
 
 /// How values differ, found out once for each.
 struct InvocationStrideAnalysis<'m> {
-    module: &'m Module,
-    definitions: &'m Definitions,
-    decorations: Decorations,
+    module: &'m SpirvModule,
+    definitions: &'m IdDefinitions,
+    decorations: IdDecorations,
     /// What was found.
     known: IdMap<Option<InvocationStride>>,
     /// Values that are being looked at.
@@ -284,11 +292,11 @@ struct InvocationStrideAnalysis<'m> {
 }
 
 impl<'m> InvocationStrideAnalysis<'m> {
-    fn new(module: &'m Module, definitions: &'m Definitions) -> Self {
+    fn new(module: &'m SpirvModule, definitions: &'m IdDefinitions) -> Self {
         InvocationStrideAnalysis {
             module,
             definitions,
-            decorations: Decorations::compute(module),
+            decorations: IdDecorations::compute(module),
             known: IdMap::new(module.bound(), None),
             depth: 0,
         }
@@ -492,7 +500,7 @@ mod tests {
     use spirula_spirv::verify;
 
     /// Turns a tile of 32 x 32 words over, whose rows are read at a place for each invocation.
-    fn kernel(row: &str) -> Module {
+    fn kernel(row: &str) -> SpirvModule {
         let text = include_str!("../../tests/rewrite/turned.spvasm").replace("@row", row);
         parsed(&text)
     }
@@ -506,7 +514,7 @@ mod tests {
         ] {
             let module = kernel(row);
             let changed = with_banks_spread(&module, 1024).expect("columns are read");
-            let faults = verify::module(&changed, &verify::Options::default());
+            let faults = verify::module(&changed, &verify::VerifyOptions::default());
             assert!(faults.is_ok(), "{faults:?}");
             let shifts = changed
                 .all_insts()

@@ -6,10 +6,10 @@
 //! Each kind of division becomes a function; divisions by constants stay.
 
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Definitions;
+use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, InstRef, Module};
-use spirula_spirv::link::{Importer, Values};
+use spirula_spirv::ir::{Inst, InstRef, SpirvModule};
+use spirula_spirv::link::{GlobalValueTable, SpirvImporter};
 use spirula_spirv::text;
 
 /// A kind of division, and the function that stands for it.
@@ -20,8 +20,8 @@ struct GuardedDivision {
 }
 
 /// The module with such functions called; `None` where it divides nothing of 64 bits.
-pub fn with_divisions_guarded(module: &Module) -> Option<Module> {
-    let definitions = Definitions::compute(module);
+pub fn with_divisions_guarded(module: &SpirvModule) -> Option<SpirvModule> {
+    let definitions = IdDefinitions::compute(module);
     let divisions: Vec<(Inst, bool)> = module
         .all_insts()
         .filter_map(|inst| Some((inst.handle(), is_signed(module, &definitions, &inst)?)))
@@ -51,7 +51,11 @@ pub fn with_divisions_guarded(module: &Module) -> Option<Module> {
 }
 
 /// For a division of integers of 64 bits whose types are one: whether that has a sign.
-fn is_signed(module: &Module, definitions: &Definitions, inst: &InstRef<'_>) -> Option<bool> {
+fn is_signed(
+    module: &SpirvModule,
+    definitions: &IdDefinitions,
+    inst: &InstRef<'_>,
+) -> Option<bool> {
     let ops = [Op::SDiv, Op::UDiv, Op::SRem, Op::SMod, Op::UMod];
     if !ops.contains(&inst.op()) {
         return None;
@@ -67,12 +71,12 @@ fn is_signed(module: &Module, definitions: &Definitions, inst: &InstRef<'_>) -> 
 }
 
 /// Puts the function for a kind of division into a module.
-fn import(module: &mut Module, op: Op, signed: bool) -> Option<Id> {
+fn import(module: &mut SpirvModule, op: Op, signed: bool) -> Option<Id> {
     let words = text::parse(&function(op, signed), &text::ParseOptions::default()).ok()?;
-    let library = Module::from_words(words).ok()?;
+    let library = SpirvModule::from_words(words).ok()?;
     let function = library.function_id(*library.functions().first()?);
-    let mut values = Values::compute(module);
-    let made = Importer::new(&library).import(module, &mut values, &[function]);
+    let mut values = GlobalValueTable::compute(module);
+    let made = SpirvImporter::new(&library).import(module, &mut values, &[function]);
     made.ok()?.first().copied()
 }
 
@@ -143,7 +147,7 @@ mod tests {
 %y = OpSDiv %ulong %x %b
 %z = OpUMod %ulong %x %y";
         let changed = with_divisions_guarded(&module(body)).expect("there are some");
-        let faults = verify::module(&changed, &verify::Options::default());
+        let faults = verify::module(&changed, &verify::VerifyOptions::default());
         assert!(faults.is_ok(), "{faults:?}");
         assert_eq!(changed.functions().len(), 3);
         let calls = changed.all_insts().filter(|i| i.op() == Op::FunctionCall);

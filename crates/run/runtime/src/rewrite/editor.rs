@@ -4,16 +4,16 @@ use super::DescriptorLocation;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
-use spirula_spirv::ir::{Inst, Module, Section};
+use spirula_spirv::ir::{Inst, ModuleSection, SpirvModule};
 
 /// A module under change.
 pub struct ShaderEditor<'m> {
-    pub module: &'m mut Module,
+    pub module: &'m mut SpirvModule,
 }
 
 impl ShaderEditor<'_> {
     /// Puts an instruction at the end of a section.
-    pub fn push(&mut self, section: Section, op: Op, words: &[u32]) -> Inst {
+    pub fn push(&mut self, section: ModuleSection, op: Op, words: &[u32]) -> Inst {
         let inst = self.module.create(op, words);
         self.module.append(section.list(), inst);
         inst
@@ -21,7 +21,7 @@ impl ShaderEditor<'_> {
 
     /// A type: the module's own, where it has it and it may not be there twice.
     pub fn ty(&mut self, op: Op, operands: &[u32]) -> Id {
-        let mut globals = self.module.section(Section::Globals);
+        let mut globals = self.module.section(ModuleSection::Globals);
         let known = globals.find(|inst| inst.op() == op && inst.operands() == operands);
         if let Some(id) = known.and_then(|inst| inst.result()) {
             return id;
@@ -33,7 +33,7 @@ impl ShaderEditor<'_> {
     pub fn new_type(&mut self, op: Op, operands: &[u32]) -> Id {
         let id = self.module.fresh_id();
         let words = [&[id.word()], operands].concat();
-        self.push(Section::Globals, op, &words);
+        self.push(ModuleSection::Globals, op, &words);
         id
     }
 
@@ -51,7 +51,7 @@ impl ShaderEditor<'_> {
     pub fn constant(&mut self, value: u32) -> Id {
         let (ty, id) = (self.u32(), self.module.fresh_id());
         self.push(
-            Section::Globals,
+            ModuleSection::Globals,
             Op::Constant,
             &[ty.word(), id.word(), value],
         );
@@ -62,7 +62,7 @@ impl ShaderEditor<'_> {
     pub fn variable(&mut self, pointer: Id, class: StorageClass) -> Id {
         let id = self.module.fresh_id();
         self.push(
-            Section::Globals,
+            ModuleSection::Globals,
             Op::Variable,
             &[pointer.word(), id.word(), class.0],
         );
@@ -72,14 +72,14 @@ impl ShaderEditor<'_> {
     /// Decorates something.
     pub fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
         let words = [&[id.word(), decoration.0], operands].concat();
-        self.push(Section::Annotations, Op::Decorate, &words);
+        self.push(ModuleSection::Annotations, Op::Decorate, &words);
     }
 
     /// Declares a capability once.
     pub fn capability(&mut self, capability: Capability) {
-        let mut declared = self.module.section(Section::Capabilities);
+        let mut declared = self.module.section(ModuleSection::Capabilities);
         if !declared.any(|c| c.word(0) == capability.0) {
-            self.push(Section::Capabilities, Op::Capability, &[capability.0]);
+            self.push(ModuleSection::Capabilities, Op::Capability, &[capability.0]);
         }
     }
 
@@ -93,14 +93,14 @@ impl ShaderEditor<'_> {
             });
             about.map(|i| i.handle()).collect::<Vec<_>>()
         };
-        for inst in about(Section::Annotations) {
+        for inst in about(ModuleSection::Annotations) {
             self.module.remove(inst);
         }
     }
 
     /// A binding of the first set that nothing of the module has.
     pub fn free_place(&self) -> DescriptorLocation {
-        let decorated = self.module.section(Section::Annotations);
+        let decorated = self.module.section(ModuleSection::Annotations);
         let decorated = decorated.filter(|i| i.op() == Op::Decorate);
         let bindings = decorated.filter(|i| i.word(1) == Decoration::Binding.0);
         let highest = bindings.map(|i| i.word(2)).max();

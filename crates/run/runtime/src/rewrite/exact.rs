@@ -6,10 +6,10 @@
 //! tangent of 1e-38 is 3e-8, and the inverse sine of 1e20 infinite: they are functions of this crate.
 
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Definitions, Names};
+use spirula_spirv::analysis::{IdDefinitions, IdNames};
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
-use spirula_spirv::ir::{IdWords, Inst, InstRef, Module};
-use spirula_spirv::link::{Importer, Values};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, SpirvModule};
+use spirula_spirv::link::{GlobalValueTable, SpirvImporter};
 use spirula_spirv::text;
 
 /// What becomes of an instruction.
@@ -40,8 +40,8 @@ const FUNCTIONS: &[(u32, MathReplacement, &str, &str)] = &[
 ];
 
 /// The module with such functions of floats of 32 bits as exact as they should be; `None` where it has none.
-pub fn with_exact_functions(module: &Module) -> Option<Module> {
-    let (ids, definitions) = (IdWords::new(module), Definitions::compute(module));
+pub fn with_exact_functions(module: &SpirvModule) -> Option<SpirvModule> {
+    let (ids, definitions) = (IdWords::new(module), IdDefinitions::compute(module));
     let row = |inst: InstRef<'_>| row(module, &ids, &definitions, inst);
     let calls = module.all_insts();
     let calls: Vec<(Inst, usize)> = calls.filter_map(|i| Some((i.handle(), row(i)?))).collect();
@@ -80,9 +80,9 @@ pub fn with_exact_functions(module: &Module) -> Option<Module> {
 
 /// The row for an instruction of a float.
 fn row(
-    module: &Module,
+    module: &SpirvModule,
     ids: &IdWords,
-    definitions: &Definitions,
+    definitions: &IdDefinitions,
     inst: InstRef<'_>,
 ) -> Option<usize> {
     if inst.op() != Op::ExtInst || ids.set(inst)?.name != "GLSL.std.450" {
@@ -95,17 +95,17 @@ fn row(
 }
 
 /// Puts a function of a text into a module.
-fn import(module: &mut Module, text: &str, name: &str) -> Option<Id> {
+fn import(module: &mut SpirvModule, text: &str, name: &str) -> Option<Id> {
     let words = text::parse(text, &text::ParseOptions::default()).ok()?;
-    let library = Module::from_words(words).ok()?;
-    let names = Names::compute(&library);
+    let library = SpirvModule::from_words(words).ok()?;
+    let names = IdNames::compute(&library);
     let mut functions = library.functions().iter();
     let function = functions.find_map(|func| {
         let id = library.function_id(*func);
         (names.get(&library, id).as_deref() == Some(name)).then_some(id)
     })?;
-    let mut values = Values::compute(module);
-    let made = Importer::new(&library).import(module, &mut values, &[function]);
+    let mut values = GlobalValueTable::compute(module);
+    let made = SpirvImporter::new(&library).import(module, &mut values, &[function]);
     made.ok()?.first().copied()
 }
 
@@ -164,7 +164,7 @@ OpFunctionEnd
     fn check(function: &str, numbers: &[f32], bound: impl Fn(f32) -> f32) {
         let plain = parsed(&shader(function));
         let exact = with_exact_functions(&plain).expect("there is one");
-        let faults = verify::module(&exact, &verify::Options::default());
+        let faults = verify::module(&exact, &verify::VerifyOptions::default());
         assert!(faults.is_ok(), "{faults:?}");
         for numbers in numbers.chunks(64) {
             let mut words: Vec<u32> = numbers.iter().map(|x| x.to_bits()).collect();

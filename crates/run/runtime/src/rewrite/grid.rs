@@ -8,10 +8,10 @@
 
 use super::editor::ShaderEditor;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Decorations, DefUse, Definitions};
+use spirula_spirv::analysis::{DefUse, IdDecorations, IdDefinitions};
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, StorageClass};
-use spirula_spirv::grammar::{Op, Version};
-use spirula_spirv::ir::{Inst, List, Module, Section};
+use spirula_spirv::grammar::{Op, SpirvVersion};
+use spirula_spirv::ir::{Inst, List, ModuleSection, SpirvModule};
 
 /// A grid within the limits with at least as many workgroups as `total`; `None` where there are too many.
 pub fn grid(total: [u32; 3], limits: [u32; 3]) -> Option<[u32; 3]> {
@@ -35,12 +35,12 @@ pub fn grid(total: [u32; 3], limits: [u32; 3]) -> Option<[u32; 3]> {
 /// The shader for one launch of an entry point: over `total` workgroups of `local` invocations, run over
 /// `grid`.
 pub fn folded(
-    module: &Module,
+    module: &SpirvModule,
     entry: &str,
     total: [u32; 3],
     grid: [u32; 3],
     local: [u32; 3],
-) -> Option<Module> {
+) -> Option<SpirvModule> {
     let mut module = module.clone();
     let point = keep_entry_point(&mut module, entry)?;
     let ids = GridBuiltins::privatise(&mut module, point)?;
@@ -50,7 +50,7 @@ pub fn folded(
     let function = editor.module.inst(point).id(1);
     let wrapper = ids.wrapper(&mut editor, function, total, grid, local);
     editor.module.words_mut(point)[1] = wrapper.word();
-    let modes = editor.module.section(Section::ExecutionModes);
+    let modes = editor.module.section(ModuleSection::ExecutionModes);
     let own: Vec<_> = modes.filter(|m| m.id(0) == function).collect();
     let own: Vec<_> = own.iter().map(|m| m.handle()).collect();
     for mode in own {
@@ -60,8 +60,8 @@ pub fn folded(
 }
 
 /// Drops all entry points but one.
-fn keep_entry_point(module: &mut Module, entry: &str) -> Option<Inst> {
-    let points = module.section(Section::EntryPoints);
+fn keep_entry_point(module: &mut SpirvModule, entry: &str) -> Option<Inst> {
+    let points = module.section(ModuleSection::EntryPoints);
     let points: Vec<_> = points
         .map(|p| (p.handle(), p.id(1), p.string(2) == entry))
         .collect();
@@ -71,7 +71,7 @@ fn keep_entry_point(module: &mut Module, entry: &str) -> Option<Inst> {
             continue;
         }
         module.remove(point);
-        let modes = module.section(Section::ExecutionModes);
+        let modes = module.section(ModuleSection::ExecutionModes);
         let modes: Vec<_> = modes
             .filter(|m| m.id(0) == other && other != function)
             .map(|m| m.handle())
@@ -98,7 +98,7 @@ struct GridBuiltins {
 }
 
 impl GridBuiltins {
-    fn privatise(module: &mut Module, point: Inst) -> Option<GridBuiltins> {
+    fn privatise(module: &mut SpirvModule, point: Inst) -> Option<GridBuiltins> {
         let group = privatise(module, point, BuiltIn::WorkgroupId)?;
         let count = privatise(module, point, BuiltIn::NumWorkgroups)?;
         let global = privatise(module, point, BuiltIn::GlobalInvocationId)?;
@@ -203,10 +203,10 @@ fn uvec3(editor: &mut ShaderEditor<'_>) -> Id {
 }
 
 /// The input variable with a built-in value, and the type of what it holds.
-fn find(module: &Module, builtin: BuiltIn) -> Option<PrivatisedBuiltin> {
-    let decorations = Decorations::compute(module);
-    let definitions = Definitions::compute(module);
-    let mut globals = module.section(Section::Globals);
+fn find(module: &SpirvModule, builtin: BuiltIn) -> Option<PrivatisedBuiltin> {
+    let decorations = IdDecorations::compute(module);
+    let definitions = IdDefinitions::compute(module);
+    let mut globals = module.section(ModuleSection::Globals);
     let variable = globals.find(|inst| {
         let id = inst.result().filter(|_| inst.op() == Op::Variable);
         let said = id.and_then(|id| decorations.get(module, id, Decoration::BuiltIn));
@@ -223,7 +223,7 @@ fn find(module: &Module, builtin: BuiltIn) -> Option<PrivatisedBuiltin> {
 /// cannot be rewritten, the inner one that there is none.
 #[allow(clippy::option_option, reason = "both are wanted")]
 fn privatise(
-    module: &mut Module,
+    module: &mut SpirvModule,
     point: Inst,
     builtin: BuiltIn,
 ) -> Option<Option<PrivatisedBuiltin>> {
@@ -243,8 +243,8 @@ fn privatise(
         }
     }
     let component = module.inst(uses.definition(was.ty)?).id(0);
-    let is_listed = module.version >= Version::new(1, 4);
-    let private = |module: &mut Module, pointee: Id| {
+    let is_listed = module.version >= SpirvVersion::new(1, 4);
+    let private = |module: &mut SpirvModule, pointee: Id| {
         let id = module.fresh_id();
         let words = [id.word(), StorageClass::Private.0, pointee.word()];
         let ty = module.create(Op::TypePointer, &words);

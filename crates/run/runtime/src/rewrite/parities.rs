@@ -6,13 +6,13 @@
 
 use super::editor::ShaderEditor;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::Definitions;
+use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
 /// The module with choices in their place; `None` where it has no such bits.
-pub fn with_parities_chosen(module: &Module) -> Option<Module> {
-    let definitions = Definitions::compute(module);
+pub fn with_parities_chosen(module: &SpirvModule) -> Option<SpirvModule> {
+    let definitions = IdDefinitions::compute(module);
     let parities: Vec<(Inst, Id)> = module
         .all_insts()
         .filter_map(|inst| Some((inst.handle(), parity(module, &definitions, &inst)?)))
@@ -26,7 +26,7 @@ pub fn with_parities_chosen(module: &Module) -> Option<Module> {
     let [zero, one] = [0, 1].map(|value| {
         let id = editor.module.fresh_id();
         let words = [ty.word(), id.word(), value, 0];
-        editor.push(Section::Globals, Op::Constant, &words);
+        editor.push(ModuleSection::Globals, Op::Constant, &words);
         id
     });
     for (inst, ty) in parities {
@@ -47,7 +47,7 @@ pub fn with_parities_chosen(module: &Module) -> Option<Module> {
 }
 
 /// The type of a lowest bit of 64.
-fn parity(module: &Module, definitions: &Definitions, inst: &InstRef<'_>) -> Option<Id> {
+fn parity(module: &SpirvModule, definitions: &IdDefinitions, inst: &InstRef<'_>) -> Option<Id> {
     let wanted = match inst.op() {
         Op::BitwiseAnd => 1,
         Op::UMod => 2,
@@ -79,7 +79,7 @@ mod tests {
             "%r = OpUMod %ulong %a %two\n%s = OpIMul %ulong %r %two",
         ] {
             let changed = with_parities_chosen(&module(body)).expect("there is one");
-            let faults = verify::module(&changed, &verify::Options::default());
+            let faults = verify::module(&changed, &verify::VerifyOptions::default());
             assert!(faults.is_ok(), "{faults:?}");
             let text = print(&changed.to_words(), &PrintOptions::default());
             let text = text.expect("it can be printed");

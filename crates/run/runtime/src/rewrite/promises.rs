@@ -7,13 +7,13 @@
 use spirula_spirv::IdMap;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
-use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
 /// The module without such promises; `None` where there are none.
-pub fn without_shared(module: &Module) -> Option<Module> {
+pub fn without_shared(module: &SpirvModule) -> Option<SpirvModule> {
     let promises = || {
         module
-            .section(Section::Annotations)
+            .section(ModuleSection::Annotations)
             .filter(|d| d.op() == Op::Decorate && Decoration(d.word(1)) == Decoration::NonWritable)
     };
     let mut promised = IdMap::new(module.bound(), false);
@@ -22,7 +22,7 @@ pub fn without_shared(module: &Module) -> Option<Module> {
     let mut pointee = IdMap::new(module.bound(), None);
     let mut written = IdMap::new(module.bound(), false);
     let mut shared = Vec::new();
-    let globals = || module.section(Section::Globals);
+    let globals = || module.section(ModuleSection::Globals);
     for ty in globals().filter(|i| i.op() == Op::TypePointer) {
         if let Some(id) = ty.result() {
             pointee.set(id, ty.get_id(1));
@@ -57,11 +57,11 @@ pub fn without_shared(module: &Module) -> Option<Module> {
 #[cfg(test)]
 mod tests {
     use super::without_shared;
-    use spirula_spirv::ir::Module;
+    use spirula_spirv::ir::SpirvModule;
     use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
 
     /// Two buffers of one type and one of another, the first and the last only read.
-    fn module(types: [&str; 3]) -> Module {
+    fn module(types: [&str; 3]) -> SpirvModule {
         let [a, b, c] = types;
         let source = format!(
             "OpCapability Shader
@@ -79,7 +79,7 @@ OpDecorate %c NonWritable
 "
         );
         let words = parse(&source, &ParseOptions::default()).expect("the text is right");
-        Module::from_words(words).expect("it is a module")
+        SpirvModule::from_words(words).expect("it is a module")
     }
 
     #[test]

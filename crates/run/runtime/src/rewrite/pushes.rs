@@ -8,8 +8,8 @@ use super::editor::ShaderEditor;
 use spirula_spirv::Id;
 use spirula_spirv::convert::to_version;
 use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
-use spirula_spirv::grammar::{Op, Version};
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::grammar::{Op, SpirvVersion};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// Capabilities that have another name for storage buffers.
 const CAPABILITIES: &[(Capability, Capability)] = &[
@@ -24,10 +24,10 @@ const CAPABILITIES: &[(Capability, Capability)] = &[
 ];
 
 /// The version from which on storage buffers have a storage class of their own and nothing else.
-const STORAGE: Version = Version::new(1, 4);
+const STORAGE: SpirvVersion = SpirvVersion::new(1, 4);
 
 /// The shader with the push constants of an entry point in a buffer, and where that is bound.
-pub fn from_buffer(module: &Module) -> Option<(Module, DescriptorLocation)> {
+pub fn from_buffer(module: &SpirvModule) -> Option<(SpirvModule, DescriptorLocation)> {
     let mut module = module.clone();
     if module.version < STORAGE {
         to_version(&mut module, STORAGE).ok()?;
@@ -36,7 +36,7 @@ pub fn from_buffer(module: &Module) -> Option<(Module, DescriptorLocation)> {
         module: &mut module,
     };
     let place = editor.free_place();
-    let globals = editor.module.section(Section::Globals);
+    let globals = editor.module.section(ModuleSection::Globals);
     let pushed = |class| StorageClass(class) == StorageClass::PushConstant;
     let mut variables: Vec<Id> = Vec::new();
     let mut changes = Vec::new();
@@ -59,7 +59,7 @@ pub fn from_buffer(module: &Module) -> Option<(Module, DescriptorLocation)> {
         editor.decorate(variable, Decoration::NonWritable, &[]);
     }
     for (from, to) in CAPABILITIES {
-        let declared = editor.module.section(Section::Capabilities);
+        let declared = editor.module.section(ModuleSection::Capabilities);
         let declared: Vec<_> = declared.filter(|c| c.word(0) == from.0).collect();
         let declared: Vec<_> = declared.iter().map(|c| c.handle()).collect();
         if !declared.is_empty() {

@@ -1,11 +1,11 @@
 //! Modules that the rewriters' tests begin with.
 
 use crate::{ComputeDevice, DeviceOptions, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs};
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 
 /// A function that computes something of two numbers of 64 bits, `%a` and `%b`, and one of 32, `%n`.
-pub fn module(body: &str) -> Module {
+pub fn module(body: &str) -> SpirvModule {
     let source = format!(
         "OpCapability Kernel
 OpCapability Addresses
@@ -34,13 +34,13 @@ OpFunctionEnd
 }
 
 /// A module by its text.
-pub fn parsed(source: &str) -> Module {
+pub fn parsed(source: &str) -> SpirvModule {
     let words = parse(source, &ParseOptions::default()).expect("the text is right");
-    Module::from_words(words).expect("it is a module")
+    SpirvModule::from_words(words).expect("it is a module")
 }
 
 /// What a workgroup of a shader makes of words, with one pushed.
-pub fn run(module: &Module, pushed: u32, words: &[u32]) -> Vec<u32> {
+pub fn run(module: &SpirvModule, pushed: u32, words: &[u32]) -> Vec<u32> {
     let options = DeviceOptions::default();
     let mut device = ComputeDevice::open("cpu", &options).expect("it is always there");
     let kernel = device.create_kernel(module, "main", &[]);

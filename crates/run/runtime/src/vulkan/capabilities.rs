@@ -12,8 +12,8 @@ use ash::vk::{self, SubgroupFeatureFlags as Subgroup};
 use ash::{ext, khr};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::grammar::enumerants::{Capability, ExecutionMode, ExecutionModel};
-use spirula_spirv::ir::{Module, Section};
-use spirula_spirv::reflect::Interface;
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
+use spirula_spirv::reflect::EntryInterface;
 
 /// What a row may ask.
 struct CapabilityContext<'a> {
@@ -190,8 +190,8 @@ fn widths(facts: &CapabilityContext<'_>, mode: ExecutionMode) -> [vk::Bool32; 3]
 pub fn check(
     device: &VulkanPhysicalDevice,
     features: &VulkanFeatures,
-    module: &Module,
-    interface: &Interface,
+    module: &SpirvModule,
+    interface: &EntryInterface,
 ) -> Result<(), DeviceError> {
     let facts = CapabilityContext { device, features };
     if interface.model != ExecutionModel::GLCompute {
@@ -231,10 +231,10 @@ pub fn has(
 }
 
 /// The capabilities that a device lacks.
-fn capabilities(facts: &CapabilityContext<'_>, module: &Module) -> Vec<SourceDiagnostic> {
+fn capabilities(facts: &CapabilityContext<'_>, module: &SpirvModule) -> Vec<SourceDiagnostic> {
     let mut faults = Vec::new();
     let device = name(facts.device);
-    for inst in module.section(Section::Capabilities) {
+    for inst in module.section(ModuleSection::Capabilities) {
         let capability = Capability(inst.word(0));
         let row = CAPABILITIES.iter().find(|r| r.what == capability);
         if row.is_none_or(|r| !(r.has)(facts)) {
@@ -251,12 +251,12 @@ fn capabilities(facts: &CapabilityContext<'_>, module: &Module) -> Vec<SourceDia
 /// The execution modes of an entry point that a device lacks.
 fn modes(
     facts: &CapabilityContext<'_>,
-    module: &Module,
-    interface: &Interface,
+    module: &SpirvModule,
+    interface: &EntryInterface,
 ) -> Vec<SourceDiagnostic> {
     let mut faults = Vec::new();
     let device = name(facts.device);
-    let modes = module.section(Section::ExecutionModes);
+    let modes = module.section(ModuleSection::ExecutionModes);
     for inst in modes.filter(|m| m.id(0) == interface.function) {
         let mode = ExecutionMode(inst.word(1));
         if let Some(row) = MODES.iter().find(|r| r.what == mode && !(r.has)(facts)) {
@@ -275,7 +275,7 @@ fn modes(
     faults
 }
 
-fn wrong_model(device: &VulkanPhysicalDevice, interface: &Interface) -> DeviceError {
+fn wrong_model(device: &VulkanPhysicalDevice, interface: &EntryInterface) -> DeviceError {
     let entry = &interface.name;
     let text = format!(
         "{entry} is a {} shader: {} runs compute shaders only",

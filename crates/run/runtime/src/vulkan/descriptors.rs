@@ -10,11 +10,11 @@ use crate::{DeviceError, LaunchBinding};
 use ash::vk::{self, Handle as _};
 use smallvec::SmallVec;
 use spirula_cpu::{ImageType, SamplerFilter};
-use spirula_spirv::analysis::Definitions;
+use spirula_spirv::analysis::IdDefinitions;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Dim;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{Binding, BindingKind, Interface};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{BindingKind, EntryInterface, InterfaceBinding};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -58,13 +58,13 @@ impl DescriptorLayouts {
     /// Layouts for the bindings of a shader. Variables that share a binding share a descriptor.
     pub fn new(
         device: &Arc<VulkanDevice>,
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
     ) -> Result<DescriptorLayouts, DeviceError> {
         let mut slots: Vec<DescriptorSlot> = Vec::new();
         let mut bindings = interface.bindings.iter();
         let has_images = bindings.any(|b| matches!(b.kind, BindingKind::Opaque(_)));
-        let definitions = has_images.then(|| Definitions::compute(module));
+        let definitions = has_images.then(|| IdDefinitions::compute(module));
         for binding in &interface.bindings {
             let slot = slot(binding, module, definitions.as_ref())?;
             match slots.last_mut() {
@@ -124,7 +124,7 @@ impl DescriptorLayouts {
     }
 }
 
-fn refused(binding: &Binding, problem: &str) -> DeviceError {
+fn refused(binding: &InterfaceBinding, problem: &str) -> DeviceError {
     DeviceError::Binding {
         set: binding.set,
         binding: binding.binding,
@@ -146,9 +146,9 @@ impl DescriptorTypeExt for vk::DescriptorType {
 }
 
 fn slot(
-    binding: &Binding,
-    module: &Module,
-    definitions: Option<&Definitions>,
+    binding: &InterfaceBinding,
+    module: &SpirvModule,
+    definitions: Option<&IdDefinitions>,
 ) -> Result<DescriptorSlot, DeviceError> {
     let mut image = None;
     let kind = match binding.kind {

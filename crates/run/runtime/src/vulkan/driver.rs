@@ -24,8 +24,8 @@ use smallvec::SmallVec;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_legalize::emulate::{self, MissingNumericTypes};
 use spirula_spirv::grammar::enumerants::Capability;
-use spirula_spirv::ir::{Module, Section};
-use spirula_spirv::reflect::Interface;
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
+use spirula_spirv::reflect::EntryInterface;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,7 +175,7 @@ impl VulkanDriver {
     }
 
     /// What the device lacks of a module's needs, and a note of it.
-    fn lacked(&self, module: &Module, name: &str) -> (MissingNumericTypes, Option<String>) {
+    fn lacked(&self, module: &SpirvModule, name: &str) -> (MissingNumericTypes, Option<String>) {
         let (physical, features) = (&self.device.physical, &self.features);
         let has = |c| capabilities::has(physical, features, c);
         let lacked = emulate::lacked(module, has);
@@ -192,7 +192,7 @@ impl VulkanDriver {
     /// Adds a kernel, which may be known to stay within its buffers.
     fn add_kernel(
         &mut self,
-        kernel: (&Module, &Interface),
+        kernel: (&SpirvModule, &EntryInterface),
         spec: &[(u32, u64)],
         stays: bool,
     ) -> Result<(), DeviceError> {
@@ -225,7 +225,7 @@ impl VulkanDriver {
     /// The pipelines of a kernel that does without what is lacking.
     fn made(
         &mut self,
-        (module, interface): (&Module, &Interface),
+        (module, interface): (&SpirvModule, &EntryInterface),
         spec: &[(u32, u64)],
         lacking: MissingNumericTypes,
         stays: bool,
@@ -372,8 +372,8 @@ impl DeviceDriver for VulkanDriver {
     fn create_kernel(
         &mut self,
         _: DeviceKernel,
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError> {
         self.add_kernel((module, interface), spec, false)
@@ -382,8 +382,8 @@ impl DeviceDriver for VulkanDriver {
     fn create_own_kernel(
         &mut self,
         _: DeviceKernel,
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError> {
         self.add_kernel((module, interface), spec, true)
@@ -495,23 +495,23 @@ impl Drop for VulkanDriver {
 
 /// A module, specialised, that does without the types that are lacking.
 fn emulated(
-    module: &Module,
-    interface: &Interface,
+    module: &SpirvModule,
+    interface: &EntryInterface,
     spec: &[(u32, u64)],
     lacking: MissingNumericTypes,
-) -> Result<(Module, Interface), DeviceError> {
+) -> Result<(SpirvModule, EntryInterface), DeviceError> {
     let malformed = |fault| DeviceError::Module(Box::new(fault));
     let mut fixed = module.clone();
     specialise(&mut fixed, spec);
     emulate::freeze(&mut fixed).map_err(malformed)?;
     let made = emulate::emulate(&fixed, lacking).map_err(DeviceError::Unsupported)?;
-    let changed = Interface::of(&made, &interface.name).map_err(malformed)?;
+    let changed = EntryInterface::of(&made, &interface.name).map_err(malformed)?;
     Ok((made, changed))
 }
 
 /// Whether a module has integers of 64 bits.
-fn is_wide(module: &Module) -> bool {
-    let mut declared = module.section(Section::Capabilities);
+fn is_wide(module: &SpirvModule) -> bool {
+    let mut declared = module.section(ModuleSection::Capabilities);
     declared.any(|capability| capability.word(0) == Capability::Int64.0)
 }
 
@@ -553,7 +553,7 @@ mod tests {
         let is_processor = driver.info().kind == DeviceKind::Cpu;
         let text = include_str!("../../tests/vulkan/saxpy.spvasm");
         let module = trial::module(text);
-        let interface = Interface::of(&module, "saxpy").unwrap();
+        let interface = EntryInterface::of(&module, "saxpy").unwrap();
         for stays in [true, false] {
             let added = driver.add_kernel((&module, &interface), &[(0, 4)], stays);
             added.unwrap();

@@ -6,7 +6,7 @@ use super::matrices;
 use crate::driver::{DeviceInfo, DeviceKind, DeviceLimits};
 use crate::{DeviceError, name};
 use ash::{khr, vk};
-use spirula_spirv::grammar::Version;
+use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::grammar::enumerants::Capability;
 use std::ffi::CStr;
 
@@ -172,10 +172,10 @@ fn is_seen_whole(memory: &vk::PhysicalDeviceMemoryProperties) -> bool {
 }
 
 /// Newest version of SPIR-V that a version of Vulkan takes.
-fn newest_module(version: u32) -> Version {
+fn newest_module(version: u32) -> SpirvVersion {
     match version {
-        vk::API_VERSION_1_3.. => Version::new(1, 6),
-        _ => Version::new(1, 5),
+        vk::API_VERSION_1_3.. => SpirvVersion::new(1, 6),
+        _ => SpirvVersion::new(1, 5),
     }
 }
 

@@ -7,8 +7,8 @@ use super::error::unsupported;
 use super::specialise::ShaderSpecialisation;
 use crate::{DeviceError, IndexSpace};
 use ash::vk;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::Interface;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::EntryInterface;
 use std::ffi::CString;
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ impl ComputePipeline {
     pub fn new(
         device: &Arc<VulkanDevice>,
         cache: &mut PipelineDiskCache,
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> Result<ComputePipeline, DeviceError> {
         let specialisation = ShaderSpecialisation::new(module, interface, spec);
@@ -120,7 +120,7 @@ impl ComputePipeline {
 
 fn check_memory(
     device: &VulkanDevice,
-    interface: &Interface,
+    interface: &EntryInterface,
     bytes: u64,
 ) -> Result<(), DeviceError> {
     let info = &device.physical.info;
@@ -138,7 +138,7 @@ fn check_memory(
 
 fn check_size(
     device: &VulkanDevice,
-    interface: &Interface,
+    interface: &EntryInterface,
     size: [u32; 3],
 ) -> Result<(), DeviceError> {
     let limits = &device.physical.limits;

@@ -2,11 +2,11 @@
 
 use ash::vk;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Decorations, Definitions, Layouts, Reach};
+use spirula_spirv::analysis::{EntryReach, IdDecorations, IdDefinitions, TypeLayouts};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClass};
-use spirula_spirv::ir::{Module, Section};
-use spirula_spirv::reflect::{Interface, SpecConstant, spec_constants};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
+use spirula_spirv::reflect::{EntryInterface, SpecConstant, spec_constants};
 
 /// Bytes of a specialised boolean, a `VkBool32`.
 const BOOL: usize = 4;
@@ -25,12 +25,12 @@ pub struct ShaderSpecialisation {
 impl ShaderSpecialisation {
     /// The values given by `SpecId`, each as wide as its constant.
     pub fn new(
-        module: &Module,
-        interface: &Interface,
+        module: &SpirvModule,
+        interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> ShaderSpecialisation {
-        let definitions = Definitions::compute(module);
-        let decorations = Decorations::compute(module);
+        let definitions = IdDefinitions::compute(module);
+        let decorations = IdDecorations::compute(module);
         let constants = spec_constants(module, &definitions, &decorations);
         let mut out = ShaderSpecialisation {
             entries: Vec::new(),
@@ -75,8 +75,8 @@ impl ShaderSpecialisation {
 }
 
 struct SpecialisedConstants<'a> {
-    module: &'a Module,
-    definitions: &'a Definitions,
+    module: &'a SpirvModule,
+    definitions: &'a IdDefinitions,
     constants: &'a [SpecConstant],
     spec: &'a [(u32, u64)],
 }
@@ -93,13 +93,13 @@ impl SpecialisedConstants<'_> {
     }
 
     /// The sizes of the variables of the workgroup that a function reaches.
-    fn workgroup_memory(&self, decorations: &Decorations, function: Id) -> u64 {
+    fn workgroup_memory(&self, decorations: &IdDecorations, function: Id) -> u64 {
         let (module, definitions) = (self.module, self.definitions);
         let length = |id| self.value(id).map(u64::from);
-        let Ok(layouts) = Layouts::compute(module, definitions, decorations, length) else {
+        let Ok(layouts) = TypeLayouts::compute(module, definitions, decorations, length) else {
             return 0;
         };
-        let reach = Reach::compute(module);
+        let reach = EntryReach::compute(module);
         let Some(entry) = (0..reach.len()).find(|n| reach.function(*n) == function) else {
             return 0;
         };
@@ -119,8 +119,8 @@ impl SpecialisedConstants<'_> {
 
     /// The size by ids of constants: of the constant decorated `WorkgroupSize`, which counts above
     /// the execution mode, or of `LocalSizeId`.
-    fn workgroup_size(&self, decorations: &Decorations, function: Id) -> Option<[u32; 3]> {
-        let mut globals = self.module.section(Section::Globals);
+    fn workgroup_size(&self, decorations: &IdDecorations, function: Id) -> Option<[u32; 3]> {
+        let mut globals = self.module.section(ModuleSection::Globals);
         let decorated = globals.find(|inst| {
             let is_composite =
                 matches!(inst.op(), Op::ConstantComposite | Op::SpecConstantComposite);
@@ -132,7 +132,7 @@ impl SpecialisedConstants<'_> {
         if let Some(constant) = decorated {
             return self.size(constant.ids(0));
         }
-        let mut modes = self.module.section(Section::ExecutionModes);
+        let mut modes = self.module.section(ModuleSection::ExecutionModes);
         let mode = modes.find(|m| {
             m.op() == Op::ExecutionModeId
                 && m.id(0) == function

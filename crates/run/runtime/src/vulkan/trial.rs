@@ -4,8 +4,8 @@ use crate::{
     ComputeDevice, DeviceBuffer, DeviceError, IndexSpace, KernelLaunch, LaunchBinding,
     LaunchInputs, devices,
 };
-use spirula_spirv::grammar::Version;
-use spirula_spirv::ir::Module;
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 
 /// Whether there is Vulkan; where there has to be, none is a failure.
@@ -20,12 +20,12 @@ pub(super) fn has_device() -> bool {
 }
 
 /// A module of SPIR-V 1.3.
-pub(super) fn module(text: &str) -> Module {
+pub(super) fn module(text: &str) -> SpirvModule {
     let options = ParseOptions {
-        version: Some(Version::new(1, 3)),
+        version: Some(SpirvVersion::new(1, 3)),
         ..ParseOptions::default()
     };
-    Module::from_words(parse(text, &options).unwrap()).unwrap()
+    SpirvModule::from_words(parse(text, &options).unwrap()).unwrap()
 }
 
 /// Runs the first kernel of a module, given as text, in so many workgroups on a buffer.

@@ -16,8 +16,8 @@ use crate::specialised::specialise;
 use crate::{DeviceError, DeviceKind, IndexSpace, LaunchBinding};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Capability;
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{Binding, BindingKind, Interface};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{BindingKind, EntryInterface, InterfaceBinding};
 use std::sync::Arc;
 
 /// What a launch needs that the shader as it is does not give.
@@ -45,8 +45,8 @@ pub struct PipelineVariant {
 
 /// A kernel.
 pub struct KernelPipelines {
-    module: Module,
-    interface: Interface,
+    module: SpirvModule,
+    interface: EntryInterface,
     spec: Vec<(u32, u64)>,
     /// Storage buffers come by address in all launches.
     pub by_address: bool,
@@ -64,7 +64,7 @@ impl KernelPipelines {
         device: &Arc<VulkanDevice>,
         features: &VulkanFeatures,
         cache: &mut PipelineDiskCache,
-        (module, interface): (&Module, &Interface),
+        (module, interface): (&SpirvModule, &EntryInterface),
         spec: &[(u32, u64)],
         stays: bool,
     ) -> Result<KernelPipelines, DeviceError> {
@@ -198,8 +198,8 @@ impl KernelPipelines {
 }
 
 /// The descriptors that no variable writes: several may see the same one.
-fn read_only(interface: &Interface) -> Vec<DescriptorLocation> {
-    let place = |b: &Binding| DescriptorLocation {
+fn read_only(interface: &EntryInterface) -> Vec<DescriptorLocation> {
+    let place = |b: &InterfaceBinding| DescriptorLocation {
         set: b.set,
         binding: b.binding,
     };
@@ -211,8 +211,8 @@ fn read_only(interface: &Interface) -> Vec<DescriptorLocation> {
 
 /// A shader under change.
 struct ShaderRewrite {
-    module: Module,
-    interface: Interface,
+    module: SpirvModule,
+    interface: EntryInterface,
 }
 
 impl ShaderRewrite {
@@ -221,8 +221,8 @@ impl ShaderRewrite {
         format!("{} on {}:", self.interface.name, device.physical.info.id)
     }
 
-    fn becomes(&mut self, module: Module) -> Result<(), DeviceError> {
-        let interface = Interface::of(&module, &self.interface.name);
+    fn becomes(&mut self, module: SpirvModule) -> Result<(), DeviceError> {
+        let interface = EntryInterface::of(&module, &self.interface.name);
         self.interface = interface.map_err(|d| DeviceError::Module(Box::new(d)))?;
         self.module = module;
         Ok(())
@@ -254,7 +254,7 @@ impl ShaderRewrite {
     /// Has a shader that waits for its workgroup read ahead, and lays the workgroup's memory out for its banks where there is
     /// room for it.
     fn hasten(&mut self, device: &VulkanDevice, spec: &[(u32, u64)]) {
-        let waits = |module: &Module| {
+        let waits = |module: &SpirvModule| {
             let mut insts = module.all_insts();
             insts.any(|inst| inst.op() == Op::ControlBarrier)
         };

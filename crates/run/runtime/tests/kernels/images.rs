@@ -6,7 +6,7 @@ use spirula_runtime::{
     ComputeDevice, DeviceBuffer, ImageDimensions, ImageShape, SamplerAddressing, SamplerFilter,
     SamplerState, TexelFormat,
 };
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 
 const KERNELS: &str = include_str!("images.spvasm");
 
@@ -55,7 +55,7 @@ fn samplers() -> Vec<SamplerState> {
     all
 }
 
-fn sampled(device: &mut ComputeDevice, module: &Module, sampler: &SamplerState) -> Vec<f32> {
+fn sampled(device: &mut ComputeDevice, module: &SpirvModule, sampler: &SamplerState) -> Vec<f32> {
     let kernel = device.create_kernel(module, "sample", &[]).unwrap();
     let fill = |n: u32| (n * 7 % 23) as f32;
     let a = image(
@@ -105,7 +105,7 @@ fn sampling_by_every_sampler() {
 }
 
 /// Sizes of images are odd, so that nothing fits by chance.
-fn copied(device: &mut ComputeDevice, module: &Module) -> Vec<Vec<u8>> {
+fn copied(device: &mut ComputeDevice, module: &SpirvModule) -> Vec<Vec<u8>> {
     let kernel = device.create_kernel(module, "copy", &[]).unwrap();
     let fill = |n: u32| (n * 5 % 31) as f32;
     let flat = |format| shape(ImageDimensions::D2, format, [5, 3, 1]);
@@ -147,7 +147,7 @@ fn reading_and_writing() {
 #[test]
 fn kept_in_variables() {
     let text = include_str!("../../../../middle/legalize/tests/compile/kept.spvasm");
-    let copy = |device: &mut ComputeDevice, module: &Module| {
+    let copy = |device: &mut ComputeDevice, module: &SpirvModule| {
         let kernel = device.create_kernel(module, "kept", &[]).unwrap();
         let [from, to] = ["rgba8", "rgba32f"].map(|f| shape(ImageDimensions::D2, f, [5, 3, 1]));
         let from = image(device, from, |n| (n % 6 * 51) as f32);
@@ -167,7 +167,7 @@ fn kept_in_variables() {
 
 #[test]
 fn asking() {
-    let ask = |device: &mut ComputeDevice, module: &Module| {
+    let ask = |device: &mut ComputeDevice, module: &SpirvModule| {
         let kernel = device.create_kernel(module, "ask", &[]).unwrap();
         let shapes = [
             shape(ImageDimensions::D2, "rgba8", [5, 3, 1]),

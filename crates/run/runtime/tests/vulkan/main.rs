@@ -11,7 +11,7 @@ use spirula_runtime::{
     ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, DeviceOptions, IndexSpace,
     KernelLaunch, LaunchBinding, LaunchInputs, devices,
 };
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text::{ParseOptions, parse};
 use std::process::Command;
 
@@ -34,13 +34,13 @@ fn device() -> Option<ComputeDevice> {
     Some(ComputeDevice::open("vulkan", &DeviceOptions::default()).unwrap())
 }
 
-fn module(text: &str) -> Module {
+fn module(text: &str) -> SpirvModule {
     // The last with storage buffers in the storage class Uniform.
     let options = ParseOptions {
-        version: Some(spirula_spirv::grammar::Version::new(1, 3)),
+        version: Some(spirula_spirv::grammar::SpirvVersion::new(1, 3)),
         ..ParseOptions::default()
     };
-    Module::from_words(parse(text, &options).unwrap()).unwrap()
+    SpirvModule::from_words(parse(text, &options).unwrap()).unwrap()
 }
 
 fn words(words: &[u32]) -> Vec<u8> {

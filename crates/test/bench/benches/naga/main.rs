@@ -5,8 +5,8 @@
 
 use naga::front::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use spirula_opt::{Options, Pipeline, optimise};
-use spirula_spirv::ir::Module;
+use spirula_opt::{PassPipeline, PipelineOptions, optimise};
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -71,11 +71,11 @@ fn modules(folder: &Path) -> impl Iterator<Item = (String, Vec<u32>)> {
 
 /// A module after a preset; as it is where that fails.
 fn legalized(words: &[u32], preset: &str) -> Vec<u32> {
-    let pipeline: Pipeline = preset.parse().expect("the preset exists");
-    let Ok(mut module) = Module::from_words(words.to_vec()) else {
+    let pipeline: PassPipeline = preset.parse().expect("the preset exists");
+    let Ok(mut module) = SpirvModule::from_words(words.to_vec()) else {
         return words.to_vec();
     };
-    match optimise(&mut module, &pipeline, &mut Options::default()) {
+    match optimise(&mut module, &pipeline, &mut PipelineOptions::default()) {
         Ok(_) => module.to_words(),
         Err(_) => words.to_vec(),
     }

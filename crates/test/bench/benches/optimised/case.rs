@@ -6,7 +6,7 @@ use spirula_runtime::{
     ComputeDevice, DeviceBuffer, DeviceOptions, IndexSpace, KernelLaunch, LaunchBinding,
     LaunchInputs,
 };
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use std::path::Path;
 use std::time::Instant;
 
@@ -63,7 +63,7 @@ impl Case {
 
     /// Runs the test with a module in the place of its own; `None` where the device refuses.
     pub fn run(&self, bytes: &[u8], timed: bool) -> Option<Found> {
-        let module = Module::from_bytes(bytes).ok()?;
+        let module = SpirvModule::from_bytes(bytes).ok()?;
         let (buffers, instructions, _) = self.on("cpu+count", &module)?;
         let mut seconds = f64::INFINITY;
         for _ in 0..if timed { ROUNDS } else { 0 } {
@@ -77,7 +77,7 @@ impl Case {
     }
 
     /// Buffers, instructions and seconds.
-    fn on(&self, device: &str, module: &Module) -> Option<(Vec<Vec<u8>>, u64, f64)> {
+    fn on(&self, device: &str, module: &SpirvModule) -> Option<(Vec<Vec<u8>>, u64, f64)> {
         let options = DeviceOptions {
             threads: Some(1),
             ..DeviceOptions::default()

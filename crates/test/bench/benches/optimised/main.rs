@@ -9,8 +9,8 @@ mod case;
 mod peer;
 
 use case::{Case, Found};
-use spirula_opt::{Options, Pipeline, optimise};
-use spirula_spirv::ir::Module;
+use spirula_opt::{PassPipeline, PipelineOptions, optimise};
+use spirula_spirv::ir::SpirvModule;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -77,9 +77,9 @@ fn one(case: &Case, timed: bool, table: &mut Table) {
 }
 
 fn preset_of(bytes: &[u8], preset: &str) -> Vec<u8> {
-    let mut module = Module::from_bytes(bytes).expect("the corpus has modules");
-    let pipeline: Pipeline = preset.parse().expect("there are such presets");
-    optimise(&mut module, &pipeline, &mut Options::default()).expect("modules are valid");
+    let mut module = SpirvModule::from_bytes(bytes).expect("the corpus has modules");
+    let pipeline: PassPipeline = preset.parse().expect("there are such presets");
+    optimise(&mut module, &pipeline, &mut PipelineOptions::default()).expect("modules are valid");
     module.to_bytes()
 }
 

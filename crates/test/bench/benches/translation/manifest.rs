@@ -7,7 +7,7 @@ use spirula_runtime::{
     ComputeDevice, DeviceBuffer, DeviceKernel, DeviceOptions, IndexSpace, KernelArgument,
     KernelLaunch, LaunchInputs,
 };
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -53,7 +53,7 @@ pub struct Run {
 
 impl Run {
     /// Compiles the kernels of a module and makes their buffers.
-    pub fn new(device: &str, program: &Program, module: &Module) -> Result<Run, String> {
+    pub fn new(device: &str, program: &Program, module: &SpirvModule) -> Result<Run, String> {
         let options = DeviceOptions {
             threads: Some(1),
             ..DeviceOptions::default()

@@ -5,7 +5,7 @@ use spirula_runtime::{
     KernelLaunch, LaunchBinding, LaunchInputs,
 };
 use spirula_spirv::grammar::enumerants::ExecutionModel;
-use spirula_spirv::reflect::{BindingKind, Interface, ParamKind};
+use spirula_spirv::reflect::{BindingKind, EntryInterface, ParamKind};
 
 /// Bytes of each buffer: more than blocks of a fixed size mostly have.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -16,7 +16,7 @@ const MOST_DESCRIPTORS: u32 = 8;
 
 /// What memory is filled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fill {
+pub enum DifferentialFill {
     /// Small whole numbers, which serve as sizes and indices.
     Integers,
     /// Numbers between one and two.
@@ -25,17 +25,21 @@ pub enum Fill {
     Zeros,
 }
 
-impl Fill {
-    pub const ALL: [Fill; 3] = [Fill::Integers, Fill::Reals, Fill::Zeros];
+impl DifferentialFill {
+    pub const ALL: [DifferentialFill; 3] = [
+        DifferentialFill::Integers,
+        DifferentialFill::Reals,
+        DifferentialFill::Zeros,
+    ];
 
     /// Bytes that differ from those of other seeds.
     fn bytes(self, size: usize, seed: u32) -> Vec<u8> {
         let word = |at: u32| match self {
-            Fill::Integers => (at.wrapping_mul(7).wrapping_add(seed)) % 5,
-            Fill::Reals => {
+            DifferentialFill::Integers => (at.wrapping_mul(7).wrapping_add(seed)) % 5,
+            DifferentialFill::Reals => {
                 (1.0 + (at.wrapping_mul(5).wrapping_add(seed) % 13) as f32 / 16.0).to_bits()
             }
-            Fill::Zeros => 0,
+            DifferentialFill::Zeros => 0,
         };
         let words = (0..size.div_ceil(4) as u32).flat_map(|at| word(at).to_le_bytes());
         words.take(size).collect()
@@ -43,7 +47,7 @@ impl Fill {
 }
 
 /// Whether an entry point takes only what can be made up: memory and numbers.
-pub fn can_be_given(interface: &Interface) -> bool {
+pub fn can_be_given(interface: &EntryInterface) -> bool {
     let launched = matches!(
         interface.model,
         ExecutionModel::GLCompute | ExecutionModel::Kernel
@@ -64,8 +68,8 @@ pub fn can_be_given(interface: &Interface) -> bool {
 pub fn run(
     device: &mut ComputeDevice,
     kernel: DeviceKernel,
-    interface: &Interface,
-    fill: Fill,
+    interface: &EntryInterface,
+    fill: DifferentialFill,
 ) -> Result<Vec<Vec<u8>>, DeviceError> {
     let mut buffers = Vec::new();
     let inputs = give(device, interface, fill, &mut buffers)?;
@@ -94,8 +98,8 @@ pub fn run(
 
 fn give(
     device: &mut ComputeDevice,
-    interface: &Interface,
-    fill: Fill,
+    interface: &EntryInterface,
+    fill: DifferentialFill,
     buffers: &mut Vec<DeviceBuffer>,
 ) -> Result<LaunchInputs, DeviceError> {
     let mut upload = |buffers: &mut Vec<DeviceBuffer>| {

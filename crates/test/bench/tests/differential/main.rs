@@ -7,11 +7,11 @@
 
 mod inputs;
 
-use inputs::Fill;
-use spirula_opt::{Options, PASSES, Pipeline, optimise};
+use inputs::DifferentialFill;
+use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise};
 use spirula_runtime::{CheckOptions, ComputeDevice, DeviceOptions};
-use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{self, Interface};
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{self, EntryInterface};
 use spirula_spirv::text;
 use spirula_testing::{corpus, files};
 use std::time::Duration;
@@ -28,11 +28,11 @@ fn setting(name: &str) -> Option<String> {
 }
 
 /// What buffers hold after a launch; nothing where the device refuses or fails.
-type Found = Option<Vec<Vec<u8>>>;
+type LaunchBufferContents = Option<Vec<Vec<u8>>>;
 
 /// What was found of all modules.
 #[derive(Default)]
-struct Sums {
+struct DifferentialTally {
     modules: usize,
     /// Inputs that were run on each device.
     compared: Vec<(String, usize)>,
@@ -53,9 +53,9 @@ fn optimised_modules_compute_the_same() {
         .split(',')
         .filter(|name| ComputeDevice::open(name, &options(None)).is_ok())
         .collect();
-    let mut sums = Sums {
+    let mut sums = DifferentialTally {
         compared: devices.iter().map(|d| ((*d).to_owned(), 0)).collect(),
-        ..Sums::default()
+        ..DifferentialTally::default()
     };
     let mut all = files(&folder, ".spv");
     all.extend(files(&folder, ".spvasm"));
@@ -97,36 +97,41 @@ fn options(seed: Option<u64>) -> DeviceOptions {
     }
 }
 
-fn read(file: &std::path::Path) -> Option<Module> {
+fn read(file: &std::path::Path) -> Option<SpirvModule> {
     let bytes = std::fs::read(file).ok()?;
     if file.extension().is_some_and(|e| e == "spv") {
-        return Module::from_bytes(&bytes).ok();
+        return SpirvModule::from_bytes(&bytes).ok();
     }
     let source = std::str::from_utf8(&bytes).ok()?;
     let words = text::parse(source, &text::ParseOptions::default()).ok()?;
-    Module::from_words(words).ok()
+    SpirvModule::from_words(words).ok()
 }
 
-fn one(name: &str, module: &Module, number: usize, sums: &mut Sums) {
+fn one(name: &str, module: &SpirvModule, number: usize, sums: &mut DifferentialTally) {
     let points = reflect::entry_points(module);
     let found = points.iter().find_map(|(point, _)| {
-        let interface = Interface::of(module, point).ok()?;
+        let interface = EntryInterface::of(module, point).ok()?;
         inputs::can_be_given(&interface).then_some(interface)
     });
     let Some(interface) = found else { return };
     // What depends on the order of invocations, as the results of atomics may, is left out as well.
-    let [ordered, shuffled] =
-        [None, Some(1)].map(|seed| run(module, &interface, "cpu+san", seed, &Fill::ALL));
-    let same = |(_, (a, b)): &(Fill, (Found, Found))| a.is_some() && a == b;
-    let all = Fill::ALL.into_iter().zip(ordered.into_iter().zip(shuffled));
-    let clean: Vec<Fill> = all.filter(same).map(|(fill, _)| fill).collect();
+    let [ordered, shuffled] = [None, Some(1)]
+        .map(|seed| run(module, &interface, "cpu+san", seed, &DifferentialFill::ALL));
+    let same = |(_, (a, b)): &(
+        DifferentialFill,
+        (LaunchBufferContents, LaunchBufferContents),
+    )| a.is_some() && a == b;
+    let all = DifferentialFill::ALL
+        .into_iter()
+        .zip(ordered.into_iter().zip(shuffled));
+    let clean: Vec<DifferentialFill> = all.filter(same).map(|(fill, _)| fill).collect();
     sums.modules += 1;
-    sums.not_clean += Fill::ALL.len() - clean.len();
+    sums.not_clean += DifferentialFill::ALL.len() - clean.len();
     if clean.is_empty() {
         return;
     }
     let presets = PRESETS.iter().map(|p| (*p).to_owned());
-    let optimised: Vec<(String, Option<Module>)> = presets
+    let optimised: Vec<(String, Option<SpirvModule>)> = presets
         .chain([at_random(number)])
         .map(|pipeline| {
             let module = optimised(module, &pipeline);
@@ -159,10 +164,10 @@ fn one(name: &str, module: &Module, number: usize, sums: &mut Sums) {
     }
 }
 
-fn optimised(module: &Module, pipeline: &str) -> Option<Module> {
+fn optimised(module: &SpirvModule, pipeline: &str) -> Option<SpirvModule> {
     let mut module = module.clone();
-    let pipeline: Pipeline = pipeline.parse().expect("passes exist");
-    optimise(&mut module, &pipeline, &mut Options::default()).ok()?;
+    let pipeline: PassPipeline = pipeline.parse().expect("passes exist");
+    optimise(&mut module, &pipeline, &mut PipelineOptions::default()).ok()?;
     Some(module)
 }
 
@@ -196,12 +201,12 @@ fn at_random(number: usize) -> String {
 
 /// Launches a kernel with each of several inputs.
 fn run(
-    module: &Module,
-    interface: &Interface,
+    module: &SpirvModule,
+    interface: &EntryInterface,
     device: &str,
     seed: Option<u64>,
-    fills: &[Fill],
-) -> Vec<Found> {
+    fills: &[DifferentialFill],
+) -> Vec<LaunchBufferContents> {
     let open = || {
         let mut device = ComputeDevice::open(device, &options(seed)).ok()?;
         let kernel = device.create_kernel(module, &interface.name, &[]).ok()?;

@@ -1,27 +1,31 @@
 //! Constants and global objects.
 
-use super::value::{Address, Scalar, Value};
-use super::{EvaluationResult, Evaluator, step, unsupported};
-use spirula_llvm::ir::{ConstKind, ExprExtra, GlobalKind, LlvmConst, Opcode};
+use super::value::{AbstractScalar, AbstractValue, ObjectAddress};
+use super::{EvaluationResult, LlvmEvaluator, step, unsupported};
+use spirula_llvm::ir::{ConstKind, ExprExtra, GlobalKind, LlvmConst, LlvmOpcode};
 
 /// Bytes from one address to another of the same object, in 64 bits.
-fn difference(end: Scalar, start: Scalar) -> Scalar {
+fn difference(end: AbstractScalar, start: AbstractScalar) -> AbstractScalar {
     match (end, start) {
-        (Scalar::Address(end), Scalar::Address(start)) if end.object == start.object => {
-            Scalar::Bits(end.offset.wrapping_sub(start.offset) as u64 as u128)
+        (AbstractScalar::Address(end), AbstractScalar::Address(start))
+            if end.object == start.object =>
+        {
+            AbstractScalar::Bits(end.offset.wrapping_sub(start.offset) as u64 as u128)
         }
-        _ => Scalar::Any,
+        _ => AbstractScalar::Any,
     }
 }
 
-impl Evaluator<'_> {
+impl LlvmEvaluator<'_> {
     pub(super) fn lay_out_globals(&mut self) -> EvaluationResult<()> {
         let module = self.module;
         for global in module.global_ids() {
             let data = module.global(global);
             // A function's address is that of an object of its own.
             let size = match data.kind {
-                GlobalKind::Variable(_) => module.layout.alloc_size(&module.types, data.value_type),
+                GlobalKind::LlvmGlobalVariable(_) => {
+                    module.layout.alloc_size(&module.types, data.value_type)
+                }
                 GlobalKind::Function(_) => None,
                 _ => continue,
             };
@@ -30,7 +34,7 @@ impl Evaluator<'_> {
         }
         for global in module.global_ids() {
             let data = module.global(global);
-            let GlobalKind::Variable(variable) = &data.kind else {
+            let GlobalKind::LlvmGlobalVariable(variable) = &data.kind else {
                 continue;
             };
             if let (Some(initial), Some(address)) =
@@ -43,28 +47,28 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    pub(super) fn constant(&mut self, constant: LlvmConst) -> EvaluationResult<Value> {
+    pub(super) fn constant(&mut self, constant: LlvmConst) -> EvaluationResult<AbstractValue> {
         let module = self.module;
         let data = module.consts.get(constant);
-        let all = |scalar: Scalar, count: usize| Ok(vec![scalar; count]);
+        let all = |scalar: AbstractScalar, count: usize| Ok(vec![scalar; count]);
         match &data.kind {
             ConstKind::Int(bits) | ConstKind::Float(bits) => {
                 let kind = self.kind(data.ty)?;
                 Ok(vec![super::float::known(kind, (*bits).into())])
             }
-            ConstKind::Wide(words) if words.len() == 2 => Ok(vec![Scalar::Bits(
+            ConstKind::Wide(words) if words.len() == 2 => Ok(vec![AbstractScalar::Bits(
                 u128::from(words[1]) << 64 | u128::from(words[0]),
             )]),
             ConstKind::Null | ConstKind::Zero => {
                 let count = self.shape(data.ty)?.len();
-                all(Scalar::Bits(0), count)
+                all(AbstractScalar::Bits(0), count)
             }
             ConstKind::Undef | ConstKind::Poison => {
                 let count = self.shape(data.ty)?.len();
-                all(Scalar::Any, count)
+                all(AbstractScalar::Any, count)
             }
             ConstKind::Aggregate(elements) => {
-                let mut value = Value::new();
+                let mut value = AbstractValue::new();
                 for element in elements {
                     value.extend(self.constant(*element)?);
                 }
@@ -84,7 +88,7 @@ impl Evaluator<'_> {
                 all(scalar, count)
             }
             ConstKind::Global(global) => match self.globals[global.index()] {
-                Some(address) => Ok(vec![Scalar::Address(address)]),
+                Some(address) => Ok(vec![AbstractScalar::Address(address)]),
                 None => unsupported("the address of an alias"),
             },
             ConstKind::Expr(expr) => {
@@ -94,10 +98,10 @@ impl Evaluator<'_> {
                 }
                 let types: Vec<_> = expr.operands.iter().map(|o| module.consts.ty(*o)).collect();
                 match (expr.opcode, &expr.extra) {
-                    (Opcode::GetElementPtr, ExprExtra::SourceType(source)) => {
+                    (LlvmOpcode::GetElementPtr, ExprExtra::SourceType(source)) => {
                         self.address(*source, &operands, &types)
                     }
-                    (Opcode::Sub, _) => Ok(vec![difference(operands[0][0], operands[1][0])]),
+                    (LlvmOpcode::Sub, _) => Ok(vec![difference(operands[0][0], operands[1][0])]),
                     (op, _) if op.is_cast() => self.cast(op, &operands[0], types[0], data.ty),
                     (op, _) => unsupported(format!("a constant expression of {}", op.name())),
                 }
@@ -109,9 +113,9 @@ impl Evaluator<'_> {
     /// Writes a value of a type; what the type leaves out may be anything afterwards.
     pub(super) fn write(
         &mut self,
-        address: Address,
+        address: ObjectAddress,
         ty: spirula_llvm::ir::LlvmType,
-        value: &[Scalar],
+        value: &[AbstractScalar],
     ) -> EvaluationResult<()> {
         let module = self.module;
         let size = module.layout.alloc_size(&module.types, ty).unwrap_or(0);
@@ -120,7 +124,7 @@ impl Evaluator<'_> {
         for n in 0..padding.unwrap_or(0) {
             let at = super::memory::behind(address, n);
             if let Some([cell]) = self.memory.at(at, 1) {
-                *cell = super::Cell::Any;
+                *cell = super::AbstractByte::Any;
             }
         }
         for (leaf, scalar) in shape.iter().zip(value) {

@@ -1,19 +1,19 @@
 //! Conversions.
 
-use super::value::{Kind, Scalar, Value};
-use super::{EvaluationResult, Evaluator, float, integer, unsupported};
-use spirula_llvm::ir::{LlvmType, Opcode};
+use super::value::{AbstractScalar, AbstractValue, LeafType};
+use super::{EvaluationResult, LlvmEvaluator, float, integer, unsupported};
+use spirula_llvm::ir::{LlvmOpcode, LlvmType};
 
-impl Evaluator<'_> {
+impl LlvmEvaluator<'_> {
     pub(super) fn cast(
         &mut self,
-        op: Opcode,
-        value: &Value,
+        op: LlvmOpcode,
+        value: &AbstractValue,
         from: LlvmType,
         to: LlvmType,
-    ) -> EvaluationResult<Value> {
+    ) -> EvaluationResult<AbstractValue> {
         let (source, target) = (self.kind(from)?, self.kind(to)?);
-        if op == Opcode::BitCast {
+        if op == LlvmOpcode::BitCast {
             let count = self.shape(to)?.len();
             return Ok(recast(value, source, target, count));
         }
@@ -24,41 +24,50 @@ impl Evaluator<'_> {
     }
 }
 
-fn convert(op: Opcode, scalar: Scalar, from: Kind, to: Kind) -> EvaluationResult<Scalar> {
+fn convert(
+    op: LlvmOpcode,
+    scalar: AbstractScalar,
+    from: LeafType,
+    to: LeafType,
+) -> EvaluationResult<AbstractScalar> {
     let (width, wanted) = (from.bits(), to.bits());
-    if scalar == Scalar::Any {
-        return Ok(Scalar::Any);
+    if scalar == AbstractScalar::Any {
+        return Ok(AbstractScalar::Any);
     }
     Ok(match op {
-        Opcode::AddrSpaceCast => scalar,
-        Opcode::PtrToInt | Opcode::IntToPtr if width == wanted => scalar,
-        Opcode::FpTrunc | Opcode::FpExt => match float::value(width, scalar) {
+        LlvmOpcode::AddrSpaceCast => scalar,
+        LlvmOpcode::PtrToInt | LlvmOpcode::IntToPtr if width == wanted => scalar,
+        LlvmOpcode::FpTrunc | LlvmOpcode::FpExt => match float::value(width, scalar) {
             Some(number) => float::rounded(wanted, number),
-            None => Scalar::Any,
+            None => AbstractScalar::Any,
         },
-        Opcode::FpToSi | Opcode::FpToUi => {
+        LlvmOpcode::FpToSi | LlvmOpcode::FpToUi => {
             let number = float::value(width, scalar).map(f64::trunc);
-            let (low, high) = integer::range(wanted, op == Opcode::FpToSi);
+            let (low, high) = integer::range(wanted, op == LlvmOpcode::FpToSi);
             match number {
                 // The bound above is a power of two less one.
                 Some(x) if x >= low as f64 && x < high as f64 + 1.0 => {
                     integer::cut(wanted, x as i128)
                 }
-                _ => Scalar::Any,
+                _ => AbstractScalar::Any,
             }
         }
-        Opcode::Trunc | Opcode::ZExt | Opcode::SExt | Opcode::SiToFp | Opcode::UiToFp => {
+        LlvmOpcode::Trunc
+        | LlvmOpcode::ZExt
+        | LlvmOpcode::SExt
+        | LlvmOpcode::SiToFp
+        | LlvmOpcode::UiToFp => {
             let Some(bits) = scalar.bits() else {
-                return Ok(Scalar::Any);
+                return Ok(AbstractScalar::Any);
             };
             match op {
-                Opcode::SExt => integer::cut(wanted, integer::signed(width, bits)),
-                Opcode::SiToFp => {
+                LlvmOpcode::SExt => integer::cut(wanted, integer::signed(width, bits)),
+                LlvmOpcode::SiToFp => {
                     let value = integer::signed(width, bits);
                     from_integer(wanted, value as f32, value as f64)
                 }
-                Opcode::UiToFp => from_integer(wanted, bits as f32, bits as f64),
-                _ => Scalar::Bits(bits & integer::mask(wanted)),
+                LlvmOpcode::UiToFp => from_integer(wanted, bits as f32, bits as f64),
+                _ => AbstractScalar::Bits(bits & integer::mask(wanted)),
             }
         }
         _ => return unsupported(op.name()),
@@ -66,22 +75,22 @@ fn convert(op: Opcode, scalar: Scalar, from: Kind, to: Kind) -> EvaluationResult
 }
 
 /// An integer, which is known as a float of 32 bits and as one of 64, rounded once.
-fn from_integer(width: u32, single: f32, double: f64) -> Scalar {
+fn from_integer(width: u32, single: f32, double: f64) -> AbstractScalar {
     match width {
-        32 => Scalar::Bits(single.to_bits().into()),
+        32 => AbstractScalar::Bits(single.to_bits().into()),
         // What is not exact as a double is beyond all halves.
         _ => float::rounded(width, double),
     }
 }
 
 /// The same bits as other scalars.
-fn recast(value: &[Scalar], from: Kind, to: Kind, count: usize) -> Value {
+fn recast(value: &[AbstractScalar], from: LeafType, to: LeafType, count: usize) -> AbstractValue {
     if from.bits() == to.bits() {
-        let one = |scalar: &Scalar| match (*scalar, from, to) {
-            (Scalar::Bits(bits), ..) => float::known(to, bits),
-            (Scalar::Nan, Kind::Float(_), Kind::Float(_)) => Scalar::Nan,
-            (Scalar::Address(address), ..) => Scalar::Address(address),
-            _ => Scalar::Any,
+        let one = |scalar: &AbstractScalar| match (*scalar, from, to) {
+            (AbstractScalar::Bits(bits), ..) => float::known(to, bits),
+            (AbstractScalar::Nan, LeafType::Float(_), LeafType::Float(_)) => AbstractScalar::Nan,
+            (AbstractScalar::Address(address), ..) => AbstractScalar::Address(address),
+            _ => AbstractScalar::Any,
         };
         return value.iter().map(one).collect();
     }
@@ -95,7 +104,7 @@ fn recast(value: &[Scalar], from: Kind, to: Kind, count: usize) -> Value {
         let bits = (0..wanted).map(|at| Some(bit(n * wanted + at)? << at));
         match bits.sum::<Option<u128>>() {
             Some(bits) => float::known(to, bits),
-            None => Scalar::Any,
+            None => AbstractScalar::Any,
         }
     };
     (0..count).map(part).collect()

@@ -1,7 +1,7 @@
 //! Floats: their bits, and what operations make of them.
 
-use super::value::{Kind, Scalar};
-use spirula_llvm::ir::{Opcode, Predicate};
+use super::value::{AbstractScalar, LeafType};
+use spirula_llvm::ir::{LlvmOpcode, Predicate};
 
 /// The bits of a half, rounded to the nearest, to even in the middle.
 pub fn half_bits(value: f64) -> u16 {
@@ -42,11 +42,11 @@ pub fn number(width: u32, bits: u128) -> f64 {
 }
 
 /// The scalar of a number, rounded to a width.
-pub fn rounded(width: u32, value: f64) -> Scalar {
+pub fn rounded(width: u32, value: f64) -> AbstractScalar {
     if value.is_nan() {
-        return Scalar::Nan;
+        return AbstractScalar::Nan;
     }
-    Scalar::Bits(match width {
+    AbstractScalar::Bits(match width {
         16 => half_bits(value).into(),
         32 => (value as f32).to_bits().into(),
         _ => value.to_bits().into(),
@@ -54,28 +54,28 @@ pub fn rounded(width: u32, value: f64) -> Scalar {
 }
 
 /// The scalar of bits that were not computed: NaNs that signal may become anything.
-pub fn known(kind: Kind, bits: u128) -> Scalar {
+pub fn known(kind: LeafType, bits: u128) -> AbstractScalar {
     match kind {
-        Kind::Float(width) if number(width, bits).is_nan() => {
+        LeafType::Float(width) if number(width, bits).is_nan() => {
             let quiet = match width {
                 16 => 1 << 9,
                 32 => 1 << 22,
                 _ => 1_u128 << 51,
             };
             match bits & quiet {
-                0 => Scalar::Any,
-                _ => Scalar::Nan,
+                0 => AbstractScalar::Any,
+                _ => AbstractScalar::Nan,
             }
         }
-        _ => Scalar::Bits(bits),
+        _ => AbstractScalar::Bits(bits),
     }
 }
 
 /// The number that a scalar is, NaN included; `None` where it may be anything.
-pub fn value(width: u32, scalar: Scalar) -> Option<f64> {
+pub fn value(width: u32, scalar: AbstractScalar) -> Option<f64> {
     match scalar {
-        Scalar::Nan => Some(f64::NAN),
-        Scalar::Bits(bits) => Some(number(width, bits)),
+        AbstractScalar::Nan => Some(f64::NAN),
+        AbstractScalar::Bits(bits) => Some(number(width, bits)),
         _ => None,
     }
 }
@@ -86,43 +86,52 @@ fn sign(width: u32) -> u128 {
 }
 
 /// Changes the sign, leaving everything else.
-pub fn with_sign(width: u32, scalar: Scalar, change: impl Fn(u128, u128) -> u128) -> Scalar {
+pub fn with_sign(
+    width: u32,
+    scalar: AbstractScalar,
+    change: impl Fn(u128, u128) -> u128,
+) -> AbstractScalar {
     match scalar {
-        Scalar::Bits(bits) => Scalar::Bits(change(bits, sign(width))),
+        AbstractScalar::Bits(bits) => AbstractScalar::Bits(change(bits, sign(width))),
         other => other,
     }
 }
 
 /// An operation on two floats.
-pub fn binary(op: Opcode, width: u32, a: Scalar, b: Scalar) -> Scalar {
+pub fn binary(op: LlvmOpcode, width: u32, a: AbstractScalar, b: AbstractScalar) -> AbstractScalar {
     let (Some(x), Some(y)) = (value(width, a), value(width, b)) else {
-        return Scalar::Any;
+        return AbstractScalar::Any;
     };
     // A double holds the exact result for floats, or one that rounds to the same.
     let result = match (op, width) {
-        (Opcode::FAdd, _) => x + y,
-        (Opcode::FSub, _) => x - y,
-        (Opcode::FMul, _) => x * y,
-        (Opcode::FDiv, 32) => f64::from(x as f32 / y as f32),
-        (Opcode::FDiv, _) => x / y,
+        (LlvmOpcode::FAdd, _) => x + y,
+        (LlvmOpcode::FSub, _) => x - y,
+        (LlvmOpcode::FMul, _) => x * y,
+        (LlvmOpcode::FDiv, 32) => f64::from(x as f32 / y as f32),
+        (LlvmOpcode::FDiv, _) => x / y,
         _ => x % y,
     };
     rounded(width, result)
 }
 
 /// `fcmp`
-pub fn compare(predicate: Predicate, width: u32, a: Scalar, b: Scalar) -> Scalar {
+pub fn compare(
+    predicate: Predicate,
+    width: u32,
+    a: AbstractScalar,
+    b: AbstractScalar,
+) -> AbstractScalar {
     use Predicate as P;
     match predicate {
-        P::FFalse => return Scalar::truth(false),
-        P::FTrue => return Scalar::truth(true),
+        P::FFalse => return AbstractScalar::truth(false),
+        P::FTrue => return AbstractScalar::truth(true),
         _ => {}
     }
     let (Some(x), Some(y)) = (value(width, a), value(width, b)) else {
-        return Scalar::Any;
+        return AbstractScalar::Any;
     };
     let unordered = x.is_nan() || y.is_nan();
-    Scalar::truth(match predicate {
+    AbstractScalar::truth(match predicate {
         P::FOeq => x == y,
         P::FOgt => x > y,
         P::FOge => x >= y,
@@ -141,9 +150,9 @@ pub fn compare(predicate: Predicate, width: u32, a: Scalar, b: Scalar) -> Scalar
 }
 
 /// A product and a sum, rounded once.
-pub fn fused(width: u32, [a, b, c]: [Scalar; 3]) -> Scalar {
+pub fn fused(width: u32, [a, b, c]: [AbstractScalar; 3]) -> AbstractScalar {
     let (Some(x), Some(y), Some(z)) = (value(width, a), value(width, b), value(width, c)) else {
-        return Scalar::Any;
+        return AbstractScalar::Any;
     };
     match width {
         64 => rounded(64, x.mul_add(y, z)),
@@ -155,30 +164,36 @@ pub fn fused(width: u32, [a, b, c]: [Scalar; 3]) -> Scalar {
             let error = (product - (sum - part)) + (z - part);
             match error == 0.0 || !sum.is_finite() {
                 true => rounded(16, sum),
-                false => Scalar::Any,
+                false => AbstractScalar::Any,
             }
         }
     }
 }
 
 /// Which of two is larger (`larger`) or smaller; `propagates` says what NaNs do.
-pub fn extreme(larger: bool, propagates: bool, width: u32, a: Scalar, b: Scalar) -> Scalar {
+pub fn extreme(
+    larger: bool,
+    propagates: bool,
+    width: u32,
+    a: AbstractScalar,
+    b: AbstractScalar,
+) -> AbstractScalar {
     let (Some(x), Some(y)) = (value(width, a), value(width, b)) else {
-        return Scalar::Any;
+        return AbstractScalar::Any;
     };
     match (x.is_nan(), y.is_nan()) {
-        (true, true) => return Scalar::Nan,
+        (true, true) => return AbstractScalar::Nan,
         (true, false) if !propagates => return b,
         (false, true) if !propagates => return a,
         (false, false) => {}
-        _ => return Scalar::Nan,
+        _ => return AbstractScalar::Nan,
     }
     if x == y {
         let first_is_less = x.is_sign_negative();
         return match (a == b, propagates) {
             (true, _) => a,
             // `minnum` may give either zero.
-            (false, false) => Scalar::Any,
+            (false, false) => AbstractScalar::Any,
             (false, true) => [a, b][usize::from(first_is_less == larger)],
         };
     }
@@ -186,11 +201,11 @@ pub fn extreme(larger: bool, propagates: bool, width: u32, a: Scalar, b: Scalar)
 }
 
 /// Whether a float is of one of the classes of a mask of `llvm.is.fpclass`.
-pub fn is_class(width: u32, scalar: Scalar, mask: u32) -> Scalar {
+pub fn is_class(width: u32, scalar: AbstractScalar, mask: u32) -> AbstractScalar {
     let bits = match scalar {
-        Scalar::Nan => return either(mask & 1 != 0, mask & 2 != 0),
-        Scalar::Bits(bits) => bits,
-        _ => return Scalar::Any,
+        AbstractScalar::Nan => return either(mask & 1 != 0, mask & 2 != 0),
+        AbstractScalar::Bits(bits) => bits,
+        _ => return AbstractScalar::Any,
     };
     let x = number(width, bits);
     let least = [
@@ -210,13 +225,13 @@ pub fn is_class(width: u32, scalar: Scalar, mask: u32) -> Scalar {
     } else {
         11 - class
     };
-    Scalar::truth(mask >> bit & 1 != 0)
+    AbstractScalar::truth(mask >> bit & 1 != 0)
 }
 
-fn either(a: bool, b: bool) -> Scalar {
+fn either(a: bool, b: bool) -> AbstractScalar {
     match a == b {
-        true => Scalar::truth(a),
+        true => AbstractScalar::truth(a),
         // Whether the NaN signals is not known.
-        false => Scalar::Any,
+        false => AbstractScalar::Any,
     }
 }

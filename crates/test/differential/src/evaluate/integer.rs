@@ -1,7 +1,7 @@
 //! Integers of up to 128 bits, kept zero-extended.
 
-use super::value::Scalar;
-use spirula_llvm::ir::{Flags, Opcode, Predicate, RmwOp};
+use super::value::AbstractScalar;
+use spirula_llvm::ir::{LlvmInstFlags, LlvmOpcode, Predicate, RmwOp};
 
 /// The bits of a width.
 pub fn mask(width: u32) -> u128 {
@@ -12,8 +12,8 @@ pub fn mask(width: u32) -> u128 {
 }
 
 /// An integer, cut to its width.
-pub fn cut(width: u32, value: i128) -> Scalar {
-    Scalar::Bits(value as u128 & mask(width))
+pub fn cut(width: u32, value: i128) -> AbstractScalar {
+    AbstractScalar::Bits(value as u128 & mask(width))
 }
 
 /// With the sign of its width.
@@ -33,44 +33,56 @@ pub fn range(width: u32, is_signed: bool) -> (i128, i128) {
 /// A result cut to its width; anything where it may not wrap, and the exact one is none of the
 /// width or of 128 bits either.
 fn exactly(
-    flags: Flags,
+    flags: LlvmInstFlags,
     width: u32,
     wrapped: u128,
     unsigned: Option<u128>,
     with_sign: Option<i128>,
-) -> Scalar {
+) -> AbstractScalar {
     let (low, high) = range(width, true);
     let unsigned = unsigned.is_some_and(|value| value <= mask(width));
     let with_sign = with_sign.is_some_and(|value| value >= low && value <= high);
-    match (flags.has(Flags::NUW) && !unsigned) || (flags.has(Flags::NSW) && !with_sign) {
-        true => Scalar::Any,
-        false => Scalar::Bits(wrapped & mask(width)),
+    match (flags.has(LlvmInstFlags::NUW) && !unsigned)
+        || (flags.has(LlvmInstFlags::NSW) && !with_sign)
+    {
+        true => AbstractScalar::Any,
+        false => AbstractScalar::Bits(wrapped & mask(width)),
     }
 }
 
 /// An operation; `None` where it is undefined.
-pub fn binary(op: Opcode, flags: Flags, width: u32, a: u128, b: u128) -> Option<Scalar> {
+pub fn binary(
+    op: LlvmOpcode,
+    flags: LlvmInstFlags,
+    width: u32,
+    a: u128,
+    b: u128,
+) -> Option<AbstractScalar> {
     let (x, y) = (signed(width, a), signed(width, b));
     let exactly =
         |wrapped, unsigned, with_sign| exactly(flags, width, wrapped, unsigned, with_sign);
     let by = b as u32;
     Some(match op {
-        Opcode::Add => exactly(a.wrapping_add(b), a.checked_add(b), x.checked_add(y)),
-        Opcode::Sub => exactly(a.wrapping_sub(b), a.checked_sub(b), x.checked_sub(y)),
-        Opcode::Mul => exactly(a.wrapping_mul(b), a.checked_mul(b), x.checked_mul(y)),
-        Opcode::UDiv | Opcode::URem | Opcode::SDiv | Opcode::SRem if b == 0 => return None,
-        Opcode::SDiv | Opcode::SRem if x == range(width, true).0 && y == -1 => return None,
-        Opcode::UDiv => Scalar::Bits(a / b),
-        Opcode::URem => Scalar::Bits(a % b),
-        Opcode::SDiv => cut(width, x / y),
-        Opcode::SRem => cut(width, x % y),
-        Opcode::Shl | Opcode::LShr | Opcode::AShr if b >= width.into() => Scalar::Any,
-        Opcode::Shl => Scalar::Bits(a << by & mask(width)),
-        Opcode::LShr => Scalar::Bits(a >> by),
-        Opcode::AShr => cut(width, x >> by),
-        Opcode::And => Scalar::Bits(a & b),
-        Opcode::Or => Scalar::Bits(a | b),
-        _ => Scalar::Bits(a ^ b),
+        LlvmOpcode::Add => exactly(a.wrapping_add(b), a.checked_add(b), x.checked_add(y)),
+        LlvmOpcode::Sub => exactly(a.wrapping_sub(b), a.checked_sub(b), x.checked_sub(y)),
+        LlvmOpcode::Mul => exactly(a.wrapping_mul(b), a.checked_mul(b), x.checked_mul(y)),
+        LlvmOpcode::UDiv | LlvmOpcode::URem | LlvmOpcode::SDiv | LlvmOpcode::SRem if b == 0 => {
+            return None;
+        }
+        LlvmOpcode::SDiv | LlvmOpcode::SRem if x == range(width, true).0 && y == -1 => return None,
+        LlvmOpcode::UDiv => AbstractScalar::Bits(a / b),
+        LlvmOpcode::URem => AbstractScalar::Bits(a % b),
+        LlvmOpcode::SDiv => cut(width, x / y),
+        LlvmOpcode::SRem => cut(width, x % y),
+        LlvmOpcode::Shl | LlvmOpcode::LShr | LlvmOpcode::AShr if b >= width.into() => {
+            AbstractScalar::Any
+        }
+        LlvmOpcode::Shl => AbstractScalar::Bits(a << by & mask(width)),
+        LlvmOpcode::LShr => AbstractScalar::Bits(a >> by),
+        LlvmOpcode::AShr => cut(width, x >> by),
+        LlvmOpcode::And => AbstractScalar::Bits(a & b),
+        LlvmOpcode::Or => AbstractScalar::Bits(a | b),
+        _ => AbstractScalar::Bits(a ^ b),
     })
 }
 
@@ -92,20 +104,20 @@ pub fn compare(predicate: Predicate, width: u32, a: u128, b: u128) -> bool {
 }
 
 /// What `atomicrmw` leaves; `None` where it is not about integers.
-pub fn update(op: RmwOp, width: u32, a: u128, b: u128) -> Option<Scalar> {
+pub fn update(op: RmwOp, width: u32, a: u128, b: u128) -> Option<AbstractScalar> {
     let (x, y) = (signed(width, a), signed(width, b));
     Some(match op {
-        RmwOp::Xchg => Scalar::Bits(b),
+        RmwOp::Xchg => AbstractScalar::Bits(b),
         RmwOp::Add => cut(width, x.wrapping_add(y)),
         RmwOp::Sub => cut(width, x.wrapping_sub(y)),
-        RmwOp::And => Scalar::Bits(a & b),
+        RmwOp::And => AbstractScalar::Bits(a & b),
         RmwOp::Nand => cut(width, !(a & b) as i128),
-        RmwOp::Or => Scalar::Bits(a | b),
-        RmwOp::Xor => Scalar::Bits(a ^ b),
+        RmwOp::Or => AbstractScalar::Bits(a | b),
+        RmwOp::Xor => AbstractScalar::Bits(a ^ b),
         RmwOp::Max => cut(width, x.max(y)),
         RmwOp::Min => cut(width, x.min(y)),
-        RmwOp::UMax => Scalar::Bits(a.max(b)),
-        RmwOp::UMin => Scalar::Bits(a.min(b)),
+        RmwOp::UMax => AbstractScalar::Bits(a.max(b)),
+        RmwOp::UMin => AbstractScalar::Bits(a.min(b)),
         _ => return None,
     })
 }

@@ -1,10 +1,10 @@
 //! Objects of bytes, of each of which is known what it is a part of.
 
-use super::value::{Address, Kind, Leaf, Scalar};
+use super::value::{AbstractScalar, LeafType, ObjectAddress, ValueLeaf};
 
 /// A byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cell {
+pub enum AbstractByte {
     /// It may be anything.
     Any,
     /// This number.
@@ -12,39 +12,39 @@ pub enum Cell {
     /// A byte of a NaN of so many bits, by its number.
     Nan(u8, u8),
     /// A byte of an address, by its number.
-    Address(Address, u8),
+    Address(ObjectAddress, u8),
 }
 
 /// All objects.
 #[derive(Default)]
-pub struct Memory {
-    objects: Vec<Vec<Cell>>,
+pub struct AbstractMemory {
+    objects: Vec<Vec<AbstractByte>>,
 }
 
-impl Memory {
+impl AbstractMemory {
     /// A new object of bytes that may be anything.
-    pub fn allocate(&mut self, size: u64) -> Address {
-        self.objects.push(vec![Cell::Any; size as usize]);
-        Address {
+    pub fn allocate(&mut self, size: u64) -> ObjectAddress {
+        self.objects.push(vec![AbstractByte::Any; size as usize]);
+        ObjectAddress {
             object: self.objects.len() - 1,
             offset: 0,
         }
     }
 
     /// The bytes of an object.
-    pub fn object(&mut self, number: usize) -> &mut Vec<Cell> {
+    pub fn object(&mut self, number: usize) -> &mut Vec<AbstractByte> {
         &mut self.objects[number]
     }
 
     /// Bytes at an address; `None` where they are not all within the object.
-    pub fn at(&mut self, address: Address, size: u64) -> Option<&mut [Cell]> {
+    pub fn at(&mut self, address: ObjectAddress, size: u64) -> Option<&mut [AbstractByte]> {
         let from = usize::try_from(address.offset).ok()?;
         let to = from.checked_add(size as usize)?;
         self.objects.get_mut(address.object)?.get_mut(from..to)
     }
 
     /// Reads a scalar.
-    pub fn load(&mut self, address: Address, leaf: Leaf) -> Option<Scalar> {
+    pub fn load(&mut self, address: ObjectAddress, leaf: ValueLeaf) -> Option<AbstractScalar> {
         let kind = leaf.kind;
         let address = behind(address, leaf.offset);
         let cells = self.at(address, u64::from(kind.bits().div_ceil(8)))?;
@@ -52,15 +52,20 @@ impl Memory {
     }
 
     /// Writes a scalar.
-    pub fn store(&mut self, address: Address, leaf: Leaf, value: Scalar) -> Option<()> {
+    pub fn store(
+        &mut self,
+        address: ObjectAddress,
+        leaf: ValueLeaf,
+        value: AbstractScalar,
+    ) -> Option<()> {
         let size = leaf.kind.bits().div_ceil(8);
         let cells = self.at(behind(address, leaf.offset), u64::from(size))?;
         for (n, cell) in cells.iter_mut().enumerate() {
             *cell = match value {
-                Scalar::Any => Cell::Any,
-                Scalar::Nan => Cell::Nan(leaf.kind.bits() as u8, n as u8),
-                Scalar::Bits(bits) => Cell::Byte((bits >> (8 * n)) as u8),
-                Scalar::Address(address) => Cell::Address(address, n as u8),
+                AbstractScalar::Any => AbstractByte::Any,
+                AbstractScalar::Nan => AbstractByte::Nan(leaf.kind.bits() as u8, n as u8),
+                AbstractScalar::Bits(bits) => AbstractByte::Byte((bits >> (8 * n)) as u8),
+                AbstractScalar::Address(address) => AbstractByte::Address(address, n as u8),
             };
         }
         Some(())
@@ -68,34 +73,34 @@ impl Memory {
 }
 
 /// An address further on.
-pub fn behind(address: Address, bytes: u64) -> Address {
-    Address {
+pub fn behind(address: ObjectAddress, bytes: u64) -> ObjectAddress {
+    ObjectAddress {
         offset: address.offset.wrapping_add(bytes as i64),
         ..address
     }
 }
 
 /// The scalar that bytes are.
-fn join(cells: &[Cell], kind: Kind) -> Scalar {
-    if let Kind::Float(bits) = kind {
+fn join(cells: &[AbstractByte], kind: LeafType) -> AbstractScalar {
+    if let LeafType::Float(bits) = kind {
         let mut all = cells.iter().enumerate();
-        if all.all(|(n, cell)| *cell == Cell::Nan(bits as u8, n as u8)) {
-            return Scalar::Nan;
+        if all.all(|(n, cell)| *cell == AbstractByte::Nan(bits as u8, n as u8)) {
+            return AbstractScalar::Nan;
         }
     }
-    if let Cell::Address(address, 0) = cells[0] {
+    if let AbstractByte::Address(address, 0) = cells[0] {
         let mut all = cells.iter().enumerate();
-        let is_whole = all.all(|(n, cell)| *cell == Cell::Address(address, n as u8));
+        let is_whole = all.all(|(n, cell)| *cell == AbstractByte::Address(address, n as u8));
         return match is_whole && kind.bits() == 64 {
-            true => Scalar::Address(address),
-            false => Scalar::Any,
+            true => AbstractScalar::Address(address),
+            false => AbstractScalar::Any,
         };
     }
     let mut bits = 0;
     for (n, cell) in cells.iter().enumerate() {
         match cell {
-            Cell::Byte(byte) => bits |= u128::from(*byte) << (8 * n),
-            _ => return Scalar::Any,
+            AbstractByte::Byte(byte) => bits |= u128::from(*byte) << (8 * n),
+            _ => return AbstractScalar::Any,
         }
     }
     super::float::known(kind, bits)

@@ -1,9 +1,9 @@
 //! What a module of LLVM IR computes, one instruction after the other.
 //!
-//! Everything that may be one of several values is [`Scalar::Any`]: poison, undefined values, bytes
+//! Everything that may be one of several values is [`AbstractScalar::Any`]: poison, undefined values, bytes
 //! nobody wrote, results that LLVM's reference manual leaves open; so is whatever is computed of it.
 //! What is undefined altogether, such as a branch by such a value, ends the evaluation with
-//! [`Stop::Undefined`]: then any result is right.
+//! [`EvaluationStop::Undefined`]: then any result is right.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -23,13 +23,15 @@ mod step;
 mod value;
 
 pub use float::{half_bits, number};
-pub use memory::Cell;
-use memory::Memory;
-use spirula_llvm::ir::{LlvmFunc, LlvmType, Module, Opcode, Value as Operand, ValueKind};
+pub use memory::AbstractByte;
+use memory::AbstractMemory;
+use spirula_llvm::ir::{
+    LlvmFunc, LlvmModule, LlvmOpcode, LlvmType, LlvmValue as Operand, ValueKind,
+};
 use std::collections::HashMap;
 use std::rc::Rc;
-use value::Leaf;
-pub use value::{Address, Kind, Scalar, Value};
+use value::ValueLeaf;
+pub use value::{AbstractScalar, AbstractValue, LeafType, ObjectAddress};
 
 /// Instructions that an evaluation may take.
 const MOST_STEPS: u64 = 2_000_000;
@@ -38,7 +40,7 @@ const MOST_CALLS: u32 = 64;
 
 /// Why an evaluation ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum EvaluationStop {
     /// The behaviour is undefined.
     Undefined(String),
     /// There is something that is not evaluated here.
@@ -47,22 +49,22 @@ pub enum Stop {
     Long,
 }
 
-type EvaluationResult<T> = Result<T, Stop>;
+type EvaluationResult<T> = Result<T, EvaluationStop>;
 
 fn undefined<T>(what: &str) -> EvaluationResult<T> {
-    Err(Stop::Undefined(what.to_owned()))
+    Err(EvaluationStop::Undefined(what.to_owned()))
 }
 
 fn unsupported<T>(what: impl Into<String>) -> EvaluationResult<T> {
-    Err(Stop::Unsupported(what.into()))
+    Err(EvaluationStop::Unsupported(what.into()))
 }
 
 /// Evaluates functions of a module.
-pub struct Evaluator<'a> {
-    module: &'a Module,
-    memory: Memory,
-    globals: Vec<Option<Address>>,
-    shapes: HashMap<LlvmType, Rc<[Leaf]>>,
+pub struct LlvmEvaluator<'a> {
+    module: &'a LlvmModule,
+    memory: AbstractMemory,
+    globals: Vec<Option<ObjectAddress>>,
+    shapes: HashMap<LlvmType, Rc<[ValueLeaf]>>,
     /// What `get_global_id(0)` is.
     item: u64,
     steps: u64,
@@ -70,20 +72,20 @@ pub struct Evaluator<'a> {
 }
 
 /// A call that is evaluated.
-struct Frame {
+struct EvaluatorFrame {
     func: LlvmFunc,
-    locals: Vec<Value>,
+    locals: Vec<AbstractValue>,
 }
 
-impl<'a> Evaluator<'a> {
+impl<'a> LlvmEvaluator<'a> {
     /// Lays out the globals of a module.
     ///
     /// # Errors
     /// When one has a value that is not evaluated here.
-    pub fn new(module: &'a Module) -> Result<Self, Stop> {
-        let mut new = Evaluator {
+    pub fn new(module: &'a LlvmModule) -> Result<Self, EvaluationStop> {
+        let mut new = LlvmEvaluator {
             module,
-            memory: Memory::default(),
+            memory: AbstractMemory::default(),
             globals: vec![None; module.globals.len()],
             shapes: HashMap::new(),
             item: 0,
@@ -95,15 +97,15 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A new object of these bytes.
-    pub fn object(&mut self, bytes: &[u8]) -> Address {
+    pub fn object(&mut self, bytes: &[u8]) -> ObjectAddress {
         let address = self.memory.allocate(bytes.len() as u64);
-        let cells = bytes.iter().map(|byte| Cell::Byte(*byte));
+        let cells = bytes.iter().map(|byte| AbstractByte::Byte(*byte));
         *self.memory.object(address.object) = cells.collect();
         address
     }
 
     /// The bytes of an object as they are now.
-    pub fn cells(&mut self, address: Address) -> &[Cell] {
+    pub fn cells(&mut self, address: ObjectAddress) -> &[AbstractByte] {
         self.memory.object(address.object)
     }
 
@@ -111,7 +113,12 @@ impl<'a> Evaluator<'a> {
     ///
     /// # Errors
     /// When the evaluation ends early.
-    pub fn run(&mut self, name: &str, item: u64, args: &[Value]) -> Result<Value, Stop> {
+    pub fn run(
+        &mut self,
+        name: &str,
+        item: u64,
+        args: &[AbstractValue],
+    ) -> Result<AbstractValue, EvaluationStop> {
         self.item = item;
         let mut functions = self.module.function_ids();
         match functions.find(|f| self.module.function_name(*f) == name) {
@@ -121,44 +128,48 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The scalars of a type.
-    fn shape(&mut self, ty: LlvmType) -> EvaluationResult<Rc<[Leaf]>> {
+    fn shape(&mut self, ty: LlvmType) -> EvaluationResult<Rc<[ValueLeaf]>> {
         if let Some(known) = self.shapes.get(&ty) {
             return Ok(known.clone());
         }
         let Some(found) = value::leaves(self.module, ty) else {
             return unsupported(format!("a value of type {:?}", self.module.types.kind(ty)));
         };
-        let found: Rc<[Leaf]> = found.into();
+        let found: Rc<[ValueLeaf]> = found.into();
         self.shapes.insert(ty, found.clone());
         Ok(found)
     }
 
     /// The scalar that a scalar type or the elements of a vector are.
-    fn kind(&mut self, ty: LlvmType) -> EvaluationResult<Kind> {
+    fn kind(&mut self, ty: LlvmType) -> EvaluationResult<LeafType> {
         match self.shape(self.module.types.scalar(ty))?.first() {
             Some(leaf) => Ok(leaf.kind),
             None => unsupported("an empty type"),
         }
     }
 
-    fn call(&mut self, func: LlvmFunc, args: Vec<Value>) -> EvaluationResult<Value> {
+    fn call(
+        &mut self,
+        func: LlvmFunc,
+        args: Vec<AbstractValue>,
+    ) -> EvaluationResult<AbstractValue> {
         let function = self.module.function(func);
         if function.is_declaration() {
             return self.declared(func, &args);
         }
         if self.depth >= MOST_CALLS {
-            return Err(Stop::Long);
+            return Err(EvaluationStop::Long);
         }
         self.depth += 1;
         let mut locals = args;
-        locals.resize(function.local_count(), Value::new());
-        let result = self.walk(Frame { func, locals });
+        locals.resize(function.local_count(), AbstractValue::new());
+        let result = self.walk(EvaluatorFrame { func, locals });
         self.depth -= 1;
         result
     }
 
     /// Goes from block to block.
-    fn walk(&mut self, mut frame: Frame) -> EvaluationResult<Value> {
+    fn walk(&mut self, mut frame: EvaluatorFrame) -> EvaluationResult<AbstractValue> {
         let function = self.module.function(frame.func);
         let Some(mut block) = function.block_ids().next() else {
             return unsupported("a function without blocks");
@@ -168,7 +179,7 @@ impl<'a> Evaluator<'a> {
             // Phis take the values from before any of them changes.
             let mut phis = Vec::new();
             for inst in function.block_insts(block) {
-                if function.inst(inst).opcode != Opcode::Phi {
+                if function.inst(inst).opcode != LlvmOpcode::Phi {
                     break;
                 }
                 let ways = function.blocks_of(inst);
@@ -185,18 +196,18 @@ impl<'a> Evaluator<'a> {
             for inst in function.block_insts(block) {
                 self.steps += 1;
                 if self.steps > MOST_STEPS {
-                    return Err(Stop::Long);
+                    return Err(EvaluationStop::Long);
                 }
                 let opcode = function.inst(inst).opcode;
                 match opcode {
-                    Opcode::Phi => {}
-                    Opcode::Ret => {
+                    LlvmOpcode::Phi => {}
+                    LlvmOpcode::Ret => {
                         return match function.operands(inst).first() {
                             Some(value) => self.operand(&frame, *value),
-                            None => Ok(Value::new()),
+                            None => Ok(AbstractValue::new()),
                         };
                     }
-                    Opcode::Br | Opcode::Switch => next = Some(self.branch(&frame, inst)?),
+                    LlvmOpcode::Br | LlvmOpcode::Switch => next = Some(self.branch(&frame, inst)?),
                     _ if opcode.is_terminator() => return undefined(opcode.name()),
                     _ => {
                         let value = self.step(&frame, inst)?;
@@ -213,17 +224,21 @@ impl<'a> Evaluator<'a> {
     }
 
     /// An operand.
-    fn operand(&mut self, frame: &Frame, operand: Operand) -> EvaluationResult<Value> {
+    fn operand(
+        &mut self,
+        frame: &EvaluatorFrame,
+        operand: Operand,
+    ) -> EvaluationResult<AbstractValue> {
         match operand.kind() {
             ValueKind::Local(local) => Ok(frame.locals[local].clone()),
             ValueKind::Const(constant) => self.constant(constant),
-            ValueKind::Metadata(_) => Ok(Value::new()),
+            ValueKind::Metadata(_) => Ok(AbstractValue::new()),
         }
     }
 }
 
-impl Frame {
-    fn set(&mut self, to: Operand, value: Value) {
+impl EvaluatorFrame {
+    fn set(&mut self, to: Operand, value: AbstractValue) {
         if let Some(local) = to.as_local() {
             self.locals[local] = value;
         }

@@ -1,26 +1,33 @@
 //! Instructions.
 
 use super::memory::behind;
-use super::value::{Address, Scalar, Value, count};
-use super::{EvaluationResult, Evaluator, Frame, float, integer, undefined, unsupported};
+use super::value::{AbstractScalar, AbstractValue, ObjectAddress, count};
+use super::{
+    EvaluationResult, EvaluatorFrame, LlvmEvaluator, float, integer, undefined, unsupported,
+};
 use spirula_llvm::ir::{
-    Extra, Flags, LlvmBlock, LlvmFunc, LlvmInst, LlvmType, Module, Opcode, RmwOp, TypeKind,
+    InstructionExtra, LlvmBlock, LlvmFunc, LlvmInst, LlvmInstFlags, LlvmModule, LlvmOpcode,
+    LlvmType, LlvmTypeKind, RmwOp,
 };
 
 /// Whether a type has bytes that belong to none of its scalars.
-pub fn has_padding(module: &Module, ty: LlvmType) -> bool {
+pub fn has_padding(module: &LlvmModule, ty: LlvmType) -> bool {
     match module.types.kind(ty) {
-        TypeKind::Struct { .. } | TypeKind::Array { .. } => true,
-        TypeKind::Vector { len, .. } => !len.is_power_of_two(),
+        LlvmTypeKind::Struct { .. } | LlvmTypeKind::Array { .. } => true,
+        LlvmTypeKind::Vector { len, .. } => !len.is_power_of_two(),
         // Integers of odd widths are kept in the next wider ones.
-        TypeKind::Int(width) => !matches!(width, 8 | 16 | 32 | 64),
+        LlvmTypeKind::Int(width) => !matches!(width, 8 | 16 | 32 | 64),
         _ => false,
     }
 }
 
-impl Evaluator<'_> {
+impl LlvmEvaluator<'_> {
     /// Where a branch or switch goes.
-    pub(super) fn branch(&mut self, frame: &Frame, inst: LlvmInst) -> EvaluationResult<LlvmBlock> {
+    pub(super) fn branch(
+        &mut self,
+        frame: &EvaluatorFrame,
+        inst: LlvmInst,
+    ) -> EvaluationResult<LlvmBlock> {
         let module = self.module;
         let function = module.function(frame.func);
         let (targets, operands) = (function.blocks_of(inst), function.operands(inst));
@@ -30,7 +37,7 @@ impl Evaluator<'_> {
         let Some(value) = self.operand(frame, *first)?[0].bits() else {
             return undefined("a branch by what may be anything");
         };
-        if function.inst(inst).opcode == Opcode::Br {
+        if function.inst(inst).opcode == LlvmOpcode::Br {
             return Ok(targets[usize::from(value == 0)]);
         }
         for (case, target) in operands[1..].iter().zip(&targets[1..]) {
@@ -42,8 +49,8 @@ impl Evaluator<'_> {
     }
 
     /// The function that a pointer is to.
-    fn pointed_function(&self, pointer: Scalar) -> EvaluationResult<LlvmFunc> {
-        let Scalar::Address(address) = pointer else {
+    fn pointed_function(&self, pointer: AbstractScalar) -> EvaluationResult<LlvmFunc> {
+        let AbstractScalar::Address(address) = pointer else {
             return undefined("a call of what may be anything");
         };
         let module = self.module;
@@ -58,7 +65,11 @@ impl Evaluator<'_> {
     }
 
     /// What an instruction other than a terminator or phi gives.
-    pub(super) fn step(&mut self, frame: &Frame, inst: LlvmInst) -> EvaluationResult<Value> {
+    pub(super) fn step(
+        &mut self,
+        frame: &EvaluatorFrame,
+        inst: LlvmInst,
+    ) -> EvaluationResult<AbstractValue> {
         let module = self.module;
         let function = module.function(frame.func);
         let instruction = function.inst(inst);
@@ -74,7 +85,7 @@ impl Evaluator<'_> {
         }
         let (op, ty) = (instruction.opcode, instruction.ty);
         match (op, instruction.extra) {
-            (Opcode::Call, _) => {
+            (LlvmOpcode::Call, _) => {
                 let Some(callee) = function.callee(inst) else {
                     return unsupported("a call of no function");
                 };
@@ -87,44 +98,51 @@ impl Evaluator<'_> {
                 };
                 self.call(func, operands)
             }
-            (_, Extra::Compare(predicate)) => {
+            (_, InstructionExtra::Compare(predicate)) => {
                 let kind = self.kind(types[0])?;
                 let width = kind.bits();
                 Ok(pairs(&operands, |a, b| match predicate.is_integer() {
                     false => float::compare(predicate, width, a, b),
                     true => match (a, b) {
-                        (Scalar::Bits(a), Scalar::Bits(b)) => {
-                            Scalar::truth(integer::compare(predicate, width, a, b))
+                        (AbstractScalar::Bits(a), AbstractScalar::Bits(b)) => {
+                            AbstractScalar::truth(integer::compare(predicate, width, a, b))
                         }
-                        (Scalar::Address(a), Scalar::Address(b)) => same(predicate, a == b),
+                        (AbstractScalar::Address(a), AbstractScalar::Address(b)) => {
+                            same(predicate, a == b)
+                        }
                         // No object is at null.
-                        (Scalar::Address(_), Scalar::Bits(0))
-                        | (Scalar::Bits(0), Scalar::Address(_)) => same(predicate, false),
-                        _ => Scalar::Any,
+                        (AbstractScalar::Address(_), AbstractScalar::Bits(0))
+                        | (AbstractScalar::Bits(0), AbstractScalar::Address(_)) => {
+                            same(predicate, false)
+                        }
+                        _ => AbstractScalar::Any,
                     },
                 }))
             }
-            (_, Extra::Alloca { ty, .. }) => {
+            (_, InstructionExtra::Alloca { ty, .. }) => {
                 let size = module.layout.alloc_size(&module.types, ty).unwrap_or(0);
-                Ok(vec![Scalar::Address(self.memory.allocate(size))])
+                Ok(vec![AbstractScalar::Address(self.memory.allocate(size))])
             }
-            (Opcode::Load, _) => self.read(operands[0][0], ty),
-            (Opcode::Store, _) => {
+            (LlvmOpcode::Load, _) => self.read(operands[0][0], ty),
+            (LlvmOpcode::Store, _) => {
                 let address = place(operands[1][0])?;
                 self.write(address, types[0], &operands[0])?;
-                Ok(Value::new())
+                Ok(AbstractValue::new())
             }
-            (Opcode::GetElementPtr, Extra::SourceType(source)) => {
+            (LlvmOpcode::GetElementPtr, InstructionExtra::SourceType(source)) => {
                 self.address(source, &operands, &types)
             }
-            (Opcode::AtomicRmw, Extra::Rmw { op, .. }) => self.update(op, &operands, types[1]),
-            (Opcode::CmpXchg, _) => self.exchange(&operands, types[1]),
-            (Opcode::Fence, _) => Ok(Value::new()),
-            (Opcode::Select, _) => Ok(chosen(&operands)),
-            (Opcode::Freeze, _) => Ok(operands.swap_remove(0)),
-            (Opcode::FNeg, _) => {
+            (LlvmOpcode::AtomicRmw, InstructionExtra::Rmw { op, .. }) => {
+                self.update(op, &operands, types[1])
+            }
+            (LlvmOpcode::CmpXchg, _) => self.exchange(&operands, types[1]),
+            (LlvmOpcode::Fence, _) => Ok(AbstractValue::new()),
+            (LlvmOpcode::Select, _) => Ok(chosen(&operands)),
+            (LlvmOpcode::Freeze, _) => Ok(operands.swap_remove(0)),
+            (LlvmOpcode::FNeg, _) => {
                 let width = self.kind(ty)?.bits();
-                let negated = |s: &Scalar| float::with_sign(width, *s, |bits, sign| bits ^ sign);
+                let negated =
+                    |s: &AbstractScalar| float::with_sign(width, *s, |bits, sign| bits ^ sign);
                 Ok(operands[0].iter().map(negated).collect())
             }
             _ if op.is_binary() => self.binary(op, instruction.flags, &operands, ty),
@@ -135,38 +153,38 @@ impl Evaluator<'_> {
 
     fn binary(
         &mut self,
-        op: Opcode,
-        flags: Flags,
-        operands: &[Value],
+        op: LlvmOpcode,
+        flags: LlvmInstFlags,
+        operands: &[AbstractValue],
         ty: LlvmType,
-    ) -> EvaluationResult<Value> {
+    ) -> EvaluationResult<AbstractValue> {
         let kind = self.kind(ty)?;
-        let is_float = matches!(kind, super::Kind::Float(_));
+        let is_float = matches!(kind, super::LeafType::Float(_));
         let width = kind.bits();
-        let mut result = Value::new();
+        let mut result = AbstractValue::new();
         for (a, b) in operands[0].iter().zip(&operands[1]) {
             result.push(match (a, b) {
                 _ if is_float => float::binary(op, width, *a, *b),
-                (Scalar::Bits(a), Scalar::Bits(b)) => {
+                (AbstractScalar::Bits(a), AbstractScalar::Bits(b)) => {
                     match integer::binary(op, flags, width, *a, *b) {
                         Some(scalar) => scalar,
                         None => return undefined("a division"),
                     }
                 }
-                (Scalar::Address(a), Scalar::Address(b))
-                    if op == Opcode::Sub && a.object == b.object =>
+                (AbstractScalar::Address(a), AbstractScalar::Address(b))
+                    if op == LlvmOpcode::Sub && a.object == b.object =>
                 {
                     integer::cut(width, (a.offset - b.offset).into())
                 }
-                (_, Scalar::Any)
+                (_, AbstractScalar::Any)
                     if matches!(
                         op,
-                        Opcode::UDiv | Opcode::URem | Opcode::SDiv | Opcode::SRem
+                        LlvmOpcode::UDiv | LlvmOpcode::URem | LlvmOpcode::SDiv | LlvmOpcode::SRem
                     ) =>
                 {
                     return undefined("a division by what may be anything");
                 }
-                _ => Scalar::Any,
+                _ => AbstractScalar::Any,
             });
         }
         Ok(result)
@@ -176,9 +194,9 @@ impl Evaluator<'_> {
     pub(super) fn address(
         &mut self,
         source: LlvmType,
-        operands: &[Value],
+        operands: &[AbstractValue],
         types: &[LlvmType],
-    ) -> EvaluationResult<Value> {
+    ) -> EvaluationResult<AbstractValue> {
         let module = self.module;
         let (types_of, layout) = (&module.types, &module.layout);
         if operands.iter().any(|o| o.len() != 1) {
@@ -188,19 +206,19 @@ impl Evaluator<'_> {
         let mut offset: i64 = 0;
         for (n, index) in operands[1..].iter().enumerate() {
             let Some(bits) = index[0].bits() else {
-                return Ok(vec![Scalar::Any]);
+                return Ok(vec![AbstractScalar::Any]);
             };
             let width = types_of.int_width(types[n + 1]).unwrap_or(64);
             let index = integer::signed(width, bits) as i64;
             let step = match types_of.kind(ty) {
                 _ if n == 0 => layout.alloc_size(types_of, ty).unwrap_or(0) as i64 * index,
-                TypeKind::Struct { .. } => {
+                LlvmTypeKind::Struct { .. } => {
                     let fields = layout.struct_layout(types_of, ty);
                     let at = fields.and_then(|f| f.offsets.get(index as usize).copied());
                     ty = types_of.element(ty, index as u64).unwrap_or(ty);
                     at.unwrap_or(0) as i64
                 }
-                TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => {
+                LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
                     ty = *element;
                     layout.alloc_size(types_of, ty).unwrap_or(0) as i64 * index
                 }
@@ -209,15 +227,21 @@ impl Evaluator<'_> {
             offset = offset.wrapping_add(step);
         }
         Ok(vec![match operands[0][0] {
-            Scalar::Address(address) => Scalar::Address(behind(address, offset as u64)),
-            Scalar::Bits(bits) => integer::cut(64, bits as i128 + i128::from(offset)),
-            _ => Scalar::Any,
+            AbstractScalar::Address(address) => {
+                AbstractScalar::Address(behind(address, offset as u64))
+            }
+            AbstractScalar::Bits(bits) => integer::cut(64, bits as i128 + i128::from(offset)),
+            _ => AbstractScalar::Any,
         }])
     }
 
-    pub(super) fn read(&mut self, from: Scalar, ty: LlvmType) -> EvaluationResult<Value> {
+    pub(super) fn read(
+        &mut self,
+        from: AbstractScalar,
+        ty: LlvmType,
+    ) -> EvaluationResult<AbstractValue> {
         let address = place(from)?;
-        let mut value = Value::new();
+        let mut value = AbstractValue::new();
         for leaf in self.shape(ty)?.iter() {
             match self.memory.load(address, *leaf) {
                 Some(scalar) => value.push(scalar),
@@ -227,12 +251,17 @@ impl Evaluator<'_> {
         Ok(value)
     }
 
-    fn update(&mut self, op: RmwOp, operands: &[Value], ty: LlvmType) -> EvaluationResult<Value> {
+    fn update(
+        &mut self,
+        op: RmwOp,
+        operands: &[AbstractValue],
+        ty: LlvmType,
+    ) -> EvaluationResult<AbstractValue> {
         let old = self.read(operands[0][0], ty)?;
         let width = self.kind(ty)?.bits();
         let new = match (old[0].bits(), operands[1][0].bits()) {
             (Some(a), Some(b)) => integer::update(op, width, a, b),
-            _ => Some(Scalar::Any),
+            _ => Some(AbstractScalar::Any),
         };
         let Some(new) = new else {
             return unsupported(format!("atomicrmw {}", op.name()));
@@ -241,16 +270,20 @@ impl Evaluator<'_> {
         Ok(old)
     }
 
-    fn exchange(&mut self, operands: &[Value], ty: LlvmType) -> EvaluationResult<Value> {
+    fn exchange(
+        &mut self,
+        operands: &[AbstractValue],
+        ty: LlvmType,
+    ) -> EvaluationResult<AbstractValue> {
         let old = self.read(operands[0][0], ty)?[0];
         let equal = match (old.bits(), operands[1][0].bits()) {
-            (Some(a), Some(b)) => Scalar::truth(a == b),
-            _ => Scalar::Any,
+            (Some(a), Some(b)) => AbstractScalar::truth(a == b),
+            _ => AbstractScalar::Any,
         };
         let new = match equal {
-            Scalar::Bits(1) => operands[2][0],
-            Scalar::Bits(_) => old,
-            _ => Scalar::Any,
+            AbstractScalar::Bits(1) => operands[2][0],
+            AbstractScalar::Bits(_) => old,
+            _ => AbstractScalar::Any,
         };
         self.write(place(operands[0][0])?, ty, &[new])?;
         Ok(vec![old, equal])
@@ -259,38 +292,41 @@ impl Evaluator<'_> {
     /// Vectors and aggregates taken apart and put together.
     fn compose(
         &mut self,
-        frame: &Frame,
+        frame: &EvaluatorFrame,
         inst: LlvmInst,
-        mut operands: Vec<Value>,
+        mut operands: Vec<AbstractValue>,
         types: &[LlvmType],
-    ) -> EvaluationResult<Value> {
+    ) -> EvaluationResult<AbstractValue> {
         let function = self.module.function(frame.func);
         let numbers = function.numbers_of(inst);
         match function.inst(inst).opcode {
-            Opcode::ExtractElement => Ok(vec![match operands[1][0].bits() {
-                Some(at) => operands[0].get(at as usize).copied().unwrap_or(Scalar::Any),
-                None => Scalar::Any,
+            LlvmOpcode::ExtractElement => Ok(vec![match operands[1][0].bits() {
+                Some(at) => operands[0]
+                    .get(at as usize)
+                    .copied()
+                    .unwrap_or(AbstractScalar::Any),
+                None => AbstractScalar::Any,
             }]),
-            Opcode::InsertElement => {
+            LlvmOpcode::InsertElement => {
                 let at = operands[2][0].bits();
                 let part = operands[1][0];
                 let mut vector = operands.swap_remove(0);
                 match at.and_then(|at| vector.get_mut(at as usize)) {
                     Some(lane) => *lane = part,
-                    None => vector.fill(Scalar::Any),
+                    None => vector.fill(AbstractScalar::Any),
                 }
                 Ok(vector)
             }
-            Opcode::ShuffleVector => {
+            LlvmOpcode::ShuffleVector => {
                 let all = operands.concat();
-                let pick = |n: &u32| all.get(*n as usize).copied().unwrap_or(Scalar::Any);
+                let pick = |n: &u32| all.get(*n as usize).copied().unwrap_or(AbstractScalar::Any);
                 Ok(numbers.iter().map(pick).collect())
             }
-            Opcode::ExtractValue => {
+            LlvmOpcode::ExtractValue => {
                 let (from, len) = self.part(types[0], numbers)?;
                 Ok(operands[0][from..from + len].to_vec())
             }
-            Opcode::InsertValue => {
+            LlvmOpcode::InsertValue => {
                 let (from, len) = self.part(types[0], numbers)?;
                 let part = operands.swap_remove(1);
                 let mut whole = operands.swap_remove(0);
@@ -320,36 +356,39 @@ impl Evaluator<'_> {
 }
 
 /// The address that a scalar is.
-pub fn place(scalar: Scalar) -> EvaluationResult<Address> {
+pub fn place(scalar: AbstractScalar) -> EvaluationResult<ObjectAddress> {
     match scalar {
-        Scalar::Address(address) => Ok(address),
+        AbstractScalar::Address(address) => Ok(address),
         _ => undefined("an access to no object"),
     }
 }
 
-fn pairs(operands: &[Value], make: impl Fn(Scalar, Scalar) -> Scalar) -> Value {
+fn pairs(
+    operands: &[AbstractValue],
+    make: impl Fn(AbstractScalar, AbstractScalar) -> AbstractScalar,
+) -> AbstractValue {
     let both = operands[0].iter().zip(&operands[1]);
     both.map(|(a, b)| make(*a, *b)).collect()
 }
 
 /// Whether two addresses are equal or not, given whether they are one; how they are ordered is not said.
-fn same(predicate: spirula_llvm::ir::Predicate, is_one: bool) -> Scalar {
+fn same(predicate: spirula_llvm::ir::Predicate, is_one: bool) -> AbstractScalar {
     use spirula_llvm::ir::Predicate;
     match predicate {
-        Predicate::Eq => Scalar::truth(is_one),
-        Predicate::Ne => Scalar::truth(!is_one),
-        _ => Scalar::Any,
+        Predicate::Eq => AbstractScalar::truth(is_one),
+        Predicate::Ne => AbstractScalar::truth(!is_one),
+        _ => AbstractScalar::Any,
     }
 }
 
-fn chosen(operands: &[Value]) -> Value {
+fn chosen(operands: &[AbstractValue]) -> AbstractValue {
     let conditions = operands[0].iter().cycle();
     let both = operands[1].iter().zip(&operands[2]);
     both.zip(conditions)
         .map(|((a, b), condition)| match condition {
-            Scalar::Bits(0) => *b,
-            Scalar::Bits(_) => *a,
-            _ => Scalar::Any,
+            AbstractScalar::Bits(0) => *b,
+            AbstractScalar::Bits(_) => *a,
+            _ => AbstractScalar::Any,
         })
         .collect()
 }

@@ -1,10 +1,10 @@
 //! Values: what is known of each scalar in them.
 
-use spirula_llvm::ir::{LlvmType, Module, TypeKind};
+use spirula_llvm::ir::{LlvmModule, LlvmType, LlvmTypeKind};
 
 /// An address: bytes behind the beginning of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct ObjectAddress {
     /// Number of the object.
     pub object: usize,
     /// Bytes behind its beginning.
@@ -13,7 +13,7 @@ pub struct Address {
 
 /// A scalar of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scalar {
+pub enum AbstractScalar {
     /// It may be anything: poison, undefined, or not told by the reference manual.
     Any,
     /// A NaN of any payload.
@@ -21,30 +21,30 @@ pub enum Scalar {
     /// These bits.
     Bits(u128),
     /// An address, also as an integer of as many bits.
-    Address(Address),
+    Address(ObjectAddress),
 }
 
-impl Scalar {
+impl AbstractScalar {
     /// The bits, where they are known.
     pub fn bits(self) -> Option<u128> {
         match self {
-            Scalar::Bits(bits) => Some(bits),
+            AbstractScalar::Bits(bits) => Some(bits),
             _ => None,
         }
     }
 
     /// A boolean.
-    pub fn truth(value: bool) -> Scalar {
-        Scalar::Bits(value.into())
+    pub fn truth(value: bool) -> AbstractScalar {
+        AbstractScalar::Bits(value.into())
     }
 }
 
 /// A value: the scalars in it, in order of their addresses.
-pub type Value = Vec<Scalar>;
+pub type AbstractValue = Vec<AbstractScalar>;
 
 /// A scalar's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LeafType {
     /// An integer of so many bits.
     Int(u32),
     /// A float of so many bits.
@@ -53,50 +53,50 @@ pub enum Kind {
     Pointer,
 }
 
-impl Kind {
+impl LeafType {
     /// Width in bits.
     pub fn bits(self) -> u32 {
         match self {
-            Kind::Int(width) | Kind::Float(width) => width,
-            Kind::Pointer => 64,
+            LeafType::Int(width) | LeafType::Float(width) => width,
+            LeafType::Pointer => 64,
         }
     }
 }
 
 /// A scalar within a value and where it lies.
 #[derive(Clone, Copy, Debug)]
-pub struct Leaf {
+pub struct ValueLeaf {
     /// What it is.
-    pub kind: Kind,
+    pub kind: LeafType,
     /// Bytes behind the beginning.
     pub offset: u64,
 }
 
 /// The scalars of a type; `None` where it has others.
-pub fn leaves(module: &Module, ty: LlvmType) -> Option<Vec<Leaf>> {
+pub fn leaves(module: &LlvmModule, ty: LlvmType) -> Option<Vec<ValueLeaf>> {
     let mut found = Vec::new();
     gather(module, ty, 0, &mut found)?;
     Some(found)
 }
 
-fn gather(module: &Module, ty: LlvmType, at: u64, into: &mut Vec<Leaf>) -> Option<()> {
+fn gather(module: &LlvmModule, ty: LlvmType, at: u64, into: &mut Vec<ValueLeaf>) -> Option<()> {
     let (types, layout) = (&module.types, &module.layout);
     let kind = match types.kind(ty) {
-        TypeKind::Int(width) => Kind::Int(*width),
-        TypeKind::Half => Kind::Float(16),
-        TypeKind::Float => Kind::Float(32),
-        TypeKind::Double => Kind::Float(64),
-        TypeKind::Pointer { .. } => Kind::Pointer,
-        TypeKind::Array { element, len } => {
+        LlvmTypeKind::Int(width) => LeafType::Int(*width),
+        LlvmTypeKind::Half => LeafType::Float(16),
+        LlvmTypeKind::Float => LeafType::Float(32),
+        LlvmTypeKind::Double => LeafType::Float(64),
+        LlvmTypeKind::Pointer { .. } => LeafType::Pointer,
+        LlvmTypeKind::Array { element, len } => {
             let stride = layout.alloc_size(types, *element)?;
             return (0..*len).try_for_each(|n| gather(module, *element, at + n * stride, into));
         }
-        TypeKind::Vector { element, len, .. } => {
+        LlvmTypeKind::Vector { element, len, .. } => {
             let bits = layout.size_in_bits(types, *element)?;
             let offset = |n: u32| at + u64::from(n) * bits / 8;
             return (0..*len).try_for_each(|n| gather(module, *element, offset(n), into));
         }
-        TypeKind::Struct { fields, .. } => {
+        LlvmTypeKind::Struct { fields, .. } => {
             let offsets = layout.struct_layout(types, ty)?.offsets;
             let mut fields = fields.as_ref()?.iter().zip(offsets);
             return fields
@@ -104,11 +104,11 @@ fn gather(module: &Module, ty: LlvmType, at: u64, into: &mut Vec<Leaf>) -> Optio
         }
         _ => return None,
     };
-    into.push(Leaf { kind, offset: at });
+    into.push(ValueLeaf { kind, offset: at });
     Some(())
 }
 
 /// How many scalars a type has.
-pub fn count(module: &Module, ty: LlvmType) -> Option<usize> {
+pub fn count(module: &LlvmModule, ty: LlvmType) -> Option<usize> {
     leaves(module, ty).map(|all| all.len())
 }

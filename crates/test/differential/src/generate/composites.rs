@@ -1,14 +1,14 @@
 //! Vectors and aggregates: parts taken out, put in, put in another order.
 
-use super::Generator;
-use super::types::Ty;
+use super::LlvmGenerator;
+use super::types::GeneratedType;
 
-impl Generator<'_, '_> {
-    fn some_vector(&mut self) -> (Ty, String) {
+impl LlvmGenerator<'_, '_> {
+    fn some_vector(&mut self) -> (GeneratedType, String) {
         self.some(
-            |t| matches!(t, Ty::Vector(..)),
+            |t| matches!(t, GeneratedType::Vector(..)),
             |g| {
-                let scalar = Ty::Int([32, 8, 16, 64][g.c.below(4)]);
+                let scalar = GeneratedType::Int([32, 8, 16, 64][g.c.below(4)]);
                 g.vector_of(scalar)
             },
         )
@@ -20,7 +20,7 @@ impl Generator<'_, '_> {
         if !self.one_in(3) {
             return format!("i32 {at}");
         }
-        let value = self.variable(&Ty::Int(32));
+        let value = self.variable(&GeneratedType::Int(32));
         let small = self.hidden(&format!("urem i32 {value}, {count}"));
         format!("i32 {small}")
     }
@@ -49,8 +49,8 @@ impl Generator<'_, '_> {
     pub fn build_vector(&mut self) {
         let scalar = self
             .some(
-                |t| matches!(t, Ty::Int(_) | Ty::Float(_)) && t.is_whole(),
-                |_| Ty::Int(32),
+                |t| matches!(t, GeneratedType::Int(_) | GeneratedType::Float(_)) && t.is_whole(),
+                |_| GeneratedType::Int(32),
             )
             .0;
         let ty = self.vector_of(scalar.clone());
@@ -84,7 +84,7 @@ impl Generator<'_, '_> {
     }
 
     /// A way to a part of an aggregate, and the part's type.
-    fn path(&mut self, ty: &Ty) -> (Vec<usize>, Ty) {
+    fn path(&mut self, ty: &GeneratedType) -> (Vec<usize>, GeneratedType) {
         let (mut path, mut ty) = (Vec::new(), ty.clone());
         while ty.is_aggregate() && (path.is_empty() || !self.one_in(4)) {
             let parts = ty.parts();
@@ -95,8 +95,8 @@ impl Generator<'_, '_> {
         (path, ty)
     }
 
-    fn some_aggregate(&mut self) -> (Ty, String) {
-        self.some(Ty::is_aggregate, |g| g.structure(2))
+    fn some_aggregate(&mut self) -> (GeneratedType, String) {
+        self.some(GeneratedType::is_aggregate, |g| g.structure(2))
     }
 
     /// `extractvalue`.

@@ -1,24 +1,24 @@
 //! Branches, switches, loops and calls.
 
-use super::memory::{Pointer, pointer_type};
-use super::types::Ty;
-use super::{Body, Generator};
+use super::memory::{GeneratedPointer, pointer_type};
+use super::types::GeneratedType;
+use super::{GeneratedBody, LlvmGenerator};
 
 /// A function that can be called.
 #[derive(Clone)]
-pub struct Callable {
+pub struct CallableFunction {
     name: String,
     /// Another one of the same type.
     other: Option<String>,
-    params: Vec<Ty>,
+    params: Vec<GeneratedType>,
     /// What a pointer at the end leads to.
-    pointer: Option<Ty>,
+    pointer: Option<GeneratedType>,
     /// Whether it may write there.
     is_written: bool,
-    result: Ty,
+    result: GeneratedType,
 }
 
-type ControlGenerator = fn(&mut Generator<'_, '_>);
+type ControlGenerator = fn(&mut LlvmGenerator<'_, '_>);
 
 /// What stands in a block.
 const STEPS: &[ControlGenerator] = &[
@@ -68,7 +68,7 @@ const STEPS: &[ControlGenerator] = &[
     |g| g.call_helper(),
 ];
 
-impl Generator<'_, '_> {
+impl LlvmGenerator<'_, '_> {
     /// Straight code.
     pub fn steps(&mut self, most: usize) {
         for _ in 0..1 + self.c.below(most) {
@@ -91,7 +91,11 @@ impl Generator<'_, '_> {
     }
 
     /// Runs something whose values do not dominate what follows, but for one of each type given.
-    fn scope(&mut self, types: &[Ty], make: impl FnOnce(&mut Self)) -> (Vec<String>, String) {
+    fn scope(
+        &mut self,
+        types: &[GeneratedType],
+        make: impl FnOnce(&mut Self),
+    ) -> (Vec<String>, String) {
         let (values, pointers) = (self.body.values.len(), self.body.pointers.len());
         make(self);
         let results = types.iter().map(|ty| self.value(ty)).collect();
@@ -100,7 +104,7 @@ impl Generator<'_, '_> {
         (results, self.body.block.clone())
     }
 
-    fn some_types(&mut self) -> Vec<Ty> {
+    fn some_types(&mut self) -> Vec<GeneratedType> {
         let count = 1 + self.c.below(2);
         (0..count)
             .map(|_| self.some(|_| true, Self::plain).0)
@@ -108,7 +112,7 @@ impl Generator<'_, '_> {
     }
 
     /// Phis over what came of several ways to the open block.
-    fn merge(&mut self, types: &[Ty], ways: &[(Vec<String>, String)]) {
+    fn merge(&mut self, types: &[GeneratedType], ways: &[(Vec<String>, String)]) {
         for (n, ty) in types.iter().enumerate() {
             let edges: Vec<String> = ways
                 .iter()
@@ -149,8 +153,8 @@ impl Generator<'_, '_> {
 
     fn switch(&mut self, depth: u32) {
         let types = self.some_types();
-        let wanted = |t: &Ty| matches!(t, Ty::Int(w) if *w >= 3);
-        let (ty, value) = self.some(wanted, |g| Ty::Int(g.width()));
+        let wanted = |t: &GeneratedType| matches!(t, GeneratedType::Int(w) if *w >= 3);
+        let (ty, value) = self.some(wanted, |g| GeneratedType::Int(g.width()));
         let value = self.hidden(&format!("freeze {ty} {value}"));
         let value = match self.one_in(2) {
             true => self.hidden(&format!("and {ty} {value}, 3")),
@@ -197,7 +201,9 @@ impl Generator<'_, '_> {
             self.body.values.push((ty.clone(), name.clone()));
             names.push(name);
         }
-        self.body.values.push((Ty::Int(32), counter.clone()));
+        self.body
+            .values
+            .push((GeneratedType::Int(32), counter.clone()));
         let goes_on = self.hidden(&format!("icmp ult i32 {counter}, {rounds}"));
         self.line(&format!("br i1 {goes_on}, label %{inside}, label %{after}"));
         self.open(&inside);
@@ -229,9 +235,9 @@ impl Generator<'_, '_> {
         self.body.text.insert_str(mark, &phis);
         self.open(&after);
         if let Some(early) = early {
-            let zero = self.constant(&Ty::Int(32));
+            let zero = self.constant(&GeneratedType::Int(32));
             self.put(
-                &Ty::Int(32),
+                &GeneratedType::Int(32),
                 &format!("phi i32 [ {counter}, %{head} ], [ {zero}, %{early} ]"),
             );
         }
@@ -257,14 +263,14 @@ impl Generator<'_, '_> {
 
     /// A function that the kernel may call, or two of one type.
     pub fn helper(&mut self) {
-        let params: Vec<Ty> = (0..1 + self.c.below(3)).map(|_| self.plain()).collect();
+        let params: Vec<GeneratedType> = (0..1 + self.c.below(3)).map(|_| self.plain()).collect();
         let pointer = self.one_in(2).then(|| self.object(1));
         let is_written = pointer.is_some() && !self.one_in(3);
         let result = match self.one_in(4) {
             true => self.structure(1),
             false => self.plain(),
         };
-        let mut function = Callable {
+        let mut function = CallableFunction {
             name: String::new(),
             other: None,
             params,
@@ -280,9 +286,9 @@ impl Generator<'_, '_> {
     }
 
     /// A function of a type; its name.
-    fn helper_body(&mut self, function: &Callable) -> String {
+    fn helper_body(&mut self, function: &CallableFunction) -> String {
         let name = self.fresh("@f");
-        self.body = Body::default();
+        self.body = GeneratedBody::default();
         let mut taken = Vec::new();
         for ty in &function.params {
             let param = self.fresh("%p");
@@ -292,7 +298,7 @@ impl Generator<'_, '_> {
         if let Some(ty) = &function.pointer {
             let param = self.fresh("%p");
             taken.push(format!("{} {param}", pointer_type(0)));
-            self.body.pointers.push(Pointer {
+            self.body.pointers.push(GeneratedPointer {
                 space: 0,
                 name: param,
                 ty: ty.clone(),
@@ -304,7 +310,7 @@ impl Generator<'_, '_> {
         let result = &function.result;
         let value = self.value(result);
         self.line(&format!("ret {result} {value}"));
-        let Body { text, allocas, .. } = std::mem::take(&mut self.body);
+        let GeneratedBody { text, allocas, .. } = std::mem::take(&mut self.body);
         let text = text.replacen("entry:\n", &format!("entry:\n{allocas}"), 1);
         self.functions.push_str(&format!(
             "define internal spir_func {result} {name}({}) {{\n{text}}}\n\n",
@@ -326,7 +332,7 @@ impl Generator<'_, '_> {
             .map(|ty| format!("{ty} {}", self.value(ty)))
             .collect();
         if let Some(ty) = &function.pointer {
-            let fits = |p: &&Pointer| {
+            let fits = |p: &&GeneratedPointer| {
                 p.space == 0 && p.ty == *ty && (p.is_variable || !function.is_written)
             };
             let found = self.body.pointers.iter().rev().find(fits);

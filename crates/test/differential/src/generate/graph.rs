@@ -3,14 +3,14 @@
 //! Each block has the whole state as phis over all that may go to it, so that any graph is
 //! well-formed; a counter in the state ends it.
 
-use super::Generator;
-use super::types::Ty;
+use super::LlvmGenerator;
+use super::types::GeneratedType;
 
 /// Blocks that a run goes through at most.
 const STEPS: u32 = 12;
 
 /// A node of the graph.
-struct Node {
+struct FlowGraphNode {
     label: String,
     /// Its phis, by component of the state.
     phis: Vec<String>,
@@ -20,18 +20,18 @@ struct Node {
     ways: Vec<(String, Vec<String>)>,
 }
 
-impl Generator<'_, '_> {
+impl LlvmGenerator<'_, '_> {
     /// A graph between the open block and a new one.
     pub fn graph(&mut self) {
         let types = [
-            Ty::Int(32),
+            GeneratedType::Int(32),
             self.some(|t| !t.is_aggregate(), Self::plain).0,
-            Ty::Int(32),
+            GeneratedType::Int(32),
         ];
         let count = 2 + self.c.below(5);
         let after = self.fresh("out");
-        let mut nodes: Vec<Node> = (0..count)
-            .map(|_| Node {
+        let mut nodes: Vec<FlowGraphNode> = (0..count)
+            .map(|_| FlowGraphNode {
                 label: self.fresh("node"),
                 phis: types.iter().map(|_| self.fresh("%v")).collect(),
                 mark: 0,
@@ -76,7 +76,7 @@ impl Generator<'_, '_> {
     }
 
     /// Ends the open block with a way to some nodes.
-    fn leave(&mut self, nodes: &mut [Node], state: &[String]) {
+    fn leave(&mut self, nodes: &mut [FlowGraphNode], state: &[String]) {
         let from = self.body.block.clone();
         let count = nodes.len();
         let mut go = |at: usize| {
@@ -96,7 +96,7 @@ impl Generator<'_, '_> {
                 for n in 0..cases {
                     text.push_str(&format!(" i32 {n}, {}", go(self.c.below(count))));
                 }
-                let value = self.variable(&Ty::Int(32));
+                let value = self.variable(&GeneratedType::Int(32));
                 let value = self.hidden(&format!("freeze i32 {value}"));
                 let value = self.hidden(&format!("and i32 {value}, 3"));
                 self.line(&format!("switch i32 {value}, {default} [{text} ]"));
@@ -111,7 +111,7 @@ impl Generator<'_, '_> {
     }
 
     /// Writes the phis of all nodes, from the last to the first, so that marks stay right.
-    fn write_phis(&mut self, types: &[Ty], nodes: &[Node]) {
+    fn write_phis(&mut self, types: &[GeneratedType], nodes: &[FlowGraphNode]) {
         for node in nodes.iter().rev() {
             let mut text = String::new();
             for (n, ty) in types.iter().enumerate() {

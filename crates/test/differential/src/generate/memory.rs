@@ -1,22 +1,22 @@
 //! Objects in memory, addresses within them, accesses.
 
-use super::types::Ty;
-use super::{Generator, ITEMS};
+use super::types::GeneratedType;
+use super::{ITEMS, LlvmGenerator};
 
 /// An address that is there.
 #[derive(Clone, Debug)]
-pub struct Pointer {
+pub struct GeneratedPointer {
     /// Address space.
     pub space: u32,
     /// Its name.
     pub name: String,
     /// What lies there.
-    pub ty: Ty,
+    pub ty: GeneratedType,
     /// Whether it may be written to.
     pub is_variable: bool,
 }
 
-impl Pointer {
+impl GeneratedPointer {
     fn ty(&self) -> String {
         pointer_type(self.space)
     }
@@ -34,7 +34,7 @@ const RMW: &[&str] = &[
     "add", "sub", "and", "or", "xor", "xchg", "max", "min", "umax", "umin",
 ];
 
-impl Generator<'_, '_> {
+impl LlvmGenerator<'_, '_> {
     /// Constants and memory of the workgroup.
     pub fn shared_objects(&mut self) {
         for _ in 0..self.c.below(3) {
@@ -46,7 +46,7 @@ impl Generator<'_, '_> {
             self.globals
                 .push_str(&format!("{name} = internal {place}constant {ty} {value}\n"));
             self.distance(space, &name, &ty);
-            self.shared.push(Pointer {
+            self.shared.push(GeneratedPointer {
                 space,
                 name,
                 ty,
@@ -55,11 +55,11 @@ impl Generator<'_, '_> {
         }
         if self.one_in(3) {
             let (ty, name) = (self.object(1), self.fresh("@l"));
-            let ty = Ty::Array(Box::new(ty), ITEMS as u32);
+            let ty = GeneratedType::Array(Box::new(ty), ITEMS as u32);
             self.globals.push_str(&format!(
                 "{name} = internal addrspace(3) global {ty} undef\n"
             ));
-            self.shared.push(Pointer {
+            self.shared.push(GeneratedPointer {
                 space: 3,
                 name,
                 ty,
@@ -69,7 +69,7 @@ impl Generator<'_, '_> {
     }
 
     /// A constant that is computed of addresses: how far a part of an object is from its beginning.
-    fn distance(&mut self, space: u32, object: &str, ty: &Ty) {
+    fn distance(&mut self, space: u32, object: &str, ty: &GeneratedType) {
         if !self.one_in(2) {
             return;
         }
@@ -90,10 +90,10 @@ impl Generator<'_, '_> {
         self.globals.push_str(&format!(
             "{name} = internal addrspace(2) constant i{width} {value}\n"
         ));
-        self.shared.push(Pointer {
+        self.shared.push(GeneratedPointer {
             space: 2,
             name,
-            ty: Ty::Int(width),
+            ty: GeneratedType::Int(width),
             is_variable: false,
         });
     }
@@ -102,7 +102,7 @@ impl Generator<'_, '_> {
     pub fn local_objects(&mut self) {
         for pointer in self.shared.clone() {
             match (&pointer.ty, pointer.space) {
-                (Ty::Array(part, _), 3) => {
+                (GeneratedType::Array(part, _), 3) => {
                     let (all, part) = (pointer.ty.to_string(), (**part).clone());
                     let name = self.hidden(&format!(
                         "getelementptr inbounds {all}, ptr addrspace(3) {}, i64 0, i64 %gid",
@@ -112,7 +112,7 @@ impl Generator<'_, '_> {
                         "store {part} zeroinitializer, ptr addrspace(3) {name}"
                     ));
                     let ty = part;
-                    self.body.pointers.push(Pointer {
+                    self.body.pointers.push(GeneratedPointer {
                         name,
                         ty,
                         ..pointer
@@ -132,7 +132,7 @@ impl Generator<'_, '_> {
             .allocas
             .push_str(&format!("  {name} = alloca {ty}\n"));
         self.line(&format!("store {ty} {value}, ptr {name}"));
-        self.body.pointers.push(Pointer {
+        self.body.pointers.push(GeneratedPointer {
             space: 0,
             name,
             ty,
@@ -140,9 +140,12 @@ impl Generator<'_, '_> {
         });
     }
 
-    fn some_pointer(&mut self, is_wanted: impl Fn(&Pointer) -> bool) -> Option<Pointer> {
+    fn some_pointer(
+        &mut self,
+        is_wanted: impl Fn(&GeneratedPointer) -> bool,
+    ) -> Option<GeneratedPointer> {
         let all = self.body.pointers.iter().filter(|p| is_wanted(p));
-        let found: Vec<&Pointer> = all.rev().take(8).collect();
+        let found: Vec<&GeneratedPointer> = all.rev().take(8).collect();
         let at = match found.len() {
             0 => return None,
             n => self.c.below(n),
@@ -157,15 +160,15 @@ impl Generator<'_, '_> {
         };
         let mut indices = "i32 0".to_owned();
         let mut ty = pointer.ty.clone();
-        while ty.is_aggregate() || matches!(ty, Ty::Vector(..)) {
+        while ty.is_aggregate() || matches!(ty, GeneratedType::Vector(..)) {
             let parts = ty.parts();
             let at = self.c.below(parts.len());
-            let is_fixed = matches!(ty, Ty::Struct(_)) || !self.one_in(2);
+            let is_fixed = matches!(ty, GeneratedType::Struct(_)) || !self.one_in(2);
             if is_fixed {
                 indices.push_str(&format!(", i32 {at}"));
             } else {
                 let width = [32, 64][self.c.below(2)];
-                let value = self.variable(&Ty::Int(width));
+                let value = self.variable(&GeneratedType::Int(width));
                 let small = self.hidden(&format!("urem i{width} {value}, {}", parts.len()));
                 indices.push_str(&format!(", i{width} {small}"));
             }
@@ -181,7 +184,7 @@ impl Generator<'_, '_> {
             pointer.ty(),
             pointer.name
         ));
-        self.body.pointers.push(Pointer {
+        self.body.pointers.push(GeneratedPointer {
             name,
             ty,
             ..pointer
@@ -193,7 +196,7 @@ impl Generator<'_, '_> {
         let Some(pointer) = self.some_pointer(|_| true) else {
             return self.allocate();
         };
-        let Pointer { ty, name, .. } = &pointer;
+        let GeneratedPointer { ty, name, .. } = &pointer;
         let volatile = ["", "volatile "][usize::from(self.one_in(12))];
         self.put(ty, &format!("load {volatile}{ty}, {} {name}", pointer.ty()));
     }
@@ -205,14 +208,14 @@ impl Generator<'_, '_> {
         };
         let (bits, lanes) = (pointer.ty.bits(), pointer.ty.lanes());
         let wanted = match (pointer.ty.is_int(), self.c.below(2)) {
-            (_, 0) => Ty::Int(8),
-            (true, _) if bits > 8 => pointer.ty.with(Ty::Float(bits)),
-            (false, _) => pointer.ty.with(Ty::Int(bits)),
-            _ => Ty::Int(8),
+            (_, 0) => GeneratedType::Int(8),
+            (true, _) if bits > 8 => pointer.ty.with(GeneratedType::Float(bits)),
+            (false, _) => pointer.ty.with(GeneratedType::Int(bits)),
+            _ => GeneratedType::Int(8),
         };
         let size = bits / 8 * lanes;
         let (mut from, mut align) = (pointer.name.clone(), bits / 8);
-        if wanted == Ty::Int(8) {
+        if wanted == GeneratedType::Int(8) {
             let at = self.c.below(size as usize);
             from = self.hidden(&format!(
                 "getelementptr i8, {} {from}, i64 {at}",
@@ -290,7 +293,7 @@ impl Generator<'_, '_> {
             first.name,
             second.name
         ));
-        self.body.pointers.push(Pointer {
+        self.body.pointers.push(GeneratedPointer {
             name,
             is_variable: first.is_variable && second.is_variable,
             ..first
@@ -308,7 +311,9 @@ impl Generator<'_, '_> {
             .push_str(&format!("  {place} = alloca {ty}\n"));
         self.line(&format!("store {ty} {}, ptr {place}", pointer.name));
         let name = self.hidden(&format!("load {ty}, ptr {place}"));
-        self.body.pointers.push(Pointer { name, ..pointer });
+        self.body
+            .pointers
+            .push(GeneratedPointer { name, ..pointer });
     }
 
     /// An address in the generic address space.
@@ -321,7 +326,7 @@ impl Generator<'_, '_> {
             pointer.ty(),
             pointer.name
         ));
-        self.body.pointers.push(Pointer {
+        self.body.pointers.push(GeneratedPointer {
             name,
             space: 4,
             ..pointer
@@ -339,7 +344,7 @@ impl Generator<'_, '_> {
         };
         let predicate = ["eq", "ne"][self.c.below(2)];
         self.put(
-            &Ty::BOOL,
+            &GeneratedType::BOOL,
             &format!(
                 "icmp {predicate} {} {}, {}",
                 first.ty(),
@@ -372,7 +377,10 @@ impl Generator<'_, '_> {
             ));
             chosen = self.hidden(&format!("load {ty}, ptr {place}"));
         }
-        self.put(&Ty::BOOL, &format!("icmp eq {ty} {chosen}, null"));
+        self.put(
+            &GeneratedType::BOOL,
+            &format!("icmp eq {ty} {chosen}, null"),
+        );
     }
 
     /// An address from a table of constants, with null in it.
@@ -385,18 +393,20 @@ impl Generator<'_, '_> {
             "{table} = internal addrspace(2) constant [3 x {ty}] [{ty} null, {ty} {0}, {ty} {0}]\n",
             pointer.name
         ));
-        let value = self.variable(&Ty::Int(32));
+        let value = self.variable(&GeneratedType::Int(32));
         let at = self.hidden(&format!("urem i32 {value}, 3"));
         let place = self.hidden(&format!(
             "getelementptr [3 x {ty}], {ty} {table}, i32 0, i32 {at}"
         ));
         let found = self.hidden(&format!("load {ty}, {ty} {place}"));
-        let is_null = self.put(&Ty::BOOL, &format!("icmp eq {ty} {found}, null"));
+        let is_null = self.put(&GeneratedType::BOOL, &format!("icmp eq {ty} {found}, null"));
         let name = self.hidden(&format!(
             "select i1 {is_null}, {ty} {}, {ty} {found}",
             pointer.name
         ));
-        self.body.pointers.push(Pointer { name, ..pointer });
+        self.body
+            .pointers
+            .push(GeneratedPointer { name, ..pointer });
     }
 
     /// A fence, of whatever scope and order.
@@ -413,8 +423,8 @@ impl Generator<'_, '_> {
 
     /// An atomic update.
     pub fn atomic(&mut self) {
-        let wanted = |p: &Pointer| {
-            p.is_variable && matches!(p.space, 1 | 3) && matches!(p.ty, Ty::Int(32 | 64))
+        let wanted = |p: &GeneratedPointer| {
+            p.is_variable && matches!(p.space, 1 | 3) && matches!(p.ty, GeneratedType::Int(32 | 64))
         };
         let Some(pointer) = self.some_pointer(wanted) else {
             return;
@@ -423,7 +433,7 @@ impl Generator<'_, '_> {
         let (space, name) = (pointer.ty(), &pointer.name);
         if self.one_in(4) {
             let (expected, new) = (self.value(&ty), self.value(&ty));
-            let result = Ty::Struct(vec![ty.clone(), Ty::BOOL]);
+            let result = GeneratedType::Struct(vec![ty.clone(), GeneratedType::BOOL]);
             self.put(
                 &result,
                 &format!("cmpxchg {space} {name}, {ty} {expected}, {ty} {new} monotonic monotonic"),
@@ -457,7 +467,7 @@ impl Generator<'_, '_> {
         self.line(&format!(
             "store {ty} zeroinitializer, ptr addrspace(1) {name}"
         ));
-        self.body.pointers.push(Pointer {
+        self.body.pointers.push(GeneratedPointer {
             space: 1,
             name,
             ty,

@@ -26,10 +26,10 @@ mod operands;
 mod scalars;
 mod types;
 
-use memory::Pointer;
+use memory::GeneratedPointer;
 use spirula_testing::ChoiceSequence;
 use std::collections::BTreeSet;
-use types::Ty;
+use types::GeneratedType;
 
 /// Invocations of a launch, one workgroup.
 pub const ITEMS: u64 = 4;
@@ -54,13 +54,13 @@ const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v
 
 /// A kernel of decisions, as LLVM assembly.
 pub fn generate(choices: &mut ChoiceSequence<'_>) -> String {
-    let mut generator = Generator {
+    let mut generator = LlvmGenerator {
         c: choices,
         globals: String::new(),
         functions: String::new(),
         declared: BTreeSet::new(),
         callable: Vec::new(),
-        body: Body::default(),
+        body: GeneratedBody::default(),
         shared: Vec::new(),
         hints: String::new(),
         next: 0,
@@ -77,15 +77,15 @@ pub fn generate(choices: &mut ChoiceSequence<'_>) -> String {
     )
 }
 
-struct Generator<'c, 'b> {
+struct LlvmGenerator<'c, 'b> {
     c: &'c mut ChoiceSequence<'b>,
     globals: String,
     functions: String,
     declared: BTreeSet<String>,
-    callable: Vec<control::Callable>,
-    body: Body,
+    callable: Vec<control::CallableFunction>,
+    body: GeneratedBody,
     /// Global objects.
-    shared: Vec<Pointer>,
+    shared: Vec<GeneratedPointer>,
     /// Hints for loops, as metadata.
     hints: String,
     next: u32,
@@ -93,12 +93,12 @@ struct Generator<'c, 'b> {
 
 /// The function that is made.
 #[derive(Default)]
-struct Body {
+struct GeneratedBody {
     text: String,
     /// Values that dominate what comes next.
-    values: Vec<(Ty, String)>,
+    values: Vec<(GeneratedType, String)>,
     /// Addresses that do.
-    pointers: Vec<Pointer>,
+    pointers: Vec<GeneratedPointer>,
     /// The open block.
     block: String,
     /// Allocations, which stand at the beginning.
@@ -106,7 +106,7 @@ struct Body {
     is_kernel: bool,
 }
 
-impl Generator<'_, '_> {
+impl LlvmGenerator<'_, '_> {
     fn one_in(&mut self, n: usize) -> bool {
         self.c.below(n) == n - 1
     }
@@ -123,7 +123,7 @@ impl Generator<'_, '_> {
     }
 
     /// A value of an instruction, to be used by what follows.
-    fn put(&mut self, ty: &Ty, text: &str) -> String {
+    fn put(&mut self, ty: &GeneratedType, text: &str) -> String {
         let name = self.hidden(text);
         self.body.values.push((ty.clone(), name.clone()));
         name
@@ -143,15 +143,18 @@ impl Generator<'_, '_> {
     }
 
     fn kernel(&mut self) {
-        self.body = Body {
+        self.body = GeneratedBody {
             is_kernel: true,
-            ..Body::default()
+            ..GeneratedBody::default()
         };
         let scalars = [
-            (Ty::Int(32), "%n"),
-            (Ty::Float(32), "%x"),
-            (Ty::Int(64), "%m"),
-            (Ty::Vector(Box::new(Ty::Int(32)), 4), "%q"),
+            (GeneratedType::Int(32), "%n"),
+            (GeneratedType::Float(32), "%x"),
+            (GeneratedType::Int(64), "%m"),
+            (
+                GeneratedType::Vector(Box::new(GeneratedType::Int(32)), 4),
+                "%q",
+            ),
         ];
         for (ty, name) in scalars {
             self.body.values.push((ty, name.to_owned()));
@@ -177,15 +180,15 @@ impl Generator<'_, '_> {
         self.regions(3);
         self.write_results();
         self.line("ret void");
-        let Body { text, allocas, .. } = std::mem::take(&mut self.body);
+        let GeneratedBody { text, allocas, .. } = std::mem::take(&mut self.body);
         let text = text.replacen("entry:\n", &format!("entry:\n{allocas}"), 1);
         self.functions.push_str(&format!(
             "define spir_kernel void @{KERNEL}(ptr addrspace(1) %in, ptr addrspace(1) %out, i32 %n, float %x, i64 %m, <4 x i32> %q) {{\n{text}}}\n"
         ));
     }
 
-    fn read_input(&mut self, ty: &Ty, at: u64) {
-        let bytes = Ty::Int(ty.bits());
+    fn read_input(&mut self, ty: &GeneratedType, at: u64) {
+        let bytes = GeneratedType::Int(ty.bits());
         let bytes = ty.with(bytes);
         let offset = self.hidden(&format!("add i64 %begin, {at}"));
         let from = self.hidden(&format!(
@@ -203,7 +206,7 @@ impl Generator<'_, '_> {
 
     /// Stores the last values, each into a slot of its own.
     fn write_results(&mut self) {
-        let values: Vec<(Ty, String)> = self.body.values.iter().rev().cloned().collect();
+        let values: Vec<(GeneratedType, String)> = self.body.values.iter().rev().cloned().collect();
         let values = values.into_iter().filter(|(ty, _)| ty.is_whole());
         for (n, (ty, value)) in values.take((OUTPUT / 2 / SLOT) as usize).enumerate() {
             let to = self.hidden(&format!(

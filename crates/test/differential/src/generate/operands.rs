@@ -1,7 +1,7 @@
 //! What instructions are given: values that are there, and constants.
 
-use super::Generator;
-use super::types::Ty;
+use super::LlvmGenerator;
+use super::types::GeneratedType;
 
 const FLOATS: &[f64] = &[
     1.0,
@@ -24,9 +24,9 @@ const FLOATS: &[f64] = &[
     f64::NAN,
 ];
 
-impl Generator<'_, '_> {
+impl LlvmGenerator<'_, '_> {
     /// A value of a type.
-    pub fn value(&mut self, ty: &Ty) -> String {
+    pub fn value(&mut self, ty: &GeneratedType) -> String {
         match self.one_in(5) {
             true => self.constant(ty),
             false => self.variable(ty),
@@ -34,7 +34,7 @@ impl Generator<'_, '_> {
     }
 
     /// A value that is no constant where one of the type is there, of the latest with preference.
-    pub fn variable(&mut self, ty: &Ty) -> String {
+    pub fn variable(&mut self, ty: &GeneratedType) -> String {
         let all = self.body.values.iter().filter(|v| v.0 == *ty);
         let found: Vec<&String> = all.rev().take(8).map(|v| &v.1).collect();
         if found.is_empty() {
@@ -45,9 +45,12 @@ impl Generator<'_, '_> {
     }
 
     /// A value of those that are there, whose type is as wanted.
-    pub fn existing(&mut self, is_wanted: impl Fn(&Ty) -> bool) -> Option<(Ty, String)> {
+    pub fn existing(
+        &mut self,
+        is_wanted: impl Fn(&GeneratedType) -> bool,
+    ) -> Option<(GeneratedType, String)> {
         let all = self.body.values.iter().filter(|v| is_wanted(&v.0));
-        let found: Vec<&(Ty, String)> = all.rev().take(12).collect();
+        let found: Vec<&(GeneratedType, String)> = all.rev().take(12).collect();
         let at = match found.len() {
             0 => return None,
             n => self.c.below(n),
@@ -58,9 +61,9 @@ impl Generator<'_, '_> {
     /// A value whose type is as wanted, or else one of the type.
     pub fn some(
         &mut self,
-        is_wanted: impl Fn(&Ty) -> bool,
-        or: impl Fn(&mut Self) -> Ty,
-    ) -> (Ty, String) {
+        is_wanted: impl Fn(&GeneratedType) -> bool,
+        or: impl Fn(&mut Self) -> GeneratedType,
+    ) -> (GeneratedType, String) {
         match self.existing(is_wanted) {
             Some(found) => found,
             None => {
@@ -72,31 +75,31 @@ impl Generator<'_, '_> {
     }
 
     /// A constant of a type.
-    pub fn constant(&mut self, ty: &Ty) -> String {
+    pub fn constant(&mut self, ty: &GeneratedType) -> String {
         match ty {
-            Ty::Int(1) => ["false", "true"][self.c.below(2)].to_owned(),
-            Ty::Int(width) => self.int_constant(*width).to_string(),
-            Ty::Float(width) => {
+            GeneratedType::Int(1) => ["false", "true"][self.c.below(2)].to_owned(),
+            GeneratedType::Int(width) => self.int_constant(*width).to_string(),
+            GeneratedType::Float(width) => {
                 let value = FLOATS[self.c.below(FLOATS.len())];
                 float_text(*width, value)
             }
             _ if self.one_in(4) => "zeroinitializer".to_owned(),
-            Ty::Vector(element, count) => {
+            GeneratedType::Vector(element, count) => {
                 let all = self.constants(std::iter::repeat_n(&**element, *count as usize));
                 format!("<{all}>")
             }
-            Ty::Array(element, count) => {
+            GeneratedType::Array(element, count) => {
                 let all = self.constants(std::iter::repeat_n(&**element, *count as usize));
                 format!("[{all}]")
             }
-            Ty::Struct(fields) => {
+            GeneratedType::Struct(fields) => {
                 let all = self.constants(fields.iter());
                 format!("{{ {all} }}")
             }
         }
     }
 
-    fn constants<'t>(&mut self, types: impl Iterator<Item = &'t Ty>) -> String {
+    fn constants<'t>(&mut self, types: impl Iterator<Item = &'t GeneratedType>) -> String {
         let all: Vec<String> = types
             .map(|ty| format!("{ty} {}", self.constant(ty)))
             .collect();

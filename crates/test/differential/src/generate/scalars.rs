@@ -1,7 +1,7 @@
 //! Arithmetic, comparisons and conversions, of scalars and of vectors.
 
-use super::Generator;
-use super::types::Ty;
+use super::LlvmGenerator;
+use super::types::GeneratedType;
 
 const INT: &[&str] = &["add", "sub", "mul", "and", "or", "xor"];
 const FLOAT: &[&str] = &["fadd", "fsub", "fmul", "fdiv"];
@@ -16,28 +16,28 @@ const FLOAT_COMPARE: &[&str] = &[
 ];
 
 /// A constant of equal components.
-fn splat(ty: &Ty, value: i64) -> String {
+fn splat(ty: &GeneratedType, value: i64) -> String {
     match ty {
-        Ty::Vector(element, count) => {
+        GeneratedType::Vector(element, count) => {
             let all = vec![format!("{element} {value}"); *count as usize];
             format!("<{}>", all.join(", "))
         }
-        Ty::Int(1) => (value & 1 != 0).to_string(),
+        GeneratedType::Int(1) => (value & 1 != 0).to_string(),
         _ => value.to_string(),
     }
 }
 
-impl Generator<'_, '_> {
+impl LlvmGenerator<'_, '_> {
     fn pick(&mut self, of: &[&'static str]) -> &'static str {
         of[self.c.below(of.len())]
     }
 
-    fn some_int(&mut self) -> (Ty, String) {
-        self.some(Ty::is_int, Self::integer)
+    fn some_int(&mut self) -> (GeneratedType, String) {
+        self.some(GeneratedType::is_int, Self::integer)
     }
 
-    fn some_float(&mut self) -> (Ty, String) {
-        self.some(Ty::is_float, Self::float)
+    fn some_float(&mut self) -> (GeneratedType, String) {
+        self.some(GeneratedType::is_float, Self::float)
     }
 
     /// A sum, product or the like of integers.
@@ -104,7 +104,7 @@ impl Generator<'_, '_> {
     }
 
     /// A comparison, of integers or of floats.
-    pub fn compare(&mut self) -> Ty {
+    pub fn compare(&mut self) -> GeneratedType {
         let (ty, left) = match self.one_in(3) {
             true => self.some_float(),
             false => self.some_int(),
@@ -114,23 +114,26 @@ impl Generator<'_, '_> {
             true => ("fcmp", self.pick(FLOAT_COMPARE)),
             false => ("icmp", self.pick(INT_COMPARE)),
         };
-        let truth = ty.with(Ty::BOOL);
+        let truth = ty.with(GeneratedType::BOOL);
         self.put(&truth, &format!("{op} {predicate} {ty} {left}, {right}"));
         truth
     }
 
     /// A condition for a branch.
     pub fn condition(&mut self) -> String {
-        if self.body.values.iter().all(|v| v.0 != Ty::BOOL) || self.one_in(2) {
+        if self.body.values.iter().all(|v| v.0 != GeneratedType::BOOL) || self.one_in(2) {
             let (ty, left) = self.some(
-                |t| matches!(t, Ty::Int(w) if *w > 1),
-                |g| Ty::Int(g.width()),
+                |t| matches!(t, GeneratedType::Int(w) if *w > 1),
+                |g| GeneratedType::Int(g.width()),
             );
             let right = self.value(&ty);
             let predicate = self.pick(INT_COMPARE);
-            self.put(&Ty::BOOL, &format!("icmp {predicate} {ty} {left}, {right}"));
+            self.put(
+                &GeneratedType::BOOL,
+                &format!("icmp {predicate} {ty} {left}, {right}"),
+            );
         }
-        let value = self.variable(&Ty::BOOL);
+        let value = self.variable(&GeneratedType::BOOL);
         // A branch by what may be anything would be undefined, and what overflows is.
         self.hidden(&format!("freeze i1 {value}"))
     }
@@ -139,8 +142,12 @@ impl Generator<'_, '_> {
     pub fn select(&mut self) {
         let (ty, left) = self.some(|_| true, Self::plain);
         let right = self.value(&ty);
-        let by_lane = matches!(ty, Ty::Vector(..)) && self.one_in(2);
-        let truth = if by_lane { ty.with(Ty::BOOL) } else { Ty::BOOL };
+        let by_lane = matches!(ty, GeneratedType::Vector(..)) && self.one_in(2);
+        let truth = if by_lane {
+            ty.with(GeneratedType::BOOL)
+        } else {
+            GeneratedType::BOOL
+        };
         let condition = self.value(&truth);
         self.put(
             &ty,
@@ -158,11 +165,11 @@ impl Generator<'_, '_> {
     pub fn convert(&mut self) {
         let (ty, value) = self.some(|t| !t.is_aggregate(), Self::plain);
         let mut wanted = match self.c.below(2) {
-            0 => Ty::Int(self.width()),
-            _ => Ty::Float([32, 64, 16][self.c.below(3)]),
+            0 => GeneratedType::Int(self.width()),
+            _ => GeneratedType::Float([32, 64, 16][self.c.below(3)]),
         };
         if ty.lanes() > 1 && !wanted.is_whole() {
-            wanted = Ty::Int(32);
+            wanted = GeneratedType::Int(32);
         }
         let (from, to) = (ty.bits(), wanted.bits());
         let signed = self.one_in(2);
@@ -184,7 +191,7 @@ impl Generator<'_, '_> {
 
     /// The same bits as another type.
     pub fn bitcast(&mut self) {
-        let (ty, value) = self.some(Ty::is_whole, Self::plain);
+        let (ty, value) = self.some(GeneratedType::is_whole, Self::plain);
         let total = ty.bits() * ty.lanes();
         let width = [8, 16, 32, 64][self.c.below(4)];
         let lanes = total / width;
@@ -195,13 +202,13 @@ impl Generator<'_, '_> {
             return;
         }
         let scalar = match width > 8 && self.one_in(2) {
-            true => Ty::Float(width),
-            false => Ty::Int(width),
+            true => GeneratedType::Float(width),
+            false => GeneratedType::Int(width),
         };
         let wanted = match lanes {
             1 if ty.lanes() == 1 || self.one_in(2) => scalar,
             1 => return,
-            _ => Ty::Vector(Box::new(scalar), lanes),
+            _ => GeneratedType::Vector(Box::new(scalar), lanes),
         };
         self.put(&wanted, &format!("bitcast {ty} {value} to {wanted}"));
     }

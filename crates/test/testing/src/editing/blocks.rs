@@ -3,12 +3,12 @@
 use super::EditOutcome;
 use super::spot::EditTarget;
 use crate::ChoiceSequence;
-use spirula_spirv::analysis::Loops;
-use spirula_spirv::ir::{Block, Erased, InstRef, Module};
+use spirula_spirv::analysis::LoopNest;
+use spirula_spirv::ir::{Block, ErasedIds, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Splits a block anywhere.
-pub fn split(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn split(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose(module, choices) else {
         return EditOutcome::Nothing;
     };
@@ -20,7 +20,7 @@ pub fn split(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutco
 }
 
 /// Puts a block on an edge.
-pub fn on_edge(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn on_edge(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let spot = EditTarget::choose(module, choices);
     let Some((spot, (from, to))) =
         spot.and_then(|s| Some((s.edge(choices)?, s)).map(|(e, s)| (s, e)))
@@ -32,11 +32,11 @@ pub fn on_edge(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOut
 }
 
 /// Gives a loop a pre-header.
-pub fn pre_header(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn pre_header(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose(module, choices) else {
         return EditOutcome::Nothing;
     };
-    let loops = Loops::compute(&spot.cfg, &spot.dominators);
+    let loops = LoopNest::compute(&spot.cfg, &spot.dominators);
     let Some(l) = choices.one(loops.loops()) else {
         return EditOutcome::Nothing;
     };
@@ -56,12 +56,12 @@ pub fn pre_header(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> Edit
 }
 
 /// Joins all blocks of a function that always follow each other.
-pub fn join(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn join(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose(module, choices) else {
         return EditOutcome::Nothing;
     };
     let mut new: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     let rename = |old, value| new.set(old, Some(value));
     if module.join_blocks(&spot.ids, spot.func, rename, &mut erased) == 0 {
         return EditOutcome::Nothing;
@@ -84,7 +84,7 @@ pub fn join(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcom
 }
 
 /// Deletes a block with all edges to it.
-pub fn delete(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn delete(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose(module, choices) else {
         return EditOutcome::Nothing;
     };
@@ -104,7 +104,7 @@ pub fn delete(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutc
             return EditOutcome::Refused(before);
         }
     }
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     module.remove_unreachable(&spot.ids, spot.func, &mut erased);
     module.order_blocks(&spot.ids, spot.func);
     module.sweep(&erased);

@@ -5,10 +5,10 @@ use super::spot::{EditTarget, undefined_of};
 use crate::ChoiceSequence;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 
 /// Removes an edge.
-pub fn remove(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn remove(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose(module, choices) else {
         return EditOutcome::Nothing;
     };
@@ -22,7 +22,7 @@ pub fn remove(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutc
 }
 
 /// Leads an edge elsewhere.
-pub fn redirect(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn redirect(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose(module, choices) else {
         return EditOutcome::Nothing;
     };
@@ -41,7 +41,7 @@ pub fn redirect(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOu
 }
 
 /// Adds an edge.
-pub fn add(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn add(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose(module, choices) else {
         return EditOutcome::Nothing;
     };

@@ -6,10 +6,10 @@ use crate::ChoiceSequence;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::DefUse;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, Inst, InstRef, Module};
+use spirula_spirv::ir::{ErasedIds, Inst, InstRef, SpirvModule};
 
 /// Puts a copy of a value, or a sum, somewhere where it is available.
-pub fn insert(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn insert(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose(module, choices) else {
         return EditOutcome::Nothing;
     };
@@ -46,7 +46,7 @@ pub fn insert(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutc
 }
 
 /// Deletes an instruction whose result nobody uses.
-pub fn delete(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn delete(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose(module, choices) else {
         return EditOutcome::Nothing;
     };
@@ -62,7 +62,7 @@ pub fn delete(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutc
         return EditOutcome::Nothing;
     };
     chains.remove(module.inst(inst));
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     module.erase(inst, &mut erased);
     if erased.is_empty() {
         assert!(chains == DefUse::compute(module), "the chains are kept up");
@@ -71,14 +71,14 @@ pub fn delete(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutc
     EditOutcome::Done
 }
 
-fn is_unused(module: &Module, chains: &DefUse, id: Id) -> bool {
+fn is_unused(module: &SpirvModule, chains: &DefUse, id: Id) -> bool {
     chains
         .uses(id)
         .all(|u| module.inst(u.inst).op().is_about_ids())
 }
 
 /// Has all uses of a value use an undefined one, or a copy.
-pub fn replace(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn replace(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose(module, choices) else {
         return EditOutcome::Nothing;
     };

@@ -12,9 +12,9 @@ mod whole;
 
 use crate::ChoiceSequence;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
-use spirula_spirv::verify::{self, Options, Rule};
+use spirula_spirv::verify::{self, Rule, VerifyOptions};
 use std::fmt::Write;
 
 /// What came of an edit.
@@ -38,7 +38,7 @@ impl EditOutcome {
 /// A kind of edit.
 struct ModuleEdit {
     name: &'static str,
-    run: fn(&mut Module, &mut ChoiceSequence<'_>) -> EditOutcome,
+    run: fn(&mut SpirvModule, &mut ChoiceSequence<'_>) -> EditOutcome,
     /// Whether values still dominate their uses, whatever is edited; where not, that is for the caller
     /// to mend.
     keeps_dominance: bool,
@@ -46,7 +46,7 @@ struct ModuleEdit {
 
 const fn edit_of(
     name: &'static str,
-    run: fn(&mut Module, &mut ChoiceSequence<'_>) -> EditOutcome,
+    run: fn(&mut SpirvModule, &mut ChoiceSequence<'_>) -> EditOutcome,
 ) -> ModuleEdit {
     ModuleEdit {
         name,
@@ -103,10 +103,10 @@ impl EditCounts {
 }
 
 /// How modules are verified here: as nobody's in particular, with any layout.
-pub fn options() -> Options {
-    Options {
+pub fn options() -> VerifyOptions {
+    VerifyOptions {
         scalar_block_layout: true,
-        ..Options::default()
+        ..VerifyOptions::default()
     }
 }
 
@@ -115,7 +115,10 @@ pub fn options() -> Options {
 /// # Errors
 /// When an edit breaks what this module says of edits: the edits up to it, and the module before
 /// and after it.
-pub fn edit(mut module: Module, choices: &mut ChoiceSequence<'_>) -> Result<EditCounts, String> {
+pub fn edit(
+    mut module: SpirvModule,
+    choices: &mut ChoiceSequence<'_>,
+) -> Result<EditCounts, String> {
     let mut tally = EditCounts::default();
     tally.add(&EditCounts::default());
     let mut log = String::new();
@@ -151,7 +154,7 @@ pub fn edit(mut module: Module, choices: &mut ChoiceSequence<'_>) -> Result<Edit
 }
 
 /// Whether a module is valid, in memory and read from its words again.
-fn check(module: &Module) -> Result<(), Vec<SourceDiagnostic>> {
+fn check(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
     verify::module(module, &options())?;
     let words = module.to_words();
     let again = verify::words(words.clone(), &options())?;
@@ -170,8 +173,14 @@ fn is_of_dominance(fault: &SourceDiagnostic) -> bool {
     fault.notes.contains(&Rule::DefinedBefore.to_string())
 }
 
-fn report(log: &str, edit: &ModuleEdit, before: &Module, after: &Module, faults: &str) -> String {
-    let shown = |module: &Module| {
+fn report(
+    log: &str,
+    edit: &ModuleEdit,
+    before: &SpirvModule,
+    after: &SpirvModule,
+    faults: &str,
+) -> String {
+    let shown = |module: &SpirvModule| {
         let options = text::PrintOptions::default();
         text::print(&module.to_words(), &options).unwrap_or_else(|e| e.to_string())
     };

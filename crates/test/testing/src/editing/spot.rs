@@ -2,30 +2,30 @@
 
 use crate::ChoiceSequence;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
+use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 
 /// A function of a module, and facts that hold until it changes.
 pub struct EditTarget {
     pub func: Func,
     pub ids: IdWords,
-    pub definitions: Definitions,
-    pub cfg: Cfg,
-    pub dominators: Dominators,
+    pub definitions: IdDefinitions,
+    pub cfg: FlowGraph,
+    pub dominators: BlockDominators,
 }
 
 impl EditTarget {
     /// A function with blocks.
-    pub fn choose(module: &Module, choices: &mut ChoiceSequence<'_>) -> Option<EditTarget> {
+    pub fn choose(module: &SpirvModule, choices: &mut ChoiceSequence<'_>) -> Option<EditTarget> {
         let functions = module.functions().iter().copied();
         let defined: Vec<Func> = functions
             .filter(|f| !module.function(*f).blocks.is_empty())
             .collect();
         let func = *choices.one(&defined)?;
-        let definitions = Definitions::compute(module);
-        let cfg = Cfg::compute(module, &definitions, func).ok()?;
-        let dominators = Dominators::compute(&cfg);
+        let definitions = IdDefinitions::compute(module);
+        let cfg = FlowGraph::compute(module, &definitions, func).ok()?;
+        let dominators = BlockDominators::compute(&cfg);
         Some(EditTarget {
             func,
             ids: IdWords::new(module),
@@ -53,7 +53,7 @@ impl EditTarget {
 
     /// Instructions of a block before which others can stand: behind phis and variables, before the
     /// terminator or the merge instruction.
-    pub fn places(&self, module: &Module, at: u32) -> Vec<Inst> {
+    pub fn places(&self, module: &SpirvModule, at: u32) -> Vec<Inst> {
         let body: Vec<InstRef<'_>> = module.body(self.cfg.block(at)).collect();
         let fixed = |i: &InstRef<'_>| matches!(i.op(), Op::Phi | Op::Variable);
         let first = body.iter().rposition(fixed).map_or(0, |at| at + 1);
@@ -65,10 +65,10 @@ impl EditTarget {
 
     /// Numbers of 32 bits and booleans that are available before an instruction of a block, with
     /// their types.
-    pub fn values(&self, module: &Module, at: u32, before: Inst) -> Vec<(Id, Id)> {
+    pub fn values(&self, module: &SpirvModule, at: u32, before: Inst) -> Vec<(Id, Id)> {
         let mut found = Vec::new();
         let mut add = |inst: InstRef<'_>| found.extend(self.scalar(module, inst));
-        module.section(Section::Globals).for_each(&mut add);
+        module.section(ModuleSection::Globals).for_each(&mut add);
         module
             .insts(module.function(self.func).params)
             .for_each(&mut add);
@@ -83,7 +83,7 @@ impl EditTarget {
     }
 
     /// An instruction's result and type, if that is a number of 32 bits or a boolean.
-    pub fn scalar(&self, module: &Module, inst: InstRef<'_>) -> Option<(Id, Id)> {
+    pub fn scalar(&self, module: &SpirvModule, inst: InstRef<'_>) -> Option<(Id, Id)> {
         let (id, ty) = (inst.result()?, inst.result_type()?);
         let def = self.definitions.get(module, ty)?;
         let fits = match def.op() {
@@ -95,7 +95,7 @@ impl EditTarget {
     }
 
     /// For each type of a block's phis an undefined value; `None` where one of them is no number.
-    pub fn undefined(&self, module: &mut Module, block: Block) -> Option<Vec<(Id, Id)>> {
+    pub fn undefined(&self, module: &mut SpirvModule, block: Block) -> Option<Vec<(Id, Id)>> {
         let phis: Vec<Inst> = module.phis(block).map(InstRef::handle).collect();
         let types = phis.iter().map(|p| self.scalar(module, module.inst(*p)));
         let types: Option<Vec<Id>> = types.map(|t| t.map(|t| t.1)).collect();

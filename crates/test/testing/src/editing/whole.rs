@@ -3,15 +3,15 @@
 use super::EditOutcome;
 use super::spot::EditTarget;
 use crate::ChoiceSequence;
-use spirula_spirv::ir::{Erased, Module};
+use spirula_spirv::ir::{ErasedIds, SpirvModule};
 use spirula_spirv::ssa;
 
 /// Removes what cannot be reached in a function.
-pub fn unreachable(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn unreachable(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
     let Some(spot) = EditTarget::choose(module, choices) else {
         return EditOutcome::Nothing;
     };
-    let mut erased = Erased::new();
+    let mut erased = ErasedIds::new();
     let changed = module.remove_unreachable(&spot.ids, spot.func, &mut erased);
     module.sweep(&erased);
     if changed {
@@ -22,7 +22,7 @@ pub fn unreachable(module: &mut Module, choices: &mut ChoiceSequence<'_>) -> Edi
 }
 
 /// Turns variables into values.
-pub fn ssa(module: &mut Module, _: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn ssa(module: &mut SpirvModule, _: &mut ChoiceSequence<'_>) -> EditOutcome {
     match ssa::construct(module) {
         Ok(promoted) if promoted.variables == 0 => EditOutcome::Nothing,
         Ok(_) => EditOutcome::Done,
@@ -31,7 +31,7 @@ pub fn ssa(module: &mut Module, _: &mut ChoiceSequence<'_>) -> EditOutcome {
 }
 
 /// Gives ids the smallest numbers.
-pub fn compact(module: &mut Module, _: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn compact(module: &mut SpirvModule, _: &mut ChoiceSequence<'_>) -> EditOutcome {
     let count = module.all_insts().filter(|i| i.result().is_some()).count();
     module.compact_ids();
     assert_eq!(module.bound() as usize, count + 1, "ids are dense");

@@ -13,7 +13,7 @@ use crate::cli::schedule::{ScheduleParser, ScheduleSpec};
 use crate::cli::{CommandFailure, files};
 use clap::Args as ClapArgs;
 use spirula::DispatchTuning;
-use spirula_spirv::target::Target;
+use spirula_spirv::target::SpirvTarget;
 use std::path::PathBuf;
 
 /// Input of most commands.
@@ -47,7 +47,7 @@ pub struct InputValidation {
 pub struct LoweringArgs {
     /// What the module is for: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4
     #[arg(long, value_name = "ENV")]
-    pub target_env: Option<Target>,
+    pub target_env: Option<SpirvTarget>,
     /// Kind of device that tensor programs are scheduled for; by default that of the device they run
     /// on, or else a processor
     #[arg(long, value_name = "KIND", value_parser = ScheduleParser)]

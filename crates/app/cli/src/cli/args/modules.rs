@@ -5,9 +5,9 @@ use crate::cli::allow::{self, AllowedFeature};
 use crate::cli::passes::PrintAfterPass;
 use crate::cli::stages;
 use clap::{Args as ClapArgs, ValueEnum};
-use spirula_opt::Pipeline;
-use spirula_spirv::grammar::Version;
-use spirula_spirv::target::Target;
+use spirula_opt::PassPipeline;
+use spirula_spirv::grammar::SpirvVersion;
+use spirula_spirv::target::SpirvTarget;
 use std::path::PathBuf;
 
 /// Arguments of `compile`.
@@ -70,7 +70,7 @@ pub struct OptArgs {
     pub level: String,
     /// Passes and presets to run instead, separated by commas
     #[arg(long, value_name = "PASSES", conflicts_with = "level")]
-    pub passes: Option<Pipeline>,
+    pub passes: Option<PassPipeline>,
     /// Delete names, lines, sources and debug information first
     #[arg(long)]
     pub strip_debug: bool,
@@ -144,7 +144,7 @@ pub struct AsArgs {
     /// Environment whose version of SPIR-V the module gets; by default that of the text's header
     /// comment, or else the newest
     #[arg(long, value_name = "ENV")]
-    pub target_env: Option<Target>,
+    pub target_env: Option<SpirvTarget>,
 }
 
 /// Arguments of `val`.
@@ -158,7 +158,7 @@ pub struct ValArgs {
     /// What the module is for: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4; by
     /// default any consumer of the newest SPIR-V
     #[arg(long, value_name = "ENV")]
-    pub target_env: Option<Target>,
+    pub target_env: Option<SpirvTarget>,
     /// Lay out blocks by the scalar rules (Vulkan's scalarBlockLayout)
     #[arg(long)]
     pub scalar_block_layout: bool,
@@ -205,7 +205,7 @@ pub struct ConvertArgs {
     /// Version of SPIR-V that the module gets, from 1.0 to 1.6; what an earlier one lacks becomes an
     /// extension, or is said in its terms, or refused
     #[arg(long, value_name = "VERSION", value_parser = allow::version)]
-    pub to_version: Option<Version>,
+    pub to_version: Option<SpirvVersion>,
     /// Declare the capabilities and extensions that are needed, and no others
     #[arg(long)]
     pub minimal: bool,

@@ -2,8 +2,8 @@
 
 use crate::cli::schedule::{ScheduleParser, ScheduleSpec};
 use clap::Args as ClapArgs;
-use spirula_opt::Pipeline;
-use spirula_spirv::target::Target;
+use spirula_opt::PassPipeline;
+use spirula_spirv::target::SpirvTarget;
 use std::path::PathBuf;
 
 /// How programs come about, and what is left of them.
@@ -44,7 +44,7 @@ pub struct TestArgs {
     pub filter: Option<String>,
     /// Optimise modules by these passes and presets, separated by commas, before they run
     #[arg(long, value_name = "PASSES", default_value = "")]
-    pub passes: Pipeline,
+    pub passes: PassPipeline,
     /// Tests at a time; by default one for each processor
     #[arg(long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
@@ -62,7 +62,7 @@ pub struct TestArgs {
     pub schedule: Option<ScheduleSpec>,
     /// What modules are compiled for before they run
     #[arg(long, value_name = "ENV")]
-    pub target_env: Option<Target>,
+    pub target_env: Option<SpirvTarget>,
     #[command(flatten)]
     pub programs: ProgramArgs,
 }
@@ -124,7 +124,7 @@ pub struct TestWorker {
     pub device: String,
     /// What modules are optimised by
     #[arg(long, default_value = "")]
-    pub passes: Pipeline,
+    pub passes: PassPipeline,
     /// Threads of the CPU device
     #[arg(long)]
     pub threads: std::num::NonZeroUsize,
@@ -136,7 +136,7 @@ pub struct TestWorker {
     pub schedule: Option<ScheduleSpec>,
     /// What modules are compiled for before they run
     #[arg(long, value_name = "ENV")]
-    pub target_env: Option<Target>,
+    pub target_env: Option<SpirvTarget>,
     #[command(flatten)]
     pub programs: ProgramArgs,
 }

@@ -11,12 +11,14 @@ use program::describe_program;
 use spirula::CompileOutput;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_runtime::types::TypeNames;
-use spirula_spirv::analysis::{Ceiling, Decorations, Definitions, Names, Needs};
+use spirula_spirv::analysis::{
+    IdDecorations, IdDefinitions, IdNames, ModuleRequirements, RequirementCeiling,
+};
 use spirula_spirv::grammar::enumerants::{AddressingModel, ExecutionMode, MemoryModel};
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::reflect::{
-    Binding, BindingKind, Details, Interface, Mode, Param, ParamKind, Passed, entry_points,
-    spec_constants,
+    BindingKind, ClspvArgument, EntryDetails, EntryExecutionMode, EntryInterface, InterfaceBinding,
+    InterfaceParam, ParamKind, entry_points, spec_constants,
 };
 use std::fmt::Write;
 use std::path::Path;
@@ -43,16 +45,16 @@ pub fn run(args: &InfoArgs) -> CommandResult {
     files::write_text(Path::new("-"), &text)
 }
 
-fn describe(module: &Module) -> Result<String, SourceDiagnostic> {
+fn describe(module: &SpirvModule) -> Result<String, SourceDiagnostic> {
     let types = TypeNames::compute(module);
     let mut out = String::new();
     for (name, _) in entry_points(module) {
-        out += &describe_entry(&Interface::of(module, &name)?, &types);
-        out += &describe_details(&Details::of(module, &name)?, &types);
+        out += &describe_entry(&EntryInterface::of(module, &name)?, &types);
+        out += &describe_details(&EntryDetails::of(module, &name)?, &types);
     }
-    let names = Names::compute(module);
-    let definitions = Definitions::compute(module);
-    for constant in spec_constants(module, &definitions, &Decorations::compute(module)) {
+    let names = IdNames::compute(module);
+    let definitions = IdDefinitions::compute(module);
+    for constant in spec_constants(module, &definitions, &IdDecorations::compute(module)) {
         let _ = writeln!(
             out,
             "specialisation constant {}{}: {}, by default {:#x}",
@@ -62,16 +64,16 @@ fn describe(module: &Module) -> Result<String, SourceDiagnostic> {
             constant.default
         );
     }
-    for model in module.section(Section::MemoryModel) {
+    for model in module.section(ModuleSection::MemoryModel) {
         let (addressing, memory) = (AddressingModel(model.word(0)), MemoryModel(model.word(1)));
         let _ = writeln!(out, "memory model: {memory}, addressing: {addressing}");
     }
-    out += &describe_needs(&Needs::compute(module));
+    out += &describe_needs(&ModuleRequirements::compute(module));
     Ok(out)
 }
 
 /// Modes, members of push constants, inputs and outputs of an entry point.
-fn describe_details(details: &Details, types: &TypeNames<'_>) -> String {
+fn describe_details(details: &EntryDetails, types: &TypeNames<'_>) -> String {
     let mut out = String::new();
     for member in &details.push_constants {
         let _ = writeln!(
@@ -84,13 +86,13 @@ fn describe_details(details: &Details, types: &TypeNames<'_>) -> String {
         );
     }
     // The size of workgroups is told already.
-    let is_size = |m: &&Mode| {
+    let is_size = |m: &&EntryExecutionMode| {
         matches!(
             m.mode,
             ExecutionMode::LocalSize | ExecutionMode::LocalSizeId
         )
     };
-    for Mode { mode, operands } in details.modes.iter().filter(|m| !is_size(m)) {
+    for EntryExecutionMode { mode, operands } in details.modes.iter().filter(|m| !is_size(m)) {
         let operands: String = operands.iter().map(|o| format!(" {o}")).collect();
         let _ = writeln!(out, "  execution mode {mode}{operands}");
     }
@@ -115,7 +117,7 @@ fn named(name: Option<&str>) -> String {
 }
 
 /// The capabilities and extensions that a module declares, and those that it needs where they differ.
-fn describe_needs(needs: &Needs) -> String {
+fn describe_needs(needs: &ModuleRequirements) -> String {
     let listed = |mut names: Vec<String>| {
         names.sort_unstable();
         names.dedup();
@@ -130,7 +132,7 @@ fn describe_needs(needs: &Needs) -> String {
     let capabilities = listed(needs.declared().map(|c| c.to_string()).collect());
     let extensions = listed(needs.declared_extensions().to_vec());
     line("capabilities", &capabilities);
-    let choice = needs.choose(&Ceiling::default());
+    let choice = needs.choose(&RequirementCeiling::default());
     let (wanted, others) = match &choice {
         Ok(choice) => (
             listed(choice.capabilities.iter().map(|c| c.to_string()).collect()),
@@ -156,7 +158,7 @@ fn describe_needs(needs: &Needs) -> String {
 }
 
 /// An entry point with what it takes, as text.
-pub fn describe_entry(interface: &Interface, types: &TypeNames<'_>) -> String {
+pub fn describe_entry(interface: &EntryInterface, types: &TypeNames<'_>) -> String {
     let mut out = format!("entry point {} ({})\n", interface.name, interface.model);
     // Writing to a string does not fail.
     if let Some([x, y, z]) = interface.workgroup_size {
@@ -174,10 +176,10 @@ pub fn describe_entry(interface: &Interface, types: &TypeNames<'_>) -> String {
         );
     }
     // What is bound for arguments is told with them.
-    let of_argument = |b: &&Binding| {
+    let of_argument = |b: &&InterfaceBinding| {
         let mut arguments = passing.iter().flat_map(|p| &p.arguments);
-        let Binding { set, binding, .. } = **b;
-        arguments.any(|passed| *passed == Passed::Bound { set, binding })
+        let InterfaceBinding { set, binding, .. } = **b;
+        arguments.any(|passed| *passed == ClspvArgument::Bound { set, binding })
     };
     for binding in interface.bindings.iter().filter(|b| !of_argument(b)) {
         let _ = writeln!(
@@ -199,7 +201,7 @@ pub fn describe_entry(interface: &Interface, types: &TypeNames<'_>) -> String {
     out
 }
 
-fn describe_param(param: &Param, types: &TypeNames<'_>) -> String {
+fn describe_param(param: &InterfaceParam, types: &TypeNames<'_>) -> String {
     let name = types.param_name(param);
     match param.kind {
         ParamKind::Value { size, .. } => format!("{name}, {size} bytes"),
@@ -210,24 +212,24 @@ fn describe_param(param: &Param, types: &TypeNames<'_>) -> String {
 }
 
 /// How a shader that was made of a kernel takes an argument.
-fn describe_passed(passed: Passed) -> String {
+fn describe_passed(passed: ClspvArgument) -> String {
     match passed {
-        Passed::Pushed { offset, size } => {
+        ClspvArgument::Pushed { offset, size } => {
             let end = offset.saturating_add(size);
             format!(", at bytes {offset}..{end} of the push constants")
         }
-        Passed::Address { offset } => {
+        ClspvArgument::Address { offset } => {
             let end = offset.saturating_add(8);
             format!(", its address at bytes {offset}..{end} of the push constants")
         }
-        Passed::Workgroup { spec_id, element } => {
+        ClspvArgument::Workgroup { spec_id, element } => {
             format!(", specialisation constant {spec_id} says how many elements of {element} bytes")
         }
-        Passed::Bound { set, binding } => format!(", at set {set}, binding {binding}"),
+        ClspvArgument::Bound { set, binding } => format!(", at set {set}, binding {binding}"),
     }
 }
 
-fn describe_binding(binding: &Binding, types: &TypeNames<'_>) -> String {
+fn describe_binding(binding: &InterfaceBinding, types: &TypeNames<'_>) -> String {
     let (what, ty) = match binding.kind {
         BindingKind::Storage(ty) if binding.read_only => ("read-only storage buffer", ty),
         BindingKind::Storage(ty) => ("storage buffer", ty),

@@ -2,7 +2,7 @@
 
 use crate::values::{ArgSpec, ArgTarget, ValueSpec};
 use spirula_program::program::{ProgramEntry, ProgramEntryParameter};
-use spirula_spirv::reflect::{Interface, Param};
+use spirula_spirv::reflect::{EntryInterface, InterfaceParam};
 
 /// What a buffer, argument or result is called.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,7 @@ pub struct BoundParameter {
     /// What it is called.
     pub label: ValueLabel,
     /// A kernel's parameter; `None` for descriptors and for programs.
-    pub param: Option<Param>,
+    pub param: Option<InterfaceParam>,
     /// What was given.
     pub value: ValueSpec,
     /// Whether the kernel has the descriptor: what a shader lacks is made, and not bound.
@@ -86,7 +86,7 @@ pub struct BoundParameter {
 pub struct UnboundParameter {
     name: Option<String>,
     binding: Option<(u32, u32, u32)>,
-    param: Option<Param>,
+    param: Option<InterfaceParam>,
     /// Whether it belongs to an array of descriptors without a size, which arguments extend.
     open: bool,
     is_used: bool,
@@ -106,7 +106,7 @@ impl UnboundParameter {
 
 /// The descriptors that arguments are for and a shader does not have, such as one that was used before the
 /// module was optimised. The launch of a module stays a launch of it.
-pub fn unused(interface: &Interface, given: &[ArgSpec]) -> Vec<UnboundParameter> {
+pub fn unused(interface: &EntryInterface, given: &[ArgSpec]) -> Vec<UnboundParameter> {
     if interface.takes_arguments() {
         return Vec::new();
     }
@@ -211,7 +211,7 @@ pub fn parameters(entry: &ProgramEntry) -> Vec<UnboundParameter> {
 }
 
 /// What an entry point of a module takes.
-pub fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<UnboundParameter> {
+pub fn places(interface: &EntryInterface, given: &[ArgSpec]) -> Vec<UnboundParameter> {
     let params = interface.params.iter().map(|p| UnboundParameter {
         name: p.name.clone(),
         binding: None,
@@ -276,15 +276,15 @@ mod tests {
     use super::*;
     use spirula_spirv::Id;
     use spirula_spirv::grammar::enumerants::ExecutionModel;
-    use spirula_spirv::reflect::{Binding, BindingKind, ParamKind};
+    use spirula_spirv::reflect::{BindingKind, InterfaceBinding, ParamKind};
 
-    fn interface(params: &[&str], bindings: &[(u32, u32, u32)]) -> Interface {
-        let param = |name: &&str| Param {
+    fn interface(params: &[&str], bindings: &[(u32, u32, u32)]) -> EntryInterface {
+        let param = |name: &&str| InterfaceParam {
             name: Some((*name).to_owned()),
             kind: ParamKind::Opaque { ty: Id::MAX },
             type_name: None,
         };
-        let binding = |&(set, binding, count): &(u32, u32, u32)| Binding {
+        let binding = |&(set, binding, count): &(u32, u32, u32)| InterfaceBinding {
             set,
             binding,
             variable: Id::MAX,
@@ -293,7 +293,7 @@ mod tests {
             count,
             read_only: false,
         };
-        Interface {
+        EntryInterface {
             name: "f".to_owned(),
             model: match params.is_empty() {
                 true => ExecutionModel::GLCompute,
@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    fn bind(interface: &Interface, args: &[&str]) -> Result<Vec<String>, String> {
+    fn bind(interface: &EntryInterface, args: &[&str]) -> Result<Vec<String>, String> {
         let specs: Vec<ArgSpec> = args.iter().map(|a| a.parse().unwrap()).collect();
         let slots = slots(&interface.name, places(interface, &specs), &specs)?;
         Ok(slots

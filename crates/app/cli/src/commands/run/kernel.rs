@@ -17,9 +17,9 @@ use spirula_runtime::{
     LaunchInputs,
 };
 use spirula_spirv::grammar::enumerants::ExecutionMode;
-use spirula_spirv::ir::Module;
-use spirula_spirv::ir::Section;
-use spirula_spirv::reflect::{Interface, entry_points};
+use spirula_spirv::ir::ModuleSection;
+use spirula_spirv::ir::SpirvModule;
+use spirula_spirv::reflect::{EntryInterface, entry_points};
 use std::io::Write;
 
 /// Copies of a buffer that there are at a time: before the run, on the device, and after it.
@@ -29,12 +29,12 @@ const COPIES: u64 = 3;
 pub fn run(
     args: &RunArgs,
     input: InputFile,
-    module: &Module,
+    module: &SpirvModule,
     mut stages: StageTimings,
 ) -> CommandResult {
     let types = TypeNames::compute(module);
     let entry = find_entry(module, args.entry.as_deref())?;
-    let interface = match Interface::of(module, &entry) {
+    let interface = match EntryInterface::of(module, &entry) {
         Ok(interface) => interface,
         Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
     };
@@ -124,7 +124,7 @@ pub fn run(
 }
 
 /// What arguments are for, with a note of each descriptor that the shader does not have.
-fn free_slots(interface: &Interface, args: &RunArgs) -> Vec<bind::UnboundParameter> {
+fn free_slots(interface: &EntryInterface, args: &RunArgs) -> Vec<bind::UnboundParameter> {
     let unused = bind::unused(interface, &args.arg);
     for free in &unused {
         let (name, place) = (&interface.name, free.place());
@@ -136,7 +136,7 @@ fn free_slots(interface: &Interface, args: &RunArgs) -> Vec<bind::UnboundParamet
 
 /// The push constants. A shader that has none goes without, which a note says.
 fn push_constants(
-    interface: &Interface,
+    interface: &EntryInterface,
     args: &RunArgs,
     limit: u64,
 ) -> Result<PushConstantData, CommandFailure> {
@@ -152,12 +152,12 @@ fn push_constants(
 }
 
 /// Whether an entry point runs before or after all others.
-fn surrounds(module: &Module, name: &str) -> bool {
-    let mut points = module.section(Section::EntryPoints);
+fn surrounds(module: &SpirvModule, name: &str) -> bool {
+    let mut points = module.section(ModuleSection::EntryPoints);
     let entry = points
         .find(|point| point.string(2) == name)
         .map(|point| point.id(1));
-    let mut modes = module.section(Section::ExecutionModes);
+    let mut modes = module.section(ModuleSection::ExecutionModes);
     modes.any(|mode| {
         let which = ExecutionMode(mode.word(1));
         let around = matches!(which, ExecutionMode::Initializer | ExecutionMode::Finalizer);
@@ -166,7 +166,7 @@ fn surrounds(module: &Module, name: &str) -> bool {
 }
 
 /// The entry point that is asked for, or the only one.
-fn find_entry(module: &Module, asked: Option<&str>) -> Result<String, CommandFailure> {
+fn find_entry(module: &SpirvModule, asked: Option<&str>) -> Result<String, CommandFailure> {
     if let Some(name) = asked {
         return Ok(name.to_owned());
     }

@@ -6,7 +6,7 @@ use crate::values::{ArrayContents, ValueSpec};
 use spirula_runtime::data::{ElementArray, ElementNumber, ElementType, extent, generate, read_npy};
 use spirula_runtime::types::TypeNames;
 use spirula_runtime::{DeviceError, ImageShape, PipeShape, SamplerState};
-use spirula_spirv::reflect::{Interface, Param, ParamKind};
+use spirula_spirv::reflect::{EntryInterface, InterfaceParam, ParamKind};
 use std::path::Path;
 
 /// A value, ready for the device.
@@ -54,7 +54,7 @@ impl PreparedValue {
 /// Makes what a slot is given. `limit` is how many bytes an array may have.
 pub fn make(
     slot: &BoundParameter,
-    interface: &Interface,
+    interface: &EntryInterface,
     types: &TypeNames<'_>,
     seed: u64,
     limit: u64,
@@ -159,7 +159,7 @@ pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<ElementArray,
 
 /// A parameter that a kernel takes by value.
 struct ValueParam<'a> {
-    param: &'a Param,
+    param: &'a InterfaceParam,
     /// Bytes of the value.
     size: u64,
     types: &'a TypeNames<'a>,

@@ -4,11 +4,11 @@ use crate::cli::CommandFailure;
 use crate::cli::args::RunArgs;
 use crate::cli::sizes::LaunchSizeArg;
 use spirula_runtime::IndexSpace;
-use spirula_spirv::reflect::Interface;
+use spirula_spirv::reflect::EntryInterface;
 
 /// The size that the arguments mean for this entry point: shaders count workgroups, kernels
 /// invocations, and each takes the other's way of saying it.
-pub fn of(args: &RunArgs, interface: &Interface) -> Result<IndexSpace, CommandFailure> {
+pub fn of(args: &RunArgs, interface: &EntryInterface) -> Result<IndexSpace, CommandFailure> {
     let local = args.local.as_ref().map(|l| narrow(l.three(1), "workgroup"));
     let local = local.transpose()?;
     match interface.takes_arguments() {

@@ -3,19 +3,19 @@
 use crate::cli::CommandFailure;
 use crate::cli::failure::tell_line;
 use spirula_runtime::types::TypeNames;
-use spirula_spirv::analysis::{Decorations, Definitions};
-use spirula_spirv::ir::Module;
+use spirula_spirv::analysis::{IdDecorations, IdDefinitions};
+use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{SpecConstant, spec_constants};
 
 /// Each `ID=VALUE` as bits, by the types of the module's constants. What is given for a constant that the module
 /// does not have, such as one that was used before it was optimised, is left out, as Vulkan does.
 pub fn values(
     given: &[String],
-    module: &Module,
+    module: &SpirvModule,
     types: &TypeNames<'_>,
 ) -> Result<Vec<(u32, u64)>, CommandFailure> {
-    let definitions = Definitions::compute(module);
-    let constants = spec_constants(module, &definitions, &Decorations::compute(module));
+    let definitions = IdDefinitions::compute(module);
+    let constants = spec_constants(module, &definitions, &IdDecorations::compute(module));
     given
         .iter()
         .filter_map(|text| value(text, &constants, types).transpose())

@@ -13,7 +13,7 @@
 
 use crate::test::TestOutcome;
 use spirula_program::program::{EntryOpaque, EntryValueType, ProgramEntry, ProgramEntryParameter};
-use spirula_program::{CallValue, Op, ProgramValue, ScalarOperator, ScalarType};
+use spirula_program::{CallValue, ProgramValue, ScalarOp, ScalarOperator, ScalarType};
 
 /// Deepest nesting.
 const DEPTH: usize = 100;
@@ -156,11 +156,11 @@ fn converted(value: ProgramValue, wanted: &EntryValueType) -> ProgramValue {
         return value;
     }
     let op = match (from.is_float(), to.is_float()) {
-        (false, false) if value.unsigned => Op::ZExt,
-        (false, false) => Op::SExt,
-        (false, true) if value.unsigned => Op::UToF,
-        (false, true) => Op::SToF,
-        (true, true) => Op::FConv,
+        (false, false) if value.unsigned => ScalarOp::ZExt,
+        (false, false) => ScalarOp::SExt,
+        (false, true) if value.unsigned => ScalarOp::UToF,
+        (false, true) => ScalarOp::SToF,
+        (true, true) => ScalarOp::FConv,
         (true, false) => return value,
     };
     let bits = value.elements().next().unwrap_or(0);

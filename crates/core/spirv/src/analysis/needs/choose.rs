@@ -1,16 +1,16 @@
 //! Which capabilities and extensions meet all needs, within what is allowed.
 
 use super::tables::KINDS;
-use super::{Needs, Reason};
+use super::{ModuleRequirements, RequirementReason};
 use crate::grammar::enumerants::Capability;
-use crate::grammar::{Kind, Version, extension_version};
+use crate::grammar::{Kind, SpirvVersion, extension_version};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What a module may need at most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ceiling {
+pub struct RequirementCeiling {
     /// The capabilities that may be declared, with those that they imply; `None`: all.
     pub capabilities: Option<Vec<Capability>>,
     /// The extensions that may be declared; `None`: all.
@@ -19,7 +19,7 @@ pub struct Ceiling {
 
 /// The least that a module has to declare.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct RequirementChoice {
     /// Capabilities by increasing number; none that another implies.
     pub capabilities: Vec<Capability>,
     /// Extensions by name.
@@ -28,23 +28,23 @@ pub struct Choice {
 
 /// A need that the ceiling, or the version, does not allow to meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exceeded {
+pub struct ExceededRequirement {
     /// What needs it.
-    pub reason: Reason,
+    pub reason: RequirementReason,
     /// What is needed: `the capability Float64`.
     pub needed: String,
 }
 
-impl Exceeded {
+impl ExceededRequirement {
     /// The error with the place of the instruction in its module.
-    pub fn diagnostic(&self, module: &crate::ir::Module) -> SourceDiagnostic {
+    pub fn diagnostic(&self, module: &crate::ir::SpirvModule) -> SourceDiagnostic {
         let inst = self.reason.inst.map(|inst| module.inst(inst));
         let place = inst.map_or(SourceLocation::Unknown, |inst| inst.place());
         SourceDiagnostic::error(place, self.to_string())
     }
 }
 
-impl fmt::Display for Exceeded {
+impl fmt::Display for ExceededRequirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -54,9 +54,9 @@ impl fmt::Display for Exceeded {
     }
 }
 
-impl std::error::Error for Exceeded {}
+impl std::error::Error for ExceededRequirement {}
 
-impl Needs {
+impl ModuleRequirements {
     /// Capabilities that meet all needs, by increasing number: of those that the module declares the
     /// ones that it uses, and for needs that it does not meet the first that does.
     pub fn capabilities(&self) -> Vec<Capability> {
@@ -68,9 +68,12 @@ impl Needs {
     ///
     /// # Errors
     /// The first need that cannot be met.
-    pub fn choose(&self, ceiling: &Ceiling) -> Result<Choice, Exceeded> {
+    pub fn choose(
+        &self,
+        ceiling: &RequirementCeiling,
+    ) -> Result<RequirementChoice, ExceededRequirement> {
         if let Some((version, reason)) = self.newer.first() {
-            return Err(Exceeded {
+            return Err(ExceededRequirement {
                 reason: reason.clone(),
                 needed: format!("SPIR-V {version}"),
             });
@@ -80,7 +83,7 @@ impl Needs {
         let chosen = self.choose_capabilities(allowed.as_ref())?;
         let extensions = self.choose_extensions(&chosen, ceiling.extensions.as_deref())?;
         let capabilities = chosen.into_keys().map(Capability).collect();
-        Ok(Choice {
+        Ok(RequirementChoice {
             capabilities,
             extensions,
         })
@@ -90,11 +93,11 @@ impl Needs {
     fn choose_capabilities(
         &self,
         allowed: Option<&BTreeSet<u32>>,
-    ) -> Result<BTreeMap<u32, Reason>, Exceeded> {
+    ) -> Result<BTreeMap<u32, RequirementReason>, ExceededRequirement> {
         let is_allowed = |c: &u32| allowed.is_none_or(|all| all.contains(c));
-        let exceeded = |reason: &Reason, any: &[u32]| {
+        let exceeded = |reason: &RequirementReason, any: &[u32]| {
             let names: Vec<String> = any.iter().map(|c| Capability(*c).to_string()).collect();
-            Exceeded {
+            ExceededRequirement {
                 reason: reason.clone(),
                 needed: format!("the capability {}", names.join(" or ")),
             }
@@ -133,16 +136,19 @@ impl Needs {
         for kind in KINDS {
             if self.declared.contains(&kind.0) && met.contains(&kind.0) && is_allowed(&kind.0) {
                 let what = "the module's kind".to_owned();
-                let reason = || Reason { inst: None, what };
+                let reason = || RequirementReason { inst: None, what };
                 chosen.entry(kind.0).or_insert_with(reason);
             }
         }
         match chosen.iter().find(|(c, _)| self.is_later(**c)) {
             Some((c, reason)) => {
                 let row = Kind::Capability.info().enumerant(*c);
-                Err(Exceeded {
+                Err(ExceededRequirement {
                     reason: reason.clone(),
-                    needed: format!("SPIR-V {}", row.map_or(Version::NEVER, |row| row.version)),
+                    needed: format!(
+                        "SPIR-V {}",
+                        row.map_or(SpirvVersion::NEVER, |row| row.version)
+                    ),
                 })
             }
             None => Ok(chosen),
@@ -153,29 +159,31 @@ impl Needs {
     fn is_later(&self, capability: u32) -> bool {
         let row = Kind::Capability.info().enumerant(capability);
         row.is_some_and(|row| {
-            row.version > self.version && row.version != Version::NEVER && row.extensions.is_empty()
+            row.version > self.version
+                && row.version != SpirvVersion::NEVER
+                && row.extensions.is_empty()
         })
     }
 
     /// The first version that an extension is for, where that is later.
-    fn first_version(&self, extension: &str) -> Option<Version> {
+    fn first_version(&self, extension: &str) -> Option<SpirvVersion> {
         Some(extension_version(extension)).filter(|first| self.version < *first)
     }
 
     fn choose_extensions(
         &self,
-        capabilities: &BTreeMap<u32, Reason>,
+        capabilities: &BTreeMap<u32, RequirementReason>,
         allowed: Option<&[String]>,
-    ) -> Result<Vec<String>, Exceeded> {
+    ) -> Result<Vec<String>, ExceededRequirement> {
         let is_allowed = |e: &str| allowed.is_none_or(|all| all.iter().any(|a| a == e));
-        let exceeded = |reason: &Reason, any: &[&str]| Exceeded {
+        let exceeded = |reason: &RequirementReason, any: &[&str]| ExceededRequirement {
             reason: reason.clone(),
             needed: format!("the extension {}", any.join(" or ")),
         };
         let mut chosen = self.kept_extensions.clone();
         if let Some(over) = chosen.iter().find(|e| !is_allowed(e)) {
             let what = "the module".to_owned();
-            return Err(exceeded(&Reason { inst: None, what }, &[over]));
+            return Err(exceeded(&RequirementReason { inst: None, what }, &[over]));
         }
         let rows = capabilities.iter().filter_map(|(c, reason)| {
             let row = Kind::Capability.info().enumerant(*c)?;
@@ -190,7 +198,7 @@ impl Needs {
             if let Some(first) = declared.iter().find_map(|e| self.first_version(e)) {
                 let needed = format!("SPIR-V {first}");
                 let reason = reason.clone();
-                return Err(Exceeded { reason, needed });
+                return Err(ExceededRequirement { reason, needed });
             }
             chosen.extend(declared.into_iter().map(str::to_owned));
             if any.iter().any(|e| chosen.contains(*e)) {
@@ -202,7 +210,7 @@ impl Needs {
             if let Some(first) = self.first_version(pick) {
                 let needed = format!("SPIR-V {first}");
                 let reason = reason.clone();
-                return Err(Exceeded { reason, needed });
+                return Err(ExceededRequirement { reason, needed });
             }
             chosen.insert((*pick).to_owned());
         }
@@ -210,7 +218,7 @@ impl Needs {
     }
 
     /// The version of SPIR-V that the needs are about.
-    pub fn version(&self) -> Version {
+    pub fn version(&self) -> SpirvVersion {
         self.version
     }
 }

@@ -1,12 +1,12 @@
 //! What the grammar says of what a module uses.
 
-use super::Needs;
+use super::ModuleRequirements;
 use crate::grammar::enumerants::{BuiltIn, Capability, Decoration, GroupOperation};
 use crate::grammar::{
-    Category, Enumerant, ExtInstSet, Kind, KindInfo, Op, Operands, Quantifier, Version,
-    ext_inst_sets, instructions, kinds,
+    EnumerantInfo, ExtInstSet, Kind, KindInfo, Op, OperandCategory, OperandIter, OperandQuantifier,
+    SpirvVersion, ext_inst_sets, instructions, kinds,
 };
-use crate::ir::{IdWords, Inst, InstRef, Module, Section};
+use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use rustc_hash::FxHashSet;
 
 /// The capabilities that allow to name a rounding mode besides those of the grammar.
@@ -18,17 +18,17 @@ pub(crate) const ROUNDING: &[Capability] = &[
 ];
 
 /// What a row of the grammar demands.
-struct Row {
+struct RequirementRow {
     capabilities: &'static [Capability],
     extensions: &'static [&'static str],
-    version: Version,
+    version: SpirvVersion,
     /// Whether a capability makes it available in every version.
     by_capability: bool,
 }
 
-impl From<&'static Enumerant> for Row {
-    fn from(row: &'static Enumerant) -> Self {
-        Row {
+impl From<&'static EnumerantInfo> for RequirementRow {
+    fn from(row: &'static EnumerantInfo) -> Self {
+        RequirementRow {
             capabilities: row.capabilities,
             extensions: row.extensions,
             version: row.version,
@@ -38,9 +38,9 @@ impl From<&'static Enumerant> for Row {
 }
 
 /// Finds the needs of every instruction and enumerant; each kind of them is looked at once.
-pub(super) fn collect(module: &Module, needs: &mut Needs) {
+pub(super) fn collect(module: &SpirvModule, needs: &mut ModuleRequirements) {
     let ids = IdWords::new(module);
-    let mut seen = Seen {
+    let mut seen = SeenEnumerants {
         ops: vec![false; instructions().len()],
         values: FxHashSet::default(),
         ext: FxHashSet::default(),
@@ -55,14 +55,14 @@ pub(super) fn collect(module: &Module, needs: &mut Needs) {
         }
         let is_ext = matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR);
         let set = ids.set(inst).filter(|_| is_ext);
-        let operands = Operands::new(inst.op(), inst.words())
+        let operands = OperandIter::new(inst.op(), inst.words())
             .with_ext(set)
             .with_switch_literal_words(ids.switch_literal_words(inst));
         for operand in operands.map_while(Result::ok) {
             let (kind, word) = (operand.kind, operand.words[0]);
             match kind.info().category {
-                Category::ValueEnum => value(needs, &mut seen, inst.handle(), kind, word),
-                Category::BitEnum => {
+                OperandCategory::ValueEnum => value(needs, &mut seen, inst.handle(), kind, word),
+                OperandCategory::BitEnum => {
                     let mut rest = word;
                     while rest != 0 {
                         let bit = rest & rest.wrapping_neg();
@@ -70,10 +70,10 @@ pub(super) fn collect(module: &Module, needs: &mut Needs) {
                         value(needs, &mut seen, inst.handle(), kind, bit);
                     }
                 }
-                Category::Literal if kind == Kind::LiteralExtInstInteger => {
+                OperandCategory::Literal if kind == Kind::LiteralExtInstInteger => {
                     extended(needs, &mut seen, inst.handle(), set, word);
                 }
-                Category::Literal if kind == Kind::LiteralSpecConstantOpInteger => {
+                OperandCategory::Literal if kind == Kind::LiteralSpecConstantOpInteger => {
                     nested(needs, inst.handle(), word);
                 }
                 _ => {}
@@ -83,23 +83,28 @@ pub(super) fn collect(module: &Module, needs: &mut Needs) {
     keep_what_no_row_mentions(module, needs);
 }
 
-struct Seen {
+struct SeenEnumerants {
     ops: Vec<bool>,
     values: FxHashSet<(Kind, u32)>,
     ext: FxHashSet<(&'static str, u32)>,
 }
 
-fn row(needs: &mut Needs, row: &Row, inst: Inst, name: impl Fn() -> String) {
+fn row(
+    needs: &mut ModuleRequirements,
+    row: &RequirementRow,
+    inst: Inst,
+    name: impl Fn() -> String,
+) {
     needs.ask(row.capabilities, Some(inst), &name);
     if needs.version >= row.version || row.by_capability {
         return;
     }
-    let reason = || super::Reason {
+    let reason = || super::RequirementReason {
         inst: Some(inst),
         what: name(),
     };
     if row.extensions.is_empty() {
-        if row.version != Version::NEVER {
+        if row.version != SpirvVersion::NEVER {
             needs.newer.push((row.version, reason()));
         }
         return;
@@ -108,7 +113,7 @@ fn row(needs: &mut Needs, row: &Row, inst: Inst, name: impl Fn() -> String) {
     needs.extensions.entry(any).or_insert_with(reason);
 }
 
-fn instruction(needs: &mut Needs, seen: &mut Seen, inst: InstRef<'_>) {
+fn instruction(needs: &mut ModuleRequirements, seen: &mut SeenEnumerants, inst: InstRef<'_>) {
     let Some(at) = inst.op().row() else { return };
     if std::mem::replace(&mut seen.ops[at], true) {
         return;
@@ -122,7 +127,7 @@ fn instruction(needs: &mut Needs, seen: &mut Seen, inst: InstRef<'_>) {
         needs.kept_extensions.insert(amd.to_owned());
         return;
     }
-    let found = Row {
+    let found = RequirementRow {
         capabilities: info.capabilities,
         extensions: info.extensions,
         version: info.version,
@@ -131,14 +136,20 @@ fn instruction(needs: &mut Needs, seen: &mut Seen, inst: InstRef<'_>) {
     row(needs, &found, inst.handle(), || info.name.to_owned());
 }
 
-fn value(needs: &mut Needs, seen: &mut Seen, inst: Inst, kind: Kind, word: u32) {
+fn value(
+    needs: &mut ModuleRequirements,
+    seen: &mut SeenEnumerants,
+    inst: Inst,
+    kind: Kind,
+    word: u32,
+) {
     if !seen.values.insert((kind, word)) {
         return;
     }
     let Some(found) = kind.info().enumerant(word) else {
         return;
     };
-    let mut demand = Row::from(found);
+    let mut demand = RequirementRow::from(found);
     let name = || format!("{} {}", kind.info().name, found.name);
     let is_named_only = kind == Kind::BuiltIn
         && [
@@ -170,8 +181,8 @@ fn value(needs: &mut Needs, seen: &mut Seen, inst: Inst, kind: Kind, word: u32) 
 }
 
 fn extended(
-    needs: &mut Needs,
-    seen: &mut Seen,
+    needs: &mut ModuleRequirements,
+    seen: &mut SeenEnumerants,
     inst: Inst,
     set: Option<&'static ExtInstSet>,
     number: u32,
@@ -185,10 +196,10 @@ fn extended(
 }
 
 /// From here on specialisation constants of shaders may be widened.
-const WIDE_CONSTANTS: Version = Version::new(1, 4);
+const WIDE_CONSTANTS: SpirvVersion = SpirvVersion::new(1, 4);
 
 /// The instruction that an `OpSpecConstantOp` computes: more of them are for kernels.
-fn nested(needs: &mut Needs, inst: Inst, number: u32) {
+fn nested(needs: &mut ModuleRequirements, inst: Inst, number: u32) {
     let op = u16::try_from(number).ok().map(Op);
     if let Some(info) = op.and_then(Op::info) {
         let name = || info.name.to_owned();
@@ -198,7 +209,7 @@ fn nested(needs: &mut Needs, inst: Inst, number: u32) {
         let by_extension = needs.has_extension("SPV_AMD_gpu_shader_int16");
         if info.op == Op::UConvert && needs.version < WIDE_CONSTANTS && !is_kernel && !by_extension
         {
-            let reason = super::Reason {
+            let reason = super::RequirementReason {
                 inst: Some(inst),
                 what: "OpSpecConstantOp UConvert".to_owned(),
             };
@@ -228,8 +239,8 @@ static FIRST_ENUMERANTS: [u16; instructions().len()] = {
                 first[row] = if only_ids { at as u16 } else { 0 };
                 break;
             }
-            let is_id = matches!(operands[at].kind.info().category, Category::Id);
-            only_ids &= is_id && matches!(operands[at].quantifier, Quantifier::One);
+            let is_id = matches!(operands[at].kind.info().category, OperandCategory::Id);
+            only_ids &= is_id && matches!(operands[at].quantifier, OperandQuantifier::One);
             at += 1;
         }
         row += 1;
@@ -261,8 +272,8 @@ fn is_extension_mentioned(extension: &str) -> bool {
         || extended.any(|row| row.extensions.contains(&extension))
 }
 
-fn keep_what_no_row_mentions(module: &Module, needs: &mut Needs) {
-    for inst in module.section(Section::Capabilities) {
+fn keep_what_no_row_mentions(module: &SpirvModule, needs: &mut ModuleRequirements) {
+    for inst in module.section(ModuleSection::Capabilities) {
         let capability = Capability(inst.word(0));
         let is_derived = is_mentioned(capability) || super::tables::derives(capability);
         if !is_derived {

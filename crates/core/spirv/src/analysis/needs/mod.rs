@@ -10,17 +10,17 @@ mod collect;
 mod rules;
 mod tables;
 
-pub use choose::{Ceiling, Choice, Exceeded};
+pub use choose::{ExceededRequirement, RequirementCeiling, RequirementChoice};
 pub(crate) use collect::ROUNDING;
 
-use crate::grammar::Version;
+use crate::grammar::SpirvVersion;
 use crate::grammar::enumerants::Capability;
-use crate::ir::{Inst, Module, Section};
+use crate::ir::{Inst, ModuleSection, SpirvModule};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why something is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
+pub struct RequirementReason {
     /// The first instruction that needs it; none where it is the module as a whole.
     pub inst: Option<Inst>,
     /// What of it does: an instruction, or an enumerant with its kind.
@@ -29,34 +29,34 @@ pub struct Reason {
 
 /// What a module's instructions and enumerants ask for in a version of SPIR-V.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Needs {
-    version: Version,
+pub struct ModuleRequirements {
+    version: SpirvVersion,
     /// Each need as the capabilities of which one is enough.
-    capabilities: BTreeMap<Vec<u32>, Reason>,
+    capabilities: BTreeMap<Vec<u32>, RequirementReason>,
     /// Each need as the extensions of which one is enough.
-    extensions: BTreeMap<Vec<&'static str>, Reason>,
+    extensions: BTreeMap<Vec<&'static str>, RequirementReason>,
     /// What the version does not have, with or without extensions, and the version that does.
-    newer: Vec<(Version, Reason)>,
+    newer: Vec<(SpirvVersion, RequirementReason)>,
     /// Declared capabilities that are to be kept: they cannot be derived, or only allow more.
-    kept: BTreeMap<u32, Reason>,
+    kept: BTreeMap<u32, RequirementReason>,
     /// Declared extensions that are to be kept in the same way.
     kept_extensions: BTreeSet<String>,
     declared: Vec<u32>,
     declared_extensions: Vec<String>,
 }
 
-impl Needs {
+impl ModuleRequirements {
     /// What the module needs in its own version. One pass over the module.
-    pub fn compute(module: &Module) -> Self {
+    pub fn compute(module: &SpirvModule) -> Self {
         Self::in_version(module, module.version)
     }
 
     /// What the module would need in another version: what that has not is needed as an extension
     /// where there is one.
-    pub fn in_version(module: &Module, version: Version) -> Self {
-        let capabilities = module.section(Section::Capabilities);
-        let extensions = module.section(Section::Extensions);
-        let mut needs = Needs {
+    pub fn in_version(module: &SpirvModule, version: SpirvVersion) -> Self {
+        let capabilities = module.section(ModuleSection::Capabilities);
+        let extensions = module.section(ModuleSection::Extensions);
+        let mut needs = ModuleRequirements {
             version,
             capabilities: BTreeMap::new(),
             extensions: BTreeMap::new(),
@@ -83,7 +83,7 @@ impl Needs {
     }
 
     /// What the version lacks, with the version that has it and the instruction that uses it.
-    pub fn newer(&self) -> &[(Version, Reason)] {
+    pub fn newer(&self) -> &[(SpirvVersion, RequirementReason)] {
         &self.newer
     }
 
@@ -109,13 +109,13 @@ impl Needs {
         let any: Vec<u32> = any.iter().map(|c| c.0).collect();
         self.capabilities
             .entry(any)
-            .or_insert_with(|| Reason { inst, what: what() });
+            .or_insert_with(|| RequirementReason { inst, what: what() });
     }
 
     /// What is declared of these capabilities is kept.
     fn keep(&mut self, any: &[Capability], inst: Option<Inst>, what: impl Fn() -> String) {
         for capability in any.iter().filter(|c| self.declared.contains(&c.0)) {
-            let reason = || Reason { inst, what: what() };
+            let reason = || RequirementReason { inst, what: what() };
             self.kept.entry(capability.0).or_insert_with(reason);
         }
     }

@@ -1,24 +1,25 @@
 //! What the grammar does not say of the needs for capabilities and extensions.
 
-use super::Needs;
+use super::ModuleRequirements;
 use super::choose::implied;
 use super::tables::{
-    FLOAT16, INT8, INT16, KEPT_WITH, NARROW, NARROW_ROWS, NON_SEMANTIC, OPAQUE, STORED, Trait,
+    CapabilityTrait, FLOAT16, INT8, INT16, KEPT_WITH, NARROW, NARROW_ROWS, NON_SEMANTIC, OPAQUE,
+    STORED,
 };
-use crate::analysis::Definitions;
+use crate::analysis::IdDefinitions;
 use crate::grammar::enumerants::{
     AddressingModel, Capability, Decoration, Dim, MemoryModel, Scope, StorageClass,
 };
-use crate::grammar::{Class, Kind, Op, Operands, ResultForm, Version};
-use crate::ir::{IdWords, Inst, InstRef, Module, Section};
+use crate::grammar::{InstructionClass, Kind, Op, OperandIter, ResultForm, SpirvVersion};
+use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 
 /// Applies all rules to a module.
-pub(super) fn apply(module: &Module, needs: &mut Needs) {
-    let model = module.section(Section::MemoryModel).next();
+pub(super) fn apply(module: &SpirvModule, needs: &mut ModuleRequirements) {
+    let model = module.section(ModuleSection::MemoryModel).next();
     let model = model.map_or((0, 0), |m| (m.word(0), m.word(1)));
-    let definitions = Definitions::compute(module);
-    let mut rules = Rules {
+    let definitions = IdDefinitions::compute(module);
+    let mut rules = RequirementRules {
         module,
         blocks: old_blocks(module),
         types: IdMap::new(module.bound(), 0),
@@ -46,7 +47,7 @@ pub(super) fn apply(module: &Module, needs: &mut Needs) {
             needs.keep(&[*capability], Some(*inst), what);
         }
     }
-    let entries = module.section(Section::EntryPoints);
+    let entries = module.section(ModuleSection::EntryPoints);
     let is_entry =
         |i: InstRef<'_>| matches!(i.op(), Op::EntryPoint | Op::ConditionalEntryPointINTEL);
     if !entries.into_iter().any(is_entry) {
@@ -56,8 +57,8 @@ pub(super) fn apply(module: &Module, needs: &mut Needs) {
 }
 
 /// Structures decorated `BufferBlock`.
-fn old_blocks(module: &Module) -> Vec<Id> {
-    let annotations = module.section(Section::Annotations);
+fn old_blocks(module: &SpirvModule) -> Vec<Id> {
+    let annotations = module.section(ModuleSection::Annotations);
     let is_old = |i: &InstRef<'_>| {
         i.op() == Op::Decorate && i.operands().get(1) == Some(&Decoration::BufferBlock.0)
     };
@@ -66,8 +67,8 @@ fn old_blocks(module: &Module) -> Vec<Id> {
     found
 }
 
-struct Rules<'a> {
-    module: &'a Module,
+struct RequirementRules<'a> {
+    module: &'a SpirvModule,
     blocks: Vec<Id>,
     /// What numbers each type contains.
     types: IdMap<u8>,
@@ -75,7 +76,7 @@ struct Rules<'a> {
     any_narrow: bool,
     /// The type of each value.
     values: IdMap<Option<Id>>,
-    definitions: Definitions,
+    definitions: IdDefinitions,
     words: IdWords,
     /// Sets of extended instructions that compute nothing.
     silent_sets: Vec<Id>,
@@ -83,14 +84,14 @@ struct Rules<'a> {
     is_logical: bool,
     is_vulkan_model: bool,
     /// Each with the first instruction that shows it.
-    traits: Vec<(Trait, Inst)>,
-    needs: &'a mut Needs,
+    traits: Vec<(CapabilityTrait, Inst)>,
+    needs: &'a mut ModuleRequirements,
 }
 
-impl<'a> Rules<'a> {
+impl<'a> RequirementRules<'a> {
     fn instruction(&mut self, inst: InstRef<'a>) {
         let class = inst.op().info().map(|i| i.class);
-        if class == Some(Class::TypeDeclaration) {
+        if class == Some(InstructionClass::TypeDeclaration) {
             return self.declaration(inst);
         }
         if let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) {
@@ -104,23 +105,28 @@ impl<'a> Rules<'a> {
             Op::Variable => self.variable(inst),
             Op::FunctionCall if self.is_logical => self.arguments(inst),
             Op::ReturnValue if self.is_logical => self.returned(inst),
-            Op::ImageRead | Op::ImageSparseRead => self.note(Trait::ImageRead, inst),
-            Op::ImageWrite => self.note(Trait::ImageWrite, inst),
+            Op::ImageRead | Op::ImageSparseRead => self.note(CapabilityTrait::ImageRead, inst),
+            Op::ImageWrite => self.note(CapabilityTrait::ImageWrite, inst),
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
-                self.note(Trait::Dot, inst);
+                self.note(CapabilityTrait::Dot, inst);
             }
             Op::Decorate if inst.word(1) == Decoration::NonUniform.0 => {
-                self.note(Trait::NonUniform, inst);
+                self.note(CapabilityTrait::NonUniform, inst);
             }
-            Op::ExtInstImport if self.needs.version < Version::new(1, 6) => self.import(inst),
+            Op::ExtInstImport if self.needs.version < SpirvVersion::new(1, 6) => self.import(inst),
             _ => {}
         }
-        if class == Some(Class::Atomic) {
+        if class == Some(InstructionClass::Atomic) {
             self.atomic(inst);
         }
         let has_scope = matches!(
             class,
-            Some(Class::Atomic | Class::Barrier | Class::Memory | Class::Image)
+            Some(
+                InstructionClass::Atomic
+                    | InstructionClass::Barrier
+                    | InstructionClass::Memory
+                    | InstructionClass::Image
+            )
         );
         if self.is_vulkan_model && has_scope {
             self.scopes(inst);
@@ -130,7 +136,7 @@ impl<'a> Rules<'a> {
     fn import(&mut self, inst: InstRef<'_>) {
         let name = inst.string(0);
         if name.starts_with("NonSemantic.") {
-            let reason = || super::Reason {
+            let reason = || super::RequirementReason {
                 inst: Some(inst.handle()),
                 what: name,
             };
@@ -139,7 +145,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    fn note(&mut self, found: Trait, inst: InstRef<'_>) {
+    fn note(&mut self, found: CapabilityTrait, inst: InstRef<'_>) {
         if self.traits.iter().all(|t| t.0 != found) {
             self.traits.push((found, inst.handle()));
         }
@@ -173,7 +179,7 @@ impl<'a> Rules<'a> {
             }
             Op::TypeMatrix | Op::TypeArray => part(self) & (NARROW | OPAQUE),
             Op::TypeRuntimeArray => {
-                self.note(Trait::RuntimeArray, inst);
+                self.note(CapabilityTrait::RuntimeArray, inst);
                 part(self) & NARROW
             }
             Op::TypeStruct => inst.ids(0).fold(0, |all, m| all | self.types[m]) & NARROW,
@@ -262,7 +268,7 @@ impl<'a> Rules<'a> {
     }
 
     /// What is done with narrow numbers besides storing and converting them needs them whole.
-    fn narrow(&mut self, inst: InstRef<'a>, class: Option<Class>) {
+    fn narrow(&mut self, inst: InstRef<'a>, class: Option<InstructionClass>) {
         if !self.any_narrow {
             return;
         }
@@ -278,7 +284,12 @@ impl<'a> Rules<'a> {
                 | Op::Variable
                 | Op::FunctionParameter
         );
-        if only_moves || matches!(class, Some(Class::Annotation | Class::Debug)) {
+        if only_moves
+            || matches!(
+                class,
+                Some(InstructionClass::Annotation | InstructionClass::Debug)
+            )
+        {
             return;
         }
         if inst.op() == Op::ExtInst
@@ -330,12 +341,12 @@ impl<'a> Rules<'a> {
         );
         if matches!(block.op(), Op::TypeArray | Op::TypeRuntimeArray) {
             if is_resource {
-                self.note(Trait::DescriptorArray, inst);
+                self.note(CapabilityTrait::DescriptorArray, inst);
             }
             block = self.op(block.id(0)).unwrap_or(block);
         }
         if class == StorageClass::Workgroup && block.op() == Op::TypeStruct {
-            self.note(Trait::WorkgroupBlock, inst);
+            self.note(CapabilityTrait::WorkgroupBlock, inst);
         }
         let holds = self.types[pointee] & NARROW;
         if holds == 0 {
@@ -451,7 +462,7 @@ impl<'a> Rules<'a> {
     }
 
     fn image(&mut self, inst: InstRef<'_>) {
-        self.note(Trait::Images, inst);
+        self.note(CapabilityTrait::Images, inst);
         let [_, dim, _, arrayed, ms, sampled, ..] = *inst.operands() else {
             return;
         };
@@ -538,13 +549,13 @@ impl<'a> Rules<'a> {
 
     /// The scope `Device` in the memory model of Vulkan.
     fn scopes(&mut self, inst: InstRef<'a>) {
-        for operand in Operands::new(inst.op(), inst.words()).map_while(Result::ok) {
+        for operand in OperandIter::new(inst.op(), inst.words()).map_while(Result::ok) {
             let value = (operand.kind == Kind::IdScope).then(|| Id::new(operand.words[0]));
             let value = value
                 .flatten()
                 .and_then(|id| self.definitions.constant(self.module, id));
             if value == Some(u64::from(Scope::Device.0)) {
-                self.note(Trait::DeviceScope, inst);
+                self.note(CapabilityTrait::DeviceScope, inst);
                 if operand.name == "Memory" {
                     let any = [Capability::VulkanMemoryModelDeviceScope];
                     self.ask(&any, inst, "memory of the scope Device");
@@ -555,9 +566,9 @@ impl<'a> Rules<'a> {
 }
 
 /// The instruction that needs something, for messages.
-impl super::Reason {
+impl super::RequirementReason {
     /// The instruction with its result, as in the text form.
-    pub fn describe(&self, module: &Module) -> String {
+    pub fn describe(&self, module: &SpirvModule) -> String {
         let name = |inst: Inst| {
             let inst = module.inst(inst);
             match inst.result() {

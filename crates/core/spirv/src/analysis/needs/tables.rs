@@ -4,7 +4,7 @@ use crate::grammar::enumerants::{Capability, StorageClass};
 
 /// Something in a module that capabilities are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trait {
+pub(super) enum CapabilityTrait {
     RuntimeArray,
     DescriptorArray,
     NonUniform,
@@ -16,97 +16,106 @@ pub(super) enum Trait {
     DeviceScope,
 }
 
-impl Trait {
+impl CapabilityTrait {
     pub fn describe(self) -> &'static str {
         match self {
-            Trait::RuntimeArray => "an array whose length is not known",
-            Trait::DescriptorArray => "an array of resources",
-            Trait::NonUniform => "the decoration NonUniform",
-            Trait::Images => "an image",
-            Trait::ImageRead => "reading an image",
-            Trait::ImageWrite => "writing an image",
-            Trait::Dot => "a dot product of integers",
-            Trait::WorkgroupBlock => "a structure in the class Workgroup",
-            Trait::DeviceScope => "the scope Device",
+            CapabilityTrait::RuntimeArray => "an array whose length is not known",
+            CapabilityTrait::DescriptorArray => "an array of resources",
+            CapabilityTrait::NonUniform => "the decoration NonUniform",
+            CapabilityTrait::Images => "an image",
+            CapabilityTrait::ImageRead => "reading an image",
+            CapabilityTrait::ImageWrite => "writing an image",
+            CapabilityTrait::Dot => "a dot product of integers",
+            CapabilityTrait::WorkgroupBlock => "a structure in the class Workgroup",
+            CapabilityTrait::DeviceScope => "the scope Device",
         }
     }
 }
 
 /// Capabilities that are kept where they are declared and the module has what they are about: when
 /// they are needed depends on values or on the environment.
-pub(super) const KEPT_WITH: &[(Capability, Trait)] = &[
-    (Capability::RuntimeDescriptorArray, Trait::RuntimeArray),
+pub(super) const KEPT_WITH: &[(Capability, CapabilityTrait)] = &[
+    (
+        Capability::RuntimeDescriptorArray,
+        CapabilityTrait::RuntimeArray,
+    ),
     (
         Capability::UniformBufferArrayDynamicIndexing,
-        Trait::DescriptorArray,
+        CapabilityTrait::DescriptorArray,
     ),
     (
         Capability::SampledImageArrayDynamicIndexing,
-        Trait::DescriptorArray,
+        CapabilityTrait::DescriptorArray,
     ),
     (
         Capability::StorageBufferArrayDynamicIndexing,
-        Trait::DescriptorArray,
+        CapabilityTrait::DescriptorArray,
     ),
     (
         Capability::StorageImageArrayDynamicIndexing,
-        Trait::DescriptorArray,
+        CapabilityTrait::DescriptorArray,
     ),
     (
         Capability::InputAttachmentArrayDynamicIndexing,
-        Trait::DescriptorArray,
+        CapabilityTrait::DescriptorArray,
     ),
     (
         Capability::UniformTexelBufferArrayDynamicIndexing,
-        Trait::DescriptorArray,
+        CapabilityTrait::DescriptorArray,
     ),
     (
         Capability::StorageTexelBufferArrayDynamicIndexing,
-        Trait::DescriptorArray,
+        CapabilityTrait::DescriptorArray,
     ),
     (
         Capability::UniformBufferArrayNonUniformIndexing,
-        Trait::NonUniform,
+        CapabilityTrait::NonUniform,
     ),
     (
         Capability::SampledImageArrayNonUniformIndexing,
-        Trait::NonUniform,
+        CapabilityTrait::NonUniform,
     ),
     (
         Capability::StorageBufferArrayNonUniformIndexing,
-        Trait::NonUniform,
+        CapabilityTrait::NonUniform,
     ),
     (
         Capability::StorageImageArrayNonUniformIndexing,
-        Trait::NonUniform,
+        CapabilityTrait::NonUniform,
     ),
     (
         Capability::InputAttachmentArrayNonUniformIndexing,
-        Trait::NonUniform,
+        CapabilityTrait::NonUniform,
     ),
     (
         Capability::UniformTexelBufferArrayNonUniformIndexing,
-        Trait::NonUniform,
+        CapabilityTrait::NonUniform,
     ),
     (
         Capability::StorageTexelBufferArrayNonUniformIndexing,
-        Trait::NonUniform,
+        CapabilityTrait::NonUniform,
     ),
-    (Capability::ImageBasic, Trait::Images),
-    (Capability::ImageReadWrite, Trait::Images),
-    (Capability::ImageMipmap, Trait::Images),
-    (Capability::StorageImageReadWithoutFormat, Trait::ImageRead),
+    (Capability::ImageBasic, CapabilityTrait::Images),
+    (Capability::ImageReadWrite, CapabilityTrait::Images),
+    (Capability::ImageMipmap, CapabilityTrait::Images),
+    (
+        Capability::StorageImageReadWithoutFormat,
+        CapabilityTrait::ImageRead,
+    ),
     (
         Capability::StorageImageWriteWithoutFormat,
-        Trait::ImageWrite,
+        CapabilityTrait::ImageWrite,
     ),
-    (Capability::DotProductInputAll, Trait::Dot),
-    (Capability::DotProductInput4x8Bit, Trait::Dot),
+    (Capability::DotProductInputAll, CapabilityTrait::Dot),
+    (Capability::DotProductInput4x8Bit, CapabilityTrait::Dot),
     (
         Capability::WorkgroupMemoryExplicitLayoutKHR,
-        Trait::WorkgroupBlock,
+        CapabilityTrait::WorkgroupBlock,
     ),
-    (Capability::VulkanMemoryModelDeviceScope, Trait::DeviceScope),
+    (
+        Capability::VulkanMemoryModelDeviceScope,
+        CapabilityTrait::DeviceScope,
+    ),
 ];
 
 /// Capabilities that stay where they are declared, although others that are needed imply them: they
@@ -160,10 +169,10 @@ pub(super) const NARROW: u8 = INT8 | INT16 | FLOAT16;
 pub(super) const OPAQUE: u8 = 8;
 
 /// What allows to have narrow numbers in variables of a class.
-pub(super) type Stored = (u8, &'static [StorageClass], &'static [Capability]);
+pub(super) type NarrowStorageRule = (u8, &'static [StorageClass], &'static [Capability]);
 
 /// By width and class (specification, section 3.2.30 "Capability").
-pub(super) const STORED: &[Stored] = &[
+pub(super) const STORED: &[NarrowStorageRule] = &[
     (
         INT16 | FLOAT16,
         &[

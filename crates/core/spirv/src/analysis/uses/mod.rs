@@ -3,14 +3,14 @@
 mod packed;
 
 use super::definitions::InstOfId;
-use crate::ir::{IdWords, Inst, InstRef, Module};
+use crate::ir::{IdWords, Inst, InstRef, SpirvModule};
 use crate::{Id, IdMap};
-use packed::Packed;
+use packed::PackedUses;
 use std::fmt;
 
 /// A place where an id is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Use {
+pub struct IdUse {
     /// The instruction.
     pub inst: Inst,
     /// Position among its words.
@@ -21,21 +21,21 @@ pub struct Use {
 /// change.
 ///
 /// The uses of an unedited module lie packed, those of each id side by side: six bytes for each use.
-/// What changes since is noted beside them ([`Edits`], made with the first change). Taking note of a
+/// What changes since is noted beside them ([`UseEdits`], made with the first change). Taking note of a
 /// change takes time in the instruction's operands, going through an id's uses in their number.
 #[derive(Clone, Debug)]
 pub struct DefUse {
     words: IdWords,
     definitions: InstOfId,
-    packed: Packed,
-    edits: Option<Box<Edits>>,
+    packed: PackedUses,
+    edits: Option<Box<UseEdits>>,
 }
 
 const NONE: u32 = u32::MAX;
 
 /// Where the uses of an instruction are noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Noted {
+enum UseLocation {
     /// Among the packed ones.
     Packed,
     Nowhere,
@@ -45,8 +45,8 @@ enum Noted {
 
 /// A use that was added.
 #[derive(Clone, Copy, Debug)]
-struct Added {
-    place: Use,
+struct AddedUse {
+    place: IdUse,
     id: Id,
     previous: u32,
     next: u32,
@@ -54,7 +54,7 @@ struct Added {
 
 /// What changed of an id's uses.
 #[derive(Clone, Copy, Debug)]
-struct Uses {
+struct IdUseChanges {
     /// Packed uses that are still gone through, and how many of them hold no more.
     packed: u32,
     gone: u32,
@@ -66,18 +66,18 @@ struct Uses {
 /// What changed since the uses were packed: instructions whose packed uses hold no more, and for each
 /// id a linked list of the uses that were added.
 #[derive(Clone, Debug)]
-struct Edits {
-    insts: Vec<Noted>,
-    ids: IdMap<Option<Uses>>,
-    added: Vec<Added>,
+struct UseEdits {
+    insts: Vec<UseLocation>,
+    ids: IdMap<Option<IdUseChanges>>,
+    added: Vec<AddedUse>,
 }
 
 impl DefUse {
     /// Two passes over the module.
-    pub fn compute(module: &Module) -> Self {
+    pub fn compute(module: &SpirvModule) -> Self {
         let words = IdWords::new(module);
         let mut definitions = InstOfId::new(module);
-        let packed = Packed::compute(module, &words, &mut definitions);
+        let packed = PackedUses::compute(module, &words, &mut definitions);
         DefUse {
             words,
             definitions,
@@ -104,14 +104,14 @@ impl DefUse {
                 before.next = own;
             }
             let at = at as u16;
-            edits.added.push(Added {
-                place: Use { inst: handle, at },
+            edits.added.push(AddedUse {
+                place: IdUse { inst: handle, at },
                 id,
                 previous,
                 next: NONE,
             });
         });
-        *noted(&mut edits.insts, handle) = Noted::Added(first);
+        *noted(&mut edits.insts, handle) = UseLocation::Added(first);
     }
 
     /// Takes note that an instruction goes out of the module, or is about to change: its words are
@@ -124,11 +124,11 @@ impl DefUse {
             self.definitions.set(id, None);
         }
         let edits = edits(&mut self.edits, &self.packed);
-        let before = std::mem::replace(noted(&mut edits.insts, handle), Noted::Nowhere);
+        let before = std::mem::replace(noted(&mut edits.insts, handle), UseLocation::Nowhere);
         match before {
-            Noted::Nowhere => {}
-            Noted::Added(first) => edits.unlink(&self.packed, handle, first as usize),
-            Noted::Packed => {
+            UseLocation::Nowhere => {}
+            UseLocation::Added(first) => edits.unlink(&self.packed, handle, first as usize),
+            UseLocation::Packed => {
                 let packed = &mut self.packed;
                 self.words.visit(inst, |_, id| {
                     if !packed.range(id).is_empty() {
@@ -147,7 +147,7 @@ impl DefUse {
     }
 
     /// The uses of an id, the newest first.
-    pub fn uses(&self, id: Id) -> impl Iterator<Item = Use> + '_ {
+    pub fn uses(&self, id: Id) -> impl Iterator<Item = IdUse> + '_ {
         let edits = self.edits.as_deref();
         let changed = edits.and_then(|e| e.ids[id]);
         let mut last = changed.map_or(NONE, |c| c.last);
@@ -162,7 +162,7 @@ impl DefUse {
         }
         let packed = range.map(|at| self.packed.get(at));
         added.chain(packed.filter(move |place| {
-            edits.is_none_or(|e| e.insts[place.inst.index()] == Noted::Packed)
+            edits.is_none_or(|e| e.insts[place.inst.index()] == UseLocation::Packed)
         }))
     }
 
@@ -176,11 +176,11 @@ impl DefUse {
     }
 
     /// Has every use of `old` use `new`, names and decorations left out.
-    pub fn replace_all(&mut self, module: &mut Module, old: Id, new: Id) {
+    pub fn replace_all(&mut self, module: &mut SpirvModule, old: Id, new: Id) {
         if old == new {
             return;
         }
-        let users: Vec<Use> = self.uses(old).collect();
+        let users: Vec<IdUse> = self.uses(old).collect();
         for place in users {
             if module.inst(place.inst).op().is_about_ids() {
                 continue;
@@ -192,25 +192,29 @@ impl DefUse {
     }
 }
 
-fn edits<'a>(edits: &'a mut Option<Box<Edits>>, packed: &Packed) -> &'a mut Edits {
+fn edits<'a>(edits: &'a mut Option<Box<UseEdits>>, packed: &PackedUses) -> &'a mut UseEdits {
     edits.get_or_insert_with(|| {
-        Box::new(Edits {
-            insts: vec![Noted::Packed; packed.inst_count()],
+        Box::new(UseEdits {
+            insts: vec![UseLocation::Packed; packed.inst_count()],
             ids: IdMap::new(packed.bound() as u32, None),
             added: Vec::new(),
         })
     })
 }
 
-fn noted(insts: &mut Vec<Noted>, inst: Inst) -> &mut Noted {
+fn noted(insts: &mut Vec<UseLocation>, inst: Inst) -> &mut UseLocation {
     if inst.index() >= insts.len() {
-        insts.resize(inst.index() + 1, Noted::Nowhere);
+        insts.resize(inst.index() + 1, UseLocation::Nowhere);
     }
     &mut insts[inst.index()]
 }
 
-fn uses<'a>(ids: &'a mut IdMap<Option<Uses>>, packed: &Packed, id: Id) -> &'a mut Uses {
-    ids.get_mut(id).get_or_insert_with(|| Uses {
+fn uses<'a>(
+    ids: &'a mut IdMap<Option<IdUseChanges>>,
+    packed: &PackedUses,
+    id: Id,
+) -> &'a mut IdUseChanges {
+    ids.get_mut(id).get_or_insert_with(|| IdUseChanges {
         packed: packed.range(id).len() as u32,
         gone: 0,
         added: 0,
@@ -218,11 +222,11 @@ fn uses<'a>(ids: &'a mut IdMap<Option<Uses>>, packed: &Packed, id: Id) -> &'a mu
     })
 }
 
-impl Edits {
+impl UseEdits {
     /// Takes the uses of an instruction, which begin at a position, out of their lists.
-    fn unlink(&mut self, packed: &Packed, inst: Inst, first: usize) {
+    fn unlink(&mut self, packed: &PackedUses, inst: Inst, first: usize) {
         for at in first..self.added.len() {
-            let Added {
+            let AddedUse {
                 place,
                 id,
                 previous,
@@ -244,7 +248,7 @@ impl Edits {
     }
 
     /// Drops the packed uses of an id that hold no more, once they are the greater part of them.
-    fn shorten(&mut self, packed: &mut Packed, id: Id) {
+    fn shorten(&mut self, packed: &mut PackedUses, id: Id) {
         let range = packed.range(id);
         let Some(uses) = self.ids.get_mut(id) else {
             return;
@@ -253,7 +257,9 @@ impl Edits {
             return;
         }
         let range = range.start..range.start + uses.packed as usize;
-        let kept = packed.retain(range, |inst| self.insts[inst.index()] == Noted::Packed);
+        let kept = packed.retain(range, |inst| {
+            self.insts[inst.index()] == UseLocation::Packed
+        });
         (uses.packed, uses.gone) = (kept as u32, 0);
     }
 }
@@ -262,7 +268,7 @@ impl PartialEq for DefUse {
     fn eq(&self, other: &DefUse) -> bool {
         let bound = self.bound().max(other.bound());
         let sorted = |chains: &DefUse, id| {
-            let mut uses: Vec<Use> = chains.uses(id).collect();
+            let mut uses: Vec<IdUse> = chains.uses(id).collect();
             uses.sort_unstable();
             uses
         };

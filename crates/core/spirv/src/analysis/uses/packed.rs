@@ -6,17 +6,17 @@
 //! less time for the module as a whole, and as much memory again as the file.
 
 use super::super::definitions::InstOfId;
-use super::Use;
+use super::IdUse;
 use crate::Id;
-use crate::ir::{IdWords, Inst, InstRef, Module};
+use crate::ir::{IdWords, Inst, InstRef, SpirvModule};
 use std::ops::Range;
 
 /// The uses when the chains were computed.
 #[derive(Clone, Debug)]
-pub(super) struct Packed {
+pub(super) struct PackedUses {
     /// Begin of each id's uses; they end where those of the next id begin.
     first: Vec<u32>,
-    uses: Vec<Place>,
+    uses: Vec<PackedUse>,
     /// Number of instructions that there were.
     of: usize,
 }
@@ -24,14 +24,18 @@ pub(super) struct Packed {
 /// A use, in six bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(2))]
-struct Place {
+struct PackedUse {
     inst: Inst,
     at: u16,
 }
 
-impl Packed {
+impl PackedUses {
     /// The uses of every id; definitions are found on the way.
-    pub fn compute(module: &Module, words: &IdWords, definitions: &mut InstOfId) -> Packed {
+    pub fn compute(
+        module: &SpirvModule,
+        words: &IdWords,
+        definitions: &mut InstOfId,
+    ) -> PackedUses {
         // The row behind the ids' ends the uses of the last one.
         let mut first = vec![0u32; module.bound() as usize + 1];
         let masks = count(module, words, definitions, &mut first);
@@ -40,7 +44,7 @@ impl Packed {
             end += *row;
             *row = end;
         }
-        let none = Place {
+        let none = PackedUse {
             inst: Inst::FIRST,
             at: 0,
         };
@@ -49,7 +53,7 @@ impl Packed {
         let mut put = |id: u32, inst: Inst, at: u16| {
             if let Some(row) = rows.get_mut(id as usize) {
                 *row -= 1;
-                places[*row as usize] = Place { inst, at };
+                places[*row as usize] = PackedUse { inst, at };
             }
         };
         for (index, mask) in masks.iter().enumerate().filter(|(_, mask)| **mask != 0) {
@@ -63,7 +67,7 @@ impl Packed {
                 });
             }
         }
-        Packed {
+        PackedUses {
             first,
             uses,
             of: module.inst_count(),
@@ -89,9 +93,9 @@ impl Packed {
     }
 
     /// The use at a position of [`Self::range`].
-    pub fn get(&self, at: usize) -> Use {
-        let Place { inst, at } = self.uses[at];
-        Use { inst, at }
+    pub fn get(&self, at: usize) -> IdUse {
+        let PackedUse { inst, at } = self.uses[at];
+        IdUse { inst, at }
     }
 
     /// Moves the uses in a range that are still wanted to its begin; how many they are.
@@ -113,7 +117,7 @@ const SPLIT: u16 = u16::MAX;
 /// Counts the uses of each id. Returns which words of each instruction are ids that it uses, bit by bit;
 /// none of those that were removed.
 fn count(
-    module: &Module,
+    module: &SpirvModule,
     words: &IdWords,
     definitions: &mut InstOfId,
     counts: &mut [u32],

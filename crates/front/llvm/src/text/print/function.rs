@@ -1,12 +1,13 @@
 //! Functions and instructions.
 
-use super::Printer;
+use super::LlvmPrinter;
 use crate::ir::{
-    Align, CallInfo, DebugRecordKind, Extra, Flags, Function, Instruction, LlvmBlock, LlvmFunc,
-    LlvmInst, LlvmSymbol, LlvmType, Opcode, Ordering, TypeKind, UnnamedAddr, Value,
+    CallInfo, DebugRecordKind, InstructionExtra, LlvmAlign, LlvmBlock, LlvmFunc, LlvmFunction,
+    LlvmInst, LlvmInstFlags, LlvmInstruction, LlvmOpcode, LlvmSymbol, LlvmType, LlvmTypeKind,
+    LlvmValue, Ordering, UnnamedAddr,
 };
 
-impl<'m> Printer<'m> {
+impl<'m> LlvmPrinter<'m> {
     pub(super) fn function(&mut self, func: LlvmFunc) {
         let function = self.module.function(func);
         self.number_locals(function);
@@ -23,7 +24,7 @@ impl<'m> Printer<'m> {
         self.func = None;
     }
 
-    fn number_locals(&mut self, function: &Function) {
+    fn number_locals(&mut self, function: &LlvmFunction) {
         let mut next = 0;
         let mut number = |unnamed: bool| {
             let number = next;
@@ -45,7 +46,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn signature(&mut self, function: &Function) {
+    fn signature(&mut self, function: &LlvmFunction) {
         let data = self.module.global(function.global);
         self.put(if function.is_declaration() {
             "declare"
@@ -104,7 +105,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn function_parts(&mut self, function: &Function) {
+    fn function_parts(&mut self, function: &LlvmFunction) {
         if !function.gc.is_empty() {
             self.put(" gc ");
             self.quoted_symbol(function.gc);
@@ -121,7 +122,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn block(&mut self, function: &'m Function, block: LlvmBlock) {
+    fn block(&mut self, function: &'m LlvmFunction, block: LlvmBlock) {
         let name = function.blocks[block.index()].name;
         if name.is_empty() {
             let number = self.block_numbers[block.index()];
@@ -145,7 +146,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn debug_records(&mut self, function: &Function, inst: LlvmInst) {
+    fn debug_records(&mut self, function: &LlvmFunction, inst: LlvmInst) {
         let records = &function.debug_records;
         let from = records.partition_point(|record| record.before < inst);
         for record in records[from..]
@@ -206,12 +207,12 @@ impl<'m> Printer<'m> {
         self.list(blocks, |printer, &block| printer.label(block));
     }
 
-    fn operands(&mut self, operands: &[Value]) {
+    fn operands(&mut self, operands: &[LlvmValue]) {
         self.list(operands, |printer, &operand| printer.typed_value(operand));
     }
 
     /// Operands of which all have the type of the first.
-    fn same_type(&mut self, operands: &[Value]) {
+    fn same_type(&mut self, operands: &[LlvmValue]) {
         if let Some((&first, rest)) = operands.split_first() {
             self.typed_value(first);
             for &operand in rest {
@@ -221,34 +222,36 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn instruction(&mut self, function: &Function, id: LlvmInst) {
+    fn instruction(&mut self, function: &LlvmFunction, id: LlvmInst) {
         let inst = function.inst(id);
         let operands = function.operands(id);
         let blocks = function.blocks_of(id);
         let tail = inst
             .flags
-            .only(Flags::TAIL | Flags::MUSTTAIL | Flags::NOTAIL);
+            .only(LlvmInstFlags::TAIL | LlvmInstFlags::MUSTTAIL | LlvmInstFlags::NOTAIL);
         self.flags(tail);
         self.put(inst.opcode.name());
-        if !matches!(inst.opcode, Opcode::Fence | Opcode::Unreachable) {
+        if !matches!(inst.opcode, LlvmOpcode::Fence | LlvmOpcode::Unreachable) {
             self.put(" ");
         }
         match inst.opcode {
-            Opcode::Load | Opcode::Store => self.access(inst, operands),
-            Opcode::CmpXchg | Opcode::AtomicRmw | Opcode::Fence => self.atomic(inst, operands),
+            LlvmOpcode::Load | LlvmOpcode::Store => self.access(inst, operands),
+            LlvmOpcode::CmpXchg | LlvmOpcode::AtomicRmw | LlvmOpcode::Fence => {
+                self.atomic(inst, operands)
+            }
             opcode => {
                 let hidden = tail.0
-                    | if opcode == Opcode::CatchSwitch {
-                        Flags::CLEANUP.0
+                    | if opcode == LlvmOpcode::CatchSwitch {
+                        LlvmInstFlags::CLEANUP.0
                     } else {
                         0
                     }
-                    | if opcode == Opcode::LandingPad {
-                        Flags::CLEANUP.0
+                    | if opcode == LlvmOpcode::LandingPad {
+                        LlvmInstFlags::CLEANUP.0
                     } else {
                         0
                     };
-                self.flags(Flags(inst.flags.0 & !hidden));
+                self.flags(LlvmInstFlags(inst.flags.0 & !hidden));
                 self.rest(function, id, inst, operands, blocks);
             }
         }
@@ -256,10 +259,10 @@ impl<'m> Printer<'m> {
 
     fn rest(
         &mut self,
-        function: &Function,
+        function: &LlvmFunction,
         id: LlvmInst,
-        inst: &Instruction,
-        operands: &[Value],
+        inst: &LlvmInstruction,
+        operands: &[LlvmValue],
         blocks: &[LlvmBlock],
     ) {
         match inst.opcode {
@@ -269,53 +272,53 @@ impl<'m> Printer<'m> {
                 self.put(" to ");
                 self.ty(inst.ty);
             }
-            Opcode::ICmp | Opcode::FCmp => {
-                if let Extra::Compare(predicate) = inst.extra {
+            LlvmOpcode::ICmp | LlvmOpcode::FCmp => {
+                if let InstructionExtra::Compare(predicate) = inst.extra {
                     self.put(predicate.name());
                     self.put(" ");
                 }
                 self.same_type(operands);
             }
-            Opcode::Ret if operands.is_empty() => self.put("void"),
-            Opcode::Br => {
+            LlvmOpcode::Ret if operands.is_empty() => self.put("void"),
+            LlvmOpcode::Br => {
                 self.operands(operands);
                 if !operands.is_empty() {
                     self.put(", ");
                 }
                 self.labels(blocks);
             }
-            Opcode::Switch => self.switch(operands, blocks),
-            Opcode::IndirectBr => {
+            LlvmOpcode::Switch => self.switch(operands, blocks),
+            LlvmOpcode::IndirectBr => {
                 self.operands(operands);
                 self.put(", [");
                 self.labels(blocks);
                 self.put("]");
             }
-            Opcode::Phi => self.phi(inst, operands, blocks),
-            Opcode::Alloca => self.alloca(inst, operands),
-            Opcode::GetElementPtr => {
-                if let Extra::SourceType(source) = inst.extra {
+            LlvmOpcode::Phi => self.phi(inst, operands, blocks),
+            LlvmOpcode::Alloca => self.alloca(inst, operands),
+            LlvmOpcode::GetElementPtr => {
+                if let InstructionExtra::SourceType(source) = inst.extra {
                     self.ty(source);
                     self.put(", ");
                 }
                 self.operands(operands);
             }
-            Opcode::ShuffleVector => {
+            LlvmOpcode::ShuffleVector => {
                 self.operands(operands);
                 self.put(", ");
                 let scalable = matches!(
                     self.module.types.kind(inst.ty),
-                    TypeKind::Vector { scalable: true, .. }
+                    LlvmTypeKind::Vector { scalable: true, .. }
                 );
                 self.mask(function.numbers_of(id), scalable);
             }
-            Opcode::ExtractValue | Opcode::InsertValue => {
+            LlvmOpcode::ExtractValue | LlvmOpcode::InsertValue => {
                 self.operands(operands);
                 for index in function.numbers_of(id) {
                     self.put_args(format_args!(", {index}"));
                 }
             }
-            Opcode::VaArg => {
+            LlvmOpcode::VaArg => {
                 self.operands(operands);
                 self.put(", ");
                 self.ty(inst.ty);
@@ -330,7 +333,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn phi(&mut self, inst: &Instruction, operands: &[Value], blocks: &[LlvmBlock]) {
+    fn phi(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue], blocks: &[LlvmBlock]) {
         self.ty(inst.ty);
         self.put(" ");
         self.list(operands.iter().zip(blocks), |printer, (&value, &block)| {
@@ -342,7 +345,7 @@ impl<'m> Printer<'m> {
         });
     }
 
-    fn switch(&mut self, operands: &[Value], blocks: &[LlvmBlock]) {
+    fn switch(&mut self, operands: &[LlvmValue], blocks: &[LlvmBlock]) {
         self.typed_value(operands[0]);
         self.put(", ");
         self.label(blocks[0]);
@@ -356,8 +359,8 @@ impl<'m> Printer<'m> {
         self.put(" ]");
     }
 
-    fn alloca(&mut self, inst: &Instruction, operands: &[Value]) {
-        let Extra::Alloca { ty, align } = inst.extra else {
+    fn alloca(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue]) {
+        let InstructionExtra::Alloca { ty, align } = inst.extra else {
             return;
         };
         self.ty(ty);
@@ -376,7 +379,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn align(&mut self, align: Align) {
+    fn align(&mut self, align: LlvmAlign) {
         if let Some(bytes) = align.bytes() {
             self.put_args(format_args!(", align {bytes}"));
         }
@@ -392,8 +395,8 @@ impl<'m> Printer<'m> {
         self.put(ordering.name());
     }
 
-    fn access(&mut self, inst: &Instruction, operands: &[Value]) {
-        let Extra::Access {
+    fn access(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue]) {
+        let InstructionExtra::Access {
             align,
             ordering,
             scope,
@@ -405,7 +408,7 @@ impl<'m> Printer<'m> {
             self.put("atomic ");
         }
         self.flags(inst.flags);
-        if inst.opcode == Opcode::Load {
+        if inst.opcode == LlvmOpcode::Load {
             self.ty(inst.ty);
             self.put(", ");
         }
@@ -416,16 +419,16 @@ impl<'m> Printer<'m> {
         self.align(align);
     }
 
-    fn atomic(&mut self, inst: &Instruction, operands: &[Value]) {
-        self.flags(inst.flags.only(Flags::WEAK));
-        self.flags(inst.flags.only(Flags::VOLATILE));
-        if let Extra::Rmw { op, .. } = inst.extra {
+    fn atomic(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue]) {
+        self.flags(inst.flags.only(LlvmInstFlags::WEAK));
+        self.flags(inst.flags.only(LlvmInstFlags::VOLATILE));
+        if let InstructionExtra::Rmw { op, .. } = inst.extra {
             self.put(op.name());
             self.put(" ");
         }
         self.operands(operands);
         match inst.extra {
-            Extra::Rmw {
+            InstructionExtra::Rmw {
                 align,
                 ordering,
                 scope,
@@ -434,7 +437,7 @@ impl<'m> Printer<'m> {
                 self.ordering(scope, ordering);
                 self.align(align);
             }
-            Extra::CmpXchg {
+            InstructionExtra::CmpXchg {
                 align,
                 success,
                 failure,
@@ -445,12 +448,18 @@ impl<'m> Printer<'m> {
                 self.put(failure.name());
                 self.align(align);
             }
-            Extra::Fence { ordering, scope } => self.ordering(scope, ordering),
+            InstructionExtra::Fence { ordering, scope } => self.ordering(scope, ordering),
             _ => {}
         }
     }
 
-    fn call(&mut self, function: &Function, id: LlvmInst, call: &CallInfo, blocks: &[LlvmBlock]) {
+    fn call(
+        &mut self,
+        function: &LlvmFunction,
+        id: LlvmInst,
+        call: &CallInfo,
+        blocks: &[LlvmBlock],
+    ) {
         self.convention(call.convention);
         self.result_attributes(call.attributes);
         let signature = self.module.types.signature(call.function_type);
@@ -485,13 +494,13 @@ impl<'m> Printer<'m> {
             self.put(" ]");
         }
         match function.inst(id).opcode {
-            Opcode::Invoke => {
+            LlvmOpcode::Invoke => {
                 self.put(" to ");
                 self.label(blocks[0]);
                 self.put(" unwind ");
                 self.label(blocks[1]);
             }
-            Opcode::CallBr => {
+            LlvmOpcode::CallBr => {
                 self.put(" to ");
                 self.label(blocks[0]);
                 self.put(" [");
@@ -502,33 +511,33 @@ impl<'m> Printer<'m> {
         }
     }
 
-    fn exception(&mut self, inst: &Instruction, operands: &[Value], blocks: &[LlvmBlock]) {
+    fn exception(&mut self, inst: &LlvmInstruction, operands: &[LlvmValue], blocks: &[LlvmBlock]) {
         match inst.opcode {
-            Opcode::LandingPad => {
+            LlvmOpcode::LandingPad => {
                 self.ty(inst.ty);
-                if inst.flags.has(Flags::CLEANUP) {
+                if inst.flags.has(LlvmInstFlags::CLEANUP) {
                     self.put(" cleanup");
                 }
                 for &clause in operands {
                     let ty = self
                         .func
                         .map_or(LlvmType::VOID, |func| func.type_of(self.module, clause));
-                    let filter = matches!(self.module.types.kind(ty), TypeKind::Array { .. });
+                    let filter = matches!(self.module.types.kind(ty), LlvmTypeKind::Array { .. });
                     self.put(if filter { " filter " } else { " catch " });
                     self.typed_value(clause);
                 }
             }
-            Opcode::CatchSwitch => {
+            LlvmOpcode::CatchSwitch => {
                 self.put("within ");
                 self.value(operands[0]);
                 self.put(" [");
-                let unwinds = inst.flags.has(Flags::CLEANUP);
+                let unwinds = inst.flags.has(LlvmInstFlags::CLEANUP);
                 let (handlers, unwind) = blocks.split_at(blocks.len() - usize::from(unwinds));
                 self.labels(handlers);
                 self.put("] unwind ");
                 self.unwind(unwind);
             }
-            Opcode::CatchPad | Opcode::CleanupPad => {
+            LlvmOpcode::CatchPad | LlvmOpcode::CleanupPad => {
                 self.put("within ");
                 self.value(operands[0]);
                 self.put(" [");
@@ -538,7 +547,7 @@ impl<'m> Printer<'m> {
             _ => {
                 self.put("from ");
                 self.value(operands[0]);
-                if inst.opcode == Opcode::CatchRet {
+                if inst.opcode == LlvmOpcode::CatchRet {
                     self.put(" to ");
                     self.labels(blocks);
                 } else {
@@ -557,14 +566,14 @@ impl<'m> Printer<'m> {
     }
 }
 
-fn is_exception(opcode: Opcode) -> bool {
+fn is_exception(opcode: LlvmOpcode) -> bool {
     matches!(
         opcode,
-        Opcode::LandingPad
-            | Opcode::CatchSwitch
-            | Opcode::CatchPad
-            | Opcode::CleanupPad
-            | Opcode::CatchRet
-            | Opcode::CleanupRet
+        LlvmOpcode::LandingPad
+            | LlvmOpcode::CatchSwitch
+            | LlvmOpcode::CatchPad
+            | LlvmOpcode::CleanupPad
+            | LlvmOpcode::CatchRet
+            | LlvmOpcode::CleanupRet
     )
 }

@@ -1,10 +1,10 @@
 //! Metadata.
 
-use super::Printer;
+use super::LlvmPrinter;
 use crate::bitcode::BOOLEAN;
-use crate::ir::{Field, LlvmMetadata, LlvmSymbol, MetadataKind};
+use crate::ir::{LlvmMetadata, LlvmSymbol, MetadataField, MetadataKind};
 
-impl Printer<'_> {
+impl LlvmPrinter<'_> {
     /// Metadata where it is used: nodes by their numbers, anything else in full.
     pub(super) fn metadata_ref(&mut self, id: LlvmMetadata) {
         match self.module.metadata.kind(id) {
@@ -86,22 +86,22 @@ impl Printer<'_> {
         }
     }
 
-    fn field(&mut self, name: LlvmSymbol, field: Field) {
+    fn field(&mut self, name: LlvmSymbol, field: MetadataField) {
         let name = self.module.str(name);
         if !name.is_empty() {
             self.put_args(format_args!("{name}: "));
         }
         match field {
-            Field::Node(Some(id)) => match self.module.metadata.as_string(id) {
+            MetadataField::Node(Some(id)) => match self.module.metadata.as_string(id) {
                 Some(symbol) => self.quoted_symbol(symbol),
                 None => self.metadata_ref(id),
             },
-            Field::Node(None) => self.put("null"),
-            Field::Int(number) if BOOLEAN.contains(&name) => {
+            MetadataField::Node(None) => self.put("null"),
+            MetadataField::Int(number) if BOOLEAN.contains(&name) => {
                 self.put(if number == 0 { "false" } else { "true" });
             }
-            Field::Int(number) => self.put_args(format_args!("{number}")),
-            Field::Word(word) => {
+            MetadataField::Int(number) => self.put_args(format_args!("{number}")),
+            MetadataField::Word(word) => {
                 let word = self.module.str(word);
                 self.put(word);
             }

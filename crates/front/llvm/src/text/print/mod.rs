@@ -9,28 +9,28 @@ mod metadata;
 mod module;
 mod value;
 
-use crate::ir::{AttrSet, Function, LlvmMetadata, LlvmSymbol, LlvmType, Module};
+use crate::ir::{AttrSet, LlvmFunction, LlvmMetadata, LlvmModule, LlvmSymbol, LlvmType};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// The module as LLVM assembly of LLVM 20 or later, or with typed pointers where it was read
 /// with them.
-pub fn print(module: &Module) -> String {
-    let mut printer = Printer::new(module);
+pub fn print(module: &LlvmModule) -> String {
+    let mut printer = LlvmPrinter::new(module);
     printer.module();
     printer.out
 }
 
 /// A type as LLVM assembly.
-pub fn print_type(module: &Module, ty: LlvmType) -> String {
-    let mut printer = Printer::new(module);
+pub fn print_type(module: &LlvmModule, ty: LlvmType) -> String {
+    let mut printer = LlvmPrinter::new(module);
     printer.ty(ty);
     printer.out
 }
 
 /// The text so far, and what was met in it.
-struct Printer<'m> {
-    module: &'m Module,
+struct LlvmPrinter<'m> {
+    module: &'m LlvmModule,
     out: String,
     /// Attribute groups in the order of their numbers.
     groups: Vec<AttrSet>,
@@ -39,16 +39,16 @@ struct Printer<'m> {
     nodes: Vec<LlvmMetadata>,
     node_of: Vec<Option<u32>>,
     /// The function being printed, with the numbers of its locals and blocks without names.
-    func: Option<&'m Function>,
+    func: Option<&'m LlvmFunction>,
     numbers: Vec<u32>,
     block_numbers: Vec<u32>,
     /// Numbers of globals without names.
     unnamed: Vec<u32>,
 }
 
-impl<'m> Printer<'m> {
-    fn new(module: &'m Module) -> Self {
-        Printer {
+impl<'m> LlvmPrinter<'m> {
+    fn new(module: &'m LlvmModule) -> Self {
+        LlvmPrinter {
             module,
             out: String::new(),
             groups: Vec::new(),
@@ -63,7 +63,7 @@ impl<'m> Printer<'m> {
     }
 }
 
-impl Printer<'_> {
+impl LlvmPrinter<'_> {
     fn put(&mut self, text: &str) {
         self.out.push_str(text);
     }

@@ -1,12 +1,12 @@
 //! What stands outside of functions.
 
-use super::Printer;
+use super::LlvmPrinter;
 use crate::ir::{
-    CallingConvention, GlobalData, GlobalKind, Linkage, LlvmGlobal, ThreadLocal, TypeKind,
+    CallingConvention, GlobalData, GlobalKind, Linkage, LlvmGlobal, LlvmTypeKind, ThreadLocal,
     UnnamedAddr, Variable, Visibility,
 };
 
-impl Printer<'_> {
+impl LlvmPrinter<'_> {
     pub(super) fn module(&mut self) {
         self.number_globals();
         self.header();
@@ -83,7 +83,7 @@ impl Printer<'_> {
         let module = self.module;
         let mut named = Vec::new();
         for (ty, kind) in module.types.iter() {
-            if let TypeKind::Struct {
+            if let LlvmTypeKind::Struct {
                 name,
                 fields,
                 packed,
@@ -131,7 +131,7 @@ impl Printer<'_> {
         let data = self.module.global(global);
         match data.kind {
             GlobalKind::Function(_) => {}
-            GlobalKind::Variable(variable) => self.variable(global, data, variable),
+            GlobalKind::LlvmGlobalVariable(variable) => self.variable(global, data, variable),
             GlobalKind::Alias(aliasee) | GlobalKind::Ifunc(aliasee) => {
                 self.global_name(global);
                 self.put(" = ");

@@ -1,22 +1,22 @@
 //! Types, constants, values and attributes.
 
-use super::Printer;
+use super::LlvmPrinter;
 use crate::ir::{
-    AttrKind, AttrList, AttrSet, Attribute, ConstKind, Expr, ExprExtra, Flags, LlvmConst,
-    LlvmGlobal, LlvmType, TypeKind, Value, ValueKind,
+    AttrKind, AttrList, AttrSet, ConstKind, ExprExtra, LlvmAttribute, LlvmConst, LlvmConstantExpr,
+    LlvmGlobal, LlvmInstFlags, LlvmType, LlvmTypeKind, LlvmValue, ValueKind,
 };
 use crate::text::encoding::{ACCESSES, ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, words};
 use crate::text::types::SIMPLE;
 use crate::upgrade::MEMORY_LOCATIONS;
 
-impl Printer<'_> {
+impl LlvmPrinter<'_> {
     pub(super) fn ty(&mut self, ty: LlvmType) {
         if let Some(row) = SIMPLE.iter().find(|row| row.1 == ty) {
             return self.put(row.0);
         }
         match self.module.types.kind(ty) {
-            TypeKind::Int(width) => self.put_args(format_args!("i{width}")),
-            TypeKind::Pointer {
+            LlvmTypeKind::Int(width) => self.put_args(format_args!("i{width}")),
+            LlvmTypeKind::Pointer {
                 space,
                 pointee: None,
             } => {
@@ -25,7 +25,7 @@ impl Printer<'_> {
                     self.put_args(format_args!(" addrspace({space})"));
                 }
             }
-            TypeKind::Pointer {
+            LlvmTypeKind::Pointer {
                 space,
                 pointee: Some(pointee),
             } => {
@@ -35,12 +35,12 @@ impl Printer<'_> {
                 }
                 self.put("*");
             }
-            TypeKind::Array { element, len } => {
+            LlvmTypeKind::Array { element, len } => {
                 self.put_args(format_args!("[{len} x "));
                 self.ty(*element);
                 self.put("]");
             }
-            TypeKind::Vector {
+            LlvmTypeKind::Vector {
                 element,
                 len,
                 scalable,
@@ -50,7 +50,7 @@ impl Printer<'_> {
                 self.ty(*element);
                 self.put(">");
             }
-            TypeKind::Struct {
+            LlvmTypeKind::Struct {
                 name,
                 fields,
                 packed,
@@ -61,7 +61,7 @@ impl Printer<'_> {
                     self.type_name(ty);
                 }
             }
-            TypeKind::Function {
+            LlvmTypeKind::Function {
                 result,
                 params,
                 variadic,
@@ -74,7 +74,7 @@ impl Printer<'_> {
                 }
                 self.put(")");
             }
-            TypeKind::Target { name, types, ints } => {
+            LlvmTypeKind::Target { name, types, ints } => {
                 self.put("target(");
                 self.quoted_symbol(*name);
                 for &ty in &**types {
@@ -93,7 +93,7 @@ impl Printer<'_> {
 
     /// The name of a named struct; of one without a name, its number.
     pub(super) fn type_name(&mut self, ty: LlvmType) {
-        let TypeKind::Struct { name, .. } = *self.module.types.kind(ty) else {
+        let LlvmTypeKind::Struct { name, .. } = *self.module.types.kind(ty) else {
             return;
         };
         let text = self.module.str(name);
@@ -114,7 +114,7 @@ impl Printer<'_> {
         self.put(if packed { " }>" } else { " }" });
     }
 
-    pub(super) fn typed_value(&mut self, value: Value) {
+    pub(super) fn typed_value(&mut self, value: LlvmValue) {
         match (value.kind(), self.func) {
             (ValueKind::Local(local), Some(func)) => {
                 self.ty(func.local_type(local));
@@ -130,7 +130,7 @@ impl Printer<'_> {
         }
     }
 
-    pub(super) fn value(&mut self, value: Value) {
+    pub(super) fn value(&mut self, value: LlvmValue) {
         match value.kind() {
             ValueKind::Local(local) => self.local(local),
             ValueKind::Const(id) => self.constant(id),
@@ -288,9 +288,9 @@ impl Printer<'_> {
 
     fn brackets(&self, ty: LlvmType) -> (&'static str, &'static str) {
         match self.module.types.kind(ty) {
-            TypeKind::Vector { .. } => ("<", ">"),
-            TypeKind::Struct { packed: true, .. } => ("<{ ", " }>"),
-            TypeKind::Struct { .. } => ("{ ", " }"),
+            LlvmTypeKind::Vector { .. } => ("<", ">"),
+            LlvmTypeKind::Struct { packed: true, .. } => ("<{ ", " }>"),
+            LlvmTypeKind::Struct { .. } => ("{ ", " }"),
             _ => ("[", "]"),
         }
     }
@@ -319,13 +319,13 @@ impl Printer<'_> {
         self.put(close);
     }
 
-    pub(super) fn flags(&mut self, flags: Flags) {
+    pub(super) fn flags(&mut self, flags: LlvmInstFlags) {
         let mut flags = flags;
-        if flags.has(Flags::FAST) {
+        if flags.has(LlvmInstFlags::FAST) {
             self.put("fast ");
-            flags = Flags(flags.0 & !Flags::FAST.0);
+            flags = LlvmInstFlags(flags.0 & !LlvmInstFlags::FAST.0);
         }
-        for &(flag, name) in Flags::NAMES {
+        for &(flag, name) in LlvmInstFlags::NAMES {
             if flags.has(flag) {
                 self.put(name);
                 self.put(" ");
@@ -333,7 +333,7 @@ impl Printer<'_> {
         }
     }
 
-    fn expression(&mut self, ty: LlvmType, expr: &Expr) {
+    fn expression(&mut self, ty: LlvmType, expr: &LlvmConstantExpr) {
         self.put(expr.opcode.name());
         self.put(" ");
         self.flags(expr.flags);
@@ -418,11 +418,11 @@ impl Printer<'_> {
         self.put_args(format_args!(" #{number}"));
     }
 
-    pub(super) fn attribute(&mut self, attribute: &Attribute) {
+    pub(super) fn attribute(&mut self, attribute: &LlvmAttribute) {
         match attribute {
-            Attribute::Plain(kind) => self.put(kind.name()),
-            Attribute::Number(kind, number) => self.number_attribute(*kind, *number),
-            Attribute::Type(kind, ty) => {
+            LlvmAttribute::Plain(kind) => self.put(kind.name()),
+            LlvmAttribute::Number(kind, number) => self.number_attribute(*kind, *number),
+            LlvmAttribute::Type(kind, ty) => {
                 self.put(kind.name());
                 if let Some(ty) = ty {
                     self.put("(");
@@ -430,21 +430,21 @@ impl Printer<'_> {
                     self.put(")");
                 }
             }
-            Attribute::Range(kind, width, low, high) => {
+            LlvmAttribute::Range(kind, width, low, high) => {
                 self.put_args(format_args!("{}(i{width} ", kind.name()));
                 self.words(low, *width);
                 self.put(", ");
                 self.words(high, *width);
                 self.put(")");
             }
-            Attribute::RangeList(kind, ranges) => {
+            LlvmAttribute::RangeList(kind, ranges) => {
                 self.put_args(format_args!("{}(", kind.name()));
                 self.list(&**ranges, |printer, (low, high)| {
                     printer.put_args(format_args!("({low}, {high})"));
                 });
                 self.put(")");
             }
-            Attribute::String(key, value) => {
+            LlvmAttribute::String(key, value) => {
                 self.quoted_symbol(*key);
                 if !value.is_empty() {
                     self.put("=");

@@ -1,9 +1,9 @@
 //! Atomic functions of OpenCL 1 and 2.
 
-use super::{Call, Param};
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape};
+use super::{ExternalCall, MangledParameter};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope, StorageClass};
@@ -61,7 +61,7 @@ impl AtomicKind {
 
 /// How the memory order of an atomic function is given.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::translate) enum Order {
+pub(in crate::translate) enum BuiltinMemoryOrder {
     /// It is relaxed: OpenCL 1.
     Relaxed,
     /// It is sequentially consistent.
@@ -71,9 +71,9 @@ pub(in crate::translate) enum Order {
 }
 
 /// Object and environment of an atomic access.
-struct Site {
+struct AtomicBuiltinAccess {
     pointer: Id,
-    shape: Shape,
+    shape: NumericShape,
     ty: Id,
     scope: Id,
     semantics: Id,
@@ -81,16 +81,16 @@ struct Site {
     failure: Id,
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Translates an atomic function.
     pub(in crate::translate) fn atomic(
         &mut self,
         kind: AtomicKind,
-        order: Order,
-        call: &Call<'_>,
-    ) -> Lowered<Option<Id>> {
+        order: BuiltinMemoryOrder,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         let site = self.atomic_site(kind, order, call)?;
-        let Site {
+        let AtomicBuiltinAccess {
             pointer,
             ty,
             scope,
@@ -158,7 +158,12 @@ impl Body<'_, '_> {
         }
     }
 
-    fn atomic_site(&mut self, kind: AtomicKind, order: Order, call: &Call<'_>) -> Lowered<Site> {
+    fn atomic_site(
+        &mut self,
+        kind: AtomicKind,
+        order: BuiltinMemoryOrder,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<AtomicBuiltinAccess> {
         let shape = self.object_shape(kind, call)?;
         if shape.lanes != 1 || shape.width < 32 {
             return Err(refuse("an atomic access is of 32 or 64 bits in SPIR-V"));
@@ -184,15 +189,15 @@ impl Body<'_, '_> {
             1
         };
         let default = match (order, class) {
-            (Order::Relaxed, Some(StorageClass::Workgroup)) => Scope::Workgroup,
+            (BuiltinMemoryOrder::Relaxed, Some(StorageClass::Workgroup)) => Scope::Workgroup,
             _ => Scope::Device,
         };
         let scope = match (order, call.args.get(values + orders)) {
-            (Order::Explicit, Some(&scope)) => self.memory_scope(scope)?,
+            (BuiltinMemoryOrder::Explicit, Some(&scope)) => self.memory_scope(scope)?,
             _ => self.t.u32(default.0),
         };
         let order = match self.is_invocation(scope) {
-            true => Order::Relaxed,
+            true => BuiltinMemoryOrder::Relaxed,
             false => order,
         };
         let semantics = self.atomic_semantics(order, memory, call, values)?;
@@ -200,7 +205,7 @@ impl Body<'_, '_> {
             1 => semantics,
             _ => self.atomic_semantics(order, memory, call, values + 1)?,
         };
-        Ok(Site {
+        Ok(AtomicBuiltinAccess {
             pointer,
             shape,
             ty,
@@ -213,18 +218,18 @@ impl Body<'_, '_> {
     /// Memory order and memory as semantics; an explicit order is argument `at`.
     fn atomic_semantics(
         &mut self,
-        order: Order,
+        order: BuiltinMemoryOrder,
         memory: MemorySemantics,
-        call: &Call<'_>,
+        call: &ExternalCall<'_>,
         at: usize,
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         match order {
-            Order::Relaxed => Ok(self.t.u32(0)),
-            Order::Strong => {
+            BuiltinMemoryOrder::Relaxed => Ok(self.t.u32(0)),
+            BuiltinMemoryOrder::Strong => {
                 let strong = MemorySemantics::SequentiallyConsistent | memory;
                 Ok(self.t.u32(strong.0))
             }
-            Order::Explicit => {
+            BuiltinMemoryOrder::Explicit => {
                 let order = self.memory_order(call.arg(at)?)?;
                 if self.t.small_constant(order) == Some(0) {
                     return Ok(order);
@@ -237,35 +242,44 @@ impl Body<'_, '_> {
     }
 
     /// What the object is of: flags of 32 bits, everything else what the name says.
-    fn object_shape(&mut self, kind: AtomicKind, call: &Call<'_>) -> Lowered<Shape> {
+    fn object_shape(
+        &mut self,
+        kind: AtomicKind,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<NumericShape> {
         if matches!(kind, AtomicKind::FlagSet | AtomicKind::FlagClear) {
-            return Ok(Shape::int(32, 1));
+            return Ok(NumericShape::int(32, 1));
         }
-        let width = call.param(0).map(|param: &Param<'_>| param.base);
+        let width = call.param(0).map(|param: &MangledParameter<'_>| param.base);
         match width {
-            Some(super::Base::Int(bits, _)) => Ok(Shape::int(bits, 1)),
+            Some(super::MangledBaseType::Int(bits, _)) => Ok(NumericShape::int(bits, 1)),
             // Only integers can be compared; floats are by their bits.
-            Some(super::Base::Float(bits))
+            Some(super::MangledBaseType::Float(bits))
                 if matches!(kind, AtomicKind::CompareValue | AtomicKind::CompareObject) =>
             {
-                Ok(Shape::int(bits, 1))
+                Ok(NumericShape::int(bits, 1))
             }
-            Some(super::Base::Float(bits)) => Ok(Shape {
-                elem: Elem::Float,
-                ..Shape::int(bits, 1)
+            Some(super::MangledBaseType::Float(bits)) => Ok(NumericShape {
+                elem: NumericElement::Float,
+                ..NumericShape::int(bits, 1)
             }),
             _ => Err(refuse("the name does not say what is accessed")),
         }
     }
 
-    fn atomic_value(&mut self, site: &Site, call: &Call<'_>, index: usize) -> Lowered<Id> {
+    fn atomic_value(
+        &mut self,
+        site: &AtomicBuiltinAccess,
+        call: &ExternalCall<'_>,
+        index: usize,
+    ) -> TranslationResult<Id> {
         let value = call.arg(index)?;
         let shape = self.shape_of(value)?;
         let id = self.value(value)?;
         self.bitcast(shape, site.shape, id)
     }
 
-    fn exchange(&mut self, site: &Site, expected: Id, new: Id) -> Id {
+    fn exchange(&mut self, site: &AtomicBuiltinAccess, expected: Id, new: Id) -> Id {
         let operands = [
             site.pointer,
             site.scope,
@@ -277,7 +291,11 @@ impl Body<'_, '_> {
         self.op(Op::AtomicCompareExchange, site.ty, operands)
     }
 
-    fn compare_object(&mut self, site: &Site, call: &Call<'_>) -> Lowered<Id> {
+    fn compare_object(
+        &mut self,
+        site: &AtomicBuiltinAccess,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let object = self.pointer(call.arg(1)?, site.ty)?;
         let expected = self.op(Op::Load, site.ty, [object]);
         let new = self.atomic_value(site, call, 2)?;
@@ -289,10 +307,14 @@ impl Body<'_, '_> {
     }
 
     /// A truth value as the result of a call.
-    pub(super) fn as_result(&mut self, condition: Id, call: &Call<'_>) -> Lowered<Id> {
+    pub(super) fn as_result(
+        &mut self,
+        condition: Id,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
         Ok(match shape.elem {
-            Elem::Bool => condition,
+            NumericElement::Bool => condition,
             _ => self.truth_as(condition, shape, shape.lanes > 1),
         })
     }

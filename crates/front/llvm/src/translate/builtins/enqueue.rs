@@ -3,11 +3,13 @@
 //! Clang passes a block as the kernel that runs it and a pointer to its literal, a structure that
 //! begins with its size and alignment.
 
-use super::Call;
-use crate::ir::{ConstKind, Extra, GlobalKind, LlvmFunc, LlvmType, Opcode, Value};
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::Shape;
+use super::ExternalCall;
+use crate::ir::{
+    ConstKind, GlobalKind, InstructionExtra, LlvmFunc, LlvmOpcode, LlvmType, LlvmValue,
+};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -16,50 +18,77 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 const MAX_CASTS: usize = 16;
 
 /// `(queue, flags, ndrange, invoke, block)`
-pub(super) fn basic(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn basic(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.enqueue(call, false, false).map(Some)
 }
 
 /// `(queue, flags, ndrange, count, wait, return, invoke, block)`
-pub(super) fn with_events(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn with_events(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.enqueue(call, true, false).map(Some)
 }
 
 /// `(queue, flags, ndrange, invoke, block, count, sizes)`
-pub(super) fn with_sizes(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn with_sizes(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.enqueue(call, false, true).map(Some)
 }
 
 /// `(queue, flags, ndrange, count, wait, return, invoke, block, count, sizes)`
-pub(super) fn with_both(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn with_both(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.enqueue(call, true, true).map(Some)
 }
 
 /// `(invoke, block)`
-pub(super) fn work_group_size(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn work_group_size(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.ask(Op::GetKernelWorkGroupSize, false, call).map(Some)
 }
 
 /// `(invoke, block)`
-pub(super) fn multiple(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn multiple(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.ask(Op::GetKernelPreferredWorkGroupSizeMultiple, false, call)
         .map(Some)
 }
 
 /// `(ndrange, invoke, block)`
-pub(super) fn sub_group_count(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn sub_group_count(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.ask(Op::GetKernelNDrangeSubGroupCount, true, call)
         .map(Some)
 }
 
 /// `(ndrange, invoke, block)`
-pub(super) fn sub_group_size(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn sub_group_size(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.ask(Op::GetKernelNDrangeMaxSubGroupSize, true, call)
         .map(Some)
 }
 
 /// `ndrange_ND(result, [offset,] global [, local])`
-pub(super) fn ndrange(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn ndrange(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let result = call.arg(0)?;
     let place = body.value(result)?;
     let known = body.t.b.type_of(place).and_then(|ty| body.t.pointee_of(ty));
@@ -85,13 +114,13 @@ pub(super) fn ndrange(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Optio
     Ok(None)
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// A size: a number, or an array of numbers behind a pointer.
-    fn sizes(&mut self, argument: Value, call: &Call<'_>) -> Lowered<Id> {
+    fn sizes(&mut self, argument: LlvmValue, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         if !self.is_pointer(argument) {
             return self.value(argument);
         }
-        let size = self.t.shape_type(Shape::int(self.t.pointer_bits, 1));
+        let size = self.t.shape_type(NumericShape::int(self.t.pointer_bits, 1));
         let lanes = match call.name.as_bytes().get("ndrange_".len()) {
             Some(b'2') => 2,
             _ => 3,
@@ -101,7 +130,12 @@ impl Body<'_, '_> {
         Ok(self.op(Op::Load, array, [pointer]))
     }
 
-    fn enqueue(&mut self, call: &Call<'_>, events: bool, sizes: bool) -> Lowered<Id> {
+    fn enqueue(
+        &mut self,
+        call: &ExternalCall<'_>,
+        events: bool,
+        sizes: bool,
+    ) -> TranslationResult<Id> {
         let queue = self.value(call.arg(0)?)?;
         let flags = self.value(call.arg(1)?)?;
         let range = self.range(call.arg(2)?)?;
@@ -129,7 +163,7 @@ impl Body<'_, '_> {
         Ok(self.t.b.value(Op::EnqueueKernel, ty, &words))
     }
 
-    fn ask(&mut self, op: Op, range: bool, call: &Call<'_>) -> Lowered<Id> {
+    fn ask(&mut self, op: Op, range: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let mut words = Vec::new();
         if range {
             words.push(self.range(call.arg(0)?)?.word());
@@ -141,7 +175,7 @@ impl Body<'_, '_> {
     }
 
     /// A range, which is passed by a pointer to it.
-    fn range(&mut self, value: Value) -> Lowered<Id> {
+    fn range(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         let pointer = self.value(value)?;
         let known = self.t.b.type_of(pointer);
         match known.and_then(|ty| self.t.pointee_of(ty)) {
@@ -155,13 +189,18 @@ impl Body<'_, '_> {
         self.t.pointer_type(StorageClass::Generic, event)
     }
 
-    fn event(&mut self, value: Value) -> Lowered<Id> {
+    fn event(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         let event = self.t.b.ty(Op::TypeDeviceEvent, &[]);
         self.pointer(value, event)
     }
 
     /// Kernel, literal, and the literal's size and alignment.
-    fn block(&mut self, invoke: Value, literal: Value, words: &mut Vec<u32>) -> Lowered<()> {
+    fn block(
+        &mut self,
+        invoke: LlvmValue,
+        literal: LlvmValue,
+        words: &mut Vec<u32>,
+    ) -> TranslationResult<()> {
         let kernel = match self.function_behind(invoke) {
             Some(func) => self.t.signature(func)?.id,
             None => return Err(refuse("the block is known only when running")),
@@ -176,7 +215,7 @@ impl Body<'_, '_> {
     }
 
     /// The function that a pointer is the address of, casts taken off.
-    fn function_behind(&self, value: Value) -> Option<LlvmFunc> {
+    fn function_behind(&self, value: LlvmValue) -> Option<LlvmFunc> {
         let module = self.t.module;
         let origin = self.origin(value);
         let constant = origin.as_const()?;
@@ -187,14 +226,14 @@ impl Body<'_, '_> {
     }
 
     /// What a pointer was cast from.
-    fn origin(&self, value: Value) -> Value {
-        let casts = [Opcode::AddrSpaceCast, Opcode::BitCast];
+    fn origin(&self, value: LlvmValue) -> LlvmValue {
+        let casts = [LlvmOpcode::AddrSpaceCast, LlvmOpcode::BitCast];
         let mut at = value;
         for _ in 0..MAX_CASTS {
             let next = match at.as_const() {
                 Some(constant) => match self.t.module.consts.kind(constant) {
                     ConstKind::Expr(expr) if casts.contains(&expr.opcode) => {
-                        expr.operands.first().map(|c| Value::constant(*c))
+                        expr.operands.first().map(|c| LlvmValue::constant(*c))
                     }
                     _ => None,
                 },
@@ -213,7 +252,7 @@ impl Body<'_, '_> {
     }
 
     /// Size and alignment of the structure that a block's literal is.
-    fn literal_layout(&self, literal: Value) -> Lowered<(u32, u32)> {
+    fn literal_layout(&self, literal: LlvmValue) -> TranslationResult<(u32, u32)> {
         let module = self.t.module;
         let origin = self.origin(literal);
         let ty: Option<LlvmType> = match origin.as_const() {
@@ -225,7 +264,7 @@ impl Body<'_, '_> {
                     .as_local()
                     .and_then(|local| self.function.inst_of(local));
                 match inst.map(|inst| self.function.inst(inst).extra) {
-                    Some(Extra::Alloca { ty, .. }) => Some(ty),
+                    Some(InstructionExtra::Alloca { ty, .. }) => Some(ty),
                     _ => None,
                 }
             }
@@ -239,15 +278,20 @@ impl Body<'_, '_> {
     }
 
     /// Pointers to the sizes of the block's arguments in local memory, which stand in an array.
-    fn local_sizes(&mut self, count: Value, sizes: Value, words: &mut Vec<u32>) -> Lowered<()> {
+    fn local_sizes(
+        &mut self,
+        count: LlvmValue,
+        sizes: LlvmValue,
+        words: &mut Vec<u32>,
+    ) -> TranslationResult<()> {
         let Some(count) = self.t.module.as_u64(count).filter(|count| *count < 256) else {
             return Err(refuse("the number of local arguments is not known"));
         };
         let bits = self.t.pointer_bits;
-        let size = self.t.shape_type(Shape::int(bits, 1));
+        let size = self.t.shape_type(NumericShape::int(bits, 1));
         let first = self.pointer(sizes, size)?;
         for index in 0..count {
-            let index = self.t.splat(Shape::int(bits, 1), index);
+            let index = self.t.splat(NumericShape::int(bits, 1), index);
             words.push(self.step(first, index).word());
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! Functions on work-groups and sub-groups.
 
-use super::Call;
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape};
+use super::ExternalCall;
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
@@ -17,13 +17,13 @@ pub(in crate::translate) enum GroupKind {
     Broadcast,
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     pub(in crate::translate) fn group(
         &mut self,
         kind: GroupKind,
         scope: Scope,
-        call: &Call<'_>,
-    ) -> Lowered<Id> {
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let scope = self.t.u32(scope.0);
         match kind {
             GroupKind::Vote(op) => {
@@ -42,7 +42,7 @@ impl Body<'_, '_> {
     }
 
     /// The item that a value is taken from: one, two or three coordinates.
-    fn group_position(&mut self, call: &Call<'_>) -> Lowered<Id> {
+    fn group_position(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(1)?)?;
         let mut coordinates = Vec::new();
         for &argument in &call.args[1..] {
@@ -52,11 +52,15 @@ impl Body<'_, '_> {
             return Err(refuse("a position of more than three coordinates"));
         }
         let lanes = coordinates.len() as u32;
-        Ok(self.composed(Shape::int(shape.width, lanes), &coordinates))
+        Ok(self.composed(NumericShape::int(shape.width, lanes), &coordinates))
     }
 
     /// An argument as a truth value.
-    pub(super) fn predicate(&mut self, call: &Call<'_>, index: usize) -> Lowered<Id> {
+    pub(super) fn predicate(
+        &mut self,
+        call: &ExternalCall<'_>,
+        index: usize,
+    ) -> TranslationResult<Id> {
         let value = call.arg(index)?;
         if let Some(known) = self.t.module.as_u64(value) {
             return Ok(self.t.b.constant_bool(known != 0));
@@ -64,13 +68,17 @@ impl Body<'_, '_> {
         let shape = self.shape_of(value)?;
         let id = self.value(value)?;
         Ok(match shape.elem {
-            Elem::Bool => id,
+            NumericElement::Bool => id,
             _ => self.is_nonzero(shape, id),
         })
     }
 
     /// An instruction on the items of a sub-group that get here.
-    pub(in crate::translate) fn non_uniform(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+    pub(in crate::translate) fn non_uniform(
+        &mut self,
+        op: Op,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let scope = self.t.u32(Scope::Subgroup.0);
         let votes = matches!(
             op,

@@ -1,14 +1,14 @@
 //! Functions on images and samplers.
 
-use super::Call;
-use crate::ir::{ConstKind, GlobalKind, LlvmType, Opcode, TypeKind, Value};
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::translator::Translator;
-use crate::translate::types::{Elem, Shape};
+use super::ExternalCall;
+use crate::ir::{ConstKind, GlobalKind, LlvmOpcode, LlvmType, LlvmTypeKind, LlvmValue};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::translator::LlvmTranslator;
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Dim, ImageOperands};
-use spirula_spirv::grammar::{Op, Version};
+use spirula_spirv::grammar::{Op, SpirvVersion};
 
 /// Accesses to images: which of their operands says how, and which has the texel, where it is not
 /// the result.
@@ -31,7 +31,7 @@ fn sign(name: &str) -> Option<bool> {
 
 /// What the type of an image says.
 #[derive(Clone, Copy)]
-struct Image {
+struct BuiltinImageType {
     dim: Dim,
     depth: bool,
     arrayed: bool,
@@ -39,7 +39,7 @@ struct Image {
     ty: LlvmType,
 }
 
-impl Image {
+impl BuiltinImageType {
     /// Lanes of its size, layers included.
     fn lanes(self) -> u32 {
         let own = match self.dim {
@@ -58,7 +58,10 @@ impl Image {
 
 /// `read_imageX(image, sampler, coordinate[, lod | gradients])`,
 /// `read_imageX(image, coordinate[, sample])`
-pub(super) fn read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn read(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let image = body.image(call.arg(0)?)?;
     if body.is_sampler_argument(call) {
         return body.sample(image, call).map(Some);
@@ -84,7 +87,10 @@ pub(super) fn read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<I
 }
 
 /// `write_imageX(image, coordinate[, lod], colour)`
-pub(super) fn write(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn write(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.image(call.arg(0)?)?;
     let colour = call.args.len() - 1;
     let image = body.value(call.arg(0)?)?;
@@ -107,33 +113,48 @@ pub(super) fn write(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<
 }
 
 /// `get_image_width(image)`
-pub(super) fn width(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn width(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.extent(0, call).map(Some)
 }
 
 /// `get_image_height(image)`
-pub(super) fn height(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn height(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.extent(1, call).map(Some)
 }
 
 /// `get_image_depth(image)`
-pub(super) fn depth(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn depth(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.extent(2, call).map(Some)
 }
 
 /// `get_image_array_size(image)`
-pub(super) fn array_size(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn array_size(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let image = body.image(call.arg(0)?)?;
     body.extent(image.lanes() - 1, call).map(Some)
 }
 
 /// `get_image_dim(image)`: two lanes, or four of which the last is 0.
-pub(super) fn dimensions(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn dimensions(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let image = body.image(call.arg(0)?)?;
     let size = body.size(image, call)?;
-    let from = Shape::int(32, image.lanes());
+    let from = NumericShape::int(32, image.lanes());
     let to = body.result_shape(call.inst)?;
-    if to.elem != Elem::Int || to.width != 32 {
+    if to.elem != NumericElement::Int || to.width != 32 {
         return Err(refuse("a size of an image is of 32 bits"));
     }
     let mut lanes = Vec::new();
@@ -147,12 +168,18 @@ pub(super) fn dimensions(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Op
 }
 
 /// `get_image_num_mip_levels(image)`
-pub(super) fn levels(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn levels(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.query(Op::ImageQueryLevels, call).map(Some)
 }
 
 /// `get_image_num_samples(image)`
-pub(super) fn samples(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn samples(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.query(Op::ImageQuerySamples, call).map(Some)
 }
 
@@ -162,25 +189,34 @@ const FIRST_TYPE: u32 = 0x10d0;
 const FIRST_ORDER: u32 = 0x10b0;
 
 /// `get_image_channel_data_type(image)`
-pub(super) fn channel_type(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn channel_type(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.counted_from(Op::ImageQueryFormat, FIRST_TYPE, call)
 }
 
 /// `get_image_channel_order(image)`
-pub(super) fn channel_order(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn channel_order(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.counted_from(Op::ImageQueryOrder, FIRST_ORDER, call)
 }
 
 /// `__translate_sampler_initializer(literal)`
-pub(super) fn literal_sampler(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn literal_sampler(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.sampler(call.arg(0)?).map(Some)
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Whether a type is that of samplers.
     pub(in crate::translate) fn is_sampler(&self, ty: LlvmType) -> bool {
         match self.module.types.kind(ty) {
-            TypeKind::Target { name, .. } => self.module.str(*name) == "spirv.Sampler",
+            LlvmTypeKind::Target { name, .. } => self.module.str(*name) == "spirv.Sampler",
             _ => false,
         }
     }
@@ -197,15 +233,15 @@ impl Translator<'_> {
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// What the type of an argument says about the image.
-    fn image(&self, value: Value) -> Lowered<Image> {
+    fn image(&self, value: LlvmValue) -> TranslationResult<BuiltinImageType> {
         let ty = self.type_of(value);
-        if let TypeKind::Target { name, ints, .. } = self.t.module.types.kind(ty)
+        if let LlvmTypeKind::Target { name, ints, .. } = self.t.module.types.kind(ty)
             && self.t.module.str(*name) == "spirv.Image"
             && let [dim, depth, arrayed, multisampled, ..] = ints[..]
         {
-            return Ok(Image {
+            return Ok(BuiltinImageType {
                 dim: Dim(dim),
                 depth: depth == 1,
                 arrayed: arrayed == 1,
@@ -216,15 +252,15 @@ impl Body<'_, '_> {
         Err(refuse("the first argument is no image"))
     }
 
-    fn is_sampler_argument(&self, call: &Call<'_>) -> bool {
+    fn is_sampler_argument(&self, call: &ExternalCall<'_>) -> bool {
         let named = call.param(1).map(|param| param.base);
         let typed = call.args.get(1);
-        named == Some(super::Base::Named("ocl_sampler"))
+        named == Some(super::MangledBaseType::Named("ocl_sampler"))
             || typed.is_some_and(|value| self.t.is_sampler(self.type_of(*value)))
     }
 
     /// A sampler: a value of its type, or a literal, perhaps in a constant variable.
-    fn sampler(&mut self, value: Value) -> Lowered<Id> {
+    fn sampler(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         if self.t.is_sampler(self.type_of(value)) {
             return self.value(value);
         }
@@ -235,18 +271,18 @@ impl Body<'_, '_> {
     }
 
     /// The number that a value is, where it is a constant or loaded from a constant variable.
-    fn known_number(&self, value: Value) -> Option<u64> {
+    fn known_number(&self, value: LlvmValue) -> Option<u64> {
         let module = self.t.module;
         if let Some(number) = module.as_u64(value) {
             return Some(number);
         }
         let inst = self.function.inst_of(value.as_local()?)?;
-        if self.function.inst(inst).opcode != Opcode::Load {
+        if self.function.inst(inst).opcode != LlvmOpcode::Load {
             return None;
         }
         let pointer = self.function.operands(inst)[0].as_const()?;
         match module.global(module.as_global(pointer)?).kind {
-            GlobalKind::Variable(variable) if variable.constant => {
+            GlobalKind::LlvmGlobalVariable(variable) if variable.constant => {
                 match module.consts.kind(variable.initializer?) {
                     ConstKind::Int(number) => Some(*number),
                     _ => None,
@@ -258,7 +294,7 @@ impl Body<'_, '_> {
 
     /// How the components of a texel become wider, for integers: since SPIR-V 1.4.
     fn extension_of(&self, name: &str) -> ImageOperands {
-        if self.t.version < Version::new(1, 4) {
+        if self.t.version < SpirvVersion::new(1, 4) {
             return ImageOperands::default();
         }
         match name
@@ -272,13 +308,13 @@ impl Body<'_, '_> {
     }
 
     /// Has an access to an image, named after its instruction, say how integers become wider.
-    pub(super) fn state_texels(&self, op: Op, call: &Call<'_>, words: &mut Vec<u32>) {
+    pub(super) fn state_texels(&self, op: Op, call: &ExternalCall<'_>, words: &mut Vec<u32>) {
         let Some((_, at, texel)) = TEXELS.iter().find(|row| row.0 == op) else {
             return;
         };
         let signed = match texel {
-            Some(texel) => call.param(*texel).and_then(super::Param::sign),
-            None => call.result.as_ref().and_then(super::Param::sign),
+            Some(texel) => call.param(*texel).and_then(super::MangledParameter::sign),
+            None => call.result.as_ref().and_then(super::MangledParameter::sign),
         };
         let named = || call.name.split_once("_R").and_then(|(_, name)| sign(name));
         let bit = match signed.or_else(named) {
@@ -287,7 +323,7 @@ impl Body<'_, '_> {
             None => return,
         };
         let either = ImageOperands::SignExtend.0 | ImageOperands::ZeroExtend.0;
-        let new = self.t.version >= Version::new(1, 4) && !self.t.is_shader();
+        let new = self.t.version >= SpirvVersion::new(1, 4) && !self.t.is_shader();
         match words.get_mut(*at) {
             Some(mask) if new && *mask & either == 0 => *mask |= bit.0,
             None if new => words.push(bit.0),
@@ -295,7 +331,11 @@ impl Body<'_, '_> {
         }
     }
 
-    fn sample(&mut self, image: Image, call: &Call<'_>) -> Lowered<Id> {
+    fn sample(
+        &mut self,
+        image: BuiltinImageType,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let id = self.value(call.arg(0)?)?;
         let sampler = self.sampler(call.arg(1)?)?;
         let image_type = self.t.register_type(image.ty)?;
@@ -325,7 +365,7 @@ impl Body<'_, '_> {
         let shape = self.result_shape(call.inst)?;
         // A sample has four lanes, of which one is the depth.
         if image.depth && shape.lanes == 1 {
-            let four = Shape {
+            let four = NumericShape {
                 lanes: 4,
                 padded: 4,
                 ..shape
@@ -339,9 +379,9 @@ impl Body<'_, '_> {
     }
 
     /// All lanes of the size of an image.
-    fn size(&mut self, image: Image, call: &Call<'_>) -> Lowered<Id> {
+    fn size(&mut self, image: BuiltinImageType, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let id = self.value(call.arg(0)?)?;
-        let ty = self.t.shape_type(Shape::int(32, image.lanes()));
+        let ty = self.t.shape_type(NumericShape::int(32, image.lanes()));
         Ok(match image.has_levels() {
             true => {
                 let level = self.t.u32(0);
@@ -352,19 +392,19 @@ impl Body<'_, '_> {
     }
 
     /// One lane of the size of an image.
-    fn extent(&mut self, lane: u32, call: &Call<'_>) -> Lowered<Id> {
+    fn extent(&mut self, lane: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let image = self.image(call.arg(0)?)?;
         if lane >= image.lanes() {
             return Err(refuse("the image has not so many dimensions"));
         }
         let size = self.size(image, call)?;
-        let shape = Shape::int(32, image.lanes());
+        let shape = NumericShape::int(32, image.lanes());
         let id = self.lane(shape, size, lane);
         let to = self.result_shape(call.inst)?;
         Ok(self.resized(shape.scalar(), to, id, false))
     }
 
-    fn query(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+    fn query(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         self.image(call.arg(0)?)?;
         let image = self.value(call.arg(0)?)?;
         let ty = self.call_type(call)?;
@@ -372,7 +412,12 @@ impl Body<'_, '_> {
     }
 
     /// A query whose enumeration OpenCL counts from another number than SPIR-V.
-    fn counted_from(&mut self, op: Op, first: u32, call: &Call<'_>) -> Lowered<Option<Id>> {
+    fn counted_from(
+        &mut self,
+        op: Op,
+        first: u32,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         let id = self.query(op, call)?;
         let ty = self.call_type(call)?;
         let first = self.t.u32(first);

@@ -1,6 +1,6 @@
 //! Finding what a function of a name becomes.
 
-use super::table::{FAMILIES, Lower, ROWS};
+use super::table::{FAMILIES, OpenClBuiltinRule, ROWS};
 use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::{ExtInst, ExtInstSet};
 use std::sync::OnceLock;
@@ -22,16 +22,16 @@ pub(super) fn is_unmangled(name: &str) -> bool {
 }
 
 /// What the function of this name becomes.
-pub(super) fn lookup(name: &str) -> Option<Lower> {
-    static INDEX: OnceLock<FxHashMap<&'static str, Lower>> = OnceLock::new();
+pub(super) fn lookup(name: &str) -> Option<OpenClBuiltinRule> {
+    static INDEX: OnceLock<FxHashMap<&'static str, OpenClBuiltinRule>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().copied().collect());
     if let Some(lower) = index.get(name) {
         return Some(*lower);
     }
     if let Some((_, handler)) = FAMILIES.iter().find(|row| name.starts_with(row.0)) {
-        return Some(Lower::By(*handler));
+        return Some(OpenClBuiltinRule::By(*handler));
     }
-    extended(name).map(Lower::Ext)
+    extended(name).map(OpenClBuiltinRule::Ext)
 }
 
 /// The number of an extended instruction of OpenCL.
@@ -68,9 +68,12 @@ mod tests {
     fn extended_instructions_need_no_row() {
         assert!(matches!(
             lookup("native_cos"),
-            Some(Lower::Ext(std_::NATIVE_COS))
+            Some(OpenClBuiltinRule::Ext(std_::NATIVE_COS))
         ));
-        assert!(matches!(lookup("convert_int4_sat_rte"), Some(Lower::By(_))));
+        assert!(matches!(
+            lookup("convert_int4_sat_rte"),
+            Some(OpenClBuiltinRule::By(_))
+        ));
         assert!(lookup("nothing_of_this_name").is_none());
     }
 }

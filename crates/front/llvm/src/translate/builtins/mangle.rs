@@ -10,7 +10,7 @@ const MAX_DEPTH: u32 = 32;
 
 /// A scalar type or a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Base<'a> {
+pub(crate) enum MangledBaseType<'a> {
     Void,
     Bool,
     /// Width in bits and whether signed.
@@ -27,9 +27,9 @@ pub(crate) enum Base<'a> {
 
 /// A parameter type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Param<'a> {
+pub(crate) struct MangledParameter<'a> {
     /// Scalar type of the value or pointee.
-    pub(crate) base: Base<'a>,
+    pub(crate) base: MangledBaseType<'a>,
     /// Lanes of the value or pointee: 1 for a scalar.
     pub(crate) lanes: u32,
     /// Whether it is a pointer to that.
@@ -38,39 +38,42 @@ pub(crate) struct Param<'a> {
     handle: bool,
 }
 
-impl Param<'_> {
+impl MangledParameter<'_> {
     /// Whether the type is a signed integer, or a vector of or a pointer to such.
     pub(crate) fn is_signed(&self) -> bool {
-        matches!(self.base, Base::Int(_, true))
+        matches!(self.base, MangledBaseType::Int(_, true))
     }
 
     /// Whether the type is a signed integer or a vector of such; nothing where it is of others.
     pub(crate) fn sign(&self) -> Option<bool> {
         match self.base {
-            Base::Int(_, signed) if !self.pointer => Some(signed),
+            MangledBaseType::Int(_, signed) if !self.pointer => Some(signed),
             _ => None,
         }
     }
 
     /// Whether the type is a float, or a vector of or a pointer to such.
     pub(crate) fn is_float(&self) -> bool {
-        matches!(self.base, Base::Float(_) | Base::Brain)
+        matches!(
+            self.base,
+            MangledBaseType::Float(_) | MangledBaseType::Brain
+        )
     }
 }
 
 /// A name taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Demangled<'a> {
+pub(crate) struct DemangledName<'a> {
     pub(crate) name: &'a str,
-    pub(crate) params: Vec<Param<'a>>,
+    pub(crate) params: Vec<MangledParameter<'a>>,
     /// The type of the result, which instances of templates state.
-    pub(crate) result: Option<Param<'a>>,
+    pub(crate) result: Option<MangledParameter<'a>>,
 }
 
-impl<'a> Demangled<'a> {
+impl<'a> DemangledName<'a> {
     /// A function without parameters in its name.
     pub(crate) fn plain(name: &'a str) -> Self {
-        Demangled {
+        DemangledName {
             name,
             params: Vec::new(),
             result: None,
@@ -79,8 +82,8 @@ impl<'a> Demangled<'a> {
 }
 
 /// Takes a mangled name apart; `None` where it is none or beyond the subset.
-pub(crate) fn demangle(mangled: &str) -> Option<Demangled<'_>> {
-    let mut parser = Parser {
+pub(crate) fn demangle(mangled: &str) -> Option<DemangledName<'_>> {
+    let mut parser = ItaniumDemangler {
         rest: mangled.strip_prefix("_Z")?,
         substitutions: Vec::new(),
         arguments: Vec::new(),
@@ -93,35 +96,35 @@ pub(crate) fn demangle(mangled: &str) -> Option<Demangled<'_>> {
         false => Some(None),
     };
     match result.and_then(|result| Some((result, parser.params()?))) {
-        Some((result, params)) => Some(Demangled {
+        Some((result, params)) => Some(DemangledName {
             name,
             params,
             result,
         }),
         // What such a function does its name says; types that are beyond the subset may be taken
         // from the call.
-        None if friendly => Some(Demangled::plain(name)),
+        None if friendly => Some(DemangledName::plain(name)),
         None => None,
     }
 }
 
-struct Parser<'a> {
+struct ItaniumDemangler<'a> {
     rest: &'a str,
-    substitutions: Vec<Param<'a>>,
+    substitutions: Vec<MangledParameter<'a>>,
     /// Of an instance of a template.
-    arguments: Vec<Param<'a>>,
+    arguments: Vec<MangledParameter<'a>>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> ItaniumDemangler<'a> {
     /// All parameter types to the end of the name.
-    fn params(&mut self) -> Option<Vec<Param<'a>>> {
+    fn params(&mut self) -> Option<Vec<MangledParameter<'a>>> {
         let mut params = Vec::new();
         while !self.rest.is_empty() {
             if self.eat("z") {
                 continue;
             }
             let param = self.ty(0)?;
-            if param.base != Base::Void || param.pointer {
+            if param.base != MangledBaseType::Void || param.pointer {
                 params.push(param);
             }
         }
@@ -130,12 +133,12 @@ impl<'a> Parser<'a> {
 
     /// The arguments of an instance of a template, which are types, and its result, which stands
     /// in front of the parameters; no result where it is none.
-    fn template(&mut self) -> Option<Option<Param<'a>>> {
+    fn template(&mut self) -> Option<Option<MangledParameter<'a>>> {
         if !self.eat("I") {
             return Some(None);
         }
         // The name of the template may be referred to.
-        self.remember(scalar(Base::Other));
+        self.remember(scalar(MangledBaseType::Other));
         while !self.eat("E") {
             let argument = self.ty(0)?;
             self.arguments.push(argument);
@@ -168,7 +171,7 @@ impl<'a> Parser<'a> {
         Some(name)
     }
 
-    fn ty(&mut self, depth: u32) -> Option<Param<'a>> {
+    fn ty(&mut self, depth: u32) -> Option<MangledParameter<'a>> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -191,21 +194,21 @@ impl<'a> Parser<'a> {
         if self.eat("P") {
             let inner = self.ty(depth + 1)?;
             // An opaque type of SPIR-V is written as a pointer to a structure.
-            if let Base::Named(name) = inner.base
+            if let MangledBaseType::Named(name) = inner.base
                 && name.starts_with("__spirv_")
                 && !inner.handle
             {
-                return Some(self.remember(Param {
+                return Some(self.remember(MangledParameter {
                     handle: true,
                     ..inner
                 }));
             }
             let base = if inner.pointer {
-                Base::Other
+                MangledBaseType::Other
             } else {
                 inner.base
             };
-            return Some(self.remember(Param {
+            return Some(self.remember(MangledParameter {
                 base,
                 pointer: true,
                 ..inner
@@ -218,11 +221,11 @@ impl<'a> Parser<'a> {
                 return None;
             }
             let inner = self.ty(depth + 1)?;
-            return Some(self.remember(Param { lanes, ..inner }));
+            return Some(self.remember(MangledParameter { lanes, ..inner }));
         }
         if self.rest.starts_with(|c: char| c.is_ascii_digit()) {
             let name = self.source_name()?;
-            let named = scalar(Base::Named(name));
+            let named = scalar(MangledBaseType::Named(name));
             return Some(self.remember(named));
         }
         self.builtin().map(scalar)
@@ -242,12 +245,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn remember(&mut self, param: Param<'a>) -> Param<'a> {
+    fn remember(&mut self, param: MangledParameter<'a>) -> MangledParameter<'a> {
         self.substitutions.push(param);
         param
     }
 
-    fn substitution(&mut self) -> Option<Param<'a>> {
+    fn substitution(&mut self) -> Option<MangledParameter<'a>> {
         let index = self.index(36)?;
         self.substitutions.get(index).copied()
     }
@@ -264,26 +267,26 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn builtin(&mut self) -> Option<Base<'a>> {
+    fn builtin(&mut self) -> Option<MangledBaseType<'a>> {
         if self.eat("DF16b") {
-            return Some(Base::Brain);
+            return Some(MangledBaseType::Brain);
         }
         if self.eat("DF16_") || self.eat("Dh") {
-            return Some(Base::Float(16));
+            return Some(MangledBaseType::Float(16));
         }
         let base = match self.rest.as_bytes().first()? {
-            b'v' => Base::Void,
-            b'b' => Base::Bool,
-            b'c' | b'a' => Base::Int(8, true),
-            b'h' => Base::Int(8, false),
-            b's' => Base::Int(16, true),
-            b't' => Base::Int(16, false),
-            b'i' => Base::Int(32, true),
-            b'j' => Base::Int(32, false),
-            b'l' | b'x' => Base::Int(64, true),
-            b'm' | b'y' => Base::Int(64, false),
-            b'f' => Base::Float(32),
-            b'd' => Base::Float(64),
+            b'v' => MangledBaseType::Void,
+            b'b' => MangledBaseType::Bool,
+            b'c' | b'a' => MangledBaseType::Int(8, true),
+            b'h' => MangledBaseType::Int(8, false),
+            b's' => MangledBaseType::Int(16, true),
+            b't' => MangledBaseType::Int(16, false),
+            b'i' => MangledBaseType::Int(32, true),
+            b'j' => MangledBaseType::Int(32, false),
+            b'l' | b'x' => MangledBaseType::Int(64, true),
+            b'm' | b'y' => MangledBaseType::Int(64, false),
+            b'f' => MangledBaseType::Float(32),
+            b'd' => MangledBaseType::Float(64),
             _ => return None,
         };
         self.rest = &self.rest[1..];
@@ -291,8 +294,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn scalar(base: Base<'_>) -> Param<'_> {
-    Param {
+fn scalar(base: MangledBaseType<'_>) -> MangledParameter<'_> {
+    MangledParameter {
         base,
         lanes: 1,
         pointer: false,

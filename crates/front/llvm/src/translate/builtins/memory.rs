@@ -1,9 +1,9 @@
 //! Functions on memory: vector loads and stores, casts between address spaces, output.
 
-use super::Call;
+use super::ExternalCall;
 use super::numeric::split_rounding;
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{FPRoundingMode, StorageClass};
@@ -16,7 +16,10 @@ fn lanes_of(name: &str) -> Option<u32> {
 }
 
 /// `vloadN`, `vload_half`, `vload_halfN`, `vloada_halfN`: `(offset, pointer)`
-pub(super) fn vector_load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn vector_load(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let lanes = lanes_of(call.name);
     let number = match (
         call.name.trim_end_matches(|c: char| c.is_ascii_digit()),
@@ -40,7 +43,10 @@ pub(super) fn vector_load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<O
 
 /// `vstoreN`, `vstore_half`, `vstore_halfN`, `vstorea_halfN`, with rounding modes:
 /// `(data, offset, pointer)`
-pub(super) fn vector_store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn vector_store(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let (name, rounding) = split_rounding(call.name);
     let lanes = lanes_of(name);
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -66,7 +72,10 @@ pub(super) fn vector_store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<
 }
 
 /// `to_global`, `to_local`, `to_private`: a generic pointer, or null where it is another.
-pub(super) fn to_space(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn to_space(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ty = body.call_type(call)?;
     let Some((class, pointee)) = body.t.pointee_of(ty) else {
         return Err(refuse("the result is no pointer"));
@@ -81,7 +90,10 @@ pub(super) fn to_space(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Opti
 const FENCE_SHIFT: u32 = 8;
 
 /// `get_fence(pointer)`: the fence flag of the memory that a generic pointer leads to.
-pub(super) fn fence_of(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn fence_of(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let byte = body.t.byte();
     let pointer = body.pointer(call.arg(0)?, byte)?;
     let ty = body.call_type(call)?;
@@ -91,7 +103,10 @@ pub(super) fn fence_of(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Opti
 }
 
 /// `printf(format, ...)`
-pub(super) fn printf(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn printf(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let byte = body.t.byte();
     let mut operands = Vec::with_capacity(call.args.len());
     for (index, &argument) in call.args.iter().enumerate() {

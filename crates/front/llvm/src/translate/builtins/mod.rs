@@ -22,68 +22,68 @@ mod sync;
 mod table;
 mod workitem;
 
-use super::body::Body;
-use super::intrinsics::{self, Intrinsic};
-use super::refusal::{Lowered, refuse};
-use super::translator::Translator;
-use super::types::Shape;
-use crate::infer::Hints;
-use crate::ir::{LlvmFunc, LlvmInst, LlvmType, Module, TypeKind, Value};
+use super::body::FunctionTranslator;
+use super::intrinsics::{self, IntrinsicRule};
+use super::refusal::{TranslationResult, refuse};
+use super::translator::LlvmTranslator;
+use super::types::NumericShape;
+use crate::infer::PointeeHints;
+use crate::ir::{LlvmFunc, LlvmInst, LlvmModule, LlvmType, LlvmTypeKind, LlvmValue};
 pub(super) use lookup::{builtin_names, extended_named};
-use mangle::Demangled;
-pub(super) use mangle::{Base, Param, demangle};
+use mangle::DemangledName;
+pub(super) use mangle::{MangledBaseType, MangledParameter, demangle};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::ExtInstSet;
 use spirula_spirv::grammar::Op;
 pub(crate) use spirv::CALLABLE;
 use std::rc::Rc;
-pub(super) use table::Lower;
+pub(super) use table::OpenClBuiltinRule;
 
 /// What a call leads to.
-pub(super) enum Callee<'m> {
+pub(super) enum LlvmCallee<'m> {
     /// A function of the module, or of another one.
     Function,
     /// An intrinsic of LLVM.
-    Intrinsic(Option<Intrinsic>, &'m str),
+    Intrinsic(Option<IntrinsicRule>, &'m str),
     /// A function of OpenCL.
-    Builtin(Lower, Demangled<'m>),
+    Builtin(OpenClBuiltinRule, DemangledName<'m>),
     /// A function that stands for an instruction of SPIR-V.
-    Spirv(Demangled<'m>),
+    Spirv(DemangledName<'m>),
 }
 
 /// A call that does not lead to a function of a module.
-pub(super) struct Call<'a> {
+pub(super) struct ExternalCall<'a> {
     pub(super) inst: LlvmInst,
     pub(super) name: &'a str,
-    pub(super) args: &'a [Value],
+    pub(super) args: &'a [LlvmValue],
     /// Types of the parameters as the name says them.
-    pub(super) params: &'a [Param<'a>],
+    pub(super) params: &'a [MangledParameter<'a>],
     /// The type of the result, where the name says it.
-    pub(super) result: Option<Param<'a>>,
+    pub(super) result: Option<MangledParameter<'a>>,
 }
 
-impl Call<'_> {
+impl ExternalCall<'_> {
     /// An argument that the function has to have.
-    pub(super) fn arg(&self, index: usize) -> Lowered<Value> {
+    pub(super) fn arg(&self, index: usize) -> TranslationResult<LlvmValue> {
         match self.args.get(index) {
             Some(value) => Ok(*value),
             None => Err(refuse("an argument is missing")),
         }
     }
 
-    fn param(&self, index: usize) -> Option<&Param<'_>> {
+    fn param(&self, index: usize) -> Option<&MangledParameter<'_>> {
         self.params.get(index)
     }
 
     /// Whether the first parameter is of signed integers.
     fn is_signed(&self) -> bool {
-        self.param(0).is_some_and(Param::is_signed)
+        self.param(0).is_some_and(MangledParameter::is_signed)
     }
 
     /// Whether the first parameter is of floats.
     fn is_float(&self) -> bool {
-        self.param(0).is_some_and(Param::is_float)
+        self.param(0).is_some_and(MangledParameter::is_float)
     }
 }
 
@@ -93,15 +93,15 @@ const AT_EXIT: &str = "__cxa_atexit";
 /// The module of Rust's `core` whose functions panic, in mangled names.
 const PANICKING: &str = "4core9panicking";
 
-impl<'m> Translator<'m> {
+impl<'m> LlvmTranslator<'m> {
     /// What calls of a function lead to.
-    pub(super) fn callee(&mut self, func: LlvmFunc) -> Rc<Callee<'m>> {
+    pub(super) fn callee(&mut self, func: LlvmFunc) -> Rc<LlvmCallee<'m>> {
         if let Some(callee) = &self.callees[func.index()] {
             return callee.clone();
         }
         let callee = match classify(self.module, func) {
-            Callee::Intrinsic(None, name) if self.imports(name) => Callee::Function,
-            Callee::Spirv(demangled) if self.imports(demangled.name) => Callee::Function,
+            LlvmCallee::Intrinsic(None, name) if self.imports(name) => LlvmCallee::Function,
+            LlvmCallee::Spirv(demangled) if self.imports(demangled.name) => LlvmCallee::Function,
             callee => callee,
         };
         let callee = Rc::new(callee);
@@ -110,7 +110,7 @@ impl<'m> Translator<'m> {
     }
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Whether a function that is not known is left to whoever links the module.
     fn imports(&self, name: &str) -> bool {
         let vectors = name.starts_with("llvm.genx.") && self.may_use("SPV_INTEL_vector_compute");
@@ -123,29 +123,29 @@ impl Translator<'_> {
     }
 }
 
-fn classify(module: &Module, func: LlvmFunc) -> Callee<'_> {
+fn classify(module: &LlvmModule, func: LlvmFunc) -> LlvmCallee<'_> {
     let name = module.function_name(func);
     if name.starts_with("llvm.") {
-        return Callee::Intrinsic(intrinsics::lookup(name), name);
+        return LlvmCallee::Intrinsic(intrinsics::lookup(name), name);
     }
     if !module.function(func).is_declaration() {
-        return Callee::Function;
+        return LlvmCallee::Function;
     }
     if name == AT_EXIT {
-        return Callee::Intrinsic(intrinsics::lookup(name), name);
+        return LlvmCallee::Intrinsic(intrinsics::lookup(name), name);
     }
     // A kernel cannot panic: where Rust would, anything may happen.
     if name.contains(PANICKING) {
-        return Callee::Intrinsic(Some(Intrinsic::Ignored), name);
+        return LlvmCallee::Intrinsic(Some(IntrinsicRule::Ignored), name);
     }
-    let demangled = demangle(name).unwrap_or_else(|| Demangled::plain(name));
+    let demangled = demangle(name).unwrap_or_else(|| DemangledName::plain(name));
     if spirv::is_friendly(demangled.name) {
-        return Callee::Spirv(demangled);
+        return LlvmCallee::Spirv(demangled);
     }
     match lookup::lookup(demangled.name) {
         // Conversions of matrices are somebody else's.
         Some(_) if demangled.name.starts_with("__builtin_spirv_") && takes_opaque(module, func) => {
-            Callee::Function
+            LlvmCallee::Function
         }
         // C functions of these names, which are not mangled, are somebody else's; so are those
         // that take less than what is computed here is computed of.
@@ -155,25 +155,27 @@ fn classify(module: &Module, func: LlvmFunc) -> Callee<'_> {
                 .len()
                 .max(module.function(func).params.len());
             match lower.operands() {
-                Some(operands) if taken < operands => Callee::Function,
-                _ => Callee::Builtin(lower, demangled),
+                Some(operands) if taken < operands => LlvmCallee::Function,
+                _ => LlvmCallee::Builtin(lower, demangled),
             }
         }
-        _ => Callee::Function,
+        _ => LlvmCallee::Function,
     }
 }
 
 /// Whether a function's first parameter is of a type that only SPIR-V has.
-fn takes_opaque(module: &Module, func: LlvmFunc) -> bool {
+fn takes_opaque(module: &LlvmModule, func: LlvmFunc) -> bool {
     let first = module.function(func).params.first();
-    first.is_some_and(|ty| matches!(module.types.kind(*ty), TypeKind::Target { .. }))
+    first.is_some_and(|ty| matches!(module.types.kind(*ty), LlvmTypeKind::Target { .. }))
 }
 
-impl Lower {
+impl OpenClBuiltinRule {
     /// The operands of what is one instruction of OpenCL's extended set.
     fn operands(&self) -> Option<usize> {
         let number = match *self {
-            Lower::Ext(number) | Lower::Signed(number, _) | Lower::Kinds([number, ..]) => number,
+            OpenClBuiltinRule::Ext(number)
+            | OpenClBuiltinRule::Signed(number, _)
+            | OpenClBuiltinRule::Kinds([number, ..]) => number,
             _ => return None,
         };
         let row = ExtInstSet::by_name("OpenCL.std")?.instruction(number)?;
@@ -181,16 +183,20 @@ impl Lower {
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Translates a call of a function of OpenCL.
-    pub(super) fn builtin(&mut self, lower: &Lower, call: &Call<'_>) -> Lowered<Option<Id>> {
+    pub(super) fn builtin(
+        &mut self,
+        lower: &OpenClBuiltinRule,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         match *lower {
-            Lower::Ext(number) => self.extended(number, call).map(Some),
-            Lower::Signed(signed, unsigned) => {
+            OpenClBuiltinRule::Ext(number) => self.extended(number, call).map(Some),
+            OpenClBuiltinRule::Signed(signed, unsigned) => {
                 let number = if call.is_signed() { signed } else { unsigned };
                 self.extended(number, call).map(Some)
             }
-            Lower::Kinds([float, signed, unsigned]) => {
+            OpenClBuiltinRule::Kinds([float, signed, unsigned]) => {
                 let number = match (call.is_float(), call.is_signed()) {
                     (true, _) => float,
                     (_, true) => signed,
@@ -198,25 +204,27 @@ impl Body<'_, '_> {
                 };
                 self.extended(number, call).map(Some)
             }
-            Lower::Relational(op) => self.relational(op, call).map(Some),
-            Lower::WorkItem(builtin, default) => self.work_item(builtin, default, call).map(Some),
-            Lower::Group(kind, scope) => self.group(kind, scope, call).map(Some),
-            Lower::NonUniform(op) => self.non_uniform(op, call).map(Some),
-            Lower::Atomic(kind, order) => self.atomic(kind, order, call),
-            Lower::By(handler) => handler(self, call),
-            Lower::Instruction(op, scope) => self.instruction_of(op, scope, call),
+            OpenClBuiltinRule::Relational(op) => self.relational(op, call).map(Some),
+            OpenClBuiltinRule::WorkItem(builtin, default) => {
+                self.work_item(builtin, default, call).map(Some)
+            }
+            OpenClBuiltinRule::Group(kind, scope) => self.group(kind, scope, call).map(Some),
+            OpenClBuiltinRule::NonUniform(op) => self.non_uniform(op, call).map(Some),
+            OpenClBuiltinRule::Atomic(kind, order) => self.atomic(kind, order, call),
+            OpenClBuiltinRule::By(handler) => handler(self, call),
+            OpenClBuiltinRule::Instruction(op, scope) => self.instruction_of(op, scope, call),
         }
     }
 
     /// The type of a parameter, or of what it points to.
-    fn param_type(&mut self, param: &Param<'_>) -> Option<Id> {
+    fn param_type(&mut self, param: &MangledParameter<'_>) -> Option<Id> {
         let shape = match param.base {
-            Base::Int(bits, _) => Shape::int(bits, param.lanes),
-            Base::Float(bits) => Shape {
-                elem: super::types::Elem::Float,
-                ..Shape::int(bits, param.lanes)
+            MangledBaseType::Int(bits, _) => NumericShape::int(bits, param.lanes),
+            MangledBaseType::Float(bits) => NumericShape {
+                elem: super::types::NumericElement::Float,
+                ..NumericShape::int(bits, param.lanes)
             },
-            Base::Named("ocl_event") => return Some(self.t.b.ty(Op::TypeEvent, &[])),
+            MangledBaseType::Named("ocl_event") => return Some(self.t.b.ty(Op::TypeEvent, &[])),
             _ => return None,
         };
         super::types::padded_lanes(shape.lanes)
@@ -225,7 +233,7 @@ impl Body<'_, '_> {
     }
 
     /// An argument; a pointer as one to what the name says.
-    fn argument(&mut self, call: &Call<'_>, index: usize) -> Lowered<Id> {
+    fn argument(&mut self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<Id> {
         let value = call.arg(index)?;
         if self.is_pointer(value)
             && let Some(param) = call.param(index)
@@ -237,7 +245,7 @@ impl Body<'_, '_> {
     }
 
     /// The constant that an argument has to be.
-    fn constant_argument(&self, call: &Call<'_>, index: usize) -> Lowered<u64> {
+    fn constant_argument(&self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<u64> {
         match self.t.module.as_u64(call.arg(index)?) {
             Some(value) => Ok(value),
             None => Err(refuse(format!("argument {index} has to be a constant"))),
@@ -245,7 +253,7 @@ impl Body<'_, '_> {
     }
 
     /// The type of a call's result.
-    fn call_type(&mut self, call: &Call<'_>) -> Lowered<Id> {
+    fn call_type(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         self.result_type(call.inst)
     }
 }
@@ -253,18 +261,18 @@ impl Body<'_, '_> {
 /// What the names of builtin functions say about their pointers, and the metadata of kernels
 /// about theirs.
 pub(super) struct BuiltinHints<'m> {
-    module: &'m Module,
+    module: &'m LlvmModule,
     /// By function: what the parameters of a builtin point to.
     arguments: Vec<Option<Box<[Option<LlvmType>]>>>,
 }
 
 impl<'m> BuiltinHints<'m> {
-    pub(super) fn new(module: &'m Module) -> Self {
+    pub(super) fn new(module: &'m LlvmModule) -> Self {
         let vectors = vectors_of(module);
         let arguments = module
             .function_ids()
             .map(|func| match classify(module, func) {
-                Callee::Builtin(_, demangled) | Callee::Spirv(demangled) => Some(
+                LlvmCallee::Builtin(_, demangled) | LlvmCallee::Spirv(demangled) => Some(
                     demangled
                         .params
                         .iter()
@@ -278,7 +286,7 @@ impl<'m> BuiltinHints<'m> {
     }
 }
 
-impl Hints for BuiltinHints<'_> {
+impl PointeeHints for BuiltinHints<'_> {
     fn argument(&self, callee: LlvmFunc, index: usize) -> Option<LlvmType> {
         *self.arguments[callee.index()].as_ref()?.get(index)?
     }
@@ -292,9 +300,9 @@ impl Hints for BuiltinHints<'_> {
 }
 
 /// The vector types of a module by element and length.
-fn vectors_of(module: &Module) -> FxHashMap<(LlvmType, u32), LlvmType> {
+fn vectors_of(module: &LlvmModule) -> FxHashMap<(LlvmType, u32), LlvmType> {
     let vectors = module.types.iter().filter_map(|(ty, kind)| match *kind {
-        TypeKind::Vector {
+        LlvmTypeKind::Vector {
             element,
             len,
             scalable: false,
@@ -305,20 +313,20 @@ fn vectors_of(module: &Module) -> FxHashMap<(LlvmType, u32), LlvmType> {
 }
 
 fn pointee_of(
-    param: &Param<'_>,
+    param: &MangledParameter<'_>,
     vectors: &FxHashMap<(LlvmType, u32), LlvmType>,
 ) -> Option<LlvmType> {
     if !param.pointer {
         return None;
     }
     let scalar = match param.base {
-        Base::Int(8, _) => LlvmType::I8,
-        Base::Int(16, _) => LlvmType::I16,
-        Base::Int(32, _) => LlvmType::I32,
-        Base::Int(64, _) => LlvmType::I64,
-        Base::Float(16) => LlvmType::HALF,
-        Base::Float(32) => LlvmType::FLOAT,
-        Base::Float(64) => LlvmType::DOUBLE,
+        MangledBaseType::Int(8, _) => LlvmType::I8,
+        MangledBaseType::Int(16, _) => LlvmType::I16,
+        MangledBaseType::Int(32, _) => LlvmType::I32,
+        MangledBaseType::Int(64, _) => LlvmType::I64,
+        MangledBaseType::Float(16) => LlvmType::HALF,
+        MangledBaseType::Float(32) => LlvmType::FLOAT,
+        MangledBaseType::Float(64) => LlvmType::DOUBLE,
         _ => return None,
     };
     match param.lanes {

@@ -1,12 +1,12 @@
 //! Functions on numbers: extended instructions, relations, conversions.
 
-use super::{Base, Call, lookup};
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape};
+use super::{ExternalCall, MangledBaseType, lookup};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode, PackedVectorFormat};
-use spirula_spirv::grammar::{Category, Op, Quantifier, opencl_std};
+use spirula_spirv::grammar::{Op, OperandCategory, OperandQuantifier, opencl_std};
 
 /// Dot products by the end of their names, and instructions: of two operands, and with an
 /// accumulator that stops at the ends. `us` has the signed operand second, SPIR-V has it first.
@@ -18,7 +18,10 @@ const PACKED: &[(&str, Op, Op)] = &[
 ];
 
 /// `dot_4x8packed_NAME(a, b)` and `dot_acc_sat_4x8packed_NAME(a, b, accumulator)`
-pub(super) fn packed_dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn packed_dot(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let Some(row) = PACKED.iter().find(|row| call.name.ends_with(row.0)) else {
         return Err(refuse("there is no such dot product"));
     };
@@ -38,8 +41,14 @@ pub(super) fn packed_dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Op
 }
 
 /// Dot products of integers: with or without an accumulator that stops at the ends.
-pub(super) fn integer_dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
-    let signs = [0, 1].map(|n| call.param(n).is_some_and(super::Param::is_signed));
+pub(super) fn integer_dot(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    let signs = [0, 1].map(|n| {
+        call.param(n)
+            .is_some_and(super::MangledParameter::is_signed)
+    });
     let saturates = call.args.len() > 2;
     let op = match (signs, saturates) {
         ([true, true], false) => Op::SDot,
@@ -62,7 +71,10 @@ pub(super) fn integer_dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<O
 }
 
 /// `dot(a, b)`
-pub(super) fn dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn dot(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     if !call.is_float() {
         return integer_dot(body, call);
     }
@@ -77,51 +89,66 @@ pub(super) fn dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id
 }
 
 /// `any(x)`: whether the sign of any lane is set.
-pub(super) fn any(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn any(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.signs(Op::Any, call).map(Some)
 }
 
 /// `all(x)`: whether the signs of all lanes are set.
-pub(super) fn all(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn all(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.signs(Op::All, call).map(Some)
 }
 
 /// `bit_reverse(x)`
-pub(super) fn bit_reverse(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn bit_reverse(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.bit_field(Op::BitReverse, call)
 }
 
 /// `bitfield_insert(base, insert, offset, count)`
-pub(super) fn bit_insert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn bit_insert(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.bit_field(Op::BitFieldInsert, call)
 }
 
 /// `bitfield_extract_signed(base, offset, count)`
-pub(super) fn bit_extract_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn bit_extract_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.bit_field(Op::BitFieldSExtract, call)
 }
 
 /// `bitfield_extract_unsigned(base, offset, count)`
 pub(super) fn bit_extract_unsigned(
-    body: &mut Body<'_, '_>,
-    call: &Call<'_>,
-) -> Lowered<Option<Id>> {
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.bit_field(Op::BitFieldUExtract, call)
 }
 
 /// Types by their names in OpenCL C.
-const NAMES: &[(&str, Base<'static>)] = &[
-    ("uchar", Base::Int(8, false)),
-    ("char", Base::Int(8, true)),
-    ("ushort", Base::Int(16, false)),
-    ("short", Base::Int(16, true)),
-    ("uint", Base::Int(32, false)),
-    ("int", Base::Int(32, true)),
-    ("ulong", Base::Int(64, false)),
-    ("long", Base::Int(64, true)),
-    ("half", Base::Float(16)),
-    ("float", Base::Float(32)),
-    ("double", Base::Float(64)),
+const NAMES: &[(&str, MangledBaseType<'static>)] = &[
+    ("uchar", MangledBaseType::Int(8, false)),
+    ("char", MangledBaseType::Int(8, true)),
+    ("ushort", MangledBaseType::Int(16, false)),
+    ("short", MangledBaseType::Int(16, true)),
+    ("uint", MangledBaseType::Int(32, false)),
+    ("int", MangledBaseType::Int(32, true)),
+    ("ulong", MangledBaseType::Int(64, false)),
+    ("long", MangledBaseType::Int(64, true)),
+    ("half", MangledBaseType::Float(16)),
+    ("float", MangledBaseType::Float(32)),
+    ("double", MangledBaseType::Float(64)),
 ];
 
 /// Rounding modes by their suffixes.
@@ -151,7 +178,10 @@ pub(super) fn split_rounding(name: &str) -> (&str, Option<FPRoundingMode>) {
 }
 
 /// `convert_TYPE[_sat][_ROUNDING](x)`
-pub(super) fn convert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn convert(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let (name, rounding) = split_rounding(call.name);
     let saturated = name.ends_with("_sat");
     let name = name.strip_suffix("_sat").unwrap_or(name);
@@ -168,11 +198,11 @@ pub(super) fn convert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Optio
     let (op, saturating) = conversion(source, target, saturated);
     let Some(op) = op else {
         return Ok(Some(match from.elem {
-            Elem::Bool => body.truth_as(id, to, false),
+            NumericElement::Bool => body.truth_as(id, to, false),
             _ => id,
         }));
     };
-    if from.elem == Elem::Bool || to.elem == Elem::Bool {
+    if from.elem == NumericElement::Bool || to.elem == NumericElement::Bool {
         return Err(refuse("a conversion from or to truth values"));
     }
     let ty = body.t.shape_type(to);
@@ -180,7 +210,10 @@ pub(super) fn convert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Optio
     if saturating {
         body.decorate(id, Decoration::SaturatedConversion, &[]);
     }
-    let floats = matches!((source, target), (Base::Float(_), _) | (_, Base::Float(_)));
+    let floats = matches!(
+        (source, target),
+        (MangledBaseType::Float(_), _) | (_, MangledBaseType::Float(_))
+    );
     if let (Some(mode), true) = (rounding, floats) {
         body.decorate(id, Decoration::FPRoundingMode, &[mode.0]);
     }
@@ -189,32 +222,58 @@ pub(super) fn convert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Optio
 
 /// The instruction for a conversion, none where there is nothing to do, and whether it is to be
 /// decorated as saturating.
-fn conversion(from: Base<'_>, to: Base<'_>, saturated: bool) -> (Option<Op>, bool) {
+fn conversion(
+    from: MangledBaseType<'_>,
+    to: MangledBaseType<'_>,
+    saturated: bool,
+) -> (Option<Op>, bool) {
     match (from, to) {
-        (Base::Int(_, true), Base::Int(_, false)) if saturated => (Some(Op::SatConvertSToU), false),
-        (Base::Int(_, false), Base::Int(_, true)) if saturated => (Some(Op::SatConvertUToS), false),
-        (Base::Int(a, _), Base::Int(b, _)) if a == b => (None, false),
-        (Base::Int(_, true), Base::Int(..)) => (Some(Op::SConvert), saturated),
-        (Base::Int(_, false), Base::Int(..)) => (Some(Op::UConvert), saturated),
-        (Base::Int(_, true), Base::Float(_)) => (Some(Op::ConvertSToF), false),
-        (Base::Int(_, false), Base::Float(_)) => (Some(Op::ConvertUToF), false),
-        (Base::Float(_), Base::Int(_, true)) => (Some(Op::ConvertFToS), saturated),
-        (Base::Float(_), Base::Int(_, false)) => (Some(Op::ConvertFToU), saturated),
-        (Base::Float(a), Base::Float(b)) if a != b => (Some(Op::FConvert), false),
+        (MangledBaseType::Int(_, true), MangledBaseType::Int(_, false)) if saturated => {
+            (Some(Op::SatConvertSToU), false)
+        }
+        (MangledBaseType::Int(_, false), MangledBaseType::Int(_, true)) if saturated => {
+            (Some(Op::SatConvertUToS), false)
+        }
+        (MangledBaseType::Int(a, _), MangledBaseType::Int(b, _)) if a == b => (None, false),
+        (MangledBaseType::Int(_, true), MangledBaseType::Int(..)) => {
+            (Some(Op::SConvert), saturated)
+        }
+        (MangledBaseType::Int(_, false), MangledBaseType::Int(..)) => {
+            (Some(Op::UConvert), saturated)
+        }
+        (MangledBaseType::Int(_, true), MangledBaseType::Float(_)) => {
+            (Some(Op::ConvertSToF), false)
+        }
+        (MangledBaseType::Int(_, false), MangledBaseType::Float(_)) => {
+            (Some(Op::ConvertUToF), false)
+        }
+        (MangledBaseType::Float(_), MangledBaseType::Int(_, true)) => {
+            (Some(Op::ConvertFToS), saturated)
+        }
+        (MangledBaseType::Float(_), MangledBaseType::Int(_, false)) => {
+            (Some(Op::ConvertFToU), saturated)
+        }
+        (MangledBaseType::Float(a), MangledBaseType::Float(b)) if a != b => {
+            (Some(Op::FConvert), false)
+        }
         _ => (None, false),
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// An extended instruction of OpenCL. Where the result has lanes, scalars are spread.
-    pub(in crate::translate) fn extended(&mut self, number: u32, call: &Call<'_>) -> Lowered<Id> {
+    pub(in crate::translate) fn extended(
+        &mut self,
+        number: u32,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let result = self.t.shape(self.function.inst(call.inst).ty);
         let ty = match result {
             Some(shape) => self.arithmetic_type(shape),
             None => self.call_type(call)?,
         };
         if let Some(shape) = result
-            && (shape.is_odd() || shape.elem == Elem::Bool)
+            && (shape.is_odd() || shape.elem == NumericElement::Bool)
         {
             return Err(refuse("a result of a type that OpenCL does not have"));
         }
@@ -225,20 +284,20 @@ impl Body<'_, '_> {
             .args
             .first()
             .and_then(|v| self.t.shape(self.type_of(*v)));
-        if number == opencl_std::NAN && first.is_some_and(Shape::is_float) {
+        if number == opencl_std::NAN && first.is_some_and(NumericShape::is_float) {
             return Err(refuse("a NaN is made of an integer"));
         }
         let many = row
             .operands
             .last()
-            .is_some_and(|o| o.quantifier == Quantifier::Many);
+            .is_some_and(|o| o.quantifier == OperandQuantifier::Many);
         if call.args.len() != row.operands.len() && !many {
             return Err(refuse("the number of arguments is not that of operands"));
         }
         let mut words = vec![self.t.opencl_std().word(), number];
         for index in 0..call.args.len() {
             let operand = row.operands.get(index).or(row.operands.last());
-            let literal = operand.is_some_and(|o| o.kind.info().category != Category::Id);
+            let literal = operand.is_some_and(|o| o.kind.info().category != OperandCategory::Id);
             words.push(match literal {
                 true => self.constant_argument(call, index)? as u32,
                 false => self.extended_operand(number, result, call, index)?.word(),
@@ -258,20 +317,20 @@ impl Body<'_, '_> {
     fn extended_operand(
         &mut self,
         number: u32,
-        result: Option<Shape>,
-        call: &Call<'_>,
+        result: Option<NumericShape>,
+        call: &ExternalCall<'_>,
         index: usize,
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         let spreads = !OFFSETS.contains(&number);
         let mut id = self.argument(call, index)?;
         let mut shape = self.t.shape(self.type_of(call.args[index]));
-        if let Some(brain) = shape.filter(|shape| shape.elem == Elem::Brain) {
+        if let Some(brain) = shape.filter(|shape| shape.elem == NumericElement::Brain) {
             id = self.widened(brain, id);
             shape = Some(brain.as_float());
         }
         Ok(match (result, shape) {
             (Some(result), Some(shape)) if spreads && result.lanes > 1 && shape.lanes == 1 => {
-                let spread = Shape {
+                let spread = NumericShape {
                     lanes: result.lanes,
                     padded: result.padded,
                     ..shape
@@ -283,7 +342,11 @@ impl Body<'_, '_> {
     }
 
     /// A relation: its truth as 1 for scalars, -1 for vectors.
-    pub(in crate::translate) fn relational(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+    pub(in crate::translate) fn relational(
+        &mut self,
+        op: Op,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let ty = self.t.shape_type(shape.as_bool());
         let mut words = Vec::new();
@@ -294,7 +357,7 @@ impl Body<'_, '_> {
         self.as_result(truth, call)
     }
 
-    fn signs(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+    fn signs(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.value(call.arg(0)?)?;
         let ty = self.t.shape_type(shape.as_bool());

@@ -1,21 +1,21 @@
 //! Functions that are one instruction on the same operands: pipes, reservations, device events.
 
-use super::Call;
+use super::ExternalCall;
 use crate::ir::LlvmType;
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Scope;
 use spirula_spirv::grammar::{Op, ResultForm};
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// An instruction on a scope, where it has one, and the arguments.
     pub(in crate::translate) fn instruction_of(
         &mut self,
         op: Op,
         scope: Option<Scope>,
-        call: &Call<'_>,
-    ) -> Lowered<Option<Id>> {
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         let mut words = Vec::with_capacity(call.args.len() + 1);
         words.extend(scope.map(|scope| self.t.u32(scope.0).word()));
         for index in 0..call.args.len() {

@@ -2,10 +2,10 @@
 //! their bits: `__builtin_spirv_ConvertFROMToTO`, of the extensions SPV_EXT_float8 and
 //! SPV_EXT_ocp_microscaling_types.
 
-use super::Call;
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape};
+use super::ExternalCall;
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::FPEncoding;
@@ -20,7 +20,10 @@ const FORMATS: &[(&str, u32, Option<FPEncoding>)] = &[
 ];
 
 /// `ConvertFROMToTO(x)`
-pub(super) fn convert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn convert(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let unknown = || refuse("there is no such conversion");
     let name = call.name.strip_prefix("__builtin_spirv_Convert");
     let name = name.ok_or_else(unknown)?;
@@ -59,28 +62,28 @@ pub(super) fn convert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Optio
 }
 
 /// Refuses what is not the bits of a format.
-fn check(shape: Shape, width: u32) -> Lowered<()> {
+fn check(shape: NumericShape, width: u32) -> TranslationResult<()> {
     match (shape.elem, shape.bits) {
-        (Elem::Int, bits) if bits == width => Ok(()),
+        (NumericElement::Int, bits) if bits == width => Ok(()),
         _ => Err(refuse(format!(
             "the bits of a float of {width} bits are not those of an integer"
         ))),
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// As many integers of a width as a shape has lanes.
-    fn lanes_of(&mut self, width: u32, shape: Shape) -> Id {
+    fn lanes_of(&mut self, width: u32, shape: NumericShape) -> Id {
         let scalar = self.t.b.int(width, false);
         self.vector_of(scalar, shape)
     }
 
-    fn small_float(&mut self, width: u32, encoding: FPEncoding, shape: Shape) -> Id {
+    fn small_float(&mut self, width: u32, encoding: FPEncoding, shape: NumericShape) -> Id {
         let scalar = self.t.b.ty(Op::TypeFloat, &[width, encoding.0]);
         self.vector_of(scalar, shape)
     }
 
-    fn vector_of(&mut self, scalar: Id, shape: Shape) -> Id {
+    fn vector_of(&mut self, scalar: Id, shape: NumericShape) -> Id {
         match shape.padded {
             1 => scalar,
             lanes => self.t.b.vector(scalar, lanes),

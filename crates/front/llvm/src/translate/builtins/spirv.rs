@@ -3,40 +3,44 @@
 
 use super::memory::{printf, to_space};
 use super::numeric::split_rounding;
-use super::{Call, lookup};
-use crate::ir::{AttrKind, ConstKind, LlvmType, TypeKind};
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::Elem;
+use super::{ExternalCall, lookup};
+use crate::ir::{AttrKind, ConstKind, LlvmType, LlvmTypeKind};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::NumericElement;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, FPRoundingMode};
 use spirula_spirv::grammar::{
-    Category, Class, Instruction, Kind, Op, Operand, Quantifier, ResultForm, opencl_std,
+    InstructionClass, InstructionInfo, Kind, Op, OperandCategory, OperandInfo, OperandQuantifier,
+    ResultForm, opencl_std,
 };
 
 /// Instructions that functions stand for.
-pub(crate) const CALLABLE: &[Class] = &[
-    Class::Arithmetic,
-    Class::Atomic,
-    Class::Barrier,
-    Class::Bit,
-    Class::Composite,
-    Class::Conversion,
-    Class::DeviceSideEnqueue,
-    Class::Group,
-    Class::Image,
-    Class::Memory,
-    Class::Miscellaneous,
-    Class::NonUniform,
-    Class::Pipe,
-    Class::Primitive,
-    Class::RelationalandLogical,
-    Class::Reserved,
+pub(crate) const CALLABLE: &[InstructionClass] = &[
+    InstructionClass::Arithmetic,
+    InstructionClass::Atomic,
+    InstructionClass::Barrier,
+    InstructionClass::Bit,
+    InstructionClass::Composite,
+    InstructionClass::Conversion,
+    InstructionClass::DeviceSideEnqueue,
+    InstructionClass::Group,
+    InstructionClass::Image,
+    InstructionClass::Memory,
+    InstructionClass::Miscellaneous,
+    InstructionClass::NonUniform,
+    InstructionClass::Pipe,
+    InstructionClass::Primitive,
+    InstructionClass::RelationalandLogical,
+    InstructionClass::Reserved,
 ];
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Translates a call of a function that stands for an instruction.
-    pub(in crate::translate) fn spirv_function(&mut self, call: &Call<'_>) -> Lowered<Option<Id>> {
+    pub(in crate::translate) fn spirv_function(
+        &mut self,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         let name = call.name.strip_prefix("__spirv_").unwrap_or(call.name);
         if let Some(name) = name.strip_prefix("BuiltIn") {
             let Some(row) = Kind::BuiltIn.info().by_name(name) else {
@@ -76,8 +80,8 @@ impl Body<'_, '_> {
         op: Op,
         saturated: bool,
         rounding: Option<FPRoundingMode>,
-        call: &Call<'_>,
-    ) -> Lowered<Option<Id>> {
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         let Some(row) = op.info() else {
             return Err(refuse("there is no such instruction"));
         };
@@ -118,22 +122,22 @@ impl Body<'_, '_> {
     fn spirv_operands(
         &mut self,
         op: Op,
-        row: &Instruction,
+        row: &InstructionInfo,
         skip: usize,
         first: usize,
-        call: &Call<'_>,
-    ) -> Lowered<Vec<u32>> {
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Vec<u32>> {
         let mut words = Vec::with_capacity(call.args.len());
-        let mut expected: Vec<Operand> = row.operands[skip..].iter().rev().copied().collect();
+        let mut expected: Vec<OperandInfo> = row.operands[skip..].iter().rev().copied().collect();
         for index in first..call.args.len() {
             let Some(operand) = expected.pop() else {
                 return Err(refuse("there are more arguments than operands"));
             };
-            if operand.quantifier == Quantifier::Many {
+            if operand.quantifier == OperandQuantifier::Many {
                 expected.push(operand);
             }
             let info = operand.kind.info();
-            if info.category == Category::Id {
+            if info.category == OperandCategory::Id {
                 words.push(self.spirv_operand(op, call, index, index - first)?.word());
                 continue;
             }
@@ -144,21 +148,24 @@ impl Body<'_, '_> {
                 .iter()
                 .rev()
                 .filter(|row| match info.category {
-                    Category::BitEnum => row.value != 0 && word & row.value == row.value,
+                    OperandCategory::BitEnum => row.value != 0 && word & row.value == row.value,
                     _ => row.value == word,
                 });
             for enumerant in chosen {
                 expected.extend(enumerant.parameters.iter().rev());
             }
         }
-        if expected.iter().any(|o| o.quantifier == Quantifier::One) {
+        if expected
+            .iter()
+            .any(|o| o.quantifier == OperandQuantifier::One)
+        {
             return Err(refuse("there are fewer arguments than operands"));
         }
         Ok(words)
     }
 
     /// Whether a call gives its result through its first argument.
-    fn stores_result(&self, call: &Call<'_>) -> bool {
+    fn stores_result(&self, call: &ExternalCall<'_>) -> bool {
         let void = self.function.inst(call.inst).ty == LlvmType::VOID;
         let attributes = &self.t.module.attributes;
         let stated = self.function.call(call.inst).is_some_and(|info| {
@@ -169,7 +176,12 @@ impl Body<'_, '_> {
     }
 
     /// An instruction whose result is stored to where the first argument points to.
-    fn spirv_stored(&mut self, op: Op, words: &[u32], call: &Call<'_>) -> Lowered<()> {
+    fn spirv_stored(
+        &mut self,
+        op: Op,
+        words: &[u32],
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<()> {
         let place = call.arg(0)?;
         let attributes = &self.t.module.attributes;
         let stated = self.function.call(call.inst).and_then(|info| {
@@ -197,15 +209,17 @@ impl Body<'_, '_> {
     fn spirv_operand(
         &mut self,
         op: Op,
-        call: &Call<'_>,
+        call: &ExternalCall<'_>,
         index: usize,
         position: usize,
-    ) -> Lowered<Id> {
-        let atomic = op.info().is_some_and(|row| row.class == Class::Atomic);
+    ) -> TranslationResult<Id> {
+        let atomic = op
+            .info()
+            .is_some_and(|row| row.class == InstructionClass::Atomic);
         if (atomic || matches!(op, Op::Load | Op::Store)) && position == 0 {
             let ty = self.accessed_type(op, call)?;
             let result = self.t.shape(self.function.inst(call.inst).ty);
-            if result.is_some_and(|shape| shape.elem == Elem::Brain) {
+            if result.is_some_and(|shape| shape.elem == NumericElement::Brain) {
                 return Err(refuse(
                     "atomic operations on bfloat have no counterpart in SPIR-V",
                 ));
@@ -237,7 +251,7 @@ impl Body<'_, '_> {
         );
         let shape = self.t.shape(self.type_of(call.args[index]));
         match shape {
-            Some(shape) if shape.elem == Elem::Int && votes && index > 0 => {
+            Some(shape) if shape.elem == NumericElement::Int && votes && index > 0 => {
                 match self.t.module.as_u64(call.args[index]) {
                     Some(known) => Ok(self.t.b.constant_bool(known != 0)),
                     None => Ok(self.is_nonzero(shape, id)),
@@ -248,13 +262,13 @@ impl Body<'_, '_> {
     }
 
     /// The type of the components of the cooperative matrix that is loaded or stored.
-    fn matrix_component(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+    fn matrix_component(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let matrix = match op {
             Op::CooperativeMatrixStoreKHR => self.type_of(call.arg(1)?),
             _ => self.function.inst(call.inst).ty,
         };
         match self.t.module.types.kind(matrix) {
-            TypeKind::Target { types, .. } if types.len() == 1 => {
+            LlvmTypeKind::Target { types, .. } if types.len() == 1 => {
                 let component = types[0];
                 self.t.memory_type(component)
             }
@@ -263,7 +277,7 @@ impl Body<'_, '_> {
     }
 
     /// The type of what an atomic instruction accesses.
-    fn accessed_type(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+    fn accessed_type(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         match op {
             Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => Ok(self.t.b.int(32, false)),
             Op::AtomicStore => {
@@ -280,7 +294,7 @@ impl Body<'_, '_> {
     }
 
     /// `AbortKHR(message)`: it ends its block, so that what follows cannot be reached.
-    fn abort(&mut self, call: &Call<'_>) -> Lowered<()> {
+    fn abort(&mut self, call: &ExternalCall<'_>) -> TranslationResult<()> {
         let message = self.value(call.arg(0)?)?;
         let Some(ty) = self.t.b.type_of(message) else {
             return Err(refuse("the message has no type"));
@@ -293,7 +307,7 @@ impl Body<'_, '_> {
     }
 
     /// `GenericCastToPtr_ToSPACE(pointer, space)`
-    fn generic_cast(&mut self, call: &Call<'_>) -> Lowered<Id> {
+    fn generic_cast(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let ty = self.call_type(call)?;
         let Some((class, pointee)) = self.t.pointee_of(ty) else {
             return Err(refuse("the result is no pointer"));
@@ -303,7 +317,7 @@ impl Body<'_, '_> {
     }
 
     /// `SpecConstant(number, default)`
-    fn spec_constant(&mut self, call: &Call<'_>) -> Lowered<Id> {
+    fn spec_constant(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let number = self.constant_argument(call, 0)? as u32;
         let shape = self.result_shape(call.inst)?;
         let default = call.arg(1)?.as_const();
@@ -318,7 +332,7 @@ impl Body<'_, '_> {
     }
 
     /// `SpecConstantComposite(members…)`
-    fn spec_composite(&mut self, call: &Call<'_>) -> Lowered<Id> {
+    fn spec_composite(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let ty = self.call_type(call)?;
         let mut words = Vec::with_capacity(call.args.len());
         for &argument in call.args {
@@ -327,11 +341,16 @@ impl Body<'_, '_> {
         Ok(self.t.b.value(Op::CompositeConstruct, ty, &words))
     }
 
-    fn spirv_result(&mut self, op: Op, words: &[u32], call: &Call<'_>) -> Lowered<Id> {
+    fn spirv_result(
+        &mut self,
+        op: Op,
+        words: &[u32],
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.t.shape(self.function.inst(call.inst).ty);
         if let Some(shape) = shape
             && gives_truth(op)
-            && shape.elem != Elem::Bool
+            && shape.elem != NumericElement::Bool
         {
             let ty = self.t.shape_type(shape.as_bool());
             let truth = self.t.b.value(op, ty, words);

@@ -1,17 +1,17 @@
 //! Functions on groups whose names are built from parts: reductions, scans, and Intel's block
 //! accesses and shuffles.
 
-use super::Call;
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape};
+use super::ExternalCall;
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{GroupOperation, Scope};
 
 /// Which items take part.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Items {
+enum ParticipatingItems {
     /// All of the group.
     All,
     /// Those of a sub-group that get here.
@@ -21,64 +21,64 @@ enum Items {
 }
 
 /// How names of reductions and scans begin.
-const BEGINNINGS: &[(&str, Items, Scope, GroupOperation)] = &[
+const BEGINNINGS: &[(&str, ParticipatingItems, Scope, GroupOperation)] = &[
     (
         "sub_group_non_uniform_reduce_",
-        Items::Present,
+        ParticipatingItems::Present,
         Scope::Subgroup,
         GroupOperation::Reduce,
     ),
     (
         "sub_group_non_uniform_scan_inclusive_",
-        Items::Present,
+        ParticipatingItems::Present,
         Scope::Subgroup,
         GroupOperation::InclusiveScan,
     ),
     (
         "sub_group_non_uniform_scan_exclusive_",
-        Items::Present,
+        ParticipatingItems::Present,
         Scope::Subgroup,
         GroupOperation::ExclusiveScan,
     ),
     (
         "sub_group_clustered_reduce_",
-        Items::Cluster,
+        ParticipatingItems::Cluster,
         Scope::Subgroup,
         GroupOperation::ClusteredReduce,
     ),
     (
         "sub_group_reduce_",
-        Items::All,
+        ParticipatingItems::All,
         Scope::Subgroup,
         GroupOperation::Reduce,
     ),
     (
         "sub_group_scan_inclusive_",
-        Items::All,
+        ParticipatingItems::All,
         Scope::Subgroup,
         GroupOperation::InclusiveScan,
     ),
     (
         "sub_group_scan_exclusive_",
-        Items::All,
+        ParticipatingItems::All,
         Scope::Subgroup,
         GroupOperation::ExclusiveScan,
     ),
     (
         "work_group_reduce_",
-        Items::All,
+        ParticipatingItems::All,
         Scope::Workgroup,
         GroupOperation::Reduce,
     ),
     (
         "work_group_scan_inclusive_",
-        Items::All,
+        ParticipatingItems::All,
         Scope::Workgroup,
         GroupOperation::InclusiveScan,
     ),
     (
         "work_group_scan_exclusive_",
-        Items::All,
+        ParticipatingItems::All,
         Scope::Workgroup,
         GroupOperation::ExclusiveScan,
     ),
@@ -86,7 +86,7 @@ const BEGINNINGS: &[(&str, Items, Scope, GroupOperation)] = &[
 
 /// Operations by the end of their names: instructions for floats, signed and unsigned integers;
 /// among items that are present, and among all.
-type Row = (&'static str, [Option<Op>; 3], [Option<Op>; 3]);
+type SubgroupOperationRow = (&'static str, [Option<Op>; 3], [Option<Op>; 3]);
 
 const fn numbers(float: Op, signed: Op, unsigned: Op) -> [Option<Op>; 3] {
     [Some(float), Some(signed), Some(unsigned)]
@@ -96,7 +96,7 @@ const fn integers(op: Op) -> [Option<Op>; 3] {
     [None, Some(op), Some(op)]
 }
 
-const OPERATIONS: &[Row] = &[
+const OPERATIONS: &[SubgroupOperationRow] = &[
     (
         "add",
         numbers(
@@ -166,7 +166,10 @@ const OPERATIONS: &[Row] = &[
 ];
 
 /// Reductions and scans.
-pub(super) fn reduction(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn reduction(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let found = BEGINNINGS.iter().find_map(|row| {
         let operation = call.name.strip_prefix(row.0)?;
         let operation = OPERATIONS.iter().find(|row| row.0 == operation)?;
@@ -175,7 +178,11 @@ pub(super) fn reduction(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Opt
     let Some((&(_, items, scope, kind), &(name, present, all))) = found else {
         return Err(refuse("there is no such group operation"));
     };
-    let ops = if items == Items::All { all } else { present };
+    let ops = if items == ParticipatingItems::All {
+        all
+    } else {
+        present
+    };
     let op = match (call.is_float(), call.is_signed()) {
         (true, _) => ops[0],
         (_, true) => ops[1],
@@ -191,7 +198,7 @@ pub(super) fn reduction(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Opt
     };
     let scope = body.t.u32(scope.0);
     let mut words = vec![scope.word(), kind.0, value.word()];
-    if items == Items::Cluster {
+    if items == ParticipatingItems::Cluster {
         words.push(body.value(call.arg(1)?)?.word());
     }
     if logical {
@@ -204,7 +211,10 @@ pub(super) fn reduction(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Opt
 }
 
 /// `sub_group_non_uniform_all_equal(x)`
-pub(super) fn all_equal(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn all_equal(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let scope = body.t.u32(Scope::Subgroup.0);
     let value = body.value(call.arg(0)?)?;
     let bool = body.t.b.bool();
@@ -234,7 +244,10 @@ const BALLOTS: &[(&str, Op, Option<GroupOperation>)] = &[
 ];
 
 /// `sub_group_ballot_NAME(ballot)`
-pub(super) fn ballot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn ballot(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let name = call.name.strip_prefix("sub_group_ballot_").unwrap_or("");
     let scope = body.t.u32(Scope::Subgroup.0);
     if name == "bit_extract" {
@@ -257,7 +270,10 @@ pub(super) fn ballot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option
 }
 
 /// `intel_sub_group_block_read[_us|_uc|_ul|_ui][N](pointer)` or `(image, coordinate)`
-pub(super) fn block_read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn block_read(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let ty = body.call_type(call)?;
     if call.args.len() == 1 {
@@ -272,7 +288,10 @@ pub(super) fn block_read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Op
 }
 
 /// `intel_sub_group_block_write…(pointer, data)` or `(image, coordinate, data)`
-pub(super) fn block_write(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn block_write(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let last = call.args.len().saturating_sub(1);
     let data = call.arg(last)?;
     let shape = body.shape_of(data)?;
@@ -292,7 +311,10 @@ pub(super) fn block_write(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<O
 }
 
 /// `intel_sub_group_media_block_read_…(coordinate, width, height, image)`
-pub(super) fn media_read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn media_read(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let operands = body.media(call)?;
     let ty = body.call_type(call)?;
     let op = Op::SubgroupImageMediaBlockReadINTEL;
@@ -300,7 +322,10 @@ pub(super) fn media_read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Op
 }
 
 /// `intel_sub_group_media_block_write_…(coordinate, width, height, data, image)`
-pub(super) fn media_write(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn media_write(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let operands = body.media(call)?;
     let data = body.value(call.arg(3)?)?;
     let mut words = operands.map(Id::word).to_vec();
@@ -313,8 +338,11 @@ pub(super) fn media_write(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<O
 
 /// `intel_convert_bfloat16_as_ushort(x)`, `intel_convert_as_bfloat16_float(x)`: both forms are of
 /// other types than brain floats.
-pub(super) fn brain_bits(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
-    let to_bits = body.result_shape(call.inst)?.elem == Elem::Int;
+pub(super) fn brain_bits(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    let to_bits = body.result_shape(call.inst)?.elem == NumericElement::Int;
     let op = match to_bits {
         true => Op::ConvertFToBF16INTEL,
         false => Op::ConvertBF16ToFINTEL,
@@ -325,15 +353,18 @@ pub(super) fn brain_bits(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Op
 }
 
 /// `intel_round_as_tensor_float32N_floatN(x)`
-pub(super) fn tensor_float(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn tensor_float(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let value = body.value(call.arg(0)?)?;
     let ty = body.call_type(call)?;
     Ok(Some(body.op(Op::RoundFToTF32INTEL, ty, [value])))
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Image, coordinate, width and height of an access to a block of a picture.
-    fn media(&mut self, call: &Call<'_>) -> Lowered<[Id; 4]> {
+    fn media(&mut self, call: &ExternalCall<'_>) -> TranslationResult<[Id; 4]> {
         let image = self.value(call.arg(call.args.len().saturating_sub(1))?)?;
         let coordinate = self.value(call.arg(0)?)?;
         let width = self.value(call.arg(1)?)?;
@@ -342,9 +373,13 @@ impl Body<'_, '_> {
     }
 
     /// Bits of integers: an instruction on the arguments.
-    pub(super) fn bit_field(&mut self, op: Op, call: &Call<'_>) -> Lowered<Option<Id>> {
-        let shape: Shape = self.result_shape(call.inst)?;
-        if shape.elem != Elem::Int || shape.is_odd() {
+    pub(super) fn bit_field(
+        &mut self,
+        op: Op,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
+        let shape: NumericShape = self.result_shape(call.inst)?;
+        if shape.elem != NumericElement::Int || shape.is_odd() {
             return Err(refuse("bit fields are of whole integers"));
         }
         let mut words = Vec::with_capacity(call.args.len());

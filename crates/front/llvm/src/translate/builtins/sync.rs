@@ -1,54 +1,78 @@
 //! Barriers, fences and asynchronous copies.
 
-use super::Call;
-use crate::ir::Value;
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::Shape;
+use super::ExternalCall;
+use crate::ir::LlvmValue;
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope};
 
 /// `barrier(flags)` and `work_group_barrier(flags, scope)`.
-pub(super) fn work_group_barrier(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn work_group_barrier(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.control_barrier(Scope::Workgroup, call)
 }
 
 /// `intel_work_group_barrier_arrive(flags, scope)`
-pub(super) fn arrive(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn arrive(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let order = MemorySemantics::Release;
     body.split_barrier(Op::ControlBarrierArriveINTEL, order, call)
 }
 
 /// `intel_work_group_barrier_wait(flags, scope)`
-pub(super) fn wait(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn wait(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let order = MemorySemantics::Acquire;
     body.split_barrier(Op::ControlBarrierWaitINTEL, order, call)
 }
 
 /// `sub_group_barrier(flags, scope)`
-pub(super) fn sub_group_barrier(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn sub_group_barrier(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.control_barrier(Scope::Subgroup, call)
 }
 
 /// `mem_fence(flags)`
-pub(super) fn mem_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn mem_fence(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.memory_fence(MemorySemantics::AcquireRelease, call)
 }
 
 /// `read_mem_fence(flags)`
-pub(super) fn read_mem_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn read_mem_fence(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.memory_fence(MemorySemantics::Acquire, call)
 }
 
 /// `write_mem_fence(flags)`
-pub(super) fn write_mem_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn write_mem_fence(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.memory_fence(MemorySemantics::Release, call)
 }
 
 /// `atomic_work_item_fence(flags, order, scope)`. One for the work item alone orders nothing but its accesses
 /// to images (OpenCL C 3.0, section 6.15.12.6).
-pub(super) fn work_item_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn work_item_fence(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let order = body.memory_order(call.arg(1)?)?;
     let scope = body.memory_scope(call.arg(2)?)?;
     let flags = body.fence_flags(call.arg(0)?)?;
@@ -67,20 +91,29 @@ pub(super) fn work_item_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lower
 }
 
 /// `async_work_group_copy(destination, source, count, event)`
-pub(super) fn async_copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
-    let size = Shape::int(body.t.pointer_bits, 1);
+pub(super) fn async_copy(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
+    let size = NumericShape::int(body.t.pointer_bits, 1);
     let stride = body.t.splat(size, 1);
     body.group_copy(call, stride, 3).map(Some)
 }
 
 /// `async_work_group_strided_copy(destination, source, count, stride, event)`
-pub(super) fn async_strided_copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn async_strided_copy(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let stride = body.size_argument(call, 3)?;
     body.group_copy(call, stride, 4).map(Some)
 }
 
 /// `wait_group_events(count, events)`
-pub(super) fn wait_group_events(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn wait_group_events(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let scope = body.t.u32(Scope::Workgroup.0);
     let count = body.value(call.arg(0)?)?;
     let event = body.t.b.ty(Op::TypeEvent, &[]);
@@ -115,13 +148,13 @@ const SCOPES: &[(u64, Scope)] = &[
     (4, Scope::Subgroup),
 ];
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     fn split_barrier(
         &mut self,
         op: Op,
         order: MemorySemantics,
-        call: &Call<'_>,
-    ) -> Lowered<Option<Id>> {
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         let execution = self.t.u32(Scope::Workgroup.0);
         let memory = match call.args.get(1) {
             Some(&scope) => self.memory_scope(scope)?,
@@ -136,7 +169,11 @@ impl Body<'_, '_> {
         Ok(None)
     }
 
-    fn control_barrier(&mut self, execution: Scope, call: &Call<'_>) -> Lowered<Option<Id>> {
+    fn control_barrier(
+        &mut self,
+        execution: Scope,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         let memory = match call.args.get(1) {
             Some(&scope) => self.memory_scope(scope)?,
             None => self.t.u32(execution.0),
@@ -152,7 +189,11 @@ impl Body<'_, '_> {
         Ok(None)
     }
 
-    fn memory_fence(&mut self, order: MemorySemantics, call: &Call<'_>) -> Lowered<Option<Id>> {
+    fn memory_fence(
+        &mut self,
+        order: MemorySemantics,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         let flags = self.fence_flags(call.arg(0)?)?;
         let order = self.t.u32(order.0);
         let ty = self.t.b.int(32, false);
@@ -164,7 +205,7 @@ impl Body<'_, '_> {
     }
 
     /// Fence flags as bits of memory semantics.
-    fn fence_flags(&mut self, flags: Value) -> Lowered<Id> {
+    fn fence_flags(&mut self, flags: LlvmValue) -> TranslationResult<Id> {
         if let Some(flags) = self.t.module.as_u64(flags) {
             let semantics = FLAGS
                 .iter()
@@ -197,13 +238,13 @@ impl Body<'_, '_> {
     }
 
     /// A memory order of OpenCL C as bits of memory semantics.
-    pub(super) fn memory_order(&mut self, order: Value) -> Lowered<Id> {
+    pub(super) fn memory_order(&mut self, order: LlvmValue) -> TranslationResult<Id> {
         let rows: Vec<(u64, u32)> = ORDERS.iter().map(|row| (row.0, row.1.0)).collect();
         self.choose(order, &rows)
     }
 
     /// A memory scope of OpenCL C as a scope.
-    pub(super) fn memory_scope(&mut self, scope: Value) -> Lowered<Id> {
+    pub(super) fn memory_scope(&mut self, scope: LlvmValue) -> TranslationResult<Id> {
         let rows: Vec<(u64, u32)> = SCOPES.iter().map(|row| (row.0, row.1.0)).collect();
         self.choose(scope, &rows)
     }
@@ -214,7 +255,7 @@ impl Body<'_, '_> {
     }
 
     /// The number beside the one that a value is.
-    fn choose(&mut self, value: Value, rows: &[(u64, u32)]) -> Lowered<Id> {
+    fn choose(&mut self, value: LlvmValue, rows: &[(u64, u32)]) -> TranslationResult<Id> {
         if let Some(value) = self.t.module.as_u64(value) {
             return match rows.iter().find(|row| row.0 == value) {
                 Some(row) => Ok(self.t.u32(row.1)),
@@ -236,14 +277,23 @@ impl Body<'_, '_> {
     }
 
     /// An argument as an integer as wide as a pointer.
-    pub(super) fn size_argument(&mut self, call: &Call<'_>, index: usize) -> Lowered<Id> {
+    pub(super) fn size_argument(
+        &mut self,
+        call: &ExternalCall<'_>,
+        index: usize,
+    ) -> TranslationResult<Id> {
         let value = call.arg(index)?;
         let from = self.shape_of(value)?;
         let id = self.value(value)?;
-        Ok(self.resized(from, Shape::int(self.t.pointer_bits, 1), id, false))
+        Ok(self.resized(from, NumericShape::int(self.t.pointer_bits, 1), id, false))
     }
 
-    fn group_copy(&mut self, call: &Call<'_>, stride: Id, event: usize) -> Lowered<Id> {
+    fn group_copy(
+        &mut self,
+        call: &ExternalCall<'_>,
+        stride: Id,
+        event: usize,
+    ) -> TranslationResult<Id> {
         let event = call.arg(event)?;
         if self.is_pointer(event) {
             return Err(refuse("events are pointers here, as before LLVM 16"));

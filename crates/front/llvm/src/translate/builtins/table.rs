@@ -3,22 +3,23 @@
 //! Functions that are an extended instruction of the same name, whatever their types are, need
 //! none.
 
-use super::atomics::{AtomicKind, Order};
+use super::atomics::{AtomicKind, BuiltinMemoryOrder};
 use super::group::GroupKind;
-use super::{Call, enqueue, image, memory, numeric, small_floats, subgroup, sync};
-use crate::translate::body::Body;
-use crate::translate::refusal::Lowered;
+use super::{ExternalCall, enqueue, image, memory, numeric, small_floats, subgroup, sync};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::TranslationResult;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Scope};
 use spirula_spirv::grammar::opencl_std as std_;
 
 /// How a call is translated.
-pub(super) type Handler = fn(&mut Body<'_, '_>, &Call<'_>) -> Lowered<Option<Id>>;
+pub(super) type BuiltinTranslateFn =
+    fn(&mut FunctionTranslator<'_, '_>, &ExternalCall<'_>) -> TranslationResult<Option<Id>>;
 
 /// What a builtin function becomes.
 #[derive(Clone, Copy)]
-pub(in crate::translate) enum Lower {
+pub(in crate::translate) enum OpenClBuiltinRule {
     /// An extended instruction.
     Ext(u32),
     /// An extended instruction for signed and one for unsigned integers.
@@ -35,20 +36,22 @@ pub(in crate::translate) enum Lower {
     /// An instruction on a subgroup.
     NonUniform(Op),
     /// An atomic access.
-    Atomic(AtomicKind, Order),
+    Atomic(AtomicKind, BuiltinMemoryOrder),
     /// Whatever this function does.
-    By(Handler),
+    By(BuiltinTranslateFn),
     /// An instruction on a scope, where it has one, and the same operands.
     Instruction(Op, Option<Scope>),
 }
 
 use BuiltIn as B;
-use Lower::{Atomic, By, Group, Instruction, Kinds, NonUniform, Relational, Signed, WorkItem};
+use OpenClBuiltinRule::{
+    Atomic, By, Group, Instruction, Kinds, NonUniform, Relational, Signed, WorkItem,
+};
 
 const WORKGROUP: Option<Scope> = Some(Scope::Workgroup);
 const SUBGROUP: Option<Scope> = Some(Scope::Subgroup);
 /// Every builtin function that needs a row.
-pub(super) const ROWS: &[(&str, Lower)] = &[
+pub(super) const ROWS: &[(&str, OpenClBuiltinRule)] = &[
     // Work items.
     ("get_work_dim", WorkItem(B::WorkDim, 1)),
     ("get_global_size", WorkItem(B::GlobalSize, 1)),
@@ -164,132 +167,222 @@ pub(super) const ROWS: &[(&str, Lower)] = &[
     ("any", By(numeric::any)),
     ("all", By(numeric::all)),
     // Atomics of OpenCL 1.
-    ("atomic_add", Atomic(AtomicKind::ADD, Order::Relaxed)),
-    ("atomic_sub", Atomic(AtomicKind::SUB, Order::Relaxed)),
-    ("atomic_xchg", Atomic(AtomicKind::EXCHANGE, Order::Relaxed)),
+    (
+        "atomic_add",
+        Atomic(AtomicKind::ADD, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atomic_sub",
+        Atomic(AtomicKind::SUB, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atomic_xchg",
+        Atomic(AtomicKind::EXCHANGE, BuiltinMemoryOrder::Relaxed),
+    ),
     (
         "atomic_inc",
-        Atomic(AtomicKind::Step(Op::AtomicIIncrement), Order::Relaxed),
+        Atomic(
+            AtomicKind::Step(Op::AtomicIIncrement),
+            BuiltinMemoryOrder::Relaxed,
+        ),
     ),
     (
         "atomic_dec",
-        Atomic(AtomicKind::Step(Op::AtomicIDecrement), Order::Relaxed),
+        Atomic(
+            AtomicKind::Step(Op::AtomicIDecrement),
+            BuiltinMemoryOrder::Relaxed,
+        ),
     ),
     (
         "atomic_cmpxchg",
-        Atomic(AtomicKind::CompareValue, Order::Relaxed),
+        Atomic(AtomicKind::CompareValue, BuiltinMemoryOrder::Relaxed),
     ),
-    ("atomic_min", Atomic(AtomicKind::MIN, Order::Relaxed)),
-    ("atomic_max", Atomic(AtomicKind::MAX, Order::Relaxed)),
-    ("atomic_and", Atomic(AtomicKind::AND, Order::Relaxed)),
-    ("atomic_or", Atomic(AtomicKind::OR, Order::Relaxed)),
-    ("atomic_xor", Atomic(AtomicKind::XOR, Order::Relaxed)),
-    ("atom_add", Atomic(AtomicKind::ADD, Order::Relaxed)),
-    ("atom_sub", Atomic(AtomicKind::SUB, Order::Relaxed)),
-    ("atom_xchg", Atomic(AtomicKind::EXCHANGE, Order::Relaxed)),
+    (
+        "atomic_min",
+        Atomic(AtomicKind::MIN, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atomic_max",
+        Atomic(AtomicKind::MAX, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atomic_and",
+        Atomic(AtomicKind::AND, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atomic_or",
+        Atomic(AtomicKind::OR, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atomic_xor",
+        Atomic(AtomicKind::XOR, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atom_add",
+        Atomic(AtomicKind::ADD, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atom_sub",
+        Atomic(AtomicKind::SUB, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atom_xchg",
+        Atomic(AtomicKind::EXCHANGE, BuiltinMemoryOrder::Relaxed),
+    ),
     (
         "atom_inc",
-        Atomic(AtomicKind::Step(Op::AtomicIIncrement), Order::Relaxed),
+        Atomic(
+            AtomicKind::Step(Op::AtomicIIncrement),
+            BuiltinMemoryOrder::Relaxed,
+        ),
     ),
     (
         "atom_dec",
-        Atomic(AtomicKind::Step(Op::AtomicIDecrement), Order::Relaxed),
+        Atomic(
+            AtomicKind::Step(Op::AtomicIDecrement),
+            BuiltinMemoryOrder::Relaxed,
+        ),
     ),
     (
         "atom_cmpxchg",
-        Atomic(AtomicKind::CompareValue, Order::Relaxed),
+        Atomic(AtomicKind::CompareValue, BuiltinMemoryOrder::Relaxed),
     ),
-    ("atom_min", Atomic(AtomicKind::MIN, Order::Relaxed)),
-    ("atom_max", Atomic(AtomicKind::MAX, Order::Relaxed)),
-    ("atom_and", Atomic(AtomicKind::AND, Order::Relaxed)),
-    ("atom_or", Atomic(AtomicKind::OR, Order::Relaxed)),
-    ("atom_xor", Atomic(AtomicKind::XOR, Order::Relaxed)),
+    (
+        "atom_min",
+        Atomic(AtomicKind::MIN, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atom_max",
+        Atomic(AtomicKind::MAX, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atom_and",
+        Atomic(AtomicKind::AND, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atom_or",
+        Atomic(AtomicKind::OR, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atom_xor",
+        Atomic(AtomicKind::XOR, BuiltinMemoryOrder::Relaxed),
+    ),
     // Atomics of OpenCL 2.
-    ("atomic_init", Atomic(AtomicKind::Init, Order::Relaxed)),
-    ("atomic_store", Atomic(AtomicKind::Store, Order::Strong)),
+    (
+        "atomic_init",
+        Atomic(AtomicKind::Init, BuiltinMemoryOrder::Relaxed),
+    ),
+    (
+        "atomic_store",
+        Atomic(AtomicKind::Store, BuiltinMemoryOrder::Strong),
+    ),
     (
         "atomic_store_explicit",
-        Atomic(AtomicKind::Store, Order::Explicit),
+        Atomic(AtomicKind::Store, BuiltinMemoryOrder::Explicit),
     ),
-    ("atomic_load", Atomic(AtomicKind::Load, Order::Strong)),
+    (
+        "atomic_load",
+        Atomic(AtomicKind::Load, BuiltinMemoryOrder::Strong),
+    ),
     (
         "atomic_load_explicit",
-        Atomic(AtomicKind::Load, Order::Explicit),
+        Atomic(AtomicKind::Load, BuiltinMemoryOrder::Explicit),
     ),
     (
         "atomic_exchange",
-        Atomic(AtomicKind::EXCHANGE, Order::Strong),
+        Atomic(AtomicKind::EXCHANGE, BuiltinMemoryOrder::Strong),
     ),
     (
         "atomic_exchange_explicit",
-        Atomic(AtomicKind::EXCHANGE, Order::Explicit),
+        Atomic(AtomicKind::EXCHANGE, BuiltinMemoryOrder::Explicit),
     ),
     (
         "atomic_compare_exchange_strong",
-        Atomic(AtomicKind::CompareObject, Order::Strong),
+        Atomic(AtomicKind::CompareObject, BuiltinMemoryOrder::Strong),
     ),
     (
         "atomic_compare_exchange_strong_explicit",
-        Atomic(AtomicKind::CompareObject, Order::Explicit),
+        Atomic(AtomicKind::CompareObject, BuiltinMemoryOrder::Explicit),
     ),
     (
         "atomic_compare_exchange_weak",
-        Atomic(AtomicKind::CompareObject, Order::Strong),
+        Atomic(AtomicKind::CompareObject, BuiltinMemoryOrder::Strong),
     ),
     (
         "atomic_compare_exchange_weak_explicit",
-        Atomic(AtomicKind::CompareObject, Order::Explicit),
+        Atomic(AtomicKind::CompareObject, BuiltinMemoryOrder::Explicit),
     ),
-    ("atomic_fetch_add", Atomic(AtomicKind::ADD, Order::Strong)),
+    (
+        "atomic_fetch_add",
+        Atomic(AtomicKind::ADD, BuiltinMemoryOrder::Strong),
+    ),
     (
         "atomic_fetch_add_explicit",
-        Atomic(AtomicKind::ADD, Order::Explicit),
+        Atomic(AtomicKind::ADD, BuiltinMemoryOrder::Explicit),
     ),
-    ("atomic_fetch_sub", Atomic(AtomicKind::SUB, Order::Strong)),
+    (
+        "atomic_fetch_sub",
+        Atomic(AtomicKind::SUB, BuiltinMemoryOrder::Strong),
+    ),
     (
         "atomic_fetch_sub_explicit",
-        Atomic(AtomicKind::SUB, Order::Explicit),
+        Atomic(AtomicKind::SUB, BuiltinMemoryOrder::Explicit),
     ),
-    ("atomic_fetch_or", Atomic(AtomicKind::OR, Order::Strong)),
+    (
+        "atomic_fetch_or",
+        Atomic(AtomicKind::OR, BuiltinMemoryOrder::Strong),
+    ),
     (
         "atomic_fetch_or_explicit",
-        Atomic(AtomicKind::OR, Order::Explicit),
+        Atomic(AtomicKind::OR, BuiltinMemoryOrder::Explicit),
     ),
-    ("atomic_fetch_xor", Atomic(AtomicKind::XOR, Order::Strong)),
+    (
+        "atomic_fetch_xor",
+        Atomic(AtomicKind::XOR, BuiltinMemoryOrder::Strong),
+    ),
     (
         "atomic_fetch_xor_explicit",
-        Atomic(AtomicKind::XOR, Order::Explicit),
+        Atomic(AtomicKind::XOR, BuiltinMemoryOrder::Explicit),
     ),
-    ("atomic_fetch_and", Atomic(AtomicKind::AND, Order::Strong)),
+    (
+        "atomic_fetch_and",
+        Atomic(AtomicKind::AND, BuiltinMemoryOrder::Strong),
+    ),
     (
         "atomic_fetch_and_explicit",
-        Atomic(AtomicKind::AND, Order::Explicit),
+        Atomic(AtomicKind::AND, BuiltinMemoryOrder::Explicit),
     ),
-    ("atomic_fetch_min", Atomic(AtomicKind::MIN, Order::Strong)),
+    (
+        "atomic_fetch_min",
+        Atomic(AtomicKind::MIN, BuiltinMemoryOrder::Strong),
+    ),
     (
         "atomic_fetch_min_explicit",
-        Atomic(AtomicKind::MIN, Order::Explicit),
+        Atomic(AtomicKind::MIN, BuiltinMemoryOrder::Explicit),
     ),
-    ("atomic_fetch_max", Atomic(AtomicKind::MAX, Order::Strong)),
+    (
+        "atomic_fetch_max",
+        Atomic(AtomicKind::MAX, BuiltinMemoryOrder::Strong),
+    ),
     (
         "atomic_fetch_max_explicit",
-        Atomic(AtomicKind::MAX, Order::Explicit),
+        Atomic(AtomicKind::MAX, BuiltinMemoryOrder::Explicit),
     ),
     (
         "atomic_flag_test_and_set",
-        Atomic(AtomicKind::FlagSet, Order::Strong),
+        Atomic(AtomicKind::FlagSet, BuiltinMemoryOrder::Strong),
     ),
     (
         "atomic_flag_test_and_set_explicit",
-        Atomic(AtomicKind::FlagSet, Order::Explicit),
+        Atomic(AtomicKind::FlagSet, BuiltinMemoryOrder::Explicit),
     ),
     (
         "atomic_flag_clear",
-        Atomic(AtomicKind::FlagClear, Order::Strong),
+        Atomic(AtomicKind::FlagClear, BuiltinMemoryOrder::Strong),
     ),
     (
         "atomic_flag_clear_explicit",
-        Atomic(AtomicKind::FlagClear, Order::Explicit),
+        Atomic(AtomicKind::FlagClear, BuiltinMemoryOrder::Explicit),
     ),
     // Groups.
     (
@@ -515,7 +608,7 @@ pub(super) const ROWS: &[(&str, Lower)] = &[
 ];
 
 /// Names that are built from parts, by how they begin.
-pub(super) const FAMILIES: &[(&str, Handler)] = &[
+pub(super) const FAMILIES: &[(&str, BuiltinTranslateFn)] = &[
     ("convert_", numeric::convert),
     ("vload", memory::vector_load),
     ("vstore", memory::vector_store),

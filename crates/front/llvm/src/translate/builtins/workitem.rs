@@ -1,10 +1,10 @@
 //! Work-item functions: components of built-in variables.
 
-use super::Call;
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::translator::Translator;
-use crate::translate::types::Shape;
+use super::ExternalCall;
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::translator::LlvmTranslator;
+use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, MemoryAccess, StorageClass};
@@ -35,13 +35,13 @@ const VARIABLES: &[(BuiltIn, u32, bool)] = &[
     (BuiltIn::SubgroupLtMask, 4, false),
 ];
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The shape of a built-in variable.
-    fn builtin_shape(&self, builtin: BuiltIn) -> Lowered<Shape> {
+    fn builtin_shape(&self, builtin: BuiltIn) -> TranslationResult<NumericShape> {
         match VARIABLES.iter().find(|row| row.0 == builtin) {
             Some(&(_, lanes, size)) => {
                 let width = if size { self.pointer_bits } else { 32 };
-                Ok(Shape::int(width, lanes))
+                Ok(NumericShape::int(width, lanes))
             }
             None => Err(refuse(format!(
                 "the built-in variable {builtin} is not known"
@@ -50,7 +50,10 @@ impl Translator<'_> {
     }
 
     /// A built-in variable.
-    pub(in crate::translate) fn builtin_variable(&mut self, builtin: BuiltIn) -> Lowered<Id> {
+    pub(in crate::translate) fn builtin_variable(
+        &mut self,
+        builtin: BuiltIn,
+    ) -> TranslationResult<Id> {
         let known = self.builtin_variables.iter().find(|v| v.0 == builtin.0);
         if let Some((_, id)) = known {
             return Ok(*id);
@@ -69,14 +72,14 @@ impl Translator<'_> {
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// A component of a built-in variable by its number, or all of a scalar one.
     pub(in crate::translate) fn work_item(
         &mut self,
         builtin: BuiltIn,
         default: u32,
-        call: &Call<'_>,
-    ) -> Lowered<Id> {
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.t.builtin_shape(builtin)?;
         let result = self.result_shape(call.inst)?;
         if let Some(&dimension) = call.args.first()
@@ -102,7 +105,13 @@ impl Body<'_, '_> {
         Ok(self.resized(shape.scalar(), result, id, false))
     }
 
-    fn component(&mut self, shape: Shape, all: Id, default: u32, call: &Call<'_>) -> Lowered<Id> {
+    fn component(
+        &mut self,
+        shape: NumericShape,
+        all: Id,
+        default: u32,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let dimension = call.arg(0)?;
         match self.t.module.as_u64(dimension) {
             Some(n) => Ok(self.lane(shape, all, n as u32)),

@@ -2,18 +2,18 @@
 //! ones, which lie in memory as the long ones do.
 
 use super::MAX_MEMBERS;
-use crate::ir::{ConstKind, LlvmConst, LlvmType, TypeKind};
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::translator::Translator;
+use crate::ir::{ConstKind, LlvmConst, LlvmType, LlvmTypeKind};
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::translator::LlvmTranslator;
 use spirula_spirv::Id;
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The type of a variable that has contents at first: in memory form, but for long arrays.
     pub(in crate::translate) fn contents_type(
         &mut self,
         ty: LlvmType,
         contents: Option<LlvmConst>,
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         match contents {
             Some(constant) if !self.module.consts.is_zero(constant) => self.chunked_type(ty),
             _ => self.memory_type(ty),
@@ -25,7 +25,7 @@ impl Translator<'_> {
         &mut self,
         ty: LlvmType,
         constant: LlvmConst,
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         match self.module.consts.is_zero(constant) {
             true => self.constant_in_memory(constant),
             false => self.chunked(constant, ty),
@@ -44,10 +44,10 @@ impl Translator<'_> {
             return *known;
         }
         let long = match self.module.types.kind(ty) {
-            TypeKind::Array { element, len } => {
+            LlvmTypeKind::Array { element, len } => {
                 *len > MAX_MEMBERS as u64 || self.has_long_array(*element)
             }
-            TypeKind::Struct {
+            LlvmTypeKind::Struct {
                 fields: Some(fields),
                 ..
             } => fields.iter().any(|field| self.has_long_array(*field)),
@@ -58,7 +58,7 @@ impl Translator<'_> {
     }
 
     /// A type with long arrays as structures.
-    fn chunked_type(&mut self, ty: LlvmType) -> Lowered<Id> {
+    fn chunked_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
         if !self.has_long_array(ty) {
             return self.memory_type(ty);
         }
@@ -70,9 +70,9 @@ impl Translator<'_> {
         Ok(id)
     }
 
-    fn make_chunked_type(&mut self, ty: LlvmType) -> Lowered<Id> {
+    fn make_chunked_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
         match self.module.types.kind(ty) {
-            TypeKind::Array { element, len } => {
+            LlvmTypeKind::Array { element, len } => {
                 let element = self.chunked_type(*element)?;
                 if *len <= MAX_MEMBERS as u64 {
                     return self.array_type(element, *len);
@@ -84,7 +84,7 @@ impl Translator<'_> {
                 }
                 Ok(self.struct_type("", &members, false))
             }
-            TypeKind::Struct {
+            LlvmTypeKind::Struct {
                 fields: Some(fields),
                 packed,
                 ..
@@ -100,7 +100,7 @@ impl Translator<'_> {
     }
 
     /// A constant of a type with long arrays as structures.
-    fn chunked(&mut self, constant: LlvmConst, ty: LlvmType) -> Lowered<Id> {
+    fn chunked(&mut self, constant: LlvmConst, ty: LlvmType) -> TranslationResult<Id> {
         if !self.has_long_array(ty) {
             return self.constant_in_memory(constant);
         }
@@ -124,7 +124,7 @@ impl Translator<'_> {
                 ));
             }
         };
-        if let TypeKind::Array { element, .. } = *module.types.kind(ty)
+        if let LlvmTypeKind::Array { element, .. } = *module.types.kind(ty)
             && members.len() > MAX_MEMBERS
         {
             let element = self.chunked_type(element)?;

@@ -1,47 +1,54 @@
 //! Constant expressions: one `OpSpecConstantOp` each.
 
 use crate::infer::element_type;
-use crate::ir::{Expr, ExprExtra, Flags, LlvmConst, LlvmType, Opcode, TypeKind, Value};
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::translator::Translator;
+use crate::ir::{
+    ExprExtra, LlvmConst, LlvmConstantExpr, LlvmInstFlags, LlvmOpcode, LlvmType, LlvmTypeKind,
+    LlvmValue,
+};
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::translator::LlvmTranslator;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
-impl Translator<'_> {
-    pub(super) fn expression(&mut self, ty: LlvmType, expr: &Expr) -> Lowered<Id> {
+impl LlvmTranslator<'_> {
+    pub(super) fn expression(
+        &mut self,
+        ty: LlvmType,
+        expr: &LlvmConstantExpr,
+    ) -> TranslationResult<Id> {
         let first = expr.operands.first().copied();
         let Some(first) = first else {
             return Err(refuse("a constant expression without operands"));
         };
         match expr.opcode {
-            Opcode::GetElementPtr => self.address(expr, first),
-            Opcode::BitCast if self.module.types.is_pointer_like(ty) => self.constant(first),
-            Opcode::AddrSpaceCast => self.constant_space_cast(ty, first),
+            LlvmOpcode::GetElementPtr => self.address(expr, first),
+            LlvmOpcode::BitCast if self.module.types.is_pointer_like(ty) => self.constant(first),
+            LlvmOpcode::AddrSpaceCast => self.constant_space_cast(ty, first),
             // Device addresses are numbers.
-            Opcode::PtrToInt | Opcode::PtrToAddr | Opcode::IntToPtr
+            LlvmOpcode::PtrToInt | LlvmOpcode::PtrToAddr | LlvmOpcode::IntToPtr
                 if let Some(shape) = self.shape(ty)
                     && self.shape(self.module.consts.ty(first)) == Some(shape) =>
             {
                 self.constant(first)
             }
-            Opcode::PtrToInt | Opcode::PtrToAddr => {
+            LlvmOpcode::PtrToInt | LlvmOpcode::PtrToAddr => {
                 let result = self.register_type(ty)?;
                 let operand = self.constant(first)?;
                 Ok(self.spec_op(Op::ConvertPtrToU, result, &[operand.word()]))
             }
-            Opcode::IntToPtr => {
+            LlvmOpcode::IntToPtr => {
                 let result = self.register_type(ty)?;
                 let operand = self.constant(first)?;
                 Ok(self.spec_op(Op::ConvertUToPtr, result, &[operand.word()]))
             }
-            Opcode::ExtractElement => self.extracted_lane(ty, expr),
+            LlvmOpcode::ExtractElement => self.extracted_lane(ty, expr),
             _ => self.arithmetic_expression(ty, expr),
         }
     }
 
     /// One component of a constant vector.
-    fn extracted_lane(&mut self, ty: LlvmType, expr: &Expr) -> Lowered<Id> {
+    fn extracted_lane(&mut self, ty: LlvmType, expr: &LlvmConstantExpr) -> TranslationResult<Id> {
         let lane = expr
             .operands
             .get(1)
@@ -58,7 +65,11 @@ impl Translator<'_> {
         Ok(self.spec_op(Op::CompositeExtract, result, &[operand.word(), lane as u32]))
     }
 
-    fn arithmetic_expression(&mut self, ty: LlvmType, expr: &Expr) -> Lowered<Id> {
+    fn arithmetic_expression(
+        &mut self,
+        ty: LlvmType,
+        expr: &LlvmConstantExpr,
+    ) -> TranslationResult<Id> {
         let unknown = || {
             refuse(format!(
                 "the constant expression {} cannot be translated",
@@ -66,18 +77,18 @@ impl Translator<'_> {
             ))
         };
         let op = match expr.opcode {
-            Opcode::Add => Op::IAdd,
-            Opcode::Sub => Op::ISub,
-            Opcode::Mul => Op::IMul,
-            Opcode::Shl => Op::ShiftLeftLogical,
-            Opcode::And => Op::BitwiseAnd,
-            Opcode::Or => Op::BitwiseOr,
-            Opcode::Xor => Op::BitwiseXor,
-            Opcode::LShr => Op::ShiftRightLogical,
-            Opcode::AShr => Op::ShiftRightArithmetic,
-            Opcode::Trunc | Opcode::ZExt => Op::UConvert,
-            Opcode::SExt => Op::SConvert,
-            Opcode::BitCast => Op::Bitcast,
+            LlvmOpcode::Add => Op::IAdd,
+            LlvmOpcode::Sub => Op::ISub,
+            LlvmOpcode::Mul => Op::IMul,
+            LlvmOpcode::Shl => Op::ShiftLeftLogical,
+            LlvmOpcode::And => Op::BitwiseAnd,
+            LlvmOpcode::Or => Op::BitwiseOr,
+            LlvmOpcode::Xor => Op::BitwiseXor,
+            LlvmOpcode::LShr => Op::ShiftRightLogical,
+            LlvmOpcode::AShr => Op::ShiftRightArithmetic,
+            LlvmOpcode::Trunc | LlvmOpcode::ZExt => Op::UConvert,
+            LlvmOpcode::SExt => Op::SConvert,
+            LlvmOpcode::BitCast => Op::Bitcast,
             _ => return Err(unknown()),
         };
         let mut words = Vec::with_capacity(expr.operands.len());
@@ -95,7 +106,7 @@ impl Translator<'_> {
         Ok(self.spec_op(op, result, &words))
     }
 
-    fn constant_space_cast(&mut self, ty: LlvmType, first: LlvmConst) -> Lowered<Id> {
+    fn constant_space_cast(&mut self, ty: LlvmType, first: LlvmConst) -> TranslationResult<Id> {
         let operand = self.constant(first)?;
         let from = self.b.type_of(operand).and_then(|ty| self.pointee_of(ty));
         let space = self.module.types.address_space(ty).unwrap_or(0);
@@ -113,11 +124,11 @@ impl Translator<'_> {
         Ok(id)
     }
 
-    fn address(&mut self, expr: &Expr, base: LlvmConst) -> Lowered<Id> {
+    fn address(&mut self, expr: &LlvmConstantExpr, base: LlvmConst) -> TranslationResult<Id> {
         let ExprExtra::SourceType(source) = expr.extra else {
             return Err(refuse("an address computation without a source type"));
         };
-        let indices = || expr.operands[1..].iter().map(|c| Value::constant(*c));
+        let indices = || expr.operands[1..].iter().map(|c| LlvmValue::constant(*c));
         let Some(end) = element_type(self.module, source, indices()) else {
             return Err(refuse(
                 "an address computation steps into what has no members",
@@ -125,7 +136,7 @@ impl Translator<'_> {
         };
         if matches!(
             self.module.types.kind(source),
-            TypeKind::Vector { len: 1, .. }
+            LlvmTypeKind::Vector { len: 1, .. }
         ) {
             return Err(refuse("an address computation within a vector of one lane"));
         }
@@ -148,7 +159,7 @@ impl Translator<'_> {
         }
         let end = self.memory_type(end)?;
         let result = self.pointer_type(class, end);
-        let op = match expr.flags.has(Flags::INBOUNDS) {
+        let op = match expr.flags.has(LlvmInstFlags::INBOUNDS) {
             true => Op::InBoundsPtrAccessChain,
             false => Op::PtrAccessChain,
         };
@@ -161,7 +172,7 @@ impl Translator<'_> {
 pub(in crate::translate) fn space_cast(
     from: StorageClass,
     to: StorageClass,
-) -> Lowered<Vec<(Op, StorageClass)>> {
+) -> TranslationResult<Vec<(Op, StorageClass)>> {
     use StorageClass as Class;
     let part = |class| matches!(class, Class::DeviceOnlyINTEL | Class::HostOnlyINTEL);
     let specific = |class| {

@@ -8,11 +8,11 @@ mod chunks;
 mod expressions;
 mod special;
 
-use super::builtins::Callee;
+use super::builtins::LlvmCallee;
 use super::offsets::AddressForms;
-use super::refusal::{Lowered, refuse};
-use super::translator::Translator;
-use super::types::{Elem, Shape};
+use super::refusal::{TranslationResult, refuse};
+use super::translator::LlvmTranslator;
+use super::types::{NumericElement, NumericShape};
 use crate::ir::{ConstKind, GlobalKind, LlvmConst, LlvmFunc, LlvmType};
 pub(super) use expressions::space_cast;
 use rustc_hash::FxHashMap;
@@ -57,9 +57,9 @@ impl ConstantTable {
     }
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// A constant in register form. A pointer has the type that it has by itself.
-    pub(in crate::translate) fn constant(&mut self, constant: LlvmConst) -> Lowered<Id> {
+    pub(in crate::translate) fn constant(&mut self, constant: LlvmConst) -> TranslationResult<Id> {
         if let Some(id) = self.consts.register[constant.index()] {
             return Ok(id);
         }
@@ -69,7 +69,10 @@ impl Translator<'_> {
     }
 
     /// A constant in memory form.
-    pub(in crate::translate) fn constant_in_memory(&mut self, constant: LlvmConst) -> Lowered<Id> {
+    pub(in crate::translate) fn constant_in_memory(
+        &mut self,
+        constant: LlvmConst,
+    ) -> TranslationResult<Id> {
         if let Some(id) = self.consts.memory[constant.index()] {
             return Ok(id);
         }
@@ -83,7 +86,7 @@ impl Translator<'_> {
         &mut self,
         constant: LlvmConst,
         pointee: Id,
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         let ty = self.module.consts.ty(constant);
         let space = self.module.types.address_space(ty).unwrap_or(0);
         let class = self.storage_class(space)?;
@@ -141,7 +144,10 @@ impl Translator<'_> {
         id
     }
 
-    fn nested(&mut self, make: impl FnOnce(&mut Self) -> Lowered<Id>) -> Lowered<Id> {
+    fn nested(
+        &mut self,
+        make: impl FnOnce(&mut Self) -> TranslationResult<Id>,
+    ) -> TranslationResult<Id> {
         if self.consts.depth >= MAX_DEPTH {
             return Err(refuse("constants are nested too deeply"));
         }
@@ -151,7 +157,7 @@ impl Translator<'_> {
         made
     }
 
-    fn make_register(&mut self, constant: LlvmConst) -> Lowered<Id> {
+    fn make_register(&mut self, constant: LlvmConst) -> TranslationResult<Id> {
         let module = self.module;
         let data = module.consts.get(constant);
         if let ConstKind::Expr(expr) = &data.kind {
@@ -172,7 +178,7 @@ impl Translator<'_> {
                 Ok(self.b.constant_null(ty))
             }
             ConstKind::Global(global) => match module.global(*global).kind {
-                GlobalKind::Variable(_) => {
+                GlobalKind::LlvmGlobalVariable(_) => {
                     let id = self.global_variable(*global)?;
                     let space = module.types.address_space(data.ty);
                     self.as_generic(id, space.unwrap_or(module.global(*global).space))
@@ -198,7 +204,7 @@ impl Translator<'_> {
     /// The integer that an expression is, where addresses in it cancel each other.
     fn computed_number(&mut self, constant: LlvmConst, ty: LlvmType) -> Option<Id> {
         let shape = self.shape(ty)?;
-        if shape.elem != Elem::Int || shape.lanes != 1 || shape.bits > 64 {
+        if shape.elem != NumericElement::Int || shape.lanes != 1 || shape.bits > 64 {
             return None;
         }
         let form = self.consts.forms.of(self.module, constant)?;
@@ -208,8 +214,8 @@ impl Translator<'_> {
     }
 
     /// The address of a function: of the extension SPV_INTEL_function_pointers.
-    fn function_pointer(&mut self, func: LlvmFunc) -> Lowered<Id> {
-        if !matches!(*self.callee(func), Callee::Function) {
+    fn function_pointer(&mut self, func: LlvmFunc) -> TranslationResult<Id> {
+        if !matches!(*self.callee(func), LlvmCallee::Function) {
             return Err(refuse(format!(
                 "the address of the builtin function {} is taken",
                 self.module.function_name(func)
@@ -237,7 +243,7 @@ impl Translator<'_> {
     }
 
     /// A pointer at module level as a generic one, where its address space is that.
-    fn as_generic(&mut self, id: Id, space: u32) -> Lowered<Id> {
+    fn as_generic(&mut self, id: Id, space: u32) -> TranslationResult<Id> {
         let known = self.b.type_of(id).and_then(|ty| self.pointee_of(ty));
         match (known, self.storage_class(space)?) {
             (Some((_, pointee)), StorageClass::Generic) => {
@@ -248,11 +254,16 @@ impl Translator<'_> {
         }
     }
 
-    fn number(&mut self, shape: Shape, ty: LlvmType, constant: LlvmConst) -> Lowered<Id> {
+    fn number(
+        &mut self,
+        shape: NumericShape,
+        ty: LlvmType,
+        constant: LlvmConst,
+    ) -> TranslationResult<Id> {
         let module = self.module;
         let id = self.shape_type(shape);
         match module.consts.kind(constant) {
-            ConstKind::Int(value) if shape.elem == Elem::Bool => {
+            ConstKind::Int(value) if shape.elem == NumericElement::Bool => {
                 Ok(self.b.constant_bool(*value != 0))
             }
             ConstKind::Int(bits) | ConstKind::Float(bits) => {
@@ -322,7 +333,7 @@ impl Translator<'_> {
             return known;
         }
         let shape = self.shape(self.module.consts.ty(constant))?;
-        if shape.elem != Elem::Int || shape.is_odd() {
+        if shape.elem != NumericElement::Int || shape.is_odd() {
             return None;
         }
         let ty = self.shape_type(shape);
@@ -332,9 +343,9 @@ impl Translator<'_> {
     }
 
     /// Zero of a shape.
-    pub(in crate::translate) fn zero(&mut self, shape: Shape) -> Id {
+    pub(in crate::translate) fn zero(&mut self, shape: NumericShape) -> Id {
         match (shape.elem, shape.padded) {
-            (Elem::Bool, 1) => self.b.constant_bool(false),
+            (NumericElement::Bool, 1) => self.b.constant_bool(false),
             (_, 1) => self.splat(shape, 0),
             _ => {
                 let ty = self.shape_type(shape);
@@ -344,10 +355,10 @@ impl Translator<'_> {
     }
 
     /// The same bits in every lane.
-    pub(in crate::translate) fn splat(&mut self, shape: Shape, bits: u64) -> Id {
+    pub(in crate::translate) fn splat(&mut self, shape: NumericShape, bits: u64) -> Id {
         let ty = self.shape_type(shape.scalar());
         let lane = match shape.elem {
-            Elem::Bool => self.b.constant_bool(bits != 0),
+            NumericElement::Bool => self.b.constant_bool(bits != 0),
             _ => self.scalar_constant(ty, shape.width, bits & mask(shape.width)),
         };
         let lanes = vec![lane; shape.lanes as usize];
@@ -355,9 +366,9 @@ impl Translator<'_> {
     }
 
     /// The float 1.0 or -1.0 in every lane.
-    pub(in crate::translate) fn splat_one(&mut self, shape: Shape, negative: bool) -> Id {
+    pub(in crate::translate) fn splat_one(&mut self, shape: NumericShape, negative: bool) -> Id {
         let (bits, sign) = match shape.width {
-            16 if shape.elem == Elem::Brain => (0x3f80, 1 << 15),
+            16 if shape.elem == NumericElement::Brain => (0x3f80, 1 << 15),
             16 => (0x3c00, 1 << 15),
             32 => (0x3f80_0000, 1 << 31),
             _ => (0x3ff0_0000_0000_0000, 1 << 63),
@@ -365,7 +376,7 @@ impl Translator<'_> {
         self.splat(shape, if negative { bits | sign } else { bits })
     }
 
-    fn lanes(&mut self, shape: Shape, mut lanes: Vec<Id>) -> Id {
+    fn lanes(&mut self, shape: NumericShape, mut lanes: Vec<Id>) -> Id {
         if shape.padded == 1 {
             return lanes[0];
         }
@@ -377,7 +388,7 @@ impl Translator<'_> {
         self.composite(ty, &lanes)
     }
 
-    fn make_memory(&mut self, constant: LlvmConst) -> Lowered<Id> {
+    fn make_memory(&mut self, constant: LlvmConst) -> TranslationResult<Id> {
         let module = self.module;
         let data = module.consts.get(constant);
         let ty = self.memory_type(data.ty)?;
@@ -417,7 +428,7 @@ impl Translator<'_> {
     }
 
     /// A vector of truth values as the integer of its bits.
-    fn packed_truths(&mut self, ty: Id, constant: LlvmConst) -> Lowered<Id> {
+    fn packed_truths(&mut self, ty: Id, constant: LlvmConst) -> TranslationResult<Id> {
         let module = self.module;
         let ConstKind::Aggregate(elements) = module.consts.kind(constant) else {
             return Err(refuse("a vector of truth values that are not known"));
@@ -441,14 +452,14 @@ impl Translator<'_> {
         self.spec_op(Op::InBoundsPtrAccessChain, ty, &[id.word(), zero.word()])
     }
 
-    fn data(&mut self, constant: LlvmConst, ty: Id) -> Lowered<Id> {
+    fn data(&mut self, constant: LlvmConst, ty: Id) -> TranslationResult<Id> {
         let members = self.data_members(constant)?;
         check_members(members.len())?;
         Ok(self.composite(ty, &members))
     }
 
     /// The elements of plain numbers.
-    fn data_members(&mut self, constant: LlvmConst) -> Lowered<Vec<Id>> {
+    fn data_members(&mut self, constant: LlvmConst) -> TranslationResult<Vec<Id>> {
         let module = self.module;
         let element = module.types.element(module.consts.ty(constant), 0);
         let Some(shape) = element.and_then(|ty| self.shape(ty)) else {
@@ -466,7 +477,7 @@ impl Translator<'_> {
     }
 }
 
-fn check_members(count: usize) -> Lowered<()> {
+fn check_members(count: usize) -> TranslationResult<()> {
     if count > MAX_MEMBERS {
         return Err(refuse(format!(
             "a constant of {count} members is too large"

@@ -1,18 +1,18 @@
 //! Constants that can be specialised.
 
-use crate::translate::translator::Translator;
-use crate::translate::types::{Elem, Shape};
+use crate::translate::translator::LlvmTranslator;
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
-use spirula_spirv::ir::Section;
+use spirula_spirv::ir::ModuleSection;
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The scalar constant of a number, one for each number and type.
     pub(in crate::translate) fn specialisable(
         &mut self,
         number: u32,
-        shape: Shape,
+        shape: NumericShape,
         default: u64,
     ) -> Id {
         let ty = self.shape_type(shape);
@@ -23,15 +23,15 @@ impl Translator<'_> {
         self.specialised.insert((number, ty), id);
         let mut words = vec![ty.word(), id.word()];
         let op = match (shape.elem, default) {
-            (Elem::Bool, 0) => Op::SpecConstantFalse,
-            (Elem::Bool, _) => Op::SpecConstantTrue,
+            (NumericElement::Bool, 0) => Op::SpecConstantFalse,
+            (NumericElement::Bool, _) => Op::SpecConstantTrue,
             _ => Op::SpecConstant,
         };
         if op == Op::SpecConstant {
             words.push(default as u32);
             words.extend((shape.width > 32).then_some((default >> 32) as u32));
         }
-        self.b.push(Section::Globals, op, &words);
+        self.b.push(ModuleSection::Globals, op, &words);
         self.b.set_type_of(id, ty);
         self.b.decorate(id, Decoration::SpecId, &[number]);
         id

@@ -1,11 +1,11 @@
 //! Arrays, vectors and strings, whose sizes may be found out when running.
 
-use super::{Arg, DebugInfo};
-use crate::ir::{Field, LlvmMetadata};
-use crate::translate::translator::Translator;
+use super::{DebugInfo, DebugInfoOperand};
+use crate::ir::{LlvmMetadata, MetadataField};
+use crate::translate::translator::LlvmTranslator;
 use spirula_spirv::Id;
 
-use Arg::{Id as I, Number as N};
+use DebugInfoOperand::{Id as I, Number as N};
 
 /// The fields of arrays whose descriptors are found when running.
 const DYNAMIC: [&str; 4] = ["dataLocation", "associated", "allocated", "rank"];
@@ -26,7 +26,7 @@ const NAMES_OF_TYPES: &[(&str, u64, u32)] = &[
     ("DW_TAG_volatile_type", 0x35, 0),
 ];
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Whether arrays have ranges, and strings are types.
     fn tells_ranges(&self) -> bool {
         self.options.debug == DebugInfo::NonSemantic200
@@ -127,8 +127,8 @@ impl Translator<'_> {
     /// A number, a variable or an expression; nothing's where there is none of these.
     fn debug_bound(&mut self, node: LlvmMetadata, field: &str) -> Id {
         let number = match self.field(node, field) {
-            Some(Field::Int(number)) => i64::try_from(number).ok(),
-            Some(Field::Node(Some(bound))) => {
+            Some(MetadataField::Int(number)) => i64::try_from(number).ok(),
+            Some(MetadataField::Node(Some(bound))) => {
                 let Some(constant) = self.module.metadata.as_constant(bound) else {
                     return self.debug_node(Some(bound));
                 };

@@ -2,13 +2,13 @@
 //! macros, entry points and how a unit was built.
 
 use super::names::{IMPORTS, MACROS, TEMPLATE_PACK, TEMPLATE_TEMPLATE};
-use super::{Arg, MAX_DEPTH};
-use crate::ir::{ConstKind, Field, LlvmFunc, LlvmMetadata};
-use crate::translate::translator::Translator;
+use super::{DebugInfoOperand, MAX_DEPTH};
+use crate::ir::{ConstKind, LlvmFunc, LlvmMetadata, MetadataField};
+use crate::translate::translator::LlvmTranslator;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 
-use Arg::{Id as I, Number as N};
+use DebugInfoOperand::{Id as I, Number as N};
 
 /// The flag of the subprogram that a program begins with.
 const MAIN: &[(&str, u64, u32)] = &[("DISPFlagMainSubprogram", 1 << 8, 1)];
@@ -19,7 +19,7 @@ const MAX_PARAMETERS: usize = 1000;
 /// What a macro's record does; see [`MACROS`].
 const DEFINES: u32 = 0;
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// What a list of metadata holds; nothing where the node has none.
     pub(super) fn debug_list(&self, node: LlvmMetadata, field: &str) -> Vec<LlvmMetadata> {
         let list = self.node_field(node, field);
@@ -190,7 +190,7 @@ impl Translator<'_> {
             return;
         }
         let number = |unit: &&LlvmMetadata| match self.field(**unit, "dwoId") {
-            Some(Field::Int(number)) if number != 0 => Some(number),
+            Some(MetadataField::Int(number)) if number != 0 => Some(number),
             _ => None,
         };
         if let Some(number) = units.iter().find_map(|unit| number(&unit)) {

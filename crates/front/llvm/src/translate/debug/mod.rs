@@ -12,14 +12,14 @@ mod names;
 mod nodes;
 mod places;
 
-pub(super) use places::Located;
+pub(super) use places::EmittedDebugLocation;
 
-use super::translator::Translator;
+use super::translator::LlvmTranslator;
 use super::types::push_string;
-use crate::ir::{Field, LlvmFunc, LlvmMetadata, Module};
+use crate::ir::{LlvmFunc, LlvmMetadata, LlvmModule, MetadataField};
 use spirula_spirv::Id;
-use spirula_spirv::grammar::{Category, ExtInstSet, Op};
-use spirula_spirv::ir::Section;
+use spirula_spirv::grammar::{ExtInstSet, Op, OperandCategory};
+use spirula_spirv::ir::ModuleSection;
 use std::str::FromStr;
 
 /// As what debug information is kept.
@@ -88,7 +88,7 @@ const MAX_DEPTH: u32 = 100;
 
 /// The debug information made so far.
 #[derive(Default)]
-pub(super) struct Debug {
+pub(super) struct DebugInfoTranslation {
     set: Option<Id>,
     /// By node: its instruction.
     nodes: Vec<Option<Id>>,
@@ -100,9 +100,9 @@ pub(super) struct Debug {
     templates: Vec<Option<Id>>,
 }
 
-impl Debug {
+impl DebugInfoTranslation {
     /// Nothing made so far.
-    pub(super) fn new(module: &Module) -> Debug {
+    pub(super) fn new(module: &LlvmModule) -> DebugInfoTranslation {
         let mut functions = vec![None; module.metadata.len()];
         for func in module.function_ids() {
             let defined = !module.function(func).is_declaration();
@@ -110,23 +110,23 @@ impl Debug {
                 functions[node.index()] = Some(func);
             }
         }
-        Debug {
+        DebugInfoTranslation {
             nodes: vec![None; module.metadata.len()],
             templates: vec![None; module.metadata.len()],
             functions,
-            ..Debug::default()
+            ..DebugInfoTranslation::default()
         }
     }
 }
 
 /// An operand: an id, or a number, which is a constant where the instruction has an id.
 #[derive(Clone, Copy)]
-enum Arg {
+enum DebugInfoOperand {
     Id(Id),
     Number(u32),
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// Whether debug information is to be kept.
     pub(super) fn has_debug(&self) -> bool {
         let allowed = !self.is_non_semantic() || self.may_use(NON_SEMANTIC);
@@ -175,13 +175,13 @@ impl Translator<'_> {
     }
 
     /// The number of an instruction and its operands as words.
-    fn debug_words(&mut self, name: &str, arguments: &[Arg]) -> Vec<u32> {
+    fn debug_words(&mut self, name: &str, arguments: &[DebugInfoOperand]) -> Vec<u32> {
         let arguments = &arguments[..arguments.len().min(MAX_ARGUMENTS)];
         if let Some((_, number)) = LATER.iter().find(|row| row.0 == name) {
             let mut words = vec![self.debug_set().word(), *number];
             words.extend(arguments.iter().map(|argument| match *argument {
-                Arg::Id(id) => id.word(),
-                Arg::Number(number) => self.b.constant_u32(number).word(),
+                DebugInfoOperand::Id(id) => id.word(),
+                DebugInfoOperand::Number(number) => self.b.constant_u32(number).word(),
             }));
             return words;
         }
@@ -196,30 +196,33 @@ impl Translator<'_> {
         for (index, argument) in arguments.iter().enumerate() {
             let operand = row.operands.get(index).or(row.operands.last());
             let literal = operand.is_some_and(|o| {
-                !matches!(o.kind.info().category, Category::Id | Category::Composite)
+                !matches!(
+                    o.kind.info().category,
+                    OperandCategory::Id | OperandCategory::Composite
+                )
             });
             words.push(match *argument {
-                Arg::Id(id) => id.word(),
-                Arg::Number(number) if literal => number,
-                Arg::Number(number) => self.b.constant_u32(number).word(),
+                DebugInfoOperand::Id(id) => id.word(),
+                DebugInfoOperand::Number(number) if literal => number,
+                DebugInfoOperand::Number(number) => self.b.constant_u32(number).word(),
             });
         }
         words
     }
 
     /// An instruction at module level.
-    fn debug_global(&mut self, name: &str, arguments: &[Arg]) -> Id {
+    fn debug_global(&mut self, name: &str, arguments: &[DebugInfoOperand]) -> Id {
         let id = self.b.fresh_id();
         self.debug_define(id, name, arguments);
         id
     }
 
     /// An instruction at module level under an id that was named ahead.
-    fn debug_define(&mut self, id: Id, name: &str, arguments: &[Arg]) {
+    fn debug_define(&mut self, id: Id, name: &str, arguments: &[DebugInfoOperand]) {
         let void = self.b.void();
         let mut words = vec![void.word(), id.word()];
         words.extend(self.debug_words(name, arguments));
-        self.b.push(Section::Globals, Op::ExtInst, &words);
+        self.b.push(ModuleSection::Globals, Op::ExtInst, &words);
     }
 
     /// What stands for nothing.
@@ -246,28 +249,28 @@ impl Translator<'_> {
         let id = self.b.fresh_id();
         let mut words = vec![id.word()];
         push_string(&mut words, text);
-        self.b.push(Section::Sources, Op::String, &words);
+        self.b.push(ModuleSection::Sources, Op::String, &words);
         self.texts.insert(text.to_owned(), id);
         id
     }
 
-    fn field(&self, node: LlvmMetadata, name: &str) -> Option<Field> {
+    fn field(&self, node: LlvmMetadata, name: &str) -> Option<MetadataField> {
         let name = self.module.strings.find(name)?;
         self.module.metadata.field(node, name)
     }
 
     fn node_field(&self, node: LlvmMetadata, name: &str) -> Option<LlvmMetadata> {
         match self.field(node, name)? {
-            Field::Node(node) => node,
+            MetadataField::Node(node) => node,
             _ => None,
         }
     }
 
     fn number_field(&self, node: LlvmMetadata, name: &str) -> u32 {
         match self.field(node, name) {
-            Some(Field::Int(number)) => u32::try_from(number).unwrap_or(0),
+            Some(MetadataField::Int(number)) => u32::try_from(number).unwrap_or(0),
             // A size may be a constant, or unknown, since LLVM 21.
-            Some(Field::Node(Some(node))) => {
+            Some(MetadataField::Node(Some(node))) => {
                 let constant = self.module.metadata.as_constant(node);
                 let number = constant.and_then(|c| self.module.consts.as_u64(c));
                 number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0)
@@ -285,12 +288,12 @@ impl Translator<'_> {
     /// What a table has for a field that is a word or a number.
     fn row_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> Option<u32> {
         let row = match self.field(node, name)? {
-            Field::Word(word) => {
+            MetadataField::Word(word) => {
                 let word = self.module.str(word);
                 rows.iter().find(|row| row.0 == word)
             }
-            Field::Int(number) => rows.iter().find(|row| i128::from(row.1) == number),
-            Field::Node(_) => None,
+            MetadataField::Int(number) => rows.iter().find(|row| i128::from(row.1) == number),
+            MetadataField::Node(_) => None,
         };
         row.map(|row| row.2)
     }
@@ -298,13 +301,13 @@ impl Translator<'_> {
     /// The flags of a field: words joined by bars, or bits of a number.
     fn flag_field(&self, node: LlvmMetadata, name: &str, rows: &[(&str, u64, u32)]) -> u32 {
         match self.field(node, name) {
-            Some(Field::Word(word)) => {
+            Some(MetadataField::Word(word)) => {
                 let words = self.module.str(word).split('|').map(str::trim);
                 words
                     .filter_map(|word| rows.iter().find(|row| row.0 == word))
                     .fold(0, |all, row| all | row.2)
             }
-            Some(Field::Int(bits)) => rows
+            Some(MetadataField::Int(bits)) => rows
                 .iter()
                 .filter(|row| bits & i128::from(row.1) != 0)
                 .fold(0, |all, row| all | row.2),

@@ -3,10 +3,10 @@
 //! Text has them as words, bitcode as numbers: tables have both.
 
 /// A word with its number in DWARF, and the number in SPIR-V.
-type Row = (&'static str, u64, u32);
+type DwarfNameRow = (&'static str, u64, u32);
 
 /// Encodings of basic types.
-pub(super) const ENCODINGS: &[Row] = &[
+pub(super) const ENCODINGS: &[DwarfNameRow] = &[
     ("DW_ATE_address", 1, 1),
     ("DW_ATE_boolean", 2, 2),
     ("DW_ATE_float", 4, 3),
@@ -17,7 +17,7 @@ pub(super) const ENCODINGS: &[Row] = &[
 ];
 
 /// Languages of sources.
-pub(super) const LANGUAGES: &[Row] = &[
+pub(super) const LANGUAGES: &[DwarfNameRow] = &[
     ("DW_LANG_OpenCL", 0x15, 3),
     ("DW_LANG_C_plus_plus", 0x04, 6),
     ("DW_LANG_C_plus_plus_11", 0x1a, 6),
@@ -29,14 +29,14 @@ pub(super) const LANGUAGES: &[Row] = &[
 ];
 
 /// Tags of composite types: class, structure, union.
-pub(super) const COMPOSITES: &[Row] = &[
+pub(super) const COMPOSITES: &[DwarfNameRow] = &[
     ("DW_TAG_class_type", 0x02, 0),
     ("DW_TAG_structure_type", 0x13, 1),
     ("DW_TAG_union_type", 0x17, 2),
 ];
 
 /// Tags of qualifiers: const, volatile, restrict, atomic.
-pub(super) const QUALIFIERS: &[Row] = &[
+pub(super) const QUALIFIERS: &[DwarfNameRow] = &[
     ("DW_TAG_const_type", 0x26, 0),
     ("DW_TAG_volatile_type", 0x35, 1),
     ("DW_TAG_restrict_type", 0x37, 2),
@@ -44,35 +44,38 @@ pub(super) const QUALIFIERS: &[Row] = &[
 ];
 
 /// Tags of pointers, with flags.
-pub(super) const POINTERS: &[Row] = &[
+pub(super) const POINTERS: &[DwarfNameRow] = &[
     ("DW_TAG_pointer_type", 0x0f, 0),
     ("DW_TAG_reference_type", 0x10, 1 << 11),
     ("DW_TAG_rvalue_reference_type", 0x42, 1 << 12),
 ];
 
 /// Tags of other derived types that are told apart.
-pub(super) const TYPEDEF: &[Row] = &[("DW_TAG_typedef", 0x16, 0)];
-pub(super) const MEMBER_POINTER: &[Row] = &[("DW_TAG_ptr_to_member_type", 0x1f, 0)];
-pub(super) const MEMBER: &[Row] = &[("DW_TAG_member", 0x0d, 0)];
-pub(super) const INHERITANCE: &[Row] = &[("DW_TAG_inheritance", 0x1c, 0)];
-pub(super) const ARRAY: &[Row] = &[("DW_TAG_array_type", 0x01, 0)];
-pub(super) const ENUMERATION: &[Row] = &[("DW_TAG_enumeration_type", 0x04, 0)];
+pub(super) const TYPEDEF: &[DwarfNameRow] = &[("DW_TAG_typedef", 0x16, 0)];
+pub(super) const MEMBER_POINTER: &[DwarfNameRow] = &[("DW_TAG_ptr_to_member_type", 0x1f, 0)];
+pub(super) const MEMBER: &[DwarfNameRow] = &[("DW_TAG_member", 0x0d, 0)];
+pub(super) const INHERITANCE: &[DwarfNameRow] = &[("DW_TAG_inheritance", 0x1c, 0)];
+pub(super) const ARRAY: &[DwarfNameRow] = &[("DW_TAG_array_type", 0x01, 0)];
+pub(super) const ENUMERATION: &[DwarfNameRow] = &[("DW_TAG_enumeration_type", 0x04, 0)];
 
 /// Tags of parameters of templates that are no types or values.
-pub(super) const TEMPLATE_TEMPLATE: &[Row] = &[("DW_TAG_GNU_template_template_param", 0x4106, 0)];
-pub(super) const TEMPLATE_PACK: &[Row] = &[("DW_TAG_GNU_template_parameter_pack", 0x4107, 0)];
+pub(super) const TEMPLATE_TEMPLATE: &[DwarfNameRow] =
+    &[("DW_TAG_GNU_template_template_param", 0x4106, 0)];
+pub(super) const TEMPLATE_PACK: &[DwarfNameRow] =
+    &[("DW_TAG_GNU_template_parameter_pack", 0x4107, 0)];
 
 /// Tags of imported entities.
-pub(super) const IMPORTS: &[Row] = &[
+pub(super) const IMPORTS: &[DwarfNameRow] = &[
     ("DW_TAG_imported_module", 0x3a, 0),
     ("DW_TAG_imported_declaration", 0x08, 1),
 ];
 
 /// What records of macros do: define, undefine.
-pub(super) const MACROS: &[Row] = &[("DW_MACINFO_define", 1, 0), ("DW_MACINFO_undef", 2, 1)];
+pub(super) const MACROS: &[DwarfNameRow] =
+    &[("DW_MACINFO_define", 1, 0), ("DW_MACINFO_undef", 2, 1)];
 
 /// Flags: of LLVM, and of SPIR-V.
-pub(super) const FLAGS: &[Row] = &[
+pub(super) const FLAGS: &[DwarfNameRow] = &[
     ("DIFlagFwdDecl", 1 << 2, 1 << 4),
     ("DIFlagArtificial", 1 << 6, 1 << 5),
     ("DIFlagExplicit", 1 << 7, 1 << 6),
@@ -87,21 +90,21 @@ pub(super) const FLAGS: &[Row] = &[
 ];
 
 /// Access flags, which are a number in two bits.
-pub(super) const ACCESS: &[Row] = &[
+pub(super) const ACCESS: &[DwarfNameRow] = &[
     ("DIFlagPrivate", 1, 1 << 1),
     ("DIFlagProtected", 2, 1 << 0),
     ("DIFlagPublic", 3, 1 << 0 | 1 << 1),
 ];
 
 /// Flags of subprograms: local, definition, optimised.
-pub(super) const SUBPROGRAM_FLAGS: &[Row] = &[
+pub(super) const SUBPROGRAM_FLAGS: &[DwarfNameRow] = &[
     ("DISPFlagLocalToUnit", 1 << 2, 1 << 2),
     ("DISPFlagDefinition", 1 << 3, 1 << 3),
     ("DISPFlagOptimized", 1 << 4, 1 << 13),
 ];
 
 /// Operations of expressions: number in DWARF, number in SPIR-V.
-pub(super) const OPERATIONS: &[Row] = &[
+pub(super) const OPERATIONS: &[DwarfNameRow] = &[
     ("DW_OP_deref", 0x06, 0),
     ("DW_OP_plus", 0x22, 1),
     ("DW_OP_minus", 0x1c, 2),

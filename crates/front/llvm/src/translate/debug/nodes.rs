@@ -4,10 +4,10 @@ use super::names::{
     ACCESS, ARRAY, COMPOSITES, ENCODINGS, ENUMERATION, FLAGS, INHERITANCE, LANGUAGES, MEMBER,
     MEMBER_POINTER, OPERATIONS, POINTERS, QUALIFIERS, SUBPROGRAM_FLAGS, TYPEDEF, operand_count,
 };
-use super::{Arg, MAX_DEPTH};
-use crate::ir::{Field, GlobalKind, LlvmFunc, LlvmMetadata, MetadataKind};
+use super::{DebugInfoOperand, MAX_DEPTH};
+use crate::ir::{GlobalKind, LlvmFunc, LlvmMetadata, MetadataField, MetadataKind};
 use crate::translate::globals::GlobalState;
-use crate::translate::translator::Translator;
+use crate::translate::translator::LlvmTranslator;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
@@ -17,12 +17,12 @@ const VERSION: u32 = 0x10000;
 /// Members that a composite may list.
 const MAX_MEMBERS: usize = 16_000;
 
-use Arg::{Id as I, Number as N};
+use DebugInfoOperand::{Id as I, Number as N};
 
 /// The flag of a member that all objects have in common; it may have a value.
 const STATIC_MEMBER: u32 = 1 << 9;
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The instruction of a node; nothing's for none.
     pub(super) fn debug_node(&mut self, node: Option<LlvmMetadata>) -> Id {
         let Some(node) = node else {
@@ -180,7 +180,7 @@ impl Translator<'_> {
     }
 
     /// Source, line and column of a node.
-    fn debug_place(&mut self, node: LlvmMetadata) -> [Arg; 3] {
+    fn debug_place(&mut self, node: LlvmMetadata) -> [DebugInfoOperand; 3] {
         let source = self.debug_file(node);
         let line = self.number_field(node, "line");
         let column = self.number_field(node, "column");
@@ -220,7 +220,7 @@ impl Translator<'_> {
     fn debug_flags(&self, node: LlvmMetadata) -> u32 {
         let flags = self.flag_field(node, "flags", FLAGS);
         let access = match self.field(node, "flags") {
-            Some(Field::Int(bits)) => ACCESS
+            Some(MetadataField::Int(bits)) => ACCESS
                 .iter()
                 .find(|row| i128::from(row.1) == bits & 3)
                 .map_or(0, |row| row.2),
@@ -323,7 +323,7 @@ impl Translator<'_> {
         &mut self,
         node: LlvmMetadata,
         id: Id,
-        mut arguments: Vec<Arg>,
+        mut arguments: Vec<DebugInfoOperand>,
         members: &[LlvmMetadata],
     ) {
         let none = self.debug_none();
@@ -391,7 +391,7 @@ impl Translator<'_> {
         });
         for element in elements.into_iter().flatten().take(MAX_MEMBERS / 2) {
             let value = match self.field(element, "value") {
-                Some(Field::Int(value)) => value as u32,
+                Some(MetadataField::Int(value)) => value as u32,
                 _ => 0,
             };
             let name = self.debug_name(element, "name");
@@ -421,7 +421,7 @@ impl Translator<'_> {
     }
 
     /// What function and declaration have in common, up to the flags.
-    fn debug_prototype(&mut self, node: LlvmMetadata) -> Vec<Arg> {
+    fn debug_prototype(&mut self, node: LlvmMetadata) -> Vec<DebugInfoOperand> {
         let name = self.debug_name(node, "name");
         let ty = self.debug_type_field(node, "type");
         let [source, line, column] = self.debug_place(node);
@@ -508,7 +508,7 @@ impl Translator<'_> {
             let Some(kind) = self.module.strings.find("dbg") else {
                 return;
             };
-            let variable = matches!(data.kind, GlobalKind::Variable(_));
+            let variable = matches!(data.kind, GlobalKind::LlvmGlobalVariable(_));
             let node = data.metadata.iter().find(|m| m.0 == kind).map(|m| m.1);
             let GlobalState::Done(id) = self.globals[global.index()] else {
                 continue;
@@ -552,7 +552,7 @@ impl Translator<'_> {
 
     /// An expression; none where it has an operation that SPIR-V lacks.
     pub(super) fn debug_expression(&mut self, node: LlvmMetadata) -> Option<Id> {
-        let fields: Vec<Field> = self
+        let fields: Vec<MetadataField> = self
             .module
             .metadata
             .fields(node)
@@ -563,17 +563,19 @@ impl Translator<'_> {
         let mut fields = fields.into_iter();
         while let Some(field) = fields.next() {
             let row = match field {
-                Field::Word(word) => {
+                MetadataField::Word(word) => {
                     let word = self.module.str(word);
                     OPERATIONS.iter().find(|row| row.0 == word)
                 }
-                Field::Int(number) => OPERATIONS.iter().find(|row| i128::from(row.1) == number),
-                Field::Node(_) => None,
+                MetadataField::Int(number) => {
+                    OPERATIONS.iter().find(|row| i128::from(row.1) == number)
+                }
+                MetadataField::Node(_) => None,
             };
             let operation = row?.2;
             let mut arguments = vec![N(operation)];
             for _ in 0..operand_count(operation) {
-                let Some(Field::Int(number)) = fields.next() else {
+                let Some(MetadataField::Int(number)) = fields.next() else {
                     return None;
                 };
                 arguments.push(N(u32::try_from(number).ok()?));

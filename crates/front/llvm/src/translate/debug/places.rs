@@ -1,23 +1,25 @@
 //! Scopes, lines and the places of variables within functions.
 
-use crate::ir::{DebugRecordKind, LlvmInst, LlvmMetadata, MetadataKind, Opcode, Value, ValueKind};
-use crate::translate::body::Body;
-use crate::translate::refusal::Lowered;
+use crate::ir::{
+    DebugRecordKind, LlvmInst, LlvmMetadata, LlvmOpcode, LlvmValue, MetadataKind, ValueKind,
+};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::TranslationResult;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 /// Where the instruction before stood: its scope with what it was put into, and its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::translate) struct Located {
+pub(in crate::translate) struct EmittedDebugLocation {
     scope: Option<(Id, Option<Id>)>,
     line: Option<(Id, u32, u32)>,
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Says where an instruction comes from, where that is somewhere else than before; and where
     /// variables are that records speak of.
     pub(in crate::translate) fn locate(&mut self, inst: LlvmInst) {
-        if !self.debugs || matches!(self.opcode(inst), Opcode::Phi | Opcode::Alloca) {
+        if !self.debugs || matches!(self.opcode(inst), LlvmOpcode::Phi | LlvmOpcode::Alloca) {
             return;
         }
         self.records(inst);
@@ -33,12 +35,12 @@ impl Body<'_, '_> {
         }
         if let Some(node) = self.t.module.function_metadata(self.func, "dbg") {
             let function = self.t.debug_node(Some(node));
-            let arguments = [function, self.signature.id].map(super::Arg::Id);
+            let arguments = [function, self.signature.id].map(super::DebugInfoOperand::Id);
             self.debug_effect("DebugFunctionDefinition", &arguments);
         }
     }
 
-    fn opcode(&self, inst: LlvmInst) -> Opcode {
+    fn opcode(&self, inst: LlvmInst) -> LlvmOpcode {
         self.function.inst(inst).opcode
     }
 
@@ -57,8 +59,8 @@ impl Body<'_, '_> {
         let known = self.t.debug.none != Some(id);
         if known && self.located.scope != Some((id, inlined)) {
             self.located.scope = Some((id, inlined));
-            let mut arguments = vec![super::Arg::Id(id)];
-            arguments.extend(inlined.map(super::Arg::Id));
+            let mut arguments = vec![super::DebugInfoOperand::Id(id)];
+            arguments.extend(inlined.map(super::DebugInfoOperand::Id));
             self.debug_effect("DebugScope", &arguments);
         }
         let source = match (scope, self.t.is_non_semantic()) {
@@ -79,8 +81,14 @@ impl Body<'_, '_> {
         }
         self.located.line = Some((source, line, column));
         if self.t.is_non_semantic() {
-            let [line, column] = [line, column].map(super::Arg::Number);
-            let arguments = [super::Arg::Id(source), line, line, column, column];
+            let [line, column] = [line, column].map(super::DebugInfoOperand::Number);
+            let arguments = [
+                super::DebugInfoOperand::Id(source),
+                line,
+                line,
+                column,
+                column,
+            ];
             self.debug_effect("DebugLine", &arguments);
         } else {
             self.t.b.effect(Op::Line, &[source.word(), line, column]);
@@ -116,7 +124,7 @@ impl Body<'_, '_> {
         String::new()
     }
 
-    fn debug_effect(&mut self, name: &str, arguments: &[super::Arg]) {
+    fn debug_effect(&mut self, name: &str, arguments: &[super::DebugInfoOperand]) {
         let words = self.t.debug_words(name, arguments);
         let void = self.t.b.void();
         self.t.b.value(Op::ExtInst, void, &words);
@@ -144,9 +152,9 @@ impl Body<'_, '_> {
     pub(in crate::translate) fn debug_call(
         &mut self,
         declares: bool,
-        arguments: &[Value],
-    ) -> Lowered<Option<Id>> {
-        let node = |value: Value| match value.kind() {
+        arguments: &[LlvmValue],
+    ) -> TranslationResult<Option<Id>> {
+        let node = |value: LlvmValue| match value.kind() {
             ValueKind::Metadata(node) => Some(node),
             _ => None,
         };
@@ -167,7 +175,7 @@ impl Body<'_, '_> {
         let metadata = &self.t.module.metadata;
         let value = match metadata.kind(value) {
             MetadataKind::Local(value) => value,
-            MetadataKind::Constant(constant) => Value::constant(constant),
+            MetadataKind::Constant(constant) => LlvmValue::constant(constant),
             _ => return,
         };
         let is_variable = self.t.class_of(variable) == "DILocalVariable";
@@ -187,12 +195,12 @@ impl Body<'_, '_> {
         } else {
             "DebugValue"
         };
-        let arguments = [variable, id, expression].map(super::Arg::Id);
+        let arguments = [variable, id, expression].map(super::DebugInfoOperand::Id);
         self.debug_effect(name, &arguments);
     }
 
     /// Whether a value became a variable of the function, or is a parameter.
-    fn is_place(&self, value: Value) -> bool {
+    fn is_place(&self, value: LlvmValue) -> bool {
         let Some(inst) = value.as_local().map(|local| self.function.inst_of(local)) else {
             return false;
         };
@@ -201,7 +209,7 @@ impl Body<'_, '_> {
         };
         let count = self.function.value_pool[inst.operands.range()].first();
         let fixed = count.is_some_and(|count| self.t.module.as_u64(*count).is_some());
-        inst.opcode == Opcode::Alloca
+        inst.opcode == LlvmOpcode::Alloca
             && fixed
             && self.t.module.types.address_space(inst.ty) == Some(0)
     }

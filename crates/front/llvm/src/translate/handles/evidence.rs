@@ -1,11 +1,12 @@
 //! Which values are of opaque types.
 
-use super::names::{Handle, access, handle};
-use crate::infer::Classes;
+use super::names::{OpaqueHandleType, access, handle};
+use crate::infer::SlotUnionFind;
 use crate::ir::{
-    Extra, Function, LlvmConst, LlvmFunc, LlvmInst, LlvmType, Module, Opcode, TypeKind, Value,
+    InstructionExtra, LlvmConst, LlvmFunc, LlvmFunction, LlvmInst, LlvmModule, LlvmOpcode,
+    LlvmType, LlvmTypeKind, LlvmValue,
 };
-use crate::translate::builtins::{Base, Param, demangle};
+use crate::translate::builtins::{MangledBaseType, MangledParameter, demangle};
 
 /// Functions whose result is of an opaque type, with that of OpenCL C.
 const RESULTS: &[(&str, &str)] = &[
@@ -30,16 +31,16 @@ const QUALIFIED: u8 = 3;
 
 /// What is known about a module's opaque values. Each value has two slots: what it is, and what
 /// it points to.
-pub(super) struct Found {
+pub(super) struct OpaqueValueTypes {
     first: Vec<u32>,
-    classes: Classes,
+    classes: SlotUnionFind,
     /// By slot of a class: its type, with the weight of the evidence.
-    elected: Vec<Option<(u8, Handle)>>,
+    elected: Vec<Option<(u8, OpaqueHandleType)>>,
     /// Constants that stand where an opaque value belongs: function, position in its pool, slot.
     pub(super) constants: Vec<(LlvmFunc, usize, u32)>,
 }
 
-impl Found {
+impl OpaqueValueTypes {
     /// Whether there is any.
     pub(super) fn any(&self) -> bool {
         self.elected.iter().any(Option::is_some)
@@ -51,23 +52,23 @@ impl Found {
     }
 
     /// The type of a slot.
-    pub(super) fn handle(&mut self, slot: u32) -> Option<&Handle> {
+    pub(super) fn handle(&mut self, slot: u32) -> Option<&OpaqueHandleType> {
         let class = self.classes.find(slot);
         self.elected[class as usize].as_ref().map(|found| &found.1)
     }
 }
 
 /// Whether a module names an opaque type as older modules do: a quick look.
-pub(super) fn any(module: &Module) -> bool {
+pub(super) fn any(module: &LlvmModule) -> bool {
     let structures = module.types.iter().any(|(_, kind)| match kind {
-        TypeKind::Struct { name, .. } => handle(module.str(*name)).is_some(),
+        LlvmTypeKind::Struct { name, .. } => handle(module.str(*name)).is_some(),
         _ => false,
     });
     structures || module.function_ids().any(|func| is_old(module, func))
 }
 
 /// Whether a function of a name that tells of opaque types takes or gives pointers in their place.
-fn is_old(module: &Module, func: LlvmFunc) -> bool {
+fn is_old(module: &LlvmModule, func: LlvmFunc) -> bool {
     let function = module.function(func);
     let pointer = |ty: LlvmType| module.types.address_space(ty).is_some();
     let result = module.types.signature(function.ty).map(|s| s.0);
@@ -81,33 +82,33 @@ fn is_old(module: &Module, func: LlvmFunc) -> bool {
     pairs.any(|(param, &ty)| (pointer(ty) || ty == LlvmType::I32) && named(param).is_some())
 }
 
-fn result_of(name: &str) -> Option<Handle> {
+fn result_of(name: &str) -> Option<OpaqueHandleType> {
     let demangled = demangle(name);
     let name = demangled.as_ref().map_or(name, |d| d.name);
     handle(RESULTS.iter().find(|row| row.0 == name)?.1)
 }
 
 /// The opaque type that a parameter is of or points to.
-fn named(param: &Param<'_>) -> Option<Handle> {
+fn named(param: &MangledParameter<'_>) -> Option<OpaqueHandleType> {
     match param.base {
-        Base::Named(name) => handle(name),
+        MangledBaseType::Named(name) => handle(name),
         _ => None,
     }
 }
 
 /// Gathers what is known.
-pub(super) fn gather(module: &Module) -> Found {
+pub(super) fn gather(module: &LlvmModule) -> OpaqueValueTypes {
     let mut first = Vec::with_capacity(module.functions.len());
     let mut count = 0;
     for function in &module.functions {
         first.push(count);
         count += 2 * (function.local_count() as u32 + 1);
     }
-    let mut gathering = Gathering {
+    let mut gathering = OpaqueEvidenceCollector {
         module,
-        found: Found {
+        found: OpaqueValueTypes {
             first,
-            classes: Classes::new(count as usize),
+            classes: SlotUnionFind::new(count as usize),
             elected: vec![None; count as usize],
             constants: Vec::new(),
         },
@@ -119,25 +120,25 @@ pub(super) fn gather(module: &Module) -> Found {
     gathering.elect()
 }
 
-struct Gathering<'m> {
-    module: &'m Module,
-    found: Found,
-    evidence: Vec<(u32, u8, Handle)>,
+struct OpaqueEvidenceCollector<'m> {
+    module: &'m LlvmModule,
+    found: OpaqueValueTypes,
+    evidence: Vec<(u32, u8, OpaqueHandleType)>,
 }
 
-impl Gathering<'_> {
+impl OpaqueEvidenceCollector<'_> {
     fn result_slot(&self, func: LlvmFunc) -> u32 {
         self.found
             .slot(func, self.module.function(func).local_count())
     }
 
-    fn tell(&mut self, slot: u32, weight: u8, handle: Handle) {
+    fn tell(&mut self, slot: u32, weight: u8, handle: OpaqueHandleType) {
         self.evidence.push((slot, weight, handle));
     }
 
     /// What a type says about a slot: pointers to opaque structures.
     fn declared(&mut self, slot: u32, ty: LlvmType) {
-        let TypeKind::Pointer {
+        let LlvmTypeKind::Pointer {
             pointee: Some(pointee),
             ..
         } = *self.module.types.kind(ty)
@@ -145,13 +146,15 @@ impl Gathering<'_> {
             return;
         };
         match self.module.types.kind(pointee) {
-            TypeKind::Struct { name, .. } => {
+            LlvmTypeKind::Struct { name, .. } => {
                 if let Some(handle) = handle(self.module.str(*name)) {
                     self.tell(slot, DECLARED, handle);
                 }
             }
             // One level deep: what a pointer in memory is.
-            TypeKind::Pointer { .. } if slot.is_multiple_of(2) => self.declared(slot + 1, pointee),
+            LlvmTypeKind::Pointer { .. } if slot.is_multiple_of(2) => {
+                self.declared(slot + 1, pointee)
+            }
             _ => {}
         }
     }
@@ -229,7 +232,7 @@ impl Gathering<'_> {
         &mut self,
         slot: u32,
         func: LlvmFunc,
-        function: &Function,
+        function: &LlvmFunction,
         inst: LlvmInst,
         operand: usize,
     ) {
@@ -255,70 +258,70 @@ impl Gathering<'_> {
     }
 
     /// Joins what two values point to.
-    fn join_contents(&mut self, slot: u32, func: LlvmFunc, value: Value) {
+    fn join_contents(&mut self, slot: u32, func: LlvmFunc, value: LlvmValue) {
         if let Some(local) = value.as_local() {
             let other = self.found.slot(func, local) + 1;
             self.found.classes.join(slot + 1, other);
         }
     }
 
-    fn instruction(&mut self, func: LlvmFunc, function: &Function, inst: LlvmInst) {
+    fn instruction(&mut self, func: LlvmFunc, function: &LlvmFunction, inst: LlvmInst) {
         let data = function.inst(inst);
         let operands = function.operands(inst);
         let slot = self.found.slot(func, function.params.len() + inst.index());
         self.declared(slot, data.ty);
         match data.opcode {
-            Opcode::Alloca => {
-                if let Extra::Alloca { ty, .. } = data.extra {
+            LlvmOpcode::Alloca => {
+                if let InstructionExtra::Alloca { ty, .. } = data.extra {
                     self.declared(slot + 1, ty);
                 }
             }
-            Opcode::Load => {
+            LlvmOpcode::Load => {
                 if let Some(local) = operands[0].as_local() {
                     let content = self.found.slot(func, local) + 1;
                     self.found.classes.join(slot, content);
                 }
             }
-            Opcode::Store => {
+            LlvmOpcode::Store => {
                 if let Some(local) = operands[1].as_local() {
                     let content = self.found.slot(func, local) + 1;
                     self.join(content, func, function, inst, 0);
                 }
             }
-            Opcode::Phi => {
+            LlvmOpcode::Phi => {
                 for (operand, &value) in operands.iter().enumerate() {
                     self.join(slot, func, function, inst, operand);
                     self.join_contents(slot, func, value);
                 }
             }
-            Opcode::Select => {
+            LlvmOpcode::Select => {
                 for operand in [1, 2] {
                     self.join(slot, func, function, inst, operand);
                     self.join_contents(slot, func, operands[operand]);
                 }
             }
-            Opcode::Freeze | Opcode::BitCast => {
+            LlvmOpcode::Freeze | LlvmOpcode::BitCast => {
                 self.join(slot, func, function, inst, 0);
                 self.join_contents(slot, func, operands[0]);
             }
-            Opcode::AddrSpaceCast => self.join_contents(slot, func, operands[0]),
-            Opcode::GetElementPtr => {
-                if let Extra::SourceType(source) = data.extra
-                    && !matches!(self.module.types.kind(source), TypeKind::Struct { .. })
+            LlvmOpcode::AddrSpaceCast => self.join_contents(slot, func, operands[0]),
+            LlvmOpcode::GetElementPtr => {
+                if let InstructionExtra::SourceType(source) = data.extra
+                    && !matches!(self.module.types.kind(source), LlvmTypeKind::Struct { .. })
                 {
                     self.join_contents(slot, func, operands[0]);
                 }
             }
-            Opcode::Ret if !operands.is_empty() => {
+            LlvmOpcode::Ret if !operands.is_empty() => {
                 let result = self.result_slot(func);
                 self.join(result, func, function, inst, 0);
             }
-            Opcode::Call => self.call(func, function, inst, slot),
+            LlvmOpcode::Call => self.call(func, function, inst, slot),
             _ => {}
         }
     }
 
-    fn call(&mut self, func: LlvmFunc, function: &Function, inst: LlvmInst, slot: u32) {
+    fn call(&mut self, func: LlvmFunc, function: &LlvmFunction, inst: LlvmInst, slot: u32) {
         let callee = function.callee(inst);
         let Some(callee) = callee.and_then(|value| self.module.as_function(value)) else {
             return;
@@ -337,7 +340,7 @@ impl Gathering<'_> {
     }
 
     /// The strongest evidence of each class wins, the first of equals.
-    fn elect(mut self) -> Found {
+    fn elect(mut self) -> OpaqueValueTypes {
         for (slot, weight, handle) in self.evidence {
             let class = self.found.classes.find(slot) as usize;
             let rival = &mut self.found.elected[class];

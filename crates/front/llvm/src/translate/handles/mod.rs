@@ -13,10 +13,10 @@ mod evidence;
 mod names;
 mod rewrite;
 
-use crate::ir::Module;
+use crate::ir::LlvmModule;
 
 /// The module with today's opaque types; `None` where it has no others.
-pub(super) fn upgraded(module: &Module) -> Option<Module> {
+pub(super) fn upgraded(module: &LlvmModule) -> Option<LlvmModule> {
     if !evidence::any(module) {
         return None;
     }

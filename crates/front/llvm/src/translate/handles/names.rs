@@ -11,7 +11,7 @@ const ACCESS: usize = 6;
 
 /// An opaque type: what stands in `target("NAME", TYPE, INTS…)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Handle {
+pub(super) struct OpaqueHandleType {
     /// Name, such as `spirv.Image`.
     pub(super) name: String,
     /// Type parameter, if there is one.
@@ -20,9 +20,9 @@ pub(super) struct Handle {
     pub(super) ints: Vec<u32>,
 }
 
-impl Handle {
-    fn plain(name: &str) -> Handle {
-        Handle {
+impl OpaqueHandleType {
+    fn plain(name: &str) -> OpaqueHandleType {
+        OpaqueHandleType {
             name: format!("spirv.{name}"),
             ty: None,
             ints: Vec::new(),
@@ -35,7 +35,7 @@ impl Handle {
     }
 
     /// The same with an access, where it is an image of unknown access.
-    pub(super) fn with_access(mut self, access: u32) -> Handle {
+    pub(super) fn with_access(mut self, access: u32) -> OpaqueHandleType {
         if self.is_open() {
             self.ints[ACCESS] = access;
         }
@@ -77,7 +77,7 @@ pub(super) fn access(qualifier: &str) -> Option<u32> {
 /// The opaque type of a name: `opencl.image2d_ro_t` and `spirv.Image._void_1_0_0_0_0_0_0` of
 /// structures, `ocl_image2d_ro` and `__spirv_Image__void_1_0_0_0_0_0_0` in mangled names,
 /// `image2d_t` in OpenCL C.
-pub(super) fn handle(name: &str) -> Option<Handle> {
+pub(super) fn handle(name: &str) -> Option<OpaqueHandleType> {
     if let Some(name) = name
         .strip_prefix("spirv.")
         .or_else(|| name.strip_prefix("__spirv_"))
@@ -94,13 +94,13 @@ pub(super) fn handle(name: &str) -> Option<Handle> {
     }
     let name = name.replace('_', "");
     let row = OPENCL.iter().find(|row| row.0 == name)?;
-    Some(Handle {
+    Some(OpaqueHandleType {
         ints: row.2.to_vec(),
-        ..Handle::plain(row.1)
+        ..OpaqueHandleType::plain(row.1)
     })
 }
 
-fn image(name: &str) -> Option<Handle> {
+fn image(name: &str) -> Option<OpaqueHandleType> {
     let mut parts = name.split('_');
     let base = parts.next()?;
     let dimension = DIMENSIONS.iter().find(|row| row.0 == base)?.1;
@@ -114,10 +114,10 @@ fn image(name: &str) -> Option<Handle> {
             _ => ints[ACCESS] = access(part)?,
         }
     }
-    Some(Handle {
+    Some(OpaqueHandleType {
         ty: Some(LlvmType::VOID),
         ints,
-        ..Handle::plain("Image")
+        ..OpaqueHandleType::plain("Image")
     })
 }
 
@@ -148,7 +148,7 @@ const PLAIN: &[&str] = &[
 ];
 
 /// `Image._void_1_0_0_0_0_0_0` or `Image__void_1_0_0_0_0_0_0`, `Pipe._0`, `Event`.
-fn friendly(name: &str) -> Option<Handle> {
+fn friendly(name: &str) -> Option<OpaqueHandleType> {
     let (name, parameters) = match name.find("._").or_else(|| name.find("__")) {
         Some(at) => (&name[..at], &name[at + 2..]),
         None => (name, ""),
@@ -160,7 +160,7 @@ fn friendly(name: &str) -> Option<Handle> {
     if !known {
         return None;
     }
-    let mut handle = Handle::plain(name);
+    let mut handle = OpaqueHandleType::plain(name);
     for part in parameters.split('_').filter(|part| !part.is_empty()) {
         match part.parse() {
             Ok(number) => handle.ints.push(number),

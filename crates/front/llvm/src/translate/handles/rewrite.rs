@@ -1,13 +1,14 @@
 //! Gives opaque values their types.
 
-use super::evidence::Found;
-use super::names::Handle;
+use super::evidence::OpaqueValueTypes;
+use super::names::OpaqueHandleType;
 use crate::ir::{
-    ConstKind, Extra, GlobalKind, LlvmFunc, LlvmInst, LlvmType, Module, TypeKind, Value,
+    ConstKind, GlobalKind, InstructionExtra, LlvmFunc, LlvmInst, LlvmModule, LlvmType,
+    LlvmTypeKind, LlvmValue,
 };
 
 /// A copy of the module in which what was found has its type.
-pub(super) fn rewritten(module: &Module, mut found: Found) -> Module {
+pub(super) fn rewritten(module: &LlvmModule, mut found: OpaqueValueTypes) -> LlvmModule {
     let mut new = module.clone();
     for func in module.function_ids() {
         signature(&mut new, &mut found, func);
@@ -23,14 +24,14 @@ pub(super) fn rewritten(module: &Module, mut found: Found) -> Module {
 }
 
 /// The type of a slot in today's form.
-fn target(new: &mut Module, found: &mut Found, slot: u32) -> Option<LlvmType> {
+fn target(new: &mut LlvmModule, found: &mut OpaqueValueTypes, slot: u32) -> Option<LlvmType> {
     let handle = found.handle(slot)?;
     Some(intern(new, handle))
 }
 
-fn intern(new: &mut Module, handle: &Handle) -> LlvmType {
+fn intern(new: &mut LlvmModule, handle: &OpaqueHandleType) -> LlvmType {
     let name = new.strings.intern(&handle.name);
-    new.types.intern(TypeKind::Target {
+    new.types.intern(LlvmTypeKind::Target {
         name,
         types: handle.ty.into_iter().collect(),
         ints: handle.ints.clone().into(),
@@ -38,11 +39,11 @@ fn intern(new: &mut Module, handle: &Handle) -> LlvmType {
 }
 
 /// Whether a type may stand for an opaque one.
-fn may_be(module: &Module, ty: LlvmType) -> bool {
+fn may_be(module: &LlvmModule, ty: LlvmType) -> bool {
     ty == LlvmType::I32 || module.types.address_space(ty).is_some()
 }
 
-fn signature(new: &mut Module, found: &mut Found, func: LlvmFunc) {
+fn signature(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: LlvmFunc) {
     let function = new.function(func);
     let Some((result, _, variadic)) = new.types.signature(function.ty) else {
         return;
@@ -62,7 +63,7 @@ fn signature(new: &mut Module, found: &mut Found, func: LlvmFunc) {
         true => target(new, found, slot).unwrap_or(result),
         false => result,
     };
-    let ty = new.types.intern(TypeKind::Function {
+    let ty = new.types.intern(LlvmTypeKind::Function {
         result,
         params: params.clone().into(),
         variadic,
@@ -74,7 +75,7 @@ fn signature(new: &mut Module, found: &mut Found, func: LlvmFunc) {
     new.globals[global.index()].value_type = ty;
 }
 
-fn instructions(new: &mut Module, found: &mut Found, func: LlvmFunc) {
+fn instructions(new: &mut LlvmModule, found: &mut OpaqueValueTypes, func: LlvmFunc) {
     for index in 0..new.function(func).insts.len() {
         let function = new.function(func);
         let data = *function.inst(LlvmInst::new(index));
@@ -85,7 +86,7 @@ fn instructions(new: &mut Module, found: &mut Found, func: LlvmFunc) {
             new.functions[func.index()].insts[index].ty = ty;
         }
         let source = match data.extra {
-            Extra::Alloca { ty, .. } | Extra::SourceType(ty) => ty,
+            InstructionExtra::Alloca { ty, .. } | InstructionExtra::SourceType(ty) => ty,
             _ => continue,
         };
         let Some(content) = target(new, found, slot + 1) else {
@@ -93,31 +94,35 @@ fn instructions(new: &mut Module, found: &mut Found, func: LlvmFunc) {
         };
         let replaced = replaced(new, source, content);
         match &mut new.functions[func.index()].insts[index].extra {
-            Extra::Alloca { ty, .. } | Extra::SourceType(ty) => *ty = replaced,
+            InstructionExtra::Alloca { ty, .. } | InstructionExtra::SourceType(ty) => {
+                *ty = replaced
+            }
             _ => {}
         }
     }
 }
 
 /// A type in memory with the opaque type in the place of pointers.
-fn replaced(new: &mut Module, ty: LlvmType, content: LlvmType) -> LlvmType {
+fn replaced(new: &mut LlvmModule, ty: LlvmType, content: LlvmType) -> LlvmType {
     match *new.types.kind(ty) {
-        TypeKind::Array { element, len } if may_be(new, element) => new.types.array(content, len),
+        LlvmTypeKind::Array { element, len } if may_be(new, element) => {
+            new.types.array(content, len)
+        }
         _ if may_be(new, ty) => content,
         _ => ty,
     }
 }
 
 /// Brings the types of calls up to those of their callees, where they were the same before.
-fn calls(old: &Module, new: &mut Module) {
+fn calls(old: &LlvmModule, new: &mut LlvmModule) {
     for func in new.function_ids() {
         for index in 0..new.function(func).insts.len() {
             let inst = LlvmInst::new(index);
             let function = new.function(func);
-            let Extra::Call(call) = function.inst(inst).extra else {
+            let InstructionExtra::Call(call) = function.inst(inst).extra else {
                 continue;
             };
-            let callee = function.callee(inst).and_then(Value::as_const);
+            let callee = function.callee(inst).and_then(LlvmValue::as_const);
             let callee = callee.and_then(|constant| new.as_global(constant));
             let Some(GlobalKind::Function(callee)) = callee.map(|global| new.global(global).kind)
             else {
@@ -134,7 +139,7 @@ fn calls(old: &Module, new: &mut Module) {
 }
 
 /// Puts a constant of an opaque type in the place of a null pointer or a sampler's number.
-fn constant(new: &mut Module, func: LlvmFunc, at: usize, ty: LlvmType) {
+fn constant(new: &mut LlvmModule, func: LlvmFunc, at: usize, ty: LlvmType) {
     let value = new.function(func).value_pool[at];
     let Some(old) = value.as_const() else {
         return;
@@ -145,5 +150,5 @@ fn constant(new: &mut Module, func: LlvmFunc, at: usize, ty: LlvmType) {
         _ => return,
     };
     let constant = new.consts.intern(ty, kind);
-    new.functions[func.index()].value_pool[at] = Value::constant(constant);
+    new.functions[func.index()].value_pool[at] = LlvmValue::constant(constant);
 }

@@ -1,13 +1,13 @@
 //! Members of aggregates, which are in memory form.
 
-use crate::ir::{LlvmInst, LlvmType, Opcode, Value};
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
+use crate::ir::{LlvmInst, LlvmOpcode, LlvmType, LlvmValue};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-impl Body<'_, '_> {
-    pub(super) fn extract_value(&mut self, inst: LlvmInst) -> Lowered<Id> {
+impl FunctionTranslator<'_, '_> {
+    pub(super) fn extract_value(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let aggregate = self.function.operands(inst)[0];
         let path = self.function.numbers_of(inst);
         if let Some(flag) = self.kept_flag(aggregate) {
@@ -29,7 +29,7 @@ impl Body<'_, '_> {
         self.loaded(member, id)
     }
 
-    pub(super) fn insert_value(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn insert_value(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let whole = self.type_of(operands[0]);
         let path = self.function.numbers_of(inst);
@@ -58,7 +58,7 @@ impl Body<'_, '_> {
     }
 
     /// The flag that was kept beside a value.
-    fn kept_flag(&self, pair: Value) -> Option<Id> {
+    fn kept_flag(&self, pair: LlvmValue) -> Option<Id> {
         *self.flags.get(pair.as_local()?)?
     }
 
@@ -68,7 +68,7 @@ impl Body<'_, '_> {
             let mut taken = vec![false; self.function.local_count()];
             for block in self.function.block_ids() {
                 for inst in self.function.block_insts(block) {
-                    let extracts = self.function.inst(inst).opcode == Opcode::ExtractValue;
+                    let extracts = self.function.inst(inst).opcode == LlvmOpcode::ExtractValue;
                     let operands = self.function.operands(inst).iter();
                     for local in operands.filter_map(|v| v.as_local()) {
                         taken[local] |= !extracts;
@@ -80,7 +80,7 @@ impl Body<'_, '_> {
         &self.taken_whole
     }
 
-    fn member(&self, aggregate: LlvmType, path: &[u32]) -> Lowered<LlvmType> {
+    fn member(&self, aggregate: LlvmType, path: &[u32]) -> TranslationResult<LlvmType> {
         path.iter()
             .try_fold(aggregate, |ty, &index| {
                 self.t.module.types.element(ty, u64::from(index))

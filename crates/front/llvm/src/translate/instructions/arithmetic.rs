@@ -1,16 +1,16 @@
 //! Arithmetic and bitwise operations.
 
-use crate::ir::{Flags, LlvmInst, Opcode};
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape};
+use crate::ir::{LlvmInst, LlvmInstFlags, LlvmOpcode};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Decoration, FPFastMathMode};
-use spirula_spirv::grammar::{Op, Version};
+use spirula_spirv::grammar::{Op, SpirvVersion};
 
 /// What an operation on integers of odd widths needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Care {
+enum WidthAdjustment {
     /// Nothing: zero-extended operands give a zero-extended result.
     None,
     /// The result may have bits above its width.
@@ -22,67 +22,75 @@ enum Care {
 }
 
 /// Operations on integers.
-const INTEGER: &[(Opcode, Op, Care)] = &[
-    (Opcode::Add, Op::IAdd, Care::Mask),
-    (Opcode::Sub, Op::ISub, Care::Mask),
-    (Opcode::Mul, Op::IMul, Care::Mask),
-    (Opcode::UDiv, Op::UDiv, Care::None),
-    (Opcode::SDiv, Op::SDiv, Care::Signed),
-    (Opcode::URem, Op::UMod, Care::None),
-    (Opcode::SRem, Op::SRem, Care::Signed),
-    (Opcode::Shl, Op::ShiftLeftLogical, Care::Mask),
-    (Opcode::LShr, Op::ShiftRightLogical, Care::None),
-    (Opcode::AShr, Op::ShiftRightArithmetic, Care::SignedLeft),
-    (Opcode::And, Op::BitwiseAnd, Care::None),
-    (Opcode::Or, Op::BitwiseOr, Care::None),
-    (Opcode::Xor, Op::BitwiseXor, Care::None),
+const INTEGER: &[(LlvmOpcode, Op, WidthAdjustment)] = &[
+    (LlvmOpcode::Add, Op::IAdd, WidthAdjustment::Mask),
+    (LlvmOpcode::Sub, Op::ISub, WidthAdjustment::Mask),
+    (LlvmOpcode::Mul, Op::IMul, WidthAdjustment::Mask),
+    (LlvmOpcode::UDiv, Op::UDiv, WidthAdjustment::None),
+    (LlvmOpcode::SDiv, Op::SDiv, WidthAdjustment::Signed),
+    (LlvmOpcode::URem, Op::UMod, WidthAdjustment::None),
+    (LlvmOpcode::SRem, Op::SRem, WidthAdjustment::Signed),
+    (LlvmOpcode::Shl, Op::ShiftLeftLogical, WidthAdjustment::Mask),
+    (
+        LlvmOpcode::LShr,
+        Op::ShiftRightLogical,
+        WidthAdjustment::None,
+    ),
+    (
+        LlvmOpcode::AShr,
+        Op::ShiftRightArithmetic,
+        WidthAdjustment::SignedLeft,
+    ),
+    (LlvmOpcode::And, Op::BitwiseAnd, WidthAdjustment::None),
+    (LlvmOpcode::Or, Op::BitwiseOr, WidthAdjustment::None),
+    (LlvmOpcode::Xor, Op::BitwiseXor, WidthAdjustment::None),
 ];
 
 /// Operations on truth values: in arithmetic of one bit.
-const BOOLEAN: &[(Opcode, Op)] = &[
-    (Opcode::Add, Op::LogicalNotEqual),
-    (Opcode::Sub, Op::LogicalNotEqual),
-    (Opcode::Mul, Op::LogicalAnd),
-    (Opcode::And, Op::LogicalAnd),
-    (Opcode::Or, Op::LogicalOr),
-    (Opcode::Xor, Op::LogicalNotEqual),
+const BOOLEAN: &[(LlvmOpcode, Op)] = &[
+    (LlvmOpcode::Add, Op::LogicalNotEqual),
+    (LlvmOpcode::Sub, Op::LogicalNotEqual),
+    (LlvmOpcode::Mul, Op::LogicalAnd),
+    (LlvmOpcode::And, Op::LogicalAnd),
+    (LlvmOpcode::Or, Op::LogicalOr),
+    (LlvmOpcode::Xor, Op::LogicalNotEqual),
 ];
 
 /// Operations on floats.
-const FLOATING: &[(Opcode, Op)] = &[
-    (Opcode::FAdd, Op::FAdd),
-    (Opcode::FSub, Op::FSub),
-    (Opcode::FMul, Op::FMul),
-    (Opcode::FDiv, Op::FDiv),
-    (Opcode::FRem, Op::FRem),
+const FLOATING: &[(LlvmOpcode, Op)] = &[
+    (LlvmOpcode::FAdd, Op::FAdd),
+    (LlvmOpcode::FSub, Op::FSub),
+    (LlvmOpcode::FMul, Op::FMul),
+    (LlvmOpcode::FDiv, Op::FDiv),
+    (LlvmOpcode::FRem, Op::FRem),
 ];
 
 /// Flags of instructions that are decorations.
-const FAST_MATH: &[(Flags, FPFastMathMode)] = &[
-    (Flags::NNAN, FPFastMathMode::NotNaN),
-    (Flags::NINF, FPFastMathMode::NotInf),
-    (Flags::NSZ, FPFastMathMode::NSZ),
-    (Flags::ARCP, FPFastMathMode::AllowRecip),
+const FAST_MATH: &[(LlvmInstFlags, FPFastMathMode)] = &[
+    (LlvmInstFlags::NNAN, FPFastMathMode::NotNaN),
+    (LlvmInstFlags::NINF, FPFastMathMode::NotInf),
+    (LlvmInstFlags::NSZ, FPFastMathMode::NSZ),
+    (LlvmInstFlags::ARCP, FPFastMathMode::AllowRecip),
 ];
 
 /// The liberties that have no names without SPV_KHR_float_controls2. All transformations are
 /// allowed where all flags are there.
-fn finer(flags: Flags) -> FPFastMathMode {
+fn finer(flags: LlvmInstFlags) -> FPFastMathMode {
     let mut mode = FPFastMathMode::default();
-    if flags.has(Flags::CONTRACT) {
+    if flags.has(LlvmInstFlags::CONTRACT) {
         mode |= FPFastMathMode::AllowContract;
     }
-    if flags.has(Flags::REASSOC) {
+    if flags.has(LlvmInstFlags::REASSOC) {
         mode |= FPFastMathMode::AllowReassoc;
     }
-    if flags.has(Flags::FAST) {
+    if flags.has(LlvmInstFlags::FAST) {
         mode |= FPFastMathMode::AllowTransform;
     }
     mode
 }
 
-impl Body<'_, '_> {
-    pub(super) fn binary(&mut self, inst: LlvmInst) -> Lowered<Id> {
+impl FunctionTranslator<'_, '_> {
+    pub(super) fn binary(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let opcode = self.function.inst(inst).opcode;
         let operands = self.function.operands(inst);
         let left = self.value(operands[0])?;
@@ -94,13 +102,13 @@ impl Body<'_, '_> {
     pub(in crate::translate) fn binary_of(
         &mut self,
         inst: LlvmInst,
-        opcode: Opcode,
+        opcode: LlvmOpcode,
         [left, right]: [Id; 2],
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         let shape = self.result_shape(inst)?;
         match shape.elem {
-            Elem::Bool => self.boolean(opcode, shape, left, right),
-            Elem::Float | Elem::Brain => {
+            NumericElement::Bool => self.boolean(opcode, shape, left, right),
+            NumericElement::Float | NumericElement::Brain => {
                 let Some((_, op)) = FLOATING.iter().find(|row| row.0 == opcode) else {
                     return Err(refuse(format!("{} of floats", opcode.name())));
                 };
@@ -110,7 +118,7 @@ impl Body<'_, '_> {
                 self.fast_math(inst, id);
                 Ok(self.narrowed(shape, id))
             }
-            Elem::Int => {
+            NumericElement::Int => {
                 let Some((_, op, care)) = INTEGER.iter().find(|row| row.0 == opcode) else {
                     return Err(refuse(format!("{} of integers", opcode.name())));
                 };
@@ -122,16 +130,16 @@ impl Body<'_, '_> {
     fn integer(
         &mut self,
         inst: LlvmInst,
-        shape: Shape,
+        shape: NumericShape,
         op: Op,
-        care: Care,
+        care: WidthAdjustment,
         operands: [Id; 2],
     ) -> Id {
         let [mut left, mut right] = operands;
-        if matches!(care, Care::Signed | Care::SignedLeft) {
+        if matches!(care, WidthAdjustment::Signed | WidthAdjustment::SignedLeft) {
             left = self.sign_extended(shape, left);
         }
-        if care == Care::Signed {
+        if care == WidthAdjustment::Signed {
             right = self.sign_extended(shape, right);
         }
         let ty = self.t.shape_type(shape);
@@ -140,19 +148,29 @@ impl Body<'_, '_> {
             self.no_wrap(inst, op, id);
         }
         match care {
-            Care::None => id,
+            WidthAdjustment::None => id,
             _ => self.masked(shape, id),
         }
     }
 
-    fn boolean(&mut self, opcode: Opcode, shape: Shape, left: Id, right: Id) -> Lowered<Id> {
+    fn boolean(
+        &mut self,
+        opcode: LlvmOpcode,
+        shape: NumericShape,
+        left: Id,
+        right: Id,
+    ) -> TranslationResult<Id> {
         let ty = self.t.shape_type(shape);
         match BOOLEAN.iter().find(|row| row.0 == opcode) {
             Some((_, op)) => Ok(self.op(*op, ty, [left, right])),
             // Shifts by one, and divisions by zero, are undefined; others change nothing.
             None if matches!(
                 opcode,
-                Opcode::Shl | Opcode::LShr | Opcode::AShr | Opcode::UDiv | Opcode::SDiv
+                LlvmOpcode::Shl
+                    | LlvmOpcode::LShr
+                    | LlvmOpcode::AShr
+                    | LlvmOpcode::UDiv
+                    | LlvmOpcode::SDiv
             ) =>
             {
                 Ok(left)
@@ -161,13 +179,17 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn negate(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn negate(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operand = self.value(self.function.operands(inst)[0])?;
         self.negate_of(inst, operand)
     }
 
     /// A negation with the flags and the result type of an instruction.
-    pub(in crate::translate) fn negate_of(&mut self, inst: LlvmInst, operand: Id) -> Lowered<Id> {
+    pub(in crate::translate) fn negate_of(
+        &mut self,
+        inst: LlvmInst,
+        operand: Id,
+    ) -> TranslationResult<Id> {
         let shape = self.result_shape(inst)?;
         let operand = self.widened(shape, operand);
         let ty = self.arithmetic_type(shape);
@@ -176,9 +198,10 @@ impl Body<'_, '_> {
         Ok(self.narrowed(shape, id))
     }
 
-    /// As [`Body::fast_math`], for comparisons and negations, which have none before SPIR-V 1.6.
+    /// As [`FunctionTranslator::fast_math`], for comparisons and negations, which have none before SPIR-V 1.6.
     pub(super) fn late_fast_math(&mut self, inst: LlvmInst, id: Id) {
-        if self.t.version >= Version::new(1, 6) || self.t.asked_for("SPV_KHR_float_controls2") {
+        if self.t.version >= SpirvVersion::new(1, 6) || self.t.asked_for("SPV_KHR_float_controls2")
+        {
             self.fast_math(inst, id);
         }
     }
@@ -186,7 +209,7 @@ impl Body<'_, '_> {
     /// Decorates a result with the liberties that the instruction's flags give.
     pub(in crate::translate) fn fast_math(&mut self, inst: LlvmInst, id: Id) {
         let flags = self.function.inst(inst).flags;
-        if flags.only(Flags::FAST).is_empty() {
+        if flags.only(LlvmInstFlags::FAST).is_empty() {
             return;
         }
         let mut mode = FPFastMathMode::default();
@@ -198,7 +221,7 @@ impl Body<'_, '_> {
         match self.t.asked_for("SPV_KHR_float_controls2") {
             true => mode |= finer(flags),
             // It has all others in it.
-            false if flags.has(Flags::FAST) => mode = FPFastMathMode::Fast,
+            false if flags.has(LlvmInstFlags::FAST) => mode = FPFastMathMode::Fast,
             false => {}
         }
         if mode != FPFastMathMode::default() {
@@ -210,13 +233,13 @@ impl Body<'_, '_> {
     fn no_wrap(&mut self, inst: LlvmInst, op: Op, id: Id) {
         let flags = self.function.inst(inst).flags;
         let wraps = matches!(op, Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical);
-        if !wraps || self.t.version < Version::new(1, 4) {
+        if !wraps || self.t.version < SpirvVersion::new(1, 4) {
             return;
         }
-        if flags.has(Flags::NSW) {
+        if flags.has(LlvmInstFlags::NSW) {
             self.decorate(id, Decoration::NoSignedWrap, &[]);
         }
-        if flags.has(Flags::NUW) {
+        if flags.has(LlvmInstFlags::NUW) {
             self.decorate(id, Decoration::NoUnsignedWrap, &[]);
         }
     }

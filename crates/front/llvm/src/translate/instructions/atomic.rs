@@ -4,10 +4,10 @@
 //! the word around it (`parts_of_words`), and an update without an instruction is computed until nobody came
 //! between (`updates`).
 
-use crate::ir::{Extra, LlvmInst, LlvmSymbol, LlvmType, Ordering, RmwOp, Value};
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape};
+use crate::ir::{InstructionExtra, LlvmInst, LlvmSymbol, LlvmType, LlvmValue, Ordering, RmwOp};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope, StorageClass};
@@ -44,7 +44,7 @@ const SCOPES: &[(&str, Scope)] = &[
 ];
 
 /// The scope with this name.
-pub(super) fn scope_of(name: &str) -> Lowered<Scope> {
+pub(super) fn scope_of(name: &str) -> TranslationResult<Scope> {
     match SCOPES.iter().find(|row| row.0 == name) {
         Some(row) => Ok(row.1),
         None => Err(refuse(format!(
@@ -113,31 +113,31 @@ pub(super) struct AtomicSite {
 #[derive(Clone, Copy)]
 struct AtomicCell {
     /// The values; of pointers the integers of their addresses.
-    value: Shape,
+    value: NumericShape,
     /// What lies in memory.
-    held: Shape,
+    held: NumericShape,
 }
 
 impl AtomicCell {
     /// Whether it is a part of a word.
     fn is_part(self) -> bool {
-        self.held.width < 32 && self.held.elem == Elem::Int
+        self.held.width < 32 && self.held.elem == NumericElement::Int
     }
 
     /// The same with integers in memory, which alone can be compared.
     fn of_bits(self) -> AtomicCell {
         AtomicCell {
-            held: Shape::int(self.value.width, 1),
+            held: NumericShape::int(self.value.width, 1),
             ..self
         }
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// How values of a type are accessed; `native` where halves are to be as they are.
-    fn atomic_cell(&self, ty: LlvmType, native: bool) -> Lowered<AtomicCell> {
+    fn atomic_cell(&self, ty: LlvmType, native: bool) -> TranslationResult<AtomicCell> {
         if self.t.module.types.address_space(ty).is_some() && !self.t.is_shader() {
-            let address = Shape::int(self.t.pointer_bits, 1);
+            let address = NumericShape::int(self.t.pointer_bits, 1);
             return Ok(AtomicCell {
                 value: address,
                 held: address,
@@ -149,7 +149,7 @@ impl Body<'_, '_> {
             held: shape,
         };
         // Halves may be added and compared two or four at a time, with an extension.
-        let halves = shape.elem == Elem::Float && shape.width == 16;
+        let halves = shape.elem == NumericElement::Float && shape.width == 16;
         let lanes = shape.lanes == 1 || (halves && native && matches!(shape.lanes, 2 | 4));
         // Shaders cannot get at the word around.
         let least = if self.t.is_shader() { 16 } else { 8 };
@@ -159,7 +159,10 @@ impl Body<'_, '_> {
             ));
         }
         let whole = shape.width >= 32 || (halves && native) || self.t.is_shader();
-        match (whole, shape.elem == Elem::Brain && self.t.is_shader()) {
+        match (
+            whole,
+            shape.elem == NumericElement::Brain && self.t.is_shader(),
+        ) {
             (_, true) => Err(refuse(
                 "atomic operations on bfloat have no counterpart in shaders",
             )),
@@ -169,7 +172,7 @@ impl Body<'_, '_> {
     }
 
     /// A value as it is held in memory.
-    fn held(&mut self, cell: AtomicCell, value: Value) -> Lowered<Id> {
+    fn held(&mut self, cell: AtomicCell, value: LlvmValue) -> TranslationResult<Id> {
         if self.is_pointer(value) && !self.t.is_shader() {
             let pointer = self.in_memory(value)?;
             return self.pointer_bits_as(pointer, cell.held);
@@ -179,7 +182,7 @@ impl Body<'_, '_> {
     }
 
     /// A value of a type, in memory form where it is a pointer, by what is held.
-    fn unheld(&mut self, cell: AtomicCell, ty: LlvmType, id: Id) -> Lowered<Id> {
+    fn unheld(&mut self, cell: AtomicCell, ty: LlvmType, id: Id) -> TranslationResult<Id> {
         if self.t.module.types.address_space(ty).is_some() && !self.t.is_shader() {
             let ty = self.t.memory_type(ty)?;
             return Ok(self.op(Op::ConvertUToPtr, ty, [id]));
@@ -191,10 +194,10 @@ impl Body<'_, '_> {
     fn cell_site(
         &mut self,
         cell: AtomicCell,
-        pointer: Value,
+        pointer: LlvmValue,
         orderings: [Ordering; 2],
         scope: LlvmSymbol,
-    ) -> Lowered<AtomicSite> {
+    ) -> TranslationResult<AtomicSite> {
         let ty = self.t.shape_type(cell.held);
         let pointer = self.pointer(pointer, ty)?;
         self.site_at(pointer, orderings, scope)
@@ -206,7 +209,7 @@ impl Body<'_, '_> {
         pointer: Id,
         orderings: [Ordering; 2],
         scope: LlvmSymbol,
-    ) -> Lowered<AtomicSite> {
+    ) -> TranslationResult<AtomicSite> {
         let known = self.t.b.type_of(pointer);
         let class = known.and_then(|ty| self.t.pointee_of(ty)).map(|p| p.0);
         let kind = scope_of(self.t.module.str(scope))?;
@@ -224,10 +227,10 @@ impl Body<'_, '_> {
     pub(super) fn atomic_load(
         &mut self,
         ty: LlvmType,
-        pointer: Value,
+        pointer: LlvmValue,
         ordering: Ordering,
         scope: LlvmSymbol,
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         let cell = self.atomic_cell(ty, false)?;
         let id = match cell.is_part() && !self.t.is_shader() {
             true => self.load_part(cell.held, pointer, ordering, scope)?,
@@ -242,11 +245,11 @@ impl Body<'_, '_> {
 
     pub(super) fn atomic_store(
         &mut self,
-        value: Value,
-        pointer: Value,
+        value: LlvmValue,
+        pointer: LlvmValue,
         ordering: Ordering,
         scope: LlvmSymbol,
-    ) -> Lowered<()> {
+    ) -> TranslationResult<()> {
         let cell = self.atomic_cell(self.type_of(value), false)?;
         let value = self.held(cell, value)?;
         if cell.is_part() && !self.t.is_shader() {
@@ -260,9 +263,9 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn atomic_update(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn atomic_update(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let data = self.function.inst(inst);
-        let Extra::Rmw {
+        let InstructionExtra::Rmw {
             op,
             ordering,
             scope,
@@ -278,7 +281,7 @@ impl Body<'_, '_> {
         let native = UPDATES.iter().find(|row| row.0 == op);
         let cell = self.atomic_cell(data.ty, native.is_some() && op != RmwOp::Xchg)?;
         let orderings = [ordering, unreleased(ordering)];
-        let floats = cell.value.elem != Elem::Brain;
+        let floats = cell.value.elem != NumericElement::Brain;
         if let Some((_, instruction)) = native.filter(|_| !cell.is_part() && floats) {
             let site = self.cell_site(cell, pointer, orderings, scope)?;
             let ty = self.t.shape_type(cell.held);
@@ -315,9 +318,9 @@ impl Body<'_, '_> {
         self.unheld(cell, data.ty, old)
     }
 
-    pub(super) fn compare_exchange(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn compare_exchange(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let data = self.function.inst(inst);
-        let Extra::CmpXchg {
+        let InstructionExtra::CmpXchg {
             success,
             failure,
             scope,
@@ -359,18 +362,18 @@ impl Body<'_, '_> {
     }
 
     /// The old value, and whether it is what was expected.
-    fn exchanged(&mut self, inst: LlvmInst, old: Id, same: Id) -> Lowered<Id> {
+    fn exchanged(&mut self, inst: LlvmInst, old: Id, same: Id) -> TranslationResult<Id> {
         if self.keep_apart(inst, same) {
             return Ok(old);
         }
-        let flag = self.truth_as(same, Shape::int(8, 1), false);
+        let flag = self.truth_as(same, NumericShape::int(8, 1), false);
         let result = self.result_type(inst)?;
         Ok(self.op(Op::CompositeConstruct, result, [old, flag]))
     }
 
     /// A fence. One for the invocation alone is for the compiler.
-    pub(super) fn fence(&mut self, inst: LlvmInst) -> Lowered<()> {
-        let Extra::Fence { ordering, scope } = self.function.inst(inst).extra else {
+    pub(super) fn fence(&mut self, inst: LlvmInst) -> TranslationResult<()> {
+        let InstructionExtra::Fence { ordering, scope } = self.function.inst(inst).extra else {
             return Err(refuse("a fence without an ordering"));
         };
         let scope = scope_of(self.t.module.str(scope))?;

@@ -1,15 +1,15 @@
 //! Calls.
 
 use crate::ir::{ConstKind, LlvmFunc, LlvmInst, LlvmType};
-use crate::translate::body::{Body, Words};
-use crate::translate::builtins::{Call, Callee};
-use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::body::{FunctionTranslator, TranslationWords};
+use crate::translate::builtins::{ExternalCall, LlvmCallee};
+use crate::translate::refusal::{TranslationResult, refuse};
 use smallvec::smallvec;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-impl Body<'_, '_> {
-    pub(super) fn call(&mut self, inst: LlvmInst) -> Lowered<Option<Id>> {
+impl FunctionTranslator<'_, '_> {
+    pub(super) fn call(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
         let callee = self
             .function
             .callee(inst)
@@ -22,19 +22,19 @@ impl Body<'_, '_> {
         };
         let target = self.t.callee(func);
         let (name, params, result) = match &*target {
-            Callee::Function => {
+            LlvmCallee::Function => {
                 let called = self.function.call(inst).map(|info| info.function_type);
                 if called != Some(self.t.module.function(func).ty) {
                     return Err(refuse("a call with other types than its callee has"));
                 }
                 return self.call_function(inst, func);
             }
-            Callee::Intrinsic(_, name) => (*name, &[][..], None),
-            Callee::Builtin(_, demangled) | Callee::Spirv(demangled) => {
+            LlvmCallee::Intrinsic(_, name) => (*name, &[][..], None),
+            LlvmCallee::Builtin(_, demangled) | LlvmCallee::Spirv(demangled) => {
                 (demangled.name, &demangled.params[..], demangled.result)
             }
         };
-        let call = Call {
+        let call = ExternalCall {
             inst,
             name,
             args: self.function.arguments(inst),
@@ -42,8 +42,8 @@ impl Body<'_, '_> {
             result,
         };
         match &*target {
-            Callee::Intrinsic(intrinsic, _) => self.intrinsic(*intrinsic, &call),
-            Callee::Builtin(lower, _) => self.builtin(lower, &call),
+            LlvmCallee::Intrinsic(intrinsic, _) => self.intrinsic(*intrinsic, &call),
+            LlvmCallee::Builtin(lower, _) => self.builtin(lower, &call),
             _ => self.spirv_function(&call),
         }
         .map_err(|refusal| refusal.in_call_of(name))
@@ -56,12 +56,12 @@ impl Body<'_, '_> {
             return false;
         };
         match &*self.t.callee(func) {
-            Callee::Spirv(demangled) => demangled.name == "__spirv_SpecConstant",
+            LlvmCallee::Spirv(demangled) => demangled.name == "__spirv_SpecConstant",
             _ => false,
         }
     }
 
-    fn call_assembly(&mut self, inst: LlvmInst, number: u32) -> Lowered<Option<Id>> {
+    fn call_assembly(&mut self, inst: LlvmInst, number: u32) -> TranslationResult<Option<Id>> {
         let assembly = self.t.assembly(number)?;
         let mut words = vec![assembly.id.word()];
         let arguments = self.function.arguments(inst);
@@ -73,7 +73,7 @@ impl Body<'_, '_> {
     }
 
     /// A call through a pointer: of the extension SPV_INTEL_function_pointers.
-    fn call_pointer(&mut self, inst: LlvmInst) -> Lowered<Option<Id>> {
+    fn call_pointer(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
         let module = self.t.module;
         let called = self.function.call(inst).map(|info| info.function_type);
         let signature = called.and_then(|ty| module.types.signature(ty));
@@ -98,7 +98,7 @@ impl Body<'_, '_> {
         Ok((self.function.inst(inst).ty != LlvmType::VOID).then_some(id))
     }
 
-    fn call_function(&mut self, inst: LlvmInst, func: LlvmFunc) -> Lowered<Option<Id>> {
+    fn call_function(&mut self, inst: LlvmInst, func: LlvmFunc) -> TranslationResult<Option<Id>> {
         let signature = self.t.signature(func)?;
         let arguments = self.function.arguments(inst);
         if arguments.len() != signature.params.len() {
@@ -106,7 +106,7 @@ impl Body<'_, '_> {
                 "a call with another number of arguments than its callee takes",
             ));
         }
-        let mut words: Words = smallvec![signature.id.word()];
+        let mut words: TranslationWords = smallvec![signature.id.word()];
         for (&argument, &ty) in arguments.iter().zip(&signature.params) {
             words.push(self.value_as(argument, ty)?.word());
         }

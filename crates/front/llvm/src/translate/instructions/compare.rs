@@ -1,11 +1,11 @@
 //! Comparisons, `select` and `freeze`.
 
-use crate::ir::{ConstKind, Extra, LlvmInst, Predicate, TypeKind, Value};
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape};
+use crate::ir::{ConstKind, InstructionExtra, LlvmInst, LlvmTypeKind, LlvmValue, Predicate};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
-use spirula_spirv::grammar::{Op, Version};
+use spirula_spirv::grammar::{Op, SpirvVersion};
 
 /// Predicates with their instruction.
 const PREDICATES: &[(Predicate, Op)] = &[
@@ -35,9 +35,9 @@ const PREDICATES: &[(Predicate, Op)] = &[
     (Predicate::Sle, Op::SLessThanEqual),
 ];
 
-impl Body<'_, '_> {
-    pub(super) fn compare(&mut self, inst: LlvmInst) -> Lowered<Id> {
-        let Extra::Compare(predicate) = self.function.inst(inst).extra else {
+impl FunctionTranslator<'_, '_> {
+    pub(super) fn compare(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+        let InstructionExtra::Compare(predicate) = self.function.inst(inst).extra else {
             return Err(refuse("a comparison without a predicate"));
         };
         let operands = self.function.operands(inst);
@@ -53,7 +53,7 @@ impl Body<'_, '_> {
         }
         let right = self.value(operands[1])?;
         if self.is_pointer(operands[0]) {
-            let size = Shape::int(self.t.pointer_bits, 1);
+            let size = NumericShape::int(self.t.pointer_bits, 1);
             let left = self.pointer_bits_as(left, size)?;
             let right = self.pointer_bits_as(right, size)?;
             return self.compare_numbers(predicate, size, left, right);
@@ -69,8 +69,8 @@ impl Body<'_, '_> {
         &mut self,
         predicate: Predicate,
         left: Id,
-        right: Value,
-    ) -> Lowered<Option<Id>> {
+        right: LlvmValue,
+    ) -> TranslationResult<Option<Id>> {
         let op = match predicate {
             Predicate::Eq => Op::PtrEqual,
             Predicate::Ne => Op::PtrNotEqual,
@@ -80,7 +80,7 @@ impl Body<'_, '_> {
         let Some((from, pointee)) = class(self, left) else {
             return Ok(None);
         };
-        if self.t.version < Version::new(1, 4) {
+        if self.t.version < SpirvVersion::new(1, 4) {
             return Ok(None);
         }
         let right = self.pointer(right, pointee)?;
@@ -95,16 +95,16 @@ impl Body<'_, '_> {
     pub(in crate::translate) fn compare_numbers(
         &mut self,
         predicate: Predicate,
-        shape: Shape,
+        shape: NumericShape,
         left: Id,
         right: Id,
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         let ty = self.t.shape_type(shape.as_bool());
         let signed = matches!(
             predicate,
             Predicate::Sgt | Predicate::Sge | Predicate::Slt | Predicate::Sle
         );
-        if shape.elem == Elem::Bool {
+        if shape.elem == NumericElement::Bool {
             return Ok(self.compare_booleans(predicate, ty, left, right));
         }
         let (left, right) = match signed {
@@ -156,7 +156,7 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn select_instruction(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn select_instruction(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let [condition, yes, no] = self.function.operands(inst) else {
             return Err(refuse("a select without three operands"));
         };
@@ -168,22 +168,25 @@ impl Body<'_, '_> {
     pub(in crate::translate) fn select_of(
         &mut self,
         inst: LlvmInst,
-        [condition, yes, no]: [Value; 3],
-    ) -> Lowered<Id> {
+        [condition, yes, no]: [LlvmValue; 3],
+    ) -> TranslationResult<Id> {
         let condition_shape = self.shape_of(condition)?;
         let ty = self.result_type(inst)?;
         let mut condition = self.value(condition)?;
         let yes = self.value_as(yes, ty)?;
         let no = self.value_as(no, ty)?;
         let result = self.inst_type(inst);
-        let old = self.t.version < Version::new(1, 4);
+        let old = self.t.version < SpirvVersion::new(1, 4);
         match self.t.shape(result) {
             Some(shape) if old && shape.lanes > 1 && condition_shape.lanes == 1 => {
                 condition = self.broadcast(shape.as_bool(), condition);
             }
             // Aggregates can be selected since SPIR-V 1.4, opaque values never.
             None if !self.t.module.types.is_pointer_like(result) => {
-                let opaque = matches!(self.t.module.types.kind(result), TypeKind::Target { .. });
+                let opaque = matches!(
+                    self.t.module.types.kind(result),
+                    LlvmTypeKind::Target { .. }
+                );
                 if old || opaque {
                     return Ok(self.chosen(ty, condition, yes, no));
                 }
@@ -209,7 +212,7 @@ impl Body<'_, '_> {
     }
 
     /// A frozen value is the value; what has none gets one.
-    pub(super) fn freeze(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn freeze(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operand = self.function.operands(inst)[0];
         if self.is_undefined(operand) {
             let ty = self.result_type(inst)?;
@@ -222,7 +225,7 @@ impl Body<'_, '_> {
     }
 
     /// Whether a value is `undef` or `poison`.
-    pub(in crate::translate) fn is_undefined(&self, value: Value) -> bool {
+    pub(in crate::translate) fn is_undefined(&self, value: LlvmValue) -> bool {
         value.as_const().is_some_and(|constant| {
             matches!(
                 self.t.module.consts.kind(constant),

@@ -1,16 +1,16 @@
 //! Terminators.
 
-use crate::ir::{ConstKind, LlvmInst, Value};
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::Elem;
+use crate::ir::{ConstKind, LlvmInst, LlvmValue};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::NumericElement;
 use spirula_spirv::grammar::Op;
 
 /// Words beyond which an instruction would be too long.
 const MAX_WORDS: usize = 65_000;
 
-impl Body<'_, '_> {
-    pub(super) fn return_(&mut self, inst: LlvmInst) -> Lowered<()> {
+impl FunctionTranslator<'_, '_> {
+    pub(super) fn return_(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         match self.function.operands(inst).first() {
             Some(&value) => {
                 let ty = self.signature.result;
@@ -26,7 +26,7 @@ impl Body<'_, '_> {
         self.t.b.effect(Op::Unreachable, &[]);
     }
 
-    pub(super) fn branch(&mut self, inst: LlvmInst) -> Lowered<()> {
+    pub(super) fn branch(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let targets = self.function.blocks_of(inst);
         match (self.function.operands(inst), targets) {
             (_, [target]) => {
@@ -49,12 +49,12 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn switch(&mut self, inst: LlvmInst) -> Lowered<()> {
+    pub(super) fn switch(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let shape = self.shape_of(operands[0])?;
         let selector = self.value(operands[0])?;
-        if shape.elem == Elem::Bool {
+        if shape.elem == NumericElement::Bool {
             return self.switch_on_bool(inst);
         }
         let default = self.label(targets[0]);
@@ -79,7 +79,7 @@ impl Body<'_, '_> {
     }
 
     /// The words of a case, least significant first.
-    fn case_words(&self, case: Value) -> Option<Vec<u32>> {
+    fn case_words(&self, case: LlvmValue) -> Option<Vec<u32>> {
         let constants = &self.t.module.consts;
         let words = match constants.kind(case.as_const()?) {
             ConstKind::Int(value) => vec![*value],
@@ -90,7 +90,7 @@ impl Body<'_, '_> {
         Some(halves.collect())
     }
 
-    fn switch_on_bool(&mut self, inst: LlvmInst) -> Lowered<()> {
+    fn switch_on_bool(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let target = |body: &Self, wanted: u64| {

@@ -3,13 +3,13 @@
 use super::parts_of_words::WORD;
 use crate::infer::gep_element;
 use crate::ir::{
-    Align, Extra, Flags, LlvmBlock, LlvmInst, LlvmSymbol, LlvmType, Opcode, Ordering, TypeKind,
-    Value,
+    InstructionExtra, LlvmAlign, LlvmBlock, LlvmInst, LlvmInstFlags, LlvmOpcode, LlvmSymbol,
+    LlvmType, LlvmTypeKind, LlvmValue, Ordering,
 };
-use crate::translate::aliasing::Scopes;
-use crate::translate::body::{Body, Words};
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape};
+use crate::translate::aliasing::AccessAliasScopes;
+use crate::translate::body::{FunctionTranslator, TranslationWords};
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::{NumericElement, NumericShape};
 use smallvec::{SmallVec, smallvec};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -17,17 +17,17 @@ use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess, StorageClass}
 
 /// How a piece of memory is accessed.
 #[derive(Clone, Copy)]
-struct Access {
-    align: Align,
+struct TranslatedAccess {
+    align: LlvmAlign,
     volatile: bool,
     nontemporal: bool,
-    scopes: Scopes,
+    scopes: AccessAliasScopes,
 }
 
-impl Access {
-    fn words(self) -> Words {
+impl TranslatedAccess {
+    fn words(self) -> TranslationWords {
         let mut mask = MemoryAccess::default();
-        let mut words: Words = smallvec![0];
+        let mut words: TranslationWords = smallvec![0];
         if self.volatile {
             mask |= MemoryAccess::Volatile;
         }
@@ -40,28 +40,28 @@ impl Access {
         }
         mask |= self.scopes.add_to(&mut words);
         if mask == MemoryAccess::default() {
-            return Words::new();
+            return TranslationWords::new();
         }
         words[0] = mask.0;
         words
     }
 
     /// The same for a part so many bytes behind.
-    fn at(self, offset: u64) -> Access {
+    fn at(self, offset: u64) -> TranslatedAccess {
         let align = self.align.bytes().unwrap_or(1);
         let known = if offset == 0 {
             align
         } else {
             align.min(1 << offset.trailing_zeros())
         };
-        Access {
-            align: Align::from_bytes(known).unwrap_or(Align::NONE),
+        TranslatedAccess {
+            align: LlvmAlign::from_bytes(known).unwrap_or(LlvmAlign::NONE),
             ..self
         }
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Makes the variables of all allocations: at the beginning of the function, where SPIR-V
     /// has them.
     pub(in crate::translate) fn allocations(&mut self, order: &[LlvmBlock]) {
@@ -69,7 +69,7 @@ impl Body<'_, '_> {
         let mut made = Vec::new();
         for &block in order {
             for inst in function.block_insts(block) {
-                if function.inst(inst).opcode != Opcode::Alloca {
+                if function.inst(inst).opcode != LlvmOpcode::Alloca {
                     continue;
                 }
                 match self.allocation(inst) {
@@ -77,7 +77,7 @@ impl Body<'_, '_> {
                     Ok(None) => {}
                     Err(refusal) => {
                         self.t.report(self.func, function.place(inst), &refusal);
-                        self.stand_in(inst, Opcode::Alloca);
+                        self.stand_in(inst, LlvmOpcode::Alloca);
                     }
                 }
             }
@@ -98,7 +98,7 @@ impl Body<'_, '_> {
                 }
                 Err(refusal) => {
                     self.t.report(self.func, function.place(inst), &refusal);
-                    self.stand_in(inst, Opcode::Alloca);
+                    self.stand_in(inst, LlvmOpcode::Alloca);
                 }
             }
         }
@@ -106,7 +106,7 @@ impl Body<'_, '_> {
 
     /// A variable as what its allocation gives: cast, where that is a generic pointer. To what it is
     /// taken to point to it is cast where it is used, but here for phis, which have no place for it.
-    fn placed(&mut self, inst: LlvmInst, id: Id, joined: bool) -> Lowered<Id> {
+    fn placed(&mut self, inst: LlvmInst, id: Id, joined: bool) -> TranslationResult<Id> {
         let ty = self.function.inst(inst).ty;
         let space = self.t.module.types.address_space(ty).unwrap_or(0);
         let class = self.t.storage_class(space)?;
@@ -118,8 +118,8 @@ impl Body<'_, '_> {
     }
 
     /// The variable of an allocation; none where its size is not known.
-    fn allocation(&mut self, inst: LlvmInst) -> Lowered<Option<Id>> {
-        let Extra::Alloca { ty, align } = self.function.inst(inst).extra else {
+    fn allocation(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
+        let InstructionExtra::Alloca { ty, align } = self.function.inst(inst).extra else {
             return Err(refuse("an allocation without a type"));
         };
         let count = self.function.operands(inst)[0];
@@ -157,7 +157,7 @@ impl Body<'_, '_> {
     }
 
     /// A number of elements that is a specialisation constant.
-    fn special_count(&mut self, count: Value) -> Lowered<Option<Id>> {
+    fn special_count(&mut self, count: LlvmValue) -> TranslationResult<Option<Id>> {
         let Some(inst) = count
             .as_local()
             .and_then(|local| self.function.inst_of(local))
@@ -182,14 +182,14 @@ impl Body<'_, '_> {
     pub(in crate::translate) fn allocates(&self) -> bool {
         self.function.insts.iter().any(|inst| {
             let count = self.function.value_pool[inst.operands.range()].first();
-            inst.opcode == Opcode::Alloca
+            inst.opcode == LlvmOpcode::Alloca
                 && count.is_some_and(|count| self.t.module.as_u64(*count).is_none())
         })
     }
 
     /// An allocation of a number of elements that is found out.
-    pub(super) fn allocate(&mut self, inst: LlvmInst) -> Lowered<Id> {
-        let Extra::Alloca { ty, align } = self.function.inst(inst).extra else {
+    pub(super) fn allocate(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
+        let InstructionExtra::Alloca { ty, align } = self.function.inst(inst).extra else {
             return Err(refuse("an allocation without a type"));
         };
         let pointee = self.t.memory_type(ty)?;
@@ -207,10 +207,10 @@ impl Body<'_, '_> {
         &mut self,
         inst: LlvmInst,
         ty: LlvmType,
-        place: Value,
-    ) -> Lowered<(Access, Ordering, LlvmSymbol)> {
+        place: LlvmValue,
+    ) -> TranslationResult<(TranslatedAccess, Ordering, LlvmSymbol)> {
         let data = self.function.inst(inst);
-        let Extra::Access {
+        let InstructionExtra::Access {
             align,
             ordering,
             scope,
@@ -221,21 +221,21 @@ impl Body<'_, '_> {
         let nontemporal = self.attached.nontemporal;
         let nontemporal =
             nontemporal.is_some_and(|kind| self.function.attachment(inst, kind).is_some());
-        let access = Access {
+        let access = TranslatedAccess {
             // Logical addresses are aligned as layouts say.
             align: match self.t.is_shader() {
                 true if self.is_address(place) => self.address_align(ty, align),
-                true => Align::NONE,
+                true => LlvmAlign::NONE,
                 false => align,
             },
-            volatile: data.flags.has(Flags::VOLATILE),
+            volatile: data.flags.has(LlvmInstFlags::VOLATILE),
             nontemporal,
             scopes: self.alias_scopes(inst),
         };
         Ok((access, ordering, scope))
     }
 
-    pub(super) fn load(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn load(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let ty = self.function.inst(inst).ty;
         let pointer = self.function.operands(inst)[0];
         let (access, ordering, scope) = self.access(inst, ty, pointer)?;
@@ -247,7 +247,7 @@ impl Body<'_, '_> {
         }
         let memory = self.t.memory_type(ty)?;
         let pointer = self.pointer(pointer, memory)?;
-        let mut words: Words = smallvec![pointer.word()];
+        let mut words: TranslationWords = smallvec![pointer.word()];
         words.extend(access.words());
         let accessed = self.accessed(pointer, memory);
         let id = self.t.b.value(Op::Load, accessed, &words);
@@ -255,7 +255,7 @@ impl Body<'_, '_> {
         self.loaded(ty, id)
     }
 
-    pub(super) fn store(&mut self, inst: LlvmInst) -> Lowered<()> {
+    pub(super) fn store(&mut self, inst: LlvmInst) -> TranslationResult<()> {
         let [value, pointer] = self.function.operands(inst) else {
             return Err(refuse("a store without two operands"));
         };
@@ -272,19 +272,19 @@ impl Body<'_, '_> {
         let pointer = self.pointer(*pointer, memory)?;
         let accessed = self.accessed(pointer, memory);
         let value = self.in_layout(value, accessed)?;
-        let mut words: Words = smallvec![pointer.word(), value.word()];
+        let mut words: TranslationWords = smallvec![pointer.word(), value.word()];
         words.extend(access.words());
         self.t.b.effect(Op::Store, &words);
         Ok(())
     }
 
     /// A value of a type in register form, from memory form; pointers stay pointers to bytes.
-    pub(in crate::translate) fn loaded(&mut self, ty: LlvmType, id: Id) -> Lowered<Id> {
+    pub(in crate::translate) fn loaded(&mut self, ty: LlvmType, id: Id) -> TranslationResult<Id> {
         if self.t.is_shader() {
             return Ok(id);
         }
         if ty == LlvmType::I1 {
-            return Ok(self.is_nonzero(Shape::int(8, 1), id));
+            return Ok(self.is_nonzero(NumericShape::int(8, 1), id));
         }
         match self.t.shape(ty).and_then(|s| Some((s, s.packed()?))) {
             Some((shape, packed)) => self.bitcast(packed, shape, id),
@@ -294,7 +294,7 @@ impl Body<'_, '_> {
 
     /// The type of a value in memory: where pointers got their spaces from what they lead to, one in memory
     /// has none of its own.
-    pub(super) fn stored_type(&self, value: Value) -> LlvmType {
+    pub(super) fn stored_type(&self, value: LlvmValue) -> LlvmType {
         let ty = self.type_of(value);
         match self.t.flat.contains(&ty) {
             true => LlvmType::PTR,
@@ -303,7 +303,7 @@ impl Body<'_, '_> {
     }
 
     /// A value in memory form.
-    pub(in crate::translate) fn in_memory(&mut self, value: Value) -> Lowered<Id> {
+    pub(in crate::translate) fn in_memory(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         let ty = self.stored_type(value);
         let memory = self.t.memory_type(ty)?;
         if self.t.is_shader() {
@@ -311,7 +311,7 @@ impl Body<'_, '_> {
         }
         if ty == LlvmType::I1 {
             let id = self.value(value)?;
-            return Ok(self.truth_as(id, Shape::int(8, 1), false));
+            return Ok(self.truth_as(id, NumericShape::int(8, 1), false));
         }
         if let Some((shape, packed)) = self.t.shape(ty).and_then(|s| Some((s, s.packed()?))) {
             let id = self.value(value)?;
@@ -327,7 +327,7 @@ impl Body<'_, '_> {
         }
         let byte = self.t.byte();
         let bytes = self.cast(pointer, byte);
-        let size = Shape::int(self.t.pointer_bits, 1);
+        let size = NumericShape::int(self.t.pointer_bits, 1);
         let offset = self.t.splat(size, offset);
         self.step(bytes, offset)
     }
@@ -342,7 +342,12 @@ impl Body<'_, '_> {
 
     /// Loads lane by lane, or an integer by pieces of whole widths, so that no byte beyond the
     /// value is touched.
-    fn load_parts(&mut self, shape: Shape, pointer: Value, access: Access) -> Lowered<Id> {
+    fn load_parts(
+        &mut self,
+        shape: NumericShape,
+        pointer: LlvmValue,
+        access: TranslatedAccess,
+    ) -> TranslationResult<Id> {
         let base = self.value(pointer)?;
         let mut lanes = Vec::new();
         let scalar = shape.scalar();
@@ -350,9 +355,9 @@ impl Body<'_, '_> {
             let start = u64::from(lane * shape.bits / 8);
             let mut whole: Option<Id> = None;
             for (offset, width) in pieces(shape.bits) {
-                let part = Shape::int(width, 1);
+                let part = NumericShape::int(width, 1);
                 let ty = match shape.elem {
-                    Elem::Float | Elem::Brain => self.t.shape_type(scalar),
+                    NumericElement::Float | NumericElement::Brain => self.t.shape_type(scalar),
                     _ => self.t.shape_type(part),
                 };
                 let at = start + u64::from(offset / 8);
@@ -378,7 +383,7 @@ impl Body<'_, '_> {
         Ok(self.composed(shape, &lanes))
     }
 
-    fn shifted_left(&mut self, shape: Shape, id: Id, by: u32) -> Id {
+    fn shifted_left(&mut self, shape: NumericShape, id: Id, by: u32) -> Id {
         if by == 0 {
             return id;
         }
@@ -389,11 +394,11 @@ impl Body<'_, '_> {
 
     fn store_parts(
         &mut self,
-        shape: Shape,
-        value: Value,
-        pointer: Value,
-        access: Access,
-    ) -> Lowered<()> {
+        shape: NumericShape,
+        value: LlvmValue,
+        pointer: LlvmValue,
+        access: TranslatedAccess,
+    ) -> TranslationResult<()> {
         let base = self.value(pointer)?;
         let value = self.value(value)?;
         let scalar = shape.scalar();
@@ -409,11 +414,11 @@ impl Body<'_, '_> {
                         part = self.op(Op::ShiftRightLogical, ty, [part, by]);
                     }
                     let whole = scalar.as_int(shape.width);
-                    part = self.resized(whole, Shape::int(width, 1), part, false);
+                    part = self.resized(whole, NumericShape::int(width, 1), part, false);
                 }
                 let ty = match shape.elem {
-                    Elem::Float | Elem::Brain => self.t.shape_type(scalar),
-                    _ => self.t.shape_type(Shape::int(width, 1)),
+                    NumericElement::Float | NumericElement::Brain => self.t.shape_type(scalar),
+                    _ => self.t.shape_type(NumericShape::int(width, 1)),
                 };
                 let at = start + u64::from(offset / 8);
                 let bytes = self.byte_offset(base, at);
@@ -426,12 +431,12 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn address(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn address(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         if self.t.is_shader() {
             return self.shader_address(inst);
         }
         let data = self.function.inst(inst);
-        let Extra::SourceType(source) = data.extra else {
+        let InstructionExtra::SourceType(source) = data.extra else {
             return Err(refuse("an address computation without a source type"));
         };
         if self
@@ -465,12 +470,12 @@ impl Body<'_, '_> {
         if stays {
             return Ok(base);
         }
-        let mut words: Words = smallvec![base.word()];
+        let mut words: TranslationWords = smallvec![base.word()];
         for &index in &steps {
             words.push(self.index(index)?.word());
         }
         let ty = self.t.pointer_type(class, end);
-        let op = match data.flags.has(Flags::INBOUNDS) {
+        let op = match data.flags.has(LlvmInstFlags::INBOUNDS) {
             true => Op::InBoundsPtrAccessChain,
             false => Op::PtrAccessChain,
         };
@@ -479,16 +484,18 @@ impl Body<'_, '_> {
 
     /// The indices of an address computation without those into vectors of one lane, which are
     /// scalars here.
-    fn steps(&self, source: LlvmType, indices: &[Value]) -> SmallVec<[Value; 8]> {
+    fn steps(&self, source: LlvmType, indices: &[LlvmValue]) -> SmallVec<[LlvmValue; 8]> {
         let types = &self.t.module.types;
         let mut ty = source;
         let mut steps = SmallVec::new();
         for (position, &index) in indices.iter().enumerate() {
             if position > 0 {
-                let single = matches!(types.kind(ty), TypeKind::Vector { len: 1, .. });
+                let single = matches!(types.kind(ty), LlvmTypeKind::Vector { len: 1, .. });
                 let at = self.t.module.as_u64(index).unwrap_or(0);
                 ty = match types.kind(ty) {
-                    TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => *element,
+                    LlvmTypeKind::Array { element, .. } | LlvmTypeKind::Vector { element, .. } => {
+                        *element
+                    }
                     _ => types.element(ty, at).unwrap_or(ty),
                 };
                 if single {
@@ -501,14 +508,14 @@ impl Body<'_, '_> {
     }
 
     /// Whether a value is the constant zero.
-    pub(in crate::translate) fn is_zero(&self, value: Value) -> bool {
+    pub(in crate::translate) fn is_zero(&self, value: LlvmValue) -> bool {
         value
             .as_const()
             .is_some_and(|constant| self.t.module.consts.is_zero(constant))
     }
 
     /// An index, which counts as signed.
-    fn index(&mut self, value: Value) -> Lowered<Id> {
+    fn index(&mut self, value: LlvmValue) -> TranslationResult<Id> {
         if let Some(id) = value.as_const().and_then(|c| self.t.index_constant(c)) {
             return Ok(id);
         }
@@ -518,7 +525,7 @@ impl Body<'_, '_> {
         }
         let id = self.value(value)?;
         Ok(match shape.elem {
-            Elem::Bool => self.truth_as(id, Shape::int(32, 1), true),
+            NumericElement::Bool => self.truth_as(id, NumericShape::int(32, 1), true),
             _ => self.sign_extended(shape, id),
         })
     }
@@ -526,8 +533,8 @@ impl Body<'_, '_> {
 
 /// Whether a value is loaded and stored in parts: vectors and integers of whole bytes that are
 /// held in something longer.
-fn in_parts(shape: Shape) -> bool {
-    let bytes = shape.elem != Elem::Bool && shape.bits.is_multiple_of(8);
+fn in_parts(shape: NumericShape) -> bool {
+    let bytes = shape.elem != NumericElement::Bool && shape.bits.is_multiple_of(8);
     bytes && (shape.lanes != shape.padded || shape.is_odd())
 }
 

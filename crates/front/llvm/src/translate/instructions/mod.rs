@@ -14,42 +14,42 @@ mod vector;
 
 pub(super) use parts_of_words::{WORD, has_small_atomics};
 
-use super::body::Body;
-use super::refusal::{Lowered, refuse};
-use crate::ir::{LlvmInst, Opcode};
+use super::body::FunctionTranslator;
+use super::refusal::{TranslationResult, refuse};
+use crate::ir::{LlvmInst, LlvmOpcode};
 use spirula_spirv::Id;
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Translates an instruction other than a phi; gives what it results in.
-    pub(super) fn lower(&mut self, inst: LlvmInst) -> Lowered<Option<Id>> {
+    pub(super) fn lower(&mut self, inst: LlvmInst) -> TranslationResult<Option<Id>> {
         if let Some(made) = self.lower_parts(inst).or_else(|| self.lower_wide(inst)) {
             return made;
         }
         let opcode = self.function.inst(inst).opcode;
         match opcode {
             _ if opcode.is_binary() => self.binary(inst).map(Some),
-            Opcode::FNeg => self.negate(inst).map(Some),
+            LlvmOpcode::FNeg => self.negate(inst).map(Some),
             _ if opcode.is_cast() => self.convert(inst).map(Some),
-            Opcode::ICmp | Opcode::FCmp => self.compare(inst).map(Some),
-            Opcode::Select => self.select_instruction(inst).map(Some),
-            Opcode::Freeze => self.freeze(inst).map(Some),
-            Opcode::Alloca => self.allocate(inst).map(Some),
-            Opcode::Load => self.load(inst).map(Some),
-            Opcode::Store => self.store(inst).map(|()| None),
-            Opcode::GetElementPtr => self.address(inst).map(Some),
-            Opcode::AtomicRmw => self.atomic_update(inst).map(Some),
-            Opcode::CmpXchg => self.compare_exchange(inst).map(Some),
-            Opcode::Fence => self.fence(inst).map(|()| None),
-            Opcode::ExtractElement => self.extract_element(inst).map(Some),
-            Opcode::InsertElement => self.insert_element(inst).map(Some),
-            Opcode::ShuffleVector => self.shuffle(inst).map(Some),
-            Opcode::ExtractValue => self.extract_value(inst).map(Some),
-            Opcode::InsertValue => self.insert_value(inst).map(Some),
-            Opcode::Call => self.call(inst),
-            Opcode::Ret => self.return_(inst).map(|()| None),
-            Opcode::Br => self.branch(inst).map(|()| None),
-            Opcode::Switch => self.switch(inst).map(|()| None),
-            Opcode::Unreachable => {
+            LlvmOpcode::ICmp | LlvmOpcode::FCmp => self.compare(inst).map(Some),
+            LlvmOpcode::Select => self.select_instruction(inst).map(Some),
+            LlvmOpcode::Freeze => self.freeze(inst).map(Some),
+            LlvmOpcode::Alloca => self.allocate(inst).map(Some),
+            LlvmOpcode::Load => self.load(inst).map(Some),
+            LlvmOpcode::Store => self.store(inst).map(|()| None),
+            LlvmOpcode::GetElementPtr => self.address(inst).map(Some),
+            LlvmOpcode::AtomicRmw => self.atomic_update(inst).map(Some),
+            LlvmOpcode::CmpXchg => self.compare_exchange(inst).map(Some),
+            LlvmOpcode::Fence => self.fence(inst).map(|()| None),
+            LlvmOpcode::ExtractElement => self.extract_element(inst).map(Some),
+            LlvmOpcode::InsertElement => self.insert_element(inst).map(Some),
+            LlvmOpcode::ShuffleVector => self.shuffle(inst).map(Some),
+            LlvmOpcode::ExtractValue => self.extract_value(inst).map(Some),
+            LlvmOpcode::InsertValue => self.insert_value(inst).map(Some),
+            LlvmOpcode::Call => self.call(inst),
+            LlvmOpcode::Ret => self.return_(inst).map(|()| None),
+            LlvmOpcode::Br => self.branch(inst).map(|()| None),
+            LlvmOpcode::Switch => self.switch(inst).map(|()| None),
+            LlvmOpcode::Unreachable => {
                 self.unreachable();
                 Ok(None)
             }

@@ -4,12 +4,14 @@
 //! multiple of four bytes, as those of devices do. So do variables of modules with such accesses.
 
 use super::atomic::AtomicSite;
-use crate::ir::{Extra, LlvmInst, LlvmSymbol, Module, Opcode, Ordering, Value};
-use crate::translate::body::Body;
+use crate::ir::{
+    InstructionExtra, LlvmInst, LlvmModule, LlvmOpcode, LlvmSymbol, LlvmValue, Ordering,
+};
+use crate::translate::body::FunctionTranslator;
 use crate::translate::constants::mask;
-use crate::translate::refusal::Lowered;
-use crate::translate::translator::Translator;
-use crate::translate::types::Shape;
+use crate::translate::refusal::TranslationResult;
+use crate::translate::translator::LlvmTranslator;
+use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -17,7 +19,7 @@ use spirula_spirv::grammar::Op;
 pub(in crate::translate) const WORD: u64 = 4;
 
 /// Whether a module has atomic accesses to what is narrower than a word.
-pub(in crate::translate) fn has_small_atomics(module: &Module) -> bool {
+pub(in crate::translate) fn has_small_atomics(module: &LlvmModule) -> bool {
     let is_small = |ty| {
         let bits = module.layout.size_in_bits(&module.types, ty);
         bits.is_some_and(|bits| bits < 8 * WORD)
@@ -27,26 +29,29 @@ pub(in crate::translate) fn has_small_atomics(module: &Module) -> bool {
             let data = function.inst(inst);
             let operand = |at: usize| function.type_of(module, function.operands(inst)[at]);
             match (data.opcode, data.extra) {
-                (Opcode::AtomicRmw | Opcode::CmpXchg, _) => is_small(operand(1)),
+                (LlvmOpcode::AtomicRmw | LlvmOpcode::CmpXchg, _) => is_small(operand(1)),
                 (
                     _,
-                    Extra::Access {
+                    InstructionExtra::Access {
                         ordering: Ordering::NotAtomic | Ordering::Unordered,
                         ..
                     },
                 ) => false,
-                (Opcode::Load, Extra::Access { .. }) => is_small(data.ty),
-                (Opcode::Store, Extra::Access { .. }) => is_small(operand(0)),
+                (LlvmOpcode::Load, InstructionExtra::Access { .. }) => is_small(data.ty),
+                (LlvmOpcode::Store, InstructionExtra::Access { .. }) => is_small(operand(0)),
                 _ => false,
             }
         })
     })
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The type of what has to stand behind a variable of so many bytes, so that it ends with a word, where parts
     /// of words are accessed atomically.
-    pub(in crate::translate) fn padding(&mut self, bytes: Option<u64>) -> Lowered<Option<Id>> {
+    pub(in crate::translate) fn padding(
+        &mut self,
+        bytes: Option<u64>,
+    ) -> TranslationResult<Option<Id>> {
         let rest = bytes.map_or(0, |bytes| bytes % WORD);
         if !self.small_atomics || rest == 0 {
             return Ok(None);
@@ -64,18 +69,18 @@ struct WordPart {
     /// Bits below the part.
     shift: Id,
     /// What the part is.
-    shape: Shape,
+    shape: NumericShape,
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Loads an integer of 8 or 16 bits.
     pub(super) fn load_part(
         &mut self,
-        shape: Shape,
-        pointer: Value,
+        shape: NumericShape,
+        pointer: LlvmValue,
         ordering: Ordering,
         scope: LlvmSymbol,
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         let part = self.part_at(shape, pointer, [ordering; 2], scope)?;
         let AtomicSite {
             pointer,
@@ -92,12 +97,12 @@ impl Body<'_, '_> {
     /// takes place, and when others came between.
     pub(super) fn exchange_part(
         &mut self,
-        shape: Shape,
-        pointer: Value,
+        shape: NumericShape,
+        pointer: LlvmValue,
         orderings: [Ordering; 2],
         scope: LlvmSymbol,
-        new: impl FnOnce(&mut Self, Id) -> Lowered<Id>,
-    ) -> Lowered<Id> {
+        new: impl FnOnce(&mut Self, Id) -> TranslationResult<Id>,
+    ) -> TranslationResult<Id> {
         let part = self.part_at(shape, pointer, orderings, scope)?;
         let word = self.t.b.int(32, false);
         let ones = self.t.u32(mask(shape.width) as u32);
@@ -117,14 +122,14 @@ impl Body<'_, '_> {
     /// The word that a part is in, by its address.
     fn part_at(
         &mut self,
-        shape: Shape,
-        pointer: Value,
+        shape: NumericShape,
+        pointer: LlvmValue,
         orderings: [Ordering; 2],
         scope: LlvmSymbol,
-    ) -> Lowered<WordPart> {
+    ) -> TranslationResult<WordPart> {
         let byte = self.t.byte();
         let pointer = self.pointer(pointer, byte)?;
-        let size = Shape::int(self.t.pointer_bits, 1);
+        let size = NumericShape::int(self.t.pointer_bits, 1);
         let address = self.pointer_bits_as(pointer, size)?;
         let ty = self.t.shape_type(size);
         let three = self.t.splat(size, 3);
@@ -134,7 +139,7 @@ impl Body<'_, '_> {
         let start = self.op(Op::PtrAccessChain, bytes, [pointer, back]);
         let word = self.t.b.int(32, false);
         let start = self.cast(start, word);
-        let within = self.resized(size, Shape::int(32, 1), within, false);
+        let within = self.resized(size, NumericShape::int(32, 1), within, false);
         let three = self.t.u32(3);
         let shift = self.op(Op::ShiftLeftLogical, word, [within, three]);
         Ok(WordPart {

@@ -2,9 +2,9 @@
 
 use super::atomic::AtomicSite;
 use crate::ir::RmwOp;
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
@@ -36,15 +36,15 @@ const EXTREMA: &[(RmwOp, u32, bool)] = &[
     (RmwOp::FMinimum, std_::FMIN, true),
 ];
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// An update that SPIR-V has no instruction for: the new value is computed and exchanged for
     /// the old one until nobody came between. The old value.
     pub(super) fn exchange_loop(
         &mut self,
         ty: Id,
         site: AtomicSite,
-        new: impl FnOnce(&mut Self, Id) -> Lowered<Id>,
-    ) -> Lowered<Id> {
+        new: impl FnOnce(&mut Self, Id) -> TranslationResult<Id>,
+    ) -> TranslationResult<Id> {
         let AtomicSite {
             pointer,
             scope,
@@ -72,7 +72,13 @@ impl Body<'_, '_> {
     }
 
     /// What an update makes of the old value.
-    pub(super) fn updated(&mut self, op: RmwOp, shape: Shape, old: Id, value: Id) -> Lowered<Id> {
+    pub(super) fn updated(
+        &mut self,
+        op: RmwOp,
+        shape: NumericShape,
+        old: Id,
+        value: Id,
+    ) -> TranslationResult<Id> {
         let ty = self.t.shape_type(shape);
         let bool = self.t.b.bool();
         if shape.is_float() {
@@ -118,11 +124,17 @@ impl Body<'_, '_> {
         })
     }
 
-    fn updated_float(&mut self, op: RmwOp, shape: Shape, old: Id, value: Id) -> Lowered<Id> {
+    fn updated_float(
+        &mut self,
+        op: RmwOp,
+        shape: NumericShape,
+        old: Id,
+        value: Id,
+    ) -> TranslationResult<Id> {
         let (left, right) = (self.widened(shape, old), self.widened(shape, value));
         let ty = self.arithmetic_type(shape);
         let wide = match shape.elem {
-            Elem::Brain => shape.as_float(),
+            NumericElement::Brain => shape.as_float(),
             _ => shape,
         };
         let found = EXTREMA.iter().find(|row| row.0 == op);

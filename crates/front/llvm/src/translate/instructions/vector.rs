@@ -1,17 +1,17 @@
 //! Vectors.
 
 use crate::ir::LlvmInst;
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::Shape;
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 /// A lane of a shuffle that may be anything.
 const ANY: u32 = u32::MAX;
 
-impl Body<'_, '_> {
-    pub(super) fn extract_element(&mut self, inst: LlvmInst) -> Lowered<Id> {
+impl FunctionTranslator<'_, '_> {
+    pub(super) fn extract_element(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let shape = self.shape_of(operands[0])?;
         let vector = self.value(operands[0])?;
@@ -32,7 +32,7 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn insert_element(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn insert_element(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let shape = self.shape_of(operands[0])?;
         let element = self.value(operands[1])?;
@@ -54,7 +54,7 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn shuffle(&mut self, inst: LlvmInst) -> Lowered<Id> {
+    pub(super) fn shuffle(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
         let operands = self.function.operands(inst);
         let mask = self.function.numbers_of(inst);
         let from = self.shape_of(operands[0])?;
@@ -84,7 +84,13 @@ impl Body<'_, '_> {
     }
 
     /// A shuffle from or to scalars.
-    fn shuffle_lanes(&mut self, from: Shape, to: Shape, mask: &[u32], operands: [Id; 2]) -> Id {
+    fn shuffle_lanes(
+        &mut self,
+        from: NumericShape,
+        to: NumericShape,
+        mask: &[u32],
+        operands: [Id; 2],
+    ) -> Id {
         let mut lanes = Vec::with_capacity(mask.len());
         for &lane in mask {
             let id = match (lane < from.lanes, lane < from.lanes * 2) {

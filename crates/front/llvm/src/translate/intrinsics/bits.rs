@@ -1,14 +1,14 @@
 //! Intrinsics on bits.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
-use super::super::refusal::{Lowered, refuse};
-use super::super::types::{Elem, Shape};
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
+use super::super::refusal::{TranslationResult, refuse};
+use super::super::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// Masks of the lower halves of groups of bits, by the size of the halves.
 const HALVES: &[(u32, u64)] = &[
@@ -21,14 +21,17 @@ const HALVES: &[(u32, u64)] = &[
 ];
 
 /// `llvm.ctpop`
-pub(super) fn count(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn count(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let (shape, value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
     Ok(Some(body.op(Op::BitCount, ty, [value])))
 }
 
 /// `llvm.ctlz`
-pub(super) fn leading_zeros(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn leading_zeros(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     let (shape, value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
     let all = body.ext(std_::CLZ, ty, &[value]);
@@ -40,7 +43,10 @@ pub(super) fn leading_zeros(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.cttz`
-pub(super) fn trailing_zeros(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn trailing_zeros(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     let (shape, mut value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
     if shape.is_odd() {
@@ -51,12 +57,12 @@ pub(super) fn trailing_zeros(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.bswap`
-pub(super) fn swap_bytes(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn swap_bytes(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.swap_groups(call, 8).map(Some)
 }
 
 /// `llvm.bitreverse`
-pub(super) fn reverse(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn reverse(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     if !body.t.may_use("SPV_KHR_bit_instructions") {
         return body.swap_groups(call, 1).map(Some);
     }
@@ -71,17 +77,20 @@ pub(super) fn reverse(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.fshl`
-pub(super) fn funnel_left(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn funnel_left(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.funnel(call, true).map(Some)
 }
 
 /// `llvm.fshr`
-pub(super) fn funnel_right(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn funnel_right(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.funnel(call, false).map(Some)
 }
 
 /// `llvm.clmul`: a product whose partial products are added without carries.
-pub(super) fn multiply_without_carries(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn multiply_without_carries(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     let (shape, left) = body.integer_argument(call, 0)?;
     let (_, right) = body.integer_argument(call, 1)?;
     if shape.width > 64 {
@@ -101,10 +110,10 @@ pub(super) fn multiply_without_carries(body: &mut Body<'_, '_>, call: &Call<'_>)
     Ok(Some(body.masked(shape, product)))
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// A shift of two integers of an odd width as one: what holds them has room for a shift by all
     /// of their bits.
-    fn odd_funnel(&mut self, shape: Shape, [high, low, by]: [Id; 3], left: bool) -> Id {
+    fn odd_funnel(&mut self, shape: NumericShape, [high, low, by]: [Id; 3], left: bool) -> Id {
         let ty = self.t.shape_type(shape);
         let bits = self.t.splat(shape, u64::from(shape.bits));
         let by = self.op(Op::UMod, ty, [by, bits]);
@@ -116,17 +125,21 @@ impl Body<'_, '_> {
         self.masked(shape, all)
     }
 
-    fn integer_argument(&mut self, call: &Call<'_>, index: usize) -> Lowered<(Shape, Id)> {
+    fn integer_argument(
+        &mut self,
+        call: &ExternalCall<'_>,
+        index: usize,
+    ) -> TranslationResult<(NumericShape, Id)> {
         let value = call.arg(index)?;
         let shape = self.shape_of(value)?;
-        if shape.elem != Elem::Int {
+        if shape.elem != NumericElement::Int {
             return Err(refuse("the operand is no integer of two bits or more"));
         }
         Ok((shape, self.value(value)?))
     }
 
     /// Reverses the order of groups of so many bits by swapping ever larger halves.
-    fn swap_groups(&mut self, call: &Call<'_>, smallest: u32) -> Lowered<Id> {
+    fn swap_groups(&mut self, call: &ExternalCall<'_>, smallest: u32) -> TranslationResult<Id> {
         let (shape, value) = self.integer_argument(call, 0)?;
         let mut value = self.swapped_groups(shape, value, smallest);
         if shape.is_odd() {
@@ -140,7 +153,7 @@ impl Body<'_, '_> {
     /// All groups of bits of what holds an integer in the other order.
     pub(in crate::translate) fn swapped_groups(
         &mut self,
-        shape: Shape,
+        shape: NumericShape,
         mut value: Id,
         smallest: u32,
     ) -> Id {
@@ -161,7 +174,7 @@ impl Body<'_, '_> {
     }
 
     /// A shift of two integers as one: a rotation where they are the same.
-    fn funnel(&mut self, call: &Call<'_>, left: bool) -> Lowered<Id> {
+    fn funnel(&mut self, call: &ExternalCall<'_>, left: bool) -> TranslationResult<Id> {
         let (shape, high) = self.integer_argument(call, 0)?;
         let (_, low) = self.integer_argument(call, 1)?;
         let (_, by) = self.integer_argument(call, 2)?;

@@ -1,9 +1,9 @@
 //! `llvm.is.fpclass`: classes of floats.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
-use super::super::refusal::{Lowered, refuse};
-use super::super::types::{Elem, Shape};
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
+use super::super::refusal::{TranslationResult, refuse};
+use super::super::types::{NumericElement, NumericShape};
 use crate::ir::Predicate;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -20,10 +20,13 @@ const QUERIES: &[(u64, Op)] = &[
 const ALL: u64 = 0x3ff;
 
 /// Numbers of representations that belong to a class: from, up to and including.
-type Range = (u64, u64);
+type FloatClassRange = (u64, u64);
 
 /// `llvm.is.fpclass(x, classes)`
-pub(super) fn is_class(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+pub(super) fn is_class(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let Some(classes) = body.t.module.as_u64(call.arg(1)?) else {
         return Err(refuse("the classes have to be a constant"));
     };
@@ -34,7 +37,7 @@ pub(super) fn is_class(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Opti
     let value = body.value(call.arg(0)?)?;
     let found = match covered(classes) {
         // The instructions are for floats that there is arithmetic on.
-        _ if shape.elem == Elem::Brain => body.in_ranges(shape, value, classes)?,
+        _ if shape.elem == NumericElement::Brain => body.in_ranges(shape, value, classes)?,
         Some(ops) => body.asked(shape, value, &ops),
         None => match covered(ALL & !classes) {
             Some(ops) => {
@@ -62,9 +65,9 @@ fn covered(classes: u64) -> Option<Vec<Op>> {
 }
 
 /// The bits of the fraction of a float.
-fn fraction_bits(shape: Shape) -> u32 {
+fn fraction_bits(shape: NumericShape) -> u32 {
     match (shape.elem, shape.width) {
-        (Elem::Brain, _) => 7,
+        (NumericElement::Brain, _) => 7,
         (_, 16) => 10,
         (_, 32) => 23,
         _ => 52,
@@ -72,7 +75,7 @@ fn fraction_bits(shape: Shape) -> u32 {
 }
 
 /// The representations of each class of floats of a width, by the bit of the class.
-fn ranges(width: u32, fraction: u32) -> [Range; 10] {
+fn ranges(width: u32, fraction: u32) -> [FloatClassRange; 10] {
     let sign = 1u64 << (width - 1);
     let infinity = (sign - 1) & !((1 << fraction) - 1);
     let (quiet, normal) = (infinity | 1 << (fraction - 1), 1 << fraction);
@@ -90,9 +93,9 @@ fn ranges(width: u32, fraction: u32) -> [Range; 10] {
     ]
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Whether one of several instructions says so.
-    fn asked(&mut self, shape: Shape, value: Id, ops: &[Op]) -> Id {
+    fn asked(&mut self, shape: NumericShape, value: Id, ops: &[Op]) -> Id {
         let ty = self.t.shape_type(shape.as_bool());
         let mut found: Option<Id> = None;
         for op in ops {
@@ -110,7 +113,7 @@ impl Body<'_, '_> {
 
     /// Whether the representation of a float is one of those of the classes. Of NaNs the sign
     /// does not count.
-    fn in_ranges(&mut self, shape: Shape, value: Id, classes: u64) -> Lowered<Id> {
+    fn in_ranges(&mut self, shape: NumericShape, value: Id, classes: u64) -> TranslationResult<Id> {
         let int = shape.as_int(shape.width);
         let (ty, bool) = (self.t.shape_type(int), self.t.shape_type(int.as_bool()));
         let bits = self.op(Op::Bitcast, ty, [value]);

@@ -1,16 +1,16 @@
 //! Constrained floating point, and built-in functions of a stated error: other intrinsics with
 //! something more to say.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
-use super::super::refusal::{Lowered, refuse};
-use super::{Intrinsic, lookup};
-use crate::ir::{Opcode, Predicate, Value, ValueKind};
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
+use super::super::refusal::{TranslationResult, refuse};
+use super::{IntrinsicRule, lookup};
+use crate::ir::{LlvmOpcode, LlvmValue, Predicate, ValueKind};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// Operations that are no intrinsics where they are not constrained.
 const OPERATIONS: &[(&str, Op, usize)] = &[
@@ -22,13 +22,13 @@ const OPERATIONS: &[(&str, Op, usize)] = &[
 ];
 
 /// Conversions.
-const CONVERSIONS: &[(&str, Opcode)] = &[
-    ("sitofp", Opcode::SiToFp),
-    ("uitofp", Opcode::UiToFp),
-    ("fptosi", Opcode::FpToSi),
-    ("fptoui", Opcode::FpToUi),
-    ("fptrunc", Opcode::FpTrunc),
-    ("fpext", Opcode::FpExt),
+const CONVERSIONS: &[(&str, LlvmOpcode)] = &[
+    ("sitofp", LlvmOpcode::SiToFp),
+    ("uitofp", LlvmOpcode::UiToFp),
+    ("fptosi", LlvmOpcode::FpToSi),
+    ("fptoui", LlvmOpcode::FpToUi),
+    ("fptrunc", LlvmOpcode::FpTrunc),
+    ("fpext", LlvmOpcode::FpExt),
 ];
 
 /// Rounding modes as metadata has them. One that is found out when running has no decoration, and
@@ -47,7 +47,7 @@ pub(super) fn operation<'a>(name: &'a str, prefix: &str) -> &'a str {
 }
 
 /// `llvm.experimental.constrained.NAME`
-pub(super) fn constrained(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn constrained(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let name = operation(call.name, "llvm.experimental.constrained.");
     if matches!(name, "fcmp" | "fcmps") {
         return body.constrained_comparison(call).map(Some);
@@ -63,7 +63,7 @@ pub(super) fn constrained(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.fptrunc.round`: a conversion and how it rounds.
-pub(super) fn rounded(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn rounded(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let id = body.unconstrained("fptrunc", call)?;
     if let Some(id) = id {
         body.round_by(id, call.arg(1)?);
@@ -72,7 +72,10 @@ pub(super) fn rounded(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.fpbuiltin.NAME`, whose attribute says how large its error may be.
-pub(super) fn of_stated_error(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn of_stated_error(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     let id = body.unconstrained(operation(call.name, "llvm.fpbuiltin."), call)?;
     if let (Some(id), Some(error)) = (id, body.stated_error(call)) {
         let words = [error.to_bits()];
@@ -81,10 +84,10 @@ pub(super) fn of_stated_error(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made 
     Ok(id)
 }
 
-impl Body<'_, '_> {
-    fn unconstrained(&mut self, name: &str, call: &Call<'_>) -> Made {
+impl FunctionTranslator<'_, '_> {
+    fn unconstrained(&mut self, name: &str, call: &ExternalCall<'_>) -> Made {
         if let Some(&(_, op, count)) = OPERATIONS.iter().find(|row| row.0 == name) {
-            return self.intrinsic(Some(Intrinsic::Op(op, count)), call);
+            return self.intrinsic(Some(IntrinsicRule::Op(op, count)), call);
         }
         if let Some(&(_, opcode)) = CONVERSIONS.iter().find(|row| row.0 == name) {
             let value = call.arg(0)?;
@@ -97,7 +100,7 @@ impl Body<'_, '_> {
     }
 
     /// Decorates a conversion with the rounding that metadata says.
-    fn round_by(&mut self, id: Id, mode: Value) {
+    fn round_by(&mut self, id: Id, mode: LlvmValue) {
         let mode = self.text_of(mode);
         let row = mode.and_then(|mode| ROUNDING.iter().find(|row| row.0 == mode));
         if let Some(row) = row {
@@ -105,7 +108,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn constrained_comparison(&mut self, call: &Call<'_>) -> Lowered<Id> {
+    fn constrained_comparison(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let predicate = self.text_of(call.arg(2)?);
         let Some(predicate) = predicate.and_then(|p| Predicate::from_name_for(p, false)) else {
             return Err(refuse("the comparison has no predicate"));
@@ -117,7 +120,7 @@ impl Body<'_, '_> {
     }
 
     /// The text of a metadata string.
-    pub(super) fn text_of(&self, value: Value) -> Option<&str> {
+    pub(super) fn text_of(&self, value: LlvmValue) -> Option<&str> {
         let ValueKind::Metadata(metadata) = value.kind() else {
             return None;
         };
@@ -126,7 +129,7 @@ impl Body<'_, '_> {
     }
 
     /// The error that an attribute of the call states, in units of the last place.
-    fn stated_error(&self, call: &Call<'_>) -> Option<f32> {
+    fn stated_error(&self, call: &ExternalCall<'_>) -> Option<f32> {
         let module = self.t.module;
         let key = module.strings.find("fpbuiltin-max-error")?;
         let info = self.function.call(call.inst)?;
@@ -137,7 +140,7 @@ impl Body<'_, '_> {
 }
 
 /// A function of OpenCL of that name.
-fn by_extended(name: &str) -> Option<Intrinsic> {
+fn by_extended(name: &str) -> Option<IntrinsicRule> {
     let row = super::super::builtins::extended_named(name)?;
-    Some(Intrinsic::Ext(row.number, row.operands.len()))
+    Some(IntrinsicRule::Ext(row.number, row.operands.len()))
 }

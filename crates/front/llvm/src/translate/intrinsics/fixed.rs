@@ -1,54 +1,70 @@
 //! Numbers with a fixed point: integers of which so many bits are behind it.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
-use super::super::refusal::{Lowered, refuse};
-use super::super::types::{Elem, Shape};
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
+use super::super::refusal::{TranslationResult, refuse};
+use super::super::types::{NumericElement, NumericShape};
 use super::saturate::ends;
-use crate::ir::{Opcode, Predicate};
+use crate::ir::{LlvmOpcode, Predicate};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// `llvm.smul.fix[.sat](a, b, scale)`
-pub(super) fn multiply_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn multiply_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.fixed_product(true, call).map(Some)
 }
 
 /// `llvm.umul.fix[.sat](a, b, scale)`
-pub(super) fn multiply_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn multiply_unsigned(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.fixed_product(false, call).map(Some)
 }
 
 /// `llvm.sdiv.fix[.sat](a, b, scale)`
-pub(super) fn divide_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn divide_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.fixed_quotient(true, call).map(Some)
 }
 
 /// `llvm.udiv.fix[.sat](a, b, scale)`
-pub(super) fn divide_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn divide_unsigned(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.fixed_quotient(false, call).map(Some)
 }
 
-fn saturates(call: &Call<'_>) -> bool {
+fn saturates(call: &ExternalCall<'_>) -> bool {
     call.name.contains(".fix.sat")
 }
 
 /// Integers of another width, which hold all their bits.
-fn of_width(shape: Shape, width: u32) -> Shape {
-    Shape {
-        elem: Elem::Int,
+fn of_width(shape: NumericShape, width: u32) -> NumericShape {
+    NumericShape {
+        elem: NumericElement::Int,
         ..shape.as_int(width)
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// The shape of the operands, their values, and the bits behind the point.
-    fn fixed_operands(&mut self, signed: bool, call: &Call<'_>) -> Lowered<(Shape, [Id; 2], u32)> {
+    fn fixed_operands(
+        &mut self,
+        signed: bool,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<(NumericShape, [Id; 2], u32)> {
         let shape = self.result_shape(call.inst)?;
-        if shape.elem != Elem::Int || shape.width > 64 {
+        if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(refuse(format!("the operands are of {} bits", shape.bits)));
         }
         let scale = self.t.module.as_u64(call.arg(2)?);
@@ -63,7 +79,7 @@ impl Body<'_, '_> {
     }
 
     /// The product has twice the bits, of which those above the point of its lower part are taken.
-    fn fixed_product(&mut self, signed: bool, call: &Call<'_>) -> Lowered<Id> {
+    fn fixed_product(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (shape, operands, scale) = self.fixed_operands(signed, call)?;
         let ty = self.t.shape_type(shape);
         let (high, back) = match signed {
@@ -112,7 +128,7 @@ impl Body<'_, '_> {
     }
 
     /// The quotient of a dividend with as many zeros behind it, in twice the bits.
-    fn fixed_quotient(&mut self, signed: bool, call: &Call<'_>) -> Lowered<Id> {
+    fn fixed_quotient(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (shape, operands, scale) = self.fixed_operands(signed, call)?;
         if shape.width > 32 {
             return Err(refuse(format!(
@@ -122,8 +138,8 @@ impl Body<'_, '_> {
         }
         let (narrow, wide) = (of_width(shape, shape.width), of_width(shape, 64));
         let (extend, divide) = match signed {
-            true => (Opcode::SExt, Op::SDiv),
-            false => (Opcode::ZExt, Op::UDiv),
+            true => (LlvmOpcode::SExt, Op::SDiv),
+            false => (LlvmOpcode::ZExt, Op::UDiv),
         };
         let ty = self.t.shape_type(wide);
         let mut wider = [operands[0]; 2];
@@ -134,7 +150,7 @@ impl Body<'_, '_> {
         let dividend = self.op(Op::ShiftLeftLogical, ty, [wider[0], by]);
         let mut quotient = self.op(divide, ty, [dividend, wider[1]]);
         if saturates(call) {
-            let [least, most] = ends(Shape { width: 64, ..shape }, signed);
+            let [least, most] = ends(NumericShape { width: 64, ..shape }, signed);
             let [least, most] = [least, most].map(|bits| self.t.splat(wide, bits));
             let clamp = match signed {
                 true => std_::S_CLAMP,
@@ -142,7 +158,7 @@ impl Body<'_, '_> {
             };
             quotient = self.ext(clamp, ty, &[quotient, least, most]);
         }
-        let found = self.convert_number(Opcode::Trunc, wide, narrow, quotient)?;
+        let found = self.convert_number(LlvmOpcode::Trunc, wide, narrow, quotient)?;
         Ok(self.masked(shape, found))
     }
 }

@@ -1,30 +1,30 @@
 //! Intrinsics on floats that give two results, or round to integers.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
-use super::super::refusal::Lowered;
-use super::super::types::Shape;
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
+use super::super::refusal::TranslationResult;
+use super::super::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// `llvm.modf`: fraction and whole part.
-pub(super) fn modf(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn modf(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let shape = body.shape_of(call.arg(0)?)?;
     body.two_results(std_::MODF, shape, call).map(Some)
 }
 
 /// `llvm.sincos`
-pub(super) fn sincos(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn sincos(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let shape = body.shape_of(call.arg(0)?)?;
     body.two_results(std_::SINCOS, shape, call).map(Some)
 }
 
 /// `llvm.sincospi`: there is no function of both.
-pub(super) fn sincospi(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn sincospi(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let shape = body.shape_of(call.arg(0)?)?;
     let value = body.value(call.arg(0)?)?;
     let value = body.widened(shape, value);
@@ -38,24 +38,35 @@ pub(super) fn sincospi(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.frexp`: fraction and exponent.
-pub(super) fn frexp(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn frexp(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let shape = body.shape_of(call.arg(0)?)?.as_int(32);
     body.two_results(std_::FREXP, shape, call).map(Some)
 }
 
 /// `llvm.lround`, `llvm.llround`: halves away from zero.
-pub(super) fn round_to_integer(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn round_to_integer(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.rounded_integer(std_::ROUND, call).map(Some)
 }
 
 /// `llvm.lrint`, `llvm.llrint`: halves to even.
-pub(super) fn nearest_integer(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn nearest_integer(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.rounded_integer(std_::RINT, call).map(Some)
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// A function that gives its second result through a pointer.
-    fn two_results(&mut self, number: u32, second: Shape, call: &Call<'_>) -> Lowered<Id> {
+    fn two_results(
+        &mut self,
+        number: u32,
+        second: NumericShape,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.value(call.arg(0)?)?;
         let value = self.widened(shape, value);
@@ -70,7 +81,7 @@ impl Body<'_, '_> {
         Ok(self.op(Op::CompositeConstruct, both, [first, other]))
     }
 
-    fn rounded_integer(&mut self, number: u32, call: &Call<'_>) -> Lowered<Id> {
+    fn rounded_integer(&mut self, number: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.value(call.arg(0)?)?;
         let value = self.widened(shape, value);

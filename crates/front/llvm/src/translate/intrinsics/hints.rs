@@ -1,18 +1,18 @@
 //! What only helps others: assumptions, expectations, lifetimes. Where the extension that has them
 //! may not be used they are left out.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
-use super::super::refusal::Lowered;
-use crate::ir::{Opcode, Value};
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
+use super::super::refusal::TranslationResult;
+use crate::ir::{LlvmOpcode, LlvmValue};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// `llvm.assume(condition)`
-pub(super) fn assume(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn assume(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let condition = call.arg(0)?;
     // Operand bundles say something else; their condition is a constant.
     if condition.as_const().is_none() && body.t.may_use("SPV_KHR_expect_assume") {
@@ -23,7 +23,7 @@ pub(super) fn assume(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.expect(value, expected)`, with and without a probability.
-pub(super) fn expect(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn expect(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let value = body.value(call.arg(0)?)?;
     if !body.t.may_use("SPV_KHR_expect_assume") {
         return Ok(Some(value));
@@ -34,12 +34,15 @@ pub(super) fn expect(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// Questions whose answer may always be yes.
-pub(super) fn always(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+pub(super) fn always(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
     Ok(Some(body.t.b.constant_bool(true)))
 }
 
 /// `llvm.arithmetic.fence(value)`
-pub(super) fn arithmetic_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn arithmetic_fence(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     let value = body.value(call.arg(0)?)?;
     if !body.t.may_use("SPV_EXT_arithmetic_fence") {
         return Ok(Some(value));
@@ -49,17 +52,20 @@ pub(super) fn arithmetic_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made
 }
 
 /// `llvm.lifetime.start([size,] pointer)`
-pub(super) fn lifetime_start(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn lifetime_start(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.lifetime(Op::LifetimeStart, call)
 }
 
 /// `llvm.lifetime.end([size,] pointer)`
-pub(super) fn lifetime_end(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn lifetime_end(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.lifetime(Op::LifetimeStop, call)
 }
 
 /// `llvm.ptr.annotation`, `llvm.annotation`: `(value, text, …)`
-pub(super) fn annotation(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn annotation(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let value = call.arg(0)?;
     let id = body.value(value)?;
     body.annotated(value, call.arg(1)?, id);
@@ -67,24 +73,30 @@ pub(super) fn annotation(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.var.annotation(variable, text, …)`
-pub(super) fn variable_annotation(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn variable_annotation(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     annotation(body, call).map(|_| None)
 }
 
 /// `llvm.dbg.declare(address, variable, expression)`
-pub(super) fn debug_declare(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn debug_declare(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.debug_call(true, call.args)
 }
 
 /// `llvm.dbg.value(value, variable, expression)`
-pub(super) fn debug_value(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn debug_value(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.debug_call(false, call.args)
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// A lifetime begins or ends: that of a whole variable, which is said by a size of zero where it is
     /// no byte.
-    fn lifetime(&mut self, op: Op, call: &Call<'_>) -> Made {
+    fn lifetime(&mut self, op: Op, call: &ExternalCall<'_>) -> Made {
         let pointer = call.arg(call.args.len().saturating_sub(1))?;
         let class = |id| {
             let ty = self.t.b.type_of(id)?;
@@ -113,10 +125,10 @@ impl Body<'_, '_> {
     }
 
     /// The variable that an allocation became.
-    fn variable_of(&self, pointer: Value) -> Option<Id> {
+    fn variable_of(&self, pointer: LlvmValue) -> Option<Id> {
         let local = pointer.as_local()?;
         let inst = self.function.inst(self.function.inst_of(local)?);
-        if inst.opcode != Opcode::Alloca {
+        if inst.opcode != LlvmOpcode::Alloca {
             return None;
         }
         let count = self.function.value_pool[inst.operands.range()].first()?;

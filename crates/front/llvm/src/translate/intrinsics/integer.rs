@@ -1,19 +1,19 @@
 //! Intrinsics on numbers.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
 use super::super::constants::mask;
-use super::super::refusal::{Lowered, refuse};
-use super::super::types::{Elem, Shape};
+use super::super::refusal::{TranslationResult, refuse};
+use super::super::types::{NumericElement, NumericShape};
 use crate::ir::Predicate;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// `llvm.powi` and `llvm.ldexp`: a float and a scalar integer of 32 bits.
-pub(super) fn power(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn power(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let number = match call.name.starts_with("llvm.powi") {
         true => std_::POWN,
         false => std_::LDEXP,
@@ -29,16 +29,16 @@ pub(super) fn power(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     Ok(Some(body.ext(number, ty, &[base, exponent])))
 }
 
-pub(super) fn minimum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn minimum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.extremum_with_nan(std_::FMIN, call).map(Some)
 }
 
-pub(super) fn maximum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn maximum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.extremum_with_nan(std_::FMAX, call).map(Some)
 }
 
 /// Multiplication by one quietens NaNs.
-pub(super) fn canonicalise(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn canonicalise(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let shape = body.result_shape(call.inst)?;
     let value = body.value(call.arg(0)?)?;
     let one = body.t.splat_one(shape, false);
@@ -47,15 +47,15 @@ pub(super) fn canonicalise(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.get.rounding`: to the nearest, which has the number 1.
-pub(super) fn nearest(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+pub(super) fn nearest(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
     Ok(Some(body.t.u32(1)))
 }
 
 /// `llvm.abs`
-pub(super) fn absolute(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn absolute(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let shape = body.result_shape(call.inst)?;
     let value = body.value(call.arg(0)?)?;
-    if shape.elem == Elem::Bool {
+    if shape.elem == NumericElement::Bool {
         return Ok(Some(value));
     }
     let value = body.sign_extended(shape, value);
@@ -64,33 +64,51 @@ pub(super) fn absolute(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     Ok(Some(body.masked(shape, id)))
 }
 
-pub(super) fn add_unsigned_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn add_unsigned_overflow(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.with_carry(call, Op::IAddCarry, Op::IAdd)
 }
 
-pub(super) fn subtract_unsigned_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn subtract_unsigned_overflow(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.with_carry(call, Op::ISubBorrow, Op::ISub)
 }
 
 /// The sum overflows where both operands have the sign that it has not.
-pub(super) fn add_signed_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn add_signed_overflow(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.with_overflow(call, Op::IAdd, |body, shape, [left, right], sum| {
         body.signs_differ(shape, [(left, sum), (right, sum)])
     })
 }
 
 /// The difference overflows where the operands differ in sign and the left one from it.
-pub(super) fn subtract_signed_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn subtract_signed_overflow(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.with_overflow(call, Op::ISub, |body, shape, [left, right], difference| {
         body.signs_differ(shape, [(left, right), (left, difference)])
     })
 }
 
-pub(super) fn multiply_unsigned_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn multiply_unsigned_overflow(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.with_carry(call, Op::UMulExtended, Op::IMul)
 }
 
-pub(super) fn multiply_signed_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn multiply_signed_overflow(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.with_overflow(call, Op::IMul, |body, shape, [left, right], product| {
         let ty = body.t.shape_type(shape);
         let high = body.ext(std_::S_MUL_HI, ty, &[left, right]);
@@ -100,18 +118,24 @@ pub(super) fn multiply_signed_overflow(body: &mut Body<'_, '_>, call: &Call<'_>)
     })
 }
 
-pub(super) fn compare_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn compare_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.three_way([Predicate::Slt, Predicate::Sgt], call)
         .map(Some)
 }
 
-pub(super) fn compare_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn compare_unsigned(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.three_way([Predicate::Ult, Predicate::Ugt], call)
         .map(Some)
 }
 
-impl Body<'_, '_> {
-    fn extremum_with_nan(&mut self, number: u32, call: &Call<'_>) -> Lowered<Id> {
+impl FunctionTranslator<'_, '_> {
+    fn extremum_with_nan(&mut self, number: u32, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
         let left = self.value(call.arg(0)?)?;
         let right = self.value(call.arg(1)?)?;
@@ -122,7 +146,7 @@ impl Body<'_, '_> {
     pub(in crate::translate) fn extremum_or_nan(
         &mut self,
         number: u32,
-        shape: Shape,
+        shape: NumericShape,
         operands: [Id; 2],
     ) -> Id {
         let ty = self.t.shape_type(shape);
@@ -136,13 +160,13 @@ impl Body<'_, '_> {
     /// An operation with a flag beside its result.
     fn with_overflow(
         &mut self,
-        call: &Call<'_>,
+        call: &ExternalCall<'_>,
         op: Op,
-        overflows: impl FnOnce(&mut Self, Shape, [Id; 2], Id) -> Lowered<Id>,
+        overflows: impl FnOnce(&mut Self, NumericShape, [Id; 2], Id) -> TranslationResult<Id>,
     ) -> Made {
         let shape = self.shape_of(call.arg(0)?)?;
         let room = op != Op::IMul || shape.width >= 2 * shape.bits;
-        if shape.elem != Elem::Int || (shape.is_odd() && !room) {
+        if shape.elem != NumericElement::Int || (shape.is_odd() && !room) {
             return Err(refuse(format!("the operands are of {} bits", shape.bits)));
         }
         let left = self.value(call.arg(0)?)?;
@@ -159,9 +183,9 @@ impl Body<'_, '_> {
     }
 
     /// An operation that gives what does not fit as a second result, which is zero where all does.
-    fn with_carry(&mut self, call: &Call<'_>, extended: Op, narrow: Op) -> Made {
+    fn with_carry(&mut self, call: &ExternalCall<'_>, extended: Op, narrow: Op) -> Made {
         let shape = self.shape_of(call.arg(0)?)?;
-        if shape.is_odd() || shape.elem != Elem::Int {
+        if shape.is_odd() || shape.elem != NumericElement::Int {
             return self.with_overflow(call, narrow, |body, _, _, _| {
                 Ok(body.t.b.constant_bool(false))
             });
@@ -179,13 +203,19 @@ impl Body<'_, '_> {
     }
 
     /// A result with a flag beside it.
-    fn flagged(&mut self, call: &Call<'_>, shape: Shape, result: Id, overflow: Id) -> Lowered<Id> {
+    fn flagged(
+        &mut self,
+        call: &ExternalCall<'_>,
+        shape: NumericShape,
+        result: Id,
+        overflow: Id,
+    ) -> TranslationResult<Id> {
         if self.keep_apart(call.inst, overflow) {
             return Ok(result);
         }
         let flag = match shape.as_bool().packed() {
             Some(packed) => self.bitcast(shape.as_bool(), packed, overflow)?,
-            None => self.truth_as(overflow, Shape::int(8, 1), false),
+            None => self.truth_as(overflow, NumericShape::int(8, 1), false),
         };
         let both = self.result_type(call.inst)?;
         Ok(self.op(Op::CompositeConstruct, both, [result, flag]))
@@ -194,11 +224,11 @@ impl Body<'_, '_> {
     /// An operation on integers that are kept in wider ones, where it does not overflow.
     fn narrow_overflow(
         &mut self,
-        shape: Shape,
+        shape: NumericShape,
         op: Op,
         operands: [Id; 2],
         signed: bool,
-    ) -> Lowered<(Id, Id)> {
+    ) -> TranslationResult<(Id, Id)> {
         let ty = self.t.shape_type(shape);
         let operands = match signed {
             true => operands.map(|id| self.sign_extended(shape, id)),
@@ -216,7 +246,7 @@ impl Body<'_, '_> {
     }
 
     /// Whether the signs differ in both pairs.
-    fn signs_differ(&mut self, shape: Shape, pairs: [(Id, Id); 2]) -> Lowered<Id> {
+    fn signs_differ(&mut self, shape: NumericShape, pairs: [(Id, Id); 2]) -> TranslationResult<Id> {
         let ty = self.t.shape_type(shape);
         let [a, b] = pairs.map(|(a, b)| self.op(Op::BitwiseXor, ty, [a, b]));
         let both = self.op(Op::BitwiseAnd, ty, [a, b]);
@@ -225,7 +255,11 @@ impl Body<'_, '_> {
     }
 
     /// -1, 0 or 1 for less, equal and greater.
-    fn three_way(&mut self, predicates: [Predicate; 2], call: &Call<'_>) -> Lowered<Id> {
+    fn three_way(
+        &mut self,
+        predicates: [Predicate; 2],
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let to = self.result_shape(call.inst)?;
         let left = self.value(call.arg(0)?)?;

@@ -4,20 +4,20 @@
 //! need, a lane whose bit is not known branches around its access. Newer modules state the
 //! alignment as an attribute, older ones in an argument.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
 use super::super::parts::OF_POINTERS;
-use super::super::refusal::{Lowered, refuse};
-use super::super::types::Shape;
-use crate::ir::{AttrKind, ConstKind, LlvmType, Value};
+use super::super::refusal::{TranslationResult, refuse};
+use super::super::types::NumericShape;
+use crate::ir::{AttrKind, ConstKind, LlvmType, LlvmValue};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// `llvm.masked.load(pointer, [alignment,] mask, otherwise)`
-pub(super) fn load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn load(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let [pointer, .., mask, otherwise] = call.args[..] else {
         return Err(refuse("an argument is missing"));
     };
@@ -29,7 +29,7 @@ pub(super) fn load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.masked.store(vector, pointer, [alignment,] mask)`
-pub(super) fn store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn store(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let [vector, pointer, .., mask] = call.args[..] else {
         return Err(refuse("an argument is missing"));
     };
@@ -41,7 +41,7 @@ pub(super) fn store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.masked.gather(pointers, [alignment,] mask, otherwise)`
-pub(super) fn gather(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn gather(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let [pointers, .., mask, otherwise] = call.args[..] else {
         return Err(refuse("an argument is missing"));
     };
@@ -60,7 +60,7 @@ pub(super) fn gather(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.masked.scatter(vector, pointers, [alignment,] mask)`
-pub(super) fn scatter(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn scatter(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let [vector, pointers, .., mask] = call.args[..] else {
         return Err(refuse("an argument is missing"));
     };
@@ -80,7 +80,7 @@ pub(super) fn scatter(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 
 /// `llvm.masked.expandload(pointer, mask, otherwise)`: elements that follow each other go to the
 /// lanes that are named.
-pub(super) fn expand_load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn expand_load(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let (mask, otherwise) = (call.arg(1)?, call.arg(2)?);
     let access = body.lane_access(call, 0, false)?;
     let base = body.pointer(call.arg(0)?, access.memory)?;
@@ -92,7 +92,10 @@ pub(super) fn expand_load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 
 /// `llvm.masked.compressstore(vector, pointer, mask)`: the lanes that are named go to elements
 /// that follow each other.
-pub(super) fn compress_store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn compress_store(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     let mask = call.arg(2)?;
     let access = body.lane_access(call, 1, false)?;
     let base = body.pointer(call.arg(1)?, access.memory)?;
@@ -104,27 +107,28 @@ pub(super) fn compress_store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 
 /// What is accessed for a lane.
 #[derive(Clone, Copy)]
-pub(super) struct Access {
+pub(super) struct MaskedLaneAccess {
     element: LlvmType,
     /// The element in memory form.
     pub(super) memory: Id,
     align: u32,
     /// The number of lanes that are accessed at most, where the call says it.
-    pub(super) length: Option<Value>,
+    pub(super) length: Option<LlvmValue>,
 }
 
 /// Where a lane's element is.
-type Place<'a, 'b, 'c> = &'a mut dyn FnMut(&mut Body<'b, 'c>, u32) -> Lowered<Id>;
+type LaneAddressFn<'a, 'b, 'c> =
+    &'a mut dyn FnMut(&mut FunctionTranslator<'b, 'c>, u32) -> TranslationResult<Id>;
 
-impl<'t, 'm> Body<'t, 'm> {
+impl<'t, 'm> FunctionTranslator<'t, 'm> {
     /// How the lanes of the vector are accessed that a call loads, or stores as its first argument;
     /// `pointer` is the position of what leads to them.
     pub(super) fn lane_access(
         &mut self,
-        call: &Call<'_>,
+        call: &ExternalCall<'_>,
         pointer: usize,
         stated: bool,
-    ) -> Lowered<Access> {
+    ) -> TranslationResult<MaskedLaneAccess> {
         let vector = match pointer {
             0 => self.inst_type(call.inst),
             _ => self.type_of(call.arg(0)?),
@@ -147,7 +151,7 @@ impl<'t, 'm> Body<'t, 'm> {
             .alloc_size(&self.t.module.types, element)
             .unwrap_or(1);
         let align = align.unwrap_or(1).max(1).min(size.next_power_of_two());
-        Ok(Access {
+        Ok(MaskedLaneAccess {
             element,
             memory: self.t.memory_type(element)?,
             align: if size.is_power_of_two() {
@@ -159,18 +163,18 @@ impl<'t, 'm> Body<'t, 'm> {
         })
     }
 
-    pub(super) fn step_to(&mut self, base: Id, lane: u32) -> Lowered<Id> {
+    pub(super) fn step_to(&mut self, base: Id, lane: u32) -> TranslationResult<Id> {
         if lane == 0 {
             return Ok(base);
         }
-        let size = Shape::int(self.t.pointer_bits, 1);
+        let size = NumericShape::int(self.t.pointer_bits, 1);
         let lane = self.t.splat(size, u64::from(lane));
         Ok(self.step(base, lane))
     }
 
     /// By lane: how many lanes before it the mask names.
-    fn places(&mut self, mask: Value) -> Lowered<Vec<Id>> {
-        let size = Shape::int(self.t.pointer_bits, 1);
+    fn places(&mut self, mask: LlvmValue) -> TranslationResult<Vec<Id>> {
+        let size = NumericShape::int(self.t.pointer_bits, 1);
         let ty = self.t.shape_type(size);
         let mut count = self.t.zero(size);
         let mut places = Vec::new();
@@ -185,11 +189,11 @@ impl<'t, 'm> Body<'t, 'm> {
     /// Loads the lanes that are named; the others are `otherwise`, or anything.
     pub(super) fn load_lanes(
         &mut self,
-        call: &Call<'_>,
-        access: Access,
-        mask: Value,
-        otherwise: Option<Value>,
-        place: Place<'_, 't, 'm>,
+        call: &ExternalCall<'_>,
+        access: MaskedLaneAccess,
+        mask: LlvmValue,
+        otherwise: Option<LlvmValue>,
+        place: LaneAddressFn<'_, 't, 'm>,
     ) -> Made {
         let ty = self.inst_type(call.inst);
         let mut lanes = Vec::new();
@@ -230,10 +234,10 @@ impl<'t, 'm> Body<'t, 'm> {
     /// Stores the lanes that are named.
     pub(super) fn store_lanes(
         &mut self,
-        access: Access,
-        vector: Value,
-        mask: Value,
-        place: Place<'_, 't, 'm>,
+        access: MaskedLaneAccess,
+        vector: LlvmValue,
+        mask: LlvmValue,
+        place: LaneAddressFn<'_, 't, 'm>,
     ) -> Made {
         let pointee = self.t.pointee_of(access.memory);
         for lane in 0..self.lane_count(self.type_of(vector)) {
@@ -264,8 +268,8 @@ impl<'t, 'm> Body<'t, 'm> {
     /// Whether a lane is named and within the length, where the module says it.
     pub(super) fn known_active(
         &self,
-        mask: Value,
-        length: Option<Value>,
+        mask: LlvmValue,
+        length: Option<LlvmValue>,
         lane: u32,
     ) -> Option<bool> {
         let within = match length {
@@ -283,7 +287,12 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// Whether a lane is named and within the length.
-    pub(super) fn active(&mut self, mask: Value, length: Option<Value>, lane: u32) -> Lowered<Id> {
+    pub(super) fn active(
+        &mut self,
+        mask: LlvmValue,
+        length: Option<LlvmValue>,
+        lane: u32,
+    ) -> TranslationResult<Id> {
         if let Some(known) = self.known_active(mask, length, lane) {
             return Ok(self.t.b.constant_bool(known));
         }
@@ -303,7 +312,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     /// Whether a lane is named, where the module says it.
-    fn known_bit(&self, mask: Value, lane: u32) -> Option<bool> {
+    fn known_bit(&self, mask: LlvmValue, lane: u32) -> Option<bool> {
         let consts = &self.t.module.consts;
         let mask = mask.as_const()?;
         if consts.is_zero(mask) {
@@ -321,11 +330,11 @@ impl<'t, 'm> Body<'t, 'm> {
     /// before, and that behind.
     fn begin_lane(
         &mut self,
-        mask: Value,
-        access: Access,
+        mask: LlvmValue,
+        access: MaskedLaneAccess,
         lane: u32,
         known: Option<bool>,
-    ) -> Lowered<Option<(Id, Id)>> {
+    ) -> TranslationResult<Option<(Id, Id)>> {
         if known == Some(true) {
             return Ok(None);
         }

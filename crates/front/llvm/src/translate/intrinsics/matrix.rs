@@ -1,17 +1,17 @@
 //! Matrices of Clang's extension: vectors of their columns, one after the other.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
-use super::super::refusal::{Lowered, refuse};
-use super::super::types::{Elem, Shape};
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
+use super::super::refusal::{TranslationResult, refuse};
+use super::super::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// `llvm.matrix.transpose(matrix, rows, columns)`
-pub(super) fn transpose(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn transpose(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let lanes = body.lane_values(call.arg(0)?)?;
     let [rows, columns] = body.extents(call, [1, 2], lanes.len())?;
     let all: Vec<Id> = (0..rows)
@@ -22,7 +22,7 @@ pub(super) fn transpose(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.matrix.multiply(left, right, rows, inner, columns)`
-pub(super) fn multiply(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn multiply(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let left = body.lane_values(call.arg(0)?)?;
     let right = body.lane_values(call.arg(1)?)?;
     let [rows, inner] = body.extents(call, [2, 3], left.len())?;
@@ -30,8 +30,8 @@ pub(super) fn multiply(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let element = body.t.module.types.scalar(body.inst_type(call.inst));
     let shape = body.t.need_shape(element)?;
     let (product, sum) = match shape.elem {
-        Elem::Int => (Op::IMul, Op::IAdd),
-        Elem::Float => (Op::FMul, Op::FAdd),
+        NumericElement::Int => (Op::IMul, Op::IAdd),
+        NumericElement::Float => (Op::FMul, Op::FAdd),
         _ => return Err(refuse("a product of matrices of this type")),
     };
     let ty = body.t.shape_type(shape);
@@ -55,7 +55,7 @@ pub(super) fn multiply(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.matrix.column.major.load(pointer, stride, volatile, rows, columns)`
-pub(super) fn load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn load(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ty = body.inst_type(call.inst);
     let count = body.lane_count(ty) as usize;
     let [rows, columns] = body.extents(call, [3, 4], count)?;
@@ -75,7 +75,7 @@ pub(super) fn load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.matrix.column.major.store(matrix, pointer, stride, volatile, rows, columns)`
-pub(super) fn store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn store(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let matrix = call.arg(0)?;
     let lanes = body.lane_values(matrix)?;
     let [rows, _] = body.extents(call, [4, 5], lanes.len())?;
@@ -91,9 +91,14 @@ pub(super) fn store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     Ok(None)
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Rows and columns, as two arguments say; together they have to be all lanes.
-    fn extents(&self, call: &Call<'_>, at: [usize; 2], lanes: usize) -> Lowered<[usize; 2]> {
+    fn extents(
+        &self,
+        call: &ExternalCall<'_>,
+        at: [usize; 2],
+        lanes: usize,
+    ) -> TranslationResult<[usize; 2]> {
         let mut extents = [0; 2];
         for (extent, at) in extents.iter_mut().zip(at) {
             let number = self.t.module.as_u64(call.arg(at)?);
@@ -111,13 +116,13 @@ impl Body<'_, '_> {
     /// behind the pointer.
     fn matrix_element(
         &mut self,
-        call: &Call<'_>,
+        call: &ExternalCall<'_>,
         pointer: usize,
         memory: Id,
         [row, column]: [usize; 2],
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         let base = self.pointer(call.arg(pointer)?, memory)?;
-        let size = Shape::int(self.t.pointer_bits, 1);
+        let size = NumericShape::int(self.t.pointer_bits, 1);
         let ty = self.t.shape_type(size);
         let stride = call.arg(pointer + 1)?;
         let from = self.shape_of(stride)?;
@@ -130,7 +135,11 @@ impl Body<'_, '_> {
     }
 
     /// The operands of an access of one element.
-    fn matrix_access(&self, call: &Call<'_>, volatile: usize) -> Lowered<Vec<u32>> {
+    fn matrix_access(
+        &self,
+        call: &ExternalCall<'_>,
+        volatile: usize,
+    ) -> TranslationResult<Vec<u32>> {
         let volatile = self.t.module.as_u64(call.arg(volatile)?) == Some(1);
         Ok(match volatile {
             true => vec![MemoryAccess::Volatile.0],

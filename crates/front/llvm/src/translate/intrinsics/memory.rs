@@ -1,27 +1,27 @@
 //! Intrinsics on memory.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
-use super::super::refusal::Lowered;
-use super::super::types::Shape;
-use crate::ir::{AttrKind, Value};
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
+use super::super::refusal::TranslationResult;
+use super::super::types::NumericShape;
+use crate::ir::{AttrKind, LlvmValue};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// Bytes that are set by one store of an array, rather than by a loop.
 const ONE_STORE: u64 = 256;
 
 /// A null pointer: for what only other hints use.
-pub(super) fn null(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn null(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ty = body.result_type(call.inst)?;
     Ok(Some(body.t.b.constant_null(ty)))
 }
 
 /// `llvm.stacksave`: of use where the function allocates what is as long as it finds out.
-pub(super) fn save_stack(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn save_stack(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     if !body.allocates() {
         return null(body, call);
     }
@@ -35,7 +35,10 @@ pub(super) fn save_stack(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.stackrestore`
-pub(super) fn restore_stack(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn restore_stack(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     if body.allocates() {
         let byte = body.t.byte();
         let saved = body.pointer(call.arg(0)?, byte)?;
@@ -46,7 +49,7 @@ pub(super) fn restore_stack(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.objectsize`: not known.
-pub(super) fn object_size(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn object_size(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let shape = body.result_shape(call.inst)?;
     let smallest = call.args.get(1).and_then(|v| body.t.module.as_u64(*v)) == Some(1);
     Ok(Some(
@@ -55,15 +58,15 @@ pub(super) fn object_size(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// Zero: `llvm.is.constant` says no, `__cxa_atexit` that all went well.
-pub(super) fn zero(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn zero(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let shape = body.result_shape(call.inst)?;
     Ok(Some(body.t.zero(shape)))
 }
 
 /// `llvm.ptrmask(pointer, mask)`
-pub(super) fn mask_pointer(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn mask_pointer(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let pointer = body.value(call.arg(0)?)?;
-    let size = Shape::int(body.t.pointer_bits, 1);
+    let size = NumericShape::int(body.t.pointer_bits, 1);
     let bits = body.pointer_bits_as(pointer, size)?;
     let from = body.shape_of(call.arg(1)?)?;
     let mask = body.value(call.arg(1)?)?;
@@ -75,15 +78,18 @@ pub(super) fn mask_pointer(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.load.relative(table, offset)`: the table's address plus the number that lies at the offset.
-pub(super) fn load_relative(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn load_relative(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     let byte = body.t.byte();
     let table = body.pointer(call.arg(0)?, byte)?;
-    let size = Shape::int(body.t.pointer_bits, 1);
+    let size = NumericShape::int(body.t.pointer_bits, 1);
     let from = body.shape_of(call.arg(1)?)?;
     let offset = body.value(call.arg(1)?)?;
     let offset = body.resized(from, size, offset, true);
     let entry = body.step(table, offset);
-    let number = Shape::int(32, 1);
+    let number = NumericShape::int(32, 1);
     let word = body.t.shape_type(number);
     let entry = body.cast(entry, word);
     let words = [entry.word(), MemoryAccess::Aligned.0, 4];
@@ -93,7 +99,7 @@ pub(super) fn load_relative(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.memcpy(to, from, bytes, volatile)`
-pub(super) fn copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn copy(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let bytes = call.arg(2)?;
     if body.is_zero(bytes) {
         return Ok(None);
@@ -109,7 +115,7 @@ pub(super) fn copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.memmove(to, from, bytes, volatile)`: all is loaded before anything is stored.
-pub(super) fn move_(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn move_(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let Some(bytes) = body.t.module.as_u64(call.arg(2)?) else {
         return body.move_loop(call).map(|()| None);
     };
@@ -131,7 +137,7 @@ pub(super) fn move_(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.memset(to, value, bytes, volatile)`
-pub(super) fn set(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn set(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let (to, value, bytes) = (call.arg(0)?, call.arg(1)?, call.arg(2)?);
     match body.t.module.as_u64(bytes) {
         Some(0) => Ok(None),
@@ -157,18 +163,18 @@ pub(super) fn set(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// The memory operands of a copy: volatile, and the alignment that both ends have.
-    fn copy_access(&self, call: &Call<'_>) -> Vec<u32> {
+    fn copy_access(&self, call: &ExternalCall<'_>) -> Vec<u32> {
         let align = self.alignment(call, 0).min(self.alignment(call, 1));
         self.memory_operands(call, align)
     }
 
-    fn set_access(&self, call: &Call<'_>) -> Vec<u32> {
+    fn set_access(&self, call: &ExternalCall<'_>) -> Vec<u32> {
         self.memory_operands(call, self.alignment(call, 0))
     }
 
-    fn memory_operands(&self, call: &Call<'_>, align: u32) -> Vec<u32> {
+    fn memory_operands(&self, call: &ExternalCall<'_>, align: u32) -> Vec<u32> {
         let volatile = call.args.get(3).and_then(|v| self.t.module.as_u64(*v)) == Some(1);
         let mut mask = MemoryAccess::Aligned;
         if volatile {
@@ -178,7 +184,7 @@ impl Body<'_, '_> {
     }
 
     /// The alignment of an argument as the call says it.
-    fn alignment(&self, call: &Call<'_>, index: usize) -> u32 {
+    fn alignment(&self, call: &ExternalCall<'_>, index: usize) -> u32 {
         let attributes = &self.t.module.attributes;
         let found = self.function.call(call.inst).and_then(|info| {
             let set = attributes.param(info.attributes, index);
@@ -188,7 +194,12 @@ impl Body<'_, '_> {
     }
 
     /// Sets all of an object to zero by one store, where the pointer is to such an object.
-    fn set_typed(&mut self, to: Value, bytes: u64, call: &Call<'_>) -> Lowered<bool> {
+    fn set_typed(
+        &mut self,
+        to: LlvmValue,
+        bytes: u64,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<bool> {
         let Some(local) = to.as_local() else {
             return Ok(false);
         };
@@ -209,13 +220,13 @@ impl Body<'_, '_> {
     }
 
     /// Moves byte by byte: upwards where the destination is below the source, else downwards.
-    fn move_loop(&mut self, call: &Call<'_>) -> Lowered<()> {
+    fn move_loop(&mut self, call: &ExternalCall<'_>) -> TranslationResult<()> {
         let byte = self.t.byte();
         let to = self.pointer(call.arg(0)?, byte)?;
         let from = self.pointer(call.arg(1)?, byte)?;
         let shape = self.shape_of(call.arg(2)?)?;
         let count = self.value(call.arg(2)?)?;
-        let size = Shape::int(self.t.pointer_bits, 1);
+        let size = NumericShape::int(self.t.pointer_bits, 1);
         let addresses = [
             self.pointer_bits_as(to, size)?,
             self.pointer_bits_as(from, size)?,
@@ -251,7 +262,7 @@ impl Body<'_, '_> {
     /// A loop that does something for each number below a count, then goes on to a block.
     fn bytes_loop(
         &mut self,
-        shape: Shape,
+        shape: NumericShape,
         count: Id,
         after: Id,
         each: &mut dyn FnMut(&mut Self, Id),
@@ -278,7 +289,12 @@ impl Body<'_, '_> {
     }
 
     /// Stores byte by byte in a loop.
-    fn set_loop(&mut self, to: Value, value: Value, bytes: Value) -> Lowered<()> {
+    fn set_loop(
+        &mut self,
+        to: LlvmValue,
+        value: LlvmValue,
+        bytes: LlvmValue,
+    ) -> TranslationResult<()> {
         let byte = self.t.byte();
         let to = self.pointer(to, byte)?;
         let value = self.value(value)?;

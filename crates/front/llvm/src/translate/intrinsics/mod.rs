@@ -16,11 +16,11 @@ mod saturate;
 mod spv;
 mod vector;
 
-use super::body::Body;
-use super::builtins::Call;
-use super::refusal::{Lowered, refuse};
-use super::types::Elem;
-use crate::ir::{Flags, LlvmInst, Predicate};
+use super::body::FunctionTranslator;
+use super::builtins::ExternalCall;
+use super::refusal::{TranslationResult, refuse};
+use super::types::NumericElement;
+use crate::ir::{LlvmInst, LlvmInstFlags, Predicate};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -28,11 +28,12 @@ use spirula_spirv::grammar::enumerants::BuiltIn;
 use spirula_spirv::grammar::opencl_std as std_;
 use std::sync::OnceLock;
 
-type IntrinsicHandler = fn(&mut Body<'_, '_>, &Call<'_>) -> Lowered<Option<Id>>;
+type IntrinsicHandler =
+    fn(&mut FunctionTranslator<'_, '_>, &ExternalCall<'_>) -> TranslationResult<Option<Id>>;
 
 /// What an intrinsic becomes.
 #[derive(Clone, Copy)]
-pub(super) enum Intrinsic {
+pub(super) enum IntrinsicRule {
     /// Nothing: it is a hint.
     Ignored,
     /// Its first argument.
@@ -49,10 +50,10 @@ pub(super) enum Intrinsic {
     By(IntrinsicHandler),
 }
 
-use Intrinsic::{By, Ext, First, Ignored, Integer};
+use IntrinsicRule::{By, Ext, First, Ignored, Integer};
 
 /// Every intrinsic, by its name without the types at its end.
-const ROWS: &[(&str, Intrinsic)] = &[
+const ROWS: &[(&str, IntrinsicRule)] = &[
     // Hints.
     ("llvm.assume", By(hints::assume)),
     ("llvm.lifetime.start", By(hints::lifetime_start)),
@@ -303,8 +304,8 @@ pub(super) fn intrinsic_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The row of an intrinsic, whatever types its name ends in.
-pub(super) fn lookup(name: &str) -> Option<Intrinsic> {
-    static INDEX: OnceLock<FxHashMap<&'static str, Intrinsic>> = OnceLock::new();
+pub(super) fn lookup(name: &str) -> Option<IntrinsicRule> {
+    static INDEX: OnceLock<FxHashMap<&'static str, IntrinsicRule>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().chain(spv::ROWS).copied().collect());
     // Some were experimental at first.
     let current = FORMER
@@ -319,13 +320,13 @@ pub(super) fn lookup(name: &str) -> Option<Intrinsic> {
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Translates a call of an intrinsic.
     pub(super) fn intrinsic(
         &mut self,
-        intrinsic: Option<Intrinsic>,
-        call: &Call<'_>,
-    ) -> Lowered<Option<Id>> {
+        intrinsic: Option<IntrinsicRule>,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         match intrinsic {
             None => Err(refuse("the intrinsic has no counterpart in SPIR-V")),
             Some(Ignored) => Ok(None),
@@ -339,7 +340,7 @@ impl Body<'_, '_> {
                 self.fast_math(call.inst, id);
                 Ok(Some(self.narrowed(shape, id)))
             }
-            Some(Intrinsic::Op(op, count)) => {
+            Some(IntrinsicRule::Op(op, count)) => {
                 let operands = self.first_arguments(call, count)?;
                 let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
                 let shape = self.result_shape(call.inst)?;
@@ -348,20 +349,25 @@ impl Body<'_, '_> {
                 Ok(Some(self.narrowed(shape, id)))
             }
             Some(Integer(number, signed)) => self.extremum(number, signed, call).map(Some),
-            Some(Intrinsic::BuiltIn(builtin)) => self.work_item(builtin, 0, call).map(Some),
+            Some(IntrinsicRule::BuiltIn(builtin)) => self.work_item(builtin, 0, call).map(Some),
             Some(By(handler)) => handler(self, call),
         }
     }
 
     /// The native instruction in the place of a precise one, where an approximation is allowed.
-    fn native(&self, number: u32, shape: super::types::Shape, inst: LlvmInst) -> u32 {
+    fn native(&self, number: u32, shape: super::types::NumericShape, inst: LlvmInst) -> u32 {
         let flags = self.function.inst(inst).flags;
-        let allowed = flags.has(Flags::AFN) && (shape.elem, shape.width) == (Elem::Float, 32);
+        let allowed = flags.has(LlvmInstFlags::AFN)
+            && (shape.elem, shape.width) == (NumericElement::Float, 32);
         let row = NATIVE.iter().find(|row| allowed && row.0 == number);
         row.map_or(number, |row| row.1)
     }
 
-    fn first_arguments(&mut self, call: &Call<'_>, count: usize) -> Lowered<Vec<Id>> {
+    fn first_arguments(
+        &mut self,
+        call: &ExternalCall<'_>,
+        count: usize,
+    ) -> TranslationResult<Vec<Id>> {
         let mut ids = Vec::with_capacity(count);
         for index in 0..count {
             let argument = call.arg(index)?;
@@ -373,11 +379,16 @@ impl Body<'_, '_> {
     }
 
     /// The smaller or larger of two integers.
-    fn extremum(&mut self, number: u32, signed: bool, call: &Call<'_>) -> Lowered<Id> {
+    fn extremum(
+        &mut self,
+        number: u32,
+        signed: bool,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
         let mut left = self.value(call.arg(0)?)?;
         let mut right = self.value(call.arg(1)?)?;
-        if shape.elem == Elem::Bool {
+        if shape.elem == NumericElement::Bool {
             let smaller = matches!(number, std_::U_MIN | std_::S_MIN);
             let op = match smaller != signed {
                 true => Op::LogicalAnd,
@@ -399,9 +410,9 @@ impl Body<'_, '_> {
     pub(super) fn holds(
         &mut self,
         predicate: Predicate,
-        shape: super::types::Shape,
+        shape: super::types::NumericShape,
         operands: [Id; 2],
-    ) -> Lowered<Id> {
+    ) -> TranslationResult<Id> {
         self.compare_numbers(predicate, shape, operands[0], operands[1])
     }
 }

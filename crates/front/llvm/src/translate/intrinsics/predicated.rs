@@ -4,17 +4,17 @@
 //! are not, whose behaviour would be undefined where an unused divisor is zero; nor are accesses to memory and
 //! reductions.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
-use super::super::refusal::{Lowered, refuse};
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
+use super::super::refusal::{TranslationResult, refuse};
 use super::constrained::operation;
 use super::lookup;
-use super::reduce::{Join, join_named};
-use crate::ir::{Opcode, Predicate, Value};
+use super::reduce::{LaneReductionRule, join_named};
+use crate::ir::{LlvmOpcode, LlvmValue, Predicate};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 const PREFIX: &str = "llvm.vp.";
 
@@ -22,9 +22,9 @@ const PREFIX: &str = "llvm.vp.";
 const RENAMED: &[(&str, &str)] = &[("roundtozero", "trunc")];
 
 /// `llvm.vp.NAME(operands…, mask, length)`
-pub(super) fn predicated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn predicated(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let name = operation(call.name, PREFIX);
-    let opcode = Opcode::from_name(name);
+    let opcode = LlvmOpcode::from_name(name);
     match (name, opcode) {
         ("load", _) => return body.predicated_load(call),
         ("store", _) => return body.predicated_store(call),
@@ -40,7 +40,7 @@ pub(super) fn predicated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
             return body.select_of(call.inst, operands).map(Some);
         }
         ("icmp" | "fcmp", _) => return body.predicated_comparison(call).map(Some),
-        (_, Some(Opcode::FNeg)) => {
+        (_, Some(LlvmOpcode::FNeg)) => {
             let operand = body.value(call.arg(0)?)?;
             return body.negate_of(call.inst, operand).map(Some);
         }
@@ -59,29 +59,36 @@ pub(super) fn predicated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let rest = row.map_or(&call.name[PREFIX.len().min(call.name.len())..], |row| row.1);
     let plain = format!("llvm.{rest}");
     let found = lookup(&plain).filter(|_| !rest.starts_with("experimental"));
-    let call = Call {
+    let call = ExternalCall {
         name: &plain,
         ..*call
     };
     body.intrinsic(found, &call)
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// The mask and the length, which come last.
-    fn lanes_meant(&self, call: &Call<'_>) -> Lowered<(Value, Option<Value>)> {
+    fn lanes_meant(
+        &self,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<(LlvmValue, Option<LlvmValue>)> {
         match *call.args {
             [.., mask, length] => Ok((mask, Some(length))),
             _ => Err(refuse("an argument is missing")),
         }
     }
 
-    fn predicated_binary(&mut self, opcode: Opcode, call: &Call<'_>) -> Lowered<Id> {
+    fn predicated_binary(
+        &mut self,
+        opcode: LlvmOpcode,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
         let left = self.value(call.arg(0)?)?;
         let mut right = self.value(call.arg(1)?)?;
         let divides = matches!(
             opcode,
-            Opcode::SDiv | Opcode::UDiv | Opcode::SRem | Opcode::URem
+            LlvmOpcode::SDiv | LlvmOpcode::UDiv | LlvmOpcode::SRem | LlvmOpcode::URem
         );
         if divides {
             let (mask, length) = self.lanes_meant(call)?;
@@ -91,7 +98,7 @@ impl Body<'_, '_> {
                 .all(|n| self.known_active(mask, length, n) == Some(true));
             if !all {
                 let active = lanes.map(|lane| self.active(mask, length, lane));
-                let active = active.collect::<Lowered<Vec<Id>>>()?;
+                let active = active.collect::<TranslationResult<Vec<Id>>>()?;
                 let active = self.composed(shape.as_bool(), &active);
                 let ty = self.t.shape_type(shape);
                 let one = self.t.splat(shape, 1);
@@ -101,7 +108,7 @@ impl Body<'_, '_> {
         self.binary_of(call.inst, opcode, [left, right])
     }
 
-    fn predicated_comparison(&mut self, call: &Call<'_>) -> Lowered<Id> {
+    fn predicated_comparison(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let integer = call.name.starts_with("llvm.vp.icmp");
         let predicate = self.text_of(call.arg(2)?);
         let predicate = predicate.and_then(|p| Predicate::from_name_for(p, integer));
@@ -115,7 +122,7 @@ impl Body<'_, '_> {
     }
 
     /// `llvm.vp.merge(condition, yes, no, length)`: what is behind the length is of `no`.
-    fn merge(&mut self, call: &Call<'_>) -> Lowered<Id> {
+    fn merge(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (condition, length) = (call.arg(0)?, Some(call.arg(3)?));
         let (yes, no) = (call.arg(1)?, call.arg(2)?);
         let ty = self.inst_type(call.inst);
@@ -131,7 +138,7 @@ impl Body<'_, '_> {
     }
 
     /// `llvm.vp.reduce.NAME(start, vector, mask, length)`
-    fn predicated_reduction(&mut self, call: &Call<'_>) -> Lowered<Id> {
+    fn predicated_reduction(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let name = operation(call.name, "llvm.vp.reduce.");
         let Some(join) = join_named(name) else {
             return Err(refuse("the intrinsic has no counterpart in SPIR-V"));
@@ -141,7 +148,7 @@ impl Body<'_, '_> {
         let scalar = self.shape_of(start)?;
         let ty = self.t.shape_type(scalar);
         let mut all = self.value(start)?;
-        if let Join::Ext(_, true) = join {
+        if let LaneReductionRule::Ext(_, true) = join {
             all = self.sign_extended(scalar, all);
         }
         for lane in 0..self.lane_count(self.type_of(vector)) {
@@ -164,7 +171,7 @@ impl Body<'_, '_> {
 
     /// `llvm.vp.cttz.elts(vector, whether zero is poison, mask, length)`: the lanes before the first that is
     /// not zero, or the length.
-    fn predicated_first(&mut self, call: &Call<'_>) -> Lowered<Id> {
+    fn predicated_first(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let (mask, length) = self.lanes_meant(call)?;
         let Some(end) = length else {
             return Err(refuse("an argument is missing"));
@@ -176,8 +183,8 @@ impl Body<'_, '_> {
             true => none,
             false => {
                 let opcode = match to.bits > from.bits {
-                    true => Opcode::ZExt,
-                    false => Opcode::Trunc,
+                    true => LlvmOpcode::ZExt,
+                    false => LlvmOpcode::Trunc,
                 };
                 self.convert_number(opcode, from, to, none)?
             }
@@ -189,7 +196,7 @@ impl Body<'_, '_> {
         })
     }
 
-    fn predicated_load(&mut self, call: &Call<'_>) -> Made {
+    fn predicated_load(&mut self, call: &ExternalCall<'_>) -> Made {
         let (mask, length) = self.lanes_meant(call)?;
         let mut access = self.lane_access(call, 0, false)?;
         access.length = length;
@@ -199,7 +206,7 @@ impl Body<'_, '_> {
         })
     }
 
-    fn predicated_store(&mut self, call: &Call<'_>) -> Made {
+    fn predicated_store(&mut self, call: &ExternalCall<'_>) -> Made {
         let (mask, length) = self.lanes_meant(call)?;
         let mut access = self.lane_access(call, 1, false)?;
         access.length = length;
@@ -209,7 +216,7 @@ impl Body<'_, '_> {
         })
     }
 
-    fn predicated_gather(&mut self, call: &Call<'_>) -> Made {
+    fn predicated_gather(&mut self, call: &ExternalCall<'_>) -> Made {
         let (mask, length) = self.lanes_meant(call)?;
         let pointers = call.arg(0)?;
         let mut access = self.lane_access(call, 0, false)?;
@@ -220,7 +227,7 @@ impl Body<'_, '_> {
         })
     }
 
-    fn predicated_scatter(&mut self, call: &Call<'_>) -> Made {
+    fn predicated_scatter(&mut self, call: &ExternalCall<'_>) -> Made {
         let (mask, length) = self.lanes_meant(call)?;
         let pointers = call.arg(1)?;
         let mut access = self.lane_access(call, 1, false)?;

@@ -1,60 +1,69 @@
 //! Arithmetic and conversions that stop at the ends of their type.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
 use super::super::constants::mask;
-use super::super::refusal::{Lowered, refuse};
-use super::super::types::{Elem, Shape};
+use super::super::refusal::{TranslationResult, refuse};
+use super::super::types::{NumericElement, NumericShape};
 use crate::ir::Predicate;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// `llvm.fptosi.sat`
-pub(super) fn to_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn to_signed(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.saturated_conversion(Op::ConvertFToS, call).map(Some)
 }
 
 /// `llvm.fptoui.sat`
-pub(super) fn to_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn to_unsigned(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.saturated_conversion(Op::ConvertFToU, call).map(Some)
 }
 
 /// `llvm.sadd.sat`
-pub(super) fn add_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn add_signed(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.saturated(std_::S_ADD_SAT, true, call).map(Some)
 }
 
 /// `llvm.uadd.sat`
-pub(super) fn add_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn add_unsigned(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.saturated(std_::U_ADD_SAT, false, call).map(Some)
 }
 
 /// `llvm.ssub.sat`
-pub(super) fn subtract_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn subtract_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.saturated(std_::S_SUB_SAT, true, call).map(Some)
 }
 
 /// `llvm.usub.sat`
-pub(super) fn subtract_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn subtract_unsigned(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.saturated(std_::U_SUB_SAT, false, call).map(Some)
 }
 
 /// `llvm.ushl.sat`: the largest number where bits are lost.
-pub(super) fn shift_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn shift_unsigned(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     body.saturated_shift(false, call).map(Some)
 }
 
 /// `llvm.sshl.sat`: the end that the operand is nearer to where bits or the sign are lost.
-pub(super) fn shift_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn shift_signed(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.saturated_shift(true, call).map(Some)
 }
 
 /// The ends of a type, the lower one sign-extended to the width that holds it.
-pub(super) fn ends(shape: Shape, signed: bool) -> [u64; 2] {
+pub(super) fn ends(shape: NumericShape, signed: bool) -> [u64; 2] {
     let all = mask(shape.bits);
     match signed {
         true => [mask(shape.width) & !(all >> 1), all >> 1],
@@ -62,10 +71,10 @@ pub(super) fn ends(shape: Shape, signed: bool) -> [u64; 2] {
     }
 }
 
-impl Body<'_, '_> {
-    fn saturated_conversion(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+impl FunctionTranslator<'_, '_> {
+    fn saturated_conversion(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
-        if shape.elem != Elem::Int || shape.width > 64 {
+        if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(refuse(format!("the result is of {} bits", shape.bits)));
         }
         let from = self.shape_of(call.arg(0)?)?;
@@ -82,7 +91,7 @@ impl Body<'_, '_> {
     }
 
     /// An integer clamped to the ends of the narrower type that it is of.
-    pub(super) fn clamped(&mut self, shape: Shape, signed: bool, id: Id) -> Id {
+    pub(super) fn clamped(&mut self, shape: NumericShape, signed: bool, id: Id) -> Id {
         let [low, high] = ends(shape, signed).map(|bits| self.t.splat(shape, bits));
         let number = match signed {
             true => std_::S_CLAMP,
@@ -92,9 +101,14 @@ impl Body<'_, '_> {
         self.ext(number, ty, &[id, low, high])
     }
 
-    fn saturated(&mut self, number: u32, signed: bool, call: &Call<'_>) -> Lowered<Id> {
+    fn saturated(
+        &mut self,
+        number: u32,
+        signed: bool,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
-        if shape.elem != Elem::Int || shape.width > 64 {
+        if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(refuse(format!("the operands are of {} bits", shape.bits)));
         }
         let mut operands = [self.value(call.arg(0)?)?, self.value(call.arg(1)?)?];
@@ -110,9 +124,9 @@ impl Body<'_, '_> {
         Ok(self.masked(shape, id))
     }
 
-    fn saturated_shift(&mut self, signed: bool, call: &Call<'_>) -> Lowered<Id> {
+    fn saturated_shift(&mut self, signed: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.result_shape(call.inst)?;
-        if shape.elem != Elem::Int || shape.width > 64 {
+        if shape.elem != NumericElement::Int || shape.width > 64 {
             return Err(refuse(format!("the operands are of {} bits", shape.bits)));
         }
         let value = self.value(call.arg(0)?)?;

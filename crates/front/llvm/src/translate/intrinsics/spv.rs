@@ -1,83 +1,83 @@
 //! LLVM's own intrinsics for SPIR-V: `llvm.spv.NAME`.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
-use super::super::refusal::{Lowered, refuse};
-use super::super::types::{Elem, Shape};
-use super::Intrinsic::{self, By, Ext, Integer};
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
+use super::super::refusal::{TranslationResult, refuse};
+use super::super::types::{NumericElement, NumericShape};
+use super::IntrinsicRule::{self, By, Ext, Integer};
 use crate::ir::Predicate;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, GroupOperation, MemorySemantics, Scope};
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// Buffers and images.
 const DEVICE_MEMORY: MemorySemantics =
     MemorySemantics(MemorySemantics::CrossWorkgroupMemory.0 | MemorySemantics::ImageMemory.0);
 
 /// A row for each intrinsic, without the types at its end.
-pub(super) const ROWS: &[(&str, Intrinsic)] = &[
+pub(super) const ROWS: &[(&str, IntrinsicRule)] = &[
     (
         "llvm.spv.thread.id",
-        Intrinsic::BuiltIn(BuiltIn::GlobalInvocationId),
+        IntrinsicRule::BuiltIn(BuiltIn::GlobalInvocationId),
     ),
     (
         "llvm.spv.thread.id.in.group",
-        Intrinsic::BuiltIn(BuiltIn::LocalInvocationId),
+        IntrinsicRule::BuiltIn(BuiltIn::LocalInvocationId),
     ),
     (
         "llvm.spv.flattened.thread.id.in.group",
-        Intrinsic::BuiltIn(BuiltIn::LocalInvocationIndex),
+        IntrinsicRule::BuiltIn(BuiltIn::LocalInvocationIndex),
     ),
     (
         "llvm.spv.group.id",
-        Intrinsic::BuiltIn(BuiltIn::WorkgroupId),
+        IntrinsicRule::BuiltIn(BuiltIn::WorkgroupId),
     ),
     (
         "llvm.spv.num.workgroups",
-        Intrinsic::BuiltIn(BuiltIn::NumWorkgroups),
+        IntrinsicRule::BuiltIn(BuiltIn::NumWorkgroups),
     ),
     (
         "llvm.spv.workgroup.size",
-        Intrinsic::BuiltIn(BuiltIn::WorkgroupSize),
+        IntrinsicRule::BuiltIn(BuiltIn::WorkgroupSize),
     ),
     (
         "llvm.spv.global.size",
-        Intrinsic::BuiltIn(BuiltIn::GlobalSize),
+        IntrinsicRule::BuiltIn(BuiltIn::GlobalSize),
     ),
     (
         "llvm.spv.global.offset",
-        Intrinsic::BuiltIn(BuiltIn::GlobalOffset),
+        IntrinsicRule::BuiltIn(BuiltIn::GlobalOffset),
     ),
     (
         "llvm.spv.subgroup.size",
-        Intrinsic::BuiltIn(BuiltIn::SubgroupSize),
+        IntrinsicRule::BuiltIn(BuiltIn::SubgroupSize),
     ),
     (
         "llvm.spv.subgroup.max.size",
-        Intrinsic::BuiltIn(BuiltIn::SubgroupMaxSize),
+        IntrinsicRule::BuiltIn(BuiltIn::SubgroupMaxSize),
     ),
     (
         "llvm.spv.num.subgroups",
-        Intrinsic::BuiltIn(BuiltIn::NumSubgroups),
+        IntrinsicRule::BuiltIn(BuiltIn::NumSubgroups),
     ),
     (
         "llvm.spv.subgroup.id",
-        Intrinsic::BuiltIn(BuiltIn::SubgroupId),
+        IntrinsicRule::BuiltIn(BuiltIn::SubgroupId),
     ),
     (
         "llvm.spv.subgroup.local.invocation.id",
-        Intrinsic::BuiltIn(BuiltIn::SubgroupLocalInvocationId),
+        IntrinsicRule::BuiltIn(BuiltIn::SubgroupLocalInvocationId),
     ),
     (
         "llvm.spv.wave.get.lane.index",
-        Intrinsic::BuiltIn(BuiltIn::SubgroupLocalInvocationId),
+        IntrinsicRule::BuiltIn(BuiltIn::SubgroupLocalInvocationId),
     ),
     (
         "llvm.spv.wave.get.lane.count",
-        Intrinsic::BuiltIn(BuiltIn::SubgroupSize),
+        IntrinsicRule::BuiltIn(BuiltIn::SubgroupSize),
     ),
     ("llvm.spv.all", By(all)),
     ("llvm.spv.any", By(any)),
@@ -95,11 +95,11 @@ pub(super) const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.spv.radians", Ext(std_::RADIANS, 1)),
     ("llvm.spv.rsqrt", Ext(std_::RSQRT, 1)),
     ("llvm.spv.sign", Ext(std_::SIGN, 1)),
-    ("llvm.spv.fdot", Intrinsic::Op(Op::Dot, 2)),
+    ("llvm.spv.fdot", IntrinsicRule::Op(Op::Dot, 2)),
     ("llvm.spv.udot", By(unsigned_dot)),
     ("llvm.spv.sdot", By(signed_dot)),
-    ("llvm.spv.isnan", Intrinsic::Op(Op::IsNan, 1)),
-    ("llvm.spv.isinf", Intrinsic::Op(Op::IsInf, 1)),
+    ("llvm.spv.isnan", IntrinsicRule::Op(Op::IsNan, 1)),
+    ("llvm.spv.isinf", IntrinsicRule::Op(Op::IsInf, 1)),
     ("llvm.spv.saturate", By(saturate)),
     ("llvm.spv.frac", By(fraction)),
     (
@@ -139,24 +139,24 @@ pub(super) const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.spv.umax", Integer(std_::U_MAX, false)),
 ];
 
-fn all(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn all(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.nonzero_lanes(Op::All, call).map(Some)
 }
 
-fn any(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn any(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.nonzero_lanes(Op::Any, call).map(Some)
 }
 
-fn unsigned_dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn unsigned_dot(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.lanes_product(Op::UDot, call).map(Some)
 }
 
-fn signed_dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn signed_dot(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.lanes_product(Op::SDot, call).map(Some)
 }
 
 /// Between zero and one.
-fn saturate(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn saturate(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let shape = body.result_shape(call.inst)?;
     let value = body.value(call.arg(0)?)?;
     let ty = body.t.shape_type(shape);
@@ -165,7 +165,7 @@ fn saturate(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// What is above the next whole number below.
-fn fraction(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn fraction(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let shape = body.result_shape(call.inst)?;
     let value = body.value(call.arg(0)?)?;
     let ty = body.t.shape_type(shape);
@@ -174,35 +174,35 @@ fn fraction(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// A barrier of the workgroup and its memory.
-fn group_barrier(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+fn group_barrier(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
     body.barrier(true, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
 }
 
-fn group_fence(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+fn group_fence(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
     body.barrier(false, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
 }
 
 /// One of the workgroup, for the device's memory.
-fn device_barrier(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+fn device_barrier(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
     body.barrier(true, Scope::Device, DEVICE_MEMORY)
 }
 
-fn device_fence(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+fn device_fence(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
     body.barrier(false, Scope::Device, DEVICE_MEMORY)
 }
 
 /// One of the workgroup, for all memory.
-fn all_barrier(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+fn all_barrier(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
     let memory = DEVICE_MEMORY | MemorySemantics::WorkgroupMemory;
     body.barrier(true, Scope::Device, memory)
 }
 
-fn all_fence(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+fn all_fence(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
     let memory = DEVICE_MEMORY | MemorySemantics::WorkgroupMemory;
     body.barrier(false, Scope::Device, memory)
 }
 
-fn count_active(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn count_active(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ballot = body.ballot(call)?;
     let scope = body.t.u32(Scope::Subgroup.0);
     let ty = body.result_type(call.inst)?;
@@ -215,84 +215,84 @@ fn count_active(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     )))
 }
 
-fn wave_all(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_all(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.non_uniform(Op::GroupNonUniformAll, call).map(Some)
 }
 
-fn wave_any(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_any(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.non_uniform(Op::GroupNonUniformAny, call).map(Some)
 }
 
-fn wave_ballot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_ballot(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.ballot(call).map(Some)
 }
 
-fn wave_elect(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_elect(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.non_uniform(Op::GroupNonUniformElect, call).map(Some)
 }
 
-fn wave_read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_read(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.non_uniform(Op::GroupNonUniformShuffle, call).map(Some)
 }
 
-fn wave_sum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_sum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ops = [Op::GroupNonUniformFAdd, Op::GroupNonUniformIAdd];
     body.wave_reduction(ops, call).map(Some)
 }
 
 /// The sum over the invocations before this one.
-fn wave_sum_before(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_sum_before(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ops = [Op::GroupNonUniformFAdd, Op::GroupNonUniformIAdd];
     body.over_wave(GroupOperation::ExclusiveScan, ops, call)
         .map(Some)
 }
 
-fn wave_product(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_product(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ops = [Op::GroupNonUniformFMul, Op::GroupNonUniformIMul];
     body.wave_reduction(ops, call).map(Some)
 }
 
-fn wave_and(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_and(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.wave_bits(Op::GroupNonUniformBitwiseAnd, call)
 }
 
-fn wave_or(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_or(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.wave_bits(Op::GroupNonUniformBitwiseOr, call)
 }
 
-fn wave_xor(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_xor(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     body.wave_bits(Op::GroupNonUniformBitwiseXor, call)
 }
 
-fn wave_signed_minimum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_signed_minimum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ops = [Op::GroupNonUniformFMin, Op::GroupNonUniformSMin];
     body.wave_reduction(ops, call).map(Some)
 }
 
-fn wave_unsigned_minimum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_unsigned_minimum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ops = [Op::GroupNonUniformFMin, Op::GroupNonUniformUMin];
     body.wave_reduction(ops, call).map(Some)
 }
 
-fn wave_signed_maximum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_signed_maximum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ops = [Op::GroupNonUniformFMax, Op::GroupNonUniformSMax];
     body.wave_reduction(ops, call).map(Some)
 }
 
-fn wave_unsigned_maximum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+fn wave_unsigned_maximum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ops = [Op::GroupNonUniformFMax, Op::GroupNonUniformUMax];
     body.wave_reduction(ops, call).map(Some)
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Whether all or any lanes are not zero.
-    fn nonzero_lanes(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+    fn nonzero_lanes(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.value(call.arg(0)?)?;
         let truths = match shape.elem {
-            Elem::Bool => value,
-            Elem::Int => self.is_nonzero(shape, value),
-            Elem::Float | Elem::Brain => {
+            NumericElement::Bool => value,
+            NumericElement::Int => self.is_nonzero(shape, value),
+            NumericElement::Float | NumericElement::Brain => {
                 let zero = self.t.zero(shape);
                 self.holds(Predicate::FUne, shape, [value, zero])?
             }
@@ -305,17 +305,17 @@ impl Body<'_, '_> {
     }
 
     /// The sum of the products of lanes.
-    fn lanes_product(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+    fn lanes_product(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let left = self.value(call.arg(0)?)?;
         let right = self.value(call.arg(1)?)?;
         let ty = self.result_type(call.inst)?;
         Ok(self.op(op, ty, [left, right]))
     }
 
-    fn ballot(&mut self, call: &Call<'_>) -> Lowered<Id> {
+    fn ballot(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         let scope = self.t.u32(Scope::Subgroup.0);
         let predicate = self.value(call.arg(0)?)?;
-        let ty = self.t.shape_type(Shape::int(32, 4));
+        let ty = self.t.shape_type(NumericShape::int(32, 4));
         Ok(self.op(Op::GroupNonUniformBallot, ty, [scope, predicate]))
     }
 
@@ -336,7 +336,7 @@ impl Body<'_, '_> {
         Ok(None)
     }
 
-    fn wave_bits(&mut self, op: Op, call: &Call<'_>) -> Made {
+    fn wave_bits(&mut self, op: Op, call: &ExternalCall<'_>) -> Made {
         if self.shape_of(call.arg(0)?)?.is_float() {
             return Err(refuse("bits of floats"));
         }
@@ -344,11 +344,16 @@ impl Body<'_, '_> {
     }
 
     /// A reduction over the subgroup: by one instruction for floats, by another for integers.
-    fn wave_reduction(&mut self, ops: [Op; 2], call: &Call<'_>) -> Lowered<Id> {
+    fn wave_reduction(&mut self, ops: [Op; 2], call: &ExternalCall<'_>) -> TranslationResult<Id> {
         self.over_wave(GroupOperation::Reduce, ops, call)
     }
 
-    fn over_wave(&mut self, over: GroupOperation, ops: [Op; 2], call: &Call<'_>) -> Lowered<Id> {
+    fn over_wave(
+        &mut self,
+        over: GroupOperation,
+        ops: [Op; 2],
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.value(call.arg(0)?)?;
         let value = self.widened(shape, value);

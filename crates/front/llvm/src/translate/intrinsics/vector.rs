@@ -1,25 +1,25 @@
 //! Intrinsics that move lanes, and halves as bits.
 
-use super::super::body::Body;
-use super::super::builtins::Call;
-use super::super::refusal::{Lowered, refuse};
-use super::super::types::{Elem, Shape};
+use super::super::body::FunctionTranslator;
+use super::super::builtins::ExternalCall;
+use super::super::refusal::{TranslationResult, refuse};
+use super::super::types::{NumericElement, NumericShape};
 use crate::ir::ConstKind;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
 
-type Made = Lowered<Option<Id>>;
+type Made = TranslationResult<Option<Id>>;
 
 /// `llvm.vector.reverse(vector)`
-pub(super) fn reverse(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn reverse(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let mut lanes = body.lane_values(call.arg(0)?)?;
     lanes.reverse();
     body.composed_result(call, &lanes)
 }
 
 /// `llvm.vector.extract(vector, first)`
-pub(super) fn extract(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn extract(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let count = body.lane_count(body.inst_type(call.inst)) as usize;
     let first = body.first_lane(call, 1)?;
     let all = body.lane_values(call.arg(0)?)?;
@@ -30,7 +30,7 @@ pub(super) fn extract(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.vector.insert(vector, part, first)`
-pub(super) fn insert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn insert(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let first = body.first_lane(call, 2)?;
     let mut lanes = body.lane_values(call.arg(0)?)?;
     let new = body.lane_values(call.arg(1)?)?;
@@ -41,15 +41,15 @@ pub(super) fn insert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     body.composed_result(call, &lanes)
 }
 
-fn half(shape: Shape) -> Shape {
-    Shape {
-        elem: Elem::Float,
+fn half(shape: NumericShape) -> NumericShape {
+    NumericShape {
+        elem: NumericElement::Float,
         ..shape.as_int(16)
     }
 }
 
 /// `llvm.convert.to.fp16(x)`: the bits of a half.
-pub(super) fn to_half_bits(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn to_half_bits(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let shape = body.result_shape(call.inst)?;
     let value = body.value(call.arg(0)?)?;
     let ty = body.t.shape_type(half(shape));
@@ -58,7 +58,10 @@ pub(super) fn to_half_bits(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.convert.from.fp16(bits)`
-pub(super) fn from_half_bits(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn from_half_bits(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     let from = body.shape_of(call.arg(0)?)?;
     let value = body.value(call.arg(0)?)?;
     let id = body.bitcast(from, half(from), value)?;
@@ -67,7 +70,7 @@ pub(super) fn from_half_bits(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.readcyclecounter`, `llvm.readsteadycounter`: the clock of the sub-group.
-pub(super) fn clock(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn clock(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let scope = body.t.u32(Scope::Subgroup.0);
     let ty = body.result_type(call.inst)?;
     Ok(Some(body.op(Op::ReadClockKHR, ty, [scope])))
@@ -75,7 +78,7 @@ pub(super) fn clock(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 
 /// `llvm.vector.splice(left, right, first)`: lanes of both in a row, counted from the end of the
 /// left where the first is negative.
-pub(super) fn splice(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn splice(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let mut all = body.lane_values(call.arg(0)?)?;
     let count = all.len();
     let first = match call
@@ -102,7 +105,7 @@ pub(super) fn splice(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.vector.interleaveN(vectors…)`: first lanes of all, second lanes of all, and so on.
-pub(super) fn interleave(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn interleave(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let mut columns = Vec::with_capacity(call.args.len());
     for &argument in call.args {
         columns.push(body.lane_values(argument)?);
@@ -115,7 +118,7 @@ pub(super) fn interleave(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.vector.deinterleaveN(vector)`: a structure of N vectors.
-pub(super) fn deinterleave(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn deinterleave(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let all = body.lane_values(call.arg(0)?)?;
     let result = body.inst_type(call.inst);
     let count = body.t.module.types.element_count(result).unwrap_or(0) as usize;
@@ -127,7 +130,7 @@ pub(super) fn deinterleave(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
         if body
             .t
             .shape(ty)
-            .is_some_and(|shape| shape.elem == Elem::Bool)
+            .is_some_and(|shape| shape.elem == NumericElement::Bool)
         {
             return Err(refuse("the operand is a vector of truth values"));
         }
@@ -139,7 +142,7 @@ pub(super) fn deinterleave(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.stepvector`: 0, 1, 2, …
-pub(super) fn step(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn step(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ty = body.inst_type(call.inst);
     let scalar = body.t.need_shape(body.t.module.types.scalar(ty))?;
     let lanes: Vec<Id> = (0..body.lane_count(ty))
@@ -149,7 +152,7 @@ pub(super) fn step(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.get.active.lane.mask(first, end)`: by lane, whether `first + lane < end` without a carry.
-pub(super) fn active_lanes(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn active_lanes(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let ty = body.inst_type(call.inst);
     let shape = body.shape_of(call.arg(0)?)?;
     let first = body.value(call.arg(0)?)?;
@@ -170,7 +173,10 @@ pub(super) fn active_lanes(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.cttz.elts(vector, whether zero is poison)`: the lanes before the first that is not zero.
-pub(super) fn leading_false(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn leading_false(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> Made {
     let to = body.result_shape(call.inst)?;
     let count = body.lane_count(body.type_of(call.arg(0)?));
     let none = body.t.splat(to, u64::from(count));
@@ -179,14 +185,14 @@ pub(super) fn leading_false(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// `llvm.ct.select(condition, yes, no)`, which SPIR-V promises no time for.
-pub(super) fn select(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn select(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let operands = [call.arg(0)?, call.arg(1)?, call.arg(2)?];
     body.select_of(call.inst, operands).map(Some)
 }
 
 /// `llvm.vector.partial.reduce.add(accumulator, vector)`: each lane of the accumulator with some of
 /// the vector's added, here those that are a multiple of its length apart.
-pub(super) fn partial_sum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+pub(super) fn partial_sum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
     let mut sums = body.lane_values(call.arg(0)?)?;
     let all = body.lane_values(call.arg(1)?)?;
     let element = body.t.module.types.scalar(body.inst_type(call.inst));
@@ -206,17 +212,18 @@ pub(super) fn partial_sum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// What becomes of the truth value of a lane.
-type Lane<'a, 'b, 'c> = &'a mut dyn FnMut(&mut Body<'b, 'c>, u32, Id) -> Lowered<Id>;
+type LanePredicateFn<'a, 'b, 'c> =
+    &'a mut dyn FnMut(&mut FunctionTranslator<'b, 'c>, u32, Id) -> TranslationResult<Id>;
 
-impl<'t, 'm> Body<'t, 'm> {
+impl<'t, 'm> FunctionTranslator<'t, 'm> {
     /// The number of the first lane of the first argument that is not zero, as far as `counts` takes it
     /// for such; else `none`.
     pub(super) fn first_lane_that_holds(
         &mut self,
-        call: &Call<'_>,
+        call: &ExternalCall<'_>,
         none: Id,
-        counts: Lane<'_, 't, 'm>,
-    ) -> Lowered<Id> {
+        counts: LanePredicateFn<'_, 't, 'm>,
+    ) -> TranslationResult<Id> {
         let to = self.result_shape(call.inst)?;
         let ty = self.t.shape_type(to);
         let value = call.arg(0)?;
@@ -226,7 +233,7 @@ impl<'t, 'm> Body<'t, 'm> {
         let mut found = none;
         for (lane, id) in self.lane_values(value)?.into_iter().enumerate().rev() {
             let holds = match scalar.elem {
-                Elem::Bool => id,
+                NumericElement::Bool => id,
                 _ => self.is_nonzero(scalar, id),
             };
             let holds = counts(self, lane as u32, holds)?;
@@ -237,14 +244,14 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 }
 
-impl Body<'_, '_> {
-    pub(super) fn composed_result(&mut self, call: &Call<'_>, lanes: &[Id]) -> Made {
+impl FunctionTranslator<'_, '_> {
+    pub(super) fn composed_result(&mut self, call: &ExternalCall<'_>, lanes: &[Id]) -> Made {
         let ty = self.inst_type(call.inst);
         self.compose_lanes(ty, lanes).map(Some)
     }
 
     /// A lane that an argument says.
-    fn first_lane(&self, call: &Call<'_>, index: usize) -> Lowered<usize> {
+    fn first_lane(&self, call: &ExternalCall<'_>, index: usize) -> TranslationResult<usize> {
         let lane = self.t.module.as_u64(call.arg(index)?);
         match lane.filter(|lane| *lane < 1 << 16) {
             Some(lane) => Ok(lane as usize),

@@ -1,14 +1,14 @@
 //! Arithmetic on lists of limbs (Knuth, The Art of Computer Programming, volume 2, section 4.3.1;
 //! division bit by bit).
 
-use super::{LIMB, LIMB_SHAPE, Wide};
+use super::{LIMB, LIMB_SHAPE, LimbInteger};
 use crate::ir::Predicate;
-use crate::translate::body::Body;
-use crate::translate::types::Shape;
+use crate::translate::body::FunctionTranslator;
+use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     pub(super) fn not(&mut self, truth: Id) -> Id {
         let bool = self.t.b.bool();
         self.op(Op::LogicalNot, bool, [truth])
@@ -233,11 +233,11 @@ impl Body<'_, '_> {
     /// remainder and those of the quotient after them into the dividend.
     pub(super) fn divide_limbs(
         &mut self,
-        wide: Wide,
+        wide: LimbInteger,
         left: &[Id],
         right: &[Id],
     ) -> (Vec<Id>, Vec<Id>) {
-        let (shape, counter) = (LIMB_SHAPE(), Shape::int(32, 1));
+        let (shape, counter) = (LIMB_SHAPE(), NumericShape::int(32, 1));
         let (ty, bool) = (self.t.shape_type(shape), self.t.b.bool());
         let number = self.t.shape_type(counter);
         let [zero, one] = [0, 1].map(|bits| self.t.splat(shape, bits));
@@ -301,7 +301,7 @@ impl Body<'_, '_> {
     /// Quotient and remainder of signed numbers: the remainder has the dividend's sign.
     pub(super) fn divide_signed(
         &mut self,
-        wide: Wide,
+        wide: LimbInteger,
         left: &[Id],
         right: &[Id],
     ) -> (Vec<Id>, Vec<Id>) {
@@ -318,7 +318,7 @@ impl Body<'_, '_> {
     }
 
     /// A signed number without its sign, and whether it was negative.
-    pub(super) fn magnitude(&mut self, wide: Wide, limbs: &[Id]) -> (Vec<Id>, Id) {
+    pub(super) fn magnitude(&mut self, wide: LimbInteger, limbs: &[Id]) -> (Vec<Id>, Id) {
         let zero = vec![self.t.zero(LIMB_SHAPE()); limbs.len()];
         let negative = self.compare_limbs(wide, Predicate::Slt, limbs, &zero);
         let signed = self.signed_limbs(wide, limbs);

@@ -1,10 +1,10 @@
 //! Integers of several limbs from and to memory, other integers, floats and pointers.
 
-use super::{LIMB, LIMB_SHAPE, Wide};
-use crate::ir::{Align, Extra, LlvmInst, Opcode, Ordering, Value};
-use crate::translate::body::Body;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape};
+use super::{LIMB, LIMB_SHAPE, LimbInteger};
+use crate::ir::{InstructionExtra, LlvmAlign, LlvmInst, LlvmOpcode, LlvmValue, Ordering};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::{NumericElement, NumericShape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
@@ -24,16 +24,16 @@ fn pieces(bits: u32) -> Vec<(u32, u32)> {
     all
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// The alignment and whether volatile, of an access that is not atomic.
-    fn plain_access(&self, inst: LlvmInst) -> Lowered<(Align, bool)> {
+    fn plain_access(&self, inst: LlvmInst) -> TranslationResult<(LlvmAlign, bool)> {
         let data = self.function.inst(inst);
         match data.extra {
-            Extra::Access {
+            InstructionExtra::Access {
                 align,
                 ordering: Ordering::NotAtomic | Ordering::Unordered,
                 ..
-            } => Ok((align, data.flags.has(crate::ir::Flags::VOLATILE))),
+            } => Ok((align, data.flags.has(crate::ir::LlvmInstFlags::VOLATILE))),
             _ => Err(refuse(
                 "an atomic access to an integer of more than 64 bits",
             )),
@@ -45,7 +45,7 @@ impl Body<'_, '_> {
         &mut self,
         base: Id,
         (offset, width): (u32, u32),
-        (align, volatile): (Align, bool),
+        (align, volatile): (LlvmAlign, bool),
     ) -> (Id, Id, [u32; 2]) {
         let ty = self.t.b.int(width, false);
         let at = u64::from(offset / 8);
@@ -64,7 +64,7 @@ impl Body<'_, '_> {
         (pointer, ty, [mask.0, align as u32])
     }
 
-    pub(super) fn load_wide(&mut self, inst: LlvmInst, wide: Wide) -> Lowered<Id> {
+    pub(super) fn load_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
         let access = self.plain_access(inst)?;
         let base = self.value(self.function.operands(inst)[0])?;
         let number = self.t.shape_type(LIMB_SHAPE());
@@ -73,7 +73,7 @@ impl Body<'_, '_> {
             let (pointer, ty, words) = self.piece(base, (offset, width), access);
             let words = [pointer.word(), words[0], words[1]];
             let id = self.t.b.value(Op::Load, ty, &words);
-            let mut id = self.resized(Shape::int(width, 1), LIMB_SHAPE(), id, false);
+            let mut id = self.resized(NumericShape::int(width, 1), LIMB_SHAPE(), id, false);
             if !offset.is_multiple_of(LIMB) {
                 let by = self.t.splat(LIMB_SHAPE(), u64::from(offset % LIMB));
                 id = self.op(Op::ShiftLeftLogical, number, [id, by]);
@@ -89,7 +89,11 @@ impl Body<'_, '_> {
         self.composed_limbs(ty, wide, &limbs)
     }
 
-    pub(super) fn store_wide(&mut self, inst: LlvmInst, wide: Wide) -> Lowered<()> {
+    pub(super) fn store_wide(
+        &mut self,
+        inst: LlvmInst,
+        wide: LimbInteger,
+    ) -> TranslationResult<()> {
         let access = self.plain_access(inst)?;
         let [value, pointer] = self.function.operands(inst) else {
             return Err(refuse("a store without two operands"));
@@ -103,7 +107,7 @@ impl Body<'_, '_> {
                 let by = self.t.splat(LIMB_SHAPE(), u64::from(offset % LIMB));
                 part = self.op(Op::ShiftRightLogical, number, [part, by]);
             }
-            part = self.resized(LIMB_SHAPE(), Shape::int(width, 1), part, false);
+            part = self.resized(LIMB_SHAPE(), NumericShape::int(width, 1), part, false);
             let (pointer, _, words) = self.piece(base, (offset, width), access);
             let words = [pointer.word(), part.word(), words[0], words[1]];
             self.t.b.effect(Op::Store, &words);
@@ -114,27 +118,31 @@ impl Body<'_, '_> {
     pub(super) fn convert_wide(
         &mut self,
         inst: LlvmInst,
-        from: Option<Wide>,
-        to: Option<Wide>,
-    ) -> Lowered<Id> {
+        from: Option<LimbInteger>,
+        to: Option<LimbInteger>,
+    ) -> TranslationResult<Id> {
         let value = self.function.operands(inst)[0];
         let ty = self.inst_type(inst);
         match (self.function.inst(inst).opcode, from, to) {
-            (Opcode::ZExt | Opcode::Trunc, Some(_), Some(to)) => {
+            (LlvmOpcode::ZExt | LlvmOpcode::Trunc, Some(_), Some(to)) => {
                 let limbs = self.limbs(value)?;
                 let zero = self.t.zero(LIMB_SHAPE());
                 let limbs = extended(&limbs, zero, to.limbs);
                 self.composed_limbs(ty, to, &limbs)
             }
-            (Opcode::SExt, Some(from), Some(to)) => {
+            (LlvmOpcode::SExt, Some(from), Some(to)) => {
                 let limbs = self.limbs(value)?;
                 let limbs = self.signed_limbs(from, &limbs);
                 let sign = self.sign_of(limbs[limbs.len() - 1]);
                 let limbs = extended(&limbs, sign, to.limbs);
                 self.composed_limbs(ty, to, &limbs)
             }
-            (opcode @ (Opcode::ZExt | Opcode::SExt | Opcode::PtrToInt), None, Some(to)) => {
-                let signed = opcode == Opcode::SExt;
+            (
+                opcode @ (LlvmOpcode::ZExt | LlvmOpcode::SExt | LlvmOpcode::PtrToInt),
+                None,
+                Some(to),
+            ) => {
+                let signed = opcode == LlvmOpcode::SExt;
                 let low = self.first_limb(value, signed)?;
                 let high = match signed {
                     true => self.sign_of(low),
@@ -143,36 +151,36 @@ impl Body<'_, '_> {
                 let limbs = extended(&[low], high, to.limbs);
                 self.composed_limbs(ty, to, &limbs)
             }
-            (Opcode::Trunc, Some(_), None) => {
+            (LlvmOpcode::Trunc, Some(_), None) => {
                 let limbs = self.limbs(value)?;
                 let to = self.t.need_shape(ty)?;
                 Ok(self.truncate(LIMB_SHAPE(), to, limbs[0]))
             }
-            (Opcode::IntToPtr, Some(_), None) => {
+            (LlvmOpcode::IntToPtr, Some(_), None) => {
                 let limbs = self.limbs(value)?;
-                let size = Shape::int(self.t.pointer_bits, 1);
+                let size = NumericShape::int(self.t.pointer_bits, 1);
                 let id = self.resized(LIMB_SHAPE(), size, limbs[0], false);
                 let ty = self.result_type(inst)?;
                 Ok(self.op(Op::ConvertUToPtr, ty, [id]))
             }
-            (opcode @ (Opcode::UiToFp | Opcode::SiToFp), Some(from), None) => {
+            (opcode @ (LlvmOpcode::UiToFp | LlvmOpcode::SiToFp), Some(from), None) => {
                 let limbs = self.limbs(value)?;
                 let to = self.t.need_shape(ty)?;
-                self.float_of_limbs(from, to, &limbs, opcode == Opcode::SiToFp)
+                self.float_of_limbs(from, to, &limbs, opcode == LlvmOpcode::SiToFp)
             }
-            (opcode @ (Opcode::FpToUi | Opcode::FpToSi), None, Some(to)) => {
-                let limbs = self.limbs_of_float(value, to, opcode == Opcode::FpToSi)?;
+            (opcode @ (LlvmOpcode::FpToUi | LlvmOpcode::FpToSi), None, Some(to)) => {
+                let limbs = self.limbs_of_float(value, to, opcode == LlvmOpcode::FpToSi)?;
                 self.composed_limbs(ty, to, &limbs)
             }
-            (Opcode::BitCast, Some(_), Some(_)) => self.value(value),
-            (Opcode::BitCast, Some(from), None) if from.last_bits() == LIMB => {
+            (LlvmOpcode::BitCast, Some(_), Some(_)) => self.value(value),
+            (LlvmOpcode::BitCast, Some(from), None) if from.last_bits() == LIMB => {
                 let limbs = self.limbs(value)?;
                 let element = self.t.module.types.scalar(ty);
                 let to = self.t.need_shape(element)?;
                 let lanes = self.regrouped(LIMB_SHAPE(), to, &limbs)?;
                 self.compose_lanes(ty, &lanes)
             }
-            (Opcode::BitCast, None, Some(to)) if to.last_bits() == LIMB => {
+            (LlvmOpcode::BitCast, None, Some(to)) if to.last_bits() == LIMB => {
                 let element = self.t.module.types.scalar(self.type_of(value));
                 let from = self.t.need_shape(element)?;
                 let lanes = self.lane_values(value)?;
@@ -194,13 +202,13 @@ impl Body<'_, '_> {
     }
 
     /// A number of at most 64 bits, or a pointer, as a limb.
-    fn first_limb(&mut self, value: Value, signed: bool) -> Lowered<Id> {
+    fn first_limb(&mut self, value: LlvmValue, signed: bool) -> TranslationResult<Id> {
         let id = self.value(value)?;
         if self.is_pointer(value) {
             return self.pointer_bits_as(id, LIMB_SHAPE());
         }
         let shape = self.shape_of(value)?;
-        if shape.elem == Elem::Bool {
+        if shape.elem == NumericElement::Bool {
             return Ok(self.truth_as(id, LIMB_SHAPE(), signed));
         }
         let id = match signed {
@@ -212,8 +220,14 @@ impl Body<'_, '_> {
 
     /// A float, rounded once: of the 64 highest bits, the last of which says whether there are
     /// others below.
-    fn float_of_limbs(&mut self, from: Wide, to: Shape, limbs: &[Id], signed: bool) -> Lowered<Id> {
-        if to.elem != Elem::Float || to.width == 16 {
+    fn float_of_limbs(
+        &mut self,
+        from: LimbInteger,
+        to: NumericShape,
+        limbs: &[Id],
+        signed: bool,
+    ) -> TranslationResult<Id> {
+        if to.elem != NumericElement::Float || to.width == 16 {
             return Err(refuse("a short float of an integer of more than 64 bits"));
         }
         let (number, float) = (self.t.shape_type(LIMB_SHAPE()), self.t.shape_type(to));
@@ -235,7 +249,7 @@ impl Body<'_, '_> {
         let top = shifted[shifted.len() - 1];
         let top = self.op(Op::BitwiseOr, number, [top, sticky]);
         let id = self.op(Op::ConvertUToF, float, [top]);
-        let exponent = Shape::int(32, 1);
+        let exponent = NumericShape::int(32, 1);
         let int = self.t.shape_type(exponent);
         let above = self.resized(LIMB_SHAPE(), exponent, above, false);
         let most = self
@@ -252,9 +266,14 @@ impl Body<'_, '_> {
 
     /// The limbs of a float, rounded towards zero: from the highest down, each without what those
     /// above it have.
-    fn limbs_of_float(&mut self, value: Value, to: Wide, signed: bool) -> Lowered<Vec<Id>> {
+    fn limbs_of_float(
+        &mut self,
+        value: LlvmValue,
+        to: LimbInteger,
+        signed: bool,
+    ) -> TranslationResult<Vec<Id>> {
         let shape = self.shape_of(value)?;
-        if shape.elem != Elem::Float {
+        if shape.elem != NumericElement::Float {
             return Err(refuse("an integer of more than 64 bits of a short float"));
         }
         let (float, bool) = (self.t.shape_type(shape), self.t.b.bool());
@@ -264,13 +283,14 @@ impl Body<'_, '_> {
         let mut limbs = Vec::with_capacity(to.limbs);
         for limb in (0..to.limbs).rev() {
             let exponent = u64::from(LIMB) * limb as u64;
-            let down = self
-                .t
-                .splat(Shape::int(32, 1), exponent.wrapping_neg() & 0xffff_ffff);
+            let down = self.t.splat(
+                NumericShape::int(32, 1),
+                exponent.wrapping_neg() & 0xffff_ffff,
+            );
             let part = self.ext(std_::LDEXP, float, &[rest, down]);
             let part = self.ext(std_::TRUNC, float, &[part]);
             limbs.push(self.op(Op::ConvertFToU, number, [part]));
-            let up = self.t.splat(Shape::int(32, 1), exponent);
+            let up = self.t.splat(NumericShape::int(32, 1), exponent);
             let whole = self.ext(std_::LDEXP, float, &[part, up]);
             rest = self.op(Op::FSub, float, [rest, whole]);
         }

@@ -1,11 +1,11 @@
 //! Intrinsics on integers of several limbs.
 
-use super::{LIMB, LIMB_SHAPE, Wide};
-use crate::ir::{LlvmInst, Predicate, Value, ValueKind};
-use crate::translate::body::Body;
-use crate::translate::builtins::Callee;
-use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::Shape;
+use super::{LIMB, LIMB_SHAPE, LimbInteger};
+use crate::ir::{LlvmInst, LlvmValue, Predicate, ValueKind};
+use crate::translate::body::FunctionTranslator;
+use crate::translate::builtins::LlvmCallee;
+use crate::translate::refusal::{TranslationResult, refuse};
+use crate::translate::types::NumericShape;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, opencl_std as std_};
 
@@ -17,16 +17,16 @@ const EXTREMES: &[(&str, Predicate)] = &[
     ("smax", Predicate::Sgt),
 ];
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Translates a call of an intrinsic whose first argument has several limbs.
     pub(super) fn wide_call(
         &mut self,
         inst: LlvmInst,
-        result: Option<Wide>,
-    ) -> Option<Lowered<Option<Id>>> {
+        result: Option<LimbInteger>,
+    ) -> Option<TranslationResult<Option<Id>>> {
         let callee = self.function.callee(inst).and_then(|v| v.as_const());
         let func = callee.and_then(|constant| self.t.callee_of(constant))?;
-        let Callee::Intrinsic(Some(_), name) = *self.t.callee(func) else {
+        let LlvmCallee::Intrinsic(Some(_), name) = *self.t.callee(func) else {
             return None;
         };
         let args = self.function.arguments(inst);
@@ -53,10 +53,10 @@ impl Body<'_, '_> {
     fn intrinsic_wide(
         &mut self,
         inst: LlvmInst,
-        wide: Wide,
+        wide: LimbInteger,
         stem: &str,
-        args: &[Value],
-    ) -> Lowered<Id> {
+        args: &[LlvmValue],
+    ) -> TranslationResult<Id> {
         let left = self.limbs(args[0])?;
         let limbs = match stem {
             "umin" | "umax" | "smin" | "smax" => {
@@ -104,10 +104,10 @@ impl Body<'_, '_> {
     fn reduce_wide(
         &mut self,
         inst: LlvmInst,
-        wide: Wide,
+        wide: LimbInteger,
         operation: &str,
-        vector: Value,
-    ) -> Lowered<Id> {
+        vector: LlvmValue,
+    ) -> TranslationResult<Id> {
         let mut all: Option<Vec<Id>> = None;
         for lane in self.lane_values(vector)? {
             let lane = self.limbs_of(lane, wide);
@@ -131,11 +131,11 @@ impl Body<'_, '_> {
     /// The smaller or larger of two numbers.
     fn extreme(
         &mut self,
-        wide: Wide,
+        wide: LimbInteger,
         operation: &str,
         left: &[Id],
         right: &[Id],
-    ) -> Lowered<Vec<Id>> {
+    ) -> TranslationResult<Vec<Id>> {
         let Some((_, predicate)) = EXTREMES.iter().find(|row| row.0 == operation) else {
             return Err(refuse(format!(
                 "the intrinsic on an integer of {} bits",
@@ -146,7 +146,7 @@ impl Body<'_, '_> {
         Ok(self.select_limbs(first, left, right))
     }
 
-    fn one_limb(&mut self, limb: Id, wide: Wide) -> Vec<Id> {
+    fn one_limb(&mut self, limb: Id, wide: LimbInteger) -> Vec<Id> {
         let mut limbs = vec![self.t.zero(LIMB_SHAPE()); wide.limbs];
         limbs[0] = limb;
         limbs
@@ -177,7 +177,7 @@ impl Body<'_, '_> {
         self.zeros_before(std_::CLZ, limbs.iter().copied())
     }
 
-    fn trailing_zeros_of(&mut self, limbs: &[Id], wide: Wide) -> Id {
+    fn trailing_zeros_of(&mut self, limbs: &[Id], wide: LimbInteger) -> Id {
         let mut limbs = limbs.to_vec();
         if wide.last_bits() < LIMB {
             let ty = self.t.shape_type(LIMB_SHAPE());
@@ -217,7 +217,7 @@ impl Body<'_, '_> {
         all
     }
 
-    fn swapped_bytes(&mut self, wide: Wide, limbs: &[Id]) -> Vec<Id> {
+    fn swapped_bytes(&mut self, wide: LimbInteger, limbs: &[Id]) -> Vec<Id> {
         let swapped = self.swapped(8, limbs);
         let unused = u64::from(LIMB - wide.last_bits());
         if unused == 0 {
@@ -228,7 +228,12 @@ impl Body<'_, '_> {
     }
 
     /// A shift of two integers as one.
-    fn funnel_wide(&mut self, wide: Wide, left: bool, args: &[Value]) -> Lowered<Vec<Id>> {
+    fn funnel_wide(
+        &mut self,
+        wide: LimbInteger,
+        left: bool,
+        args: &[LlvmValue],
+    ) -> TranslationResult<Vec<Id>> {
         let [high, low, by] = args[..] else {
             return Err(refuse("an argument is missing"));
         };
@@ -268,10 +273,10 @@ impl Body<'_, '_> {
     fn overflow_wide(
         &mut self,
         inst: LlvmInst,
-        wide: Wide,
+        wide: LimbInteger,
         operation: &str,
-        args: &[Value],
-    ) -> Lowered<Id> {
+        args: &[LlvmValue],
+    ) -> TranslationResult<Id> {
         let (left, right) = (self.limbs(args[0])?, self.limbs(args[1])?);
         let bool = self.t.b.bool();
         let whole = wide.last_bits() == LIMB;
@@ -306,7 +311,7 @@ impl Body<'_, '_> {
         };
         let ty = self.type_of(args[0]);
         let number = self.composed_limbs(ty, wide, &limbs)?;
-        let over = self.truth_as(over, Shape::int(8, 1), false);
+        let over = self.truth_as(over, NumericShape::int(8, 1), false);
         let ty = self.result_type(inst)?;
         Ok(self.op(Op::CompositeConstruct, ty, [number, over]))
     }
@@ -322,7 +327,12 @@ impl Body<'_, '_> {
 
     /// The product of the magnitudes, which fits if it is below the smallest number's, or the same
     /// where the result is negative.
-    fn checked_signed_product(&mut self, wide: Wide, left: &[Id], right: &[Id]) -> (Vec<Id>, Id) {
+    fn checked_signed_product(
+        &mut self,
+        wide: LimbInteger,
+        left: &[Id],
+        right: &[Id],
+    ) -> (Vec<Id>, Id) {
         let bool = self.t.b.bool();
         let (left, minus) = self.magnitude(wide, left);
         let (right, other) = self.magnitude(wide, right);

@@ -16,13 +16,14 @@ mod arithmetic;
 mod convert;
 mod intrinsics;
 
-use super::body::Body;
+use super::body::FunctionTranslator;
 use super::constants::mask;
-use super::refusal::{Lowered, refuse};
-use super::translator::Translator;
-use super::types::Shape;
+use super::refusal::{TranslationResult, refuse};
+use super::translator::LlvmTranslator;
+use super::types::NumericShape;
 use crate::ir::{
-    ConstKind, Extra, LlvmConst, LlvmInst, LlvmType, Opcode, Predicate, TypeKind, Value,
+    ConstKind, InstructionExtra, LlvmConst, LlvmInst, LlvmOpcode, LlvmType, LlvmTypeKind,
+    LlvmValue, Predicate,
 };
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -34,28 +35,30 @@ const MAX_BITS: u32 = 1024;
 const LIMB: u32 = 64;
 
 /// The shape of a limb.
-const LIMB_SHAPE: fn() -> Shape = || Shape::int(LIMB, 1);
+const LIMB_SHAPE: fn() -> NumericShape = || NumericShape::int(LIMB, 1);
 
 /// An integer of several limbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wide {
+pub(super) struct LimbInteger {
     bits: u32,
     limbs: usize,
 }
 
-impl Wide {
+impl LimbInteger {
     /// The bits of the last limb.
     fn last_bits(self) -> u32 {
         self.bits - LIMB * (self.limbs as u32 - 1)
     }
 }
 
-impl Translator<'_> {
+impl LlvmTranslator<'_> {
     /// The limbs of a type, where it is an integer that is made of such.
-    pub(super) fn wide(&self, ty: LlvmType) -> Option<Wide> {
+    pub(super) fn wide(&self, ty: LlvmType) -> Option<LimbInteger> {
         match *self.module.types.kind(ty) {
-            TypeKind::Int(bits) if bits > LIMB && bits <= MAX_BITS && self.shape(ty).is_none() => {
-                Some(Wide {
+            LlvmTypeKind::Int(bits)
+                if bits > LIMB && bits <= MAX_BITS && self.shape(ty).is_none() =>
+            {
+                Some(LimbInteger {
                     bits,
                     limbs: bits.div_ceil(LIMB) as usize,
                 })
@@ -65,7 +68,7 @@ impl Translator<'_> {
     }
 
     /// The composite of an integer's limbs.
-    pub(super) fn wide_type(&mut self, ty: LlvmType, wide: Wide) -> Lowered<Id> {
+    pub(super) fn wide_type(&mut self, ty: LlvmType, wide: LimbInteger) -> TranslationResult<Id> {
         let limb = self.b.int(LIMB, false);
         let align = self.module.layout.abi_align(&self.module.types, ty);
         let size = u64::from(LIMB / 8) * wide.limbs as u64;
@@ -78,7 +81,11 @@ impl Translator<'_> {
     }
 
     /// A constant of several limbs.
-    pub(super) fn wide_composite(&mut self, constant: LlvmConst, wide: Wide) -> Lowered<Id> {
+    pub(super) fn wide_composite(
+        &mut self,
+        constant: LlvmConst,
+        wide: LimbInteger,
+    ) -> TranslationResult<Id> {
         let data = self.module.consts.get(constant);
         let ty = self.register_type(data.ty)?;
         let bits = match &data.kind {
@@ -91,7 +98,7 @@ impl Translator<'_> {
         Ok(self.b.constant_composite(ty, &limbs))
     }
 
-    fn limb_constants(&mut self, bits: &[u64], wide: Wide) -> Vec<Id> {
+    fn limb_constants(&mut self, bits: &[u64], wide: LimbInteger) -> Vec<Id> {
         let limb = self.b.int(LIMB, false);
         let padded = bits.iter().copied().chain(std::iter::repeat(0));
         padded
@@ -101,9 +108,9 @@ impl Translator<'_> {
     }
 }
 
-impl Body<'_, '_> {
+impl FunctionTranslator<'_, '_> {
     /// Translates an instruction on integers of several limbs; none where it needs no care.
-    pub(super) fn lower_wide(&mut self, inst: LlvmInst) -> Option<Lowered<Option<Id>>> {
+    pub(super) fn lower_wide(&mut self, inst: LlvmInst) -> Option<TranslationResult<Option<Id>>> {
         if !self.t.types.wide {
             return None;
         }
@@ -111,18 +118,18 @@ impl Body<'_, '_> {
         let result = self.t.wide(self.inst_type(inst));
         let first = self.function.operands(inst).first().copied();
         let operand = match (opcode, first) {
-            (Opcode::Call, _) => return self.wide_call(inst, result),
+            (LlvmOpcode::Call, _) => return self.wide_call(inst, result),
             (_, Some(value)) => self.t.wide(self.type_of(value)),
             (_, None) => None,
         };
         let made = match (opcode, result, operand) {
             (_, None, None) => return None,
-            (Opcode::Load, Some(wide), _) => self.load_wide(inst, wide),
-            (Opcode::Store, _, Some(wide)) => {
+            (LlvmOpcode::Load, Some(wide), _) => self.load_wide(inst, wide),
+            (LlvmOpcode::Store, _, Some(wide)) => {
                 return Some(self.store_wide(inst, wide).map(|()| None));
             }
-            (Opcode::ICmp, _, Some(wide)) => self.compare_wide(inst, wide),
-            (Opcode::Switch, _, Some(wide)) => {
+            (LlvmOpcode::ICmp, _, Some(wide)) => self.compare_wide(inst, wide),
+            (LlvmOpcode::Switch, _, Some(wide)) => {
                 return Some(self.switch_wide(inst, wide).map(|()| None));
             }
             _ if opcode.is_binary() => match result {
@@ -130,7 +137,7 @@ impl Body<'_, '_> {
                 None => return None,
             },
             _ if opcode.is_cast() => self.convert_wide(inst, operand, result),
-            (Opcode::AtomicRmw | Opcode::CmpXchg, _, _) => Err(refuse(
+            (LlvmOpcode::AtomicRmw | LlvmOpcode::CmpXchg, _, _) => Err(refuse(
                 "an atomic access to an integer of more than 64 bits",
             )),
             _ => return None,
@@ -139,7 +146,7 @@ impl Body<'_, '_> {
     }
 
     /// The limbs of a value.
-    fn limbs(&mut self, value: Value) -> Lowered<Vec<Id>> {
+    fn limbs(&mut self, value: LlvmValue) -> TranslationResult<Vec<Id>> {
         let ty = self.type_of(value);
         let wide = self.t.wide(ty);
         let wide = wide.ok_or_else(|| refuse("an integer of more than 64 bits is missing"))?;
@@ -154,7 +161,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn limbs_of(&mut self, id: Id, wide: Wide) -> Vec<Id> {
+    fn limbs_of(&mut self, id: Id, wide: LimbInteger) -> Vec<Id> {
         let limb = self.t.shape_type(LIMB_SHAPE());
         (0..wide.limbs as u32)
             .map(|n| self.t.b.value(Op::CompositeExtract, limb, &[id.word(), n]))
@@ -162,7 +169,12 @@ impl Body<'_, '_> {
     }
 
     /// A value from limbs, whose bits above the width are cleared.
-    fn composed_limbs(&mut self, ty: LlvmType, wide: Wide, limbs: &[Id]) -> Lowered<Id> {
+    fn composed_limbs(
+        &mut self,
+        ty: LlvmType,
+        wide: LimbInteger,
+        limbs: &[Id],
+    ) -> TranslationResult<Id> {
         let mut limbs = limbs.to_vec();
         if wide.last_bits() < LIMB {
             let number = self.t.shape_type(LIMB_SHAPE());
@@ -176,7 +188,7 @@ impl Body<'_, '_> {
     }
 
     /// The limbs with the bits above the width as the sign.
-    fn signed_limbs(&mut self, wide: Wide, limbs: &[Id]) -> Vec<Id> {
+    fn signed_limbs(&mut self, wide: LimbInteger, limbs: &[Id]) -> Vec<Id> {
         let mut limbs = limbs.to_vec();
         let unused = LIMB - wide.last_bits();
         if unused > 0 {
@@ -189,7 +201,7 @@ impl Body<'_, '_> {
         limbs
     }
 
-    fn binary_wide(&mut self, inst: LlvmInst, wide: Wide) -> Lowered<Id> {
+    fn binary_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
         let ty = self.inst_type(inst);
         let [left, right] = self.function.operands(inst) else {
             return Err(refuse("an operation without two operands"));
@@ -198,29 +210,29 @@ impl Body<'_, '_> {
         let (left, right) = (self.limbs(*left)?, self.limbs(*right)?);
         let each = |body: &mut Self, op| body.each_limb(op, &left, &right);
         let limbs = match self.function.inst(inst).opcode {
-            Opcode::Add => self.add_limbs(&left, &right).0,
-            Opcode::Sub => self.subtract_limbs(&left, &right).0,
-            Opcode::Mul => self.multiply_limbs(&left, &right, wide.limbs),
-            Opcode::And => each(self, Op::BitwiseAnd),
-            Opcode::Or => each(self, Op::BitwiseOr),
-            Opcode::Xor => each(self, Op::BitwiseXor),
-            Opcode::Shl => self.shift_left(&left, right[0], known),
-            Opcode::LShr => self.shift_right(&left, right[0], known, false),
-            Opcode::AShr => {
+            LlvmOpcode::Add => self.add_limbs(&left, &right).0,
+            LlvmOpcode::Sub => self.subtract_limbs(&left, &right).0,
+            LlvmOpcode::Mul => self.multiply_limbs(&left, &right, wide.limbs),
+            LlvmOpcode::And => each(self, Op::BitwiseAnd),
+            LlvmOpcode::Or => each(self, Op::BitwiseOr),
+            LlvmOpcode::Xor => each(self, Op::BitwiseXor),
+            LlvmOpcode::Shl => self.shift_left(&left, right[0], known),
+            LlvmOpcode::LShr => self.shift_right(&left, right[0], known, false),
+            LlvmOpcode::AShr => {
                 let left = self.signed_limbs(wide, &left);
                 self.shift_right(&left, right[0], known, true)
             }
-            Opcode::UDiv => self.divide_limbs(wide, &left, &right).0,
-            Opcode::URem => self.divide_limbs(wide, &left, &right).1,
-            Opcode::SDiv => self.divide_signed(wide, &left, &right).0,
-            Opcode::SRem => self.divide_signed(wide, &left, &right).1,
+            LlvmOpcode::UDiv => self.divide_limbs(wide, &left, &right).0,
+            LlvmOpcode::URem => self.divide_limbs(wide, &left, &right).1,
+            LlvmOpcode::SDiv => self.divide_signed(wide, &left, &right).0,
+            LlvmOpcode::SRem => self.divide_signed(wide, &left, &right).1,
             opcode => return Err(refuse(format!("{} of integers", opcode.name()))),
         };
         self.composed_limbs(ty, wide, &limbs)
     }
 
-    fn compare_wide(&mut self, inst: LlvmInst, wide: Wide) -> Lowered<Id> {
-        let Extra::Compare(predicate) = self.function.inst(inst).extra else {
+    fn compare_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<Id> {
+        let InstructionExtra::Compare(predicate) = self.function.inst(inst).extra else {
             return Err(refuse("a comparison without a predicate"));
         };
         let [left, right] = self.function.operands(inst) else {
@@ -231,7 +243,13 @@ impl Body<'_, '_> {
     }
 
     /// A comparison of limbs.
-    fn compare_limbs(&mut self, wide: Wide, predicate: Predicate, left: &[Id], right: &[Id]) -> Id {
+    fn compare_limbs(
+        &mut self,
+        wide: LimbInteger,
+        predicate: Predicate,
+        left: &[Id],
+        right: &[Id],
+    ) -> Id {
         let (signed, swapped, not) = match predicate {
             Predicate::Eq => return self.same_limbs(left, right),
             Predicate::Ne => {
@@ -260,11 +278,11 @@ impl Body<'_, '_> {
     }
 
     /// A switch: the number of the case first, then a switch on it.
-    fn switch_wide(&mut self, inst: LlvmInst, wide: Wide) -> Lowered<()> {
+    fn switch_wide(&mut self, inst: LlvmInst, wide: LimbInteger) -> TranslationResult<()> {
         let operands = self.function.operands(inst);
         let targets = self.function.blocks_of(inst);
         let selector = self.limbs(operands[0])?;
-        let number = Shape::int(32, 1);
+        let number = NumericShape::int(32, 1);
         let ty = self.t.shape_type(number);
         let mut chosen = self.t.zero(number);
         let mut words = vec![self.label(targets[0]).word()];

@@ -6,7 +6,7 @@
 
 use crate::translate::element::TensorElement;
 use crate::translate::scalar::{ElementValue, ScalarBuilder};
-use spirula_program::Op as Scalar;
+use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{DimExtent, ScalarNode};
 
 /// Indices that are paired.

@@ -19,7 +19,7 @@ use super::linear::{TriangularAttributes, at, matrices, split};
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::{MlirFloat, MlirOp};
-use spirula_program::{Op as Scalar, ScalarLiteral, ScalarType as Ty};
+use spirula_program::{ScalarLiteral, ScalarOp as Scalar, ScalarType as Ty};
 use spirula_tensor::ir::{
     AxisKind, DimExtent, ScalarCombiner, ScalarNode, StructuredOp, TensorReduction, TensorShape,
     TensorValue,

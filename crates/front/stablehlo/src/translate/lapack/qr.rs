@@ -9,7 +9,7 @@ use crate::translate::error::TranslateResult;
 use crate::translate::linear::{at, split};
 use crate::translate::scalar::ScalarBuilder;
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
-use spirula_program::Op as Scalar;
+use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{AxisKind, DimExtent, StructuredOp, TensorValue};
 
 /// R with the reflections below it, and each one's τ.

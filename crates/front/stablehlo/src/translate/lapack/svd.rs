@@ -13,7 +13,7 @@ use crate::translate::error::TranslateResult;
 use crate::translate::linear::{at, split};
 use crate::translate::scalar::{ElementValue, ScalarBuilder};
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
-use spirula_program::Op as Scalar;
+use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{AxisKind, DimExtent, StructuredOp, TensorValue};
 
 /// The operand, which LAPACK overwrites, the values in descending order, the left vectors as

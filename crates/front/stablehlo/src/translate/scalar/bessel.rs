@@ -1,7 +1,7 @@
 //! Bessel functions.
 
 use super::calc::ScalarBuilder;
-use spirula_program::Op;
+use spirula_program::ScalarOp;
 use spirula_tensor::ir::ScalarNode;
 
 impl ScalarBuilder<'_> {
@@ -17,7 +17,7 @@ impl ScalarBuilder<'_> {
         let t = self.div(sixteen, size);
         let t = self.plus(t, -1.0);
         let far = self.chebyshev(t, &FAR);
-        let root = self.op1(Op::Sqrt, size);
+        let root = self.op1(ScalarOp::Sqrt, size);
         let far = self.div(far, root);
         let far = self.copy_sign(far, x);
         let eight = self.like(x, 8.0);

@@ -1,6 +1,6 @@
 //! Writing expressions over nodes of a body.
 
-use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_tensor::ir::{NodeGraph, ScalarNode};
 
 /// Makes nodes; operations on numbers follow from the type of their first operand.
@@ -58,59 +58,69 @@ impl<'a> ScalarBuilder<'a> {
     }
 
     /// An operator on one operand.
-    pub fn op1(&mut self, op: Op, a: ScalarNode) -> ScalarNode {
+    pub fn op1(&mut self, op: ScalarOp, a: ScalarNode) -> ScalarNode {
         self.body.op(op, &[a])
     }
 
     /// An operator on two operands.
-    pub fn op2(&mut self, op: Op, a: ScalarNode, b: ScalarNode) -> ScalarNode {
+    pub fn op2(&mut self, op: ScalarOp, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         self.body.op(op, &[a, b])
     }
 
-    fn either(&mut self, float: Op, int: Op, a: ScalarNode, b: ScalarNode) -> ScalarNode {
+    fn either(
+        &mut self,
+        float: ScalarOp,
+        int: ScalarOp,
+        a: ScalarNode,
+        b: ScalarNode,
+    ) -> ScalarNode {
         let op = if self.is_float(a) { float } else { int };
         self.op2(op, a, b)
     }
 
     /// Sum.
     pub fn add(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.either(Op::FAdd, Op::Add, a, b)
+        self.either(ScalarOp::FAdd, ScalarOp::Add, a, b)
     }
 
     /// Difference.
     pub fn sub(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.either(Op::FSub, Op::Sub, a, b)
+        self.either(ScalarOp::FSub, ScalarOp::Sub, a, b)
     }
 
     /// Product.
     pub fn mul(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.either(Op::FMul, Op::Mul, a, b)
+        self.either(ScalarOp::FMul, ScalarOp::Mul, a, b)
     }
 
     /// Quotient of floats.
     pub fn div(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.op2(Op::FDiv, a, b)
+        self.op2(ScalarOp::FDiv, a, b)
     }
 
     /// Negative.
     pub fn neg(&mut self, a: ScalarNode) -> ScalarNode {
-        let op = if self.is_float(a) { Op::FNeg } else { Op::Neg };
+        let op = if self.is_float(a) {
+            ScalarOp::FNeg
+        } else {
+            ScalarOp::Neg
+        };
         self.op1(op, a)
     }
 
     /// Absolute value of a float.
     pub fn abs(&mut self, a: ScalarNode) -> ScalarNode {
-        self.op1(Op::FAbs, a)
+        self.op1(ScalarOp::FAbs, a)
     }
 
     /// Whether one is below the other, with sign.
     pub fn lt(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.either(Op::FLt, Op::SLt, a, b)
+        self.either(ScalarOp::FLt, ScalarOp::SLt, a, b)
     }
 
     /// Whether one is at most the other, with sign.
     pub fn le(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.either(Op::FLe, Op::SLe, a, b)
+        self.either(ScalarOp::FLe, ScalarOp::SLe, a, b)
     }
 
     /// Whether a number is one from a first up to, but without, an end.
@@ -122,7 +132,7 @@ impl<'a> ScalarBuilder<'a> {
 
     /// Whether they are equal.
     pub fn eq(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.op2(Op::Eq, a, b)
+        self.op2(ScalarOp::Eq, a, b)
     }
 
     /// Whether a node is below a constant.
@@ -139,18 +149,18 @@ impl<'a> ScalarBuilder<'a> {
             (_, Some(1)) => a,
             (Some(0), _) => a,
             (_, Some(0)) => b,
-            _ => self.op2(Op::LogAnd, a, b),
+            _ => self.op2(ScalarOp::LogAnd, a, b),
         }
     }
 
     /// Whether one of them holds.
     pub fn or(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.op2(Op::LogOr, a, b)
+        self.op2(ScalarOp::LogOr, a, b)
     }
 
     /// Whether it does not hold.
     pub fn not(&mut self, a: ScalarNode) -> ScalarNode {
-        self.op1(Op::Not, a)
+        self.op1(ScalarOp::Not, a)
     }
 
     /// One of two.
@@ -160,7 +170,7 @@ impl<'a> ScalarBuilder<'a> {
         then: ScalarNode,
         otherwise: ScalarNode,
     ) -> ScalarNode {
-        self.body.op(Op::Cond, &[condition, then, otherwise])
+        self.body.op(ScalarOp::Cond, &[condition, then, otherwise])
     }
 
     /// A node plus a constant.
@@ -188,7 +198,7 @@ impl<'a> ScalarBuilder<'a> {
 
     /// A value with the sign of another.
     pub fn copy_sign(&mut self, size: ScalarNode, sign: ScalarNode) -> ScalarNode {
-        self.op2(Op::CopySign, size, sign)
+        self.op2(ScalarOp::CopySign, size, sign)
     }
 
     /// A polynomial, highest coefficient first.
@@ -203,22 +213,26 @@ impl<'a> ScalarBuilder<'a> {
 
     /// The same bits as another type.
     pub fn cast_bits(&mut self, to: ScalarType, a: ScalarNode) -> ScalarNode {
-        self.body.convert(Op::Bits, to, a)
+        self.body.convert(ScalarOp::Bits, to, a)
     }
 
     /// An integer of another width; with fewer bits it is cut.
     pub fn resize(&mut self, to: ScalarType, signed: bool, a: ScalarNode) -> ScalarNode {
-        let op = if signed { Op::SExt } else { Op::ZExt };
+        let op = if signed {
+            ScalarOp::SExt
+        } else {
+            ScalarOp::ZExt
+        };
         self.body.convert(op, to, a)
     }
 
     /// A float of another width.
     pub fn resize_float(&mut self, to: ScalarType, a: ScalarNode) -> ScalarNode {
-        self.body.convert(Op::FConv, to, a)
+        self.body.convert(ScalarOp::FConv, to, a)
     }
 
     /// An integer operation with a constant.
-    pub fn with(&mut self, op: Op, a: ScalarNode, bits: u64) -> ScalarNode {
+    pub fn with(&mut self, op: ScalarOp, a: ScalarNode, bits: u64) -> ScalarNode {
         let bits = self.bits(self.ty(a), bits);
         self.op2(op, a, bits)
     }

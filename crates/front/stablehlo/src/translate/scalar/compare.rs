@@ -3,7 +3,7 @@
 use super::calc::ScalarBuilder;
 use super::value::ElementValue;
 use crate::translate::element::TensorElement;
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::ir::ScalarNode;
 
 impl ScalarBuilder<'_> {
@@ -64,25 +64,71 @@ impl ScalarBuilder<'_> {
     ) -> Option<ScalarNode> {
         let (x, y) = (a.node(), b.node());
         Some(match a.element {
-            TensorElement::Bool => self.op2(if or_equal { Op::BLe } else { Op::BLt }, x, y),
-            TensorElement::Int { signed: false, .. } => {
-                self.op2(if or_equal { Op::ULe } else { Op::ULt }, x, y)
-            }
-            TensorElement::Int { .. } => self.op2(if or_equal { Op::SLe } else { Op::SLt }, x, y),
+            TensorElement::Bool => self.op2(
+                if or_equal {
+                    ScalarOp::BLe
+                } else {
+                    ScalarOp::BLt
+                },
+                x,
+                y,
+            ),
+            TensorElement::Int { signed: false, .. } => self.op2(
+                if or_equal {
+                    ScalarOp::ULe
+                } else {
+                    ScalarOp::ULt
+                },
+                x,
+                y,
+            ),
+            TensorElement::Int { .. } => self.op2(
+                if or_equal {
+                    ScalarOp::SLe
+                } else {
+                    ScalarOp::SLt
+                },
+                x,
+                y,
+            ),
             TensorElement::Float(_) if total => {
                 let (x, y) = (self.rank(a.element, x), self.rank(b.element, y));
-                self.op2(if or_equal { Op::SLe } else { Op::SLt }, x, y)
+                self.op2(
+                    if or_equal {
+                        ScalarOp::SLe
+                    } else {
+                        ScalarOp::SLt
+                    },
+                    x,
+                    y,
+                )
             }
             TensorElement::Float(float) => {
                 let (x, y) = (self.decode(float, x), self.decode(float, y));
-                self.op2(if or_equal { Op::FLe } else { Op::FLt }, x, y)
+                self.op2(
+                    if or_equal {
+                        ScalarOp::FLe
+                    } else {
+                        ScalarOp::FLt
+                    },
+                    x,
+                    y,
+                )
             }
             // By real parts, then by imaginary parts.
             TensorElement::Complex(_) => {
                 let ([a, b], [c, d]) = (a.complex(), b.complex());
-                let first = self.op2(Op::FLt, a, c);
+                let first = self.op2(ScalarOp::FLt, a, c);
                 let equal = self.eq(a, c);
-                let second = self.op2(if or_equal { Op::FLe } else { Op::FLt }, b, d);
+                let second = self.op2(
+                    if or_equal {
+                        ScalarOp::FLe
+                    } else {
+                        ScalarOp::FLt
+                    },
+                    b,
+                    d,
+                );
                 let second = self.and(equal, second);
                 self.or(first, second)
             }
@@ -102,8 +148,8 @@ impl ScalarBuilder<'_> {
             _ => ScalarType::I32,
         };
         let bits = self.cast_bits(ty, wide);
-        let sign = self.with(Op::AShr, bits, u64::from(ty.width() - 1));
-        let rest = self.with(Op::And, sign, (1 << (ty.width() - 1)) - 1);
-        self.op2(Op::Xor, bits, rest)
+        let sign = self.with(ScalarOp::AShr, bits, u64::from(ty.width() - 1));
+        let rest = self.with(ScalarOp::And, sign, (1 << (ty.width() - 1)) - 1);
+        self.op2(ScalarOp::Xor, bits, rest)
     }
 }

@@ -5,7 +5,7 @@
 
 use super::calc::ScalarBuilder;
 use super::value::ComplexNodes;
-use spirula_program::Op;
+use spirula_program::ScalarOp;
 use spirula_tensor::ir::ScalarNode;
 
 pub fn add(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes, [x, y]: ComplexNodes) -> ComplexNodes {
@@ -60,7 +60,7 @@ pub fn neg(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
 }
 
 pub fn abs(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ScalarNode {
-    c.op2(Op::Hypot, a, b)
+    c.op2(ScalarOp::Hypot, a, b)
 }
 
 /// The number over its absolute value; 0 stays, and with a part that is NaN both are.
@@ -70,7 +70,7 @@ pub fn sign(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let is_zero = c.eq(size, zero);
     let one = c.like(size, 1.0);
     let size = c.cond(is_zero, one, size);
-    let [is_nan, is_nan_too] = z.map(|part| c.op1(Op::IsNan, part));
+    let [is_nan, is_nan_too] = z.map(|part| c.op1(ScalarOp::IsNan, part));
     let is_nan = c.or(is_nan, is_nan_too);
     let nan = c.like(size, f64::NAN);
     z.map(|part| {
@@ -96,8 +96,8 @@ fn plus(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes, value: f64) -> ComplexN
 }
 
 pub fn exp(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
-    let size = c.op1(Op::Exp, a);
-    let (cosine, sine) = (c.op1(Op::Cos, b), c.op1(Op::Sin, b));
+    let size = c.op1(ScalarOp::Exp, a);
+    let (cosine, sine) = (c.op1(ScalarOp::Cos, b), c.op1(ScalarOp::Sin, b));
     let (re, im) = (c.mul(size, cosine), c.mul(size, sine));
     let zero = c.like(a, 0.0);
     let is_real = c.eq(b, zero);
@@ -107,33 +107,33 @@ pub fn exp(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
 /// Real part `expm1(a) cos b - 2 sin²(b/2)`.
 pub fn expm1(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let less = c.expm1(a);
-    let (cosine, sine) = (c.op1(Op::Cos, b), c.op1(Op::Sin, b));
+    let (cosine, sine) = (c.op1(ScalarOp::Cos, b), c.op1(ScalarOp::Sin, b));
     let half = c.times(b, 0.5);
-    let half = c.op1(Op::Sin, half);
+    let half = c.op1(ScalarOp::Sin, half);
     let square = c.square(half);
     let twice = c.add(square, square);
     let product = c.mul(less, cosine);
-    let size = c.op1(Op::Exp, a);
+    let size = c.op1(ScalarOp::Exp, a);
     [c.sub(product, twice), c.mul(size, sine)]
 }
 
 /// Near the unit circle the absolute value is taken from its distance to 1.
 pub fn log(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let (a_size, b_size) = (c.abs(a), c.abs(b));
-    let large = c.op2(Op::FMax, a_size, b_size);
-    let small = c.op2(Op::FMin, a_size, b_size);
-    let size = c.op2(Op::Hypot, a, b);
-    let far = c.op1(Op::Log, size);
+    let large = c.op2(ScalarOp::FMax, a_size, b_size);
+    let small = c.op2(ScalarOp::FMin, a_size, b_size);
+    let size = c.op2(ScalarOp::Hypot, a, b);
+    let far = c.op1(ScalarOp::Log, size);
     let (less, more) = (c.plus(large, -1.0), c.plus(large, 1.0));
     let product = c.mul(less, more);
     let square = c.square(small);
     let sum = c.add(product, square);
-    let near = c.op1(Op::Log1p, sum);
+    let near = c.op1(ScalarOp::Log1p, sum);
     let near = c.times(near, 0.5);
     let (above, below) = (c.below(size, 2.0), c.below(size, 0.5));
     let below = c.not(below);
     let is_near = c.and(above, below);
-    [c.cond(is_near, near, far), c.op2(Op::Atan2, b, a)]
+    [c.cond(is_near, near, far), c.op2(ScalarOp::Atan2, b, a)]
 }
 
 /// Real part `log1p(a (2 + a) + b²) / 2` where that is small.
@@ -143,7 +143,7 @@ pub fn log1p(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let product = c.mul(a, more);
     let square = c.square(b);
     let sum = c.add(product, square);
-    let near = c.op1(Op::Log1p, sum);
+    let near = c.op1(ScalarOp::Log1p, sum);
     let near = c.times(near, 0.5);
     let moved = plus(c, z, 1.0);
     let [far, angle] = log(c, moved);
@@ -157,11 +157,11 @@ pub fn sqrt(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let whole = c.add(a_size, b_size);
     // Scaled by 1/4, so that the sum does not overflow.
     let (a_part, b_part) = (c.times(a, 0.25), c.times(b, 0.25));
-    let size = c.op2(Op::Hypot, a_part, b_part);
+    let size = c.op2(ScalarOp::Hypot, a_part, b_part);
     let a_quarter = c.abs(a_part);
     let sum = c.add(size, a_quarter);
     let half = c.times(sum, 0.5);
-    let root = c.op1(Op::Sqrt, half);
+    let root = c.op1(ScalarOp::Sqrt, half);
     let t = c.times(root, 2.0);
     let twice = c.times(t, 2.0);
     let other = c.div(b_size, twice);
@@ -187,27 +187,27 @@ pub fn rsqrt(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
 
 pub fn cbrt(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let [size, angle] = polar(c, z);
-    let size = c.op1(Op::Cbrt, size);
+    let size = c.op1(ScalarOp::Cbrt, size);
     let angle = c.times(angle, 1.0 / 3.0);
     from_polar(c, size, angle)
 }
 
 fn polar(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
-    [abs(c, z), c.op2(Op::Atan2, z[1], z[0])]
+    [abs(c, z), c.op2(ScalarOp::Atan2, z[1], z[0])]
 }
 
 fn from_polar(c: &mut ScalarBuilder<'_>, size: ScalarNode, angle: ScalarNode) -> ComplexNodes {
-    let (cosine, sine) = (c.op1(Op::Cos, angle), c.op1(Op::Sin, angle));
+    let (cosine, sine) = (c.op1(ScalarOp::Cos, angle), c.op1(ScalarOp::Sin, angle));
     [c.mul(size, cosine), c.mul(size, sine)]
 }
 
 /// `|z|^x e^(-y arg z)` at the angle `x arg z + y log |z|`; of 0 it is 0 or 1.
 pub fn pow(c: &mut ScalarBuilder<'_>, z: ComplexNodes, [x, y]: ComplexNodes) -> ComplexNodes {
     let [size, angle] = polar(c, z);
-    let power = c.op2(Op::FPow, size, x);
+    let power = c.op2(ScalarOp::FPow, size, x);
     let damping = c.mul(y, angle);
     let damping = c.neg(damping);
-    let damping = c.op1(Op::Exp, damping);
+    let damping = c.op1(ScalarOp::Exp, damping);
     let radius = c.mul(power, damping);
     let turned = c.mul(x, angle);
     let [log_size, _] = log(c, z);
@@ -224,27 +224,27 @@ pub fn pow(c: &mut ScalarBuilder<'_>, z: ComplexNodes, [x, y]: ComplexNodes) -> 
 }
 
 pub fn sinh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
-    let (high, low) = (c.op1(Op::Cosh, a), c.op1(Op::Sinh, a));
-    let (cosine, sine) = (c.op1(Op::Cos, b), c.op1(Op::Sin, b));
+    let (high, low) = (c.op1(ScalarOp::Cosh, a), c.op1(ScalarOp::Sinh, a));
+    let (cosine, sine) = (c.op1(ScalarOp::Cos, b), c.op1(ScalarOp::Sin, b));
     [c.mul(low, cosine), c.mul(high, sine)]
 }
 
 pub fn cosh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
-    let (high, low) = (c.op1(Op::Cosh, a), c.op1(Op::Sinh, a));
-    let (cosine, sine) = (c.op1(Op::Cos, b), c.op1(Op::Sin, b));
+    let (high, low) = (c.op1(ScalarOp::Cosh, a), c.op1(ScalarOp::Sinh, a));
+    let (cosine, sine) = (c.op1(ScalarOp::Cos, b), c.op1(ScalarOp::Sin, b));
     [c.mul(high, cosine), c.mul(low, sine)]
 }
 
 /// With `t = tan b`, `s = sinh a`, `r = cosh a`, `d = 1 + t² / (1 / s² …)`: Kahan's form, in which
 /// nothing cancels.
 pub fn tanh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
-    let t = c.op1(Op::Tan, b);
+    let t = c.op1(ScalarOp::Tan, b);
     let square = c.square(t);
     let beta = c.plus(square, 1.0);
-    let s = c.op1(Op::Sinh, a);
+    let s = c.op1(ScalarOp::Sinh, a);
     let s_square = c.square(s);
     let rho = c.plus(s_square, 1.0);
-    let rho = c.op1(Op::Sqrt, rho);
+    let rho = c.op1(ScalarOp::Sqrt, rho);
     let divisor = c.mul(beta, s_square);
     let divisor = c.plus(divisor, 1.0);
     let re = c.mul(beta, rho);
@@ -256,8 +256,8 @@ pub fn tanh(c: &mut ScalarBuilder<'_>, [a, b]: ComplexNodes) -> ComplexNodes {
     let one = c.like(a, 1.0);
     let end = c.copy_sign(one, a);
     let double = c.times(size, -2.0);
-    let decay = c.op1(Op::Exp, double);
-    let (sine, cosine) = (c.op1(Op::Sin, b), c.op1(Op::Cos, b));
+    let decay = c.op1(ScalarOp::Exp, double);
+    let (sine, cosine) = (c.op1(ScalarOp::Sin, b), c.op1(ScalarOp::Cos, b));
     let far = c.mul(sine, cosine);
     let far = c.times(far, 4.0);
     let far = c.mul(far, decay);
@@ -300,19 +300,19 @@ fn roots(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> (ComplexNodes, ComplexNo
 fn asinh_of_product(c: &mut ScalarBuilder<'_>, a: ComplexNodes, b: ComplexNodes) -> ScalarNode {
     let a = conjugate(c, a);
     let product = mul(c, a, b);
-    c.op1(Op::Asinh, product[1])
+    c.op1(ScalarOp::Asinh, product[1])
 }
 
 pub fn asin(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let (less, more) = roots(c, z);
     let product = mul(c, less, more);
-    let re = c.op2(Op::Atan2, z[0], product[0]);
+    let re = c.op2(ScalarOp::Atan2, z[0], product[0]);
     [re, asinh_of_product(c, less, more)]
 }
 
 pub fn acos(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let (less, more) = roots(c, z);
-    let angle = c.op2(Op::Atan2, less[0], more[0]);
+    let angle = c.op2(ScalarOp::Atan2, less[0], more[0]);
     [c.times(angle, 2.0), asinh_of_product(c, more, less)]
 }
 
@@ -321,8 +321,8 @@ pub fn acosh(c: &mut ScalarBuilder<'_>, z: ComplexNodes) -> ComplexNodes {
     let (less, more) = (sqrt(c, less), sqrt(c, more));
     let turned = conjugate(c, less);
     let product = mul(c, turned, more);
-    let re = c.op1(Op::Asinh, product[0]);
-    let angle = c.op2(Op::Atan2, less[1], more[0]);
+    let re = c.op1(ScalarOp::Asinh, product[0]);
+    let angle = c.op2(ScalarOp::Atan2, less[1], more[0]);
     [re, c.times(angle, 2.0)]
 }
 
@@ -339,7 +339,7 @@ pub fn atanh(c: &mut ScalarBuilder<'_>, [x, y]: ComplexNodes) -> ComplexNodes {
     let distance = c.add(less_square, y_square);
     let four = c.times(x, 4.0);
     let ratio = c.div(four, distance);
-    let re = c.op1(Op::Log1p, ratio);
+    let re = c.op1(ScalarOp::Log1p, ratio);
     let product = c.mul(less, more);
     let across = c.sub(product, y_square);
     // Below infinity, as that is far to the left, too.
@@ -347,10 +347,10 @@ pub fn atanh(c: &mut ScalarBuilder<'_>, [x, y]: ComplexNodes) -> ComplexNodes {
     let most = c.largest(y);
     let twice = {
         let size = c.abs(twice);
-        let size = c.op2(Op::FMin, size, most);
+        let size = c.op2(ScalarOp::FMin, size, most);
         c.copy_sign(size, twice)
     };
-    let angle = c.op2(Op::Atan2, twice, across);
+    let angle = c.op2(ScalarOp::Atan2, twice, across);
     [c.times(re, 0.25), c.times(angle, 0.5)]
 }
 

@@ -5,7 +5,7 @@ use super::value::ElementValue;
 use crate::mlir::MlirFloat;
 use crate::translate::element::{TensorElement, native};
 use smallvec::smallvec;
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::ir::ScalarNode;
 
 impl ScalarBuilder<'_> {
@@ -49,21 +49,25 @@ impl ScalarBuilder<'_> {
             }
             (TensorElement::Float(from), TensorElement::Bool) => {
                 let value = self.decode(from, node);
-                self.body.convert(Op::ToBool, ScalarType::Bool, value)
+                self.body.convert(ScalarOp::ToBool, ScalarType::Bool, value)
             }
             (TensorElement::Float(from), TensorElement::Int { width, signed }) => {
                 let value = self.decode_wide(from, node);
                 self.integer_of(value, to, width, signed)
             }
             (TensorElement::Int { signed, .. }, TensorElement::Float(to)) => {
-                let op = if signed { Op::SToF } else { Op::UToF };
+                let op = if signed {
+                    ScalarOp::SToF
+                } else {
+                    ScalarOp::UToF
+                };
                 let value = self
                     .body
                     .convert(op, native(to).unwrap_or(ScalarType::F32), node);
                 self.encode(to, value)
             }
             (TensorElement::Int { .. }, TensorElement::Bool) => {
-                self.body.convert(Op::ToBool, ScalarType::Bool, node)
+                self.body.convert(ScalarOp::ToBool, ScalarType::Bool, node)
             }
             (TensorElement::Int { signed, .. }, TensorElement::Int { .. }) => {
                 let resized = self.resize(to.storage(), signed, node);
@@ -71,11 +75,11 @@ impl ScalarBuilder<'_> {
             }
             (TensorElement::Bool, TensorElement::Float(to)) => {
                 let ty = native(to).unwrap_or(ScalarType::F32);
-                let value = self.body.convert(Op::FromBool, ty, node);
+                let value = self.body.convert(ScalarOp::FromBool, ty, node);
                 self.encode(to, value)
             }
             (TensorElement::Bool, TensorElement::Int { .. }) => {
-                self.body.convert(Op::FromBool, to.storage(), node)
+                self.body.convert(ScalarOp::FromBool, to.storage(), node)
             }
             _ => return None,
         })
@@ -91,11 +95,11 @@ impl ScalarBuilder<'_> {
         let ty = to.storage();
         let (op, low, high) = match signed {
             true => (
-                Op::FToS,
+                ScalarOp::FToS,
                 -(2f64.powi(width as i32 - 1)),
                 2f64.powi(width as i32 - 1),
             ),
-            false => (Op::FToU, 0.0, 2f64.powi(width as i32)),
+            false => (ScalarOp::FToU, 0.0, 2f64.powi(width as i32)),
         };
         let top = match signed {
             true => (1u64 << (width - 1)) - 1,
@@ -108,7 +112,7 @@ impl ScalarBuilder<'_> {
         let result = self.cond(is_low, bottom, within);
         let is_inside = self.below(value, high);
         let zero = self.bits(ty, 0);
-        let is_nan = self.op1(Op::IsNan, value);
+        let is_nan = self.op1(ScalarOp::IsNan, value);
         let beyond = self.cond(is_nan, zero, top);
         self.cond(is_inside, result, beyond)
     }
@@ -134,15 +138,15 @@ impl ScalarBuilder<'_> {
         };
         let bits = self.cast_bits(bits_ty, value);
         let sign_bit = 1u64 << (format.width - 1);
-        let mut size = self.with(Op::And, bits, sign_bit - 1);
-        let sign = self.with(Op::And, bits, sign_bit);
+        let mut size = self.with(ScalarOp::And, bits, sign_bit - 1);
+        let sign = self.with(ScalarOp::And, bits, sign_bit);
         if mantissa < format.mantissa {
             let dropped = u64::from(format.mantissa - mantissa);
-            let odd = self.with(Op::LShr, size, dropped);
-            let odd = self.with(Op::And, odd, 1);
+            let odd = self.with(ScalarOp::LShr, size, dropped);
+            let odd = self.with(ScalarOp::And, odd, 1);
             let rounded = self.add(size, odd);
-            let rounded = self.with(Op::Add, rounded, (1 << (dropped - 1)) - 1);
-            size = self.with(Op::And, rounded, !((1 << dropped) - 1));
+            let rounded = self.with(ScalarOp::Add, rounded, (1 << (dropped - 1)) - 1);
+            size = self.with(ScalarOp::And, rounded, !((1 << dropped) - 1));
         }
         if exponent < format.exponent {
             // Beyond the largest exponent infinite; below the least normal one zero.
@@ -157,18 +161,18 @@ impl ScalarBuilder<'_> {
             size = self.cond(is_inside, size, infinity);
             size = self.cond(is_small, zero, size);
         }
-        let rounded = self.op2(Op::Or, size, sign);
+        let rounded = self.op2(ScalarOp::Or, size, sign);
         let rounded = self.cast_bits(self.ty(value), rounded);
         // Without significand there is no NaN.
         let result = match mantissa {
             0 => {
-                let is_nan = self.op1(Op::IsNan, value);
+                let is_nan = self.op1(ScalarOp::IsNan, value);
                 let infinity = self.like(value, f64::INFINITY);
                 let infinity = self.copy_sign(infinity, value);
                 self.cond(is_nan, infinity, rounded)
             }
             _ => {
-                let is_nan = self.op1(Op::IsNan, value);
+                let is_nan = self.op1(ScalarOp::IsNan, value);
                 self.cond(is_nan, value, rounded)
             }
         };

@@ -6,7 +6,7 @@
 use super::calc::ScalarBuilder;
 use crate::mlir::{FloatSpecials, MlirFloat, MlirFloatFormat};
 use crate::translate::element::{TensorElement, native};
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::ir::ScalarNode;
 
 impl ScalarBuilder<'_> {
@@ -16,7 +16,7 @@ impl ScalarBuilder<'_> {
             _ if native(float).is_some() => stored,
             MlirFloat::BF16 => {
                 let wide = self.resize(ScalarType::I32, false, stored);
-                let bits = self.with(Op::Shl, wide, 16);
+                let bits = self.with(ScalarOp::Shl, wide, 16);
                 self.cast_bits(ScalarType::F32, bits)
             }
             _ => self.decode_small(float.format(), stored),
@@ -50,14 +50,14 @@ impl ScalarBuilder<'_> {
 
     fn encode_bf16(&mut self, value: ScalarNode) -> ScalarNode {
         let bits = self.cast_bits(ScalarType::I32, value);
-        let odd = self.with(Op::LShr, bits, 16);
-        let odd = self.with(Op::And, odd, 1);
+        let odd = self.with(ScalarOp::LShr, bits, 16);
+        let odd = self.with(ScalarOp::And, odd, 1);
         let rounded = self.add(bits, odd);
-        let rounded = self.with(Op::Add, rounded, 0x7fff);
-        let quiet = self.with(Op::Or, bits, 0x40_0000);
-        let is_nan = self.op1(Op::IsNan, value);
+        let rounded = self.with(ScalarOp::Add, rounded, 0x7fff);
+        let quiet = self.with(ScalarOp::Or, bits, 0x40_0000);
+        let is_nan = self.op1(ScalarOp::IsNan, value);
         let chosen = self.cond(is_nan, quiet, rounded);
-        let high = self.with(Op::LShr, chosen, 16);
+        let high = self.with(ScalarOp::LShr, chosen, 16);
         self.resize(ScalarType::I16, false, high)
     }
 
@@ -71,9 +71,9 @@ impl ScalarBuilder<'_> {
         let is_below = self.lt(back_size, size);
         let is_inexact = self.or(is_above, is_below);
         let bits = self.cast_bits(ScalarType::I32, near);
-        let lower = self.with(Op::Sub, bits, 1);
+        let lower = self.with(ScalarOp::Sub, bits, 1);
         let truncated = self.cond(is_above, lower, bits);
-        let odd = self.with(Op::Or, truncated, 1);
+        let odd = self.with(ScalarOp::Or, truncated, 1);
         let chosen = self.cond(is_inexact, odd, bits);
         self.cast_bits(ScalarType::F32, chosen)
     }
@@ -83,17 +83,17 @@ impl ScalarBuilder<'_> {
         let width = self.ty(stored);
         let all = u64::MAX >> (64 - format.width);
         let bits = self.resize(ScalarType::I32, false, stored);
-        let bits = self.with(Op::And, bits, all);
+        let bits = self.with(ScalarOp::And, bits, all);
         if format.specials == FloatSpecials::ExponentOnly {
             return self.decode_exponent(bits);
         }
         debug_assert!(width.is_int());
         let sign = 1 << (format.width - 1);
-        let size = self.with(Op::And, bits, sign - 1);
-        let shifted = self.with(Op::Shl, size, shift);
-        let normal = self.with(Op::Add, shifted, ((127 - format.bias) as u64) << 23);
+        let size = self.with(ScalarOp::And, bits, sign - 1);
+        let shifted = self.with(ScalarOp::Shl, size, shift);
+        let normal = self.with(ScalarOp::Add, shifted, ((127 - format.bias) as u64) << 23);
         let normal = self.cast_bits(ScalarType::F32, normal);
-        let small = self.body.convert(Op::UToF, ScalarType::F32, size);
+        let small = self.body.convert(ScalarOp::UToF, ScalarType::F32, size);
         let unit = 2f64.powi(1 - format.bias - format.mantissa as i32);
         let small = self.times(small, unit);
         let first_normal = self.bits(ScalarType::I32, 1 << format.mantissa);
@@ -108,7 +108,7 @@ impl ScalarBuilder<'_> {
             let is_nan = self.lt(infinity, size);
             value = self.cond(is_nan, nan, value);
         }
-        let is_negative = self.with(Op::And, bits, sign);
+        let is_negative = self.with(ScalarOp::And, bits, sign);
         let zero = self.bits(ScalarType::I32, 0);
         let is_positive = self.eq(is_negative, zero);
         let negative = self.neg(value);
@@ -128,7 +128,7 @@ impl ScalarBuilder<'_> {
 
     /// `f8E8M0FNU`: a power of two.
     fn decode_exponent(&mut self, bits: ScalarNode) -> ScalarNode {
-        let shifted = self.with(Op::Shl, bits, 23);
+        let shifted = self.with(ScalarOp::Shl, bits, 23);
         // 2^-127 is no normal f32.
         let smallest = self.bits(ScalarType::I32, 0x40_0000);
         let (zero, top) = (
@@ -145,8 +145,8 @@ impl ScalarBuilder<'_> {
 
     fn encode_small(&mut self, format: &MlirFloatFormat, value: ScalarNode) -> ScalarNode {
         let bits = self.cast_bits(ScalarType::I32, value);
-        let size = self.with(Op::And, bits, 0x7fff_ffff);
-        let is_nan = self.op1(Op::IsNan, value);
+        let size = self.with(ScalarOp::And, bits, 0x7fff_ffff);
+        let is_nan = self.op1(ScalarOp::IsNan, value);
         let result = match format.specials {
             FloatSpecials::ExponentOnly => self.encode_exponent(bits, size),
             _ => self.encode_signed(format, value, bits, size),
@@ -158,8 +158,8 @@ impl ScalarBuilder<'_> {
 
     /// The middle of two powers goes to the larger; a number that is not above 0 is none of the format's.
     fn encode_exponent(&mut self, bits: ScalarNode, size: ScalarNode) -> ScalarNode {
-        let rounded = self.with(Op::Add, size, 1 << 22);
-        let normal = self.with(Op::LShr, rounded, 23);
+        let rounded = self.with(ScalarOp::Add, size, 1 << 22);
+        let normal = self.with(ScalarOp::LShr, rounded, 23);
         // Below 2^-126 there is one more number, 2^-127.
         let (least, middle) = (1 << 23, 0x60_0000);
         let (least, middle) = (
@@ -167,7 +167,9 @@ impl ScalarBuilder<'_> {
             self.bits(ScalarType::I32, middle),
         );
         let is_above = self.le(middle, size);
-        let small = self.body.convert(Op::FromBool, ScalarType::I32, is_above);
+        let small = self
+            .body
+            .convert(ScalarOp::FromBool, ScalarType::I32, is_above);
         let is_small = self.lt(size, least);
         let found = self.cond(is_small, small, normal);
         let (zero, nan) = (
@@ -187,27 +189,27 @@ impl ScalarBuilder<'_> {
     ) -> ScalarNode {
         let shift = u64::from(23 - format.mantissa);
         // Normal: the exponent is moved, the significand rounded.
-        let moved = self.with(Op::Sub, size, ((127 - format.bias) as u64) << 23);
-        let odd = self.with(Op::LShr, moved, shift);
-        let odd = self.with(Op::And, odd, 1);
+        let moved = self.with(ScalarOp::Sub, size, ((127 - format.bias) as u64) << 23);
+        let odd = self.with(ScalarOp::LShr, moved, shift);
+        let odd = self.with(ScalarOp::And, odd, 1);
         let rounded = self.add(moved, odd);
-        let rounded = self.with(Op::Add, rounded, (1 << (shift - 1)) - 1);
-        let normal = self.with(Op::AShr, rounded, shift);
+        let rounded = self.with(ScalarOp::Add, rounded, (1 << (shift - 1)) - 1);
+        let normal = self.with(ScalarOp::AShr, rounded, shift);
         // Below: added to a number whose last bit has the weight of the format's last bit.
         let magic = 2f64.powi(23 + 1 - format.bias - format.mantissa as i32);
         let absolute = self.abs(value);
         let aligned = self.plus(absolute, magic);
         let aligned = self.cast_bits(ScalarType::I32, aligned);
-        let small = self.with(Op::Sub, aligned, (magic as f32).to_bits().into());
+        let small = self.with(ScalarOp::Sub, aligned, (magic as f32).to_bits().into());
         let is_small = self.below(absolute, 2f64.powi(1 - format.bias));
         let found = self.cond(is_small, small, normal);
         let largest = self.bits(ScalarType::I32, largest(format));
         let overflow = self.bits(ScalarType::I32, format.encode(f64::INFINITY));
         let is_above = self.lt(largest, found);
         let magnitude = self.cond(is_above, overflow, found);
-        let sign = self.with(Op::LShr, bits, u64::from(32 - format.width));
-        let sign = self.with(Op::And, sign, 1 << (format.width - 1));
-        let signed = self.op2(Op::Or, magnitude, sign);
+        let sign = self.with(ScalarOp::LShr, bits, u64::from(32 - format.width));
+        let sign = self.with(ScalarOp::And, sign, 1 << (format.width - 1));
+        let signed = self.op2(ScalarOp::Or, magnitude, sign);
         if format.specials != FloatSpecials::NanNegativeZero {
             return signed;
         }
@@ -227,13 +229,13 @@ impl ScalarBuilder<'_> {
             (0, _) => value,
             (_, true) => {
                 let ty = self.ty(value);
-                let low = self.with(Op::And, value, (1 << width) - 1);
+                let low = self.with(ScalarOp::And, value, (1 << width) - 1);
                 let largest = self.bits(ty, (1 << (width - 1)) - 1);
                 let is_negative = self.lt(largest, low);
-                let below = self.with(Op::Sub, low, 1 << width);
+                let below = self.with(ScalarOp::Sub, low, 1 << width);
                 self.cond(is_negative, below, low)
             }
-            (_, false) => self.with(Op::And, value, (1 << width) - 1),
+            (_, false) => self.with(ScalarOp::And, value, (1 << width) - 1),
         }
     }
 }

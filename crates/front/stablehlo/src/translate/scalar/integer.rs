@@ -2,7 +2,7 @@
 
 use super::calc::ScalarBuilder;
 use crate::translate::element::TensorElement;
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::ir::ScalarNode;
 
 /// Bits of an integer type, and whether it has a sign.
@@ -17,7 +17,11 @@ impl ScalarBuilder<'_> {
     /// Quotient rounded to zero; by zero all bits are set.
     pub fn int_div(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (_, signed) = shape(element);
-        let op = if signed { Op::SQuot } else { Op::UDiv };
+        let op = if signed {
+            ScalarOp::SQuot
+        } else {
+            ScalarOp::UDiv
+        };
         let (divisor, is_zero) = self.divisor(v[1]);
         let quotient = self.op2(op, v[0], divisor);
         let ones = self.bits(self.ty(v[0]), u64::MAX);
@@ -27,7 +31,11 @@ impl ScalarBuilder<'_> {
     /// Remainder with the sign of the dividend; by zero the dividend.
     pub fn int_rem(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let (_, signed) = shape(element);
-        let op = if signed { Op::SRem } else { Op::UMod };
+        let op = if signed {
+            ScalarOp::SRem
+        } else {
+            ScalarOp::UMod
+        };
         let (divisor, is_zero) = self.divisor(v[1]);
         let rest = self.op2(op, v[0], divisor);
         self.cond(is_zero, v[0], rest)
@@ -48,10 +56,10 @@ impl ScalarBuilder<'_> {
         v: &[ScalarNode],
     ) -> ScalarNode {
         let op = match (shape(element).1, greater) {
-            (true, true) => Op::SMax,
-            (true, false) => Op::SMin,
-            (false, true) => Op::UMax,
-            (false, false) => Op::UMin,
+            (true, true) => ScalarOp::SMax,
+            (true, false) => ScalarOp::SMin,
+            (false, true) => ScalarOp::UMax,
+            (false, false) => ScalarOp::UMin,
         };
         self.op2(op, v[0], v[1])
     }
@@ -62,12 +70,12 @@ impl ScalarBuilder<'_> {
         let ty = self.ty(v[0]);
         let base = self.resize(ScalarType::I64, signed, v[0]);
         let exponent = self.resize(ScalarType::I64, signed, v[1]);
-        let low = self.with(Op::And, exponent, i64::MAX as u64);
+        let low = self.with(ScalarOp::And, exponent, i64::MAX as u64);
         let size = if signed { exponent } else { low };
-        let power = self.op2(Op::Pow, base, size);
+        let power = self.op2(ScalarOp::Pow, base, size);
         let zero = self.bits(ScalarType::I64, 0);
         let is_negative = self.lt(exponent, zero);
-        let odd = self.with(Op::And, exponent, 1);
+        let odd = self.with(ScalarOp::And, exponent, 1);
         let at_end = if signed {
             // 1 and -1 have an inverse.
             let (one, minus) = (
@@ -81,7 +89,7 @@ impl ScalarBuilder<'_> {
             self.cond(is_one, one, other)
         } else {
             // x^(2^63) is 1 for odd x and 0 for even x.
-            let odd = self.with(Op::And, base, 1);
+            let odd = self.with(ScalarOp::And, base, 1);
             self.mul(odd, power)
         };
         let result = self.cond(is_negative, at_end, power);
@@ -89,20 +97,25 @@ impl ScalarBuilder<'_> {
     }
 
     /// Shift to the left or to the right; by the width or more nothing remains.
-    pub fn int_shift(&mut self, op: Op, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
+    pub fn int_shift(
+        &mut self,
+        op: ScalarOp,
+        element: TensorElement,
+        v: &[ScalarNode],
+    ) -> ScalarNode {
         let (width, _) = shape(element);
         let ty = self.ty(v[0]);
         let limit = self.bits(ty, width.into());
         let amount = self.resize(ty, false, v[1]);
-        let inside = self.op2(Op::ULt, amount, limit);
+        let inside = self.op2(ScalarOp::ULt, amount, limit);
         // Below 8 bits the bits above the width belong to the sign.
         let operand = match op {
-            Op::LShr if width < 8 => self.with(Op::And, v[0], (1 << width) - 1),
+            ScalarOp::LShr if width < 8 => self.with(ScalarOp::And, v[0], (1 << width) - 1),
             _ => v[0],
         };
         let shifted = self.op2(op, operand, amount);
         let beyond = match op {
-            Op::AShr => self.with(Op::AShr, v[0], u64::from(ty.width() - 1)),
+            ScalarOp::AShr => self.with(ScalarOp::AShr, v[0], u64::from(ty.width() - 1)),
             _ => self.bits(ty, 0),
         };
         self.cond(inside, shifted, beyond)
@@ -111,9 +124,9 @@ impl ScalarBuilder<'_> {
     /// -1, 0 or 1.
     pub fn int_sign(&mut self, element: TensorElement, v: &[ScalarNode]) -> ScalarNode {
         let op = if shape(element).1 {
-            Op::SSignum
+            ScalarOp::SSignum
         } else {
-            Op::USignum
+            ScalarOp::USignum
         };
         self.op1(op, v[0])
     }
@@ -125,11 +138,11 @@ impl ScalarBuilder<'_> {
         let rest = ty.width() - width;
         let operand = match rest {
             0 => v[0],
-            _ => self.with(Op::And, v[0], (1 << width) - 1),
+            _ => self.with(ScalarOp::And, v[0], (1 << width) - 1),
         };
-        let count = self.op1(Op::Clz, operand);
+        let count = self.op1(ScalarOp::Clz, operand);
         let count = self.resize(ty, false, count);
-        self.with(Op::Sub, count, rest.into())
+        self.with(ScalarOp::Sub, count, rest.into())
     }
 
     /// Bits that are set.
@@ -138,9 +151,9 @@ impl ScalarBuilder<'_> {
         let ty = self.ty(v[0]);
         let operand = match width {
             8.. => v[0],
-            _ => self.with(Op::And, v[0], (1 << width) - 1),
+            _ => self.with(ScalarOp::And, v[0], (1 << width) - 1),
         };
-        let count = self.op1(Op::Popc, operand);
+        let count = self.op1(ScalarOp::Popc, operand);
         self.resize(ty, false, count)
     }
 }

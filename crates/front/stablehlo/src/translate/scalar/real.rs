@@ -1,13 +1,13 @@
 //! Functions of real numbers that are no operators.
 
 use super::calc::ScalarBuilder;
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 use spirula_tensor::ir::ScalarNode;
 
 impl ScalarBuilder<'_> {
     /// `e^x - 1`: near 0 by its power series, where the difference cancels.
     pub fn expm1(&mut self, x: ScalarNode) -> ScalarNode {
-        let exp = self.op1(Op::Exp, x);
+        let exp = self.op1(ScalarOp::Exp, x);
         let far = self.plus(exp, -1.0);
         let terms = if self.ty(x) == ScalarType::F64 {
             19
@@ -29,24 +29,24 @@ impl ScalarBuilder<'_> {
     /// `1 / (1 + e^-x)`
     pub fn logistic(&mut self, x: ScalarNode) -> ScalarNode {
         let negative = self.neg(x);
-        let exp = self.op1(Op::Exp, negative);
+        let exp = self.op1(ScalarOp::Exp, negative);
         let sum = self.plus(exp, 1.0);
         self.reciprocal(sum)
     }
 
     /// The greater one; a NaN where one is.
     pub fn maximum(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.extreme(Op::FMax, a, b)
+        self.extreme(ScalarOp::FMax, a, b)
     }
 
     /// The lesser one; a NaN where one is.
     pub fn minimum(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.extreme(Op::FMin, a, b)
+        self.extreme(ScalarOp::FMin, a, b)
     }
 
-    fn extreme(&mut self, op: Op, a: ScalarNode, b: ScalarNode) -> ScalarNode {
+    fn extreme(&mut self, op: ScalarOp, a: ScalarNode, b: ScalarNode) -> ScalarNode {
         let value = self.op2(op, a, b);
-        let (a_nan, b_nan) = (self.op1(Op::IsNan, a), self.op1(Op::IsNan, b));
+        let (a_nan, b_nan) = (self.op1(ScalarOp::IsNan, a), self.op1(ScalarOp::IsNan, b));
         let value = self.cond(b_nan, b, value);
         self.cond(a_nan, a, value)
     }
@@ -64,7 +64,7 @@ impl ScalarBuilder<'_> {
     /// Rounded to the nearest integer, halves away from zero.
     pub fn round_away(&mut self, x: ScalarNode) -> ScalarNode {
         let size = self.abs(x);
-        let floor = self.op1(Op::Floor, size);
+        let floor = self.op1(ScalarOp::Floor, size);
         let rest = self.sub(size, floor);
         let half = self.like(x, 0.5);
         let is_up = self.le(half, rest);
@@ -87,11 +87,11 @@ impl ScalarBuilder<'_> {
             (self.plus(negative, 1.0), self.plus(x, 1.0))
         };
         let product = self.mul(one_less, one_more);
-        let log = self.op1(Op::Log, product);
+        let log = self.op1(ScalarOp::Log, product);
         let w = self.neg(log);
         let near = self.plus(w, -2.5);
         let near = self.polynomial(near, &ERF_INV_NEAR);
-        let root = self.op1(Op::Sqrt, w);
+        let root = self.op1(ScalarOp::Sqrt, w);
         let far = self.plus(root, -3.0);
         let far = self.polynomial(far, &ERF_INV_FAR);
         let is_near = self.below(w, 5.0);
@@ -113,9 +113,9 @@ impl ScalarBuilder<'_> {
     /// Halley's method on `erf(y) - x`, through `erfc` where `x` is near 1.
     fn erf_inv_step(&mut self, x: ScalarNode, y: ScalarNode) -> ScalarNode {
         let (size, y_size) = (self.abs(x), self.abs(y));
-        let erf = self.op1(Op::Erf, y_size);
+        let erf = self.op1(ScalarOp::Erf, y_size);
         let near = self.sub(erf, size);
-        let erfc = self.op1(Op::Erfc, y_size);
+        let erfc = self.op1(ScalarOp::Erfc, y_size);
         let negative = self.neg(size);
         let rest = self.plus(negative, 1.0);
         let far = self.sub(rest, erfc);
@@ -123,7 +123,7 @@ impl ScalarBuilder<'_> {
         let error = self.cond(is_near, near, far);
         let square = self.square(y_size);
         let negative = self.neg(square);
-        let exp = self.op1(Op::Exp, negative);
+        let exp = self.op1(ScalarOp::Exp, negative);
         let slope = self.times(exp, std::f64::consts::FRAC_2_SQRT_PI);
         let newton = self.div(error, slope);
         let bend = self.mul(y_size, newton);
@@ -155,16 +155,19 @@ impl ScalarBuilder<'_> {
         let square = self.square(inverse);
         let series = self.polynomial(square, &DIGAMMA_SERIES);
         let series = self.mul(series, square);
-        let log = self.op1(Op::Log, y);
+        let log = self.op1(ScalarOp::Log, y);
         let half_inverse = self.times(inverse, 0.5);
         let value = self.sub(log, half_inverse);
         let value = self.sub(value, series);
         let right = self.add(value, sum);
         // psi(x) = psi(1 - x) - pi / tan(pi x); next to a pole the distance to it counts.
-        let whole = self.op1(Op::Round, x);
+        let whole = self.op1(ScalarOp::Round, x);
         let fraction = self.sub(x, whole);
         let angle = self.times(fraction, std::f64::consts::PI);
-        let (sine, cosine) = (self.op1(Op::Sin, angle), self.op1(Op::Cos, angle));
+        let (sine, cosine) = (
+            self.op1(ScalarOp::Sin, angle),
+            self.op1(ScalarOp::Cos, angle),
+        );
         let cotangent = self.div(cosine, sine);
         let reflected = self.times(cotangent, std::f64::consts::PI);
         let left = self.sub(right, reflected);
@@ -179,14 +182,14 @@ impl ScalarBuilder<'_> {
     /// Hurwitz' zeta function by the sum of Euler and Maclaurin, as for `x > 1` and `q > 0`.
     pub fn zeta(&mut self, x: ScalarNode, q: ScalarNode) -> ScalarNode {
         let negative = self.neg(x);
-        let mut sum = self.op2(Op::FPow, q, negative);
+        let mut sum = self.op2(ScalarOp::FPow, q, negative);
         let mut a = q;
         for _ in 0..10 {
             a = self.plus(a, 1.0);
-            let term = self.op2(Op::FPow, a, negative);
+            let term = self.op2(ScalarOp::FPow, a, negative);
             sum = self.add(sum, term);
         }
-        let power = self.op2(Op::FPow, a, negative);
+        let power = self.op2(ScalarOp::FPow, a, negative);
         let less = self.plus(x, -1.0);
         let tail = self.mul(power, a);
         let tail = self.div(tail, less);
@@ -214,7 +217,7 @@ impl ScalarBuilder<'_> {
         let zero = self.like(x, 0.0);
         let one = self.like(x, 1.0);
         let (nan, infinity) = (self.like(x, f64::NAN), self.like(x, f64::INFINITY));
-        let floor = self.op1(Op::Floor, q);
+        let floor = self.op1(ScalarOp::Floor, q);
         let is_whole = self.eq(floor, q);
         let is_left = self.le(q, zero);
         let at_pole = self.cond(is_whole, infinity, nan);
@@ -229,11 +232,11 @@ impl ScalarBuilder<'_> {
     pub fn polygamma(&mut self, n: ScalarNode, x: ScalarNode) -> ScalarNode {
         let order = self.plus(n, 1.0);
         let zeta = self.zeta(order, x);
-        let log = self.op1(Op::LGamma, order);
-        let factorial = self.op1(Op::Exp, log);
+        let log = self.op1(ScalarOp::LGamma, order);
+        let factorial = self.op1(ScalarOp::Exp, log);
         let size = self.mul(factorial, zeta);
         let half = self.times(n, 0.5);
-        let floor = self.op1(Op::Floor, half);
+        let floor = self.op1(ScalarOp::Floor, half);
         let is_even = self.eq(half, floor);
         let negative = self.neg(size);
         let value = self.cond(is_even, negative, size);
@@ -241,7 +244,7 @@ impl ScalarBuilder<'_> {
         let zero = self.like(n, 0.0);
         let is_first = self.eq(n, zero);
         let value = self.cond(is_first, digamma, value);
-        let whole = self.op1(Op::Floor, n);
+        let whole = self.op1(ScalarOp::Floor, n);
         let is_whole = self.eq(whole, n);
         let is_positive = self.le(zero, n);
         let is_order = self.and(is_whole, is_positive);

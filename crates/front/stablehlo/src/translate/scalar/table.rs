@@ -6,7 +6,7 @@ use super::value::ElementValue;
 use crate::mlir::{MlirModule, MlirOp as Mlir};
 use crate::translate::element::{TensorElement, native};
 use smallvec::smallvec;
-use spirula_program::Op;
+use spirula_program::ScalarOp;
 
 /// What an operation says besides its operands.
 #[derive(Clone, Copy)]
@@ -33,33 +33,33 @@ pub fn function(name: &str) -> Option<(usize, ElementwiseFunction)> {
 static ROWS: &[(&str, usize, ElementwiseFunction)] = &[
     ("add", 2, |c, _, v| {
         c.complex2(v, complex::add)
-            .or_else(|| c.basic(v, Some(Op::LogOr), Op::Add, Op::FAdd))
+            .or_else(|| c.basic(v, Some(ScalarOp::LogOr), ScalarOp::Add, ScalarOp::FAdd))
     }),
     ("subtract", 2, |c, _, v| {
         c.complex2(v, complex::sub)
-            .or_else(|| c.basic(v, None, Op::Sub, Op::FSub))
+            .or_else(|| c.basic(v, None, ScalarOp::Sub, ScalarOp::FSub))
     }),
     ("multiply", 2, |c, _, v| {
         c.complex2(v, complex::mul)
-            .or_else(|| c.basic(v, Some(Op::LogAnd), Op::Mul, Op::FMul))
+            .or_else(|| c.basic(v, Some(ScalarOp::LogAnd), ScalarOp::Mul, ScalarOp::FMul))
     }),
     ("divide", 2, |c, _, v| {
         c.complex2(v, complex::div)
             .or_else(|| c.integer(v, ScalarBuilder::int_div))
-            .or_else(|| c.basic(v, None, Op::SQuot, Op::FDiv))
+            .or_else(|| c.basic(v, None, ScalarOp::SQuot, ScalarOp::FDiv))
     }),
     ("remainder", 2, |c, _, v| {
         c.integer(v, ScalarBuilder::int_rem)
-            .or_else(|| c.basic(v, None, Op::SRem, Op::FMod))
+            .or_else(|| c.basic(v, None, ScalarOp::SRem, ScalarOp::FMod))
     }),
     ("power", 2, |c, _, v| {
         c.complex2(v, complex::pow)
             .or_else(|| c.integer(v, ScalarBuilder::int_pow))
-            .or_else(|| c.real2(v, |c, a, b| c.op2(Op::FPow, a, b)))
+            .or_else(|| c.real2(v, |c, a, b| c.op2(ScalarOp::FPow, a, b)))
     }),
     ("atan2", 2, |c, _, v| {
         c.complex2(v, complex::atan2)
-            .or_else(|| c.real2(v, |c, a, b| c.op2(Op::Atan2, a, b)))
+            .or_else(|| c.real2(v, |c, a, b| c.op2(ScalarOp::Atan2, a, b)))
     }),
     ("maximum", 2, |c, _, v| extreme(c, v, true)),
     ("minimum", 2, |c, _, v| extreme(c, v, false)),
@@ -69,29 +69,29 @@ static ROWS: &[(&str, usize, ElementwiseFunction)] = &[
         extreme(c, &[value, high.clone()], false)
     }),
     ("and", 2, |c, _, v| {
-        c.basic(v, Some(Op::LogAnd), Op::And, Op::FAdd)
+        c.basic(v, Some(ScalarOp::LogAnd), ScalarOp::And, ScalarOp::FAdd)
     }),
     ("or", 2, |c, _, v| {
-        c.basic(v, Some(Op::LogOr), Op::Or, Op::FAdd)
+        c.basic(v, Some(ScalarOp::LogOr), ScalarOp::Or, ScalarOp::FAdd)
     }),
     ("xor", 2, |c, _, v| match v {
         [a, b] if a.element == TensorElement::Bool => {
             let equal = c.eq(a.node(), b.node());
             Some(ElementValue::truth(c.not(equal)))
         }
-        _ => c.integer(v, |c, _, v| c.op2(Op::Xor, v[0], v[1])),
+        _ => c.integer(v, |c, _, v| c.op2(ScalarOp::Xor, v[0], v[1])),
     }),
     ("not", 1, |c, _, v| {
-        c.basic(v, Some(Op::Not), Op::Complement, Op::FNeg)
+        c.basic(v, Some(ScalarOp::Not), ScalarOp::Complement, ScalarOp::FNeg)
     }),
     ("shift_left", 2, |c, _, v| {
-        c.integer(v, |c, e, v| c.int_shift(Op::Shl, e, v))
+        c.integer(v, |c, e, v| c.int_shift(ScalarOp::Shl, e, v))
     }),
     ("shift_right_logical", 2, |c, _, v| {
-        c.integer(v, |c, e, v| c.int_shift(Op::LShr, e, v))
+        c.integer(v, |c, e, v| c.int_shift(ScalarOp::LShr, e, v))
     }),
     ("shift_right_arithmetic", 2, |c, _, v| {
-        c.integer(v, |c, e, v| c.int_shift(Op::AShr, e, v))
+        c.integer(v, |c, e, v| c.int_shift(ScalarOp::AShr, e, v))
     }),
     ("popcnt", 1, |c, _, v| {
         c.integer(v, ScalarBuilder::int_popcount)
@@ -101,15 +101,15 @@ static ROWS: &[(&str, usize, ElementwiseFunction)] = &[
     }),
     ("chlo.mulhi", 2, |c, _, v| {
         c.integer(v, |c, e, v| match e {
-            TensorElement::Int { signed: false, .. } => c.op2(Op::UMulHi, v[0], v[1]),
-            _ => c.op2(Op::SMulHi, v[0], v[1]),
+            TensorElement::Int { signed: false, .. } => c.op2(ScalarOp::UMulHi, v[0], v[1]),
+            _ => c.op2(ScalarOp::SMulHi, v[0], v[1]),
         })
     }),
     ("negate", 1, |c, _, v| match v {
         [a] if matches!(a.element, TensorElement::Complex(_)) => {
             c.function(v, ScalarBuilder::neg, complex::neg)
         }
-        _ => c.basic(v, None, Op::Neg, Op::FNeg),
+        _ => c.basic(v, None, ScalarOp::Neg, ScalarOp::FNeg),
     }),
     ("abs", 1, |c, call, v| match v {
         [a] if matches!(a.element, TensorElement::Complex(_)) => {
@@ -117,82 +117,86 @@ static ROWS: &[(&str, usize, ElementwiseFunction)] = &[
             Some(ElementValue::new(call.result, size))
         }
         [a] if a.element.is_unsigned() => Some(a.clone()),
-        _ => c.basic(v, None, Op::Abs, Op::FAbs),
+        _ => c.basic(v, None, ScalarOp::Abs, ScalarOp::FAbs),
     }),
     ("sign", 1, |c, _, v| {
         c.integer(v, ScalarBuilder::int_sign)
             .or_else(|| c.function(v, ScalarBuilder::sign, complex::sign))
     }),
-    ("ceil", 1, |c, _, v| c.real(v, |c, x| c.op1(Op::Ceil, x))),
-    ("floor", 1, |c, _, v| c.real(v, |c, x| c.op1(Op::Floor, x))),
+    ("ceil", 1, |c, _, v| {
+        c.real(v, |c, x| c.op1(ScalarOp::Ceil, x))
+    }),
+    ("floor", 1, |c, _, v| {
+        c.real(v, |c, x| c.op1(ScalarOp::Floor, x))
+    }),
     ("round_nearest_even", 1, |c, _, v| {
-        c.real(v, |c, x| c.op1(Op::Round, x))
+        c.real(v, |c, x| c.op1(ScalarOp::Round, x))
     }),
     ("round_nearest_afz", 1, |c, _, v| {
         c.real(v, ScalarBuilder::round_away)
     }),
     ("sqrt", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Sqrt, x), complex::sqrt)
+        c.function(v, |c, x| c.op1(ScalarOp::Sqrt, x), complex::sqrt)
     }),
     ("rsqrt", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Rsqrt, x), complex::rsqrt)
+        c.function(v, |c, x| c.op1(ScalarOp::Rsqrt, x), complex::rsqrt)
     }),
     ("cbrt", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Cbrt, x), complex::cbrt)
+        c.function(v, |c, x| c.op1(ScalarOp::Cbrt, x), complex::cbrt)
     }),
     ("exponential", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Exp, x), complex::exp)
+        c.function(v, |c, x| c.op1(ScalarOp::Exp, x), complex::exp)
     }),
     ("exponential_minus_one", 1, |c, _, v| {
         c.function(v, ScalarBuilder::expm1, complex::expm1)
     }),
     ("log", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Log, x), complex::log)
+        c.function(v, |c, x| c.op1(ScalarOp::Log, x), complex::log)
     }),
     ("log_plus_one", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Log1p, x), complex::log1p)
+        c.function(v, |c, x| c.op1(ScalarOp::Log1p, x), complex::log1p)
     }),
     ("logistic", 1, |c, _, v| {
         c.function(v, ScalarBuilder::logistic, complex::logistic)
     }),
     ("sine", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Sin, x), complex::sin)
+        c.function(v, |c, x| c.op1(ScalarOp::Sin, x), complex::sin)
     }),
     ("cosine", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Cos, x), complex::cos)
+        c.function(v, |c, x| c.op1(ScalarOp::Cos, x), complex::cos)
     }),
     ("tan", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Tan, x), complex::tan)
+        c.function(v, |c, x| c.op1(ScalarOp::Tan, x), complex::tan)
     }),
     ("tanh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Tanh, x), complex::tanh)
+        c.function(v, |c, x| c.op1(ScalarOp::Tanh, x), complex::tanh)
     }),
     ("chlo.tan", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Tan, x), complex::tan)
+        c.function(v, |c, x| c.op1(ScalarOp::Tan, x), complex::tan)
     }),
     ("chlo.sinh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Sinh, x), complex::sinh)
+        c.function(v, |c, x| c.op1(ScalarOp::Sinh, x), complex::sinh)
     }),
     ("chlo.cosh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Cosh, x), complex::cosh)
+        c.function(v, |c, x| c.op1(ScalarOp::Cosh, x), complex::cosh)
     }),
     ("chlo.asin", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Asin, x), complex::asin)
+        c.function(v, |c, x| c.op1(ScalarOp::Asin, x), complex::asin)
     }),
     ("chlo.acos", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Acos, x), complex::acos)
+        c.function(v, |c, x| c.op1(ScalarOp::Acos, x), complex::acos)
     }),
     ("chlo.atan", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Atan, x), complex::atan)
+        c.function(v, |c, x| c.op1(ScalarOp::Atan, x), complex::atan)
     }),
     ("chlo.asinh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Asinh, x), complex::asinh)
+        c.function(v, |c, x| c.op1(ScalarOp::Asinh, x), complex::asinh)
     }),
     ("chlo.acosh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Acosh, x), complex::acosh)
+        c.function(v, |c, x| c.op1(ScalarOp::Acosh, x), complex::acosh)
     }),
     ("chlo.atanh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(Op::Atanh, x), complex::atanh)
+        c.function(v, |c, x| c.op1(ScalarOp::Atanh, x), complex::atanh)
     }),
     ("chlo.square", 1, |c, _, v| {
         c.function(v, ScalarBuilder::square, complex::square)
@@ -200,15 +204,17 @@ static ROWS: &[(&str, usize, ElementwiseFunction)] = &[
     ("chlo.conj", 1, |c, _, v| {
         c.function(v, |_, x| x, |c, [a, b]| [a, c.neg(b)])
     }),
-    ("chlo.erf", 1, |c, _, v| c.real(v, |c, x| c.op1(Op::Erf, x))),
+    ("chlo.erf", 1, |c, _, v| {
+        c.real(v, |c, x| c.op1(ScalarOp::Erf, x))
+    }),
     ("chlo.erfc", 1, |c, _, v| {
-        c.real(v, |c, x| c.op1(Op::Erfc, x))
+        c.real(v, |c, x| c.op1(ScalarOp::Erfc, x))
     }),
     ("chlo.erf_inv", 1, |c, _, v| {
         c.real(v, ScalarBuilder::erf_inv)
     }),
     ("chlo.lgamma", 1, |c, _, v| {
-        c.real(v, |c, x| c.op1(Op::LGamma, x))
+        c.real(v, |c, x| c.op1(ScalarOp::LGamma, x))
     }),
     ("chlo.digamma", 1, |c, _, v| {
         c.real(v, ScalarBuilder::digamma)
@@ -286,9 +292,13 @@ fn extreme(c: &mut ScalarBuilder<'_>, v: &[ElementValue], greater: bool) -> Opti
             nodes,
         });
     }
-    let truth = if greater { Op::LogOr } else { Op::LogAnd };
+    let truth = if greater {
+        ScalarOp::LogOr
+    } else {
+        ScalarOp::LogAnd
+    };
     match (a.element, greater) {
-        (TensorElement::Bool, _) => c.basic(v, Some(truth), Op::SMax, Op::FMax),
+        (TensorElement::Bool, _) => c.basic(v, Some(truth), ScalarOp::SMax, ScalarOp::FMax),
         (TensorElement::Int { .. }, _) => c.integer(v, |c, e, v| c.int_extreme(e, greater, v)),
         (_, true) => c.real2(v, ScalarBuilder::maximum),
         (_, false) => c.real2(v, ScalarBuilder::minimum),
@@ -323,21 +333,24 @@ fn next_after(c: &mut ScalarBuilder<'_>, v: &[ElementValue]) -> Option<ElementVa
     };
     let ty = ty.storage();
     let (x, y) = (c.decode(float, a.node()), c.decode(float, b.node()));
-    let (x_nan, y_nan) = (c.op1(Op::IsNan, x), c.op1(Op::IsNan, y));
+    let (x_nan, y_nan) = (c.op1(ScalarOp::IsNan, x), c.op1(ScalarOp::IsNan, y));
     let is_nan = c.or(x_nan, y_nan);
     let bits = [a, b].map(|v| c.cast_bits(ty, v.node()));
     let sign = 1u64 << (float.width() - 1);
-    let size = bits.map(|bits| c.with(Op::And, bits, sign - 1));
-    let signs = bits.map(|bits| c.with(Op::And, bits, sign));
+    let size = bits.map(|bits| c.with(ScalarOp::And, bits, sign - 1));
+    let signs = bits.map(|bits| c.with(ScalarOp::And, bits, sign));
     let equal = c.eq(x, y);
     let zero = c.bits(ty, 0);
     let x_zero = c.eq(size[0], zero);
-    let away = c.with(Op::Or, signs[1], 1);
+    let away = c.with(ScalarOp::Or, signs[1], 1);
     let same_sign = c.eq(signs[0], signs[1]);
     let other_sign = c.not(same_sign);
-    let is_larger = c.op2(Op::ULt, size[1], size[0]);
+    let is_larger = c.op2(ScalarOp::ULt, size[1], size[0]);
     let shrinks = c.or(other_sign, is_larger);
-    let (lower, upper) = (c.with(Op::Sub, bits[0], 1), c.with(Op::Add, bits[0], 1));
+    let (lower, upper) = (
+        c.with(ScalarOp::Sub, bits[0], 1),
+        c.with(ScalarOp::Add, bits[0], 1),
+    );
     let moved = c.cond(shrinks, lower, upper);
     let moved = c.cond(x_zero, away, moved);
     let moved = c.cond(equal, bits[1], moved);

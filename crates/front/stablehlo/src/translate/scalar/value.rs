@@ -3,7 +3,7 @@
 use super::calc::ScalarBuilder;
 use crate::translate::element::TensorElement;
 use smallvec::{SmallVec, smallvec};
-use spirula_program::Op;
+use spirula_program::ScalarOp;
 use spirula_tensor::ir::ScalarNode;
 
 /// A scalar: its type, and a node as it is stored for each part.
@@ -137,9 +137,9 @@ impl ScalarBuilder<'_> {
     pub fn basic(
         &mut self,
         v: &[ElementValue],
-        truth: Option<Op>,
-        int: Op,
-        float: Op,
+        truth: Option<ScalarOp>,
+        int: ScalarOp,
+        float: ScalarOp,
     ) -> Option<ElementValue> {
         let first = v.first()?;
         match first.element {

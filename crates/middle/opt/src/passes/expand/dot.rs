@@ -1,14 +1,14 @@
 //! Products of integer vectors, packed ones too, and their saturating sums
 //! (`SPV_KHR_integer_dot_product`).
 
-use super::Expander;
+use super::InstExpander;
 use crate::values::MOST_COMPONENTS;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
 /// How a factor is read.
 #[derive(Clone, Copy)]
-struct Factor {
+struct DotFactor {
     value: Id,
     signed: bool,
     /// The type of its parts, or of the word that they are packed in.
@@ -19,7 +19,7 @@ struct Factor {
 /// Parts of a packed vector, and the bits of each.
 const PACKED: (u32, u32) = (4, 8);
 
-pub fn expand(e: &mut Expander<'_>) -> Option<()> {
+pub fn expand(e: &mut InstExpander<'_>) -> Option<()> {
     let inst = e.module.inst(e.at);
     let (op, ty) = (inst.op(), inst.result_type()?);
     let signs = match op {
@@ -52,11 +52,11 @@ pub fn expand(e: &mut Expander<'_>) -> Option<()> {
     e.become_(Op::CopyObject, &[sum.word()])
 }
 
-fn factor(e: &Expander<'_>, at: usize, signed: bool) -> Option<Factor> {
+fn factor(e: &InstExpander<'_>, at: usize, signed: bool) -> Option<DotFactor> {
     let value = e.value(at)?;
     let ty = e.type_of(value)?;
     let vector = e.facts.def_of(e.module, ty, Op::TypeVector);
-    Some(Factor {
+    Some(DotFactor {
         value,
         signed,
         ty: vector.map_or(ty, |v| v.id(0)),
@@ -65,8 +65,8 @@ fn factor(e: &Expander<'_>, at: usize, signed: bool) -> Option<Factor> {
 }
 
 /// A part of a factor, as wide as the result.
-fn part(e: &mut Expander<'_>, factor: Factor, at: u32, result: Id) -> Option<Id> {
-    let Factor {
+fn part(e: &mut InstExpander<'_>, factor: DotFactor, at: u32, result: Id) -> Option<Id> {
+    let DotFactor {
         value,
         signed,
         ty,
@@ -87,8 +87,8 @@ fn part(e: &mut Expander<'_>, factor: Factor, at: u32, result: Id) -> Option<Id>
     Some(e.op(op, wide, &[part]))
 }
 
-fn unpacked(e: &mut Expander<'_>, factor: Factor, at: u32) -> Option<Id> {
-    let Factor {
+fn unpacked(e: &mut InstExpander<'_>, factor: DotFactor, at: u32) -> Option<Id> {
+    let DotFactor {
         value, signed, ty, ..
     } = factor;
     let (_, bits) = PACKED;
@@ -107,7 +107,7 @@ fn unpacked(e: &mut Expander<'_>, factor: Factor, at: u32) -> Option<Id> {
 }
 
 /// The sum of two numbers, or the one next to it that there is.
-fn saturate(e: &mut Expander<'_>, ty: Id, [a, b]: [Id; 2], signed: bool) -> Option<()> {
+fn saturate(e: &mut InstExpander<'_>, ty: Id, [a, b]: [Id; 2], signed: bool) -> Option<()> {
     let (truth, width) = (e.truth(ty), e.width(ty)?);
     let all = u64::MAX >> (64 - width);
     let sum = e.op(Op::IAdd, ty, &[a, b]);

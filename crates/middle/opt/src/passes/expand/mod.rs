@@ -27,22 +27,22 @@
 
 mod dot;
 
-use crate::analyses::Cache;
-use crate::pass::Outcome;
+use crate::analyses::AnalysisCache;
+use crate::pass::PassOutcome;
 use crate::structure::declare;
-use crate::values::Facts;
+use crate::values::ModuleValues;
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_scalar::fold::Type;
+use spirula_scalar::fold::FoldType;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, GroupOperation};
-use spirula_spirv::ir::{Inst, InstRef, Module};
+use spirula_spirv::ir::{Inst, InstRef, SpirvModule};
 
 /// How an instruction is written otherwise; `None`: it stays.
-type Rule = fn(&mut Expander<'_>) -> Option<()>;
+type ExpandRule = fn(&mut InstExpander<'_>) -> Option<()>;
 
 /// What is written otherwise, and how.
-const RULES: &[(Op, Rule)] = &[
+const RULES: &[(Op, ExpandRule)] = &[
     (Op::UMulExtended, |e| wide_product(e, false)),
     (Op::SMulExtended, |e| wide_product(e, true)),
     (Op::IAddCarry, |e| with_carry(e, Op::IAdd)),
@@ -73,7 +73,10 @@ const RULES: &[(Op, Rule)] = &[
 /// Parts that a composite is copied by at most.
 const MOST_PARTS: u32 = 256;
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDiagnostic> {
+pub fn run(
+    module: &mut SpirvModule,
+    _cache: &mut AnalysisCache,
+) -> Result<PassOutcome, SourceDiagnostic> {
     let rule = |inst: InstRef<'_>| RULES.iter().find(|r| r.0 == inst.op());
     let funcs = module.functions().iter();
     let insts = funcs.flat_map(|f| module.function_insts(*f));
@@ -82,25 +85,25 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, SourceDia
         .collect();
     let mut expanded = 0;
     if !found.is_empty() {
-        let mut facts = Facts::new(module);
+        let mut facts = ModuleValues::new(module);
         for (at, rule) in found {
             let facts = &mut facts;
-            expanded += usize::from(rule(&mut Expander { module, facts, at }).is_some());
+            expanded += usize::from(rule(&mut InstExpander { module, facts, at }).is_some());
         }
     }
-    Ok(Outcome {
+    Ok(PassOutcome {
         statistics: vec![("instructions expanded", expanded)],
     })
 }
 
 /// Writes instructions before the one that is written otherwise.
-struct Expander<'m> {
-    module: &'m mut Module,
-    facts: &'m mut Facts,
+struct InstExpander<'m> {
+    module: &'m mut SpirvModule,
+    facts: &'m mut ModuleValues,
     at: Inst,
 }
 
-impl Expander<'_> {
+impl InstExpander<'_> {
     fn operand(&self, at: usize) -> u32 {
         self.module.inst(self.at).operands()[at]
     }
@@ -141,7 +144,7 @@ impl Expander<'_> {
     /// The width of a type's integers.
     fn width(&self, ty: Id) -> Option<u32> {
         match self.facts.shape(self.module, ty)?.0 {
-            Type::Int { width } => Some(width),
+            FoldType::Int { width } => Some(width),
             _ => None,
         }
     }
@@ -154,13 +157,13 @@ impl Expander<'_> {
 }
 
 /// Both halves of a product.
-fn wide_product(e: &mut Expander<'_>, signed: bool) -> Option<()> {
+fn wide_product(e: &mut InstExpander<'_>, signed: bool) -> Option<()> {
     let (a, b) = (e.value(0)?, e.value(1)?);
     let ty = e.type_of(a)?;
     let width = e.width(ty)?;
     let half = e.number(ty, u64::from(width / 2))?;
     let mask = e.number(ty, (1 << (width / 2)) - 1)?;
-    let split = |e: &mut Expander<'_>, value: Id| {
+    let split = |e: &mut InstExpander<'_>, value: Id| {
         let low = e.op(Op::BitwiseAnd, ty, &[value, mask]);
         let high = e.op(Op::ShiftRightLogical, ty, &[value, half]);
         (low, high)
@@ -191,7 +194,7 @@ fn wide_product(e: &mut Expander<'_>, signed: bool) -> Option<()> {
 }
 
 /// A sum or difference, and what does not fit in it.
-fn with_carry(e: &mut Expander<'_>, op: Op) -> Option<()> {
+fn with_carry(e: &mut InstExpander<'_>, op: Op) -> Option<()> {
     let (a, b) = (e.value(0)?, e.value(1)?);
     let ty = e.type_of(a)?;
     let truth = e.truth(ty);
@@ -204,7 +207,7 @@ fn with_carry(e: &mut Expander<'_>, op: Op) -> Option<()> {
 }
 
 /// What is left of zero, where the type has no sign.
-fn negate(e: &mut Expander<'_>) -> Option<()> {
+fn negate(e: &mut InstExpander<'_>) -> Option<()> {
     let ty = e.module.inst(e.at).result_type()?;
     let scalar = e
         .facts
@@ -220,7 +223,7 @@ fn negate(e: &mut Expander<'_>) -> Option<()> {
 }
 
 /// A composite of another type with the same parts.
-fn copy(e: &mut Expander<'_>) -> Option<()> {
+fn copy(e: &mut InstExpander<'_>) -> Option<()> {
     let value = e.value(0)?;
     let (from, to) = (e.type_of(value)?, e.module.inst(e.at).result_type()?);
     let mut parts = 0;
@@ -235,7 +238,7 @@ fn copy(e: &mut Expander<'_>) -> Option<()> {
 }
 
 /// Counts the parts of a type, and says whether they are few.
-fn is_small(e: &Expander<'_>, ty: Id, parts: &mut u32) -> bool {
+fn is_small(e: &InstExpander<'_>, ty: Id, parts: &mut u32) -> bool {
     if !is_aggregate(e, ty) {
         *parts += 1;
         return *parts <= MOST_PARTS;
@@ -249,12 +252,12 @@ fn is_small(e: &Expander<'_>, ty: Id, parts: &mut u32) -> bool {
     })
 }
 
-fn is_aggregate(e: &Expander<'_>, ty: Id) -> bool {
+fn is_aggregate(e: &InstExpander<'_>, ty: Id) -> bool {
     matches!(e.facts.op(e.module, ty), Op::TypeStruct | Op::TypeArray)
 }
 
 /// A part of a value of one type as a part of the other.
-fn copied_part(e: &mut Expander<'_>, value: Id, [from, to]: [Id; 2], at: u32) -> Option<Id> {
+fn copied_part(e: &mut InstExpander<'_>, value: Id, [from, to]: [Id; 2], at: u32) -> Option<Id> {
     let from = e.facts.part_type(e.module, from, at)?;
     let to = e.facts.part_type(e.module, to, at)?;
     let part = e.part(from, value, at);
@@ -269,7 +272,7 @@ fn copied_part(e: &mut Expander<'_>, value: Id, [from, to]: [Id; 2], at: u32) ->
 }
 
 /// Whether no active invocation of the subgroup comes before: the sum of ones over those is zero.
-fn elect(e: &mut Expander<'_>) -> Option<()> {
+fn elect(e: &mut InstExpander<'_>) -> Option<()> {
     let scope = e.operand(0);
     let uint = e.facts.ty(e.module, Op::TypeInt, &[32, 0]);
     let (zero, one) = (e.number(uint, 0)?, e.number(uint, 1)?);
@@ -281,14 +284,14 @@ fn elect(e: &mut Expander<'_>) -> Option<()> {
 }
 
 /// Whether a value is that of the first active invocation in all.
-fn all_equal(e: &mut Expander<'_>) -> Option<()> {
+fn all_equal(e: &mut InstExpander<'_>) -> Option<()> {
     let (scope, value) = (e.value(0)?, e.value(1)?);
     let ty = e.type_of(value)?;
     let (scalar, count) = e.facts.shape(e.module, ty)?;
     let equal = match scalar {
-        Type::Int { .. } => Op::IEqual,
-        Type::Float(_) => Op::FOrdEqual,
-        Type::Bool => Op::LogicalEqual,
+        FoldType::Int { .. } => Op::IEqual,
+        FoldType::Float(_) => Op::FOrdEqual,
+        FoldType::Bool => Op::LogicalEqual,
     };
     let truth = e.truth(ty);
     let first = e.op(Op::GroupNonUniformBroadcastFirst, ty, &[scope, value]);

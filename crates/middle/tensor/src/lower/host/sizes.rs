@@ -4,7 +4,7 @@ use super::super::emit::TensorStorage;
 use super::HostProgramLowering;
 use crate::ir::{DimExtent, OpKind, SizeRelation, TensorFunction, TensorValue};
 use spirula_kernel::ir::{ExprId, MessageData, MessageSegment, StmtKind, VariableType};
-use spirula_program::{Op as ScalarOp, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 
 /// Whether each value is the size of a dimension.
 pub(super) fn sizes(function: &TensorFunction) -> Vec<bool> {

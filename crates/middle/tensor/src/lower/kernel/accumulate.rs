@@ -5,7 +5,7 @@ use super::combine::fold;
 use crate::ir::{ScalarNode, TensorReduction};
 use crate::lower::emit::NodeEmitter;
 use spirula_kernel::ir::{ExprId, VarId};
-use spirula_program::{Op, ScalarOperator, ScalarType};
+use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 
 impl DispatchLowering<'_> {
     /// Folds the values of all leaves into their accumulators.
@@ -62,7 +62,7 @@ impl DispatchLowering<'_> {
                         let ty = e.body.ty(factors[0]);
                         let factors = operands.by_ref().take(2);
                         arguments.splice(0..0, factors);
-                        let sum = e.b.apply(ScalarOperator::of(Op::Fma, ty), &arguments);
+                        let sum = e.b.apply(ScalarOperator::of(ScalarOp::Fma, ty), &arguments);
                         vec![e.kept(sum, ty)]
                     }
                     None if is_given => operands.by_ref().take(values.len()).collect(),
@@ -108,8 +108,8 @@ fn factors(
     let [value] = values else { return None };
     let (operator, operands) = e.body.applied(*value)?;
     let is_product =
-        operator.op == Op::FMul && matches!(operator.to, ScalarType::F32 | ScalarType::F64);
-    let is_sum = reduction.combiner.operator() == Some(Op::FAdd);
+        operator.op == ScalarOp::FMul && matches!(operator.to, ScalarType::F32 | ScalarType::F64);
+    let is_sum = reduction.combiner.operator() == Some(ScalarOp::FAdd);
     match operands {
         [a, b] if is_product && is_sum => Some([*a, *b]),
         _ => None,

@@ -6,7 +6,7 @@ use super::{DispatchLowering, accumulator_types, all, words};
 use crate::ir::{ScalarNode, TensorReduction};
 use crate::schedule::{DispatchStep, LoopMapping};
 use spirula_kernel::ir::{ExprId, StmtKind, VarId, VariableType};
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 
 /// Accumulators that an invocation folds at a time.
 const RADIX: u64 = 8;
@@ -44,9 +44,9 @@ impl<'a> DispatchLowering<'a> {
             if let (Some(neutral), Some(place)) = (neutral, self.place) {
                 let body = &mut self.e.body;
                 let zero = body.i64(0);
-                let is_first = body.op(Op::Eq, &[place, zero]);
+                let is_first = body.op(ScalarOp::Eq, &[place, zero]);
                 let neutral = body.literal(neutral);
-                nodes[first] = body.op(Op::Cond, &[is_first, initial[first], neutral]);
+                nodes[first] = body.op(ScalarOp::Cond, &[is_first, initial[first], neutral]);
             }
             first += reduction.values.len();
         }
@@ -61,7 +61,10 @@ impl<'a> DispatchLowering<'a> {
         for reduction in &self.dispatch.op.reductions {
             let neutral = reduction.combiner.neutral(body.ty(initial[first]));
             // Maxima of two numbers are the greater one, of a number and another thing the number.
-            let keeps_all = !matches!(reduction.combiner.operator(), Some(Op::FMax | Op::FMin));
+            let keeps_all = !matches!(
+                reduction.combiner.operator(),
+                Some(ScalarOp::FMax | ScalarOp::FMin)
+            );
             let begins = neutral.is_some() && body.as_literal(initial[first]) == neutral;
             given[first] = is_once && keeps_all && begins;
             first += reduction.values.len();
@@ -140,7 +143,7 @@ impl<'a> DispatchLowering<'a> {
         while left > RADIX {
             let next = left / RADIX;
             let limit = self.e.body.i64(next as i64);
-            let is_in = self.e.body.op(Op::SLt, &[local, limit]);
+            let is_in = self.e.body.op(ScalarOp::SLt, &[local, limit]);
             self.e.when(is_in, |e| {
                 fold_places(e, reductions, &memory, &vars, (local, next), RADIX);
                 memory.all(e, local, &vars);
@@ -169,7 +172,7 @@ impl<'a> DispatchLowering<'a> {
         let lane = self.counter_of(LoopMapping::Lane)?;
         let body = &mut self.e.body;
         let size = body.i64(self.dispatch.cluster as i64);
-        Some(body.op(Op::SMod, &[lane, size]))
+        Some(body.op(ScalarOp::SMod, &[lane, size]))
     }
 
     /// Folds the accumulators of each subgroup, or cluster of it, together, so that all of its invocations have the same.
@@ -190,7 +193,7 @@ impl<'a> DispatchLowering<'a> {
             return (local, all(&mut self.e.body, &[]));
         };
         let zero = self.e.body.i64(0);
-        (subgroup, self.e.body.op(Op::Eq, &[lane, zero]))
+        (subgroup, self.e.body.op(ScalarOp::Eq, &[lane, zero]))
     }
 
     /// Has what other invocations still read of a round of the loops around stay.
@@ -287,7 +290,7 @@ fn fold_places(
 ) {
     let places = (0..count).map(|at| {
         let offset = e.body.i64((at * distance) as i64);
-        e.body.op(Op::Add, &[first, offset])
+        e.body.op(ScalarOp::Add, &[first, offset])
     });
     let places: Vec<ScalarNode> = places.collect();
     let mut read = places.into_iter().map(|at| memory.read(e, at));

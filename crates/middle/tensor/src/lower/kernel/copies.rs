@@ -9,7 +9,7 @@ use super::{DispatchLowering, all};
 use crate::ir::{AffineSum, NodeData, NodeGraph, ScalarNode, unflatten};
 use crate::schedule::PrefetchRound;
 use spirula_kernel::ir::{ExprId, MemoryElement, StmtKind, VarId, VariableType};
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// Words of a run.
 const WORDS: usize = 4;
@@ -112,25 +112,28 @@ fn word(e: &mut NodeEmitter<'_>, ty: ScalarType, parts: &[ExprId]) -> ExprId {
         let mut part = *part;
         if ty != bits {
             part =
-                e.b.apply(ScalarOperator::convert(Op::Bits, ty, bits), &[part]);
+                e.b.apply(ScalarOperator::convert(ScalarOp::Bits, ty, bits), &[part]);
         }
         if bits != ScalarType::I32 {
             part = e.b.apply(
-                ScalarOperator::convert(Op::ZExt, bits, ScalarType::I32),
+                ScalarOperator::convert(ScalarOp::ZExt, bits, ScalarType::I32),
                 &[part],
             );
         }
         if at > 0 {
             let by =
                 e.b.literal(ScalarLiteral::i32(at as i32 * bits.width() as i32));
-            part =
-                e.b.apply(ScalarOperator::of(Op::Shl, ScalarType::I32), &[part, by]);
+            part = e.b.apply(
+                ScalarOperator::of(ScalarOp::Shl, ScalarType::I32),
+                &[part, by],
+            );
         }
         word = Some(match word {
             None => part,
-            Some(word) => {
-                e.b.apply(ScalarOperator::of(Op::Or, ScalarType::I32), &[word, part])
-            }
+            Some(word) => e.b.apply(
+                ScalarOperator::of(ScalarOp::Or, ScalarType::I32),
+                &[word, part],
+            ),
         });
     }
     word.unwrap_or_else(|| e.b.literal(ScalarLiteral::i32(0)))
@@ -162,7 +165,7 @@ impl DispatchLowering<'_> {
             number.constant += round * across;
             let run = number.clone().node(&mut self.e.body);
             let limit = self.e.body.i64(total);
-            let inside = self.e.body.op(Op::SLt, &[run, limit]);
+            let inside = self.e.body.op(ScalarOp::SLt, &[run, limit]);
             let mut elements = Vec::new();
             let mut first = Vec::new();
             for lane in 0..count {
@@ -180,7 +183,7 @@ impl DispatchLowering<'_> {
             self.e.body = body;
             let to = self.in_round(at, to);
             let words = self.e.body.i64(count / WORDS as i64);
-            let to = self.e.body.op(Op::SDiv, &[to, words]);
+            let to = self.e.body.op(ScalarOp::SDiv, &[to, words]);
             let from = self.origin(at, &first, &elements);
             let b = &mut self.e.b;
             let held = (0..WORDS)
@@ -222,9 +225,9 @@ impl DispatchLowering<'_> {
         let size = self.kept_size(&self.dispatch.staged[at]);
         let body = &mut self.e.body;
         let (two, size) = (body.i64(2), body.i64(size));
-        let copy = body.op(Op::SMod, &[round, two]);
-        let first = body.op(Op::Mul, &[copy, size]);
-        body.op(Op::Add, &[first, place])
+        let copy = body.op(ScalarOp::SMod, &[round, two]);
+        let first = body.op(ScalarOp::Mul, &[copy, size]);
+        body.op(ScalarOp::Add, &[first, place])
     }
 
     /// Where a run comes from; `elements` are conditions and values.
@@ -243,14 +246,14 @@ impl DispatchLowering<'_> {
             let words = body.i64(count / WORDS as i64);
             return TileCopySource::Words {
                 memory,
-                at: body.op(Op::SDiv, &[index, words]),
+                at: body.op(ScalarOp::SDiv, &[index, words]),
                 condition: elements[0].0,
             };
         }
         let body = &mut self.e.body;
         let zero = body.literal(ScalarLiteral::new(ty, 0));
         let each = elements.iter();
-        let each = each.map(|(inside, value)| body.op(Op::Cond, &[*inside, *value, zero]));
+        let each = each.map(|(inside, value)| body.op(ScalarOp::Cond, &[*inside, *value, zero]));
         TileCopySource::Elements(each.collect())
     }
 
@@ -375,9 +378,9 @@ impl DispatchLowering<'_> {
         for (tile, local) in staged.tiles.iter().zip(position) {
             let tile = &dispatch.tiles[*tile];
             let base = body.import(points, &[tile.base], round)[0];
-            let flat = body.op(Op::Add, &[base, *local]);
+            let flat = body.op(ScalarOp::Add, &[base, *local]);
             let total = body.i64(tile.total());
-            inside.push(body.op(Op::SLt, &[flat, total]));
+            inside.push(body.op(ScalarOp::SLt, &[flat, total]));
             let position = unflatten(body, flat, &tile.extents);
             for (axis, index) in tile.axes.iter().zip(position) {
                 indices[*axis] = index;

@@ -8,7 +8,7 @@ use spirula_kernel::ir::{
     FragmentAddress, FragmentElement, FragmentOp, FragmentOrder, FragmentRole, FragmentType,
     MemoryElement, StmtKind, VarId, VariableType,
 };
-use spirula_program::{Op, ScalarType};
+use spirula_program::{ScalarOp, ScalarType};
 
 /// Elements of a vector of 16 bytes, of the type of sums.
 const VECTOR: usize = 4;
@@ -162,9 +162,9 @@ impl DispatchLowering<'_> {
         let across = self.part(matrix, side);
         let body = &mut self.e.body;
         let part = body.i64((matrix.counts[side] * size) as i64);
-        let first = body.op(Op::Mul, &[across, part]);
+        let first = body.op(ScalarOp::Mul, &[across, part]);
         let offset = body.i64((at * size) as i64);
-        let first = body.op(Op::Add, &[first, offset]);
+        let first = body.op(ScalarOp::Add, &[first, offset]);
         let along = body.i64(along as i64);
         let steps = matrix.tiles[2];
         let locals = staged.tiles.iter();
@@ -202,7 +202,11 @@ impl DispatchLowering<'_> {
         let subgroup = self.counter(matrix.loops[0]);
         let body = &mut self.e.body;
         let across = body.i64(matrix.grid[1] as i64);
-        let op = if side == 0 { Op::SDiv } else { Op::SMod };
+        let op = if side == 0 {
+            ScalarOp::SDiv
+        } else {
+            ScalarOp::SMod
+        };
         body.op(op, &[subgroup, across])
     }
 
@@ -221,9 +225,9 @@ impl DispatchLowering<'_> {
         let (subgroup, lane) = (self.counter(matrix.loops[0]), self.counter(lane));
         let body = &mut self.e.body;
         let (size, points) = (body.i64(m * n), body.i64(matrix.points as i64));
-        let base = body.op(Op::Mul, &[subgroup, size]);
-        let own = body.op(Op::Mul, &[lane, points]);
-        let own = body.op(Op::Add, &[base, own]);
+        let base = body.op(ScalarOp::Mul, &[subgroup, size]);
+        let own = body.op(ScalarOp::Mul, &[lane, points]);
+        let own = body.op(ScalarOp::Add, &[base, own]);
         let ty = matrix.shape.sum.stored();
         let index = self.e.emit(&[base])[0];
         let to = FragmentAddress {
@@ -240,7 +244,7 @@ impl DispatchLowering<'_> {
         for (at, vars) in accumulators.chunks(VECTOR).enumerate() {
             let body = &mut self.e.body;
             let offset = body.i64((at * VECTOR) as i64);
-            let first = body.op(Op::Add, &[own, offset]);
+            let first = body.op(ScalarOp::Add, &[own, offset]);
             let index = self.e.emit(&[first])[0];
             let from = element_of(memory, ty, index);
             match *vars {

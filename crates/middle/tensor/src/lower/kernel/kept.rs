@@ -5,7 +5,7 @@ use super::combine::fold;
 use super::{DispatchLowering, UnrolledPoint, accumulator_types};
 use crate::ir::{NodeGraph, ScalarNode};
 use spirula_kernel::ir::VarId;
-use spirula_program::Op;
+use spirula_program::ScalarOp;
 
 impl DispatchLowering<'_> {
     /// Makes the memory.
@@ -73,8 +73,8 @@ impl DispatchLowering<'_> {
             for lane in 0..lanes {
                 let body = &mut self.e.body;
                 let lane = body.i64(lane as i64);
-                let first = body.op(Op::Sub, &[place, counter]);
-                let at = body.op(Op::Add, &[first, lane]);
+                let first = body.op(ScalarOp::Sub, &[place, counter]);
+                let at = body.op(ScalarOp::Add, &[first, lane]);
                 let values = AccumulatorArrays::new(&types, &memory).read(&mut self.e, at);
                 fold(
                     &mut self.e,

@@ -17,7 +17,7 @@ use spirula_kernel::ir::{
     AtomicOp, AtomicStmt, BlockSize, ExprId, KernelCapture, KernelData, KernelId, LaunchIndex,
     MemoryElement, MemorySpace, StmtKind, VarId, VariableType,
 };
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// Where the chunks of a scan say what they have: how many workgroups have begun, then from [`FIRST`] on words of each
 /// chunk for each accumulator, pieces of its bits with what is known in front of each. Words that two writes left
@@ -103,13 +103,13 @@ fn forgetting(
     let [group, local] =
         [("group", LaunchIndex::Group), ("local", LaunchIndex::Local)].map(|(n, w)| position(n, w));
     let width = b.literal(ScalarLiteral::i32(invocations as i32));
-    let first = b.op(Op::Mul, &[group, width]);
-    let at = b.op(Op::Add, &[first, local]);
+    let first = b.op(ScalarOp::Mul, &[group, width]);
+    let at = b.op(ScalarOp::Add, &[first, local]);
     let limit = b.literal(ScalarLiteral::i32(count as i32));
-    let condition = b.op(Op::SLt, &[at, limit]);
+    let condition = b.op(ScalarOp::SLt, &[at, limit]);
     b.begin_block();
     let index = b.apply(
-        ScalarOperator::convert(Op::SExt, ScalarType::I32, ScalarType::I64),
+        ScalarOperator::convert(ScalarOp::SExt, ScalarType::I32, ScalarType::I64),
         &[at],
     );
     let value = b.literal(ScalarLiteral::i32(0));
@@ -151,7 +151,7 @@ impl DispatchLowering<'_> {
         let memory = [self.shared(ScalarType::I32, 1)];
         let memory = AccumulatorArrays::new(&types, &memory);
         let zero = self.e.body.i64(0);
-        let is_first = self.e.body.op(Op::Eq, &[local, zero]);
+        let is_first = self.e.body.op(ScalarOp::Eq, &[local, zero]);
         self.e.when(is_first, |e| {
             let number =
                 e.b.declare("number", VariableType::Scalar(ScalarType::I32), false);
@@ -193,7 +193,7 @@ impl DispatchLowering<'_> {
         let rows = self.dispatch.op.parallel_shape();
         let rows = rows.filter_map(DimExtent::known).product::<u64>();
         let count = self.e.body.i64((progress.chunks / rows) as i64);
-        let number = self.e.body.op(Op::SMod, &[arrival, count]);
+        let number = self.e.body.op(ScalarOp::SMod, &[arrival, count]);
         let initial = self.leaves[0].initial.clone();
         let initial = self.e.emit(&initial);
         let view = LookBackView {
@@ -210,7 +210,7 @@ impl DispatchLowering<'_> {
         let memory = AccumulatorArrays::new(&sums.types, &memory);
         let body = &mut self.e.body;
         let zero = body.i64(0);
-        let [is_looking, is_telling] = [subgroup, lane].map(|n| body.op(Op::Eq, &[n, zero]));
+        let [is_looking, is_telling] = [subgroup, lane].map(|n| body.op(ScalarOp::Eq, &[n, zero]));
         self.e.when(is_looking, |e| {
             e.when(is_telling, |e| view.tell(e, OWN, all));
             let earlier = sums.nothing(e);
@@ -269,8 +269,8 @@ impl LookBackView<'_> {
         let words = numbers.map(|number| {
             let first = FIRST + number as u64 * self.progress.chunks;
             let first = e.b.literal(ScalarLiteral::i32(first as i32));
-            let at = e.b.op(Op::Add, &[chunk, first]);
-            let wide = ScalarOperator::convert(Op::SExt, ScalarType::I32, ScalarType::I64);
+            let at = e.b.op(ScalarOp::Add, &[chunk, first]);
+            let wide = ScalarOperator::convert(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
             self.progress.word(e.b.apply(wide, &[at]))
         });
         words.collect()
@@ -283,7 +283,7 @@ impl LookBackView<'_> {
         for (ty, var) in self.sums.types.iter().zip(vars) {
             let value = e.b.value(*var);
             for piece in cut(e, value, *ty) {
-                let value = e.b.op(Op::Or, &[piece, mark]);
+                let value = e.b.op(ScalarOp::Or, &[piece, mark]);
                 if let Some(to) = to.next() {
                     e.b.push(StmtKind::Write { to, value });
                 }
@@ -296,7 +296,7 @@ impl LookBackView<'_> {
         let back =
             e.b.declare("back", VariableType::Scalar(ScalarType::I32), false);
         let one = e.b.literal(ScalarLiteral::i32(1));
-        let first = e.b.op(Op::Add, &[self.lane, one]);
+        let first = e.b.op(ScalarOp::Add, &[self.lane, one]);
         e.b.assign(back, first);
         let goes_on =
             e.b.declare("goes_on", VariableType::Scalar(ScalarType::Bool), false);
@@ -310,7 +310,7 @@ impl LookBackView<'_> {
             let near = self.nearest(e, &asked);
             let found = self.sums.nothing(e);
             for one in &asked {
-                let is_counted = e.b.op(Op::SLe, &[one.distance, near]);
+                let is_counted = e.b.op(ScalarOp::SLe, &[one.distance, near]);
                 let values = self.values(e, one);
                 self.sums.fold_if(e, is_counted, &found, &values);
             }
@@ -321,10 +321,10 @@ impl LookBackView<'_> {
             let values = self.sums.values(e, &found);
             self.sums.fold(e, earlier, &values);
             let step = e.b.literal(ScalarLiteral::i32(self.lanes * ASKED));
-            let further = e.b.op(Op::Add, &[begun, step]);
+            let further = e.b.op(ScalarOp::Add, &[begun, step]);
             e.b.assign(back, further);
             let none = e.b.literal(ScalarLiteral::i32(i32::MAX));
-            let is_none = e.b.op(Op::Eq, &[near, none]);
+            let is_none = e.b.op(ScalarOp::Eq, &[near, none]);
             e.b.assign(goes_on, is_none);
         });
         let condition = e.b.value(goes_on);
@@ -334,10 +334,10 @@ impl LookBackView<'_> {
     /// One of the chunks that an invocation asks. The row's first is asked where there is none.
     fn asked(&self, e: &mut NodeEmitter<'_>, begun: ExprId, number: i32) -> LookBackQuery {
         let offset = e.b.literal(ScalarLiteral::i32(number * self.lanes));
-        let distance = e.b.op(Op::Add, &[begun, offset]);
+        let distance = e.b.op(ScalarOp::Add, &[begun, offset]);
         let distance = e.kept(distance, ScalarType::I32);
-        let nearest = e.b.op(Op::SMin, &[distance, self.number]);
-        let chunk = e.b.op(Op::Sub, &[self.place, nearest]);
+        let nearest = e.b.op(ScalarOp::SMin, &[distance, self.number]);
+        let chunk = e.b.op(ScalarOp::Sub, &[self.place, nearest]);
         let chunk = e.kept(chunk, ScalarType::I32);
         let words = self.words(e, chunk);
         let read = words.iter();
@@ -366,13 +366,17 @@ impl LookBackView<'_> {
         let marks = one.found.iter().map(|word| mark(e, *word));
         let marks: Vec<ExprId> = marks.collect();
         let least = marks[1..].iter();
-        let least = least.fold(marks[0], |least, mark| e.b.op(Op::SMin, &[least, *mark]));
+        let least = least.fold(marks[0], |least, mark| {
+            e.b.op(ScalarOp::SMin, &[least, *mark])
+        });
         let most = marks[1..].iter();
-        let most = most.fold(marks[0], |most, mark| e.b.op(Op::SMax, &[most, *mark]));
+        let most = most.fold(marks[0], |most, mark| {
+            e.b.op(ScalarOp::SMax, &[most, *mark])
+        });
         let zero = e.b.literal(ScalarLiteral::i32(0));
-        let is_nothing = e.b.op(Op::Eq, &[least, zero]);
-        let is_mixed = e.b.op(Op::SLt, &[least, most]);
-        e.b.op(Op::LogOr, &[is_nothing, is_mixed])
+        let is_nothing = e.b.op(ScalarOp::Eq, &[least, zero]);
+        let is_mixed = e.b.op(ScalarOp::SLt, &[least, most]);
+        e.b.op(ScalarOp::LogOr, &[is_nothing, is_mixed])
     }
 
     /// The distance of the nearest chunk that has all before it, or of the row's beginning; the greatest number where all
@@ -385,16 +389,16 @@ impl LookBackView<'_> {
         e.b.assign(near, none);
         for one in asked {
             let mark = mark(e, one.found[0]);
-            let is_all = e.b.op(Op::Eq, &[mark, all]);
-            let is_before = e.b.op(Op::SLt, &[self.number, one.distance]);
-            let ends = e.b.op(Op::LogOr, &[is_all, is_before]);
-            let own = e.b.op(Op::Cond, &[ends, one.distance, none]);
-            let nearer = e.b.op(Op::SMin, &[value, own]);
+            let is_all = e.b.op(ScalarOp::Eq, &[mark, all]);
+            let is_before = e.b.op(ScalarOp::SLt, &[self.number, one.distance]);
+            let ends = e.b.op(ScalarOp::LogOr, &[is_all, is_before]);
+            let own = e.b.op(ScalarOp::Cond, &[ends, one.distance, none]);
+            let nearer = e.b.op(ScalarOp::SMin, &[value, own]);
             e.b.assign(near, nearer);
         }
         self.each_bit(|mask| {
             let other = exchanged(e, mask, &[near], &[ScalarType::I32])[0];
-            let nearer = e.b.op(Op::SMin, &[value, other]);
+            let nearer = e.b.op(ScalarOp::SMin, &[value, other]);
             e.b.assign(near, nearer);
         });
         value
@@ -402,14 +406,14 @@ impl LookBackView<'_> {
 
     /// What a chunk has, or what the row begins with before its first.
     fn values(&self, e: &mut NodeEmitter<'_>, one: &LookBackQuery) -> Vec<ExprId> {
-        let is_before = e.b.op(Op::SLt, &[self.number, one.distance]);
+        let is_before = e.b.op(ScalarOp::SLt, &[self.number, one.distance]);
         let mut found = &one.found[..];
         let values = self.sums.types.iter().zip(&self.initial);
         let values = values.map(|(ty, initial)| {
             let (own, others) = found.split_at(pieces(*ty));
             found = others;
             let value = put_together(e, own, *ty);
-            let value = e.b.op(Op::Cond, &[is_before, *initial, value]);
+            let value = e.b.op(ScalarOp::Cond, &[is_before, *initial, value]);
             e.kept(value, *ty)
         });
         values.collect()
@@ -433,8 +437,8 @@ fn cut(e: &mut NodeEmitter<'_>, value: ExprId, ty: ScalarType) -> Vec<ExprId> {
     let mut cut = Vec::new();
     for word in words::split(e, value, ty) {
         let word = e.kept(word, ScalarType::I32);
-        cut.push(e.b.op(Op::And, &[word, mask]));
-        cut.push(e.b.op(Op::LShr, &[word, piece]));
+        cut.push(e.b.op(ScalarOp::And, &[word, mask]));
+        cut.push(e.b.op(ScalarOp::LShr, &[word, piece]));
     }
     cut.truncate(pieces(ty));
     cut
@@ -445,12 +449,12 @@ fn put_together(e: &mut NodeEmitter<'_>, found: &[VarId], ty: ScalarType) -> Exp
     let [mask, piece] = [(1 << PIECE) - 1, PIECE].map(|n| e.b.literal(ScalarLiteral::i32(n)));
     let words = found.chunks(2).map(|halves| {
         let low = e.b.value(halves[0]);
-        let low = e.b.op(Op::And, &[low, mask]);
+        let low = e.b.op(ScalarOp::And, &[low, mask]);
         match halves.get(1) {
             Some(high) => {
                 let high = e.b.value(*high);
-                let high = e.b.op(Op::Shl, &[high, piece]);
-                e.b.op(Op::Or, &[low, high])
+                let high = e.b.op(ScalarOp::Shl, &[high, piece]);
+                e.b.op(ScalarOp::Or, &[low, high])
             }
             None => low,
         }
@@ -463,5 +467,5 @@ fn put_together(e: &mut NodeEmitter<'_>, found: &[VarId], ty: ScalarType) -> Exp
 fn mark(e: &mut NodeEmitter<'_>, word: VarId) -> ExprId {
     let piece = e.b.literal(ScalarLiteral::i32(PIECE));
     let word = e.b.value(word);
-    e.b.op(Op::LShr, &[word, piece])
+    e.b.op(ScalarOp::LShr, &[word, piece])
 }

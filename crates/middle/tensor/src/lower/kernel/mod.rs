@@ -27,7 +27,7 @@ use spirula_kernel::ir::{
     BlockSize, ExprId, KernelData, KernelSyncScope, LaunchIndex, StmtKind, SyncKind, VarId,
     VariableType,
 };
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use staging::TileWrites;
 
 /// A dispatch as a kernel of a program whose memory and scalars are given by value, with memory for those that look back.
@@ -207,7 +207,7 @@ impl<'a> DispatchLowering<'a> {
         if self.e.computed_type(counter) == ScalarType::I32 {
             return self.e.set(counter, narrow);
         }
-        let convert = ScalarOperator::convert(Op::SExt, ScalarType::I32, ScalarType::I64);
+        let convert = ScalarOperator::convert(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
         let wide = self.e.b.apply(convert, &[narrow]);
         let wide = self.e.kept(wide, ScalarType::I64);
         self.e.set(counter, wide);
@@ -592,7 +592,7 @@ fn all(body: &mut NodeGraph, conditions: &[ScalarNode]) -> ScalarNode {
         holds = match (body.as_literal(holds), body.as_literal(*condition)) {
             (Some(known), _) if known.bits != 0 => *condition,
             (_, Some(known)) if known.bits != 0 => holds,
-            _ => body.op(Op::LogAnd, &[holds, *condition]),
+            _ => body.op(ScalarOp::LogAnd, &[holds, *condition]),
         };
     }
     holds
@@ -607,8 +607,8 @@ pub(super) fn flatten(
     let mut flat = body.i64(0);
     for (index, dim) in position.iter().zip(shape) {
         let size = body.size(*dim);
-        flat = body.op(Op::Mul, &[flat, size]);
-        flat = body.op(Op::Add, &[flat, *index]);
+        flat = body.op(ScalarOp::Mul, &[flat, size]);
+        flat = body.op(ScalarOp::Add, &[flat, *index]);
     }
     flat
 }

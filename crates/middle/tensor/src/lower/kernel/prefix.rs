@@ -7,7 +7,7 @@ use super::{DispatchLowering, accumulator_types};
 use crate::ir::{ScalarNode, TensorReduction};
 use crate::schedule::LoopMapping;
 use spirula_kernel::ir::{ExprId, VarId, VariableType};
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// Accumulators of reductions, their types, and literals that change nothing.
 pub(super) struct ScanAccumulators<'a> {
@@ -51,7 +51,7 @@ impl ScanAccumulators<'_> {
         let chosen = self.types.iter().zip(&self.neutral).zip(values);
         let chosen = chosen.map(|((ty, neutral), value)| {
             let neutral = e.b.literal(*neutral);
-            let choice = ScalarOperator::of(Op::Cond, *ty);
+            let choice = ScalarOperator::of(ScalarOp::Cond, *ty);
             let chosen = e.b.apply(choice, &[condition, *value, neutral]);
             e.kept(chosen, *ty)
         });
@@ -168,8 +168,8 @@ impl<'a> DispatchLowering<'a> {
             let others = exchanged(&mut self.e, mask as u32, all, &sums.types);
             let body = &mut self.e.body;
             let [half, block] = [mask, 2 * mask].map(|n| body.i64(n as i64));
-            let place = body.op(Op::SMod, &[lane, block]);
-            let is_upper = body.op(Op::SLe, &[half, place]);
+            let place = body.op(ScalarOp::SMod, &[lane, block]);
+            let is_upper = body.op(ScalarOp::SLe, &[half, place]);
             let is_upper = self.e.emit(&[is_upper])[0];
             sums.fold_if(&mut self.e, is_upper, before, &others);
             sums.fold(&mut self.e, all, &others);
@@ -199,7 +199,7 @@ impl<'a> DispatchLowering<'a> {
         let read = places.iter().map(|at| memory.read(&mut self.e, *at));
         let read: Vec<Vec<ExprId>> = read.collect();
         for (at, values) in places.iter().zip(&read) {
-            let is_before = self.e.body.op(Op::SLt, &[*at, subgroup]);
+            let is_before = self.e.body.op(ScalarOp::SLt, &[*at, subgroup]);
             let is_before = self.e.emit(&[is_before])[0];
             sums.fold_if(&mut self.e, is_before, before, values);
             sums.fold(&mut self.e, carried, values);

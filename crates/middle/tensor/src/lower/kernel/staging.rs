@@ -9,7 +9,7 @@ use super::DispatchLowering;
 use crate::ir::{AffineSum, NodeGraph, ScalarNode, TensorValue, unflatten};
 use crate::schedule::{PrefetchRound, StagedNode};
 use spirula_kernel::ir::{MemorySpace, StmtKind, VarId, VariableType};
-use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 /// The elements of a tile that an invocation writes.
 pub(super) struct TileWrites {
@@ -120,7 +120,7 @@ impl DispatchLowering<'_> {
             element.constant += round * across;
             let element = element.node(&mut self.e.body);
             let limit = self.e.body.i64(total);
-            let is_in = self.e.body.op(Op::SLt, &[element, limit]);
+            let is_in = self.e.body.op(ScalarOp::SLt, &[element, limit]);
             let position = unflatten(&mut self.e.body, element, &sizes);
             let by_tile = |tile: &usize| staged.tiles.iter().position(|t| t == tile);
             let kept = staged.layout.iter().filter_map(by_tile);
@@ -145,7 +145,7 @@ impl DispatchLowering<'_> {
         let ty = self.dispatch.staged[at].ty;
         let (inside, value) = self.tile_value(at, position);
         let zero = self.e.body.literal(ScalarLiteral::new(ty, 0));
-        self.e.body.op(Op::Cond, &[inside, value, zero])
+        self.e.body.op(ScalarOp::Cond, &[inside, value, zero])
     }
 
     /// Does something for a round of tiles, the first or the one after this, if there is such a round.
@@ -164,11 +164,11 @@ impl DispatchLowering<'_> {
             PrefetchRound::First => body.i64(0),
             PrefetchRound::Next => {
                 let one = body.i64(1);
-                body.op(Op::Add, &[current, one])
+                body.op(ScalarOp::Add, &[current, one])
             }
         };
         let limit = body.i64(rounds);
-        let exists = body.op(Op::SLt, &[number, limit]);
+        let exists = body.op(ScalarOp::SLt, &[number, limit]);
         let numbered = |e: &mut NodeEmitter<'_>| {
             let ty = e.computed_type(ahead);
             let value = e.emit_as(number, ty);

@@ -7,7 +7,7 @@ use super::{DispatchLowering, all, flatten};
 use crate::ir::{ScalarNode, YieldDestination};
 use crate::schedule::ScheduleStrategy;
 use spirula_kernel::ir::VarId;
-use spirula_program::{Op, ScalarLiteral, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 impl DispatchLowering<'_> {
     /// Writes the results of this point, or these points.
@@ -91,7 +91,7 @@ impl DispatchLowering<'_> {
         if let Some(place) = self.place.filter(|_| is_one) {
             let body = &mut self.e.body;
             let zero = body.i64(0);
-            let is_first = body.op(Op::Eq, &[place, zero]);
+            let is_first = body.op(ScalarOp::Eq, &[place, zero]);
             guard = all(body, &[guard, is_first]);
         }
         let mut rows: Vec<Vec<ElementWrite>> = Vec::new();
@@ -141,8 +141,8 @@ impl DispatchLowering<'_> {
             if may_be_outside {
                 for (index, dim) in position.iter().zip(shape) {
                     let (zero, size) = (body.i64(0), body.size(*dim));
-                    inside.push(body.op(Op::SLe, &[zero, *index]));
-                    inside.push(body.op(Op::SLt, &[*index, size]));
+                    inside.push(body.op(ScalarOp::SLe, &[zero, *index]));
+                    inside.push(body.op(ScalarOp::SLt, &[*index, size]));
                 }
             }
             places.push(ElementWrite {

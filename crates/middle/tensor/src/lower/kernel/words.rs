@@ -2,7 +2,7 @@
 
 use super::super::emit::NodeEmitter;
 use spirula_kernel::ir::ExprId;
-use spirula_program::{Op, ScalarLiteral, ScalarOperator, ScalarType};
+use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// The integer with as many bits.
 fn integer(ty: ScalarType) -> ScalarType {
@@ -15,7 +15,12 @@ fn integer(ty: ScalarType) -> ScalarType {
 }
 
 /// Converts, where there is something to convert.
-fn convert(e: &mut NodeEmitter<'_>, op: Op, value: ExprId, [from, to]: [ScalarType; 2]) -> ExprId {
+fn convert(
+    e: &mut NodeEmitter<'_>,
+    op: ScalarOp,
+    value: ExprId,
+    [from, to]: [ScalarType; 2],
+) -> ExprId {
     match from == to {
         true => value,
         false => e.b.apply(ScalarOperator::convert(op, from, to), &[value]),
@@ -25,15 +30,15 @@ fn convert(e: &mut NodeEmitter<'_>, op: Op, value: ExprId, [from, to]: [ScalarTy
 /// The words of a number, the lowest first; zeros fill up a smaller one.
 pub(super) fn split(e: &mut NodeEmitter<'_>, value: ExprId, ty: ScalarType) -> Vec<ExprId> {
     let bits = integer(ty);
-    let value = convert(e, Op::Bits, value, [ty, bits]);
+    let value = convert(e, ScalarOp::Bits, value, [ty, bits]);
     let value = e.kept(value, bits);
     if bits != ScalarType::I64 {
-        return vec![convert(e, Op::ZExt, value, [bits, ScalarType::I32])];
+        return vec![convert(e, ScalarOp::ZExt, value, [bits, ScalarType::I32])];
     }
     let half = e.b.literal(ScalarLiteral::i64(32));
-    let high = e.b.op(Op::LShr, &[value, half]);
+    let high = e.b.op(ScalarOp::LShr, &[value, half]);
     let both = [value, high];
-    both.map(|n| convert(e, Op::SExt, n, [bits, ScalarType::I32]))
+    both.map(|n| convert(e, ScalarOp::SExt, n, [bits, ScalarType::I32]))
         .to_vec()
 }
 
@@ -43,13 +48,13 @@ pub(super) fn join(e: &mut NodeEmitter<'_>, words: &[ExprId], ty: ScalarType) ->
     let whole = match words {
         [low, high] => {
             let wide = [ScalarType::I32, bits];
-            let [low, high] = [low, high].map(|word| convert(e, Op::ZExt, *word, wide));
+            let [low, high] = [low, high].map(|word| convert(e, ScalarOp::ZExt, *word, wide));
             let half = e.b.literal(ScalarLiteral::i64(32));
-            let high = e.b.op(Op::Shl, &[high, half]);
-            e.b.op(Op::Or, &[low, high])
+            let high = e.b.op(ScalarOp::Shl, &[high, half]);
+            e.b.op(ScalarOp::Or, &[low, high])
         }
         // To fewer bits, the others are cut off.
-        _ => convert(e, Op::SExt, words[0], [ScalarType::I32, bits]),
+        _ => convert(e, ScalarOp::SExt, words[0], [ScalarType::I32, bits]),
     };
-    convert(e, Op::Bits, whole, [bits, ty])
+    convert(e, ScalarOp::Bits, whole, [bits, ty])
 }

@@ -7,8 +7,8 @@ use crate::lower::{ClifResult, ClifScalars};
 use crate::types::{LoweredTypeKind, ScalarRepr};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_scalar::table::{Body, Function, Half, Integer, Packing, Real};
-use spirula_scalar::wide::Wide;
+use spirula_scalar::table::{ExtInstBody, HalfFn, IntegerFn, PackingFn, RealFn, ScalarExtInst};
+use spirula_scalar::wide::WideFunction;
 use spirula_spirv::Id;
 use spirula_spirv::ir::InstRef;
 
@@ -35,18 +35,22 @@ struct ScalarCallee {
 }
 
 /// Lowers an instruction that the table of the scalar library has.
-pub(super) fn lower(lower: &mut ClifLowering, inst: InstRef, function: &Function) -> ClifResult {
+pub(super) fn lower(
+    lower: &mut ClifLowering,
+    inst: InstRef,
+    function: &ScalarExtInst,
+) -> ClifResult {
     match &function.body {
-        Body::Integer(integer) => call_integer(lower, inst, *integer),
-        Body::Packing(packing) => call_packing(lower, inst, *packing),
-        Body::Real { f32, f64, f16 } => {
+        ExtInstBody::Integer(integer) => call_integer(lower, inst, *integer),
+        ExtInstBody::Packing(packing) => call_packing(lower, inst, *packing),
+        ExtInstBody::Real { f32, f64, f16 } => {
             let outer = real_scalar(lower, inst)?;
             let ((address, shape), inner) = match (outer, f16) {
                 (ScalarRepr::F16, Some(half)) => (half_address(*half), ScalarRepr::F16),
                 (ScalarRepr::F64, _) => (address(*f64), ScalarRepr::F64),
                 _ => (address(*f32), ScalarRepr::F32),
             };
-            if let (ScalarRepr::F32, Some(wide)) = (inner, Wide::by_name(function.name)) {
+            if let (ScalarRepr::F32, Some(wide)) = (inner, WideFunction::by_name(function.name)) {
                 lower.shared.wide.insert(address, wide);
             }
             let callee = ScalarCallee {
@@ -70,26 +74,26 @@ fn real_scalar(lower: &ClifLowering, inst: InstRef) -> Result<ScalarRepr, Source
     }
 }
 
-fn address<T>(real: Real<T>) -> (usize, ScalarCallShape) {
+fn address<T>(real: RealFn<T>) -> (usize, ScalarCallShape) {
     match real {
-        Real::Unary(f) => (f as usize, ScalarCallShape::Numbers(1)),
-        Real::Binary(f) => (f as usize, ScalarCallShape::Numbers(2)),
-        Real::Ternary(f) => (f as usize, ScalarCallShape::Numbers(3)),
-        Real::WithInt(f) => (f as usize, ScalarCallShape::WithInt),
-        Real::ToInt(f) => (f as usize, ScalarCallShape::ToInt),
-        Real::FromBits(f) => (f as usize, ScalarCallShape::FromBits),
-        Real::AndReal(f) => (f as usize, ScalarCallShape::AndReal),
-        Real::AndInt(f) => (f as usize, ScalarCallShape::AndInt(1)),
-        Real::BinaryAndInt(f) => (f as usize, ScalarCallShape::AndInt(2)),
+        RealFn::Unary(f) => (f as usize, ScalarCallShape::Numbers(1)),
+        RealFn::Binary(f) => (f as usize, ScalarCallShape::Numbers(2)),
+        RealFn::Ternary(f) => (f as usize, ScalarCallShape::Numbers(3)),
+        RealFn::WithInt(f) => (f as usize, ScalarCallShape::WithInt),
+        RealFn::ToInt(f) => (f as usize, ScalarCallShape::ToInt),
+        RealFn::FromBits(f) => (f as usize, ScalarCallShape::FromBits),
+        RealFn::AndReal(f) => (f as usize, ScalarCallShape::AndReal),
+        RealFn::AndInt(f) => (f as usize, ScalarCallShape::AndInt(1)),
+        RealFn::BinaryAndInt(f) => (f as usize, ScalarCallShape::AndInt(2)),
     }
 }
 
-fn half_address(half: Half) -> (usize, ScalarCallShape) {
+fn half_address(half: HalfFn) -> (usize, ScalarCallShape) {
     match half {
-        Half::Binary(f) => (f as usize, ScalarCallShape::Numbers(2)),
-        Half::Ternary(f) => (f as usize, ScalarCallShape::Numbers(3)),
-        Half::FromBits(f) => (f as usize, ScalarCallShape::FromBits),
-        Half::AndReal(f) => (f as usize, ScalarCallShape::AndReal),
+        HalfFn::Binary(f) => (f as usize, ScalarCallShape::Numbers(2)),
+        HalfFn::Ternary(f) => (f as usize, ScalarCallShape::Numbers(3)),
+        HalfFn::FromBits(f) => (f as usize, ScalarCallShape::FromBits),
+        HalfFn::AndReal(f) => (f as usize, ScalarCallShape::AndReal),
     }
 }
 
@@ -251,11 +255,11 @@ impl ClifLowering<'_, '_, '_> {
     }
 }
 
-fn call_integer(lower: &mut ClifLowering, inst: InstRef, integer: Integer) -> ClifResult {
+fn call_integer(lower: &mut ClifLowering, inst: InstRef, integer: IntegerFn) -> ClifResult {
     let (address, count) = match integer {
-        Integer::Unary(f) => (f as usize, 1),
-        Integer::Binary(f) => (f as usize, 2),
-        Integer::Ternary(f) => (f as usize, 3),
+        IntegerFn::Unary(f) => (f as usize, 1),
+        IntegerFn::Binary(f) => (f as usize, 2),
+        IntegerFn::Ternary(f) => (f as usize, 3),
     };
     let ty = lower.result_type(inst)?;
     let to = clif_type(lower.component(ty)?);
@@ -281,16 +285,16 @@ fn call_integer(lower: &mut ClifLowering, inst: InstRef, integer: Integer) -> Cl
     lower.set_result(inst.result(), &out)
 }
 
-fn call_packing(lower: &mut ClifLowering, inst: InstRef, packing: Packing) -> ClifResult {
+fn call_packing(lower: &mut ClifLowering, inst: InstRef, packing: PackingFn) -> ClifResult {
     let values = lower.values(inst.id(2))?;
     let ty = lower.result_type(inst)?;
     let to = clif_type(lower.component(ty)?);
     let (address, by_index) = match packing {
-        Packing::Pack2(f) => (f as usize, false),
-        Packing::Pack4(f) => (f as usize, false),
-        Packing::PackDouble(f) => (f as usize, false),
-        Packing::Unpack(f) => (f as usize, true),
-        Packing::UnpackDouble(f) => (f as usize, true),
+        PackingFn::Pack2(f) => (f as usize, false),
+        PackingFn::Pack4(f) => (f as usize, false),
+        PackingFn::PackDouble(f) => (f as usize, false),
+        PackingFn::Unpack(f) => (f as usize, true),
+        PackingFn::UnpackDouble(f) => (f as usize, true),
     };
     let from = clif_type(lower.scalar_of(inst.id(2))?);
     let mut out = ClifScalars::new();

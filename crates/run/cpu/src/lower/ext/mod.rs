@@ -18,7 +18,7 @@ use super::scope::ClifLowering;
 use super::{ClifResult, arithmetic};
 use crate::program::{AnalysedModule, ExtSet};
 use crate::types::ScalarRepr;
-use spirula_scalar::table::Set;
+use spirula_scalar::table::ScalarExtSet;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::ExtInstSet;
 use spirula_spirv::ir::InstRef;
@@ -36,10 +36,10 @@ enum ClifExtInstRule {
     Nothing,
 }
 
-fn row(set: Set, number: u32) -> Option<ClifExtInstRule> {
+fn row(set: ScalarExtSet, number: u32) -> Option<ClifExtInstRule> {
     let rows = match set {
-        Set::OpenCl => opencl::ROWS,
-        Set::Glsl => glsl::ROWS,
+        ScalarExtSet::OpenCl => opencl::ROWS,
+        ScalarExtSet::Glsl => glsl::ROWS,
     };
     rows.iter().find(|row| row.0 == number).map(|row| row.1)
 }
@@ -56,8 +56,8 @@ pub(crate) fn check(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Result<(
         return Ok(());
     }
     let set_name = match set {
-        Set::OpenCl => "OpenCL.std",
-        Set::Glsl => "GLSL.std.450",
+        ScalarExtSet::OpenCl => "OpenCL.std",
+        ScalarExtSet::Glsl => "GLSL.std.450",
     };
     let table = ExtInstSet::by_name(set_name);
     Err(match table.and_then(|t| t.instruction(number)) {

@@ -7,7 +7,7 @@ use crate::types::{ScalarLeaf, ScalarRepr};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
-use spirula_scalar::Rounding;
+use spirula_scalar::FloatRounding;
 use spirula_spirv::Id;
 use spirula_spirv::ir::InstRef;
 
@@ -123,7 +123,7 @@ pub(super) fn store_half(lower: &mut ClifLowering, inst: InstRef) -> ClifResult 
     let address =
         lower.guard_address(inst.id(4), address, &leaves, MemoryAccessKind::Write, &[])?;
     let rounding = match number {
-        176 | 178 | 181 => Rounding::from_number(inst.word(5)),
+        176 | 178 | 181 => FloatRounding::from_number(inst.word(5)),
         _ => None,
     };
     for (n, value) in values.iter().enumerate() {
