@@ -1,7 +1,7 @@
 //! One damage to a module, chosen by a generator.
 
 use spirula_spirv::binary::{InstructionStream, SpirvHeader};
-use spirula_spirv::grammar::{Kind, Op, OperandCategory, OperandIter, instructions};
+use spirula_spirv::grammar::{Kind, Op, OperandCategory, OperandIter, all_instructions};
 
 /// A generator of random numbers: SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom
 /// Number Generators", 2014).
@@ -243,7 +243,7 @@ fn change_literal(parts: &mut Parts, random: &mut Random, at: usize) -> Option<(
 fn opcode(parts: &mut Parts, random: &mut Random) -> Option<()> {
     let at = parts.some(random, is_code)?;
     let row = op(&parts.insts[at]).info()?;
-    let alike: Vec<Op> = instructions()
+    let alike: Vec<Op> = all_instructions()
         .iter()
         .filter(|i| {
             i.class == row.class

@@ -85,7 +85,7 @@ pub fn ours(words: Vec<u32>, environment: &Environment) -> Result<Verdict> {
         target: environment.name.parse()?,
         scalar_block_layout: environment.scalar,
     };
-    let message = match verify::words(words, &options) {
+    let message = match verify::verify_words(words, &options) {
         Ok(_) => String::new(),
         Err(faults) => faults[0].to_string(),
     };
@@ -95,10 +95,10 @@ pub fn ours(words: Vec<u32>, environment: &Environment) -> Result<Verdict> {
 /// The words of a module, or of a text for a version of SPIR-V.
 pub fn to_words(bytes: &[u8], version: Option<&str>) -> Result<Vec<u32>> {
     if binary::is_spirv(bytes) {
-        return binary::words(bytes).map_err(|e| anyhow::anyhow!("{e}"));
+        return binary::words_from_bytes(bytes).map_err(|e| anyhow::anyhow!("{e}"));
     }
     let source = std::str::from_utf8(bytes)?;
-    let mut words = text::parse(source, &text::ParseOptions::default())
+    let mut words = text::parse_assembly(source, &text::ParseOptions::default())
         .map_err(|faults| anyhow::anyhow!("{}", faults[0]))?;
     let minor = version
         .and_then(|v| v.strip_prefix("1."))

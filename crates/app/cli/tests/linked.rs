@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 use spirula::{CompileOptions, compile};
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::link::{LinkOptions, link};
-use spirula_testing::{SpirvValTool, corpus};
+use spirula_spirv::link::{LinkOptions, link_modules};
+use spirula_testing::{SpirvValTool, find_corpus};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -40,13 +40,13 @@ fn module(folder: &Path, test: &Value, number: usize) -> SpirvModule {
 
 #[test]
 fn linked_kernels_compute_the_same() {
-    let Some(folder) = corpus("llvm-ir/kernels") else {
+    let Some(folder) = find_corpus("llvm-ir/kernels") else {
         return;
     };
     let manifest = std::fs::read(folder.join("manifest.json")).expect("it has a manifest");
     let manifest: Value = serde_json::from_slice(&manifest).expect("the manifest is JSON");
     let tests = manifest["tests"].as_array().expect("there are tests");
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join("linked");
     std::fs::create_dir_all(&work).expect("there is room");
     let mut linked = Vec::new();
@@ -65,12 +65,16 @@ fn linked_kernels_compute_the_same() {
             .iter()
             .map(|n| module(&folder, &tests[*n], *n))
             .collect();
-        let whole = link(modules, &LinkOptions::default());
+        let whole = link_modules(modules, &LinkOptions::default());
         let whole = whole
             .unwrap_or_else(|error| panic!("{group:?}: {error}"))
             .to_bytes();
         if let Some(validator) = &validator {
-            assert_eq!(validator.check(&whole, "spv1.6"), Ok(()), "{group:?}");
+            assert_eq!(
+                validator.validate_module(&whole, "spv1.6"),
+                Ok(()),
+                "{group:?}"
+            );
         }
         let file = format!("{number}.spv");
         std::fs::write(work.join(&file), whole).expect("there is room");

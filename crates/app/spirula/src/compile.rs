@@ -10,7 +10,7 @@ use spirula_llvm::AllowedExtensions;
 use spirula_program::{CompiledProgram, archive};
 use spirula_spirv::analysis::RequirementCeiling;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
-use spirula_spirv::recompute::recompute;
+use spirula_spirv::recompute::recompute_capabilities;
 use spirula_spirv::target::{SpirvTarget, TargetEnvironment};
 use spirula_spirv::{text, verify};
 use spirula_stablehlo::mlir;
@@ -74,7 +74,7 @@ pub struct ScheduledProgram {
 impl ScheduledProgram {
     /// The graph of the dispatches in Graphviz's language.
     pub fn draw(&self) -> String {
-        spirula_tensor::draw(&self.function, &self.dispatches)
+        spirula_tensor::draw_function(&self.function, &self.dispatches)
     }
 
     /// The dispatches with their loops, as the last stage leaves them.
@@ -84,7 +84,7 @@ impl ScheduledProgram {
 
     /// What each dispatch computes, for short, as [`DispatchTuning`] knows it.
     pub fn signature(&self, dispatch: &TensorDispatch) -> String {
-        spirula_tensor::schedule::signature(&self.function, &dispatch.op)
+        spirula_tensor::schedule::compute_signature(&self.function, &dispatch.op)
     }
 }
 
@@ -182,7 +182,7 @@ pub fn read(bytes: &[u8]) -> Result<CompileInput, CompileError> {
             Ok(CompileInput::Spirv(kind, Box::new(module)))
         }
         InputKind::SpirvText => {
-            let words = text::parse(utf8(bytes)?, &text::ParseOptions::default());
+            let words = text::parse_assembly(utf8(bytes)?, &text::ParseOptions::default());
             let words = words.map_err(|all| CompileError::all(CompileStage::Read, all))?;
             let module = SpirvModule::from_words(words).map_err(CompileError::read)?;
             Ok(CompileInput::Spirv(kind, Box::new(module)))
@@ -192,17 +192,17 @@ pub fn read(bytes: &[u8]) -> Result<CompileInput, CompileError> {
             Ok(CompileInput::Llvm(kind, Box::new(module)))
         }
         InputKind::MlirText | InputKind::MlirBytecode => {
-            let module = spirula_stablehlo::read(bytes).map_err(CompileError::read)?;
-            let faults = spirula_stablehlo::verify(&module);
+            let module = spirula_stablehlo::read_module(bytes).map_err(CompileError::read)?;
+            let faults = spirula_stablehlo::verify_module(&module);
             if !faults.is_empty() {
                 return Err(CompileError::all(CompileStage::Read, faults));
             }
             Ok(CompileInput::StableHlo(kind, Box::new(module)))
         }
-        InputKind::Kernels => kernels(kind, spirula_kernel::parse(utf8(bytes)?)),
+        InputKind::Kernels => kernels(kind, spirula_kernel::parse_program(utf8(bytes)?)),
         InputKind::Futhark => kernels(kind, spirula_kernel::read_futhark(utf8(bytes)?)),
         InputKind::Archive => {
-            let program = archive::read(bytes).map_err(|error| {
+            let program = archive::read_archive(bytes).map_err(|error| {
                 CompileError::read(SourceDiagnostic::error(
                     SourceLocation::Unknown,
                     error.to_string(),
@@ -219,7 +219,7 @@ fn kernels(
     read: Result<ir::KernelProgram, SourceDiagnostic>,
 ) -> Result<CompileInput, CompileError> {
     let program = read.map_err(CompileError::read)?;
-    spirula_kernel::check(&program).map_err(CompileError::read)?;
+    spirula_kernel::verify_program(&program).map_err(CompileError::read)?;
     Ok(CompileInput::Kernels(kind, Box::new(program)))
 }
 
@@ -231,7 +231,7 @@ fn verify_kernels(program: &CompiledProgram) -> Result<(), CompileError> {
     };
     for (number, kernel) in program.kernels.iter().enumerate() {
         for words in kernel.modules() {
-            if let Err(faults) = verify::words(words.clone(), &options) {
+            if let Err(faults) = verify::verify_words(words.clone(), &options) {
                 let first = faults.first().map(SourceDiagnostic::to_string);
                 let text = format!("kernel {number}: {}", first.unwrap_or_default());
                 return Err(CompileError::read(SourceDiagnostic::error(
@@ -255,7 +255,7 @@ impl CompileInput {
     }
 
     /// The imperative IR that programs pass through. `watch` is given the name of each stage on the
-    /// way there (see [`stages`]) and a function for the text of what it left.
+    /// way there (see [`list_stages`]) and a function for the text of what it left.
     ///
     /// # Errors
     /// When the input becomes a module without it, or needs something that is missing.
@@ -271,9 +271,9 @@ impl CompileInput {
             }),
             CompileInput::StableHlo(_, module) => {
                 let (function, tensors) = translated(&module, options)?;
-                watch(TRANSLATE.0, &|| spirula_tensor::print(&function));
+                watch(TRANSLATE.0, &|| spirula_tensor::print_function(&function));
                 let (profile, tuning) = (options.profile, &options.tuning);
-                let program = spirula_tensor::compile(function, profile, tuning, watch);
+                let program = spirula_tensor::compile_function(function, profile, tuning, watch);
                 Ok(IntermediateProgram {
                     program: program.map_err(CompileError::translate)?,
                     tensors: Some(tensors),
@@ -305,7 +305,8 @@ impl CompileInput {
         };
         let (function, _) = translated(module, options)?;
         let (profile, tuning) = (options.profile, &options.tuning);
-        let scheduled = spirula_tensor::scheduled(function, profile, tuning, &mut |_, _| {});
+        let scheduled =
+            spirula_tensor::schedule_function(function, profile, tuning, &mut |_, _| {});
         let (function, dispatches) = scheduled.map_err(CompileError::translate)?;
         Ok(ScheduledProgram {
             function,
@@ -343,7 +344,7 @@ impl CompileInput {
             input @ (CompileInput::Kernels(..) | CompileInput::StableHlo(..)) => {
                 let kernels = input.into_kernels(options, watch)?;
                 tensors = kernels.tensors;
-                let program = spirula_kernel::compile(&kernels.program);
+                let program = spirula_kernel::compile_program(&kernels.program);
                 let mut program = program.map_err(CompileError::translate)?;
                 let optimised = optimise_kernels(&mut program, tensors.is_some());
                 optimised.map_err(CompileError::translate)?;
@@ -407,8 +408,8 @@ fn of_spirv(
 pub fn for_devices(module: SpirvModule) -> Result<SpirvModule, CompileError> {
     let extensions = AllowedExtensions::of_devices();
     let mut declared = module
-        .section(ModuleSection::Extensions)
-        .map(|e| e.string(0));
+        .section_insts(ModuleSection::Extensions)
+        .map(|e| e.string_operand(0));
     if declared.all(|name| extensions.allows(&name)) {
         return Ok(module);
     }
@@ -438,8 +439,8 @@ fn of_llvm(
         translated.map_err(|all| CompileError::all(CompileStage::Translate, all))?;
     if is_shader {
         // LLVM knows nothing of constructs.
-        spirula_legalize::structurise(&mut translated).map_err(CompileError::translate)?;
-        let needs = recompute(&mut translated, &RequirementCeiling::default());
+        spirula_legalize::structurise_module(&mut translated).map_err(CompileError::translate)?;
+        let needs = recompute_capabilities(&mut translated, &RequirementCeiling::default());
         needs.map_err(|error| CompileError::translate(*error))?;
         return Ok(translated);
     }
@@ -461,13 +462,13 @@ fn for_vulkan(
         target,
         ..spirula_legalize::VulkanCompileOptions::default()
     };
-    let compiled = spirula_legalize::compile(module, &options);
+    let compiled = spirula_legalize::compile_kernels(module, &options);
     Some(compiled.map_err(|all| CompileError::all(CompileStage::Translate, all)))
 }
 
 /// Names of the stages that StableHLO passes through, in their order, with what they do.
 pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
-    [TRANSLATE].into_iter().chain(spirula_tensor::stages())
+    [TRANSLATE].into_iter().chain(spirula_tensor::list_stages())
 }
 
 /// The function that an entry point becomes, and what it takes and gives.

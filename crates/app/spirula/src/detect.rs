@@ -266,7 +266,7 @@ fn detect_text(text: &str) -> Result<InputKind, SourceDiagnostic> {
             .iter()
             .find(|(begin, ..)| line.starts_with(begin));
         if let Some((_, name, hint)) = foreign {
-            let place = SourceLocation::text(start, start + line.len());
+            let place = SourceLocation::from_text_range(start, start + line.len());
             return Err(refusal(place, name, hint));
         }
         if is_llvm_line(line) {

@@ -6,15 +6,15 @@ use spirula_spirv::ir::{ModuleSection, SpirvModule};
 
 /// The names of a module's entry points with the mode `Initializer`, in their order.
 fn initialisers(module: &SpirvModule) -> Vec<String> {
-    let modes = module.section(ModuleSection::ExecutionModes);
+    let modes = module.section_insts(ModuleSection::ExecutionModes);
     let first = modes.filter(|m| m.operands().get(1) == Some(&ExecutionMode::Initializer.0));
-    let first: Vec<_> = first.map(|m| m.id(0)).collect();
+    let first: Vec<_> = first.map(|m| m.id_operand(0)).collect();
     if first.is_empty() {
         return Vec::new();
     }
-    let points = module.section(ModuleSection::EntryPoints);
-    let points = points.filter(|point| first.contains(&point.id(1)));
-    points.map(|point| point.string(2)).collect()
+    let points = module.section_insts(ModuleSection::EntryPoints);
+    let points = points.filter(|point| first.contains(&point.id_operand(1)));
+    points.map(|point| point.string_operand(2)).collect()
 }
 
 /// A warning that names the constructors of a module, where nothing runs them.

@@ -47,7 +47,7 @@ impl TensorSignature {
 
 fn tensor_type(interface: &InterfaceTensor) -> SourceTensorType {
     SourceTensorType {
-        element: interface.element.stored().to_string(),
+        element: interface.element.stored_element().to_string(),
         shape: interface.shape.clone(),
     }
 }

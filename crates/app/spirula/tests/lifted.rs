@@ -3,7 +3,7 @@
 use spirula::{CompileOptions, compile};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{InstRef, ModuleSection, SpirvModule};
-use spirula_testing::{SpirvValTool, corpus, files};
+use spirula_testing::{SpirvValTool, find_corpus, list_files};
 
 /// One module in so many; `EVERY` names another number.
 fn step() -> usize {
@@ -14,21 +14,23 @@ const ENVIRONMENT: &str = "vulkan1.3";
 
 #[test]
 fn shaders_come_back_valid() {
-    let (Some(folder), Some(validator)) = (corpus("spirv/modules"), SpirvValTool::find()) else {
+    let (Some(folder), Some(validator)) =
+        (find_corpus("spirv/modules"), SpirvValTool::find_program())
+    else {
         return;
     };
-    let paths = files(&folder, ".spv").into_iter();
+    let paths = list_files(&folder, ".spv").into_iter();
     let (mut checked, mut wrong) = (0, Vec::new());
     for path in paths.step_by(step()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let bytes = std::fs::read(&path).expect("the corpus can be read");
         let module = SpirvModule::from_bytes(&bytes).expect("the file is a module");
-        let is_compute = |point: InstRef<'_>| point.word(0) == ExecutionModel::GLCompute.0;
-        let points = || module.section(ModuleSection::EntryPoints);
+        let is_compute = |point: InstRef<'_>| point.operand_word(0) == ExecutionModel::GLCompute.0;
+        let points = || module.section_insts(ModuleSection::EntryPoints);
         // Some files need more than Vulkan has by default.
         if points().next().is_none()
             || !points().all(is_compute)
-            || validator.check(&bytes, ENVIRONMENT).is_err()
+            || validator.validate_module(&bytes, ENVIRONMENT).is_err()
         {
             continue;
         }
@@ -43,7 +45,7 @@ fn shaders_come_back_valid() {
         let text = spirula_llvm::print(&lifted);
         let compiled = compile(text.as_bytes(), &CompileOptions::default());
         let compiled = compiled.and_then(|compiled| compiled.into_module());
-        match compiled.map(|module| validator.check(&module.to_bytes(), ENVIRONMENT)) {
+        match compiled.map(|module| validator.validate_module(&module.to_bytes(), ENVIRONMENT)) {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => wrong.push(format!("{name}: {fault}")),
             Err(error) => wrong.push(format!("{name}: {error:?}")),

@@ -48,7 +48,7 @@ fn a_program_begins_anew_after_a_failure() {
             shape: Vec::new(),
             bytes: limit.to_le_bytes().to_vec(),
         };
-        match session.call("next", &[limit]) {
+        match session.call_entry("next", &[limit]) {
             Ok(results) => results[0].as_ref().map(ProgramValue::to_string),
             Err(ProgramError::Failed(..)) => None,
             Err(other) => panic!("{other}"),

@@ -6,16 +6,16 @@ macro_rules! status {
     ($error:expr, $body:expr) => {{
         let body = $body;
         // SAFETY: the crate's contract.
-        unsafe { $crate::error::guard($error, body) }
+        unsafe { $crate::error::run_guarded($error, body) }
     }};
 }
 
 /// What an object, or a part of it, answers; the first value where it is null or does not know.
 macro_rules! ask {
     ($otherwise:expr, $object:ident $(. $part:ident)?, |$inner:ident| $body:expr) => {
-        $crate::error::guarded($otherwise, || {
+        $crate::error::run_guarded_or($otherwise, || {
             // SAFETY: the crate's contract.
-            let $inner = &unsafe { $crate::handle::get($object) }?$(.$part)?;
+            let $inner = &unsafe { $crate::handle::get_ref($object) }?$(.$part)?;
             $body
         })
     };
@@ -29,7 +29,7 @@ macro_rules! list {
             let list = || $body;
             let list: Result<_, $crate::error::ApiFailure> = list();
             // SAFETY: the crate's contract.
-            Ok(unsafe { $crate::handle::fill($buffer, $capacity, &list?) })
+            Ok(unsafe { $crate::handle::fill_buffer($buffer, $capacity, &list?) })
         })
     };
 }
@@ -39,7 +39,7 @@ macro_rules! edit {
     ($error:expr, $module:ident, |$inner:ident| $body:expr) => {
         $crate::body::status!($error, || {
             // SAFETY: the crate's contract.
-            let $inner = unsafe { $crate::handle::get_mut($module) }?.edit();
+            let $inner = unsafe { $crate::handle::get_mut($module) }?.module_mut();
             $body
         })
     };

@@ -1,8 +1,8 @@
 //! Editing: instructions, blocks and edges.
 
 use crate::body::{edit, status};
-use crate::error::{ApiFailure, SpirulaError, SpirulaStatus, guarded};
-use crate::handle::{self, OutPointer, get_mut, slice};
+use crate::error::{ApiFailure, SpirulaError, SpirulaStatus, run_guarded_or};
+use crate::handle::{self, OutPointer, get_mut, slice_from_raw};
 use crate::module::SpirulaModule;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions, LoopNest};
@@ -29,8 +29,8 @@ pub enum SpirulaWhere {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_new_id(module: *mut SpirulaModule) -> u32 {
     // SAFETY: the crate's contract.
-    guarded(0, || {
-        Ok(unsafe { get_mut(module) }?.edit().fresh_id().word())
+    run_guarded_or(0, || {
+        Ok(unsafe { get_mut(module) }?.module_mut().fresh_id().word())
     })
 }
 
@@ -54,7 +54,8 @@ pub unsafe extern "C" fn spirula_insert(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, words) = unsafe { (get_mut(module)?.edit(), slice(words, count)?) };
+        let (module, words) =
+            unsafe { (get_mut(module)?.module_mut(), slice_from_raw(words, count)?) };
         let op = Op(opcode);
         let at = place_of(module, place, at)?;
         module
@@ -63,7 +64,7 @@ pub unsafe extern "C" fn spirula_insert(
         let new = module.try_insert(at, op, words)?;
         // SAFETY: the crate's contract.
         if let Ok(out) = unsafe { OutPointer::new(instruction) } {
-            out.set(new.index() as u32);
+            out.set_value(new.index() as u32);
         }
         Ok(())
     })
@@ -87,12 +88,16 @@ fn place_of(module: &SpirvModule, place: u32, at: u32) -> Result<InsertPosition,
     match WHERE.iter().find(|w| **w as u32 == place) {
         None => Err(ApiFailure::Argument(format!("{place} is no place"))),
         Some(SpirulaWhere::Section) => Ok(InsertPosition::Section),
-        Some(SpirulaWhere::EndOfBlock) => Ok(InsertPosition::End(handle::block(module, at)?)),
-        Some(SpirulaWhere::BeginOfBlock) => Ok(InsertPosition::Begin(handle::block(module, at)?)),
-        Some(SpirulaWhere::Before) => {
-            Ok(InsertPosition::Before(linked(handle::inst(module, at)?)?))
+        Some(SpirulaWhere::EndOfBlock) => Ok(InsertPosition::End(handle::find_block(module, at)?)),
+        Some(SpirulaWhere::BeginOfBlock) => {
+            Ok(InsertPosition::Begin(handle::find_block(module, at)?))
         }
-        Some(SpirulaWhere::After) => Ok(InsertPosition::Behind(linked(handle::inst(module, at)?)?)),
+        Some(SpirulaWhere::Before) => Ok(InsertPosition::Before(linked(handle::find_inst(
+            module, at,
+        )?)?)),
+        Some(SpirulaWhere::After) => Ok(InsertPosition::Behind(linked(handle::find_inst(
+            module, at,
+        )?)?)),
     }
 }
 
@@ -107,13 +112,13 @@ pub unsafe extern "C" fn spirula_erase(
     status!(error, || {
         // SAFETY: the crate's contract.
         let module = unsafe { get_mut(module) }?;
-        let (chains, inner) = module.chains();
-        let inst = handle::inst(inner, instruction)?;
+        let (chains, inner) = module.chains_and_module();
+        let inst = handle::find_inst(inner, instruction)?;
         let mut erased = ErasedIds::new();
         inner
             .try_erase(chains, inst, &mut erased)
             .map_err(|why| ApiFailure::Refused(why.message))?;
-        module.edit().sweep(&erased);
+        module.module_mut().sweep_annotations(&erased);
         Ok(())
     })
 }
@@ -129,8 +134,9 @@ pub unsafe extern "C" fn spirula_set_words(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, words) = unsafe { (get_mut(module)?.edit(), slice(words, count)?) };
-        module.try_replace_words(handle::inst(module, instruction)?, words)?;
+        let (module, words) =
+            unsafe { (get_mut(module)?.module_mut(), slice_from_raw(words, count)?) };
+        module.try_replace_words(handle::find_inst(module, instruction)?, words)?;
         Ok(())
     })
 }
@@ -148,8 +154,9 @@ pub unsafe extern "C" fn spirula_set_terminator(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, words) = unsafe { (get_mut(module)?.edit(), slice(words, count)?) };
-        let (block, op) = (handle::block(module, block)?, Op(opcode));
+        let (module, words) =
+            unsafe { (get_mut(module)?.module_mut(), slice_from_raw(words, count)?) };
+        let (block, op) = (handle::find_block(module, block)?, Op(opcode));
         if op.is_terminator() {
             module.check_operands(op, words)?;
         }
@@ -173,14 +180,14 @@ pub unsafe extern "C" fn spirula_replace_uses(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (chains, module) = unsafe { get_mut(module) }?.chains();
-        let (old, new) = (handle::id(module, old)?, handle::id(module, new)?);
+        let (chains, module) = unsafe { get_mut(module) }?.chains_and_module();
+        let (old, new) = (handle::find_id(module, old)?, handle::find_id(module, new)?);
         let counted = |u: &spirula_spirv::analysis::IdUse| !module.inst(u.inst).op().is_about_ids();
         let uses = chains.uses(old).filter(counted).count();
         chains.replace_all(module, old, new);
         // SAFETY: the crate's contract.
         if let Ok(out) = unsafe { OutPointer::new(count) } {
-            out.set(if old == new { 0 } else { uses });
+            out.set_value(if old == new { 0 } else { uses });
         }
         Ok(())
     })
@@ -198,11 +205,11 @@ pub unsafe extern "C" fn spirula_split_block(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (get_mut(module)?.edit(), OutPointer::new(new_block)?) };
+        let (module, out) = unsafe { (get_mut(module)?.module_mut(), OutPointer::new(new_block)?) };
         let ids = IdWords::new(module);
-        let at = handle::inst(module, instruction)?;
-        let new = module.split_block(&ids, handle::block(module, block)?, at)?;
-        out.set(new.index() as u32);
+        let at = handle::find_inst(module, instruction)?;
+        let new = module.split_block(&ids, handle::find_block(module, block)?, at)?;
+        out.set_value(new.index() as u32);
         Ok(())
     })
 }
@@ -218,10 +225,13 @@ pub unsafe extern "C" fn spirula_insert_on_edge(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (get_mut(module)?.edit(), OutPointer::new(new_block)?) };
+        let (module, out) = unsafe { (get_mut(module)?.module_mut(), OutPointer::new(new_block)?) };
         let ids = IdWords::new(module);
-        let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
-        out.set(module.insert_on_edge(&ids, from, to)?.index() as u32);
+        let (from, to) = (
+            handle::find_block(module, from)?,
+            handle::find_block(module, to)?,
+        );
+        out.set_value(module.insert_on_edge(&ids, from, to)?.index() as u32);
         Ok(())
     })
 }
@@ -240,10 +250,18 @@ pub unsafe extern "C" fn spirula_redirect_edge(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, values) = unsafe { (get_mut(module)?.edit(), slice(values, count)?) };
+        let (module, values) = unsafe {
+            (
+                get_mut(module)?.module_mut(),
+                slice_from_raw(values, count)?,
+            )
+        };
         let ids = IdWords::new(module);
-        let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
-        let new = handle::block(module, new_target)?;
+        let (from, to) = (
+            handle::find_block(module, from)?,
+            handle::find_block(module, to)?,
+        );
+        let new = handle::find_block(module, new_target)?;
         same_function(module, from, new)?;
         let values = phi_values(module, new, values)?;
         module.redirect_edge(&ids, from, to, new, |phi| value_of(&values, phi))?;
@@ -267,10 +285,18 @@ pub unsafe extern "C" fn spirula_add_edge(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, values) = unsafe { (get_mut(module)?.edit(), slice(values, count)?) };
-        let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
+        let (module, values) = unsafe {
+            (
+                get_mut(module)?.module_mut(),
+                slice_from_raw(values, count)?,
+            )
+        };
+        let (from, to) = (
+            handle::find_block(module, from)?,
+            handle::find_block(module, to)?,
+        );
         same_function(module, from, to)?;
-        let condition = handle::id(module, condition)?;
+        let condition = handle::find_id(module, condition)?;
         let values = phi_values(module, to, values)?;
         module.add_edge(from, to, condition, |phi| value_of(&values, phi))?;
         let (ids, func) = (IdWords::new(module), module.block(from).func);
@@ -299,7 +325,7 @@ fn phi_values(
     }
     let pairs = phis.into_iter().zip(values);
     pairs
-        .map(|(phi, v)| Ok((phi, handle::id(module, *v)?)))
+        .map(|(phi, v)| Ok((phi, handle::find_id(module, *v)?)))
         .collect()
 }
 
@@ -319,7 +345,10 @@ pub unsafe extern "C" fn spirula_remove_edge(
 ) -> SpirulaStatus {
     edit!(error, module, |module| {
         let ids = IdWords::new(module);
-        let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
+        let (from, to) = (
+            handle::find_block(module, from)?,
+            handle::find_block(module, to)?,
+        );
         module.remove_edge(&ids, from, to)?;
         let func = module.block(from).func;
         module.order_blocks(&ids, func);
@@ -335,11 +364,11 @@ pub unsafe extern "C" fn spirula_remove_unreachable(
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
     edit!(error, module, |module| {
-        let func = handle::func(module, function)?;
+        let func = handle::find_func(module, function)?;
         let ids = IdWords::new(module);
         let mut erased = ErasedIds::new();
         module.remove_unreachable(&ids, func, &mut erased);
-        module.sweep(&erased);
+        module.sweep_annotations(&erased);
         Ok(())
     })
 }
@@ -354,11 +383,11 @@ pub unsafe extern "C" fn spirula_create_pre_header(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (get_mut(module)?.edit(), OutPointer::new(new_block)?) };
-        let header = handle::block(module, header)?;
+        let (module, out) = unsafe { (get_mut(module)?.module_mut(), OutPointer::new(new_block)?) };
+        let header = handle::find_block(module, header)?;
         let func = module.block(header).func;
-        let cfg = FlowGraph::compute(module, &IdDefinitions::compute(module), func)?;
-        let loops = LoopNest::compute(&cfg, &BlockDominators::compute(&cfg));
+        let cfg = FlowGraph::from_function(module, &IdDefinitions::from_module(module), func)?;
+        let loops = LoopNest::from_cfg(&cfg, &BlockDominators::from_cfg(&cfg));
         let mut heads = loops.loops().iter();
         let Some(found) = heads.find(|l| cfg.block(l.header) == header) else {
             let label = module.label(header);
@@ -375,7 +404,7 @@ pub unsafe extern "C" fn spirula_create_pre_header(
         outside.dedup();
         let outside: Vec<Block> = outside.into_iter().map(|p| cfg.block(p)).collect();
         let ids = IdWords::new(module);
-        out.set(module.create_pre_header(&ids, header, &outside)?.index() as u32);
+        out.set_value(module.create_pre_header(&ids, header, &outside)?.index() as u32);
         Ok(())
     })
 }

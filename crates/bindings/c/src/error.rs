@@ -83,17 +83,17 @@ impl From<spirula_spirv::ir::EditError> for ApiFailure {
 }
 
 impl SpirulaError {
-    fn one(message: impl Into<String>) -> SpirulaError {
-        SpirulaError::of(&[SourceDiagnostic::error(SourceLocation::Unknown, message)])
+    fn from_message(message: impl Into<String>) -> SpirulaError {
+        SpirulaError::from_diagnostics(&[SourceDiagnostic::error(SourceLocation::Unknown, message)])
     }
 
-    fn of(found: &[SourceDiagnostic]) -> SpirulaError {
+    fn from_diagnostics(found: &[SourceDiagnostic]) -> SpirulaError {
         let messages = found.iter().map(|d| {
             let notes = d.notes.iter().map(|n| format!(" ({n})"));
             let text: String = std::iter::once(d.message.clone()).chain(notes).collect();
             // Without its NULs, which no message needs, it is a string of C.
             let text = CString::new(text.replace('\0', "")).unwrap_or_default();
-            (text, place(d.place))
+            (text, to_c_place(d.place))
         });
         SpirulaError {
             messages: messages.collect(),
@@ -101,7 +101,7 @@ impl SpirulaError {
     }
 }
 
-fn place(place: SourceLocation) -> SpirulaPlace {
+fn to_c_place(place: SourceLocation) -> SpirulaPlace {
     let (kind, start, end) = match place {
         SourceLocation::Unknown | SourceLocation::Bit(_) => (SpirulaPlaceKind::Unknown, 0, 0),
         SourceLocation::Text { start, end } => (SpirulaPlaceKind::Text, start.into(), end.into()),
@@ -112,7 +112,7 @@ fn place(place: SourceLocation) -> SpirulaPlace {
 }
 
 /// Runs the body of an exported function: failures become a status and an error, and nothing unwinds.
-pub(crate) unsafe fn guard(
+pub(crate) unsafe fn run_guarded(
     error: *mut *mut SpirulaError,
     body: impl FnOnce() -> Result<(), ApiFailure>,
 ) -> SpirulaStatus {
@@ -120,27 +120,32 @@ pub(crate) unsafe fn guard(
         Ok(Ok(())) => return SpirulaStatus::Ok,
         Ok(Err(ApiFailure::Null)) => (
             SpirulaStatus::BadArgument,
-            SpirulaError::one("a pointer is null"),
+            SpirulaError::from_message("a pointer is null"),
         ),
         Ok(Err(ApiFailure::Argument(what))) => {
-            (SpirulaStatus::BadArgument, SpirulaError::one(what))
+            (SpirulaStatus::BadArgument, SpirulaError::from_message(what))
         }
-        Ok(Err(ApiFailure::Invalid(found))) => (SpirulaStatus::Invalid, SpirulaError::of(&found)),
-        Ok(Err(ApiFailure::Refused(what))) => (SpirulaStatus::Refused, SpirulaError::one(what)),
+        Ok(Err(ApiFailure::Invalid(found))) => (
+            SpirulaStatus::Invalid,
+            SpirulaError::from_diagnostics(&found),
+        ),
+        Ok(Err(ApiFailure::Refused(what))) => {
+            (SpirulaStatus::Refused, SpirulaError::from_message(what))
+        }
         Err(_) => (
             SpirulaStatus::Internal,
-            SpirulaError::one("a fault of the library; the module can only be freed"),
+            SpirulaError::from_message("a fault of the library; the module can only be freed"),
         ),
     };
     // SAFETY: the caller's pointer is null or can be written, by the crate's contract.
     if let Ok(out) = unsafe { OutPointer::new(error) } {
-        out.set(Box::into_raw(Box::new(value)));
+        out.set_value(Box::into_raw(Box::new(value)));
     }
     status
 }
 
 /// The same for functions that return a value and have one for failures.
-pub(crate) fn guarded<T>(otherwise: T, body: impl FnOnce() -> Result<T, ApiFailure>) -> T {
+pub(crate) fn run_guarded_or<T>(otherwise: T, body: impl FnOnce() -> Result<T, ApiFailure>) -> T {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => value,
         _ => otherwise,
@@ -171,9 +176,9 @@ pub unsafe extern "C" fn spirula_error_place(
     error: *const SpirulaError,
     index: usize,
 ) -> SpirulaPlace {
-    ask!(place(SourceLocation::Unknown), error, |error| {
+    ask!(to_c_place(SourceLocation::Unknown), error, |error| {
         let message = error.messages.get(index);
-        Ok(message.map_or(place(SourceLocation::Unknown), |(_, place)| *place))
+        Ok(message.map_or(to_c_place(SourceLocation::Unknown), |(_, place)| *place))
     })
 }
 

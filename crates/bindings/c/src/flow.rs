@@ -3,7 +3,7 @@
 
 use crate::body::{ask, list, status};
 use crate::error::{ApiFailure, SpirulaError, SpirulaStatus};
-use crate::handle::{self, OutPointer, SPIRULA_NONE, get, number};
+use crate::handle::{self, OutPointer, SPIRULA_NONE, get_ref, handle_number};
 use crate::module::SpirulaModule;
 use spirula_spirv::analysis::{
     BlockDominators, FlowGraph, IdDefinitions, LoopNest, PostDominators,
@@ -20,7 +20,7 @@ pub struct SpirulaFlow {
 }
 
 impl SpirulaFlow {
-    fn known(&self, position: u32) -> Result<u32, ApiFailure> {
+    fn require_block_position(&self, position: u32) -> Result<u32, ApiFailure> {
         let missing = || ApiFailure::Argument(format!("{position} is no block of the graph"));
         let known = (position as usize) < self.cfg.len();
         known.then_some(position).ok_or_else(missing)
@@ -37,17 +37,17 @@ pub unsafe extern "C" fn spirula_flow_new(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (&get(module)?.module, OutPointer::new(flow)?) };
-        let func = handle::func(module, function)?;
-        let cfg = FlowGraph::compute(module, &IdDefinitions::compute(module), func)?;
-        let dominators = BlockDominators::compute(&cfg);
+        let (module, out) = unsafe { (&get_ref(module)?.module, OutPointer::new(flow)?) };
+        let func = handle::find_func(module, function)?;
+        let cfg = FlowGraph::from_function(module, &IdDefinitions::from_module(module), func)?;
+        let dominators = BlockDominators::from_cfg(&cfg);
         let flow = SpirulaFlow {
-            post_dominators: PostDominators::compute(&cfg),
-            loops: LoopNest::compute(&cfg, &dominators),
+            post_dominators: PostDominators::from_cfg(&cfg),
+            loops: LoopNest::from_cfg(&cfg, &dominators),
             dominators,
             cfg,
         };
-        out.set(Box::into_raw(Box::new(flow)));
+        out.set_value(Box::into_raw(Box::new(flow)));
         Ok(())
     })
 }
@@ -71,7 +71,10 @@ pub unsafe extern "C" fn spirula_flow_count(flow: *const SpirulaFlow) -> usize {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_block(flow: *const SpirulaFlow, position: u32) -> u32 {
     ask!(SPIRULA_NONE, flow, |flow| {
-        Ok(flow.cfg.block(flow.known(position)?).index() as u32)
+        Ok(flow
+            .cfg
+            .block(flow.require_block_position(position)?)
+            .index() as u32)
     })
 }
 
@@ -80,8 +83,8 @@ pub unsafe extern "C" fn spirula_flow_block(flow: *const SpirulaFlow, position: 
 pub unsafe extern "C" fn spirula_flow_position(flow: *const SpirulaFlow, label: u32) -> u32 {
     ask!(SPIRULA_NONE, flow, |flow| {
         let label = spirula_spirv::Id::new(label);
-        let position = label.and_then(|l| flow.cfg.position(l));
-        Ok(number(position.map(|p| p as usize)))
+        let position = label.and_then(|l| flow.cfg.block_position(l));
+        Ok(handle_number(position.map(|p| p as usize)))
     })
 }
 
@@ -94,7 +97,7 @@ pub unsafe extern "C" fn spirula_flow_successors(
     capacity: usize,
 ) -> usize {
     list!(flow, buffer, capacity, |flow| {
-        let successors = flow.cfg.successors(flow.known(position)?);
+        let successors = flow.cfg.successors(flow.require_block_position(position)?);
         Ok(successors)
     })
 }
@@ -108,7 +111,9 @@ pub unsafe extern "C" fn spirula_flow_predecessors(
     capacity: usize,
 ) -> usize {
     list!(flow, buffer, capacity, |flow| {
-        let predecessors = flow.cfg.predecessors(flow.known(position)?);
+        let predecessors = flow
+            .cfg
+            .predecessors(flow.require_block_position(position)?);
         Ok(predecessors)
     })
 }
@@ -134,8 +139,10 @@ pub unsafe extern "C" fn spirula_flow_immediate_dominator(
     position: u32,
 ) -> u32 {
     ask!(SPIRULA_NONE, flow, |flow| {
-        let above = flow.dominators.immediate(flow.known(position)?);
-        Ok(number(above.map(|b| b as usize)))
+        let above = flow
+            .dominators
+            .immediate_dominator(flow.require_block_position(position)?);
+        Ok(handle_number(above.map(|b| b as usize)))
     })
 }
 
@@ -147,9 +154,10 @@ pub unsafe extern "C" fn spirula_flow_dominates(
     below: u32,
 ) -> bool {
     ask!(false, flow, |flow| {
-        Ok(flow
-            .dominators
-            .dominates(flow.known(above)?, flow.known(below)?))
+        Ok(flow.dominators.dominates(
+            flow.require_block_position(above)?,
+            flow.require_block_position(below)?,
+        ))
     })
 }
 
@@ -160,8 +168,10 @@ pub unsafe extern "C" fn spirula_flow_immediate_post_dominator(
     position: u32,
 ) -> u32 {
     ask!(SPIRULA_NONE, flow, |flow| {
-        let below = flow.post_dominators.immediate(flow.known(position)?);
-        Ok(number(below.map(|b| b as usize)))
+        let below = flow
+            .post_dominators
+            .immediate_post_dominator(flow.require_block_position(position)?);
+        Ok(handle_number(below.map(|b| b as usize)))
     })
 }
 
@@ -169,8 +179,10 @@ pub unsafe extern "C" fn spirula_flow_immediate_post_dominator(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_loop_header(flow: *const SpirulaFlow, position: u32) -> u32 {
     ask!(SPIRULA_NONE, flow, |flow| {
-        let innermost = flow.loops.innermost(flow.known(position)?);
+        let innermost = flow
+            .loops
+            .innermost_loop(flow.require_block_position(position)?);
         let header = innermost.and_then(|at| flow.loops.loops().get(at as usize));
-        Ok(number(header.map(|l| l.header as usize)))
+        Ok(handle_number(header.map(|l| l.header as usize)))
     })
 }

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 pub const SPIRULA_NONE: u32 = u32::MAX;
 
 /// An object that is read.
-pub(crate) unsafe fn get<'a, T>(pointer: *const T) -> Result<&'a T, ApiFailure> {
+pub(crate) unsafe fn get_ref<'a, T>(pointer: *const T) -> Result<&'a T, ApiFailure> {
     // SAFETY: not null here, and then the caller's contract makes it one of our live objects.
     unsafe { pointer.as_ref() }.ok_or(ApiFailure::Null)
 }
@@ -24,7 +24,10 @@ pub(crate) unsafe fn get_mut<'a, T>(pointer: *mut T) -> Result<&'a mut T, ApiFai
 }
 
 /// An array that is read; null is an empty one.
-pub(crate) unsafe fn slice<'a, T>(pointer: *const T, count: usize) -> Result<&'a [T], ApiFailure> {
+pub(crate) unsafe fn slice_from_raw<'a, T>(
+    pointer: *const T,
+    count: usize,
+) -> Result<&'a [T], ApiFailure> {
     match (pointer.is_null(), count) {
         (_, 0) => Ok(&[]),
         (true, _) => Err(ApiFailure::Null),
@@ -34,9 +37,12 @@ pub(crate) unsafe fn slice<'a, T>(pointer: *const T, count: usize) -> Result<&'a
 }
 
 /// Text in UTF-8.
-pub(crate) unsafe fn utf8<'a>(pointer: *const u8, count: usize) -> Result<&'a str, ApiFailure> {
+pub(crate) unsafe fn text_from_raw<'a>(
+    pointer: *const u8,
+    count: usize,
+) -> Result<&'a str, ApiFailure> {
     // SAFETY: the contract for arrays.
-    let bytes = unsafe { slice(pointer, count) }?;
+    let bytes = unsafe { slice_from_raw(pointer, count) }?;
     std::str::from_utf8(bytes)
         .map_err(|e| ApiFailure::Argument(format!("the text is no UTF-8: {e}")))
 }
@@ -53,14 +59,14 @@ impl<T> OutPointer<T> {
     }
 
     /// Writes the result.
-    pub fn set(self, value: T) {
+    pub fn set_value(self, value: T) {
         // SAFETY: not null, and whoever made this vouched that it can be written.
         unsafe { self.0.as_ptr().write(value) };
     }
 }
 
 /// Copies what there is room for into a buffer and returns how much there is.
-pub(crate) unsafe fn fill<T: Copy>(buffer: *mut T, capacity: usize, values: &[T]) -> usize {
+pub(crate) unsafe fn fill_buffer<T: Copy>(buffer: *mut T, capacity: usize, values: &[T]) -> usize {
     if !buffer.is_null() {
         let count = values.len().min(capacity);
         // SAFETY: the buffer has room for `capacity` by the contract, and is none of our memory.
@@ -69,29 +75,29 @@ pub(crate) unsafe fn fill<T: Copy>(buffer: *mut T, capacity: usize, values: &[T]
     values.len()
 }
 
-pub(crate) fn inst(module: &SpirvModule, number: u32) -> Result<Inst, ApiFailure> {
+pub(crate) fn find_inst(module: &SpirvModule, number: u32) -> Result<Inst, ApiFailure> {
     let found = module.inst_at(number as usize);
     found.ok_or_else(|| ApiFailure::Argument(format!("{number} is no instruction of the module")))
 }
 
 /// A block that has not been removed: those that have are empty.
-pub(crate) fn block(module: &SpirvModule, number: u32) -> Result<Block, ApiFailure> {
+pub(crate) fn find_block(module: &SpirvModule, number: u32) -> Result<Block, ApiFailure> {
     let found = module.block_at(number as usize);
     let found = found.filter(|b| module.body(*b).next().is_some());
     found.ok_or_else(|| ApiFailure::Argument(format!("{number} is no block of the module")))
 }
 
-pub(crate) fn func(module: &SpirvModule, number: u32) -> Result<Func, ApiFailure> {
+pub(crate) fn find_func(module: &SpirvModule, number: u32) -> Result<Func, ApiFailure> {
     let found = module.func_at(number as usize);
     found.ok_or_else(|| ApiFailure::Argument(format!("{number} is no function of the module")))
 }
 
-pub(crate) fn id(module: &SpirvModule, word: u32) -> Result<Id, ApiFailure> {
+pub(crate) fn find_id(module: &SpirvModule, word: u32) -> Result<Id, ApiFailure> {
     let found = Id::new(word).filter(|_| word < module.bound());
     found.ok_or_else(|| ApiFailure::Argument(format!("{word} is no id of the module")))
 }
 
 /// The number of a handle, [`SPIRULA_NONE`] for none.
-pub(crate) fn number(index: Option<usize>) -> u32 {
+pub(crate) fn handle_number(index: Option<usize>) -> u32 {
     index.map_or(SPIRULA_NONE, |at| at as u32)
 }

@@ -1,8 +1,8 @@
 //! Walking a module: sections, functions, blocks, instructions, operands; names, definitions, uses.
 
 use crate::body::{ask, list, status};
-use crate::error::{ApiFailure, SpirulaError, SpirulaStatus, guarded};
-use crate::handle::{self, OutPointer, SPIRULA_NONE, fill, get, get_mut, number};
+use crate::error::{ApiFailure, SpirulaError, SpirulaStatus, run_guarded_or};
+use crate::handle::{self, OutPointer, SPIRULA_NONE, fill_buffer, get_mut, get_ref, handle_number};
 use crate::module::SpirulaModule;
 use crate::text::{SpirulaName, SpirulaText};
 use spirula_spirv::analysis::IdNames;
@@ -71,7 +71,7 @@ pub struct SpirulaUse {
     pub at: u32,
 }
 
-fn describe(inst: InstRef<'_>) -> SpirulaInstruction {
+fn describe_instruction(inst: InstRef<'_>) -> SpirulaInstruction {
     SpirulaInstruction {
         instruction: inst.handle().index() as u32,
         opcode: inst.op().0,
@@ -92,8 +92,8 @@ fn describe(inst: InstRef<'_>) -> SpirulaInstruction {
 pub unsafe extern "C" fn spirula_section_first(module: *const SpirulaModule, section: u32) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
         let section = ModuleSection::ALL.get(section as usize);
-        let first = section.and_then(|s| module.section(*s).next());
-        Ok(number(first.map(|i| i.handle().index())))
+        let first = section.and_then(|s| module.section_insts(*s).next());
+        Ok(handle_number(first.map(|i| i.handle().index())))
     })
 }
 
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn spirula_function_count(module: *const SpirulaModule) ->
 pub unsafe extern "C" fn spirula_function_at(module: *const SpirulaModule, position: usize) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
         let func = module.functions().get(position);
-        Ok(number(func.map(|f| f.index())))
+        Ok(handle_number(func.map(|f| f.index())))
     })
 }
 
@@ -116,7 +116,9 @@ pub unsafe extern "C" fn spirula_function_at(module: *const SpirulaModule, posit
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_function_id(module: *const SpirulaModule, function: u32) -> u32 {
     ask!(0, module.module, |module| {
-        Ok(module.function_id(handle::func(module, function)?).word())
+        Ok(module
+            .function_id(handle::find_func(module, function)?)
+            .word())
     })
 }
 
@@ -127,7 +129,7 @@ pub unsafe extern "C" fn spirula_function_definition(
     function: u32,
 ) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
-        let def = module.function(handle::func(module, function)?).def;
+        let def = module.function(handle::find_func(module, function)?).def;
         Ok(def.index() as u32)
     })
 }
@@ -139,9 +141,9 @@ pub unsafe extern "C" fn spirula_function_first_parameter(
     function: u32,
 ) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
-        let params = module.function(handle::func(module, function)?).params;
-        let first = module.insts(params).next();
-        Ok(number(first.map(|i| i.handle().index())))
+        let params = module.function(handle::find_func(module, function)?).params;
+        let first = module.list_insts(params).next();
+        Ok(handle_number(first.map(|i| i.handle().index())))
     })
 }
 
@@ -154,7 +156,7 @@ pub unsafe extern "C" fn spirula_function_blocks(
     capacity: usize,
 ) -> usize {
     list!(module.module, buffer, capacity, |module| {
-        let blocks = &module.function(handle::func(module, function)?).blocks;
+        let blocks = &module.function(handle::find_func(module, function)?).blocks;
         let blocks: Vec<u32> = blocks.iter().map(|b| b.index() as u32).collect();
         Ok(blocks)
     })
@@ -164,7 +166,7 @@ pub unsafe extern "C" fn spirula_function_blocks(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_block_label(module: *const SpirulaModule, block: u32) -> u32 {
     ask!(0, module.module, |module| {
-        Ok(module.label(handle::block(module, block)?).word())
+        Ok(module.label(handle::find_block(module, block)?).word())
     })
 }
 
@@ -172,8 +174,8 @@ pub unsafe extern "C" fn spirula_block_label(module: *const SpirulaModule, block
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_block_first(module: *const SpirulaModule, block: u32) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
-        let first = module.body(handle::block(module, block)?).next();
-        Ok(number(first.map(|i| i.handle().index())))
+        let first = module.body(handle::find_block(module, block)?).next();
+        Ok(handle_number(first.map(|i| i.handle().index())))
     })
 }
 
@@ -181,8 +183,8 @@ pub unsafe extern "C" fn spirula_block_first(module: *const SpirulaModule, block
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_block_terminator(module: *const SpirulaModule, block: u32) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
-        let last = module.body(handle::block(module, block)?).next_back();
-        Ok(number(last.map(|i| i.handle().index())))
+        let last = module.body(handle::find_block(module, block)?).next_back();
+        Ok(handle_number(last.map(|i| i.handle().index())))
     })
 }
 
@@ -190,8 +192,8 @@ pub unsafe extern "C" fn spirula_block_terminator(module: *const SpirulaModule, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_block_merge(module: *const SpirulaModule, block: u32) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
-        let merge = module.merge(handle::block(module, block)?);
-        Ok(number(merge.map(|i| i.handle().index())))
+        let merge = module.merge_inst(handle::find_block(module, block)?);
+        Ok(handle_number(merge.map(|i| i.handle().index())))
     })
 }
 
@@ -202,8 +204,8 @@ pub unsafe extern "C" fn spirula_instruction_next(
     instruction: u32,
 ) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
-        let next = module.next(handle::inst(module, instruction)?);
-        Ok(number(next.map(|i| i.index())))
+        let next = module.next(handle::find_inst(module, instruction)?);
+        Ok(handle_number(next.map(|i| i.index())))
     })
 }
 
@@ -214,8 +216,8 @@ pub unsafe extern "C" fn spirula_instruction_previous(
     instruction: u32,
 ) -> u32 {
     ask!(SPIRULA_NONE, module.module, |module| {
-        let previous = module.previous(handle::inst(module, instruction)?);
-        Ok(number(previous.map(|i| i.index())))
+        let previous = module.previous(handle::find_inst(module, instruction)?);
+        Ok(handle_number(previous.map(|i| i.index())))
     })
 }
 
@@ -229,8 +231,10 @@ pub unsafe extern "C" fn spirula_instruction_get(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (&get(module)?.module, OutPointer::new(description)?) };
-        out.set(describe(module.inst(handle::inst(module, instruction)?)));
+        let (module, out) = unsafe { (&get_ref(module)?.module, OutPointer::new(description)?) };
+        out.set_value(describe_instruction(
+            module.inst(handle::find_inst(module, instruction)?),
+        ));
         Ok(())
     })
 }
@@ -245,18 +249,18 @@ pub unsafe extern "C" fn spirula_instruction_operands(
     capacity: usize,
 ) -> usize {
     list!(module.module, buffer, capacity, |module| {
-        let inst = module.inst(handle::inst(module, instruction)?);
-        let parsed = inst.parsed().map_while(Result::ok);
-        let operands: Vec<SpirulaOperand> = parsed.map(operand).collect();
+        let inst = module.inst(handle::find_inst(module, instruction)?);
+        let parsed = inst.parse_operands().map_while(Result::ok);
+        let operands: Vec<SpirulaOperand> = parsed.map(describe_operand).collect();
         Ok(operands)
     })
 }
 
-fn operand(parsed: ParsedOperand<'_>) -> SpirulaOperand {
+fn describe_operand(parsed: ParsedOperand<'_>) -> SpirulaOperand {
     let info = parsed.kind.info();
     SpirulaOperand {
-        name: SpirulaName::of(parsed.name),
-        kind: SpirulaName::of(info.name),
+        name: SpirulaName::from_static(parsed.name),
+        kind: SpirulaName::from_static(info.name),
         operand_class: match info.category {
             OperandCategory::Id => SpirulaOperandClass::Id,
             OperandCategory::ValueEnum => SpirulaOperandClass::Enumerant,
@@ -271,7 +275,7 @@ fn operand(parsed: ParsedOperand<'_>) -> SpirulaOperand {
 /// The name of an opcode with its `Op`, empty where the grammar does not know it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_opcode_name(opcode: u16) -> SpirulaName {
-    SpirulaName::of(Op(opcode).info().map_or("", |row| row.name))
+    SpirulaName::from_static(Op(opcode).info().map_or("", |row| row.name))
 }
 
 /// The opcode with a name, with or without its `Op`.
@@ -284,9 +288,14 @@ pub unsafe extern "C" fn spirula_opcode_by_name(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (name, out) = unsafe { (handle::utf8(name, length)?, OutPointer::new(opcode)?) };
+        let (name, out) = unsafe {
+            (
+                handle::text_from_raw(name, length)?,
+                OutPointer::new(opcode)?,
+            )
+        };
         let op = Op::by_name(name);
-        out.set(
+        out.set_value(
             op.ok_or_else(|| ApiFailure::Argument(format!("no instruction is called {name}")))?
                 .0,
         );
@@ -298,7 +307,7 @@ pub unsafe extern "C" fn spirula_opcode_by_name(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_id_name(module: *const SpirulaModule, id: u32) -> SpirulaText {
     ask!(SpirulaText::NONE, module.module, |module| {
-        let name = IdNames::compute(module).get(module, handle::id(module, id)?);
+        let name = IdNames::from_module(module).get(module, handle::find_id(module, id)?);
         Ok(name.map_or(SpirulaText::NONE, SpirulaText::new))
     })
 }
@@ -306,11 +315,11 @@ pub unsafe extern "C" fn spirula_id_name(module: *const SpirulaModule, id: u32) 
 /// The instruction that defines an id, `SPIRULA_NONE` where there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_id_definition(module: *mut SpirulaModule, id: u32) -> u32 {
-    guarded(SPIRULA_NONE, || {
+    run_guarded_or(SPIRULA_NONE, || {
         // SAFETY: the crate's contract.
-        let (chains, module) = unsafe { get_mut(module) }?.chains();
-        let definition = chains.definition(handle::id(module, id)?);
-        Ok(number(definition.map(|i| i.index())))
+        let (chains, module) = unsafe { get_mut(module) }?.chains_and_module();
+        let definition = chains.definition(handle::find_id(module, id)?);
+        Ok(handle_number(definition.map(|i| i.index())))
     })
 }
 
@@ -322,12 +331,12 @@ pub unsafe extern "C" fn spirula_id_uses(
     buffer: *mut SpirulaUse,
     capacity: usize,
 ) -> usize {
-    guarded(0, || {
+    run_guarded_or(0, || {
         // SAFETY: the crate's contract.
-        let (chains, module) = unsafe { get_mut(module) }?.chains();
-        let uses = uses_of(chains.uses(handle::id(module, id)?));
+        let (chains, module) = unsafe { get_mut(module) }?.chains_and_module();
+        let uses = uses_of(chains.uses(handle::find_id(module, id)?));
         // SAFETY: the crate's contract.
-        Ok(unsafe { fill(buffer, capacity, &uses) })
+        Ok(unsafe { fill_buffer(buffer, capacity, &uses) })
     })
 }
 
@@ -352,16 +361,16 @@ pub unsafe extern "C" fn spirula_id_constant(
     status!(error, || {
         // SAFETY: the crate's contract.
         let (module, out) = unsafe { (get_mut(module)?, OutPointer::new(value)?) };
-        let (chains, module) = module.chains();
-        let definition = chains.definition(handle::id(module, id)?);
-        let known = definition.and_then(|i| constant(module, module.inst(i)));
+        let (chains, module) = module.chains_and_module();
+        let definition = chains.definition(handle::find_id(module, id)?);
+        let known = definition.and_then(|i| read_constant(module, module.inst(i)));
         let missing = || ApiFailure::Argument(format!("%{id} is no constant"));
-        out.set(known.ok_or_else(missing)?);
+        out.set_value(known.ok_or_else(missing)?);
         Ok(())
     })
 }
 
-fn constant(module: &SpirvModule, inst: InstRef<'_>) -> Option<u64> {
-    let definitions = spirula_spirv::analysis::IdDefinitions::compute(module);
-    definitions.constant(module, inst.result()?)
+fn read_constant(module: &SpirvModule, inst: InstRef<'_>) -> Option<u64> {
+    let definitions = spirula_spirv::analysis::IdDefinitions::from_module(module);
+    definitions.constant_value(module, inst.result()?)
 }

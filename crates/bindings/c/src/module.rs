@@ -2,7 +2,7 @@
 
 use crate::body::{ask, list, status};
 use crate::error::{ApiFailure, SpirulaError, SpirulaStatus};
-use crate::handle::{OutPointer, get, get_mut, slice, utf8};
+use crate::handle::{OutPointer, get_mut, get_ref, slice_from_raw, text_from_raw};
 use crate::text::{SpirulaText, SpirulaWords};
 use spirula_spirv::analysis::{DefUse, ModuleRequirements};
 use spirula_spirv::grammar::{GrammarAdditions, Op, SpirvVersion};
@@ -25,15 +25,17 @@ impl SpirulaModule {
     }
 
     /// The module, to be changed in any way.
-    pub(crate) fn edit(&mut self) -> &mut SpirvModule {
+    pub(crate) fn module_mut(&mut self) -> &mut SpirvModule {
         self.chains = None;
         &mut self.module
     }
 
     /// Definitions and uses, and the module beside.
-    pub(crate) fn chains(&mut self) -> (&mut DefUse, &mut SpirvModule) {
+    pub(crate) fn chains_and_module(&mut self) -> (&mut DefUse, &mut SpirvModule) {
         let module = &mut self.module;
-        let chains = self.chains.get_or_insert_with(|| DefUse::compute(module));
+        let chains = self
+            .chains
+            .get_or_insert_with(|| DefUse::from_module(module));
         (chains, module)
     }
 }
@@ -54,8 +56,8 @@ pub unsafe extern "C" fn spirula_module_from_words(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (words, out) = unsafe { (slice(words, count)?, OutPointer::new(module)?) };
-        out.set(SpirulaModule::new(SpirvModule::from_words(words.to_vec())?));
+        let (words, out) = unsafe { (slice_from_raw(words, count)?, OutPointer::new(module)?) };
+        out.set_value(SpirulaModule::new(SpirvModule::from_words(words.to_vec())?));
         Ok(())
     })
 }
@@ -70,8 +72,8 @@ pub unsafe extern "C" fn spirula_module_from_bytes(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (bytes, out) = unsafe { (slice(bytes, count)?, OutPointer::new(module)?) };
-        out.set(SpirulaModule::new(SpirvModule::from_bytes(bytes)?));
+        let (bytes, out) = unsafe { (slice_from_raw(bytes, count)?, OutPointer::new(module)?) };
+        out.set_value(SpirulaModule::new(SpirvModule::from_bytes(bytes)?));
         Ok(())
     })
 }
@@ -86,9 +88,9 @@ pub unsafe extern "C" fn spirula_module_from_text(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (source, out) = unsafe { (utf8(source, length)?, OutPointer::new(module)?) };
-        let words = text::parse(source, &text::ParseOptions::default())?;
-        out.set(SpirulaModule::new(SpirvModule::from_words(words)?));
+        let (source, out) = unsafe { (text_from_raw(source, length)?, OutPointer::new(module)?) };
+        let words = text::parse_assembly(source, &text::ParseOptions::default())?;
+        out.set_value(SpirulaModule::new(SpirvModule::from_words(words)?));
         Ok(())
     })
 }
@@ -120,8 +122,8 @@ pub unsafe extern "C" fn spirula_module_to_words(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (get(module)?, OutPointer::new(words)?) };
-        out.set(SpirulaWords::new(module.module.to_words()));
+        let (module, out) = unsafe { (get_ref(module)?, OutPointer::new(words)?) };
+        out.set_value(SpirulaWords::new(module.module.to_words()));
         Ok(())
     })
 }
@@ -136,13 +138,13 @@ pub unsafe extern "C" fn spirula_module_to_text(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, out) = unsafe { (get(module)?, OutPointer::new(text)?) };
+        let (module, out) = unsafe { (get_ref(module)?, OutPointer::new(text)?) };
         let options = text::PrintOptions {
             friendly_names,
             ..text::PrintOptions::default()
         };
-        let printed = text::print(&module.module.to_words(), &options)?;
-        out.set(SpirulaText::new(printed));
+        let printed = text::print_assembly(&module.module.to_words(), &options)?;
+        out.set_value(SpirulaText::new(printed));
         Ok(())
     })
 }
@@ -157,7 +159,7 @@ pub unsafe extern "C" fn spirula_module_verify(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let module = unsafe { get(module) }?;
+        let module = unsafe { get_ref(module) }?;
         let mut options = verify::VerifyOptions::default();
         if !environment.is_null() {
             // SAFETY: not null, and then a string that ends in NUL.
@@ -165,7 +167,7 @@ pub unsafe extern "C" fn spirula_module_verify(
             let target = name.to_string_lossy().parse::<SpirvTarget>();
             options.target = target.map_err(|e| ApiFailure::Argument(e.to_string()))?;
         }
-        verify::module(&module.module, &options)?;
+        verify::verify_module(&module.module, &options)?;
         Ok(())
     })
 }
@@ -182,12 +184,12 @@ pub unsafe extern "C" fn spirula_grammar_add(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let json = unsafe { utf8(json, length) }?;
+        let json = unsafe { text_from_raw(json, length) }?;
         // SAFETY: not null where it is read, and then a string that ends in NUL.
         let name = (!set_name.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(set_name) });
         let name = name.map(|n| n.to_string_lossy().into_owned());
         let additions = GrammarAdditions::from_json(json, name.as_deref())?;
-        let added = additions.register();
+        let added = additions.register_all();
         added.map_err(|e| ApiFailure::Refused(e.to_string()))
     })
 }
@@ -212,9 +214,9 @@ pub unsafe extern "C" fn spirula_module_capabilities(
     capacity: usize,
 ) -> usize {
     list!(module.module, buffer, capacity, |module| {
-        let declared = module.section(ModuleSection::Capabilities);
+        let declared = module.section_insts(ModuleSection::Capabilities);
         let declared = declared.filter(|i| i.op() == Op::Capability);
-        let declared: Vec<u32> = declared.map(|i| i.word(0)).collect();
+        let declared: Vec<u32> = declared.map(|i| i.operand_word(0)).collect();
         Ok(declared)
     })
 }
@@ -227,7 +229,7 @@ pub unsafe extern "C" fn spirula_module_needed_capabilities(
     capacity: usize,
 ) -> usize {
     list!(module.module, buffer, capacity, |module| {
-        let needed = ModuleRequirements::compute(module).capabilities();
+        let needed = ModuleRequirements::from_module(module).minimal_capabilities();
         let needed: Vec<u32> = needed.iter().map(|c| c.0).collect();
         Ok(needed)
     })
@@ -245,11 +247,11 @@ pub unsafe extern "C" fn spirula_module_construct_ssa(
     status!(error, || {
         // SAFETY: the crate's contract.
         let module = unsafe { get_mut(module) }?;
-        let promoted = ssa::construct(module.edit())?;
+        let promoted = ssa::construct_ssa(module.module_mut())?;
         for (pointer, count) in [(variables, promoted.variables), (phis, promoted.phis)] {
             // SAFETY: the crate's contract.
             if let Ok(out) = unsafe { OutPointer::new(pointer) } {
-                out.set(count);
+                out.set_value(count);
             }
         }
         Ok(())
@@ -264,7 +266,7 @@ pub unsafe extern "C" fn spirula_module_compact_ids(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        unsafe { get_mut(module) }?.edit().compact_ids();
+        unsafe { get_mut(module) }?.module_mut().compact_ids();
         Ok(())
     })
 }

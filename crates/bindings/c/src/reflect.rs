@@ -2,7 +2,7 @@
 
 use crate::body::status;
 use crate::error::{SpirulaError, SpirulaStatus};
-use crate::handle::{OutPointer, get, utf8};
+use crate::handle::{OutPointer, get_ref, text_from_raw};
 use crate::module::SpirulaModule;
 use crate::text::SpirulaText;
 use spirula_spirv::reflect::{BindingKind, EntryInterface, InterfaceBinding, entry_points};
@@ -71,13 +71,13 @@ pub unsafe extern "C" fn spirula_entry_points(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, count) = unsafe { (&get(module)?.module, OutPointer::new(count)?) };
+        let (module, count) = unsafe { (&get_ref(module)?.module, OutPointer::new(count)?) };
         let mut points = entry_points(module);
-        count.set(points.len());
+        count.set_value(points.len());
         // SAFETY: the crate's contract.
         if let Ok(out) = unsafe { OutPointer::new(name) } {
             let found = position < points.len();
-            out.set(match found {
+            out.set_value(match found {
                 true => SpirulaText::new(points.swap_remove(position).0),
                 false => SpirulaText::NONE,
             });
@@ -97,11 +97,11 @@ pub unsafe extern "C" fn spirula_entry_point_get(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, name) = unsafe { (&get(module)?.module, utf8(name, length)?) };
+        let (module, name) = unsafe { (&get_ref(module)?.module, text_from_raw(name, length)?) };
         // SAFETY: the crate's contract.
         let out = unsafe { OutPointer::new(entry_point) }?;
-        let interface = EntryInterface::of(module, name)?;
-        out.set(SpirulaEntryPoint {
+        let interface = EntryInterface::from_module(module, name)?;
+        out.set_value(SpirulaEntryPoint {
             execution_model: interface.model.0,
             function_id: interface.function.word(),
             has_workgroup_size: interface.workgroup_size.is_some(),
@@ -128,18 +128,19 @@ pub unsafe extern "C" fn spirula_entry_point_bindings(
 ) -> SpirulaStatus {
     status!(error, || {
         // SAFETY: the crate's contract.
-        let (module, name) = unsafe { (&get(module)?.module, utf8(name, length)?) };
+        let (module, name) = unsafe { (&get_ref(module)?.module, text_from_raw(name, length)?) };
         // SAFETY: the crate's contract.
         let count = unsafe { OutPointer::new(count) }?;
-        let interface = EntryInterface::of(module, name)?;
-        let bindings: Vec<SpirulaBinding> = interface.bindings.iter().map(binding).collect();
+        let interface = EntryInterface::from_module(module, name)?;
+        let bindings: Vec<SpirulaBinding> =
+            interface.bindings.iter().map(describe_binding).collect();
         // SAFETY: the crate's contract.
-        count.set(unsafe { crate::handle::fill(buffer, capacity, &bindings) });
+        count.set_value(unsafe { crate::handle::fill_buffer(buffer, capacity, &bindings) });
         Ok(())
     })
 }
 
-fn binding(found: &InterfaceBinding) -> SpirulaBinding {
+fn describe_binding(found: &InterfaceBinding) -> SpirulaBinding {
     let (kind, ty) = match found.kind {
         BindingKind::Storage(ty) => (SpirulaBindingKind::Storage, ty),
         BindingKind::Uniform(ty) => (SpirulaBindingKind::Uniform, ty),

@@ -51,7 +51,7 @@ impl SpirulaText {
 }
 
 impl SpirulaName {
-    pub(crate) fn of(text: &'static str) -> SpirulaName {
+    pub(crate) fn from_static(text: &'static str) -> SpirulaName {
         SpirulaName {
             data: text.as_ptr().cast(),
             length: text.len(),

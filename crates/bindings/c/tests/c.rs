@@ -49,8 +49,8 @@ fn the_header_is_current() {
     bindings.write(&mut header);
     let header = String::from_utf8(header).expect("it is text");
     let mut expected = GoldenFiles::new();
-    expected.compare(&here().join("include/spirula.h"), &header);
-    expected.finish();
+    expected.compare_file(&here().join("include/spirula.h"), &header);
+    expected.finish_comparison();
 }
 
 const HEAD: &str = "\
@@ -105,7 +105,7 @@ fn a_program_in_c_works_with_both_libraries() {
             .output()
             .expect("the program starts");
         assert!(run.status.success(), "{name}: {}", said(&run.stderr));
-        expected.compare(&here().join("examples/loop.expected"), &said(&run.stdout));
+        expected.compare_file(&here().join("examples/loop.expected"), &said(&run.stdout));
         let missing = folder.path().join("broken.spvasm");
         std::fs::write(&missing, "OpCapability Nothing\n").expect("a file can be written");
         let run = Command::new(&program)
@@ -126,7 +126,7 @@ fn a_program_in_c_works_with_both_libraries() {
             said(&run.stderr)
         );
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 fn path(path: &Path) -> &str {

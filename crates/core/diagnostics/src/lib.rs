@@ -13,4 +13,4 @@ mod render;
 
 pub use diagnostic::{DiagnosticSeverity, SourceDiagnostic};
 pub use place::SourceLocation;
-pub use render::{SourceFile, render};
+pub use render::{SourceFile, render_diagnostic};

@@ -28,7 +28,7 @@ pub enum SourceLocation {
 
 impl SourceLocation {
     /// The bytes `start..end` of a text. Offsets above `u32::MAX` are clamped to it.
-    pub fn text(start: usize, end: usize) -> Self {
+    pub fn from_text_range(start: usize, end: usize) -> Self {
         let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         SourceLocation::Text {
             start: clamp(start),

@@ -25,7 +25,11 @@ pub struct SourceFile<'a> {
 
 /// Renders a diagnostic against its input, with the source line for texts and the offset for
 /// binaries, a newline at the end. Long lines and messages are cut. `colour` adds ANSI escapes.
-pub fn render(diagnostic: &SourceDiagnostic, source: SourceFile<'_>, colour: bool) -> String {
+pub fn render_diagnostic(
+    diagnostic: &SourceDiagnostic,
+    source: SourceFile<'_>,
+    colour: bool,
+) -> String {
     let text = match diagnostic.place {
         SourceLocation::Text { .. } => String::from_utf8_lossy(source.bytes),
         _ => "".into(),
@@ -35,26 +39,27 @@ pub fn render(diagnostic: &SourceDiagnostic, source: SourceFile<'_>, colour: boo
         DiagnosticSeverity::Warning => cs::Severity::Warning,
         DiagnosticSeverity::Note => cs::Severity::Note,
     };
-    let mut out = cs::Diagnostic::new(severity).with_message(cut(&diagnostic.message));
-    let mut file = CutFile::whole(source.name, text);
+    let mut out = cs::Diagnostic::new(severity).with_message(truncate_message(&diagnostic.message));
+    let mut file = CutFile::from_text(source.name, text);
     match diagnostic.place {
         SourceLocation::Text { start, end } => {
             let range = char_range(file.file.source(), start as usize, end as usize);
-            let (shown, range) = file.around(range);
+            let (shown, range) = file.cut_around(range);
             file = shown;
-            let label = cs::Label::primary((), range).with_message(cut(&diagnostic.label));
+            let label =
+                cs::Label::primary((), range).with_message(truncate_message(&diagnostic.label));
             out = out.with_label(label);
         }
         SourceLocation::Unknown => out.notes.push(format!("in {}", source.name)),
         place => out.notes.push(format!("at {}: {place}", source.name)),
     }
     out.notes
-        .extend(diagnostic.notes.iter().map(|note| cut(note)));
+        .extend(diagnostic.notes.iter().map(|note| truncate_message(note)));
     out.notes.extend(
         diagnostic
             .hint
             .iter()
-            .map(|hint| format!("hint: {}", cut(hint))),
+            .map(|hint| format!("hint: {}", truncate_message(hint))),
     );
     let config = term::Config::default();
     let written = if colour {
@@ -68,7 +73,7 @@ pub fn render(diagnostic: &SourceDiagnostic, source: SourceFile<'_>, colour: boo
 }
 
 /// The beginning of a text, with a mark where the rest is left out.
-fn cut(text: &str) -> String {
+fn truncate_message(text: &str) -> String {
     match text.len() > MAX_MESSAGE {
         true => format!(
             "{}…",
@@ -86,7 +91,7 @@ struct CutFile<'a> {
 }
 
 impl<'a> CutFile<'a> {
-    fn whole(name: &'a str, text: Cow<'a, str>) -> Self {
+    fn from_text(name: &'a str, text: Cow<'a, str>) -> Self {
         CutFile {
             file: SimpleFile::new(name, text),
             missing: None,
@@ -94,7 +99,7 @@ impl<'a> CutFile<'a> {
     }
 
     /// The same with the line of a range cut where it is long, and the range there.
-    fn around(self, range: Range<usize>) -> (Self, Range<usize>) {
+    fn cut_around(self, range: Range<usize>) -> (Self, Range<usize>) {
         let text = self.file.source();
         let end_of = |at: usize| text[at..].find('\n').map_or(text.len(), |more| at + more);
         let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
@@ -171,9 +176,9 @@ mod tests {
 
     #[test]
     fn text_shows_line_and_hint() {
-        let d = SourceDiagnostic::error(SourceLocation::text(6, 9), "unknown opcode")
+        let d = SourceDiagnostic::error(SourceLocation::from_text_range(6, 9), "unknown opcode")
             .with_hint("spell it OpAdd");
-        let shown = render(
+        let shown = render_diagnostic(
             &d,
             SourceFile {
                 name: "a.spvasm",
@@ -191,25 +196,25 @@ mod tests {
         let line = format!("first\n{}bad{}\n", "é".repeat(100_000), "x".repeat(100_000));
         let start = 6 + 200_000;
         let message = "m".repeat(100_000);
-        let d = SourceDiagnostic::error(SourceLocation::text(start, start + 3), message)
+        let d = SourceDiagnostic::error(SourceLocation::from_text_range(start, start + 3), message)
             .with_hint("h".repeat(9000));
         let source = SourceFile {
             name: "a.ll",
             bytes: line.as_bytes(),
         };
-        let shown = render(&d, source, false);
+        let shown = render_diagnostic(&d, source, false);
         assert!(shown.len() < 8000, "{}", shown.len());
         assert!(shown.contains("a.ll:2:100001"), "{shown}");
         assert!(shown.contains("ébadx"), "{shown}");
         assert!(shown.contains("^^^"), "{shown}");
-        let whole = SourceDiagnostic::error(SourceLocation::text(0, start * 2), "all");
-        assert!(render(&whole, source, true).len() < 8000);
+        let whole = SourceDiagnostic::error(SourceLocation::from_text_range(0, start * 2), "all");
+        assert!(render_diagnostic(&whole, source, true).len() < 8000);
     }
 
     #[test]
     fn binary_shows_offset() {
         let d = SourceDiagnostic::error(SourceLocation::Word(7), "zero length");
-        let shown = render(
+        let shown = render_diagnostic(
             &d,
             SourceFile {
                 name: "a.spv",
@@ -222,8 +227,8 @@ mod tests {
 
     #[test]
     fn places_outside_the_text_do_not_panic() {
-        let d = SourceDiagnostic::error(SourceLocation::text(1, 900), "truncated");
-        render(
+        let d = SourceDiagnostic::error(SourceLocation::from_text_range(1, 900), "truncated");
+        render_diagnostic(
             &d,
             SourceFile {
                 name: "a",

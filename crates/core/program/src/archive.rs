@@ -69,7 +69,7 @@ pub fn is_archive(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// When it is larger than archives can be.
-pub fn write(program: &CompiledProgram) -> Result<Vec<u8>, ArchiveError> {
+pub fn write_archive(program: &CompiledProgram) -> Result<Vec<u8>, ArchiveError> {
     write_members(program).map_err(|error| ArchiveError(error.to_string()))
 }
 
@@ -117,10 +117,10 @@ fn data_name(number: usize) -> String {
 ///
 /// # Errors
 /// When it is damaged, of another format, or has no program that can be run.
-pub fn read(bytes: &[u8]) -> Result<CompiledProgram, ArchiveError> {
+pub fn read_archive(bytes: &[u8]) -> Result<CompiledProgram, ArchiveError> {
     let archive = ZipArchive::new(Cursor::new(bytes));
     let mut archive = archive.map_err(|error| ArchiveError(error.to_string()))?;
-    let json = member(&mut archive, "program.json")?;
+    let json = read_member(&mut archive, "program.json")?;
     let fault = |error: serde_json::Error| ArchiveError(format!("program.json: {error}"));
     let header: ManifestHeader = serde_json::from_slice(&json).map_err(fault)?;
     if header.format != FORMAT {
@@ -132,24 +132,27 @@ pub fn read(bytes: &[u8]) -> Result<CompiledProgram, ArchiveError> {
     for (number, kernel) in program.kernels.iter_mut().enumerate() {
         if kernel.refusal.is_none() {
             let [name, other] = kernel_names(number);
-            kernel.words = words(&mut archive, &name)?;
+            kernel.words = read_words(&mut archive, &name)?;
             if kernel.laid_out.is_some() {
-                kernel.laid_out = Some(words(&mut archive, &other)?);
+                kernel.laid_out = Some(read_words(&mut archive, &other)?);
             }
         }
     }
     for number in 0..data {
-        let bytes = member(&mut archive, &data_name(number))?;
+        let bytes = read_member(&mut archive, &data_name(number))?;
         program.data.push(bytes.into());
     }
-    match program.check() {
+    match program.check_references() {
         Ok(()) => Ok(program),
         Err(fault) => Err(ArchiveError(format!("program.json: {fault}"))),
     }
 }
 
-fn words(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Vec<u32>, ArchiveError> {
-    let bytes = member(archive, name)?;
+fn read_words(
+    archive: &mut ZipArchive<Cursor<&[u8]>>,
+    name: &str,
+) -> Result<Vec<u32>, ArchiveError> {
+    let bytes = read_member(archive, name)?;
     let (words, rest) = bytes.as_chunks();
     if !rest.is_empty() {
         return Err(ArchiveError(format!("{name}: half a word at the end")));
@@ -157,7 +160,10 @@ fn words(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Vec<u32>
     Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
-fn member(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Vec<u8>, ArchiveError> {
+fn read_member(
+    archive: &mut ZipArchive<Cursor<&[u8]>>,
+    name: &str,
+) -> Result<Vec<u8>, ArchiveError> {
     let fault = |error: &dyn fmt::Display| ArchiveError(format!("{name}: {error}"));
     let mut bytes = Vec::new();
     let mut file = archive.by_name(name).map_err(|error| fault(&error))?;

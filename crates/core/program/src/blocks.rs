@@ -48,7 +48,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
         }
     }
 
-    fn add(&mut self, block: RefCountedBlock<M::Block>) -> usize {
+    fn insert_block(&mut self, block: RefCountedBlock<M::Block>) -> usize {
         match self.unused.pop() {
             Some(at) => {
                 self.blocks[at] = block;
@@ -62,17 +62,17 @@ impl<M: KernelMachine> ProgramHeap<M> {
     }
 
     /// A block of the device with one reference, with any contents.
-    pub fn allocate(&mut self, bytes: u64) -> MachineResult<usize, M> {
+    pub fn allocate_device(&mut self, bytes: u64) -> MachineResult<usize, M> {
         let size = bytes.max(1).checked_next_multiple_of(GRAIN);
         let size =
             size.ok_or_else(|| ProgramError::Invalid(format!("no memory of {bytes} bytes")))?;
         let device = match self.pool.take(size) {
             Some(kept) => kept,
-            None => self.made(size)?,
+            None => self.create_piece(size)?,
         };
         self.in_use += device.size;
         self.most_in_use = self.most_in_use.max(self.in_use);
-        Ok(self.add(RefCountedBlock {
+        Ok(self.insert_block(RefCountedBlock {
             device: Some(device),
             bytes: Vec::new(),
             size,
@@ -81,7 +81,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
     }
 
     /// Has the machine make a block, for which it may need the memory of those that are kept.
-    fn made(&mut self, size: u64) -> MachineResult<PooledBlock<M::Block>, M> {
+    fn create_piece(&mut self, size: u64) -> MachineResult<PooledBlock<M::Block>, M> {
         let number = self.made;
         self.made += 1;
         let piece = |block| PooledBlock {
@@ -89,7 +89,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
             size,
             number,
         };
-        let made = self.machine.allocate(size).map(piece);
+        let made = self.machine.allocate_block(size).map(piece);
         let kept = match made {
             Err(_) => self.pool.drain(),
             Ok(_) => Vec::new(),
@@ -97,20 +97,21 @@ impl<M: KernelMachine> ProgramHeap<M> {
         if kept.is_empty() {
             return made.map_err(ProgramError::Machine);
         }
-        kept.into_iter().for_each(|block| self.machine.free(block));
-        self.machine.wait().map_err(ProgramError::Machine)?;
-        let made = self.machine.allocate(size).map(piece);
+        kept.into_iter()
+            .for_each(|block| self.machine.free_block(block));
+        self.machine.wait_idle().map_err(ProgramError::Machine)?;
+        let made = self.machine.allocate_block(size).map(piece);
         made.map_err(ProgramError::Machine)
     }
 
     /// Takes note that a call begins, when the machine has nothing to do.
-    pub fn settle(&mut self) {
-        self.pool.settle();
+    pub fn begin_call(&mut self) {
+        self.pool.mark_all_unused();
     }
 
     /// Makes a block of the host with one reference.
-    pub fn host(&mut self, bytes: Vec<u8>) -> usize {
-        self.add(RefCountedBlock {
+    pub fn allocate_host(&mut self, bytes: Vec<u8>) -> usize {
+        self.insert_block(RefCountedBlock {
             device: None,
             size: bytes.len() as u64,
             bytes,
@@ -118,11 +119,11 @@ impl<M: KernelMachine> ProgramHeap<M> {
         })
     }
 
-    pub fn keep(&mut self, block: usize) {
+    pub fn retain_block(&mut self, block: usize) {
         self.blocks[block].references += 1;
     }
 
-    pub fn release(&mut self, at: usize) {
+    pub fn release_block(&mut self, at: usize) {
         let block = &mut self.blocks[at];
         block.references -= 1;
         if block.references == 0 {
@@ -130,27 +131,27 @@ impl<M: KernelMachine> ProgramHeap<M> {
             if let Some(device) = block.device.take() {
                 self.in_use -= device.size;
                 let excess = match self.machine.reuses_blocks() {
-                    true => self.pool.put(device, self.most_in_use),
+                    true => self.pool.keep_piece(device, self.most_in_use),
                     false => vec![device.block],
                 };
-                excess.into_iter().for_each(|b| self.machine.free(b));
+                excess.into_iter().for_each(|b| self.machine.free_block(b));
             }
             self.unused.push(at);
         }
     }
 
     /// Bytes of a block.
-    pub fn size(&self, block: usize) -> u64 {
+    pub fn block_size(&self, block: usize) -> u64 {
         self.blocks[block].size
     }
 
     /// The machine's block.
-    pub fn device(&self, block: usize) -> MachineResult<M::Block, M> {
+    pub fn device_block(&self, block: usize) -> MachineResult<M::Block, M> {
         let device = self.blocks[block].device.map(|device| device.block);
         device.ok_or_else(|| ProgramError::Invalid("host memory handed to a kernel".to_owned()))
     }
 
-    fn range(&self, block: usize, at: u64, length: u64) -> MachineResult<(), M> {
+    fn check_range(&self, block: usize, at: u64, length: u64) -> MachineResult<(), M> {
         let size = self.blocks[block].size;
         match at.checked_add(length) {
             Some(end) if end <= size => Ok(()),
@@ -161,8 +162,8 @@ impl<M: KernelMachine> ProgramHeap<M> {
         }
     }
 
-    pub fn read(&mut self, block: usize, at: u64, length: u64) -> MachineResult<Vec<u8>, M> {
-        self.range(block, at, length)?;
+    pub fn read_bytes(&mut self, block: usize, at: u64, length: u64) -> MachineResult<Vec<u8>, M> {
+        self.check_range(block, at, length)?;
         let mut out = vec![0; length as usize];
         self.read_all(&mut [(block, at, &mut out)])?;
         Ok(out)
@@ -171,7 +172,7 @@ impl<M: KernelMachine> ProgramHeap<M> {
     /// Copies parts of blocks, each from its first byte on, waiting for the device once.
     pub fn read_all(&mut self, parts: &mut [(usize, u64, &mut [u8])]) -> MachineResult<(), M> {
         for (block, at, out) in &*parts {
-            self.range(*block, *at, out.len() as u64)?;
+            self.check_range(*block, *at, out.len() as u64)?;
         }
         let mut there: SmallVec<[_; 2]> = SmallVec::new();
         for (block, at, out) in parts.iter_mut().filter(|(_, _, out)| !out.is_empty()) {
@@ -190,13 +191,13 @@ impl<M: KernelMachine> ProgramHeap<M> {
         }
     }
 
-    pub fn write(&mut self, block: usize, at: u64, bytes: &[u8]) -> MachineResult<(), M> {
-        self.range(block, at, bytes.len() as u64)?;
+    pub fn write_bytes(&mut self, block: usize, at: u64, bytes: &[u8]) -> MachineResult<(), M> {
+        self.check_range(block, at, bytes.len() as u64)?;
         let data = &mut self.blocks[block];
         match data.device {
             _ if bytes.is_empty() => Ok(()),
             Some(device) => {
-                let written = self.machine.write(device.block, at, bytes);
+                let written = self.machine.write_block(device.block, at, bytes);
                 written.map_err(ProgramError::Machine)
             }
             None => {
@@ -219,8 +220,8 @@ impl<M: KernelMachine> ProgramHeap<M> {
     ) -> MachineResult<bool, M> {
         let mut reaches = [(0, 0); 2];
         for (reach, (block, side)) in reaches.iter_mut().zip(sides) {
-            let (first, length) = extent(shape, side).ok_or_else(beyond)?;
-            self.range(block, first * size, length * size)?;
+            let (first, length) = find_extent(shape, side).ok_or_else(range_error)?;
+            self.check_range(block, first * size, length * size)?;
             *reach = (first, first + length);
         }
         let are_there = sides
@@ -232,24 +233,24 @@ impl<M: KernelMachine> ProgramHeap<M> {
     }
 
     /// The same copy through the host.
-    pub fn copy(
+    pub fn copy_through_host(
         &mut self,
         size: u64,
         shape: &[i64],
         sides: [BlockView<'_>; 2],
     ) -> MachineResult<(), M> {
         let [(target_block, to), (source_block, from)] = sides;
-        let (first, length) = extent(shape, from).ok_or_else(beyond)?;
-        let source = self.read(source_block, first * size, length * size)?;
+        let (first, length) = find_extent(shape, from).ok_or_else(range_error)?;
+        let source = self.read_bytes(source_block, first * size, length * size)?;
         let source_first = first as i64;
-        let (first, length) = extent(shape, to).ok_or_else(beyond)?;
+        let (first, length) = find_extent(shape, to).ok_or_else(range_error)?;
         let mut sizes = shape.iter();
         let count = sizes.try_fold(1i64, |count, size| count.checked_mul(*size));
-        let count = count.ok_or_else(beyond)?;
+        let count = count.ok_or_else(range_error)?;
         let is_dense = length as i64 == count;
         let mut target = match is_dense {
             true => vec![0; (length * size) as usize],
-            false => self.read(target_block, first * size, length * size)?,
+            false => self.read_bytes(target_block, first * size, length * size)?,
         };
         let bytes = size as usize;
         let mut index = vec![0i64; shape.len()];
@@ -269,17 +270,17 @@ impl<M: KernelMachine> ProgramHeap<M> {
                 from_at -= from.strides[dimension] * shape[dimension];
             }
         }
-        self.write(target_block, first * size, &target)
+        self.write_bytes(target_block, first * size, &target)
     }
 }
 
-fn beyond<E>() -> ProgramError<E> {
+fn range_error<E>() -> ProgramError<E> {
     ProgramError::Invalid("a copy reaches beyond all memory".to_owned())
 }
 
 /// The first element of a side and how many there are up to its last; `None` where they are beyond
 /// all memory.
-fn extent(shape: &[i64], side: &copy::StridedView) -> Option<(u64, u64)> {
+fn find_extent(shape: &[i64], side: &copy::StridedView) -> Option<(u64, u64)> {
     let (mut low, mut high) = (side.first, side.first);
     for (size, stride) in shape.iter().zip(&side.strides) {
         let span = size.checked_sub(1)?.checked_mul(*stride)?;
@@ -307,28 +308,28 @@ mod tests {
         type Block = u32;
         type Error = String;
 
-        fn allocate(&mut self, _: u64) -> Result<u32, String> {
+        fn allocate_block(&mut self, _: u64) -> Result<u32, String> {
             self.made += 1;
             Ok(self.made)
         }
 
-        fn free(&mut self, _: u32) {
+        fn free_block(&mut self, _: u32) {
             self.freed += 1;
         }
 
-        fn write(&mut self, _: u32, _: u64, _: &[u8]) -> Result<(), String> {
+        fn write_block(&mut self, _: u32, _: u64, _: &[u8]) -> Result<(), String> {
             Ok(())
         }
 
-        fn read(&mut self, _: u32, _: u64, _: &mut [u8]) -> Result<(), String> {
+        fn read_block(&mut self, _: u32, _: u64, _: &mut [u8]) -> Result<(), String> {
             Ok(())
         }
 
-        fn launch(&mut self, _: &LaunchRequest<'_, u32>) -> Result<(), String> {
+        fn launch_kernel(&mut self, _: &LaunchRequest<'_, u32>) -> Result<(), String> {
             Ok(())
         }
 
-        fn wait(&mut self) -> Result<(), String> {
+        fn wait_idle(&mut self) -> Result<(), String> {
             Ok(())
         }
 
@@ -336,11 +337,11 @@ mod tests {
             false
         }
 
-        fn parameter(&self, _: &ProgramParameter) -> u64 {
+        fn parameter_value(&self, _: &ProgramParameter) -> u64 {
             1
         }
 
-        fn limit(&self, _: &SizeClass) -> u64 {
+        fn limit_value(&self, _: &SizeClass) -> u64 {
             1
         }
     }
@@ -349,9 +350,9 @@ mod tests {
     fn a_second_call_finds_the_blocks_of_the_first() {
         let mut blocks = ProgramHeap::new(CountingMachine::default());
         for _ in 0..3 {
-            let made = [200 << 20, 300 << 20, 1 << 30].map(|size| blocks.allocate(size));
+            let made = [200 << 20, 300 << 20, 1 << 30].map(|size| blocks.allocate_device(size));
             for block in made {
-                blocks.release(block.unwrap());
+                blocks.release_block(block.unwrap());
             }
         }
         assert_eq!((blocks.machine.made, blocks.machine.freed), (3, 0));

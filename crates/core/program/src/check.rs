@@ -37,21 +37,24 @@ impl CompiledProgram {
     ///
     /// # Errors
     /// At the first thing that is not so.
-    pub fn check(&self) -> Result<(), ProgramFault> {
+    pub fn check_references(&self) -> Result<(), ProgramFault> {
         let at = |place: String| move |what: String| ProgramFault { place, what };
-        let counts = small(self.global_scalars).and_then(|()| small(self.global_memories));
+        let counts =
+            check_count(self.global_scalars).and_then(|()| check_count(self.global_memories));
         counts.map_err(at("shared scalars and references".to_owned()))?;
-        within(self.initialise, self.functions.len(), "function")
+        check_number(self.initialise, self.functions.len(), "function")
             .map_err(at("initialisation".to_owned()))?;
         for (number, kernel) in self.kernels.iter().enumerate() {
             check_kernel(kernel).map_err(at(format!("kernel {number}")))?;
         }
         for (number, function) in self.functions.iter().enumerate() {
             let scope = HostFunctionValidator::new(self, function);
-            scope.counts().map_err(at(format!("function {number}")))?;
+            scope
+                .check_counts()
+                .map_err(at(format!("function {number}")))?;
             for (step, what) in function.steps.iter().enumerate() {
                 let place = format!("function {number}, step {step}");
-                scope.step(what).map_err(at(place))?;
+                scope.check_step(what).map_err(at(place))?;
             }
         }
         for copier in &self.copiers {
@@ -71,7 +74,7 @@ impl CompiledProgram {
             (copier.tiled, CopyKernels::TILED),
         ];
         for (number, scalars) in functions {
-            within(number, self.functions.len(), "function")?;
+            check_number(number, self.functions.len(), "function")?;
             let inputs = &self.functions[number].inputs;
             let (first, last) = inputs.split_at(scalars.min(inputs.len()));
             let fits = first.len() == scalars
@@ -85,7 +88,7 @@ impl CompiledProgram {
     }
 
     fn check_entry(&self, entry: &ProgramEntry) -> ProgramCheckResult {
-        within(entry.function, self.functions.len(), "function")?;
+        check_number(entry.function, self.functions.len(), "function")?;
         let scope = HostFunctionValidator::new(self, &self.functions[entry.function]);
         let parameters = entry.parameters.iter().map(|p| (&p.value, &p.opaque));
         let results = entry.results.iter().map(|r| (&r.value, &r.opaque));
@@ -93,18 +96,19 @@ impl CompiledProgram {
             let parts = opaque.iter().flat_map(|opaque| &opaque.parts);
             value.iter().chain(parts)
         });
-        all.into_iter().try_for_each(|value| scope.value(value))
+        all.into_iter()
+            .try_for_each(|value| scope.check_value(value))
     }
 }
 
-fn within(number: usize, count: usize, what: &str) -> ProgramCheckResult {
+fn check_number(number: usize, count: usize, what: &str) -> ProgramCheckResult {
     match number < count {
         true => Ok(()),
         false => Err(format!("there is no {what} {number}")),
     }
 }
 
-fn small(count: u32) -> ProgramCheckResult {
+fn check_count(count: u32) -> ProgramCheckResult {
     match count <= MOST {
         true => Ok(()),
         false => Err(format!("{count} are more than {MOST}")),
@@ -113,7 +117,7 @@ fn small(count: u32) -> ProgramCheckResult {
 
 /// Scalars lie within their bytes, behind the number of workgroups.
 fn check_kernel(kernel: &ProgramKernel) -> ProgramCheckResult {
-    small(kernel.scalar_bytes)?;
+    check_count(kernel.scalar_bytes)?;
     let size = |ty: ScalarType| ty.size().max(4);
     let fits =
         |(at, ty): &(u32, ScalarType)| u64::from(*at) + size(*ty) <= kernel.scalar_bytes.into();
@@ -134,132 +138,140 @@ impl<'a> HostFunctionValidator<'a> {
         HostFunctionValidator { program, function }
     }
 
-    fn counts(&self) -> ProgramCheckResult {
-        small(self.function.scalars)?;
-        small(self.function.memories)?;
-        self.slots(&self.function.inputs)?;
-        self.slots(&self.function.outputs)?;
+    fn check_counts(&self) -> ProgramCheckResult {
+        check_count(self.function.scalars)?;
+        check_count(self.function.memories)?;
+        self.check_slots(&self.function.inputs)?;
+        self.check_slots(&self.function.outputs)?;
         let mut constants = self.function.constants.iter();
         constants.try_for_each(|(HostRegister(number), _)| {
             let own = self.function.scalars as usize;
-            within(*number as usize, own, "scalar")
+            check_number(*number as usize, own, "scalar")
         })
     }
 
-    fn reg(&self, HostRegister(number): HostRegister) -> ProgramCheckResult {
+    fn check_reg(&self, HostRegister(number): HostRegister) -> ProgramCheckResult {
         match number & GLOBAL {
-            0 => within(number as usize, self.function.scalars as usize, "scalar"),
+            0 => check_number(number as usize, self.function.scalars as usize, "scalar"),
             _ => {
                 let shared = self.program.global_scalars as usize;
-                within((number & !GLOBAL) as usize, shared, "shared scalar")
+                check_number((number & !GLOBAL) as usize, shared, "shared scalar")
             }
         }
     }
 
-    fn regs(&self, regs: &[HostRegister]) -> ProgramCheckResult {
-        regs.iter().try_for_each(|reg| self.reg(*reg))
+    fn check_regs(&self, regs: &[HostRegister]) -> ProgramCheckResult {
+        regs.iter().try_for_each(|reg| self.check_reg(*reg))
     }
 
-    fn mem(&self, HostMemoryRef(number): HostMemoryRef) -> ProgramCheckResult {
+    fn check_mem(&self, HostMemoryRef(number): HostMemoryRef) -> ProgramCheckResult {
         match number & GLOBAL {
-            0 => within(
+            0 => check_number(
                 number as usize,
                 self.function.memories as usize,
                 "reference",
             ),
             _ => {
                 let shared = self.program.global_memories as usize;
-                within((number & !GLOBAL) as usize, shared, "shared reference")
+                check_number((number & !GLOBAL) as usize, shared, "shared reference")
             }
         }
     }
 
-    fn slots(&self, slots: &[HostSlot]) -> ProgramCheckResult {
+    fn check_slots(&self, slots: &[HostSlot]) -> ProgramCheckResult {
         slots.iter().try_for_each(|slot| match slot {
-            HostSlot::Scalar(reg) => self.reg(*reg),
-            HostSlot::Memory(mem) => self.mem(*mem),
+            HostSlot::Scalar(reg) => self.check_reg(*reg),
+            HostSlot::Memory(mem) => self.check_mem(*mem),
         })
     }
 
-    fn value(&self, value: &EntryValueType) -> ProgramCheckResult {
-        self.slots(&[value.slot])?;
+    fn check_value(&self, value: &EntryValueType) -> ProgramCheckResult {
+        self.check_slots(&[value.slot])?;
         let sizes = value.shape.iter().flatten();
         sizes.copied().try_for_each(|size| match size {
-            EntrySize::Scalar(reg) => self.reg(reg),
+            EntrySize::Scalar(reg) => self.check_reg(reg),
             EntrySize::Known(_) => Ok(()),
         })
     }
 
-    fn step(&self, step: &HostStep) -> ProgramCheckResult {
+    fn check_step(&self, step: &HostStep) -> ProgramCheckResult {
         let program = self.program;
         match step {
-            HostStep::Set(to, _) => self.reg(*to),
-            HostStep::Move(to, from) => self.regs(&[*to, *from]),
-            HostStep::Apply(operator, to, operands) => self.apply(*operator, *to, operands),
+            HostStep::Set(to, _) => self.check_reg(*to),
+            HostStep::Move(to, from) => self.check_regs(&[*to, *from]),
+            HostStep::Apply(operator, to, operands) => {
+                self.check_operator(*operator, *to, operands)
+            }
             HostStep::Parameter(to, number) => {
-                within(*number, program.parameters.len(), "tuning parameter")?;
-                self.reg(*to)
+                check_number(*number, program.parameters.len(), "tuning parameter")?;
+                self.check_reg(*to)
             }
             HostStep::Limit(to, number) => {
-                within(*number, program.limits.len(), "limit")?;
-                self.reg(*to)
+                check_number(*number, program.limits.len(), "limit")?;
+                self.check_reg(*to)
             }
-            HostStep::Allocate(to, bytes) => self.mem(*to).and_then(|()| self.reg(*bytes)),
+            HostStep::Allocate(to, bytes) => {
+                self.check_mem(*to).and_then(|()| self.check_reg(*bytes))
+            }
             HostStep::Data(to, number) => {
-                within(*number, program.data.len(), "constant data")?;
-                self.mem(*to)
+                check_number(*number, program.data.len(), "constant data")?;
+                self.check_mem(*to)
             }
-            HostStep::Refer(to, from) => self.mem(*to).and_then(|()| self.mem(*from)),
-            HostStep::Forget(mem) => self.mem(*mem),
-            HostStep::Read(scalar, mem, _, index) => self.access(*mem, &[*scalar, *index]),
-            HostStep::Write(mem, _, index, value) => self.access(*mem, &[*index, *value]),
-            HostStep::Copy(copy) => self.copy(copy),
-            HostStep::Launch(launch) => self.launch(launch),
-            HostStep::Jump(to) => self.target(*to),
-            HostStep::Unless(condition, to) => self.reg(*condition).and_then(|()| self.target(*to)),
+            HostStep::Refer(to, from) => self.check_mem(*to).and_then(|()| self.check_mem(*from)),
+            HostStep::Forget(mem) => self.check_mem(*mem),
+            HostStep::Read(scalar, mem, _, index) => self.check_access(*mem, &[*scalar, *index]),
+            HostStep::Write(mem, _, index, value) => self.check_access(*mem, &[*index, *value]),
+            HostStep::Copy(copy) => self.check_copy(copy),
+            HostStep::Launch(launch) => self.check_launch(launch),
+            HostStep::Jump(to) => self.check_target(*to),
+            HostStep::Unless(condition, to) => self
+                .check_reg(*condition)
+                .and_then(|()| self.check_target(*to)),
             HostStep::Call(callee, inputs, outputs) => {
-                within(*callee, program.functions.len(), "function")?;
-                self.slots(inputs).and_then(|()| self.slots(outputs))
+                check_number(*callee, program.functions.len(), "function")?;
+                self.check_slots(inputs)
+                    .and_then(|()| self.check_slots(outputs))
             }
             HostStep::Assert(condition, message, values) => {
-                within(*message, program.messages.len(), "message")?;
-                self.reg(*condition).and_then(|()| self.regs(values))
+                check_number(*message, program.messages.len(), "message")?;
+                self.check_reg(*condition)
+                    .and_then(|()| self.check_regs(values))
             }
             HostStep::Trace(message, values) => {
-                within(*message, program.messages.len(), "message")?;
-                self.regs(values)
+                check_number(*message, program.messages.len(), "message")?;
+                self.check_regs(values)
             }
         }
     }
 
     /// Operands that an operator does not have are read all the same.
-    fn apply(
+    fn check_operator(
         &self,
         operator: ScalarOperator,
         to: HostRegister,
         operands: &[HostRegister; 3],
     ) -> ProgramCheckResult {
         match operator.is_valid() {
-            true => self.reg(to).and_then(|()| self.regs(operands)),
+            true => self.check_reg(to).and_then(|()| self.check_regs(operands)),
             false => Err(format!("there is no operator {operator}")),
         }
     }
 
-    fn access(&self, mem: HostMemoryRef, regs: &[HostRegister]) -> ProgramCheckResult {
-        self.mem(mem).and_then(|()| self.regs(regs))
+    fn check_access(&self, mem: HostMemoryRef, regs: &[HostRegister]) -> ProgramCheckResult {
+        self.check_mem(mem).and_then(|()| self.check_regs(regs))
     }
 
     /// A step, or the end of the function.
-    fn target(&self, to: usize) -> ProgramCheckResult {
-        within(to, self.function.steps.len() + 1, "step")
+    fn check_target(&self, to: usize) -> ProgramCheckResult {
+        check_number(to, self.function.steps.len() + 1, "step")
     }
 
-    fn copy(&self, copy: &StridedCopy) -> ProgramCheckResult {
-        self.regs(&copy.shape)?;
+    fn check_copy(&self, copy: &StridedCopy) -> ProgramCheckResult {
+        self.check_regs(&copy.shape)?;
         for (mem, first, strides) in [&copy.to, &copy.from] {
-            self.mem(*mem)?;
-            self.reg(*first)?;
-            self.regs(strides)?;
+            self.check_mem(*mem)?;
+            self.check_reg(*first)?;
+            self.check_regs(strides)?;
             if strides.len() != copy.shape.len() {
                 return Err("a copy has a stride for each dimension".to_owned());
             }
@@ -270,9 +282,9 @@ impl<'a> HostFunctionValidator<'a> {
         }
     }
 
-    fn launch(&self, launch: &LaunchStep) -> ProgramCheckResult {
+    fn check_launch(&self, launch: &LaunchStep) -> ProgramCheckResult {
         let kernels = &self.program.kernels;
-        within(launch.kernel, kernels.len(), "kernel")?;
+        check_number(launch.kernel, kernels.len(), "kernel")?;
         if launch.groups.len() > DIMENSIONS {
             return Err(format!("a launch has at most {DIMENSIONS} dimensions"));
         }
@@ -285,9 +297,12 @@ impl<'a> HostFunctionValidator<'a> {
                 launch.scalars.len()
             ));
         }
-        self.regs(&launch.groups)?;
-        self.regs(&launch.constants)?;
-        self.regs(&launch.scalars)?;
-        launch.memories.iter().try_for_each(|mem| self.mem(*mem))
+        self.check_regs(&launch.groups)?;
+        self.check_regs(&launch.constants)?;
+        self.check_regs(&launch.scalars)?;
+        launch
+            .memories
+            .iter()
+            .try_for_each(|mem| self.check_mem(*mem))
     }
 }

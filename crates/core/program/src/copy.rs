@@ -45,14 +45,14 @@ struct CopyDimension {
 
 /// The call that does a copy of elements of so many bytes whose reach was checked; `None` where the
 /// program has none for it.
-pub(crate) fn call(
+pub(crate) fn select_copier_call(
     copiers: &[CopyKernels],
     size: u64,
     shape: &[i64],
     to: &StridedView,
     from: &StridedView,
 ) -> Option<CopyKernelCall> {
-    let mut dimensions = merged(shape, to, from)?;
+    let mut dimensions = merge_dimensions(shape, to, from)?;
     let (mut to, mut from, mut bytes) = (to.first, from.first, size as i64);
     if let [only] = &mut dimensions[..]
         && (only.to, only.from) == (1, 1)
@@ -72,15 +72,15 @@ pub(crate) fn call(
     let copier = copiers.iter().find(|c| c.size == bytes as u64);
     let copier = copier.filter(|_| all_fit && fits(to) && fits(from))?;
     let count = dimensions.iter().map(|d| d.size).product::<i64>();
-    match tiled(copier, &dimensions, to, from) {
+    match build_tiled_call(copier, &dimensions, to, from) {
         Some(call) => Some(call),
-        None => fits(count).then(|| strided(copier, &dimensions, count, to, from))?,
+        None => fits(count).then(|| build_strided_call(copier, &dimensions, count, to, from))?,
     }
 }
 
 /// The dimensions with more than one element, by the target's strides, those that are one made one;
 /// `None` when elements of the target are written twice, in an order that counts.
-fn merged(
+fn merge_dimensions(
     shape: &[i64],
     to: &StridedView,
     from: &StridedView,
@@ -117,7 +117,7 @@ fn merged(
 }
 
 /// The strided kernel, its dimensions filled up at the front.
-fn strided(
+fn build_strided_call(
     copier: &CopyKernels,
     dimensions: &[CopyDimension],
     count: i64,
@@ -131,7 +131,7 @@ fn strided(
     }; RANK];
     let missing = RANK.checked_sub(dimensions.len())?;
     all[missing..].copy_from_slice(dimensions);
-    let mut scalars: SmallVec<_> = smallvec![groups(count, GROUP), count];
+    let mut scalars: SmallVec<_> = smallvec![count_groups(count, GROUP), count];
     scalars.extend(all[1..].iter().map(|d| d.size));
     scalars.push(to);
     scalars.extend(all.iter().map(|d| d.to));
@@ -145,7 +145,7 @@ fn strided(
 
 /// The tiled kernel, where the source's elements follow each other in another dimension than the
 /// target's.
-fn tiled(
+fn build_tiled_call(
     copier: &CopyKernels,
     dimensions: &[CopyDimension],
     to: i64,
@@ -165,7 +165,10 @@ fn tiled(
         _ => return None,
     };
     let is_worth = columns.to == 1 && columns.from != 1 && rows.size.min(columns.size) >= LEAST;
-    let (down, across) = (groups(rows.size, TILE), groups(columns.size, TILE));
+    let (down, across) = (
+        count_groups(rows.size, TILE),
+        count_groups(columns.size, TILE),
+    );
     let all = batch.size.checked_mul(down)?.checked_mul(across)?;
     let fits = is_worth && i32::try_from(all).is_ok();
     fits.then(|| CopyKernelCall {
@@ -187,7 +190,7 @@ fn tiled(
 }
 
 /// How many groups of so many there are of a positive number.
-fn groups(number: i64, of: i64) -> i64 {
+fn count_groups(number: i64, of: i64) -> i64 {
     (number as u64).div_ceil(of as u64) as i64
 }
 
@@ -208,53 +211,62 @@ mod tests {
         },
     ];
 
-    fn side(first: i64, strides: &[i64]) -> StridedView {
+    fn make_side(first: i64, strides: &[i64]) -> StridedView {
         StridedView {
             first,
             strides: strides.into(),
         }
     }
 
-    fn found(
+    fn find_call(
         size: u64,
         shape: &[i64],
         to: StridedView,
         from: StridedView,
     ) -> Option<(usize, Vec<i64>)> {
-        call(COPIERS, size, shape, &to, &from).map(|call| (call.function, call.scalars.into_vec()))
+        select_copier_call(COPIERS, size, shape, &to, &from)
+            .map(|call| (call.function, call.scalars.into_vec()))
     }
 
     #[test]
     fn what_is_contiguous_is_one_dimension() {
-        let (to, from) = (side(0, &[12, 4, 1]), side(24, &[12, 4, 1]));
+        let (to, from) = (make_side(0, &[12, 4, 1]), make_side(24, &[12, 4, 1]));
         let expected = vec![1, 24, 1, 1, 24, 0, 0, 0, 0, 1, 24, 0, 0, 0, 1];
-        assert_eq!(found(4, &[2, 3, 4], to, from), Some((0, expected)));
+        assert_eq!(find_call(4, &[2, 3, 4], to, from), Some((0, expected)));
     }
 
     #[test]
     fn bytes_are_copied_as_words_where_they_are_aligned() {
         let expected = vec![1, 2, 1, 1, 2, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1];
-        let aligned = found(1, &[8], side(0, &[1]), side(4, &[1]));
+        let aligned = find_call(1, &[8], make_side(0, &[1]), make_side(4, &[1]));
         assert_eq!(aligned, Some((0, expected)));
-        let (function, scalars) = found(1, &[8], side(0, &[1]), side(3, &[1])).unwrap();
+        let (function, scalars) =
+            find_call(1, &[8], make_side(0, &[1]), make_side(3, &[1])).unwrap();
         assert_eq!((function, scalars[1]), (2, 8));
-        assert_eq!(found(2, &[3], side(0, &[1]), side(0, &[1])), None);
+        assert_eq!(
+            find_call(2, &[3], make_side(0, &[1]), make_side(0, &[1])),
+            None
+        );
     }
 
     #[test]
     fn a_transposition_is_tiled() {
-        let (to, from) = (side(0, &[6400, 64, 1]), side(7, &[6400, 1, 100]));
+        let (to, from) = (make_side(0, &[6400, 64, 1]), make_side(7, &[6400, 1, 100]));
         let expected = vec![32, 100, 64, 4, 2, 0, 6400, 64, 7, 6400, 100];
-        assert_eq!(found(4, &[4, 100, 64], to, from), Some((1, expected)));
+        assert_eq!(find_call(4, &[4, 100, 64], to, from), Some((1, expected)));
         // Too thin for tiles.
-        let (function, _) = found(4, &[64, 3], side(0, &[3, 1]), side(0, &[1, 64])).unwrap();
+        let (function, _) =
+            find_call(4, &[64, 3], make_side(0, &[3, 1]), make_side(0, &[1, 64])).unwrap();
         assert_eq!(function, 0);
     }
 
     #[test]
     fn what_the_kernels_cannot_do_is_left() {
         let none = |shape: &[i64], to: &[i64], from: &[i64]| {
-            assert_eq!(found(4, shape, side(0, to), side(0, from)), None);
+            assert_eq!(
+                find_call(4, shape, make_side(0, to), make_side(0, from)),
+                None
+            );
         };
         none(&[2, 2], &[0, 1], &[2, 1]);
         none(&[1 << 40], &[1], &[0]);

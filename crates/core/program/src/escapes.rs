@@ -66,7 +66,7 @@ pub fn read_string(text: &str) -> Result<(String, usize), String> {
         match c {
             '"' => return Ok((string, at + 1)),
             '\\' => {
-                let (c, length) = escape(&quoted[at..])?;
+                let (c, length) = read_escape(&quoted[at..])?;
                 string.extend(c);
                 at += length;
             }
@@ -76,7 +76,7 @@ pub fn read_string(text: &str) -> Result<(String, usize), String> {
 }
 
 /// What stands after a backslash, and its bytes; `\&` is nothing.
-fn escape(rest: &str) -> Result<(Option<char>, usize), String> {
+fn read_escape(rest: &str) -> Result<(Option<char>, usize), String> {
     if rest.starts_with('&') {
         return Ok((None, 1));
     }

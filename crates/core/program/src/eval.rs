@@ -1,6 +1,6 @@
 //! Evaluating operators.
 
-use crate::operator::{ScalarOpSemantics, floor_div, quot};
+use crate::operator::{ScalarOpSemantics, floor_div, trunc_div};
 use crate::{ScalarOp, ScalarOperator, ScalarType};
 use spirula_scalar::convert::{float_to_float, float_to_int, int_to_float};
 use spirula_scalar::{FloatEncoding, FloatRounding, int, math};
@@ -8,13 +8,13 @@ use spirula_scalar::{FloatEncoding, FloatRounding, int, math};
 impl ScalarOperator {
     /// The result of the operators that sizes and indices are mostly computed with, without a look at the table.
     #[inline]
-    pub(crate) fn quick(self, a: u64, b: u64) -> Option<u64> {
+    pub(crate) fn eval_quick(self, a: u64, b: u64) -> Option<u64> {
         let (x, y) = (a as i64, b as i64);
         Some(match (self.op, self.from) {
             (ScalarOp::Add, ScalarType::I64) => a.wrapping_add(b),
             (ScalarOp::Sub, ScalarType::I64) => a.wrapping_sub(b),
             (ScalarOp::Mul, ScalarType::I64) => a.wrapping_mul(b),
-            (ScalarOp::SQuot, ScalarType::I64) => quot(x, y) as u64,
+            (ScalarOp::SQuot, ScalarType::I64) => trunc_div(x, y) as u64,
             (ScalarOp::SDiv, ScalarType::I64) => floor_div(x, y) as u64,
             (ScalarOp::SDivUp | ScalarOp::SDivUpSafe, ScalarType::I64) => {
                 floor_div(x.wrapping_add(y).wrapping_sub(1), y) as u64
@@ -35,7 +35,7 @@ impl ScalarOperator {
 
     /// The result on operands given by their bits, those above a type's width being 0; so are the
     /// result's. Operands that are missing count as 0.
-    pub fn eval(self, operands: &[u64]) -> u64 {
+    pub fn eval_operands(self, operands: &[u64]) -> u64 {
         let at = |index: usize| operands.get(index).copied().unwrap_or(0);
         let (a, b, c) = (at(0), at(1), at(2));
         let width = self.from.width().max(1);
@@ -48,14 +48,14 @@ impl ScalarOperator {
             ScalarOpSemantics::Unsigned(f) => f(a, b, width),
             ScalarOpSemantics::SignedTest(f) => f(signed(a), signed(b)).into(),
             ScalarOpSemantics::UnsignedTest(f) => f(a, b).into(),
-            ScalarOpSemantics::Real(narrow, wide) => self.real(narrow, wide, [a, b, c]),
+            ScalarOpSemantics::Real(narrow, wide) => self.eval_real(narrow, wide, [a, b, c]),
             ScalarOpSemantics::RealTest(f) => f(to_f64(a, self.from), to_f64(b, self.from)).into(),
-            ScalarOpSemantics::Own => self.own([a, b, c]),
+            ScalarOpSemantics::Own => self.eval_special([a, b, c]),
         };
-        self.to.truncate(bits)
+        self.to.truncate_bits(bits)
     }
 
-    fn real(
+    fn eval_real(
         self,
         narrow: crate::operator::FloatFunctions<f32>,
         wide: crate::operator::FloatFunctions<f64>,
@@ -82,7 +82,7 @@ impl ScalarOperator {
     }
 
     /// Operators that need both types, or no table fits.
-    fn own(self, [a, b, c]: [u64; 3]) -> u64 {
+    fn eval_special(self, [a, b, c]: [u64; 3]) -> u64 {
         let (from, to) = (self.from.format(), self.to.format());
         let width = self.from.width().max(1);
         let nearest = FloatRounding::NearestEven;
@@ -185,13 +185,13 @@ mod tests {
     use super::*;
     use crate::{ROWS, ScalarLiteral};
 
-    fn eval(operator: &str, operands: &[&str]) -> String {
-        let operator = ScalarOperator::parse(operator).expect(operator);
+    fn eval_text(operator: &str, operands: &[&str]) -> String {
+        let operator = ScalarOperator::from_text(operator).expect(operator);
         let bits: Vec<u64> = operands
             .iter()
-            .map(|o| ScalarLiteral::parse(o).expect(o).bits)
+            .map(|o| ScalarLiteral::from_text(o).expect(o).bits)
             .collect();
-        ScalarLiteral::new(operator.to, operator.eval(&bits)).to_string()
+        ScalarLiteral::new(operator.to, operator.eval_operands(&bits)).to_string()
     }
 
     #[test]
@@ -200,14 +200,14 @@ mod tests {
             let operator = format!("fsignum.{ty}");
             let own = [format!("{ty}.nan"), format!("0.0{ty}"), format!("-0.0{ty}")];
             for value in own {
-                assert_eq!(eval(&operator, &[&value]), value);
+                assert_eq!(eval_text(&operator, &[&value]), value);
             }
             let signs = [("2.5", "1.0"), ("-0.25", "-1.0")].map(|(a, b)| (format!("{a}{ty}"), b));
             for (value, sign) in signs {
-                assert_eq!(eval(&operator, &[&value]), format!("{sign}{ty}"));
+                assert_eq!(eval_text(&operator, &[&value]), format!("{sign}{ty}"));
             }
             assert_eq!(
-                eval(&operator, &[&format!("-{ty}.inf")]),
+                eval_text(&operator, &[&format!("-{ty}.inf")]),
                 format!("-1.0{ty}")
             );
         }
@@ -215,34 +215,37 @@ mod tests {
 
     #[test]
     fn divisions_round_as_named() {
-        assert_eq!(eval("sdiv.i32", &["-7i32", "2i32"]), "-4i32");
-        assert_eq!(eval("smod.i32", &["-7i32", "2i32"]), "1i32");
-        assert_eq!(eval("squot.i32", &["-7i32", "2i32"]), "-3i32");
-        assert_eq!(eval("srem.i8", &["-7i8", "2i8"]), "-1i8");
-        assert_eq!(eval("sdiv_up.i64", &["7i64", "2i64"]), "4i64");
-        assert_eq!(eval("udiv.i8", &["-1i8", "2i8"]), "127i8");
-        assert_eq!(eval("sdiv_safe.i64", &["7i64", "0i64"]), "0i64");
+        assert_eq!(eval_text("sdiv.i32", &["-7i32", "2i32"]), "-4i32");
+        assert_eq!(eval_text("smod.i32", &["-7i32", "2i32"]), "1i32");
+        assert_eq!(eval_text("squot.i32", &["-7i32", "2i32"]), "-3i32");
+        assert_eq!(eval_text("srem.i8", &["-7i8", "2i8"]), "-1i8");
+        assert_eq!(eval_text("sdiv_up.i64", &["7i64", "2i64"]), "4i64");
+        assert_eq!(eval_text("udiv.i8", &["-1i8", "2i8"]), "127i8");
+        assert_eq!(eval_text("sdiv_safe.i64", &["7i64", "0i64"]), "0i64");
         assert_eq!(
-            eval("squot.i32", &["-2147483648i32", "-1i32"]),
+            eval_text("squot.i32", &["-2147483648i32", "-1i32"]),
             "-2147483648i32"
         );
     }
 
     #[test]
     fn conversions_and_the_rest() {
-        assert_eq!(eval("sext.i8.i64", &["-1i8"]), "-1i64");
-        assert_eq!(eval("zext.i8.i64", &["-1i8"]), "255i64");
-        assert_eq!(eval("sext.i64.i8", &["257i64"]), "1i8");
-        assert_eq!(eval("ftos.f64.i32", &["-2.9f64"]), "-2i32");
-        assert_eq!(eval("ftos.f32.i32", &["f32.inf"]), "0i32");
-        assert_eq!(eval("pow.i32", &["3i32", "4i32"]), "81i32");
-        assert_eq!(eval("pow.i32", &["3i32", "-4i32"]), "0i32");
-        assert_eq!(eval("eq.f32", &["f32.nan", "f32.nan"]), "false");
-        assert_eq!(eval("eq.f32", &["0.0f32", "-0.0f32"]), "true");
-        assert_eq!(eval("nextafter.f32", &["1.0f32", "2.0f32"]), "1.0000001f32");
-        assert_eq!(eval("clz.i16", &["1i16"]), "15i32");
-        assert_eq!(eval("fadd.f16", &["1.5f16", "0.25f16"]), "1.75f16");
-        assert_eq!(eval("round.f64", &["2.5f64"]), "2.0f64");
+        assert_eq!(eval_text("sext.i8.i64", &["-1i8"]), "-1i64");
+        assert_eq!(eval_text("zext.i8.i64", &["-1i8"]), "255i64");
+        assert_eq!(eval_text("sext.i64.i8", &["257i64"]), "1i8");
+        assert_eq!(eval_text("ftos.f64.i32", &["-2.9f64"]), "-2i32");
+        assert_eq!(eval_text("ftos.f32.i32", &["f32.inf"]), "0i32");
+        assert_eq!(eval_text("pow.i32", &["3i32", "4i32"]), "81i32");
+        assert_eq!(eval_text("pow.i32", &["3i32", "-4i32"]), "0i32");
+        assert_eq!(eval_text("eq.f32", &["f32.nan", "f32.nan"]), "false");
+        assert_eq!(eval_text("eq.f32", &["0.0f32", "-0.0f32"]), "true");
+        assert_eq!(
+            eval_text("nextafter.f32", &["1.0f32", "2.0f32"]),
+            "1.0000001f32"
+        );
+        assert_eq!(eval_text("clz.i16", &["1i16"]), "15i32");
+        assert_eq!(eval_text("fadd.f16", &["1.5f16", "0.25f16"]), "1.75f16");
+        assert_eq!(eval_text("round.f64", &["2.5f64"]), "2.0f64");
     }
 
     #[test]
@@ -258,9 +261,12 @@ mod tests {
                         to,
                     };
                     if operator.is_valid() {
-                        assert_eq!(ScalarOperator::parse(&operator.to_string()), Some(operator));
-                        let result = operator.eval(&[1; 3]);
-                        assert_eq!(result, to.truncate(result));
+                        assert_eq!(
+                            ScalarOperator::from_text(&operator.to_string()),
+                            Some(operator)
+                        );
+                        let result = operator.eval_operands(&[1; 3]);
+                        assert_eq!(result, to.truncate_bits(result));
                     }
                 }
             }
@@ -288,16 +294,16 @@ mod tests {
             {
                 let op = row.op;
                 let operator = ScalarOperator { op, from, to };
-                if !operator.is_valid() || operator.quick(0, 0).is_none() {
+                if !operator.is_valid() || operator.eval_quick(0, 0).is_none() {
                     continue;
                 }
                 quick += 1;
                 for (a, b) in numbers.iter().flat_map(|a| numbers.map(|b| (*a, b))) {
-                    let [a, b] = [a, b].map(|bits| from.truncate(bits));
+                    let [a, b] = [a, b].map(|bits| from.truncate_bits(bits));
                     let operands = &[a, b][..operator.arity()];
                     assert_eq!(
-                        operator.quick(a, b),
-                        Some(operator.eval(operands)),
+                        operator.eval_quick(a, b),
+                        Some(operator.eval_operands(operands)),
                         "{operator} {a} {b}"
                     );
                 }

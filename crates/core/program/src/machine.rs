@@ -14,43 +14,52 @@ pub trait KernelMachine {
     ///
     /// # Errors
     /// When there is no memory for it.
-    fn allocate(&mut self, bytes: u64) -> Result<Self::Block, Self::Error>;
+    fn allocate_block(&mut self, bytes: u64) -> Result<Self::Block, Self::Error>;
 
     /// Takes a block back; launches before may still use it.
-    fn free(&mut self, block: Self::Block);
+    fn free_block(&mut self, block: Self::Block);
 
     /// Copies into a block, after all launches so far.
     ///
     /// # Errors
     /// When the machine fails.
-    fn write(&mut self, block: Self::Block, at: u64, bytes: &[u8]) -> Result<(), Self::Error>;
+    fn write_block(&mut self, block: Self::Block, at: u64, bytes: &[u8])
+    -> Result<(), Self::Error>;
 
     /// Copies out of a block, after all launches so far.
     ///
     /// # Errors
     /// When the machine fails.
-    fn read(&mut self, block: Self::Block, at: u64, out: &mut [u8]) -> Result<(), Self::Error>;
+    fn read_block(
+        &mut self,
+        block: Self::Block,
+        at: u64,
+        out: &mut [u8],
+    ) -> Result<(), Self::Error>;
 
-    /// Copies out of several blocks at once, as [`KernelMachine::read`] does out of one.
+    /// Copies out of several blocks at once, as [`KernelMachine::read_block`] does out of one.
     ///
     /// # Errors
     /// When the machine fails.
     fn read_all(&mut self, parts: &mut [BlockRead<'_, Self::Block>]) -> Result<(), Self::Error> {
         let mut parts = parts.iter_mut();
-        parts.try_for_each(|part| self.read(part.block, part.at, part.out))
+        parts.try_for_each(|part| self.read_block(part.block, part.at, part.out))
     }
 
     /// Launches a kernel, after all launches and copies so far.
     ///
     /// # Errors
     /// When the machine cannot run it.
-    fn launch(&mut self, request: &LaunchRequest<'_, Self::Block>) -> Result<(), Self::Error>;
+    fn launch_kernel(
+        &mut self,
+        request: &LaunchRequest<'_, Self::Block>,
+    ) -> Result<(), Self::Error>;
 
     /// Waits until all launches so far have ended.
     ///
     /// # Errors
     /// When the machine fails.
-    fn wait(&mut self) -> Result<(), Self::Error>;
+    fn wait_idle(&mut self) -> Result<(), Self::Error>;
 
     /// Whether blocks are in the host's own memory, so that to read one is no more than a copy.
     fn is_host(&self) -> bool;
@@ -61,10 +70,10 @@ pub trait KernelMachine {
     }
 
     /// The value of a tuning parameter. A session asks once, when it begins.
-    fn parameter(&self, parameter: &ProgramParameter) -> u64;
+    fn parameter_value(&self, parameter: &ProgramParameter) -> u64;
 
     /// A limit, likewise.
-    fn limit(&self, class: &SizeClass) -> u64;
+    fn limit_value(&self, class: &SizeClass) -> u64;
 }
 
 /// A part of a block to be copied out.

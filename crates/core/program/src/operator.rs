@@ -52,7 +52,7 @@ pub enum ScalarTypeClass {
 
 impl ScalarTypeClass {
     /// Whether it has this type.
-    pub fn has(self, ty: ScalarType) -> bool {
+    pub fn has_type(self, ty: ScalarType) -> bool {
         match self {
             ScalarTypeClass::Int => ty.is_int(),
             ScalarTypeClass::Float => ty.is_float(),
@@ -176,8 +176,8 @@ operators! {
     SDiv "sdiv" Int Same(2) => Signed(|a, b, _| floor_div(a, b));
     SMod "smod" Int Same(2) => Signed(|a, b, _| floor_mod(a, b));
     // Rounding to zero; by zero 0.
-    SQuot "squot" Int Same(2) => Signed(|a, b, _| quot(a, b));
-    SRem "srem" Int Same(2) => Signed(|a, b, _| rem(a, b));
+    SQuot "squot" Int Same(2) => Signed(|a, b, _| trunc_div(a, b));
+    SRem "srem" Int Same(2) => Signed(|a, b, _| trunc_rem(a, b));
     UDiv "udiv" Int Same(2) => Unsigned(|a, b, _| a.checked_div(b).unwrap_or(0));
     UMod "umod" Int Same(2) => Unsigned(|a, b, _| a.checked_rem(b).unwrap_or(0));
     // (a + b - 1) div b.
@@ -185,23 +185,23 @@ operators! {
         floor_div(int::sign_extend(a.wrapping_add(b).wrapping_sub(1) as u64, width), b)
     });
     UDivUp "udiv_up" Int Same(2) => Unsigned(|a, b, width| {
-        (a.wrapping_add(b).wrapping_sub(1) & int::mask(width)).checked_div(b).unwrap_or(0)
+        (a.wrapping_add(b).wrapping_sub(1) & int::make_mask(width)).checked_div(b).unwrap_or(0)
     });
     // The same with a divisor that may be zero; the result is 0 then.
     SDivSafe "sdiv_safe" Int Same(2) => Signed(|a, b, _| floor_div(a, b));
     SModSafe "smod_safe" Int Same(2) => Signed(|a, b, _| floor_mod(a, b));
-    SQuotSafe "squot_safe" Int Same(2) => Signed(|a, b, _| quot(a, b));
-    SRemSafe "srem_safe" Int Same(2) => Signed(|a, b, _| rem(a, b));
+    SQuotSafe "squot_safe" Int Same(2) => Signed(|a, b, _| trunc_div(a, b));
+    SRemSafe "srem_safe" Int Same(2) => Signed(|a, b, _| trunc_rem(a, b));
     UDivSafe "udiv_safe" Int Same(2) => Unsigned(|a, b, _| a.checked_div(b).unwrap_or(0));
     UModSafe "umod_safe" Int Same(2) => Unsigned(|a, b, _| a.checked_rem(b).unwrap_or(0));
     SDivUpSafe "sdiv_up_safe" Int Same(2) => Signed(|a, b, width| {
         floor_div(int::sign_extend(a.wrapping_add(b).wrapping_sub(1) as u64, width), b)
     });
     UDivUpSafe "udiv_up_safe" Int Same(2) => Unsigned(|a, b, width| {
-        (a.wrapping_add(b).wrapping_sub(1) & int::mask(width)).checked_div(b).unwrap_or(0)
+        (a.wrapping_add(b).wrapping_sub(1) & int::make_mask(width)).checked_div(b).unwrap_or(0)
     });
     // To a negative power 0.
-    Pow "pow" Int Same(2) => Signed(|a, b, _| power(a, b));
+    Pow "pow" Int Same(2) => Signed(|a, b, _| pow_by_squaring(a, b));
     SMin "smin" Int Same(2) => Int2(int::s_min);
     SMax "smax" Int Same(2) => Int2(int::s_max);
     UMin "umin" Int Same(2) => Int2(int::u_min);
@@ -314,21 +314,21 @@ operators! {
     FromBool "from_bool" Bool Convert(ScalarTypeClass::Any) => Own;
 }
 
-pub(crate) fn quot(a: i64, b: i64) -> i64 {
+pub(crate) fn trunc_div(a: i64, b: i64) -> i64 {
     if b == 0 { 0 } else { a.wrapping_div(b) }
 }
 
-fn rem(a: i64, b: i64) -> i64 {
+fn trunc_rem(a: i64, b: i64) -> i64 {
     if b == 0 { 0 } else { a.wrapping_rem(b) }
 }
 
 pub(crate) fn floor_div(a: i64, b: i64) -> i64 {
-    let rest = rem(a, b);
-    quot(a, b) - i64::from(rest != 0 && (rest < 0) != (b < 0))
+    let rest = trunc_rem(a, b);
+    trunc_div(a, b) - i64::from(rest != 0 && (rest < 0) != (b < 0))
 }
 
 fn floor_mod(a: i64, b: i64) -> i64 {
-    let rest = rem(a, b);
+    let rest = trunc_rem(a, b);
     if rest != 0 && (rest < 0) != (b < 0) {
         rest + b
     } else {
@@ -337,7 +337,7 @@ fn floor_mod(a: i64, b: i64) -> i64 {
 }
 
 /// By squaring.
-fn power(base: i64, exponent: i64) -> i64 {
+fn pow_by_squaring(base: i64, exponent: i64) -> i64 {
     let (mut base, mut exponent, mut product) = (base, exponent, i64::from(exponent >= 0));
     while exponent > 0 {
         if exponent & 1 == 1 {
@@ -363,7 +363,7 @@ impl ScalarOp {
 
 impl ScalarOperator {
     /// An operator on operands of a type whose result follows from it: all but conversions.
-    pub fn of(op: ScalarOp, ty: ScalarType) -> ScalarOperator {
+    pub fn with_type(op: ScalarOp, ty: ScalarType) -> ScalarOperator {
         let to = match op.row().shape {
             Test(_) => ScalarType::Bool,
             Count => ScalarType::I32,
@@ -373,7 +373,7 @@ impl ScalarOperator {
     }
 
     /// A conversion.
-    pub fn convert(op: ScalarOp, from: ScalarType, to: ScalarType) -> ScalarOperator {
+    pub fn from_conversion(op: ScalarOp, from: ScalarType, to: ScalarType) -> ScalarOperator {
         ScalarOperator { op, from, to }
     }
 
@@ -388,7 +388,7 @@ impl ScalarOperator {
     }
 
     /// Type of an operand.
-    pub fn operand(self, index: usize) -> ScalarType {
+    pub fn operand_type(self, index: usize) -> ScalarType {
         match (self.op.row().shape, index) {
             (Select, 0) => ScalarType::Bool,
             (WithInt, 1) => ScalarType::I32,
@@ -399,24 +399,24 @@ impl ScalarOperator {
     /// Whether there is such an operator: its types fit its row.
     pub fn is_valid(self) -> bool {
         let row = self.op.row();
-        row.class.has(self.from)
+        row.class.has_type(self.from)
             && match row.shape {
                 Convert(class) => {
                     let same_width = self.from.width() == self.to.width();
-                    class.has(self.to) && (self.op != ScalarOp::Bits || same_width)
+                    class.has_type(self.to) && (self.op != ScalarOp::Bits || same_width)
                 }
-                _ => self.to == ScalarOperator::of(self.op, self.from).to,
+                _ => self.to == ScalarOperator::with_type(self.op, self.from).to,
             }
     }
 
     /// Reads what its `Display` writes.
-    pub fn parse(text: &str) -> Option<ScalarOperator> {
+    pub fn from_text(text: &str) -> Option<ScalarOperator> {
         let mut parts = text.split('.');
         let op = ScalarOp::from_name(parts.next()?)?;
         let from = ScalarType::from_name(parts.next()?)?;
         let operator = match parts.next() {
-            Some(to) => ScalarOperator::convert(op, from, ScalarType::from_name(to)?),
-            None => ScalarOperator::of(op, from),
+            Some(to) => ScalarOperator::from_conversion(op, from, ScalarType::from_name(to)?),
+            None => ScalarOperator::with_type(op, from),
         };
         let is_complete = parts.next().is_none() && operator.to_string() == text;
         (is_complete && operator.is_valid()).then_some(operator)
@@ -433,7 +433,7 @@ impl TryFrom<String> for ScalarOperator {
     type Error = String;
 
     fn try_from(text: String) -> Result<ScalarOperator, String> {
-        ScalarOperator::parse(&text).ok_or_else(|| format!("there is no operator {text}"))
+        ScalarOperator::from_text(&text).ok_or_else(|| format!("there is no operator {text}"))
     }
 }
 

@@ -68,7 +68,7 @@ impl<B> BlockPool<B> {
 
     /// Keeps a block. Those that are far more than so many bytes, the most that were ever in use, are given
     /// back: a program that is called again wants as many again, and small ones that rest besides.
-    pub fn put(&mut self, piece: PooledBlock<B>, most: u64) -> Vec<B> {
+    pub fn keep_piece(&mut self, piece: PooledBlock<B>, most: u64) -> Vec<B> {
         let size = piece.size;
         self.count += 1;
         let due = match size > SMALL {
@@ -89,7 +89,7 @@ impl<B> BlockPool<B> {
 
     /// Takes note that nothing uses any of them any more. They are handed out as if they were new, in the order in which
     /// they were made: what asks for the same again gets the same.
-    pub fn settle(&mut self) {
+    pub fn mark_all_unused(&mut self) {
         if !self.rests {
             return;
         }
@@ -128,7 +128,7 @@ impl<B> BlockPool<B> {
 mod tests {
     use super::*;
 
-    fn piece<B>(block: B, size: u64) -> PooledBlock<B> {
+    fn make_piece<B>(block: B, size: u64) -> PooledBlock<B> {
         PooledBlock {
             block,
             size,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     /// Takes a block: which, and its size.
-    fn taken<B>(pool: &mut BlockPool<B>, size: u64) -> Option<(B, u64)> {
+    fn take_block<B>(pool: &mut BlockPool<B>, size: u64) -> Option<(B, u64)> {
         pool.take(size).map(|piece| (piece.block, piece.size))
     }
 
@@ -145,39 +145,39 @@ mod tests {
     fn the_smallest_that_fits_is_taken() {
         let mut pool = BlockPool::new(false);
         for (block, size) in [('a', 16), ('b', 5000), ('c', 1 << 20), ('d', 5000)] {
-            assert!(pool.put(piece(block, size), 0).is_empty());
+            assert!(pool.keep_piece(make_piece(block, size), 0).is_empty());
         }
-        assert_eq!(taken(&mut pool, 4000), Some(('d', 5000)));
-        assert_eq!(taken(&mut pool, 5000), Some(('b', 5000)));
-        assert_eq!(taken(&mut pool, 5000), None);
-        assert_eq!(taken(&mut pool, 16), Some(('a', 16)));
-        assert_eq!(taken(&mut pool, u64::MAX), None);
+        assert_eq!(take_block(&mut pool, 4000), Some(('d', 5000)));
+        assert_eq!(take_block(&mut pool, 5000), Some(('b', 5000)));
+        assert_eq!(take_block(&mut pool, 5000), None);
+        assert_eq!(take_block(&mut pool, 16), Some(('a', 16)));
+        assert_eq!(take_block(&mut pool, u64::MAX), None);
         assert_eq!(pool.drain(), ['c']);
-        assert_eq!(taken(&mut pool, 1 << 20), None);
+        assert_eq!(take_block(&mut pool, 1 << 20), None);
     }
 
     #[test]
     fn small_blocks_rest_where_launches_run_beside_each_other() {
         let mut pool = BlockPool::new(true);
         for block in 0..=RESTS {
-            assert_eq!(taken(&mut pool, 16), None);
-            assert!(pool.put(piece(block, 16), 0).is_empty());
+            assert_eq!(take_block(&mut pool, 16), None);
+            assert!(pool.keep_piece(make_piece(block, 16), 0).is_empty());
         }
-        assert_eq!(taken(&mut pool, 16), Some((0, 16)));
-        assert_eq!(taken(&mut pool, 16), None);
-        pool.put(piece(100, SMALL + 16), 0);
-        assert_eq!(taken(&mut pool, SMALL + 16), Some((100, SMALL + 16)));
-        assert_eq!(taken(&mut pool, 16), Some((1, 16)));
+        assert_eq!(take_block(&mut pool, 16), Some((0, 16)));
+        assert_eq!(take_block(&mut pool, 16), None);
+        pool.keep_piece(make_piece(100, SMALL + 16), 0);
+        assert_eq!(take_block(&mut pool, SMALL + 16), Some((100, SMALL + 16)));
+        assert_eq!(take_block(&mut pool, 16), Some((1, 16)));
     }
 
     #[test]
     fn the_largest_go_where_too_many_are_kept() {
         let mut pool = BlockPool::new(false);
-        assert!(pool.put(piece(1, LEAST / 2), 0).is_empty());
-        assert!(pool.put(piece(2, LEAST / 4), 0).is_empty());
-        assert_eq!(pool.put(piece(3, LEAST), 0), [3]);
-        assert!(pool.put(piece(4, LEAST), LEAST).is_empty());
-        assert_eq!(pool.put(piece(5, 16), 0), [4]);
+        assert!(pool.keep_piece(make_piece(1, LEAST / 2), 0).is_empty());
+        assert!(pool.keep_piece(make_piece(2, LEAST / 4), 0).is_empty());
+        assert_eq!(pool.keep_piece(make_piece(3, LEAST), 0), [3]);
+        assert!(pool.keep_piece(make_piece(4, LEAST), LEAST).is_empty());
+        assert_eq!(pool.keep_piece(make_piece(5, 16), 0), [4]);
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         let mut pool = BlockPool::new(true);
         for number in 0..3 {
             let block = number;
-            pool.put(
+            pool.keep_piece(
                 PooledBlock {
                     block,
                     size: 16,
@@ -196,11 +196,11 @@ mod tests {
         }
         for _ in 0..3 {
             assert_eq!(pool.take(16), None);
-            pool.settle();
+            pool.mark_all_unused();
             let taken = [0, 1, 2].map(|_| pool.take(16).unwrap());
             assert_eq!(taken.map(|piece| piece.block), [0, 1, 2]);
             for piece in [taken[2], taken[0], taken[1]] {
-                pool.put(piece, 0);
+                pool.keep_piece(piece, 0);
             }
         }
     }

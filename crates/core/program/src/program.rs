@@ -234,7 +234,7 @@ pub enum MessagePart {
 
 impl ProgramMessage {
     /// The message with its values, given by their bits.
-    pub fn text(&self, values: &[u64]) -> String {
+    pub fn format_values(&self, values: &[u64]) -> String {
         let mut values = values.iter();
         let mut out = String::new();
         for part in &self.parts {

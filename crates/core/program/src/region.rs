@@ -16,7 +16,7 @@ pub struct ByteRegion {
 impl ByteRegion {
     /// What elements of so many bytes lie in: the first, and for each dimension its size and its stride, in elements.
     /// `None` for what lies before the block or behind all memory.
-    pub fn of(
+    pub fn from_dimensions(
         size: u64,
         first: i64,
         dimensions: impl Iterator<Item = (i64, i64)>,
@@ -56,20 +56,20 @@ impl ByteRegion {
     }
 
     /// Whether two may have a byte in common.
-    pub fn meets(&self, other: &ByteRegion) -> bool {
+    pub fn can_overlap(&self, other: &ByteRegion) -> bool {
         let ends = self.end().zip(other.end());
         if ends.is_some_and(|(a, b)| a <= other.first || b <= self.first) {
             return false;
         }
         let stride = self.stride.max(other.stride);
-        match self.columns(stride).zip(other.columns(stride)) {
+        match self.column_range(stride).zip(other.column_range(stride)) {
             Some((a, b)) => a.start < b.end && b.start < a.end,
             None => true,
         }
     }
 
     /// Where its rows lie in rows of so many bytes, if all lie in the same columns.
-    fn columns(&self, stride: u64) -> Option<std::ops::Range<u64>> {
+    fn column_range(&self, stride: u64) -> Option<std::ops::Range<u64>> {
         let is_aligned = self.rows == 1 || self.stride == stride;
         let start = self.first.checked_rem(stride)?;
         let end = start.checked_add(self.width)?;
@@ -83,8 +83,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashSet;
 
-    fn of(first: i64, dimensions: &[(i64, i64)]) -> ByteRegion {
-        ByteRegion::of(4, first, dimensions.iter().copied()).unwrap()
+    fn make_region(first: i64, dimensions: &[(i64, i64)]) -> ByteRegion {
+        ByteRegion::from_dimensions(4, first, dimensions.iter().copied()).unwrap()
     }
 
     #[test]
@@ -95,39 +95,45 @@ mod tests {
             rows: 1,
             stride: 96,
         };
-        assert_eq!(of(2, &[(2, 12), (3, 4), (4, 1)]), wanted);
-        assert_eq!(of(2, &[(4, 1), (3, 4), (2, 12)]), wanted);
+        assert_eq!(make_region(2, &[(2, 12), (3, 4), (4, 1)]), wanted);
+        assert_eq!(make_region(2, &[(4, 1), (3, 4), (2, 12)]), wanted);
         // From the last to the first.
-        assert_eq!(of(25, &[(24, -1)]), wanted);
+        assert_eq!(make_region(25, &[(24, -1)]), wanted);
     }
 
     #[test]
     fn the_blocks_of_a_matrix_are_apart() {
         // A matrix of 4 x 4 blocks of 64 elements: a block, those beside it, those below it, the rest.
         let (row, block) = (256, 64);
-        let at = of(row + block, &[(64, 1)]);
-        let beside = of(row + 2 * block, &[(2, block), (64, 1)]);
-        let below = of(2 * row + block, &[(2, row), (64, 1)]);
-        let rest = of(2 * row + 2 * block, &[(2, row), (2, block), (64, 1)]);
+        let at = make_region(row + block, &[(64, 1)]);
+        let beside = make_region(row + 2 * block, &[(2, block), (64, 1)]);
+        let below = make_region(2 * row + block, &[(2, row), (64, 1)]);
+        let rest = make_region(2 * row + 2 * block, &[(2, row), (2, block), (64, 1)]);
         let all = [at, beside, below, rest];
         for (n, one) in all.iter().enumerate() {
             for (m, other) in all.iter().enumerate() {
-                assert_eq!(one.meets(other), n == m, "{n} {m}");
+                assert_eq!(one.can_overlap(other), n == m, "{n} {m}");
             }
         }
     }
 
     #[test]
     fn what_cannot_be_told_is_no_region() {
-        assert_eq!(ByteRegion::of(4, -1, [(3, 1)].into_iter()), None);
-        assert_eq!(ByteRegion::of(8, 1 << 61, [(3, 1)].into_iter()), None);
         assert_eq!(
-            ByteRegion::of(1, 0, [(i64::MAX, i64::MAX)].into_iter()),
+            ByteRegion::from_dimensions(4, -1, [(3, 1)].into_iter()),
+            None
+        );
+        assert_eq!(
+            ByteRegion::from_dimensions(8, 1 << 61, [(3, 1)].into_iter()),
+            None
+        );
+        assert_eq!(
+            ByteRegion::from_dimensions(1, 0, [(i64::MAX, i64::MAX)].into_iter()),
             None
         );
     }
 
-    fn elements(first: i64, dimensions: &[(i64, i64)]) -> HashSet<i64> {
+    fn enumerate_elements(first: i64, dimensions: &[(i64, i64)]) -> HashSet<i64> {
         let mut all = HashSet::from([first]);
         for (count, stride) in dimensions {
             let steps = all.iter();
@@ -147,9 +153,9 @@ mod tests {
         ) {
             // Far enough from the start for the strides that go back.
             let (a, b) = (a + 100, b + 100);
-            let (left, right) = (elements(a, &one), elements(b, &other));
+            let (left, right) = (enumerate_elements(a, &one), enumerate_elements(b, &other));
             let apart = left.is_disjoint(&right);
-            let meets = of(a, &one).meets(&of(b, &other));
+            let meets = make_region(a, &one).can_overlap(&make_region(b, &other));
             prop_assert!(apart || meets);
         }
     }

@@ -99,10 +99,10 @@ impl ScalarType {
     }
 
     /// Those of the given bits that a value of this type has.
-    pub fn truncate(self, bits: u64) -> u64 {
+    pub fn truncate_bits(self, bits: u64) -> u64 {
         match self {
             ScalarType::Unit => 0,
-            _ => bits & int::mask(self.width()),
+            _ => bits & int::make_mask(self.width()),
         }
     }
 }
@@ -125,28 +125,28 @@ pub struct ScalarLiteral {
 impl ScalarLiteral {
     /// A value from its bits; those above the type's width are dropped.
     pub fn new(ty: ScalarType, bits: u64) -> Self {
-        let bits = ty.truncate(bits);
+        let bits = ty.truncate_bits(bits);
         ScalarLiteral { ty, bits }
     }
 
     /// An `i64`.
-    pub fn i64(value: i64) -> Self {
+    pub fn from_i64(value: i64) -> Self {
         Self::new(ScalarType::I64, value as u64)
     }
 
     /// An `i32`.
-    pub fn i32(value: i32) -> Self {
+    pub fn from_i32(value: i32) -> Self {
         Self::new(ScalarType::I32, value as u32 as u64)
     }
 
     /// An integer's value with its sign.
-    pub fn signed(self) -> i64 {
+    pub fn to_signed(self) -> i64 {
         int::sign_extend(self.bits, self.ty.width().max(1))
     }
 
     /// Reads `5i64`, `-1.5f32`, `f32.nan`, `-f64.inf`, `f32.0x7fc00001`, `true`, `()`. Integers
     /// have to lie between the type's lowest signed and highest unsigned value.
-    pub fn parse(text: &str) -> Option<ScalarLiteral> {
+    pub fn from_text(text: &str) -> Option<ScalarLiteral> {
         match text {
             "true" => return Some(ScalarLiteral::new(ScalarType::Bool, 1)),
             "false" => return Some(ScalarLiteral::new(ScalarType::Bool, 0)),
@@ -196,10 +196,10 @@ fn parse_special(text: &str) -> Option<ScalarLiteral> {
         },
     };
     let sign = if negative { format.sign_bit() } else { 0 };
-    (ty.truncate(bits) == bits).then(|| ScalarLiteral::new(ty, bits | sign))
+    (ty.truncate_bits(bits) == bits).then(|| ScalarLiteral::new(ty, bits | sign))
 }
 
-/// The form that [`ScalarLiteral::parse`] reads back to the same bits.
+/// The form that [`ScalarLiteral::from_text`] reads back to the same bits.
 impl fmt::Display for ScalarLiteral {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ScalarLiteral { ty, bits } = *self;
@@ -209,7 +209,7 @@ impl fmt::Display for ScalarLiteral {
             ScalarType::F64 => f64::from_bits(bits),
             ScalarType::F32 => f32::from_bits(bits as u32).into(),
             ScalarType::F16 => f16_to_f32(bits as u16).into(),
-            _ => return write!(f, "{}{ty}", self.signed()),
+            _ => return write!(f, "{}{ty}", self.to_signed()),
         };
         let nan = ty.format().map_or(0, FloatEncoding::nan);
         match () {
@@ -244,9 +244,9 @@ mod tests {
             "f32.0x7fc00001",
         ];
         for text in samples {
-            let literal = ScalarLiteral::parse(text).expect(text);
+            let literal = ScalarLiteral::from_text(text).expect(text);
             assert_eq!(
-                ScalarLiteral::parse(&literal.to_string()),
+                ScalarLiteral::from_text(&literal.to_string()),
                 Some(literal),
                 "{text}"
             );
@@ -265,7 +265,7 @@ mod tests {
             "xi64",
             "infinityf32",
         ] {
-            assert_eq!(ScalarLiteral::parse(text), None, "{text}");
+            assert_eq!(ScalarLiteral::from_text(text), None, "{text}");
         }
     }
 }

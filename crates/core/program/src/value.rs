@@ -80,12 +80,12 @@ impl ProgramValue {
         };
         let mut values = Vec::new();
         loop {
-            reader.skip();
+            reader.skip_blanks();
             if reader.at == input.len() {
                 return Ok(values);
             }
             reader.wanted = wanted.get(values.len()).copied().flatten();
-            values.push(reader.value()?);
+            values.push(reader.read_value()?);
         }
     }
 
@@ -174,7 +174,7 @@ struct ValueTextReader<'a> {
 }
 
 impl ValueTextReader<'_> {
-    fn fault<T>(&self, message: impl Into<String>) -> Result<T, ValueError> {
+    fn make_fault<T>(&self, message: impl Into<String>) -> Result<T, ValueError> {
         Err(ValueError {
             message: message.into(),
             at: self.at,
@@ -182,7 +182,7 @@ impl ValueTextReader<'_> {
     }
 
     /// Skips blanks and comments.
-    fn skip(&mut self) {
+    fn skip_blanks(&mut self) {
         loop {
             let rest = &self.input[self.at..];
             let blanks = rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
@@ -195,21 +195,21 @@ impl ValueTextReader<'_> {
         }
     }
 
-    fn eat(&mut self, byte: u8) -> bool {
-        self.skip();
+    fn eat_byte(&mut self, byte: u8) -> bool {
+        self.skip_blanks();
         let found = self.input.get(self.at) == Some(&byte);
         self.at += usize::from(found);
         found
     }
 
-    fn value(&mut self) -> Result<ProgramValue, ValueError> {
+    fn read_value(&mut self) -> Result<ProgramValue, ValueError> {
         let is_binary = self.input[self.at] == b'b' && self.input.get(self.at + 1) == Some(&2);
         if is_binary {
-            return self.binary();
+            return self.read_binary();
         }
         if self.input[self.at..].starts_with(b"empty") {
             self.at += 5;
-            return self.empty();
+            return self.read_empty();
         }
         let mut value = ProgramValue {
             element: ScalarType::Unit,
@@ -217,26 +217,26 @@ impl ValueTextReader<'_> {
             shape: Vec::new(),
             bytes: Vec::new(),
         };
-        let shape = self.text(&mut value, 0)?;
+        let shape = self.read_text(&mut value, 0)?;
         value.shape = shape;
         Ok(value)
     }
 
-    fn binary(&mut self) -> Result<ProgramValue, ValueError> {
+    fn read_binary(&mut self) -> Result<ProgramValue, ValueError> {
         let header = &self.input[self.at + 2..];
         let Some((&[rank, ref name @ ..], _)) = header.split_first_chunk::<5>() else {
-            return self.fault("the input ends within a value");
+            return self.make_fault("the input ends within a value");
         };
         let name = std::str::from_utf8(name).unwrap_or("").trim();
         let Some((element, unsigned)) = parse_type(name) else {
-            return self.fault(format!("unknown type {name:?}"));
+            return self.make_fault(format!("unknown type {name:?}"));
         };
         self.at += 7;
         let mut shape = Vec::new();
         let mut length = Some(element.size());
         for _ in 0..rank {
             let Some((size, _)) = self.input[self.at..].split_first_chunk::<8>() else {
-                return self.fault("the input ends within a value");
+                return self.make_fault("the input ends within a value");
             };
             let size = u64::from_le_bytes(*size);
             length = length.and_then(|l| l.checked_mul(size));
@@ -246,7 +246,7 @@ impl ValueTextReader<'_> {
         let rest = &self.input[self.at..];
         let fits = length.and_then(|l| usize::try_from(l).ok());
         let Some(bytes) = fits.and_then(|length| rest.get(..length)) else {
-            return self.fault("the input ends within a value");
+            return self.make_fault("the input ends within a value");
         };
         self.at += bytes.len();
         Ok(ProgramValue {
@@ -257,27 +257,27 @@ impl ValueTextReader<'_> {
         })
     }
 
-    fn empty(&mut self) -> Result<ProgramValue, ValueError> {
-        if !self.eat(b'(') {
-            return self.fault("expected \"(\" after empty");
+    fn read_empty(&mut self) -> Result<ProgramValue, ValueError> {
+        if !self.eat_byte(b'(') {
+            return self.make_fault("expected \"(\" after empty");
         }
         let mut shape = Vec::new();
-        while self.eat(b'[') {
-            let word = self.word();
+        while self.eat_byte(b'[') {
+            let word = self.read_word();
             let size = word.trim_end_matches("i64").replace('_', "").parse();
             let Ok(size) = size else {
-                return self.fault("expected a size");
+                return self.make_fault("expected a size");
             };
             shape.push(size);
-            if !self.eat(b']') {
-                return self.fault("expected \"]\"");
+            if !self.eat_byte(b']') {
+                return self.make_fault("expected \"]\"");
             }
         }
-        let Some((element, unsigned)) = parse_type(&self.word()) else {
-            return self.fault("expected a type");
+        let Some((element, unsigned)) = parse_type(&self.read_word()) else {
+            return self.make_fault("expected a type");
         };
-        if !shape.contains(&0) || !self.eat(b')') {
-            return self.fault("an empty array has a dimension of size 0");
+        if !shape.contains(&0) || !self.eat_byte(b')') {
+            return self.make_fault("an empty array has a dimension of size 0");
         }
         Ok(ProgramValue {
             element,
@@ -288,8 +288,8 @@ impl ValueTextReader<'_> {
     }
 
     /// Letters, digits and what else numbers have.
-    fn word(&mut self) -> String {
-        self.skip();
+    fn read_word(&mut self) -> String {
+        self.skip_blanks();
         let rest = &self.input[self.at..];
         let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'+' | b'-');
         let length = rest.iter().take_while(|b| is_part(b)).count();
@@ -298,42 +298,46 @@ impl ValueTextReader<'_> {
     }
 
     /// Elements and brackets; gives the shape.
-    fn text(&mut self, value: &mut ProgramValue, depth: usize) -> Result<Vec<u64>, ValueError> {
+    fn read_text(
+        &mut self,
+        value: &mut ProgramValue,
+        depth: usize,
+    ) -> Result<Vec<u64>, ValueError> {
         if depth > DEPTH {
-            return self.fault("too many nested arrays");
+            return self.make_fault("too many nested arrays");
         }
-        self.skip();
+        self.skip_blanks();
         if self.input.get(self.at) == Some(&b'"') {
-            return self.string(value);
+            return self.read_string_value(value);
         }
         if self.input[self.at..].starts_with(b"empty") {
             let at = self.at;
             self.at += 5;
-            let empty = self.empty()?;
-            self.agree(value, (empty.element, empty.unsigned), at)?;
+            let empty = self.read_empty()?;
+            self.note_element_type(value, (empty.element, empty.unsigned), at)?;
             return Ok(empty.shape);
         }
-        if !self.eat(b'[') {
-            self.element(value)?;
+        if !self.eat_byte(b'[') {
+            self.read_element(value)?;
             return Ok(Vec::new());
         }
         let (mut count, mut inner) = (0, None);
-        while !self.eat(b']') {
-            if count > 0 && !self.eat(b',') {
-                return self.fault("expected \",\" or \"]\"");
+        while !self.eat_byte(b']') {
+            if count > 0 && !self.eat_byte(b',') {
+                return self.make_fault("expected \",\" or \"]\"");
             }
-            if count > 0 && self.eat(b']') {
+            if count > 0 && self.eat_byte(b']') {
                 break;
             }
-            let shape = self.text(value, depth + 1)?;
+            let shape = self.read_text(value, depth + 1)?;
             if inner.as_ref().is_some_and(|first| *first != shape) {
-                return self.fault("rows have different sizes");
+                return self.make_fault("rows have different sizes");
             }
             inner = Some(shape);
             count += 1;
         }
         let Some(inner) = inner else {
-            return self.fault("an array without elements has no type; write empty([0]i32)");
+            return self.make_fault("an array without elements has no type; write empty([0]i32)");
         };
         let mut shape = vec![count];
         shape.extend(inner);
@@ -341,7 +345,7 @@ impl ValueTextReader<'_> {
     }
 
     /// A string is an array of `u8`, in UTF-8.
-    fn string(&mut self, value: &mut ProgramValue) -> Result<Vec<u64>, ValueError> {
+    fn read_string_value(&mut self, value: &mut ProgramValue) -> Result<Vec<u64>, ValueError> {
         let at = self.at;
         let rest = &self.input[at..];
         let text = match std::str::from_utf8(rest) {
@@ -350,16 +354,16 @@ impl ValueTextReader<'_> {
         };
         let (string, length) = match read_string(text) {
             Ok(read) => read,
-            Err(message) => return self.fault(message),
+            Err(message) => return self.make_fault(message),
         };
-        self.agree(value, (ScalarType::I8, true), at)?;
+        self.note_element_type(value, (ScalarType::I8, true), at)?;
         value.bytes.extend(string.bytes());
         self.at += length;
         Ok(vec![string.len() as u64])
     }
 
     /// Notes the type of an element that begins at a byte; those before it have to have the same.
-    fn agree(
+    fn note_element_type(
         &mut self,
         value: &mut ProgramValue,
         (element, unsigned): (ScalarType, bool),
@@ -371,14 +375,14 @@ impl ValueTextReader<'_> {
         let (wanted, found) = (value.type_name(), type_name(element, unsigned));
         if wanted != found {
             self.at = at;
-            return self.fault(format!("expected {wanted}, not {found}"));
+            return self.make_fault(format!("expected {wanted}, not {found}"));
         }
         Ok(())
     }
 
-    fn element(&mut self, value: &mut ProgramValue) -> Result<(), ValueError> {
+    fn read_element(&mut self, value: &mut ProgramValue) -> Result<(), ValueError> {
         let at = self.at;
-        let word = self.word();
+        let word = self.read_word();
         // Behind the first element of an array, numbers may be written without its type.
         let known = match value.element {
             ScalarType::Unit => self.wanted,
@@ -387,9 +391,9 @@ impl ValueTextReader<'_> {
         let parsed = parse_element(&word, known);
         let Some((element, unsigned, bits)) = parsed else {
             self.at = at;
-            return self.fault(format!("expected a value, not {word:?}"));
+            return self.make_fault(format!("expected a value, not {word:?}"));
         };
-        self.agree(value, (element, unsigned), at)?;
+        self.note_element_type(value, (element, unsigned), at)?;
         let size = element.size() as usize;
         value.bytes.extend(&bits.to_le_bytes()[..size]);
         Ok(())
@@ -405,7 +409,7 @@ fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<(Scala
     }
     let is_special = word.contains("nan") || word.contains("inf");
     if is_special {
-        let literal = crate::ScalarLiteral::parse(&word)?;
+        let literal = crate::ScalarLiteral::from_text(&word)?;
         return Some((literal.ty, false, literal.bits));
     }
     let is_hex = word.trim_start_matches('-').starts_with("0x");
@@ -424,8 +428,9 @@ fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<(Scala
     };
     if ty.is_float() {
         let value: f64 = digits.parse().ok()?;
-        let operator = crate::ScalarOperator::convert(crate::ScalarOp::FConv, ScalarType::F64, ty);
-        return Some((ty, false, operator.eval(&[value.to_bits()])));
+        let operator =
+            crate::ScalarOperator::from_conversion(crate::ScalarOp::FConv, ScalarType::F64, ty);
+        return Some((ty, false, operator.eval_operands(&[value.to_bits()])));
     }
     let (negative, digits) = match digits.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -441,8 +446,8 @@ fn parse_element(word: &str, known: Option<(ScalarType, bool)>) -> Option<(Scala
     } else {
         magnitude
     };
-    let fits = negative || magnitude == ty.truncate(magnitude);
-    fits.then(|| (ty, unsigned, ty.truncate(value)))
+    let fits = negative || magnitude == ty.truncate_bits(magnitude);
+    fits.then(|| (ty, unsigned, ty.truncate_bits(value)))
 }
 
 #[cfg(test)]

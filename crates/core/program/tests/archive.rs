@@ -1,6 +1,6 @@
 //! Programs as files: they come back as they were, and nothing else is taken for one.
 
-use spirula_program::archive::{is_archive, read, write};
+use spirula_program::archive::{is_archive, read_archive, write_archive};
 use spirula_program::program::{
     EntryOpaque, EntryResult, EntrySize, EntryValueType, GLOBAL, HostFunction, HostMemoryRef,
     HostRegister, HostSlot, HostStep, LaunchStep, MessagePart, ProgramEntry, ProgramEntryParameter,
@@ -38,7 +38,8 @@ fn kernels() -> Vec<ProgramKernel> {
 
 /// A step of each kind.
 fn steps() -> Vec<HostStep> {
-    let operator = ScalarOperator::convert(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
+    let operator =
+        ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
     let (reg, mem) = (REG, MEM);
     let side = (mem, reg, vec![reg]);
     let launch = LaunchStep {
@@ -143,29 +144,29 @@ fn program() -> CompiledProgram {
 #[test]
 fn a_program_comes_back_as_it_was() {
     let program = program();
-    let bytes = write(&program).unwrap();
+    let bytes = write_archive(&program).unwrap();
     assert!(is_archive(&bytes));
-    let back = read(&bytes).unwrap();
+    let back = read_archive(&bytes).unwrap();
     assert_eq!(format!("{back:?}"), format!("{program:?}"));
-    assert_eq!(write(&back).unwrap(), bytes);
+    assert_eq!(write_archive(&back).unwrap(), bytes);
 }
 
 #[test]
 fn the_beginning_of_an_archive_is_refused() {
-    let bytes = write(&program()).unwrap();
+    let bytes = write_archive(&program()).unwrap();
     for length in 0..bytes.len() {
-        assert!(read(&bytes[..length]).is_err(), "{length} bytes");
+        assert!(read_archive(&bytes[..length]).is_err(), "{length} bytes");
     }
 }
 
 #[test]
 fn changed_bytes_are_refused_or_make_no_difference() {
     let program = program();
-    let bytes = write(&program).unwrap();
+    let bytes = write_archive(&program).unwrap();
     for at in 0..bytes.len() {
         let mut changed = bytes.clone();
         changed[at] ^= 1 << (at % 8);
-        if let Ok(back) = read(&changed) {
+        if let Ok(back) = read_archive(&changed) {
             assert_eq!(format!("{back:?}"), format!("{program:?}"), "byte {at}");
         }
     }
@@ -175,7 +176,9 @@ fn changed_bytes_are_refused_or_make_no_difference() {
 fn fault(change: impl FnOnce(&mut CompiledProgram)) -> String {
     let mut program = program();
     change(&mut program);
-    let fault = read(&write(&program).unwrap()).unwrap_err().to_string();
+    let fault = read_archive(&write_archive(&program).unwrap())
+        .unwrap_err()
+        .to_string();
     assert!(fault.starts_with("program.json: "), "{fault}");
     fault["program.json: ".len()..].to_owned()
 }
@@ -212,9 +215,9 @@ fn what_is_not_there_is_named() {
 
 #[test]
 fn other_formats_and_archives_are_refused() {
-    let bytes = write(&program()).unwrap();
+    let bytes = write_archive(&program()).unwrap();
     assert!(!is_archive(b"PK\x03\x04 and something else"));
     assert!(!is_archive(&bytes[1..]));
-    let empty = read(b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0").unwrap_err();
+    let empty = read_archive(b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0").unwrap_err();
     insta::assert_snapshot!(empty, @"program.json: specified file not found in archive");
 }

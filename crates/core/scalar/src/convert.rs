@@ -8,9 +8,10 @@
 //! All have the C calling convention; a [`FloatEncoding`] is passed as its code, a [`FloatRounding`] as its number.
 
 use crate::format::{
-    DecodedFloat, FloatEncoding, FloatRounding, decode, encode, round, shift_rounded,
+    DecodedFloat, FloatEncoding, FloatRounding, decode_bits, encode_value, round_to_format,
+    shift_rounded,
 };
-use crate::int::{mask, sign_extend};
+use crate::int::{make_mask, sign_extend};
 
 /// Converts `bits` of the format `from` to the format `to`, rounding once.
 ///
@@ -22,7 +23,7 @@ pub extern "C" fn float_to_float(
     to: FloatEncoding,
     rounding: FloatRounding,
 ) -> u64 {
-    encode(decode(bits, from), to, rounding)
+    encode_value(decode_bits(bits, from), to, rounding)
 }
 
 /// Converts an integer of `width` bits, two's complement if `signed`, to the format `to`.
@@ -38,9 +39,9 @@ pub extern "C" fn int_to_float(
         let value = sign_extend(value, width);
         (value < 0, value.unsigned_abs())
     } else {
-        (false, value & mask(width))
+        (false, value & make_mask(width))
     };
-    round(negative, magnitude, 0, to, rounding)
+    round_to_format(negative, magnitude, 0, to, rounding)
 }
 
 /// Converts `bits` of the format `from` to an integer of `width` bits, rounding to an integer first
@@ -53,7 +54,7 @@ pub extern "C" fn float_to_int(
     signed: bool,
     rounding: FloatRounding,
 ) -> u64 {
-    let (negative, significand, exponent) = match decode(bits, from) {
+    let (negative, significand, exponent) = match decode_bits(bits, from) {
         DecodedFloat::Zero { .. } | DecodedFloat::Nan { .. } => return 0,
         DecodedFloat::Infinite { negative } => (negative, 1, 64),
         DecodedFloat::Finite {
@@ -68,7 +69,7 @@ pub extern "C" fn float_to_int(
         (true, true) => (true, 1u128 << (width - 1)),
         (true, false) => (false, (1u128 << (width - 1)) - 1),
         (false, true) => (true, 0),
-        (false, false) => (false, u128::from(mask(width))),
+        (false, false) => (false, u128::from(make_mask(width))),
     };
     let magnitude = magnitude.min(highest) as u64;
     let value = if lowest {
@@ -76,7 +77,7 @@ pub extern "C" fn float_to_int(
     } else {
         magnitude
     };
-    value & mask(width)
+    value & make_mask(width)
 }
 
 /// An integer of `from` bits (two's complement if `signed`) clamped to the range of an integer of
@@ -91,9 +92,9 @@ pub extern "C" fn int_to_int_saturating(
     let value = if signed {
         i128::from(sign_extend(value, from))
     } else {
-        i128::from(value & mask(from))
+        i128::from(value & make_mask(from))
     };
-    crate::int::saturate(value, to, to_signed)
+    crate::int::saturate_to_width(value, to, to_signed)
 }
 
 /// `f32` to `f16` bits, to nearest even.

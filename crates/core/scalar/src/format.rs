@@ -1,7 +1,7 @@
 //! Binary floating-point formats, taken apart and put together exactly.
 //!
-//! A value is carried as bits in a `u64` together with its [`FloatEncoding`]; [`decode`] gives sign,
-//! significand and exponent, [`round`] the nearest encoding under one of four rounding modes with a
+//! A value is carried as bits in a `u64` together with its [`FloatEncoding`]; [`decode_bits`] gives sign,
+//! significand and exponent, [`round_to_format`] the nearest encoding under one of four rounding modes with a
 //! single rounding. Everything that converts between types goes through these two, so no conversion
 //! rounds twice. Constant time.
 
@@ -52,7 +52,7 @@ impl FloatRounding {
 
 /// A binary format of IEEE 754's kind: sign, biased exponent, fraction.
 ///
-/// One `u32` ([`FloatEncoding::code`]), so that generated code can pass it: bits of the fraction in the
+/// One `u32` ([`FloatEncoding::to_code`]), so that generated code can pass it: bits of the fraction in the
 /// lowest byte, bits of the exponent in the next, one bit above for a format without infinities.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
@@ -91,7 +91,7 @@ impl FloatEncoding {
     }
 
     /// The number that stands for the format where generated code passes it.
-    pub const fn code(self) -> u32 {
+    pub const fn to_code(self) -> u32 {
         self.0
     }
 
@@ -115,7 +115,7 @@ impl FloatEncoding {
     }
 
     /// The IEEE format of `width` bits: 16, 32 or 64.
-    pub fn ieee(width: u32) -> Option<Self> {
+    pub fn from_ieee_width(width: u32) -> Option<Self> {
         match width {
             16 => Some(Self::F16),
             32 => Some(Self::F32),
@@ -153,7 +153,7 @@ impl FloatEncoding {
     }
 
     /// The bits of the largest number.
-    pub const fn largest(self) -> u64 {
+    pub const fn largest_number(self) -> u64 {
         self.infinity() - 1
     }
 
@@ -196,7 +196,7 @@ pub enum DecodedFloat {
 
 /// Takes `bits` of `format` apart; bits above the format's width are ignored.
 #[inline]
-pub fn decode(bits: u64, format: FloatEncoding) -> DecodedFloat {
+pub fn decode_bits(bits: u64, format: FloatEncoding) -> DecodedFloat {
     let negative = bits & format.sign_bit() != 0;
     let fraction = bits & ((1 << format.fraction_bits()) - 1);
     let biased = (bits & format.exponent_mask()) >> format.fraction_bits();
@@ -228,7 +228,7 @@ pub fn decode(bits: u64, format: FloatEncoding) -> DecodedFloat {
 
 /// Encodes `value` in `format`, rounding once; NaN becomes quiet and keeps the payload bits that fit.
 #[inline]
-pub fn encode(value: DecodedFloat, format: FloatEncoding, rounding: FloatRounding) -> u64 {
+pub fn encode_value(value: DecodedFloat, format: FloatEncoding, rounding: FloatRounding) -> u64 {
     let sign = |negative: bool| if negative { format.sign_bit() } else { 0 };
     match value {
         DecodedFloat::Zero { negative } => sign(negative),
@@ -240,7 +240,7 @@ pub fn encode(value: DecodedFloat, format: FloatEncoding, rounding: FloatRoundin
             negative,
             significand,
             exponent,
-        } => round(negative, significand, exponent, format, rounding),
+        } => round_to_format(negative, significand, exponent, format, rounding),
     }
 }
 
@@ -249,7 +249,7 @@ pub fn encode(value: DecodedFloat, format: FloatEncoding, rounding: FloatRoundin
 /// Values above the largest finite number become infinity or that number, as the mode demands;
 /// results below the smallest normal number are subnormal, rounded once.
 #[inline]
-pub fn round(
+pub fn round_to_format(
     negative: bool,
     significand: u64,
     exponent: i32,
@@ -262,7 +262,7 @@ pub fn round(
     }
     let top = exponent.saturating_add(significand.ilog2() as i32);
     if top > format.max_exponent() {
-        return sign | overflow(negative, format, rounding);
+        return sign | overflow_magnitude(negative, format, rounding);
     }
     let leading = top.max(format.min_exponent());
     let unit = leading - format.fraction_bits() as i32;
@@ -276,13 +276,13 @@ pub fn round(
     let biased = (leading - format.min_exponent()) as u64;
     let bits = (biased << format.fraction_bits()) + magnitude;
     if bits >= format.infinity() {
-        return sign | overflow(negative, format, rounding);
+        return sign | overflow_magnitude(negative, format, rounding);
     }
     sign | bits
 }
 
 /// The magnitude that a value too large for `format` takes.
-fn overflow(negative: bool, format: FloatEncoding, rounding: FloatRounding) -> u64 {
+fn overflow_magnitude(negative: bool, format: FloatEncoding, rounding: FloatRounding) -> u64 {
     let to_infinity = match rounding {
         FloatRounding::NearestEven => true,
         FloatRounding::TowardZero => false,

@@ -51,5 +51,7 @@ pub mod table;
 pub mod wide;
 
 pub use elementary::ElementaryFloat;
-pub use format::{DecodedFloat, FloatEncoding, FloatRounding, decode, encode, round};
+pub use format::{
+    DecodedFloat, FloatEncoding, FloatRounding, decode_bits, encode_value, round_to_format,
+};
 pub use real::NativeFloat;

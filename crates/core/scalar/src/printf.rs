@@ -79,7 +79,7 @@ impl PrintfTemplate {
                 text: &text,
                 at: begin + 1,
             };
-            let found = reader.conversion();
+            let found = reader.parse_conversion();
             at = reader.at;
             pieces.push(match found {
                 Some(c) if c.letter == b'%' => PrintfPiece::Plain(begin..begin + 1),
@@ -91,14 +91,15 @@ impl PrintfTemplate {
     }
 
     /// What each argument that is printed is taken for, in order.
-    pub fn arguments(&self) -> impl Iterator<Item = PrintfArgumentType> {
-        self.conversions().map(|conversion| PrintfArgumentType {
-            letter: conversion.letter,
-            components: conversion.components.unwrap_or(1).clamp(1, 16),
-        })
+    pub fn list_arguments(&self) -> impl Iterator<Item = PrintfArgumentType> {
+        self.iter_conversions()
+            .map(|conversion| PrintfArgumentType {
+                letter: conversion.letter,
+                components: conversion.components.unwrap_or(1).clamp(1, 16),
+            })
     }
 
-    fn conversions(&self) -> impl Iterator<Item = &PrintfConversion> {
+    fn iter_conversions(&self) -> impl Iterator<Item = &PrintfConversion> {
         self.pieces.iter().filter_map(|piece| match piece {
             PrintfPiece::Conversion(conversion, _) => Some(conversion),
             PrintfPiece::Plain(_) => None,
@@ -106,13 +107,13 @@ impl PrintfTemplate {
     }
 
     /// Appends what a call prints.
-    pub fn print(&self, arguments: &[PrintfValue], out: &mut Vec<u8>) {
+    pub fn print_arguments(&self, arguments: &[PrintfValue], out: &mut Vec<u8>) {
         let mut arguments = arguments.iter();
         for piece in &self.pieces {
             match piece {
                 PrintfPiece::Plain(range) => out.extend(&self.text[range.clone()]),
                 PrintfPiece::Conversion(conversion, range) => match arguments.next() {
-                    Some(argument) => conversion.print(argument, out),
+                    Some(argument) => conversion.print_argument(argument, out),
                     None => out.extend(&self.text[range.clone()]),
                 },
             }
@@ -135,7 +136,7 @@ impl PrintfArgumentType {
 
     /// An argument that is no string, from its bytes: its components one behind the other, the first
     /// byte the lowest.
-    pub fn decode(self, bytes: &[u8]) -> PrintfValue {
+    pub fn decode_argument(self, bytes: &[u8]) -> PrintfValue {
         let size = (bytes.len() / self.components).clamp(1, 8);
         let values = bytes.chunks_exact(size).map(|chunk| {
             let mut word = [0; 8];
@@ -166,34 +167,34 @@ struct PrintfReader<'a> {
 }
 
 impl PrintfReader<'_> {
-    fn peek(&self) -> u8 {
+    fn peek_byte(&self) -> u8 {
         self.text.get(self.at).copied().unwrap_or(0)
     }
 
-    fn eat(&mut self, byte: u8) -> bool {
-        let is_there = self.peek() == byte;
+    fn eat_byte(&mut self, byte: u8) -> bool {
+        let is_there = self.peek_byte() == byte;
         self.at += usize::from(is_there);
         is_there
     }
 
-    fn number(&mut self) -> usize {
+    fn parse_number(&mut self) -> usize {
         let mut value = 0_usize;
-        while self.peek().is_ascii_digit() {
-            value = (value * 10 + usize::from(self.peek() - b'0')).min(MOST);
+        while self.peek_byte().is_ascii_digit() {
+            value = (value * 10 + usize::from(self.peek_byte() - b'0')).min(MOST);
             self.at += 1;
         }
         value
     }
 
     /// What follows the percent sign.
-    fn conversion(&mut self) -> Option<PrintfConversion> {
+    fn parse_conversion(&mut self) -> Option<PrintfConversion> {
         let mut made = PrintfConversion::default();
-        if self.eat(b'%') {
+        if self.eat_byte(b'%') {
             made.letter = b'%';
             return Some(made);
         }
         loop {
-            match self.peek() {
+            match self.peek_byte() {
                 b'-' => made.is_left = true,
                 b'+' => made.has_plus = true,
                 b' ' => made.has_space = true,
@@ -203,14 +204,14 @@ impl PrintfReader<'_> {
             }
             self.at += 1;
         }
-        made.width = self.number();
-        if self.eat(b'.') {
-            made.precision = Some(self.number());
+        made.width = self.parse_number();
+        if self.eat_byte(b'.') {
+            made.precision = Some(self.parse_number());
         }
-        if self.eat(b'v') {
-            made.components = Some(self.number());
+        if self.eat_byte(b'v') {
+            made.components = Some(self.parse_number());
         }
-        made.bits = match (self.eat(b'h'), self.peek()) {
+        made.bits = match (self.eat_byte(b'h'), self.peek_byte()) {
             (true, b'h') => Some((1, 8)),
             (true, b'l') => Some((1, 32)),
             (true, _) => Some((0, 16)),
@@ -221,7 +222,7 @@ impl PrintfReader<'_> {
             self.at += letters;
             bits
         });
-        made.letter = self.peek();
+        made.letter = self.peek_byte();
         if !b"diouxXcsfFeEgGaAp".contains(&made.letter) {
             return None;
         }
@@ -231,38 +232,38 @@ impl PrintfReader<'_> {
 }
 
 impl PrintfConversion {
-    fn print(&self, argument: &PrintfValue, out: &mut Vec<u8>) {
+    fn print_argument(&self, argument: &PrintfValue, out: &mut Vec<u8>) {
         let count = match argument {
             PrintfValue::Ints { values, .. } => values.len(),
             PrintfValue::Floats(values) => values.len(),
-            PrintfValue::Text(text) => return self.text(text, out),
+            PrintfValue::Text(text) => return self.print_text(text, out),
         };
         for n in 0..count {
             if n > 0 {
                 out.push(b',');
             }
-            self.component(argument, n, out);
+            self.print_component(argument, n, out);
         }
     }
 
-    fn component(&self, argument: &PrintfValue, n: usize, out: &mut Vec<u8>) {
+    fn print_component(&self, argument: &PrintfValue, n: usize, out: &mut Vec<u8>) {
         let is_float = b"fFeEgGaA".contains(&self.letter);
         let is_signed = matches!(self.letter, b'd' | b'i');
         match argument {
             PrintfValue::Ints { bits, values } if is_float => {
-                let value = signed(values[n], (*bits).clamp(1, 64));
-                self.float(value as f64, out);
+                let value = to_signed(values[n], (*bits).clamp(1, 64));
+                self.print_float(value as f64, out);
             }
             PrintfValue::Ints { bits, values } => {
                 let own = (*bits).clamp(1, 64);
                 let wanted = self.bits.unwrap_or(own);
                 let value = match is_signed {
-                    true => signed(values[n], own) as u64,
-                    false => unsigned(values[n], own),
+                    true => to_signed(values[n], own) as u64,
+                    false => to_unsigned(values[n], own),
                 };
-                self.int(value, wanted, out);
+                self.print_int(value, wanted, out);
             }
-            PrintfValue::Floats(values) if is_float => self.float(values[n], out),
+            PrintfValue::Floats(values) if is_float => self.print_float(values[n], out),
             PrintfValue::Floats(values) => {
                 let value = values[n];
                 let bits = if value < 0.0 {
@@ -270,14 +271,14 @@ impl PrintfConversion {
                 } else {
                     value as u64
                 };
-                self.int(bits, self.bits.unwrap_or(64), out);
+                self.print_int(bits, self.bits.unwrap_or(64), out);
             }
             PrintfValue::Text(_) => {}
         }
     }
 
     /// Text to the width; digits between a sign and them become zeros.
-    fn padded(&self, sign: &str, body: &[u8], with_zeros: bool, out: &mut Vec<u8>) {
+    fn print_padded(&self, sign: &str, body: &[u8], with_zeros: bool, out: &mut Vec<u8>) {
         let missing = self.width.saturating_sub(sign.len() + body.len());
         let (zeros, spaces) = match with_zeros && !self.is_left {
             true => (missing, 0),
@@ -291,12 +292,12 @@ impl PrintfConversion {
         fill(out, b' ', if self.is_left { spaces } else { 0 });
     }
 
-    fn text(&self, text: &[u8], out: &mut Vec<u8>) {
+    fn print_text(&self, text: &[u8], out: &mut Vec<u8>) {
         let most = self.precision.unwrap_or(usize::MAX).min(text.len());
-        self.padded("", &text[..most], false, out);
+        self.print_padded("", &text[..most], false, out);
     }
 
-    fn sign(&self, is_negative: bool) -> &'static str {
+    fn choose_sign(&self, is_negative: bool) -> &'static str {
         match (is_negative, self.has_plus, self.has_space) {
             (true, _, _) => "-",
             (false, true, _) => "+",
@@ -305,14 +306,17 @@ impl PrintfConversion {
         }
     }
 
-    fn int(&self, value: u64, bits: u32, out: &mut Vec<u8>) {
-        let whole = unsigned(value, bits);
+    fn print_int(&self, value: u64, bits: u32, out: &mut Vec<u8>) {
+        let whole = to_unsigned(value, bits);
         let (sign, mut digits) = match self.letter {
             b'd' | b'i' => {
-                let value = signed(value, bits);
-                (self.sign(value < 0), value.unsigned_abs().to_string())
+                let value = to_signed(value, bits);
+                (
+                    self.choose_sign(value < 0),
+                    value.unsigned_abs().to_string(),
+                )
             }
-            b'c' => return self.padded("", &[whole as u8], false, out),
+            b'c' => return self.print_padded("", &[whole as u8], false, out),
             b'o' => ("", format!("{whole:o}")),
             b'x' => ("", format!("{whole:x}")),
             b'X' => ("", format!("{whole:X}")),
@@ -332,19 +336,19 @@ impl PrintfConversion {
             _ => sign,
         };
         let with_zeros = self.has_zeros && self.precision.is_none();
-        self.padded(prefix, digits.as_bytes(), with_zeros, out);
+        self.print_padded(prefix, digits.as_bytes(), with_zeros, out);
     }
 
-    fn float(&self, value: f64, out: &mut Vec<u8>) {
-        let sign = self.sign(value.is_sign_negative());
+    fn print_float(&self, value: f64, out: &mut Vec<u8>) {
+        let sign = self.choose_sign(value.is_sign_negative());
         let size = value.abs();
         let body = match self.letter.to_ascii_lowercase() {
             _ if size.is_nan() => "nan".to_owned(),
             _ if size.is_infinite() => "inf".to_owned(),
-            b'f' => self.fixed(size, self.precision.unwrap_or(6)),
-            b'e' => self.scientific(size, self.precision.unwrap_or(6)),
-            b'g' => self.shorter(size),
-            _ => self.hexadecimal(size),
+            b'f' => self.format_fixed(size, self.precision.unwrap_or(6)),
+            b'e' => self.format_scientific(size, self.precision.unwrap_or(6)),
+            b'g' => self.format_shortest(size),
+            _ => self.format_hexadecimal(size),
         };
         let body = match self.letter.is_ascii_uppercase() {
             true => body.to_ascii_uppercase(),
@@ -355,13 +359,13 @@ impl PrintfConversion {
         match body.split_at_checked(2) {
             Some((prefix @ ("0x" | "0X"), digits)) => {
                 let sign = format!("{sign}{prefix}");
-                self.padded(&sign, digits.as_bytes(), with_zeros, out);
+                self.print_padded(&sign, digits.as_bytes(), with_zeros, out);
             }
-            _ => self.padded(sign, body.as_bytes(), with_zeros, out),
+            _ => self.print_padded(sign, body.as_bytes(), with_zeros, out),
         }
     }
 
-    fn fixed(&self, size: f64, digits: usize) -> String {
+    fn format_fixed(&self, size: f64, digits: usize) -> String {
         let point = if self.is_other && digits == 0 {
             "."
         } else {
@@ -370,8 +374,8 @@ impl PrintfConversion {
         format!("{size:.digits$}{point}")
     }
 
-    fn scientific(&self, size: f64, digits: usize) -> String {
-        let (mantissa, exponent) = parts(size, digits);
+    fn format_scientific(&self, size: f64, digits: usize) -> String {
+        let (mantissa, exponent) = split_exponent(size, digits);
         let point = if self.is_other && digits == 0 {
             "."
         } else {
@@ -382,13 +386,13 @@ impl PrintfConversion {
         format!("{mantissa}{point}e{sign}{exponent:02}")
     }
 
-    fn shorter(&self, size: f64) -> String {
+    fn format_shortest(&self, size: f64) -> String {
         let digits = self.precision.unwrap_or(6).max(1);
-        let (_, exponent) = parts(size, digits - 1);
+        let (_, exponent) = split_exponent(size, digits - 1);
         let is_fixed = exponent >= -4 && i64::from(exponent) < digits as i64;
         let made = match is_fixed {
-            true => self.fixed(size, (digits as i64 - 1 - i64::from(exponent)) as usize),
-            false => self.scientific(size, digits - 1),
+            true => self.format_fixed(size, (digits as i64 - 1 - i64::from(exponent)) as usize),
+            false => self.format_scientific(size, digits - 1),
         };
         if self.is_other || !made.contains('.') {
             return made;
@@ -399,7 +403,7 @@ impl PrintfConversion {
         format!("{number}{mark}{rest}")
     }
 
-    fn hexadecimal(&self, size: f64) -> String {
+    fn format_hexadecimal(&self, size: f64) -> String {
         let bits = size.to_bits();
         let (field, mut mantissa) = (bits >> 52 & 0x7ff, bits & ((1 << 52) - 1));
         let exponent = match (field, mantissa) {
@@ -433,17 +437,17 @@ impl PrintfConversion {
 
 /// The number with so many digits behind the point and one before it, and the power of ten that it is
 /// multiplied with.
-fn parts(size: f64, digits: usize) -> (String, i32) {
+fn split_exponent(size: f64, digits: usize) -> (String, i32) {
     let made = format!("{size:.digits$e}");
     let (mantissa, exponent) = made.split_once('e').unwrap_or((&made, "0"));
     (mantissa.to_owned(), exponent.parse().unwrap_or(0))
 }
 
-fn signed(value: u64, bits: u32) -> i64 {
+fn to_signed(value: u64, bits: u32) -> i64 {
     let unused = 64 - bits;
     (value << unused) as i64 >> unused
 }
 
-fn unsigned(value: u64, bits: u32) -> u64 {
+fn to_unsigned(value: u64, bits: u32) -> u64 {
     value & (u64::MAX >> (64 - bits))
 }

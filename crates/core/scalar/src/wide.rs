@@ -54,7 +54,7 @@ pub fn exp2(numbers: &mut [f32; LANES]) {
 #[inline(always)]
 pub fn log(numbers: &mut [f32; LANES]) {
     for x in numbers {
-        *x = chosen(*x, log2((*x).into()) * LN_2);
+        *x = select_logarithm(*x, log2((*x).into()) * LN_2);
     }
 }
 
@@ -62,13 +62,13 @@ pub fn log(numbers: &mut [f32; LANES]) {
 #[inline(always)]
 pub fn log2_of_each(numbers: &mut [f32; LANES]) {
     for x in numbers {
-        *x = chosen(*x, log2((*x).into()));
+        *x = select_logarithm(*x, log2((*x).into()));
     }
 }
 
 /// A logarithm, or what that of no positive finite number is.
 #[inline(always)]
-fn chosen(x: f32, logarithm: f64) -> f32 {
+fn select_logarithm(x: f32, logarithm: f64) -> f32 {
     let is_number = x.to_bits().wrapping_sub(1) < f32::MAX.to_bits();
     let not_positive = if x == 0.0 {
         f32::NEG_INFINITY

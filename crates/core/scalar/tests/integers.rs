@@ -187,9 +187,9 @@ proptest! {
         let half = modulus / 2;
         let saturated = (x + y).clamp(-half, half - 1);
         prop_assert_eq!(i128::from(s_add_sat(a, b, width)), saturated.rem_euclid(modulus));
-        prop_assert_eq!(clz(a, width), u64::from((a & mask(width)).leading_zeros() - (64 - width)));
-        prop_assert_eq!(rotate(rotate(a, b % 64, width), u64::from(width) - b % 64 % u64::from(width), width), a & mask(width));
-        prop_assert_eq!(bit_reverse(bit_reverse(a, width), width), a & mask(width));
+        prop_assert_eq!(clz(a, width), u64::from((a & make_mask(width)).leading_zeros() - (64 - width)));
+        prop_assert_eq!(rotate(rotate(a, b % 64, width), u64::from(width) - b % 64 % u64::from(width), width), a & make_mask(width));
+        prop_assert_eq!(bit_reverse(bit_reverse(a, width), width), a & make_mask(width));
     }
 
     #[test]
@@ -211,7 +211,7 @@ proptest! {
         prop_assert_eq!(bit_field_insert(base, insert, offset, count, width), inserted);
         prop_assert_eq!(bit_field_u_extract(base, offset, count, width), extracted);
         let held = count.min(width_64.saturating_sub(offset)) as u32;
-        let signed = if held == 0 { 0 } else { sign_extend(extracted, held) as u64 & mask(width) };
+        let signed = if held == 0 { 0 } else { sign_extend(extracted, held) as u64 & make_mask(width) };
         prop_assert_eq!(bit_field_s_extract(base, offset, count, width), signed);
     }
 

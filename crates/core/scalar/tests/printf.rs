@@ -23,7 +23,7 @@ fn text(text: &str) -> PrintfValue {
 
 fn printed(format: &str, arguments: &[PrintfValue]) -> String {
     let mut out = Vec::new();
-    PrintfTemplate::new(format.as_bytes()).print(arguments, &mut out);
+    PrintfTemplate::new(format.as_bytes()).print_arguments(arguments, &mut out);
     String::from_utf8(out).unwrap()
 }
 
@@ -92,8 +92,12 @@ fn floats() {
         ("%a", 0.0, "0x0p+0"),
     ];
     for (format, value, expected) in rows {
-        let arguments =
-            vec![float(value); PrintfTemplate::new(format.as_bytes()).arguments().count()];
+        let arguments = vec![
+            float(value);
+            PrintfTemplate::new(format.as_bytes())
+                .list_arguments()
+                .count()
+        ];
         assert_eq!(printed(format, &arguments), expected, "{format}");
     }
 }
@@ -119,7 +123,7 @@ fn vectors_and_texts() {
         "[ab|   ab|ab   |a]"
     );
     let template = PrintfTemplate::new(b"%d %s %% %f %s");
-    let texts: Vec<bool> = template.arguments().map(|w| w.is_text()).collect();
+    let texts: Vec<bool> = template.list_arguments().map(|w| w.is_text()).collect();
     assert_eq!(texts, [false, true, false, true]);
 }
 
@@ -127,9 +131,12 @@ fn vectors_and_texts() {
 fn arguments_from_bytes() {
     let decoded = |format: &[u8], bytes: &[u8]| {
         let template = PrintfTemplate::new(format);
-        let arguments: Vec<_> = template.arguments().map(|w| w.decode(bytes)).collect();
+        let arguments: Vec<_> = template
+            .list_arguments()
+            .map(|w| w.decode_argument(bytes))
+            .collect();
         let mut out = Vec::new();
-        template.print(&arguments, &mut out);
+        template.print_arguments(&arguments, &mut out);
         String::from_utf8(out).unwrap()
     };
     assert_eq!(decoded(b"%d", &(-3_i32).to_le_bytes()), "-3");
@@ -158,7 +165,7 @@ proptest! {
     fn any_format(format in "[%a-z0-9.#+ -]{0,40}", bits in any::<u64>()) {
         let arguments = [long(bits as i64), float(f64::from_bits(bits)), text("text")];
         let mut out = Vec::new();
-        PrintfTemplate::new(format.as_bytes()).print(&arguments, &mut out);
+        PrintfTemplate::new(format.as_bytes()).print_arguments(&arguments, &mut out);
         prop_assert!(out.len() < 3 * 10_000 + format.len());
     }
 }

@@ -42,21 +42,21 @@ impl GraphvizOptions {
     ///
     /// # Errors
     /// When there is no such function, or a branch leads to no block of its function.
-    pub fn draw(&self, module: &SpirvModule) -> Result<String, SourceDiagnostic> {
+    pub fn draw_module(&self, module: &SpirvModule) -> Result<String, SourceDiagnostic> {
         let mut drawer = GraphvizWriter {
             module,
-            definitions: IdDefinitions::compute(module),
-            names: IdNames::compute(module),
+            definitions: IdDefinitions::from_module(module),
+            names: IdNames::from_module(module),
             ids: IdWords::new(module),
             lines: Vec::new(),
             out: String::new(),
         };
         if self.instructions {
-            drawer.lines = lines(module)?;
+            drawer.lines = disassemble_lines(module)?;
         }
         let mut drawn = false;
-        drawer.line("digraph module {");
-        drawer.line("  node [shape=box, fontname=monospace];");
+        drawer.write_line("digraph module {");
+        drawer.write_line("  node [shape=box, fontname=monospace];");
         for (number, func) in module.functions().iter().enumerate() {
             let has_body = !module.function(*func).blocks.is_empty();
             if !has_body
@@ -68,9 +68,9 @@ impl GraphvizOptions {
                 continue;
             }
             drawn = true;
-            drawer.function(self, number, *func)?;
+            drawer.draw_function(self, number, *func)?;
         }
-        drawer.line("}");
+        drawer.write_line("}");
         match &self.only {
             Some(only) if !drawn => {
                 let message = format!("the module has no function {only} with a body");
@@ -82,20 +82,20 @@ impl GraphvizOptions {
 }
 
 /// The text of each instruction from the first function on, by handle.
-fn lines(module: &SpirvModule) -> Result<Vec<Option<String>>, SourceDiagnostic> {
+fn disassemble_lines(module: &SpirvModule) -> Result<Vec<Option<String>>, SourceDiagnostic> {
     let options = PrintOptions {
         header: false,
         indent: false,
         friendly_names: false,
     };
-    let text = text::print(&module.to_words(), &options)?;
+    let text = text::print_assembly(&module.to_words(), &options)?;
     let insts: Vec<_> = module
         .functions()
         .iter()
         .flat_map(|f| module.function_insts(*f))
         .collect();
     // Strings may have line ends in them, but there are none in functions.
-    let behind = module.section(ModuleSection::Trailer).count();
+    let behind = module.section_insts(ModuleSection::Trailer).count();
     let mut by_inst = vec![None; module.inst_count()];
     for (inst, line) in insts.iter().rev().zip(text.lines().rev().skip(behind)) {
         by_inst[inst.handle().index()] = Some(line.to_owned());
@@ -113,13 +113,13 @@ struct GraphvizWriter<'a> {
 }
 
 impl GraphvizWriter<'_> {
-    fn line(&mut self, text: &str) {
+    fn write_line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
     }
 
     /// An id with its name.
-    fn title(&self, id: Id) -> String {
+    fn format_title(&self, id: Id) -> String {
         match self.names.get(self.module, id) {
             Some(name) => format!("{id} {name}"),
             None => id.to_string(),
@@ -128,38 +128,38 @@ impl GraphvizWriter<'_> {
 
     fn is_called(&self, func: Func, name: &str) -> bool {
         let id = self.module.function_id(func);
-        let points = self.module.section(ModuleSection::EntryPoints);
-        let mut points = points.filter(|p| p.op() == Op::EntryPoint && p.id(1) == id);
+        let points = self.module.section_insts(ModuleSection::EntryPoints);
+        let mut points = points.filter(|p| p.op() == Op::EntryPoint && p.id_operand(1) == id);
         id.to_string() == name
             || self.names.get(self.module, id).as_deref() == Some(name)
-            || points.any(|p| p.string(2) == name)
+            || points.any(|p| p.string_operand(2) == name)
     }
 
-    fn function(
+    fn draw_function(
         &mut self,
         what: &GraphvizOptions,
         number: usize,
         func: Func,
     ) -> Result<(), SourceDiagnostic> {
-        let cfg = FlowGraph::compute(self.module, &self.definitions, func)?;
-        let dominators = BlockDominators::compute(&cfg);
-        let title = self.title(self.module.function_id(func));
-        self.begin(&format!("f{number}"), &title);
+        let cfg = FlowGraph::from_function(self.module, &self.definitions, func)?;
+        let dominators = BlockDominators::from_cfg(&cfg);
+        let title = self.format_title(self.module.function_id(func));
+        self.begin_cluster(&format!("f{number}"), &title);
         for at in 0..cfg.len() as u32 {
-            self.node(number, at, cfg.block(at), dominators.is_reachable(at));
+            self.draw_node(number, at, cfg.block(at), dominators.is_reachable(at));
         }
         for at in 0..cfg.len() as u32 {
-            self.edges(number, at, &cfg);
+            self.draw_edges(number, at, &cfg);
         }
-        self.line("  }");
+        self.write_line("  }");
         if what.dominators {
-            let parent = |at| dominators.immediate(at);
-            self.tree(number, 'd', &format!("dominators of {title}"), &cfg, parent);
+            let parent = |at| dominators.immediate_dominator(at);
+            self.draw_tree(number, 'd', &format!("dominators of {title}"), &cfg, parent);
         }
         if what.post_dominators {
-            let post = PostDominators::compute(&cfg);
-            let parent = |at| post.immediate(at);
-            self.tree(
+            let post = PostDominators::from_cfg(&cfg);
+            let parent = |at| post.immediate_post_dominator(at);
+            self.draw_tree(
                 number,
                 'p',
                 &format!("post-dominators of {title}"),
@@ -170,69 +170,69 @@ impl GraphvizWriter<'_> {
         Ok(())
     }
 
-    fn begin(&mut self, name: &str, title: &str) {
-        self.line(&format!("  subgraph cluster_{name} {{"));
-        self.line(&format!("    label=\"{}\";", escaped(title)));
+    fn begin_cluster(&mut self, name: &str, title: &str) {
+        self.write_line(&format!("  subgraph cluster_{name} {{"));
+        self.write_line(&format!("    label=\"{}\";", escape_quoted(title)));
     }
 
-    fn node(&mut self, func: usize, at: u32, block: Block, is_reachable: bool) {
-        let mut label = escaped(&self.title(self.module.label(block)));
+    fn draw_node(&mut self, func: usize, at: u32, block: Block, is_reachable: bool) {
+        let mut label = escape_quoted(&self.format_title(self.module.label(block)));
         if !self.lines.is_empty() {
             label.push_str("\\l");
             for inst in self.module.body(block) {
                 let text = self.lines[inst.handle().index()].as_deref();
-                label.push_str(&escaped(text.unwrap_or("")));
+                label.push_str(&escape_quoted(text.unwrap_or("")));
                 label.push_str("\\l");
             }
         }
         let is_loop = self
             .module
-            .merge(block)
+            .merge_inst(block)
             .is_some_and(|m| m.op() == Op::LoopMerge);
         let border = if is_loop { ", peripheries=2" } else { "" };
         let style = if is_reachable { "" } else { ", style=dotted" };
-        self.line(&format!(
+        self.write_line(&format!(
             "    f{func}b{at} [label=\"{label}\"{border}{style}];"
         ));
     }
 
-    fn edges(&mut self, func: usize, at: u32, cfg: &FlowGraph) {
+    fn draw_edges(&mut self, func: usize, at: u32, cfg: &FlowGraph) {
         let block = cfg.block(at);
         let end = self.module.terminator(block);
         let mut edges: Vec<(Id, String)> = match end.op() {
-            Op::Branch => vec![(end.id(0), String::new())],
+            Op::Branch => vec![(end.id_operand(0), String::new())],
             Op::BranchConditional => {
                 vec![
-                    (end.id(1), "true".to_owned()),
-                    (end.id(2), "false".to_owned()),
+                    (end.id_operand(1), "true".to_owned()),
+                    (end.id_operand(2), "false".to_owned()),
                 ]
             }
             Op::Switch => {
                 let words = self.ids.switch_literal_words(end);
                 let cases = switch_cases(end, words).map(|(value, id)| (id, value.to_string()));
-                let default = (end.id(1), "default".to_owned());
+                let default = (end.id_operand(1), "default".to_owned());
                 std::iter::once(default).chain(cases).collect()
             }
             _ => Vec::new(),
         };
         for (target, label) in edges.drain(..) {
-            let Some(to) = cfg.position(target) else {
+            let Some(to) = cfg.block_position(target) else {
                 continue;
             };
             let label = match label.is_empty() {
                 true => String::new(),
                 false => format!(" [label=\"{label}\"]"),
             };
-            self.line(&format!("    f{func}b{at} -> f{func}b{to}{label};"));
+            self.write_line(&format!("    f{func}b{at} -> f{func}b{to}{label};"));
         }
-        let Some(merge) = self.module.merge(block) else {
+        let Some(merge) = self.module.merge_inst(block) else {
             return;
         };
-        let named = merge.ids(0).zip(["merge", "continue"]);
+        let named = merge.id_operands(0).zip(["merge", "continue"]);
         let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
         for (target, label) in named.take(count) {
-            if let Some(to) = cfg.position(target) {
-                self.line(&format!(
+            if let Some(to) = cfg.block_position(target) {
+                self.write_line(&format!(
                     "    f{func}b{at} -> f{func}b{to} [label=\"{label}\", style=dashed, constraint=false];"
                 ));
             }
@@ -240,7 +240,7 @@ impl GraphvizWriter<'_> {
     }
 
     /// A tree of the function's blocks, those that are in it.
-    fn tree(
+    fn draw_tree(
         &mut self,
         func: usize,
         kind: char,
@@ -248,22 +248,22 @@ impl GraphvizWriter<'_> {
         cfg: &FlowGraph,
         parent: impl Fn(u32) -> Option<u32>,
     ) {
-        self.begin(&format!("f{func}{kind}"), title);
+        self.begin_cluster(&format!("f{func}{kind}"), title);
         for at in 0..cfg.len() as u32 {
-            let label = escaped(&self.title(self.module.label(cfg.block(at))));
-            self.line(&format!("    f{func}{kind}{at} [label=\"{label}\"];"));
+            let label = escape_quoted(&self.format_title(self.module.label(cfg.block(at))));
+            self.write_line(&format!("    f{func}{kind}{at} [label=\"{label}\"];"));
         }
         for at in 0..cfg.len() as u32 {
             if let Some(above) = parent(at) {
-                self.line(&format!("    f{func}{kind}{above} -> f{func}{kind}{at};"));
+                self.write_line(&format!("    f{func}{kind}{above} -> f{func}{kind}{at};"));
             }
         }
-        self.line("  }");
+        self.write_line("  }");
     }
 }
 
 /// Text within quotes.
-fn escaped(text: &str) -> String {
+fn escape_quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -87,13 +87,13 @@ impl<T: Clone> IdMap<T> {
     #[inline]
     pub fn get_mut(&mut self, id: Id) -> &mut T {
         if id.index() >= self.rows.len() {
-            self.grow(id);
+            self.grow_to(id);
         }
         &mut self.rows[id.index()]
     }
 
     #[cold]
-    fn grow(&mut self, id: Id) {
+    fn grow_to(&mut self, id: Id) {
         self.rows.resize(id.index() + 1, self.default.clone());
     }
 }

@@ -29,29 +29,33 @@ use spirula_diagnostics::SourceDiagnostic;
 ///
 /// # Errors
 /// When the ceiling does not allow what an instruction needs; nothing is changed then.
-pub fn recompute(
+pub fn recompute_capabilities(
     module: &mut SpirvModule,
     ceiling: &RequirementCeiling,
 ) -> Result<bool, Box<SourceDiagnostic>> {
-    let needs = ModuleRequirements::compute(module);
-    let choice = needs.choose(ceiling);
-    let choice = choice.map_err(|error| Box::new(error.diagnostic(module)))?;
-    Ok(declare(module, &choice, true))
+    let needs = ModuleRequirements::from_module(module);
+    let choice = needs.choose_within(ceiling);
+    let choice = choice.map_err(|error| Box::new(error.to_diagnostic(module)))?;
+    Ok(declare_chosen(module, &choice, true))
 }
 
 /// Has a module declare what was chosen; whether what it declares besides goes is for `only` to say.
 /// Returns whether anything changed.
-pub(crate) fn declare(module: &mut SpirvModule, choice: &RequirementChoice, only: bool) -> bool {
+pub(crate) fn declare_chosen(
+    module: &mut SpirvModule,
+    choice: &RequirementChoice,
+    only: bool,
+) -> bool {
     let capabilities: Vec<Vec<u32>> = choice.capabilities.iter().map(|c| vec![c.0]).collect();
     let extensions: Vec<Vec<u32>> = choice.extensions.iter().map(|e| string_words(e)).collect();
-    let mut changed = replace(module, ModuleSection::Capabilities, &capabilities, only);
-    changed |= replace(module, ModuleSection::Extensions, &extensions, only);
+    let mut changed = update_declarations(module, ModuleSection::Capabilities, &capabilities, only);
+    changed |= update_declarations(module, ModuleSection::Extensions, &extensions, only);
     changed
 }
 
 /// Adds to a section the instructions with these words that it lacks. With `only`, those with other
 /// words go.
-fn replace(
+fn update_declarations(
     module: &mut SpirvModule,
     section: ModuleSection,
     wanted: &[Vec<u32>],
@@ -63,14 +67,14 @@ fn replace(
     };
     let mut present = vec![false; wanted.len()];
     let mut changed = false;
-    let old: Vec<Inst> = module.section(section).map(InstRef::handle).collect();
+    let old: Vec<Inst> = module.section_insts(section).map(InstRef::handle).collect();
     for inst in old {
         let i = module.inst(inst);
         let at = wanted.iter().position(|words| i.words() == words);
         match at.filter(|at| i.op() == op && !present[*at]) {
             Some(at) => present[at] = true,
             None if i.op() == op && only => {
-                module.remove(inst);
+                module.remove_inst(inst);
                 changed = true;
             }
             None => {}
@@ -78,8 +82,8 @@ fn replace(
     }
     for (words, present) in wanted.iter().zip(present) {
         if !present {
-            let inst = module.create(op, words);
-            module.append(section.list(), inst);
+            let inst = module.create_inst(op, words);
+            module.append_inst(section.list(), inst);
             changed = true;
         }
     }

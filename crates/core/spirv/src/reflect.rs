@@ -133,9 +133,9 @@ pub struct SpecConstant {
 
 /// Names and execution models of a module's entry points, in order.
 pub fn entry_points(module: &SpirvModule) -> Vec<(String, ExecutionModel)> {
-    let points = module.section(ModuleSection::EntryPoints);
+    let points = module.section_insts(ModuleSection::EntryPoints);
     points
-        .map(|p| (p.string(2), ExecutionModel(p.word(0))))
+        .map(|p| (p.string_operand(2), ExecutionModel(p.operand_word(0))))
         .collect()
 }
 
@@ -146,7 +146,7 @@ pub fn spec_constants(
     decorations: &IdDecorations,
 ) -> Vec<SpecConstant> {
     let mut out = Vec::new();
-    for inst in module.section(ModuleSection::Globals) {
+    for inst in module.section_insts(ModuleSection::Globals) {
         let is_scalar = matches!(
             inst.op(),
             Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse
@@ -179,22 +179,25 @@ impl EntryInterface {
     ///
     /// # Errors
     /// When there is no such entry point, or what it declares cannot be understood.
-    pub fn of(module: &SpirvModule, name: &str) -> Result<EntryInterface, SourceDiagnostic> {
+    pub fn from_module(
+        module: &SpirvModule,
+        name: &str,
+    ) -> Result<EntryInterface, SourceDiagnostic> {
         let (number, point) = entry_point(module, name)?;
         let reflector = InterfaceReflector::new(module)?;
         let mut interface = EntryInterface {
             name: name.to_owned(),
-            model: ExecutionModel(point.word(0)),
-            function: point.id(1),
-            workgroup_size: reflector.workgroup_size(point.id(1)),
-            params: reflector.params(point)?,
+            model: ExecutionModel(point.operand_word(0)),
+            function: point.id_operand(1),
+            workgroup_size: reflector.workgroup_size(point.id_operand(1)),
+            params: reflector.reflect_params(point)?,
             bindings: Vec::new(),
             unused: Vec::new(),
             push_constant_bytes: 0,
             passing: None,
         };
         if let Some((passing, params)) =
-            ClspvInterface::of(module, &reflector.definitions, &interface)
+            ClspvInterface::from_module(module, &reflector.definitions, &interface)
         {
             if passing.workgroup_size.is_some() {
                 interface.workgroup_size = passing.required_size;
@@ -202,8 +205,8 @@ impl EntryInterface {
             interface.params = params;
             interface.passing = Some(passing);
         }
-        let reach = EntryReach::compute(module);
-        reflector.resources(&mut interface, reach.variables(number));
+        let reach = EntryReach::from_module(module);
+        reflector.gather_resources(&mut interface, reach.used_variables(number));
         if let Some(passing) = &interface.passing {
             passing.type_params(&mut interface.params, &interface.bindings);
         }
@@ -216,9 +219,9 @@ fn entry_point<'m>(
     module: &'m SpirvModule,
     name: &str,
 ) -> Result<(usize, InstRef<'m>), SourceDiagnostic> {
-    let points = module.section(ModuleSection::EntryPoints);
+    let points = module.section_insts(ModuleSection::EntryPoints);
     let mut points = points.filter(|p| p.op() == Op::EntryPoint).enumerate();
-    let point = points.find(|(_, p)| p.string(2) == name);
+    let point = points.find(|(_, p)| p.string_operand(2) == name);
     point.ok_or_else(|| no_entry_point(module, name))
 }
 
@@ -246,10 +249,10 @@ struct InterfaceReflector<'a> {
 
 impl<'a> InterfaceReflector<'a> {
     fn new(module: &'a SpirvModule) -> Result<Self, SourceDiagnostic> {
-        let definitions = IdDefinitions::compute(module);
-        let decorations = IdDecorations::compute(module);
+        let definitions = IdDefinitions::from_module(module);
+        let decorations = IdDecorations::from_module(module);
         // Lengths that are operations on specialisation constants shape no interface.
-        let layouts = TypeLayouts::compute(module, &definitions, &decorations, |id| {
+        let layouts = TypeLayouts::from_module(module, &definitions, &decorations, |id| {
             Some(definitions.default_value(module, id).unwrap_or(0))
         })?;
         Ok(InterfaceReflector {
@@ -257,11 +260,11 @@ impl<'a> InterfaceReflector<'a> {
             definitions,
             decorations,
             layouts,
-            names: IdNames::compute(module),
+            names: IdNames::from_module(module),
         })
     }
 
-    fn def(&self, id: Id) -> Option<InstRef<'a>> {
+    fn find_definition(&self, id: Id) -> Option<InstRef<'a>> {
         self.definitions.get(self.module, id)
     }
 
@@ -275,24 +278,24 @@ impl<'a> InterfaceReflector<'a> {
         };
         for inst in self
             .module
-            .section(ModuleSection::Annotations)
+            .section_insts(ModuleSection::Annotations)
             .filter(|i| i.op() == Op::Decorate)
         {
             let [target, decoration, builtin] = *inst.operands() else {
                 continue;
             };
             if decoration == Decoration::BuiltIn.0 && builtin == BuiltIn::WorkgroupSize.0 {
-                let constant = self.def(Id::new(target)?)?;
+                let constant = self.find_definition(Id::new(target)?)?;
                 // Of kernels it is a variable, which demands no size.
                 if constant.op() == Op::Variable {
                     continue;
                 }
-                let mut parts = constant.ids(0).map(value);
+                let mut parts = constant.id_operands(0).map(value);
                 return Some([parts.next()??, parts.next()??, parts.next()??]);
             }
         }
-        let modes = self.module.section(ModuleSection::ExecutionModes);
-        for mode in modes.filter(|m| m.id(0) == function) {
+        let modes = self.module.section_insts(ModuleSection::ExecutionModes);
+        for mode in modes.filter(|m| m.id_operand(0) == function) {
             let [_, kind, x, y, z] = *mode.operands() else {
                 continue;
             };
@@ -307,25 +310,28 @@ impl<'a> InterfaceReflector<'a> {
         None
     }
 
-    fn params(&self, point: InstRef<'a>) -> Result<Vec<InterfaceParam>, SourceDiagnostic> {
+    fn reflect_params(&self, point: InstRef<'a>) -> Result<Vec<InterfaceParam>, SourceDiagnostic> {
         let func = self.module.functions().iter().copied();
         let func = func
             .into_iter()
-            .find(|f| self.module.function_id(*f) == point.id(1));
+            .find(|f| self.module.function_id(*f) == point.id_operand(1));
         let func = func.ok_or_else(|| {
-            let message = format!("the entry point {} names no function", point.string(2));
+            let message = format!(
+                "the entry point {} names no function",
+                point.string_operand(2)
+            );
             SourceDiagnostic::error(point.place(), message)
         })?;
-        let params = self.module.insts(self.module.function(func).params);
+        let params = self.module.list_insts(self.module.function(func).params);
         let params = params.filter(|p| p.op() == Op::FunctionParameter);
         Ok(params
-            .filter_map(|p| self.param(p.result()?, p.result_type()?))
+            .filter_map(|p| self.reflect_param(p.result()?, p.result_type()?))
             .collect())
     }
 
-    fn param(&self, id: Id, ty: Id) -> Option<InterfaceParam> {
+    fn reflect_param(&self, id: Id, ty: Id) -> Option<InterfaceParam> {
         let name = self.names.get(self.module, id);
-        let inst = self.def(ty)?;
+        let inst = self.find_definition(ty)?;
         let value = |ty, by_pointer| {
             let layout = self.layouts.get(ty);
             ParamKind::Value {
@@ -337,7 +343,7 @@ impl<'a> InterfaceReflector<'a> {
         };
         let kind = match inst.op() {
             Op::TypePointer => {
-                let (class, pointee) = (StorageClass(inst.word(0)), inst.id(1));
+                let (class, pointee) = (StorageClass(inst.operand_word(0)), inst.id_operand(1));
                 match class {
                     StorageClass::Workgroup => ParamKind::Workgroup { pointee },
                     StorageClass::Function => value(pointee, true),
@@ -346,7 +352,7 @@ impl<'a> InterfaceReflector<'a> {
                 }
             }
             // What it points to is anything; the pointer's own type stands for it.
-            Op::TypeUntypedPointerKHR => match StorageClass(inst.word(0)) {
+            Op::TypeUntypedPointerKHR => match StorageClass(inst.operand_word(0)) {
                 StorageClass::Workgroup => ParamKind::Workgroup { pointee: ty },
                 StorageClass::Function => ParamKind::Opaque { ty },
                 class => ParamKind::Buffer { class, pointee: ty },
@@ -369,7 +375,7 @@ impl<'a> InterfaceReflector<'a> {
 
     fn is_by_value(&self, id: Id) -> bool {
         self.decorations
-            .of(self.module, id, u32::MAX)
+            .decorations_of(self.module, id, u32::MAX)
             .any(|(d, operands)| {
                 d == Decoration::FuncParamAttr
                     && operands.first() == Some(&FunctionParameterAttribute::ByVal.0)
@@ -377,15 +383,15 @@ impl<'a> InterfaceReflector<'a> {
     }
 
     /// The module's variables that are bound or pushed, and whether the entry point uses them.
-    fn resources(&self, interface: &mut EntryInterface, used: &[Id]) {
+    fn gather_resources(&self, interface: &mut EntryInterface, used: &[Id]) {
         // Bytes of blocks that are not used, and of those that are.
         let mut pushed = [0; 2];
-        for inst in self.module.section(ModuleSection::Globals) {
-            let (Some(variable), Some(pointee)) = (inst.result(), self.contents(inst)) else {
+        for inst in self.module.section_insts(ModuleSection::Globals) {
+            let (Some(variable), Some(pointee)) = (inst.result(), self.find_data_type(inst)) else {
                 continue;
             };
             let is_used = used.binary_search(&variable).is_ok();
-            match StorageClass(inst.word(0)) {
+            match StorageClass(inst.operand_word(0)) {
                 StorageClass::PushConstant => {
                     let size = u32::try_from(self.block_size(pointee)).unwrap_or(u32::MAX);
                     let bytes = &mut pushed[usize::from(is_used)];
@@ -397,7 +403,7 @@ impl<'a> InterfaceReflector<'a> {
                     } else {
                         &mut interface.unused
                     };
-                    list.extend(self.binding(variable, class, pointee));
+                    list.extend(self.reflect_binding(variable, class, pointee));
                 }
             }
         }
@@ -411,9 +417,9 @@ impl<'a> InterfaceReflector<'a> {
     }
 
     /// The type of what a variable holds; none for what is no variable.
-    fn contents(&self, variable: InstRef<'a>) -> Option<Id> {
+    fn find_data_type(&self, variable: InstRef<'a>) -> Option<Id> {
         match variable.op() {
-            Op::Variable => self.def(variable.result_type()?)?.get_id(1),
+            Op::Variable => self.find_definition(variable.result_type()?)?.get_id(1),
             Op::UntypedVariableKHR => variable.get_id(1),
             _ => None,
         }
@@ -422,32 +428,42 @@ impl<'a> InterfaceReflector<'a> {
     /// Bytes of a block up to the end of its last member: what follows is padding, which nobody has
     /// to provide.
     fn block_size(&self, block: Id) -> u64 {
-        let Some(members) = self.def(block).filter(|b| b.op() == Op::TypeStruct) else {
+        let Some(members) = self
+            .find_definition(block)
+            .filter(|b| b.op() == Op::TypeStruct)
+        else {
             return self.layouts.get(block).size;
         };
-        let ends = members.ids(0).enumerate().map(|(n, member)| {
-            let offset = self.layouts.member(block, n as u32).offset;
+        let ends = members.id_operands(0).enumerate().map(|(n, member)| {
+            let offset = self.layouts.member_layout(block, n as u32).offset;
             offset.saturating_add(self.layouts.get(member).size)
         });
         ends.max().unwrap_or(0)
     }
 
-    fn binding(&self, variable: Id, class: StorageClass, pointee: Id) -> Option<InterfaceBinding> {
+    fn reflect_binding(
+        &self,
+        variable: Id,
+        class: StorageClass,
+        pointee: Id,
+    ) -> Option<InterfaceBinding> {
         let word = |what| {
             let operands = self.decorations.get(self.module, variable, what);
             operands.and_then(|o| o.first().copied())
         };
         let binding = word(Decoration::Binding)?;
-        let mut ty = self.def(pointee)?;
+        let mut ty = self.find_definition(pointee)?;
         let mut count = 1;
         match ty.op() {
             Op::TypeArray => {
-                count = self.definitions.default_value(self.module, ty.id(1))? as u32;
-                ty = self.def(ty.id(0))?;
+                count = self
+                    .definitions
+                    .default_value(self.module, ty.id_operand(1))? as u32;
+                ty = self.find_definition(ty.id_operand(0))?;
             }
             Op::TypeRuntimeArray => {
                 count = 0;
-                ty = self.def(ty.id(0))?;
+                ty = self.find_definition(ty.id_operand(0))?;
             }
             _ => {}
         }

@@ -9,11 +9,12 @@ use spirula_spirv::grammar::{
     NewValue, Op, OperandQuantifier,
 };
 use spirula_spirv::ir::{ErasedIds, IdWords, SpirvModule};
-use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+use spirula_spirv::text::{ParseOptions, PrintOptions, parse_assembly, print_assembly};
 use spirula_spirv::verify;
 
 fn assemble(source: &str) -> Vec<u32> {
-    parse(source, &ParseOptions::default()).unwrap_or_else(|faults| panic!("{}", faults[0]))
+    parse_assembly(source, &ParseOptions::default())
+        .unwrap_or_else(|faults| panic!("{}", faults[0]))
 }
 
 /// A shader around the given declarations and instructions.
@@ -28,7 +29,7 @@ fn shader(declarations: &str, body: &str) -> String {
 }
 
 fn faults(source: &str) -> String {
-    match verify::words(assemble(source), &verify::VerifyOptions::default()) {
+    match verify::verify_words(assemble(source), &verify::VerifyOptions::default()) {
         Ok(_) => String::new(),
         Err(faults) => faults.iter().map(|f| format!("{f}\n")).collect(),
     }
@@ -70,11 +71,11 @@ fn a_newer_core_grammar_is_known_everywhere() {
         (additions.instructions.len(), additions.values.len()),
         (2, 2)
     );
-    additions.register().expect("nothing is in conflict");
-    additions.register().expect("it may be added again");
+    additions.register_all().expect("nothing is in conflict");
+    additions.register_all().expect("it may be added again");
 
     let words = assemble(&shader(BLEND, BODY));
-    let text = print(&words, &PrintOptions::default()).expect("it has a header");
+    let text = print_assembly(&words, &PrintOptions::default()).expect("it has a header");
     assert!(text.contains("OpCapability BlendTEST"), "{text}");
     assert!(text.contains("OpPingTEST \"a b\" %"), "{text}");
     assert_eq!(assemble(&text), words, "{text}");
@@ -82,7 +83,7 @@ fn a_newer_core_grammar_is_known_everywhere() {
         friendly_names: true,
         ..PrintOptions::default()
     };
-    let named = print(&words, &friendly).expect("it has a header");
+    let named = print_assembly(&words, &friendly).expect("it has a header");
     assert_eq!(assemble(&named).len(), words.len(), "{named}");
 
     let mut module = SpirvModule::from_words(words.clone()).expect("it is well-formed");
@@ -97,21 +98,25 @@ fn a_newer_core_grammar_is_known_everywhere() {
         inst.result().expect("a result"),
         inst.result_type().expect("a type"),
     );
-    assert_eq!(inst.operand("Left").map(|o| o.words.len()), Some(1));
-    let chains = DefUse::compute(&module);
+    assert_eq!(inst.named_operand("Left").map(|o| o.words.len()), Some(1));
+    let chains = DefUse::from_module(&module);
     assert_eq!(chains.definition(result), Some(inst.handle()));
-    assert_eq!(chains.count(result), 1);
-    let left = Id::new(inst.word(0)).expect("an id");
-    assert_eq!(chains.count(left), 3, "the number between them is no id");
+    assert_eq!(chains.use_count(result), 1);
+    let left = Id::new(inst.operand_word(0)).expect("an id");
+    assert_eq!(
+        chains.use_count(left),
+        3,
+        "the number between them is no id"
+    );
     let mut used = Vec::new();
-    IdWords::new(&module).visit(inst, |at, _| used.push(at));
+    IdWords::new(&module).visit_uses(inst, |at, _| used.push(at));
     assert_eq!(used, [0, 2, 3, 5, 6]);
     assert!(op.effects().is_pure(), "its chapter is arithmetic");
     assert_eq!(
         Op::by_name("PingTEST").map(Op::effects),
         Some(InstructionEffects::ANY)
     );
-    let needed = ModuleRequirements::compute(&module).capabilities();
+    let needed = ModuleRequirements::from_module(&module).minimal_capabilities();
     assert!(needed.contains(&Capability(30003)), "{needed:?}");
 
     let bound = module.bound();
@@ -127,14 +132,14 @@ fn a_newer_core_grammar_is_known_everywhere() {
     );
     let handle = chains.definition(result).expect("it is defined");
     let mut erased = ErasedIds::new();
-    module.erase(handle, &mut erased);
+    module.erase_inst(handle, &mut erased);
     assert!(erased.contains(result));
 }
 
 #[test]
 fn the_verifier_asks_what_was_added_for_its_needs() {
     let additions = GrammarAdditions::from_json(CORE, None).expect("it is well-formed");
-    additions.register().expect("nothing is in conflict");
+    additions.register_all().expect("nothing is in conflict");
     assert_eq!(faults(&shader(BLEND, BODY)), "");
     let missing = faults(&shader("", BODY));
     assert!(
@@ -162,13 +167,16 @@ fn sets_of_extended_instructions() {
         "it does not say its name"
     );
     let additions = GrammarAdditions::from_json(json, Some("Test.set")).expect("it is well-formed");
-    additions.register().expect("nothing is in conflict");
+    additions.register_all().expect("nothing is in conflict");
     let set = ExtInstSet::by_name("Test.set").expect("it was added");
-    assert!(set.effects(2).is_pure() && set.effects(1) == InstructionEffects::ANY);
+    assert!(
+        set.instruction_effects(2).is_pure()
+            && set.instruction_effects(1) == InstructionEffects::ANY
+    );
     let body = "%x = OpExtInst %float %set Mix %one 1\n%y = OpExtInst %void %set Log %x";
     let source = shader("%set = OpExtInstImport \"Test.set\"", body);
     let words = assemble(&source);
-    let text = print(&words, &PrintOptions::default()).expect("it has a header");
+    let text = print_assembly(&words, &PrintOptions::default()).expect("it has a header");
     assert!(text.contains(" Mix %") && text.contains(" Log %"), "{text}");
     assert_eq!(assemble(&text), words);
     assert_eq!(faults(&source), "");
@@ -178,7 +186,7 @@ fn sets_of_extended_instructions() {
         .find(|i| i.op() == Op::ExtInst)
         .expect("it is there");
     let mut used = Vec::new();
-    IdWords::new(&module).visit(mix, |at, _| used.push(at));
+    IdWords::new(&module).visit_uses(mix, |at, _| used.push(at));
     assert_eq!(used, [0, 2, 4], "the literal is no id");
     let unknown = body.replace("Mix %one 1", "7 %one");
     let found = faults(&shader("%set = OpExtInstImport \"Test.set\"", &unknown));
@@ -192,7 +200,9 @@ fn what_is_in_conflict_is_refused_whole() {
         ..GrammarAdditions::default()
     };
     let refused = |instruction: NewInstruction| {
-        let found = one(instruction).register().expect_err("it is in conflict");
+        let found = one(instruction)
+            .register_all()
+            .expect_err("it is in conflict");
         assert!(Op(30_100).info().is_none(), "nothing was added");
         found
     };
@@ -210,16 +220,16 @@ fn what_is_in_conflict_is_refused_whole() {
     let base = || NewInstruction::new(30_101, "OpBadTEST");
     let wrong = [
         base()
-            .operand(Kind::IdRef, OperandQuantifier::Many, "")
-            .operand(Kind::IdRef, OperandQuantifier::One, ""),
+            .with_operand(Kind::IdRef, OperandQuantifier::Many, "")
+            .with_operand(Kind::IdRef, OperandQuantifier::One, ""),
         base()
-            .operand(Kind::IdRef, OperandQuantifier::Optional, "")
-            .operand(Kind::IdRef, OperandQuantifier::One, ""),
+            .with_operand(Kind::IdRef, OperandQuantifier::Optional, "")
+            .with_operand(Kind::IdRef, OperandQuantifier::One, ""),
         base()
-            .operand(Kind::IdRef, OperandQuantifier::One, "")
-            .operand(Kind::IdResult, OperandQuantifier::One, ""),
-        base().operand(Kind::IdResult, OperandQuantifier::Optional, ""),
-        base().operand(
+            .with_operand(Kind::IdRef, OperandQuantifier::One, "")
+            .with_operand(Kind::IdResult, OperandQuantifier::One, ""),
+        base().with_operand(Kind::IdResult, OperandQuantifier::Optional, ""),
+        base().with_operand(
             Kind::LiteralContextDependentNumber,
             OperandQuantifier::One,
             "",
@@ -251,7 +261,7 @@ fn what_is_in_conflict_is_refused_whole() {
         value(Kind::FunctionControl, 3 << 20, "TwoBitsTEST", vec![]),
         value(Kind::IdRef, 1, "NoneTEST", vec![]),
     ] {
-        assert!(additions.register().is_err(), "{additions:?}");
+        assert!(additions.register_all().is_err(), "{additions:?}");
     }
 }
 

@@ -13,7 +13,7 @@ use spirula_spirv::grammar::enumerants::{
 };
 use spirula_spirv::grammar::{Kind, Op, OperandCategory, OperandIter, SpirvVersion};
 use spirula_spirv::ir::{IdWords, SpirvModule};
-use spirula_testing::{corpus, files};
+use spirula_testing::{find_corpus, list_files};
 
 /// Blocks reached from `from` without going through `without`, along successors or against them.
 fn reached(cfg: &FlowGraph, from: u32, without: Option<u32>, forward: bool) -> Vec<bool> {
@@ -46,8 +46,8 @@ fn dominance(cfg: &FlowGraph) -> Vec<Vec<bool>> {
 
 fn check_function(cfg: &FlowGraph) -> Result<(), String> {
     let n = cfg.len() as u32;
-    let tree = BlockDominators::compute(cfg);
-    let frontiers = DominanceFrontiers::compute(cfg, &tree);
+    let tree = BlockDominators::from_cfg(cfg);
+    let frontiers = DominanceFrontiers::from_cfg(cfg, &tree);
     let by_definition = dominance(cfg);
     let reachable = reached(cfg, 0, None, true);
     for a in 0..n {
@@ -79,9 +79,9 @@ fn check_function(cfg: &FlowGraph) -> Result<(), String> {
     check_siblings(
         "dominators",
         cfg.len(),
-        |b| tree.immediate(b),
+        |b| tree.immediate_dominator(b),
         |b| tree.children(b),
-        |b| tree.position(b),
+        |b| tree.sibling_index(b),
     )?;
     check_post_dominators(cfg, &reachable)?;
     check_loops(cfg, &tree, &by_definition, &reachable)
@@ -111,20 +111,23 @@ fn check_siblings<'t>(
 }
 
 fn check_post_dominators(cfg: &FlowGraph, reachable: &[bool]) -> Result<(), String> {
-    let tree = PostDominators::compute(cfg);
+    let tree = PostDominators::from_cfg(cfg);
     let n = cfg.len() as u32;
     check_siblings(
         "post-dominators",
         cfg.len(),
-        |b| tree.immediate(b),
+        |b| tree.immediate_post_dominator(b),
         |b| tree.children(b),
-        |b| tree.position(b),
+        |b| tree.sibling_index(b),
     )?;
     let mut roots = tree.roots().iter().enumerate();
-    if !roots.all(|(at, b)| tree.immediate(*b).is_none() && tree.position(*b) == Some(at)) {
+    if !roots.all(|(at, b)| {
+        tree.immediate_post_dominator(*b).is_none() && tree.sibling_index(*b) == Some(at)
+    }) {
         return Err("roots of the post-dominator tree".to_owned());
     }
-    let is_end = |b: u32| cfg.successors(b).is_empty() || tree.endless().contains(&b);
+    let is_end =
+        |b: u32| cfg.successors(b).is_empty() || tree.infinite_region_blocks().contains(&b);
     for b in (0..n).filter(|b| reachable[*b as usize]) {
         for a in (0..n).filter(|a| reachable[*a as usize]) {
             let without = reached(cfg, b, Some(a), true);
@@ -143,14 +146,14 @@ fn check_loops(
     dominance: &[Vec<bool>],
     reachable: &[bool],
 ) -> Result<(), String> {
-    let nest = LoopNest::compute(cfg, tree);
+    let nest = LoopNest::from_cfg(cfg, tree);
     let n = cfg.len() as u32;
     check_siblings(
         "loops",
         nest.loops().len(),
         |l| nest.loops()[l as usize].parent,
         |l| nest.children(l),
-        |l| nest.position(l),
+        |l| nest.sibling_index(l),
     )?;
     let mut headers = 0;
     for header in (0..n).filter(|h| reachable[*h as usize]) {
@@ -210,7 +213,7 @@ fn check_loops(
             }
         }
     }
-    if cyclic == nest.irreducible().is_empty() {
+    if cyclic == nest.irreducible_edges().is_empty() {
         return Err("whether the graph is irreducible".to_owned());
     }
     Ok(())
@@ -218,16 +221,16 @@ fn check_loops(
 
 #[test]
 fn analyses_follow_their_definitions_on_the_corpus() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
     let mut functions = 0;
-    for file in files(&folder, ".spv").iter().step_by(5) {
+    for file in list_files(&folder, ".spv").iter().step_by(5) {
         let bytes = std::fs::read(file).expect("the corpus can be read");
         let module = SpirvModule::from_bytes(&bytes).expect("the corpus is well-formed");
-        let definitions = IdDefinitions::compute(&module);
+        let definitions = IdDefinitions::from_module(&module);
         for func in module.functions() {
-            let cfg = FlowGraph::compute(&module, &definitions, *func).expect("labels exist");
+            let cfg = FlowGraph::from_function(&module, &definitions, *func).expect("labels exist");
             if (2..60).contains(&cfg.len()) {
                 functions += 1;
                 check_function(&cfg).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
@@ -246,10 +249,10 @@ fn check_ids(module: &SpirvModule) {
     let ids = IdWords::new(module);
     for inst in module.all_insts() {
         let mut found = Vec::new();
-        ids.visit(inst, |at, id| found.push((at, id.word())));
+        ids.visit_uses(inst, |at, id| found.push((at, id.word())));
         let words = ids.switch_literal_words(inst);
         let split = OperandIter::new(inst.op(), inst.words())
-            .with_ext(ids.set(inst).filter(|_| inst.op() == Op::ExtInst))
+            .with_ext(ids.ext_inst_set(inst).filter(|_| inst.op() == Op::ExtInst))
             .with_switch_literal_words(words);
         let mut right = Vec::new();
         for operand in split {
@@ -258,7 +261,7 @@ fn check_ids(module: &SpirvModule) {
                 right.push((o.at, o.words[0]));
             }
         }
-        let unknown_set = inst.op() == Op::ExtInst && ids.set(inst).is_none();
+        let unknown_set = inst.op() == Op::ExtInst && ids.ext_inst_set(inst).is_none();
         assert!(
             found == right || unknown_set,
             "{}: {found:?}, not {right:?}",
@@ -268,29 +271,29 @@ fn check_ids(module: &SpirvModule) {
 }
 
 fn check_uses(module: &SpirvModule) {
-    let chains = DefUse::compute(module);
+    let chains = DefUse::from_module(module);
     let ids = IdWords::new(module);
     let mut counts = vec![0u32; module.bound() as usize];
     for inst in module.all_insts() {
-        ids.visit(inst, |at, id| {
+        ids.visit_uses(inst, |at, id| {
             counts[id.index()] += 1;
             let place = |u: &spirula_spirv::analysis::IdUse| {
                 (u.inst, usize::from(u.at)) == (inst.handle(), at)
             };
             // Looking through all uses of much used ids would take quadratic time.
-            if chains.count(id) < 20 {
+            if chains.use_count(id) < 20 {
                 assert_eq!(chains.uses(id).filter(place).count(), 1);
             }
         });
     }
     for id in (1..module.bound()).filter_map(Id::new) {
-        assert_eq!(chains.count(id), counts[id.index()]);
-        assert_eq!(chains.uses(id).count() as u32, chains.count(id));
+        assert_eq!(chains.use_count(id), counts[id.index()]);
+        assert_eq!(chains.uses(id).count() as u32, chains.use_count(id));
     }
 }
 
 fn check_calls(module: &SpirvModule) {
-    let graph = SpirvCallGraph::compute(module);
+    let graph = SpirvCallGraph::from_module(module);
     let order = graph.bottom_up();
     assert_eq!(order.len(), module.functions().len());
     let mut number = vec![0; order.len()];
@@ -320,15 +323,15 @@ fn check_constructs(module: &SpirvModule, definitions: &IdDefinitions) {
         return;
     }
     for func in module.functions() {
-        let cfg = FlowGraph::compute(module, definitions, *func).expect("labels exist");
-        let tree = BlockDominators::compute(&cfg);
-        let found = ConstructTree::compute(module, &cfg, &tree);
+        let cfg = FlowGraph::from_function(module, definitions, *func).expect("labels exist");
+        let tree = BlockDominators::from_cfg(&cfg);
+        let found = ConstructTree::from_cfg(module, &cfg, &tree);
         if cfg.len() > 200 {
             continue;
         }
         for block in (0..cfg.len() as u32).filter(|b| tree.is_reachable(*b)) {
             let mut around = Vec::new();
-            let mut next = found.around(block);
+            let mut next = found.innermost_construct(block);
             while let Some(c) = next {
                 around.push(c);
                 next = found.parent(c);
@@ -361,27 +364,27 @@ fn check_constructs(module: &SpirvModule, definitions: &IdDefinitions) {
 /// A kernel whose blocks branch as the pairs say; equal or missing targets make other terminators.
 fn graph(edges: &[(usize, usize)]) -> SpirvModule {
     let mut b = SpirvBuilder::new(SpirvVersion::V1_0);
-    b.capability(Capability::Kernel);
+    b.declare_capability(Capability::Kernel);
     b.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
-    let (void, bool) = (b.void(), b.bool());
+    let (void, bool) = (b.void_type(), b.bool_type());
     let ty = b.function_type(void, &[bool]);
     let main = b.fresh_id();
     b.begin_function(main, void, FunctionControl::None, ty);
-    let condition = b.parameter(bool);
+    let condition = b.append_parameter(bool);
     let labels: Vec<Id> = edges.iter().map(|_| b.fresh_id()).collect();
     for (at, (x, y)) in edges.iter().enumerate() {
         b.begin_block(labels[at]);
         let target = |t: usize| labels.get(t).filter(|_| t > 0);
         match (target(*x), target(*y)) {
             (Some(x), Some(y)) if x != y => {
-                b.effect(Op::BranchConditional, &[condition, *x, *y].map(Id::word));
+                b.append_effect(Op::BranchConditional, &[condition, *x, *y].map(Id::word));
             }
-            (Some(x), _) | (None, Some(x)) => b.effect(Op::Branch, &[x.word()]),
-            (None, None) => b.effect(Op::Return, &[]),
+            (Some(x), _) | (None, Some(x)) => b.append_effect(Op::Branch, &[x.word()]),
+            (None, None) => b.append_effect(Op::Return, &[]),
         }
     }
     b.end_function();
-    b.finish()
+    b.into_module()
 }
 
 proptest! {
@@ -390,8 +393,8 @@ proptest! {
         edges in prop::collection::vec((0usize..14, 0usize..14), 1..14)
     ) {
         let module = graph(&edges);
-        let definitions = IdDefinitions::compute(&module);
-        let cfg = FlowGraph::compute(&module, &definitions, module.functions()[0]).expect("labels exist");
+        let definitions = IdDefinitions::from_module(&module);
+        let cfg = FlowGraph::from_function(&module, &definitions, module.functions()[0]).expect("labels exist");
         prop_assert_eq!(check_function(&cfg), Ok(()));
     }
 }
@@ -406,24 +409,25 @@ fn chains_know_of_new_ids_in_unknown_sets() {
         OpExtension \"SPV_KHR_non_semantic_info\"\n\
         %1 = OpExtInstImport \"NonSemantic.Nobodys\"\nOpMemoryModel Physical64 OpenCL\n\
         %2 = OpTypeVoid\n%3 = OpTypeInt 32 0\n";
-    let words = spirula_spirv::text::parse(source, &Default::default()).expect("it is assembly");
+    let words =
+        spirula_spirv::text::parse_assembly(source, &Default::default()).expect("it is assembly");
     let mut module = SpirvModule::from_words(words).expect("it is a module");
-    let mut chains = DefUse::compute(&module);
+    let mut chains = DefUse::from_module(&module);
     let [constant, told] = [module.fresh_id(), module.fresh_id()];
-    let made = module.create(Op::Constant, &[3, constant.word(), 7]);
-    module.append(ModuleSection::Globals.list(), made);
-    chains.add(module.inst(made));
+    let made = module.create_inst(Op::Constant, &[3, constant.word(), 7]);
+    module.append_inst(ModuleSection::Globals.list(), made);
+    chains.add_inst(module.inst(made));
     let words = [2, told.word(), 1, 30, constant.word()];
-    let tells = module.create(Op::ExtInst, &words);
-    module.append(ModuleSection::Globals.list(), tells);
-    chains.add(module.inst(tells));
-    assert_eq!(chains.count(constant), 1);
-    assert!(chains == DefUse::compute(&module));
+    let tells = module.create_inst(Op::ExtInst, &words);
+    module.append_inst(ModuleSection::Globals.list(), tells);
+    chains.add_inst(module.inst(tells));
+    assert_eq!(chains.use_count(constant), 1);
+    assert!(chains == DefUse::from_module(&module));
     let new = module.fresh_id();
-    let other = module.create(Op::Constant, &[3, new.word(), 8]);
-    module.append(ModuleSection::Globals.list(), other);
-    chains.add(module.inst(other));
+    let other = module.create_inst(Op::Constant, &[3, new.word(), 8]);
+    module.append_inst(ModuleSection::Globals.list(), other);
+    chains.add_inst(module.inst(other));
     chains.replace_all(&mut module, constant, new);
     assert_eq!(module.inst(tells).words()[4], new.word());
-    assert!(chains == DefUse::compute(&module));
+    assert!(chains == DefUse::from_module(&module));
 }

@@ -4,12 +4,13 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, EditError, IdWords, InstRef, SpirvModule};
 use spirula_spirv::link::{GlobalValueTable, ImportError, SpirvImporter};
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 use spirula_spirv::verify;
-use spirula_testing::{corpus, files};
+use spirula_testing::{find_corpus, list_files};
 
 fn module(source: &str) -> SpirvModule {
-    let words = parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
+    let words =
+        parse_assembly(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
     SpirvModule::from_words(words).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -19,7 +20,7 @@ fn is_valid(module: &SpirvModule) {
         scalar_block_layout: true,
         ..verify::VerifyOptions::default()
     };
-    if let Err(faults) = verify::module(module, &options) {
+    if let Err(faults) = verify::verify_module(module, &options) {
         panic!("{}", faults[0]);
     }
 }
@@ -180,10 +181,10 @@ fn a_function_is_imported_with_what_it_needs() {
     );
     let mut destination = module(DIAMOND);
     let wanted = source.function_id(source.functions()[1]);
-    let mut values = GlobalValueTable::compute(&destination);
+    let mut values = GlobalValueTable::from_module(&destination);
     let mut importer = SpirvImporter::new(&source);
     let ids = importer
-        .import(&mut destination, &mut values, &[wanted])
+        .import_ids(&mut destination, &mut values, &[wanted])
         .expect("it can be imported");
     assert_eq!(destination.functions().len(), 3);
     assert_eq!(destination.function_id(destination.functions()[2]), ids[0]);
@@ -197,7 +198,7 @@ fn a_function_is_imported_with_what_it_needs() {
 
     // Once more, nothing is to be done.
     let words = destination.to_words();
-    let again = importer.import(&mut destination, &mut values, &[wanted]);
+    let again = importer.import_ids(&mut destination, &mut values, &[wanted]);
     assert_eq!(again, Ok(ids));
     assert_eq!(destination.to_words(), words);
 
@@ -206,25 +207,28 @@ fn a_function_is_imported_with_what_it_needs() {
         .find(|i| i.op() == Op::Label)
         .and_then(InstRef::result);
     let label = label.expect("the source has blocks");
-    let refused = importer.import(&mut destination, &mut values, &[label]);
+    let refused = importer.import_ids(&mut destination, &mut values, &[label]);
     assert_eq!(refused, Err(ImportError::NotGlobal(label)));
 }
 
 /// Every function of a sample of the corpus, cloned, and imported into an empty module.
 #[test]
 fn functions_of_the_corpus() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
     let mut cloned = 0;
-    for file in files(&folder.join("modules"), ".spv").iter().step_by(23) {
+    for file in list_files(&folder.join("modules"), ".spv")
+        .iter()
+        .step_by(23)
+    {
         let bytes = std::fs::read(file).expect("the corpus can be read");
         let mut module = SpirvModule::from_bytes(&bytes).expect("the corpus is well-formed");
         let options = verify::VerifyOptions {
             scalar_block_layout: true,
             ..verify::VerifyOptions::default()
         };
-        if verify::module(&module, &options).is_err() {
+        if verify::verify_module(&module, &options).is_err() {
             continue;
         }
         let mut copy = SpirvModule::new(module.version);
@@ -232,15 +236,18 @@ fn functions_of_the_corpus() {
             .all_insts()
             .filter(|i| matches!(i.op(), Op::Capability | Op::Extension | Op::MemoryModel))
         {
-            let new = copy.create(inst.op(), inst.words());
-            copy.append(spirula_spirv::ir::ModuleSection::of(inst.op()).list(), new);
+            let new = copy.create_inst(inst.op(), inst.words());
+            copy.append_inst(
+                spirula_spirv::ir::ModuleSection::from_op(inst.op()).list(),
+                new,
+            );
         }
-        let linkage = copy.create(Op::Capability, &[5]);
-        copy.append(
+        let linkage = copy.create_inst(Op::Capability, &[5]);
+        copy.append_inst(
             spirula_spirv::ir::ModuleSection::Capabilities.list(),
             linkage,
         );
-        let mut values = GlobalValueTable::compute(&copy);
+        let mut values = GlobalValueTable::from_module(&copy);
         let wanted: Vec<Id> = module
             .functions()
             .iter()
@@ -248,9 +255,9 @@ fn functions_of_the_corpus() {
             .collect();
         let mut importer = SpirvImporter::new(&module);
         importer
-            .import(&mut copy, &mut values, &wanted)
+            .import_ids(&mut copy, &mut values, &wanted)
             .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        if let Err(faults) = verify::module(&copy, &options) {
+        if let Err(faults) = verify::verify_module(&copy, &options) {
             panic!("{}: {}", file.display(), faults[0]);
         }
         let ids = IdWords::new(&module);
@@ -258,7 +265,7 @@ fn functions_of_the_corpus() {
             module.clone_function(&ids, func);
             cloned += 1;
         }
-        if let Err(faults) = verify::module(&module, &options) {
+        if let Err(faults) = verify::verify_module(&module, &options) {
             panic!("{}: {}", file.display(), faults[0]);
         }
     }

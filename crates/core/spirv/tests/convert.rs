@@ -5,9 +5,9 @@ use spirula_spirv::binary;
 use spirula_spirv::convert::to_version;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+use spirula_spirv::text::{ParseOptions, PrintOptions, parse_assembly, print_assembly};
 use spirula_spirv::verify;
-use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
+use spirula_testing::{GoldenFiles, SpirvValTool, find_corpus, list_files};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -20,49 +20,50 @@ fn version(text: &str) -> SpirvVersion {
 #[test]
 fn modules_are_converted_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/convert");
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let mut expected = GoldenFiles::new();
-    for file in files(&folder, ".spvasm") {
+    for file in list_files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");
         let head = source.lines().next().unwrap_or("").trim_start_matches("; ");
         let (from, to) = head
             .split_once(" to ")
             .expect("the first line has two versions");
-        let mut words = parse(&source, &ParseOptions::default()).expect("it is a module");
+        let mut words = parse_assembly(&source, &ParseOptions::default()).expect("it is a module");
         words[1] = version(from).word();
         let mut module = SpirvModule::from_words(words).expect("it is a module");
         let options = verify::VerifyOptions::default();
-        if let Err(faults) = verify::module(&module, &options) {
+        if let Err(faults) = verify::verify_module(&module, &options) {
             panic!("{}: {}", file.display(), faults[0]);
         }
         let found = match to_version(&mut module, version(to)) {
             Ok(()) => {
                 assert_eq!(module.version, version(to));
                 if let Some(validator) = &validator {
-                    let verdict = validator.check(&module.to_bytes(), &format!("spv{to}"));
+                    let verdict =
+                        validator.validate_module(&module.to_bytes(), &format!("spv{to}"));
                     assert_eq!(verdict, Ok(()), "{}", file.display());
                 }
                 let options = PrintOptions {
                     friendly_names: true,
                     ..PrintOptions::default()
                 };
-                print(&module.to_words(), &options).expect("the module can be printed")
+                print_assembly(&module.to_words(), &options).expect("the module can be printed")
             }
             Err(error) => format!("error: {error}\n"),
         };
-        expected.compare(&file.with_extension("txt"), &found);
+        expected.compare_file(&file.with_extension("txt"), &found);
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 /// A sample of the corpus in every version: upwards all of it goes, downwards what is refused names an
 /// instruction or a capability; what comes out is valid.
 #[test]
 fn the_corpus_in_every_version() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).expect("it has a manifest");
     let step = std::env::var("EVERY").map_or(29, |n| n.parse().expect("EVERY is a number"));
     let mut done: BTreeMap<(bool, bool), usize> = BTreeMap::new();
@@ -74,8 +75,8 @@ fn the_corpus_in_every_version() {
         if !binary::is_spirv(&bytes) || columns[5].ends_with("+scalar") {
             continue;
         }
-        let words = binary::words(&bytes).expect("it is a module");
-        let Ok(module) = verify::words(words, &verify::VerifyOptions::default()) else {
+        let words = binary::words_from_bytes(&bytes).expect("it is a module");
+        let Ok(module) = verify::verify_words(words, &verify::VerifyOptions::default()) else {
             continue;
         };
         for minor in 0..=6 {
@@ -97,7 +98,9 @@ fn the_corpus_in_every_version() {
                         continue;
                     };
                     let environment = format!("spv{target}");
-                    if let Err(said) = validator.check(&converted.to_bytes(), &environment) {
+                    if let Err(said) =
+                        validator.validate_module(&converted.to_bytes(), &environment)
+                    {
                         let said = said.lines().next().unwrap_or("").to_owned();
                         let from = module.version;
                         faults.push(format!("{} {from} to {target}: {said}", columns[0]));

@@ -5,14 +5,14 @@ use spirula_spirv::analysis::{
 };
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{EntryInterface, entry_points};
-use spirula_testing::{corpus, files};
+use spirula_testing::{find_corpus, list_files};
 
 #[test]
 fn modules_are_read_analysed_and_written() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
-    let files = files(&folder, ".spv");
+    let files = list_files(&folder, ".spv");
     assert!(files.len() > 900, "only {} modules found", files.len());
     let (mut same, mut reordered) = (0, 0);
     for file in files {
@@ -28,19 +28,19 @@ fn modules_are_read_analysed_and_written() {
             let again = SpirvModule::from_bytes(&written).expect("what is written is a module");
             assert_eq!(again.to_bytes(), written, "{}", file.display());
         }
-        let definitions = IdDefinitions::compute(&module);
-        let decorations = IdDecorations::compute(&module);
-        TypeLayouts::compute(&module, &definitions, &decorations, |id| {
+        let definitions = IdDefinitions::from_module(&module);
+        let decorations = IdDecorations::from_module(&module);
+        TypeLayouts::from_module(&module, &definitions, &decorations, |id| {
             Some(definitions.default_value(&module, id).unwrap_or(1))
         })
         .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         for func in module.functions() {
-            let cfg = FlowGraph::compute(&module, &definitions, *func)
+            let cfg = FlowGraph::from_function(&module, &definitions, *func)
                 .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-            BlockDominators::compute(&cfg);
+            BlockDominators::from_cfg(&cfg);
         }
         for (name, _) in entry_points(&module) {
-            EntryInterface::of(&module, &name)
+            EntryInterface::from_module(&module, &name)
                 .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         }
     }

@@ -2,17 +2,17 @@
 
 use spirula_spirv::draw::GraphvizOptions;
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, parse};
-use spirula_testing::{GoldenFiles, corpus, files};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
+use spirula_testing::{GoldenFiles, find_corpus, list_files};
 use std::path::Path;
 
 #[test]
 fn modules_are_drawn_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/draw");
     let mut expected = GoldenFiles::new();
-    for file in files(&folder, ".spvasm") {
+    for file in list_files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");
-        let words = parse(&source, &ParseOptions::default()).expect("it is a module");
+        let words = parse_assembly(&source, &ParseOptions::default()).expect("it is a module");
         let module = SpirvModule::from_words(words).expect("it is a module");
         let first = source.lines().next().unwrap_or("");
         let only = first
@@ -25,19 +25,19 @@ fn modules_are_drawn_as_expected() {
             only,
         };
         let found = drawing
-            .draw(&module)
+            .draw_module(&module)
             .unwrap_or_else(|e| format!("error: {e}\n"));
-        expected.compare(&file.with_extension("dot"), &found);
+        expected.compare_file(&file.with_extension("dot"), &found);
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 #[test]
 fn the_corpus_is_drawn() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
-    for file in files(&folder, ".spv").iter().step_by(31) {
+    for file in list_files(&folder, ".spv").iter().step_by(31) {
         let bytes = std::fs::read(file).expect("the corpus can be read");
         let module = SpirvModule::from_bytes(&bytes).expect("the corpus is well-formed");
         let drawing = GraphvizOptions {
@@ -47,7 +47,7 @@ fn the_corpus_is_drawn() {
             only: None,
         };
         let text = drawing
-            .draw(&module)
+            .draw_module(&module)
             .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         assert_eq!(
             text.matches('{').count(),

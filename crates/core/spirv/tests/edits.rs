@@ -1,7 +1,7 @@
 //! Single edits of the control-flow graph leave valid modules with the blocks that are expected.
 
 use spirula_spirv::ir::{Block, ErasedIds, IdWords, SpirvModule};
-use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+use spirula_spirv::text::{ParseOptions, PrintOptions, parse_assembly, print_assembly};
 use spirula_spirv::verify;
 
 /// A shader's module around the blocks of its only function.
@@ -20,16 +20,17 @@ OpExecutionMode %main LocalSize 1 1 1
 OpFunctionEnd
 "
     );
-    let words = parse(&source, &ParseOptions::default()).expect("the text is right");
-    verify::words(words, &verify::VerifyOptions::default()).expect("the module is valid")
+    let words = parse_assembly(&source, &ParseOptions::default()).expect("the text is right");
+    verify::verify_words(words, &verify::VerifyOptions::default()).expect("the module is valid")
 }
 
 /// The lines from the first label on, where the module is valid.
 fn body(module: &SpirvModule) -> String {
-    if let Err(faults) = verify::module(module, &verify::VerifyOptions::default()) {
+    if let Err(faults) = verify::verify_module(module, &verify::VerifyOptions::default()) {
         panic!("{}", faults[0]);
     }
-    let text = print(&module.to_words(), &PrintOptions::default()).expect("it can be printed");
+    let text =
+        print_assembly(&module.to_words(), &PrintOptions::default()).expect("it can be printed");
     let lines = text.lines().map(str::trim);
     let lines = lines.skip_while(|l| !l.ends_with("OpLabel"));
     lines.collect::<Vec<_>>().join("\n")

@@ -3,14 +3,15 @@
 use spirula_spirv::binary;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::link::{EntryNames, LinkError, LinkOptions, link};
-use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+use spirula_spirv::link::{EntryNames, LinkError, LinkOptions, link_modules};
+use spirula_spirv::text::{ParseOptions, PrintOptions, parse_assembly, print_assembly};
 use spirula_spirv::verify;
-use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
+use spirula_testing::{GoldenFiles, SpirvValTool, find_corpus, list_files};
 use std::path::Path;
 
 fn module(source: &str) -> SpirvModule {
-    let words = parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
+    let words =
+        parse_assembly(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
     SpirvModule::from_words(words).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -31,9 +32,9 @@ fn modules(source: &str) -> Vec<SpirvModule> {
 #[test]
 fn modules_are_linked_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let mut expected = GoldenFiles::new();
-    for file in files(&folder, ".spvasm") {
+    for file in list_files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");
         let first = source.split("; module").next().unwrap_or("");
         let options = LinkOptions {
@@ -48,35 +49,40 @@ fn modules_are_linked_as_expected() {
                 false => SpirvVersion::NEWEST,
             },
         };
-        let found = match link(modules(&source), &options) {
+        let found = match link_modules(modules(&source), &options) {
             Ok(module) => {
-                if let Err(faults) = verify::module(&module, &verify::VerifyOptions::default()) {
+                if let Err(faults) =
+                    verify::verify_module(&module, &verify::VerifyOptions::default())
+                {
                     panic!("{}: {}", file.display(), faults[0]);
                 }
                 if let Some(validator) = &validator {
                     let environment = format!("spv{}", module.version);
-                    let verdict = validator.check(&module.to_bytes(), &environment);
+                    let verdict = validator.validate_module(&module.to_bytes(), &environment);
                     assert_eq!(verdict, Ok(()), "{}", file.display());
                 }
                 let options = PrintOptions {
                     friendly_names: true,
                     ..PrintOptions::default()
                 };
-                print(&module.to_words(), &options).expect("the module can be printed")
+                print_assembly(&module.to_words(), &options).expect("the module can be printed")
             }
             Err(error) => format!("error: {error}\n"),
         };
-        expected.compare(&file.with_extension("txt"), &found);
+        expected.compare_file(&file.with_extension("txt"), &found);
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 #[test]
 fn nothing_and_no_memory_model() {
     let options = LinkOptions::default();
-    assert_eq!(link(vec![], &options).err(), Some(LinkError::Nothing));
+    assert_eq!(
+        link_modules(vec![], &options).err(),
+        Some(LinkError::Nothing)
+    );
     let bare = module("OpCapability Shader");
-    let found = link(vec![bare], &options).err();
+    let found = link_modules(vec![bare], &options).err();
     assert_eq!(found, Some(LinkError::NoMemoryModel { module: 0 }));
 }
 
@@ -87,26 +93,26 @@ fn a_module_linked_alone_keeps_its_meaning() {
     );
     let first = module(&source.expect("the test can be read"));
     let count = first.all_insts().count();
-    let linked = link(vec![first], &LinkOptions::default()).expect("it links");
+    let linked = link_modules(vec![first], &LinkOptions::default()).expect("it links");
     assert_eq!(linked.all_insts().count(), count);
 }
 
 /// Modules of the corpus that are of one memory model and can be joined, in tens.
 #[test]
 fn the_corpus_links() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let mut groups: Vec<(Vec<u32>, Vec<SpirvModule>, Vec<String>)> = Vec::new();
     let mut linked = 0;
-    let all = files(&folder.join("modules"), ".spv");
+    let all = list_files(&folder.join("modules"), ".spv");
     // The whole corpus takes minutes: every ninth by default, so that each origin is met.
     let step = std::env::var("EVERY").map_or(9, |n| n.parse().expect("EVERY is a number"));
     for file in all.iter().step_by(step) {
         let bytes = std::fs::read(file).expect("the corpus can be read");
         let module = SpirvModule::from_bytes(&bytes).expect("the corpus is well-formed");
-        let valid = verify::module(&module, &scalar());
+        let valid = verify::verify_module(&module, &scalar());
         if valid.is_err() {
             continue;
         }
@@ -129,7 +135,7 @@ fn the_corpus_links() {
             ..LinkOptions::default()
         };
         let module = loop {
-            match link(modules.clone(), &options) {
+            match link_modules(modules.clone(), &options) {
                 Ok(module) => break module,
                 // The same symbol or a type of its own in two programs: no fault of the linker.
                 Err(
@@ -142,14 +148,15 @@ fn the_corpus_links() {
             }
         };
         linked += modules.len();
-        if let Err(faults) = verify::module(&module, &scalar()) {
+        if let Err(faults) = verify::verify_module(&module, &scalar()) {
             panic!("{names:?}: {}", faults[0]);
         }
         let again =
             SpirvModule::from_bytes(&module.to_bytes()).expect("what is linked is a module");
         assert_eq!(again.clone().compact_ids().len(), module.bound() as usize);
         if let Some(validator) = &validator {
-            let verdict = validator.check(&module.to_bytes(), &format!("spv{}", module.version));
+            let verdict =
+                validator.validate_module(&module.to_bytes(), &format!("spv{}", module.version));
             assert!(
                 verdict.is_ok() || blames_layout(&verdict),
                 "{names:?}: {verdict:?}"
@@ -173,7 +180,7 @@ fn blames_layout(verdict: &Result<(), String>) -> bool {
 
 #[test]
 fn words_are_those_of_a_module() {
-    let linked = link(
+    let linked = link_modules(
         vec![module(
             "OpCapability Linkage\nOpCapability Shader\nOpMemoryModel Logical GLSL450",
         )],

@@ -43,9 +43,11 @@ impl MirroredLists {
         let mut module = SpirvModule::new(SpirvVersion::NEWEST);
         let mut all = Vec::new();
         let lists = [ModuleSection::Sources, ModuleSection::Globals].map(|section| {
-            let own: Vec<Inst> = (0..LENGTH).map(|_| module.create(Op::Nop, &[])).collect();
+            let own: Vec<Inst> = (0..LENGTH)
+                .map(|_| module.create_inst(Op::Nop, &[]))
+                .collect();
             for inst in &own {
-                module.append(section.list(), *inst);
+                module.append_inst(section.list(), *inst);
             }
             all.extend(&own);
             (section.list(), own)
@@ -67,7 +69,7 @@ impl MirroredLists {
         if let Some((list, at)) = self.place(inst) {
             self.lists[list].1.remove(at);
         }
-        self.module.remove(inst);
+        self.module.remove_inst(inst);
     }
 
     fn change(&mut self, change: ListChange) {
@@ -81,12 +83,12 @@ impl MirroredLists {
             ListChange::Append(at, list) => {
                 if let Some(inst) = inst(at) {
                     self.remove(inst);
-                    self.module.append(self.lists[list].0, inst);
+                    self.module.append_inst(self.lists[list].0, inst);
                     self.lists[list].1.push(inst);
                 }
             }
             ListChange::New(beside) => {
-                let new = self.module.create(Op::Nop, &[]);
+                let new = self.module.create_inst(Op::Nop, &[]);
                 self.all.push(new);
                 self.beside(new, self.all[beside % self.all.len()], false);
             }
@@ -117,9 +119,9 @@ impl MirroredLists {
 
     fn check(&self) {
         for (list, own) in &self.lists {
-            let forth = self.module.insts(*list).map(InstRef::handle);
+            let forth = self.module.list_insts(*list).map(InstRef::handle);
             assert_eq!(forth.collect::<Vec<_>>(), *own);
-            let back = self.module.insts(*list).rev().map(InstRef::handle);
+            let back = self.module.list_insts(*list).rev().map(InstRef::handle);
             assert!(back.eq(own.iter().rev().copied()), "backwards");
             assert!(own.iter().all(|i| self.module.list_of(*i) == Some(*list)));
         }

@@ -13,40 +13,40 @@ use spirula_spirv::ir::{ModuleSection, SpirvModule};
 /// A kernel with a diamond: entry, then, else, merge.
 fn diamond() -> SpirvModule {
     let mut b = SpirvBuilder::new(SpirvVersion::V1_0);
-    b.capability(Capability::Kernel);
-    b.capability(Capability::Kernel);
+    b.declare_capability(Capability::Kernel);
+    b.declare_capability(Capability::Kernel);
     b.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
-    let (void, bool) = (b.void(), b.bool());
+    let (void, bool) = (b.void_type(), b.bool_type());
     let ty = b.function_type(void, &[bool]);
     let main = b.fresh_id();
     b.entry_point(ExecutionModel::Kernel, main, "main", &[]);
     b.begin_function(main, void, FunctionControl::None, ty);
-    let condition = b.parameter(bool);
+    let condition = b.append_parameter(bool);
     let labels: Vec<Id> = (0..4).map(|_| b.fresh_id()).collect();
     b.begin_block(labels[0]);
-    b.effect(
+    b.append_effect(
         Op::BranchConditional,
         &[condition, labels[1], labels[2]].map(Id::word),
     );
     b.begin_block(labels[1]);
-    b.effect(Op::Branch, &[labels[3].word()]);
+    b.append_effect(Op::Branch, &[labels[3].word()]);
     b.begin_block(labels[2]);
-    b.effect(Op::Branch, &[labels[3].word()]);
+    b.append_effect(Op::Branch, &[labels[3].word()]);
     b.begin_block(labels[3]);
-    b.effect(Op::Return, &[]);
+    b.append_effect(Op::Return, &[]);
     b.end_function();
-    b.finish()
+    b.into_module()
 }
 
 #[test]
 fn equal_types_and_constants_are_one() {
     let mut b = SpirvBuilder::new(SpirvVersion::V1_0);
-    assert_eq!(b.int(32, false), b.int(32, false));
-    assert_ne!(b.int(32, false), b.int(32, true));
+    assert_eq!(b.int_type(32, false), b.int_type(32, false));
+    assert_ne!(b.int_type(32, false), b.int_type(32, true));
     assert_eq!(b.constant_u32(7), b.constant_u32(7));
     assert_ne!(b.constant_f32(0.0), b.constant_f32(-0.0));
     let seven = b.constant_u32(7);
-    assert_eq!(b.type_of(seven), Some(b.int(32, false)));
+    assert_eq!(b.type_of(seven), Some(b.int_type(32, false)));
 }
 
 #[test]
@@ -67,14 +67,14 @@ fn what_is_written_reads_back_the_same() {
 #[test]
 fn dominators_of_a_diamond() {
     let module = diamond();
-    let definitions = IdDefinitions::compute(&module);
-    let cfg =
-        FlowGraph::compute(&module, &definitions, module.functions()[0]).expect("labels exist");
+    let definitions = IdDefinitions::from_module(&module);
+    let cfg = FlowGraph::from_function(&module, &definitions, module.functions()[0])
+        .expect("labels exist");
     assert_eq!(cfg.successors(0), [1, 2]);
     assert_eq!(cfg.predecessors(3), [1, 2]);
     assert_eq!(cfg.reverse_postorder(), [0, 2, 1, 3]);
-    let tree = BlockDominators::compute(&cfg);
-    assert_eq!(tree.immediate(3), Some(0));
+    let tree = BlockDominators::from_cfg(&cfg);
+    assert_eq!(tree.immediate_dominator(3), Some(0));
     assert!(tree.dominates(0, 3) && !tree.dominates(1, 3));
 }
 
@@ -84,7 +84,7 @@ fn instructions_are_inserted_and_removed_anywhere() {
     let func = module.functions()[0];
     let block = module.function(func).blocks[3];
     let ret = module.terminator(block).handle();
-    let [a, b, c] = [1u32, 2, 3].map(|n| module.create(Op::Nop, &[n]));
+    let [a, b, c] = [1u32, 2, 3].map(|n| module.create_inst(Op::Nop, &[n]));
     module.insert_before(ret, b);
     module.insert_before(b, a);
     module.insert_after(b, c);
@@ -92,8 +92,8 @@ fn instructions_are_inserted_and_removed_anywhere() {
     assert_eq!(order, [a, b, c, ret]);
     let backwards: Vec<_> = module.body(block).rev().map(|i| i.handle()).collect();
     assert_eq!(backwards, [ret, c, b, a]);
-    module.remove(a);
-    module.remove(c);
+    module.remove_inst(a);
+    module.remove_inst(c);
     let order: Vec<_> = module.body(block).map(|i| i.handle()).collect();
     assert_eq!(order, [b, ret]);
 }
@@ -118,7 +118,7 @@ fn every_changed_word_is_read_or_refused() {
             changed[at] ^= 1 << bit;
             if let Ok(module) = SpirvModule::from_words(changed) {
                 let again = module.to_bytes();
-                let words = binary::words(&again).expect("what is written is a module");
+                let words = binary::words_from_bytes(&again).expect("what is written is a module");
                 assert!(
                     SpirvModule::from_words(words).is_ok(),
                     "word {at} bit {bit}"
@@ -148,13 +148,14 @@ fn unknown_values_excuse_no_missing_operand() {
 fn sections_that_come_again_are_read_whole() {
     let source = "OpCapability Linkage\nOpCapability Shader\nOpMemoryModel Logical GLSL450\n\
         OpCapability Kernel\nOpCapability Addresses\nOpCapability Int8\n";
-    let words = spirula_spirv::text::parse(source, &Default::default()).expect("it is assembly");
+    let words =
+        spirula_spirv::text::parse_assembly(source, &Default::default()).expect("it is assembly");
     let module = SpirvModule::from_words(words.clone()).expect("it is read");
     assert_eq!(module.to_words().len(), words.len());
-    let capabilities = module.section(ModuleSection::Capabilities);
+    let capabilities = module.section_insts(ModuleSection::Capabilities);
     assert_eq!(capabilities.count(), 5);
-    let mut back = module.section(ModuleSection::Capabilities).rev();
-    assert_eq!(back.next().map(|c| c.word(0)), Some(39));
+    let mut back = module.section_insts(ModuleSection::Capabilities).rev();
+    assert_eq!(back.next().map(|c| c.operand_word(0)), Some(39));
     assert_eq!(back.count(), 4);
 }
 

@@ -8,10 +8,10 @@ use spirula_spirv::convert::to_version;
 use spirula_spirv::draw::GraphvizOptions;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::{IdWords, SpirvModule};
-use spirula_spirv::link::{EntryNames, GlobalValueTable, LinkOptions, SpirvImporter, link};
-use spirula_spirv::recompute::recompute;
-use spirula_spirv::reduce::{self, reduce};
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::link::{EntryNames, GlobalValueTable, LinkOptions, SpirvImporter, link_modules};
+use spirula_spirv::recompute::recompute_capabilities;
+use spirula_spirv::reduce::{self, reduce_module};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 use spirula_spirv::verify;
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ const SEEDS: [&str; 5] = [
 ];
 
 static MODULES: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
-    let parsed = SEEDS.map(|source| parse(source, &ParseOptions::default()));
+    let parsed = SEEDS.map(|source| parse_assembly(source, &ParseOptions::default()));
     parsed.map(|m| m.expect("the seeds assemble")).to_vec()
 });
 
@@ -33,7 +33,7 @@ fn is_valid(module: &SpirvModule) -> bool {
         scalar_block_layout: true,
         ..verify::VerifyOptions::default()
     };
-    verify::module(module, &options).is_ok()
+    verify::verify_module(module, &options).is_ok()
 }
 
 /// Everything that there is to do with a module and another one. What the verifier says of a module
@@ -51,12 +51,12 @@ fn exercise(module: &SpirvModule, other: &SpirvModule) {
         entry_names: EntryNames::Number,
         ..LinkOptions::default()
     };
-    let linked = link(vec![other.clone(), module.clone()], &options);
+    let linked = link_modules(vec![other.clone(), module.clone()], &options);
     if let Some(linked) = linked.ok().filter(|_| is_valid(other)) {
         check(&linked, "linking");
     }
     let mut destination = other.clone();
-    let mut values = GlobalValueTable::compute(&destination);
+    let mut values = GlobalValueTable::from_module(&destination);
     let mut importer = SpirvImporter::new(module);
     let all: Vec<Id> = module
         .functions()
@@ -64,7 +64,7 @@ fn exercise(module: &SpirvModule, other: &SpirvModule) {
         .map(|f| module.function_id(*f))
         .collect();
     for id in all {
-        let _ = importer.import(&mut destination, &mut values, &[id]);
+        let _ = importer.import_ids(&mut destination, &mut values, &[id]);
     }
     let ids = IdWords::new(module);
     for func in module.functions() {
@@ -82,7 +82,7 @@ fn exercise(module: &SpirvModule, other: &SpirvModule) {
         }
     }
     let mut least = module.clone();
-    if recompute(&mut least, &RequirementCeiling::default()).is_ok() {
+    if recompute_capabilities(&mut least, &RequirementCeiling::default()).is_ok() {
         check(&least, "recomputing capabilities");
     }
     let drawing = GraphvizOptions {
@@ -91,7 +91,7 @@ fn exercise(module: &SpirvModule, other: &SpirvModule) {
         instructions: true,
         only: None,
     };
-    let _ = drawing.draw(module);
+    let _ = drawing.draw_module(module);
     let options = reduce::ReduceOptions {
         attempts: 40,
         ..reduce::ReduceOptions::default()
@@ -101,7 +101,7 @@ fn exercise(module: &SpirvModule, other: &SpirvModule) {
         count += 1;
         count % 3 != 2
     };
-    if let Some(small) = reduce(module, &options, sometimes, |_| {}) {
+    if let Some(small) = reduce_module(module, &options, sometimes, |_| {}) {
         check(&small, "reducing");
     }
 }
@@ -133,10 +133,10 @@ fn operands_that_cannot_be_ids() {
         OpMemoryModel Logical GLSL450\n%void = OpTypeVoid\n%type = OpTypeFunction %void\n\
         %f = OpFunction %void None %type\n%entry = OpLabel\n\
         %x = OpExtInst %void %set 5 !4000000000 %void\nOpReturn\nOpFunctionEnd";
-    let words = parse(source, &ParseOptions::default()).expect("it is a module");
+    let words = parse_assembly(source, &ParseOptions::default()).expect("it is a module");
     let module = SpirvModule::from_words(words).expect("it is a module");
     exercise(&module, &module);
-    let linked = link(vec![module], &LinkOptions::default()).expect("it links");
+    let linked = link_modules(vec![module], &LinkOptions::default()).expect("it links");
     let inst = linked
         .all_insts()
         .find(|i| i.op().to_string() == "OpExtInst");

@@ -41,7 +41,7 @@ const LOOP: &str = r#"
 "#;
 
 fn module() -> SpirvModule {
-    let words = text::parse(LOOP, &text::ParseOptions::default()).expect("it is assembly");
+    let words = text::parse_assembly(LOOP, &text::ParseOptions::default()).expect("it is assembly");
     SpirvModule::from_words(words).expect("it is a module")
 }
 
@@ -56,7 +56,7 @@ fn find(module: &SpirvModule, op: Op) -> Inst {
 }
 
 fn is_valid(module: &SpirvModule) -> bool {
-    verify::words(module.to_words(), &verify::VerifyOptions::default()).is_ok()
+    verify::verify_words(module.to_words(), &verify::VerifyOptions::default()).is_ok()
 }
 
 /// What comes of putting an instruction somewhere in a fresh module: the error's text.
@@ -203,7 +203,7 @@ fn instructions_are_not_put_where_they_may_not_stand() {
 fn instructions_are_erased_that_nothing_needs() {
     let mut module = module();
     let before = module.to_words();
-    let mut uses = DefUse::compute(&module);
+    let mut uses = DefUse::from_module(&module);
     let mut erased = ErasedIds::new();
     let mut erase = |module: &mut SpirvModule, inst| {
         let result = module.try_erase(&mut uses, inst, &mut erased);
@@ -230,7 +230,7 @@ fn instructions_are_erased_that_nothing_needs() {
         let again = erase(&mut module, inst).expect_err("it is gone");
         assert!(again.contains("by itself"), "{again}");
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     assert!(is_valid(&module));
 }
 

@@ -5,25 +5,26 @@ use spirula_spirv::binary;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
-use spirula_spirv::recompute::recompute;
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::recompute::recompute_capabilities;
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 use spirula_spirv::verify;
-use spirula_testing::{SpirvValTool, corpus};
+use spirula_testing::{SpirvValTool, find_corpus};
 
 fn module(source: &str) -> SpirvModule {
-    let words = parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
+    let words =
+        parse_assembly(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
     SpirvModule::from_words(words).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn declared(module: &SpirvModule) -> Vec<Capability> {
-    let section = module.section(ModuleSection::Capabilities);
-    section.map(|c| Capability(c.word(0))).collect()
+    let section = module.section_insts(ModuleSection::Capabilities);
+    section.map(|c| Capability(c.operand_word(0))).collect()
 }
 
 fn extensions(module: &SpirvModule) -> Vec<String> {
     module
-        .section(ModuleSection::Extensions)
-        .map(|e| e.string(0))
+        .section_insts(ModuleSection::Extensions)
+        .map(|e| e.string_operand(0))
         .collect()
 }
 
@@ -63,7 +64,7 @@ fn numbers_that_are_only_stored_need_no_arithmetic() {
     let mut stores = module(HALF);
     stores.version = SpirvVersion::V1_0;
     assert_eq!(
-        recompute(&mut stores, &RequirementCeiling::default()),
+        recompute_capabilities(&mut stores, &RequirementCeiling::default()),
         Ok(true)
     );
     let storage = Capability::StorageBuffer16BitAccess;
@@ -72,20 +73,20 @@ fn numbers_that_are_only_stored_need_no_arithmetic() {
         [Capability::Shader, Capability::Linkage, storage]
     );
     assert_eq!(extensions(&stores).len(), 3);
-    verify::module(&stores, &verify::VerifyOptions::default()).expect("it is valid");
+    verify::verify_module(&stores, &verify::VerifyOptions::default()).expect("it is valid");
 
     // In 1.3 the extensions are part of the language; what nobody knows stays.
     let mut stores = module(HALF);
     stores.version = SpirvVersion::new(1, 3);
     assert_eq!(
-        recompute(&mut stores, &RequirementCeiling::default()),
+        recompute_capabilities(&mut stores, &RequirementCeiling::default()),
         Ok(true)
     );
     assert_eq!(extensions(&stores), ["SPV_VENDOR_something"]);
 
     let sum = HALF.replace("%wide =", "%sum = OpFAdd %half %loaded %loaded\n%wide =");
     let mut adds = module(&sum);
-    recompute(&mut adds, &RequirementCeiling::default()).expect("there is no ceiling");
+    recompute_capabilities(&mut adds, &RequirementCeiling::default()).expect("there is no ceiling");
     assert!(declared(&adds).contains(&Capability::Float16));
     assert!(declared(&adds).contains(&storage));
 }
@@ -97,14 +98,14 @@ fn what_is_missing_is_added() {
         .filter(|l| !l.contains("16") || l.contains("OpType"));
     let mut bare = module(&bare.collect::<Vec<_>>().join("\n"));
     bare.version = SpirvVersion::new(1, 3);
-    assert!(verify::module(&bare, &verify::VerifyOptions::default()).is_err());
+    assert!(verify::verify_module(&bare, &verify::VerifyOptions::default()).is_err());
     assert_eq!(
-        recompute(&mut bare, &RequirementCeiling::default()),
+        recompute_capabilities(&mut bare, &RequirementCeiling::default()),
         Ok(true)
     );
-    verify::module(&bare, &verify::VerifyOptions::default()).expect("it is valid");
+    verify::verify_module(&bare, &verify::VerifyOptions::default()).expect("it is valid");
     assert_eq!(
-        recompute(&mut bare, &RequirementCeiling::default()),
+        recompute_capabilities(&mut bare, &RequirementCeiling::default()),
         Ok(false)
     );
 }
@@ -118,7 +119,7 @@ fn a_ceiling_names_what_needs_more() {
     let source = HALF.replace("OpExtension \"SPV_VENDOR_something\"", "");
     let mut over = module(&source);
     let before = over.to_words();
-    let error = recompute(&mut over, &ceiling).expect_err("halves are not allowed");
+    let error = recompute_capabilities(&mut over, &ceiling).expect_err("halves are not allowed");
     assert!(error.message.contains("float of 16 bits"), "{error}");
     assert!(
         error.message.contains("StorageBuffer16BitAccess"),
@@ -132,7 +133,8 @@ fn a_ceiling_names_what_needs_more() {
         extensions: Some(vec![]),
         ..RequirementCeiling::default()
     };
-    let error = recompute(&mut over, &ceiling).expect_err("an extension is not allowed");
+    let error =
+        recompute_capabilities(&mut over, &ceiling).expect_err("an extension is not allowed");
     assert!(error.message.contains("SPV_VENDOR_something"), "{error}");
 }
 
@@ -176,10 +178,11 @@ fn numbers_that_are_computed_with_need_their_capability() {
                 source.replace("OpCapability Float16", "")
             };
             let mut module = module(&source);
-            recompute(&mut module, &RequirementCeiling::default()).expect("there is no ceiling");
+            recompute_capabilities(&mut module, &RequirementCeiling::default())
+                .expect("there is no ceiling");
             let found = declared(&module);
             assert!(found.contains(&Capability::Float16), "{text}: {found:?}");
-            verify::module(&module, &verify::VerifyOptions::default())
+            verify::verify_module(&module, &verify::VerifyOptions::default())
                 .unwrap_or_else(|faults| panic!("{text}: {}", faults[0]));
         }
     }
@@ -228,10 +231,11 @@ fn pointers_that_are_chosen_need_variable_pointers() {
                 );
             let mut module = module(&source);
             module.version = SpirvVersion::new(1, 4);
-            recompute(&mut module, &RequirementCeiling::default()).expect("there is no ceiling");
+            recompute_capabilities(&mut module, &RequirementCeiling::default())
+                .expect("there is no ceiling");
             let wanted = Capability::VariablePointersStorageBuffer;
             assert!(declared(&module).contains(&wanted), "{text}");
-            verify::module(&module, &verify::VerifyOptions::default())
+            verify::verify_module(&module, &verify::VerifyOptions::default())
                 .unwrap_or_else(|faults| panic!("{text}: {}", faults[0]));
         }
     }
@@ -242,7 +246,7 @@ fn pointers_that_are_chosen_need_variable_pointers() {
         .replace("RESULT", "x");
     let mut plain = module(&source);
     assert_eq!(
-        recompute(&mut plain, &RequirementCeiling::default()),
+        recompute_capabilities(&mut plain, &RequirementCeiling::default()),
         Ok(true)
     );
     assert_eq!(declared(&plain), [Capability::Shader, Capability::Linkage]);
@@ -258,7 +262,7 @@ fn the_kind_of_a_module_stays_declared() {
         %f = OpFunction %void None %type\n%entry = OpLabel\nOpReturn\nOpFunctionEnd\n";
     let mut geometry = module(source);
     assert_eq!(
-        recompute(&mut geometry, &RequirementCeiling::default()),
+        recompute_capabilities(&mut geometry, &RequirementCeiling::default()),
         Ok(true)
     );
     let kept = [Capability::Shader, Capability::Geometry];
@@ -269,10 +273,10 @@ fn the_kind_of_a_module_stays_declared() {
 /// no more and keeps it valid.
 #[test]
 fn the_corpus_stays_valid_with_less() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).expect("it has a manifest");
     let step = std::env::var("EVERY").map_or(11, |n| n.parse().expect("EVERY is a number"));
     let (mut count, mut fewer) = (0, 0);
@@ -281,10 +285,11 @@ fn the_corpus_stays_valid_with_less() {
         let columns: Vec<&str> = line.split('\t').collect();
         let bytes = std::fs::read(folder.join(columns[0])).expect("the corpus can be read");
         let words = if binary::is_spirv(&bytes) {
-            binary::words(&bytes).expect("it is a module")
+            binary::words_from_bytes(&bytes).expect("it is a module")
         } else {
             let source = String::from_utf8(bytes).expect("it is a text");
-            let mut words = parse(&source, &ParseOptions::default()).expect("it is a module");
+            let mut words =
+                parse_assembly(&source, &ParseOptions::default()).expect("it is a module");
             let minor = columns[19].strip_prefix("1.").and_then(|m| m.parse().ok());
             words[1] = SpirvVersion::new(1, minor.expect("it has a version")).word();
             words
@@ -294,17 +299,17 @@ fn the_corpus_stays_valid_with_less() {
             target: environment.parse().expect("the environment has a name"),
             scalar_block_layout: columns[5].ends_with("+scalar"),
         };
-        let Ok(mut module) = verify::words(words, &options) else {
+        let Ok(mut module) = verify::verify_words(words, &options) else {
             continue;
         };
         count += 1;
         let before = declared(&module);
-        let unmet = ModuleRequirements::compute(&module).unmet(&before);
+        let unmet = ModuleRequirements::from_module(&module).find_unmet(&before);
         if !unmet.is_empty() {
             faults.push(format!("{}: unmet {unmet:?}", columns[0]));
         }
         let had = extensions(&module);
-        if let Err(error) = recompute(&mut module, &RequirementCeiling::default()) {
+        if let Err(error) = recompute_capabilities(&mut module, &RequirementCeiling::default()) {
             faults.push(format!("{}: {error}", columns[0]));
             continue;
         }
@@ -317,14 +322,16 @@ fn the_corpus_stays_valid_with_less() {
         if new.iter().any(|e| !had.contains(e)) {
             faults.push(format!("{}: {had:?} to {new:?}", columns[0]));
         }
-        if let Err(found) = verify::module(&module, &options) {
+        if let Err(found) = verify::verify_module(&module, &options) {
             faults.push(format!(
                 "{}: {} ({before:?} to {after:?})",
                 columns[0], found[0]
             ));
         }
         let validator = validator.as_ref().filter(|_| !options.scalar_block_layout);
-        let verdict = validator.map_or(Ok(()), |v| v.check(&module.to_bytes(), environment));
+        let verdict = validator.map_or(Ok(()), |v| {
+            v.validate_module(&module.to_bytes(), environment)
+        });
         if let Err(said) = verdict {
             let said = said.lines().next().unwrap_or("");
             faults.push(format!("{}: {said} ({before:?} to {after:?})", columns[0]));

@@ -2,10 +2,10 @@
 
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::reduce::{ReduceOptions, ReduceProgress, reduce};
-use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+use spirula_spirv::reduce::{ReduceOptions, ReduceProgress, reduce_module};
+use spirula_spirv::text::{ParseOptions, PrintOptions, parse_assembly, print_assembly};
 use spirula_spirv::verify;
-use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
+use spirula_testing::{GoldenFiles, SpirvValTool, find_corpus, list_files};
 use std::path::Path;
 
 fn has(words: &[u32], op: Op) -> bool {
@@ -18,40 +18,41 @@ fn has(words: &[u32], op: Op) -> bool {
 fn modules_are_reduced_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reduce");
     let mut expected = GoldenFiles::new();
-    for file in files(&folder, ".spvasm") {
+    for file in list_files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");
         let first = source.lines().next().unwrap_or("");
         let op = first.strip_prefix("; keeps ").and_then(Op::by_name);
         let op = op.expect("the first line names an instruction");
-        let words = parse(&source, &ParseOptions::default()).expect("it is a module");
+        let words = parse_assembly(&source, &ParseOptions::default()).expect("it is a module");
         let module = SpirvModule::from_words(words).expect("it is a module");
         let options = ReduceOptions::default();
-        if let Err(faults) = verify::module(&module, &options.verify) {
+        if let Err(faults) = verify::verify_module(&module, &options.verify) {
             panic!("{}: {}", file.display(), faults[0]);
         }
         let mut sizes: Vec<ReduceProgress> = Vec::new();
-        let small = reduce(&module, &options, |words| has(words, op), |p| sizes.push(p));
+        let small = reduce_module(&module, &options, |words| has(words, op), |p| sizes.push(p));
         let small = small.expect("it has the instruction");
-        verify::module(&small, &options.verify).expect("it stays valid");
+        verify::verify_module(&small, &options.verify).expect("it stays valid");
         assert!(!sizes.is_empty());
         // The same again, step by step.
         let mut again = Vec::new();
-        let twice = reduce(&module, &options, |words| has(words, op), |p| again.push(p));
+        let twice = reduce_module(&module, &options, |words| has(words, op), |p| again.push(p));
         assert_eq!(twice.map(|m| m.to_words()), Some(small.to_words()));
         assert_eq!(again, sizes);
-        let text = print(&small.to_words(), &PrintOptions::default()).expect("it can be printed");
-        expected.compare(&file.with_extension("txt"), &text);
+        let text =
+            print_assembly(&small.to_words(), &PrintOptions::default()).expect("it can be printed");
+        expected.compare_file(&file.with_extension("txt"), &text);
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 #[test]
 fn what_does_not_hold_is_not_reduced() {
     let module = SpirvModule::from_words(
-        parse("%1 = OpTypeVoid", &ParseOptions::default()).expect("it is a module"),
+        parse_assembly("%1 = OpTypeVoid", &ParseOptions::default()).expect("it is a module"),
     );
     let module = module.expect("it is a module");
-    let never = reduce(&module, &ReduceOptions::default(), |_| false, |_| {});
+    let never = reduce_module(&module, &ReduceOptions::default(), |_| false, |_| {});
     assert!(never.is_none());
 }
 
@@ -80,11 +81,11 @@ fn descriptions_go() {
         %scope = OpExtInst %void %set DebugScope %described
         OpReturn
         OpFunctionEnd";
-    let words = parse(source, &ParseOptions::default()).expect("it is a module");
+    let words = parse_assembly(source, &ParseOptions::default()).expect("it is a module");
     let module = SpirvModule::from_words(words).expect("it is a module");
     let options = ReduceOptions::default();
-    verify::module(&module, &options.verify).expect("it is valid");
-    let small = reduce(&module, &options, |_| true, |_| {}).expect("anything will do");
+    verify::verify_module(&module, &options.verify).expect("it is valid");
+    let small = reduce_module(&module, &options, |_| true, |_| {}).expect("anything will do");
     assert!(
         !small
             .all_insts()
@@ -97,7 +98,7 @@ fn attempts_are_limited() {
     let source = std::fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reduce/loop.spvasm"),
     );
-    let words = parse(
+    let words = parse_assembly(
         &source.expect("the test is there"),
         &ParseOptions::default(),
     );
@@ -111,7 +112,7 @@ fn attempts_are_limited() {
         count += 1;
         true
     };
-    assert!(reduce(&module, &options, counted, |_| {}).is_some());
+    assert!(reduce_module(&module, &options, counted, |_| {}).is_some());
     // The last one is the module with dense ids.
     assert!(count <= 6, "{count} attempts");
 }
@@ -119,10 +120,10 @@ fn attempts_are_limited() {
 /// Modules of the corpus that have an instruction shrink to a handful around it.
 #[test]
 fn the_corpus_is_reduced() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let options = ReduceOptions::default();
     let wanted = [
         Op::FMul,
@@ -134,7 +135,7 @@ fn the_corpus_is_reduced() {
     ];
     let mut reduced = 0;
     let step = std::env::var("EVERY").map_or(97, |n| n.parse().expect("EVERY is a number"));
-    for (number, file) in files(&folder.join("modules"), ".spv")
+    for (number, file) in list_files(&folder.join("modules"), ".spv")
         .iter()
         .step_by(step)
         .enumerate()
@@ -145,11 +146,11 @@ fn the_corpus_is_reduced() {
         let is_small = bytes.len() < 20_000;
         if !is_small
             || !has(&module.to_words(), op)
-            || verify::module(&module, &options.verify).is_err()
+            || verify::verify_module(&module, &options.verify).is_err()
         {
             continue;
         }
-        let small = reduce(&module, &options, |words| has(words, op), |_| {});
+        let small = reduce_module(&module, &options, |words| has(words, op), |_| {});
         let small = small.expect("it has the instruction");
         let count = small.all_insts().count();
         assert!(
@@ -157,10 +158,10 @@ fn the_corpus_is_reduced() {
             "{}: {op}: {count} instructions are left",
             file.display()
         );
-        verify::module(&small, &options.verify).expect("it stays valid");
+        verify::verify_module(&small, &options.verify).expect("it stays valid");
         if let Some(validator) = &validator {
             let environment = format!("spv{}", small.version);
-            let verdict = validator.check(&small.to_bytes(), &environment);
+            let verdict = validator.validate_module(&small.to_bytes(), &environment);
             assert_eq!(verdict, Ok(()), "{}", file.display());
         }
         reduced += 1;

@@ -8,10 +8,10 @@ use spirula_spirv::reflect::{
     BindingKind, EntryDetails, EntryInterface, InterfaceVariable, ParamKind, entry_points,
     spec_constants,
 };
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 
 fn module(text: &str) -> SpirvModule {
-    let words = parse(text, &ParseOptions::default()).expect("the text is sound");
+    let words = parse_assembly(text, &ParseOptions::default()).expect("the text is sound");
     SpirvModule::from_words(words).expect("the module is sound")
 }
 
@@ -22,7 +22,8 @@ fn parameters_of_a_kernel() {
         entry_points(&module),
         [("main".to_owned(), ExecutionModel::Kernel)]
     );
-    let interface = EntryInterface::of(&module, "main").expect("there is such an entry point");
+    let interface =
+        EntryInterface::from_module(&module, "main").expect("there is such an entry point");
     assert_eq!(interface.workgroup_size, Some([8, 4, 1]));
     assert!(interface.bindings.is_empty() && interface.push_constant_bytes == 0);
     let params = &interface.params;
@@ -52,7 +53,8 @@ fn parameters_of_a_kernel() {
 #[test]
 fn resources_of_a_shader() {
     let module = module(include_str!("reflect/shader.spvasm"));
-    let interface = EntryInterface::of(&module, "main").expect("there is such an entry point");
+    let interface =
+        EntryInterface::from_module(&module, "main").expect("there is such an entry point");
     assert_eq!(
         interface.workgroup_size,
         Some([64, 1, 1]),
@@ -86,8 +88,8 @@ fn resources_of_a_shader() {
     ));
     let constants = spec_constants(
         &module,
-        &IdDefinitions::compute(&module),
-        &IdDecorations::compute(&module),
+        &IdDefinitions::from_module(&module),
+        &IdDecorations::from_module(&module),
     );
     let constants: Vec<_> = constants.iter().map(|c| (c.spec_id, c.default)).collect();
     assert_eq!(constants, [(3, 64), (4, 1)]);
@@ -96,11 +98,11 @@ fn resources_of_a_shader() {
 #[test]
 fn layouts_follow_decorations() {
     let module = module(include_str!("reflect/shader.spvasm"));
-    let definitions = IdDefinitions::compute(&module);
-    let layouts = TypeLayouts::compute(
+    let definitions = IdDefinitions::from_module(&module);
+    let layouts = TypeLayouts::from_module(
         &module,
         &definitions,
-        &IdDecorations::compute(&module),
+        &IdDecorations::from_module(&module),
         |id| definitions.default_value(&module, id),
     )
     .expect("all lengths are known");
@@ -108,13 +110,13 @@ fn layouts_follow_decorations() {
         .all_insts()
         .find(|i| i.op() == Op::TypeStruct && i.operands().len() == 3);
     let block = block.and_then(|b| b.result()).expect("the block is there");
-    assert_eq!(layouts.member(block, 0).offset, 0);
-    let matrix = layouts.member(block, 1);
+    assert_eq!(layouts.member_layout(block, 0).offset, 0);
+    let matrix = layouts.member_layout(block, 1);
     assert_eq!(
         (matrix.offset, matrix.matrix_stride, matrix.row_major),
         (16, Some(16), true)
     );
-    assert_eq!(layouts.member(block, 2).offset, 96);
+    assert_eq!(layouts.member_layout(block, 2).offset, 96);
     let array = module.all_insts().find(|i| i.op() == Op::TypeRuntimeArray);
     let array = array.and_then(|a| a.result()).expect("the array is there");
     assert_eq!(
@@ -126,14 +128,15 @@ fn layouts_follow_decorations() {
 #[test]
 fn a_missing_entry_point_names_those_that_are_there() {
     let module = module(include_str!("reflect/kernel.spvasm"));
-    let error = EntryInterface::of(&module, "mian").expect_err("there is no such entry point");
+    let error =
+        EntryInterface::from_module(&module, "mian").expect_err("there is no such entry point");
     assert_eq!(error.hint.as_deref(), Some("it has: main"));
 }
 
 #[test]
 fn stages_of_a_pipeline() {
     let module = module(include_str!("reflect/fragment.spvasm"));
-    let details = EntryDetails::of(&module, "main").expect("there is such an entry point");
+    let details = EntryDetails::from_module(&module, "main").expect("there is such an entry point");
     let modes: Vec<_> = details.modes.iter().map(|m| m.mode).collect();
     assert_eq!(
         modes,
@@ -161,5 +164,5 @@ fn stages_of_a_pipeline() {
         .map(|m| (m.name.as_deref(), m.offset, m.size))
         .collect();
     assert_eq!(pushed, [(Some("scale"), 0, 4), (None, 16, 16)]);
-    assert!(EntryDetails::of(&module, "other").is_err());
+    assert!(EntryDetails::from_module(&module, "other").is_err());
 }

@@ -1,9 +1,9 @@
 //! SSA construction over the corpus: what comes out is valid wherever what went in was.
 
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 use spirula_spirv::{binary, ssa, verify};
-use spirula_testing::{SpirvValTool, corpus};
+use spirula_testing::{SpirvValTool, find_corpus};
 use std::path::Path;
 
 /// One module in so many is tested; `EVERY` names another number.
@@ -21,33 +21,39 @@ fn module(folder: &Path, row: &str) -> (Vec<u32>, verify::VerifyOptions) {
         scalar_block_layout: environment.ends_with("+scalar"),
     };
     if binary::is_spirv(&bytes) {
-        return (binary::words(&bytes).expect("it is a module"), options);
+        return (
+            binary::words_from_bytes(&bytes).expect("it is a module"),
+            options,
+        );
     }
     let source = String::from_utf8(bytes).expect("it is a text");
     let how = ParseOptions {
         version: Some(options.target.version),
         ..ParseOptions::default()
     };
-    (parse(&source, &how).expect("it is a module"), options)
+    (
+        parse_assembly(&source, &how).expect("it is a module"),
+        options,
+    )
 }
 
 #[test]
 fn the_corpus_stays_valid() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).expect("it has a manifest");
     let (mut count, mut changed) = (0, 0);
     let mut faults = Vec::new();
     for row in manifest.lines().skip(1).step_by(step()) {
         let (words, options) = module(&folder, row);
-        let Ok(mut module) = verify::words(words, &options) else {
+        let Ok(mut module) = verify::verify_words(words, &options) else {
             continue;
         };
         count += 1;
         let before = module.to_words().len();
-        if let Err(fault) = ssa::construct(&mut module) {
+        if let Err(fault) = ssa::construct_ssa(&mut module) {
             faults.push(format!("{row}: {fault}"));
             continue;
         }
@@ -69,9 +75,9 @@ fn verdict(
     options: &verify::VerifyOptions,
     validator: Option<&SpirvValTool>,
 ) -> Result<(), String> {
-    verify::module(module, options).map_err(|faults| faults[0].to_string())?;
+    verify::verify_module(module, options).map_err(|faults| faults[0].to_string())?;
     let validator = validator.filter(|_| !options.scalar_block_layout);
     validator.map_or(Ok(()), |v| {
-        v.check(&module.to_bytes(), &options.target.to_string())
+        v.validate_module(&module.to_bytes(), &options.target.to_string())
     })
 }

@@ -4,33 +4,35 @@
 //! the module disassembled with numbers and with friendly names, or the rendered faults.
 //! `BLESS=1` writes the expected files.
 
-use spirula_diagnostics::{SourceFile, SourceLocation, render};
-use spirula_spirv::text::{ParseOptions, PrintOptions, parse, places, print};
-use spirula_testing::{GoldenFiles, files};
+use spirula_diagnostics::{SourceFile, SourceLocation, render_diagnostic};
+use spirula_spirv::text::{
+    ParseOptions, PrintOptions, locate_words, parse_assembly, print_assembly,
+};
+use spirula_testing::{GoldenFiles, list_files};
 use std::fs;
 use std::path::Path;
 
 /// What becomes of a text.
 fn outcome(name: &str, source: &str) -> String {
     let options = ParseOptions::default();
-    let words = match parse(source, &options) {
+    let words = match parse_assembly(source, &options) {
         Ok(words) => words,
         Err(faults) => {
             let bytes = source.as_bytes();
-            let shown = |fault| render(fault, SourceFile { name, bytes }, false);
+            let shown = |fault| render_diagnostic(fault, SourceFile { name, bytes }, false);
             return faults.iter().map(shown).collect();
         }
     };
-    let raw = print(&words, &PrintOptions::default()).expect("the header is sound");
-    let back = parse(&raw, &options).expect("what is printed can be read");
+    let raw = print_assembly(&words, &PrintOptions::default()).expect("the header is sound");
+    let back = parse_assembly(&raw, &options).expect("what is printed can be read");
     assert_eq!(back, words, "{name}: numbers do not read back as they are");
     let friendly = PrintOptions {
         header: false,
         indent: false,
         friendly_names: true,
     };
-    let named = print(&words, &friendly).expect("the header is sound");
-    parse(&named, &options).expect("what is printed can be read");
+    let named = print_assembly(&words, &friendly).expect("the header is sound");
+    parse_assembly(&named, &options).expect("what is printed can be read");
     format!("{raw}\n; With friendly names\n{named}")
 }
 
@@ -38,12 +40,12 @@ fn outcome(name: &str, source: &str) -> String {
 fn texts_become_what_is_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/text");
     let mut expected = GoldenFiles::new();
-    for input in files(&folder, ".spvasm") {
+    for input in list_files(&folder, ".spvasm") {
         let source = fs::read_to_string(&input).expect("the input is readable");
         let name = input.file_name().and_then(|n| n.to_str()).unwrap_or("?");
-        expected.compare(&input.with_extension("expected"), &outcome(name, &source));
+        expected.compare_file(&input.with_extension("expected"), &outcome(name, &source));
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 #[test]
@@ -54,9 +56,12 @@ fn words_have_places_in_their_text() {
         _ => "",
     };
     // The header has five words, the instructions two, two and one.
-    let found = places(source, &[0, 5, 6, 7, 8, 9, 99]);
+    let found = locate_words(source, &[0, 5, 6, 7, 8, 9, 99]);
     let found: Vec<&str> = found.iter().map(shown).collect();
     let (first, second) = ("OpCapability Shader", "%void = OpTypeVoid");
     assert_eq!(found, ["", first, first, second, second, "OpNop", "OpNop"]);
-    assert_eq!(places("OpFrobnicate\n", &[5]), [SourceLocation::Unknown]);
+    assert_eq!(
+        locate_words("OpFrobnicate\n", &[5]),
+        [SourceLocation::Unknown]
+    );
 }

@@ -2,26 +2,27 @@
 //!
 //! Without the corpus the tests say so and pass.
 
-use spirula_spirv::binary::{InstructionStream, SpirvHeader, to_bytes, words};
+use spirula_spirv::binary::{InstructionStream, SpirvHeader, to_bytes, words_from_bytes};
 use spirula_spirv::grammar::{
     ExtInstSet, Kind, Op, OperandCategory, OperandIter, ResultForm, literal_string,
 };
 use spirula_spirv::text::{
-    ModuleDisassembly, ParseOptions, PrintOptions, looks_like_assembly, parse, print,
+    ModuleDisassembly, ParseOptions, PrintOptions, looks_like_assembly, parse_assembly,
+    print_assembly,
 };
-use spirula_testing::{corpus, files};
+use spirula_testing::{find_corpus, list_files};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 
 /// The files that end so in some of the corpus' SPIR-V folders.
 fn inputs(folders: &[&str], suffix: &str) -> Vec<PathBuf> {
-    let Some(root) = corpus("spirv") else {
+    let Some(root) = find_corpus("spirv") else {
         return Vec::new();
     };
     let found: Vec<_> = folders
         .iter()
-        .flat_map(|f| files(&root.join(f), suffix))
+        .flat_map(|f| list_files(&root.join(f), suffix))
         .collect();
     assert!(!found.is_empty(), "the corpus has no {suffix}");
     found
@@ -34,16 +35,16 @@ const TEXTS: [&str; 2] = ["text", "text-newer"];
 fn modules_come_back_word_for_word() {
     for path in inputs(&MODULES, ".spv") {
         let bytes = fs::read(&path).expect("the file is readable");
-        let module = words(&bytes).expect("the file is a module");
+        let module = words_from_bytes(&bytes).expect("the file is a module");
         for (header, indent) in [(true, true), (true, false)] {
             let options = PrintOptions {
                 header,
                 indent,
                 ..PrintOptions::default()
             };
-            let text = print(&module, &options).expect("the module is well-formed");
+            let text = print_assembly(&module, &options).expect("the module is well-formed");
             assert!(looks_like_assembly(text.as_bytes()), "{}", path.display());
-            match parse(&text, &ParseOptions::default()) {
+            match parse_assembly(&text, &ParseOptions::default()) {
                 Ok(back) => assert!(to_bytes(&back) == bytes, "{} differs", path.display()),
                 Err(faults) => panic!("{}: {}", path.display(), faults[0]),
             }
@@ -59,11 +60,12 @@ fn friendly_names_only_renumber() {
         ..PrintOptions::default()
     };
     for path in inputs(&MODULES, ".spv") {
-        let module = words(&fs::read(&path).expect("the file is readable")).expect("a module");
-        let text = print(&module, &friendly).expect("the module is well-formed");
+        let module =
+            words_from_bytes(&fs::read(&path).expect("the file is readable")).expect("a module");
+        let text = print_assembly(&module, &friendly).expect("the module is well-formed");
         let parts = ModuleDisassembly::new(&module, friendly).expect("the module is well-formed");
         assert!(parts.to_string() == text, "{}", path.display());
-        let back = parse(&text, &ParseOptions::default())
+        let back = parse_assembly(&text, &ParseOptions::default())
             .unwrap_or_else(|faults| panic!("{}: {}", path.display(), faults[0]));
         let (before, after) = (operands(&module), operands(&back));
         assert_eq!(before.len(), after.len(), "{}", path.display());
@@ -121,14 +123,15 @@ fn texts_assemble_and_come_back() {
     for path in inputs(&TEXTS, ".spvasm") {
         let source = fs::read_to_string(&path).expect("the file is readable");
         assert!(looks_like_assembly(source.as_bytes()), "{}", path.display());
-        let module = match parse(&source, &options) {
+        let module = match parse_assembly(&source, &options) {
             Ok(module) => module,
             Err(faults) => panic!("{}: {}", path.display(), faults[0]),
         };
         assert!(module.len() > SpirvHeader::WORDS);
-        let text = print(&module, &PrintOptions::default()).expect("the module is well-formed");
+        let text =
+            print_assembly(&module, &PrintOptions::default()).expect("the module is well-formed");
         assert!(
-            parse(&text, &options).as_ref() == Ok(&module),
+            parse_assembly(&text, &options).as_ref() == Ok(&module),
             "{}",
             path.display()
         );

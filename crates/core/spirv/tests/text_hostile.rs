@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use spirula_spirv::binary::SpirvHeader;
-use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+use spirula_spirv::text::{ParseOptions, PrintOptions, parse_assembly, print_assembly};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const SEEDS: [&str; 4] = [
 
 /// The modules of the seeds.
 static MODULES: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
-    let parsed = SEEDS.map(|source| parse(source, &ParseOptions::default()));
+    let parsed = SEEDS.map(|source| parse_assembly(source, &ParseOptions::default()));
     parsed.map(|m| m.expect("the seeds assemble")).to_vec()
 });
 
@@ -28,10 +28,10 @@ const FRIENDLY: PrintOptions = PrintOptions {
 
 /// Prints a module and checks that the text gives it back.
 fn check_module(words: &[u32]) {
-    let Ok(text) = print(words, &PrintOptions::default()) else {
+    let Ok(text) = print_assembly(words, &PrintOptions::default()) else {
         return;
     };
-    match parse(&text, &ParseOptions::default()) {
+    match parse_assembly(&text, &ParseOptions::default()) {
         Ok(back) => {
             // The bound of a damaged module may be too small for its ids.
             assert_eq!(back[..3], words[..3], "{text}");
@@ -39,8 +39,8 @@ fn check_module(words: &[u32]) {
         }
         Err(faults) => panic!("{}\n{text}", faults[0]),
     }
-    let named = print(words, &FRIENDLY).expect("it was printed with numbers");
-    match parse(&named, &ParseOptions::default()) {
+    let named = print_assembly(words, &FRIENDLY).expect("it was printed with numbers");
+    match parse_assembly(&named, &ParseOptions::default()) {
         Ok(back) => assert_eq!(back.len(), words.len(), "{named}"),
         Err(faults) => panic!("{}\n{named}", faults[0]),
     }
@@ -104,14 +104,14 @@ proptest! {
             }
             text.replace_range(at..end, &new);
         }
-        if let Ok(words) = parse(&text, &ParseOptions::default()) {
+        if let Ok(words) = parse_assembly(&text, &ParseOptions::default()) {
             check_module(&words);
         }
     }
 
     #[test]
     fn random_texts(text in "([ -~\\n]{0,8}| %1 = OpTypeInt 32 0| OpSwitch %1| OpName %1 \"| !3 ){0,12}") {
-        if let Ok(words) = parse(&text, &ParseOptions::default()) {
+        if let Ok(words) = parse_assembly(&text, &ParseOptions::default()) {
             check_module(&words);
         }
     }
@@ -131,9 +131,9 @@ fn module(instructions: impl Iterator<Item = Vec<u32>>) -> Vec<u32> {
 fn many_equal_names_take_no_longer_each() {
     let started = Instant::now();
     let words = module((1..200_000).map(|id| vec![5, id, u32::from(b'x')]));
-    let text = print(&words, &FRIENDLY).expect("the module is well-formed");
+    let text = print_assembly(&words, &FRIENDLY).expect("the module is well-formed");
     assert!(text.contains("%x_199997 "));
-    assert!(parse(&text, &ParseOptions::default()).is_ok());
+    assert!(parse_assembly(&text, &ParseOptions::default()).is_ok());
     assert!(started.elapsed() < Duration::from_secs(20));
 }
 
@@ -141,7 +141,7 @@ fn many_equal_names_take_no_longer_each() {
 fn names_made_of_names_stay_short() {
     // Each array's length is the array before it, which would double the name each time.
     let words = module((2..2000).map(|id| vec![28, id, id - 1, id - 1]));
-    let text = print(&words, &FRIENDLY).expect("the module is well-formed");
+    let text = print_assembly(&words, &FRIENDLY).expect("the module is well-formed");
     assert!(text.len() < 2000 * 1000);
 }
 

@@ -3,9 +3,9 @@
 use spirula_spirv::binary;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::target::SpirvTarget;
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 use spirula_spirv::verify::{self, Rule, VerifyOptions};
-use spirula_testing::{GoldenFiles, corpus, files};
+use spirula_testing::{GoldenFiles, find_corpus, list_files};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -21,7 +21,8 @@ fn options(environment: &str) -> VerifyOptions {
 
 /// Words of a text for the version of an environment.
 fn assemble(source: &str, target: SpirvTarget) -> Vec<u32> {
-    let mut words = parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
+    let mut words =
+        parse_assembly(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
     words[1] = target.version.word();
     words
 }
@@ -31,14 +32,14 @@ fn every_rule_refuses_what_breaches_it() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verify");
     let mut expected = GoldenFiles::new();
     let mut refusing = BTreeSet::new();
-    for file in files(&folder, ".spvasm") {
+    for file in list_files(&folder, ".spvasm") {
         let source = std::fs::read_to_string(&file).expect("the test can be read");
         let environment = source
             .lines()
             .next()
             .and_then(|l| l.strip_prefix("; environment: "));
         let options = options(environment.expect("the first line names the environment"));
-        let found = match verify::words(assemble(&source, options.target), &options) {
+        let found = match verify::verify_words(assemble(&source, options.target), &options) {
             Ok(_) => "valid\n".to_owned(),
             Err(faults) => faults
                 .iter()
@@ -54,9 +55,9 @@ fn every_rule_refuses_what_breaches_it() {
             }
             None => assert_eq!(found, "valid\n", "{name}"),
         }
-        expected.compare(&file.with_extension("txt"), &found);
+        expected.compare_file(&file.with_extension("txt"), &found);
     }
-    expected.finish();
+    expected.finish_comparison();
     let untested: Vec<_> = Rule::ALL.iter().filter(|r| !refusing.contains(r)).collect();
     assert!(untested.is_empty(), "no test breaches {untested:?}");
 }
@@ -76,7 +77,7 @@ const REFUSED: &str = include_str!("verify/refused.txt");
 
 #[test]
 fn the_corpus_is_valid_but_for_what_others_refuse_too() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).expect("it has a manifest");
@@ -87,7 +88,7 @@ fn the_corpus_is_valid_but_for_what_others_refuse_too() {
         let options = options(columns[5]);
         let bytes = std::fs::read(folder.join(columns[0])).expect("the module can be read");
         let words = if binary::is_spirv(&bytes) {
-            binary::words(&bytes).expect("it is a module")
+            binary::words_from_bytes(&bytes).expect("it is a module")
         } else {
             let source = String::from_utf8(bytes).expect("it is a text");
             let mut words = assemble(&source, options.target);
@@ -96,7 +97,7 @@ fn the_corpus_is_valid_but_for_what_others_refuse_too() {
             words
         };
         count += 1;
-        if let Err(faults) = verify::words(words, &options) {
+        if let Err(faults) = verify::verify_words(words, &options) {
             found.push((columns[0].to_owned(), faults[0].to_string()));
         }
     }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use spirula_spirv::target::SpirvTarget;
-use spirula_spirv::text::{ParseOptions, parse};
-use spirula_spirv::verify::{VerifyOptions, words};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
+use spirula_spirv::verify::{VerifyOptions, verify_words};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ const SEEDS: [&str; 6] = [
 ];
 
 static MODULES: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
-    let parsed = SEEDS.map(|source| parse(source, &ParseOptions::default()));
+    let parsed = SEEDS.map(|source| parse_assembly(source, &ParseOptions::default()));
     parsed.map(|m| m.expect("the seeds assemble")).to_vec()
 });
 
@@ -28,7 +28,7 @@ fn verify(module: Vec<u32>) {
             ..VerifyOptions::default()
         };
         // Only that there is a verdict counts.
-        let _ = words(module.clone(), &options);
+        let _ = verify_words(module.clone(), &options);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a file may have around a module, or instead of one.
 
-use spirula_testing::files;
+use spirula_testing::list_files;
 use std::path::Path;
 
 fn bitcode() -> Vec<u8> {
@@ -131,10 +131,10 @@ fn types_that_double_at_each_level_take_no_time() {
 /// Damage of what compilers made: cut short, and with flipped bits.
 #[test]
 fn damaged_files_of_the_corpus_do_no_harm() {
-    let Some(folder) = spirula_testing::corpus("llvm-ir/perf") else {
+    let Some(folder) = spirula_testing::find_corpus("llvm-ir/perf") else {
         return;
     };
-    let paths = files(&folder, ".bc");
+    let paths = list_files(&folder, ".bc");
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut below = |bound: usize| {
         state ^= state << 13;

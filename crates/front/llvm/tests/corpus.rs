@@ -1,6 +1,6 @@
 //! Every LLVM IR file of the corpora is read, and means the same in both forms.
 
-use spirula_testing::{corpus, files};
+use spirula_testing::{find_corpus, list_files};
 use std::path::{Path, PathBuf};
 
 fn read(path: &Path) -> Result<spirula_llvm::ir::LlvmModule, String> {
@@ -14,10 +14,10 @@ fn printed(path: &Path) -> String {
 
 #[test]
 fn kernels_are_read_and_read_back() {
-    let Some(folder) = corpus("llvm-ir/kernels") else {
+    let Some(folder) = find_corpus("llvm-ir/kernels") else {
         return;
     };
-    let files = files(&folder, ".bc");
+    let files = list_files(&folder, ".bc");
     assert!(!files.is_empty());
     for path in files {
         let printed = printed(&path);
@@ -36,10 +36,10 @@ fn kernels_are_read_and_read_back() {
 /// brought up to date.
 #[test]
 fn text_and_bitcode_are_the_same() {
-    let Some(folder) = corpus("llvm-ir/kernels") else {
+    let Some(folder) = find_corpus("llvm-ir/kernels") else {
         return;
     };
-    let files = files(&folder, ".ll");
+    let files = list_files(&folder, ".ll");
     assert!(!files.is_empty());
     let plain = |path: PathBuf| printed(&path).replace(" mustprogress", "");
     for path in files {
@@ -54,10 +54,10 @@ fn text_and_bitcode_are_the_same() {
 /// Two of the 900 are no LLVM assembly: several files in one, and remarks in another style.
 #[test]
 fn conformance_tests_are_read() {
-    let Some(folder) = corpus("llvm-ir/conformance") else {
+    let Some(folder) = find_corpus("llvm-ir/conformance") else {
         return;
     };
-    let files = files(&folder, ".ll");
+    let files = list_files(&folder, ".ll");
     assert!(!files.is_empty());
     let refused: Vec<String> = files.iter().filter_map(|path| read(path).err()).collect();
     assert!(refused.len() <= 2, "{refused:#?}");

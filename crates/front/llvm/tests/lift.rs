@@ -4,8 +4,8 @@
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_llvm::{TranslationOptions, lift, print, read, translate};
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, parse};
-use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
+use spirula_testing::{GoldenFiles, SpirvValTool, find_corpus, list_files};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -62,7 +62,7 @@ impl LlvmAsTool {
 
 fn assembled(path: &Path) -> SpirvModule {
     let text = std::fs::read_to_string(path).expect("the file can be read");
-    let words = parse(&text, &ParseOptions::default());
+    let words = parse_assembly(&text, &ParseOptions::default());
     let words = words.unwrap_or_else(|all| panic!("{}: {}", path.display(), lines(&all)));
     SpirvModule::from_words(words).expect("the file is a module")
 }
@@ -83,34 +83,34 @@ fn there_and_back(module: &SpirvModule) -> Result<(String, SpirvModule), String>
 
 #[test]
 fn files_give_what_stands_beside_them() {
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let assembler = LlvmAsTool::find();
     let mut expected = GoldenFiles::new();
-    for path in files(&folder(), ".spvasm") {
+    for path in list_files(&folder(), ".spvasm") {
         let module = assembled(&path);
         if path.to_string_lossy().contains("refused") {
             let all = lift(&module).map(|m| print(&m)).map_err(|all| lines(&all));
             let text = all.expect_err("a module that cannot be lifted");
-            expected.compare(&path.with_extension("txt"), &text);
+            expected.compare_file(&path.with_extension("txt"), &text);
             continue;
         }
         let (text, back) = match there_and_back(&module) {
             Ok(both) => both,
             Err(why) => panic!("{}: {why}", path.display()),
         };
-        expected.compare(&path.with_extension("ll"), &text);
+        expected.compare_file(&path.with_extension("ll"), &text);
         if let Some(Err(fault)) = assembler.as_ref().map(|a| a.check(&text)) {
             panic!("{}: {fault}", path.display());
         }
         // Shaders come back without the merge instructions that the validator demands.
         let is_kernel = !text.contains("triple = \"spirv-unknown-vulkan");
         let checked = validator.as_ref().filter(|_| is_kernel);
-        let checked = checked.map(|v| v.check(&back.to_bytes(), "spv1.6"));
+        let checked = checked.map(|v| v.validate_module(&back.to_bytes(), "spv1.6"));
         if let Some(Err(fault)) = checked {
             panic!("{}: {fault}", path.display());
         }
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 /// Words changed anywhere: each module is lifted or refused, and what is lifted is printed.
@@ -125,7 +125,7 @@ fn damaged_modules_do_no_harm() {
         (state % bound.max(1) as u64) as usize
     };
     let mut lifted = 0;
-    for path in files(&folder(), ".spvasm") {
+    for path in list_files(&folder(), ".spvasm") {
         let words = assembled(&path).to_words();
         for _ in 0..ROUNDS {
             let mut damaged = words.clone();
@@ -155,10 +155,10 @@ const SAMPLE: usize = 8;
 /// How many modules of the corpus there are whose names begin so, and how many of them are lifted,
 /// accepted by LLVM and brought back.
 fn sweep(prefixes: &[&str]) -> Option<[usize; 4]> {
-    let folder = corpus("spirv/modules")?;
+    let folder = find_corpus("spirv/modules")?;
     let assembler = LlvmAsTool::find();
     let mut counts = [0; 4];
-    for path in files(&folder, ".spv") {
+    for path in list_files(&folder, ".spv") {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if !prefixes.iter().any(|prefix| name.starts_with(prefix)) {
             continue;
@@ -207,12 +207,12 @@ fn shaders_of_the_corpus_are_lifted() {
 /// Every kernel of the corpus, translated by this crate, lifted and brought back.
 #[test]
 fn kernels_of_the_corpus_are_lifted() {
-    let Some(folder) = corpus("llvm-ir/kernels") else {
+    let Some(folder) = find_corpus("llvm-ir/kernels") else {
         return;
     };
     let assembler = LlvmAsTool::find();
     let mut faults = Vec::new();
-    for (index, path) in files(&folder, ".bc").into_iter().enumerate() {
+    for (index, path) in list_files(&folder, ".bc").into_iter().enumerate() {
         let bytes = std::fs::read(&path).expect("the kernel can be read");
         let module = read(&bytes).expect("the kernel is a module");
         let Ok(module) = translate(&module, &TranslationOptions::default()) else {

@@ -4,8 +4,8 @@
 //! what that version lacks, printed as `NAME.vN.printed`. `refused/NAME.ll` is refused with what
 //! `NAME.err` says.
 
-use spirula_diagnostics::{SourceFile, render};
-use spirula_testing::{GoldenFiles, files};
+use spirula_diagnostics::{SourceFile, render_diagnostic};
+use spirula_testing::{GoldenFiles, list_files};
 use std::path::{Path, PathBuf};
 
 fn folder(name: &str) -> PathBuf {
@@ -23,9 +23,9 @@ fn read(path: &Path) -> spirula_llvm::ir::LlvmModule {
 fn what_is_read_is_printed_and_reads_back() {
     let mut expected = GoldenFiles::new();
     for suffix in [".ll", ".bc"] {
-        for path in files(&folder("read"), suffix) {
+        for path in list_files(&folder("read"), suffix) {
             let printed = spirula_llvm::print(&read(&path));
-            expected.compare(&path.with_extension("printed"), &printed);
+            expected.compare_file(&path.with_extension("printed"), &printed);
             let again = match spirula_llvm::read(printed.as_bytes()) {
                 Ok(module) => spirula_llvm::print(&module),
                 Err(error) => panic!("{} printed: {error}\n{printed}", path.display()),
@@ -33,13 +33,13 @@ fn what_is_read_is_printed_and_reads_back() {
             assert_eq!(again, printed, "{}", path.display());
         }
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 #[test]
 fn what_is_wrong_is_refused_with_its_place() {
     let mut expected = GoldenFiles::new();
-    for path in files(&folder("refused"), ".ll") {
+    for path in list_files(&folder("refused"), ".ll") {
         let bytes = std::fs::read(&path).expect("the input can be read");
         let name = path
             .file_name()
@@ -48,7 +48,7 @@ fn what_is_wrong_is_refused_with_its_place() {
         match spirula_llvm::read(&bytes) {
             Ok(_) => panic!("{} is not refused", path.display()),
             Err(error) => {
-                let shown = render(
+                let shown = render_diagnostic(
                     &error,
                     SourceFile {
                         name,
@@ -56,11 +56,11 @@ fn what_is_wrong_is_refused_with_its_place() {
                     },
                     false,
                 );
-                expected.compare(&path.with_extension("err"), &shown);
+                expected.compare_file(&path.with_extension("err"), &shown);
             }
         }
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 /// A generator of pseudorandom numbers: Marsaglia, "Xorshift RNGs", 2003.
@@ -76,8 +76,8 @@ impl XorshiftGenerator {
 }
 
 fn inputs() -> Vec<Vec<u8>> {
-    let mut paths = files(&folder("read"), ".bc");
-    paths.extend(files(&folder("read"), ".ll"));
+    let mut paths = list_files(&folder("read"), ".bc");
+    paths.extend(list_files(&folder("read"), ".ll"));
     assert!(paths.len() > 5);
     paths
         .iter()

@@ -4,8 +4,8 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_llvm::{AllowedExtensions, TranslationOptions, read, translate};
 use spirula_spirv::grammar::Kind;
 use spirula_spirv::grammar::enumerants::Capability;
-use spirula_spirv::text::{PrintOptions, print};
-use spirula_testing::{GoldenFiles, SpirvValTool, corpus, files};
+use spirula_spirv::text::{PrintOptions, print_assembly};
+use spirula_testing::{GoldenFiles, SpirvValTool, find_corpus, list_files};
 use std::path::{Path, PathBuf};
 
 const ENVIRONMENT: &str = "spv1.4";
@@ -72,24 +72,26 @@ fn lines(diagnostics: &[SourceDiagnostic]) -> String {
 
 #[test]
 fn files_give_what_stands_beside_them() {
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let mut expected = GoldenFiles::new();
-    for path in files(&folder(), ".ll") {
+    for path in list_files(&folder(), ".ll") {
         let bytes = std::fs::read(&path).expect("the file can be read");
         let text = match translated_with(&bytes, &options_of(&bytes)) {
             Ok(module) => {
-                let checked = validator.as_ref().map(|v| v.check(&module, ENVIRONMENT));
+                let checked = validator
+                    .as_ref()
+                    .map(|v| v.validate_module(&module, ENVIRONMENT));
                 if let Some(Err(fault)) = checked {
                     panic!("{}: {fault}", path.display());
                 }
                 let options = PrintOptions::default();
-                print(&words(&module), &options).expect("the module can be printed")
+                print_assembly(&words(&module), &options).expect("the module can be printed")
             }
             Err(diagnostics) => lines(&diagnostics),
         };
-        expected.compare(&path.with_extension("spvasm"), &text);
+        expected.compare_file(&path.with_extension("spvasm"), &text);
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 /// What Khronos' validator holds for invalid: it takes the later set of debug information without meaning
@@ -97,25 +99,25 @@ fn files_give_what_stands_beside_them() {
 #[test]
 fn files_that_the_validator_does_not_know() {
     let mut expected = GoldenFiles::new();
-    for path in files(&folder().with_file_name("unvalidated"), ".ll") {
+    for path in list_files(&folder().with_file_name("unvalidated"), ".ll") {
         let bytes = std::fs::read(&path).expect("the file can be read");
         let module = translated_with(&bytes, &options_of(&bytes));
         let module = module.unwrap_or_else(|all| panic!("{}: {}", path.display(), lines(&all)));
-        let text = print(&words(&module), &PrintOptions::default());
+        let text = print_assembly(&words(&module), &PrintOptions::default());
         let text = text.expect("the module can be printed");
-        expected.compare(&path.with_extension("spvasm"), &text);
+        expected.compare_file(&path.with_extension("spvasm"), &text);
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 /// One file for each extension, named after it: its module declares it, and is valid.
 #[test]
 fn extensions_are_declared_where_they_are_needed() {
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let mut expected = GoldenFiles::new();
     let folder = folder().with_file_name("extensions");
     let mut faults = Vec::new();
-    for path in files(&folder, ".ll") {
+    for path in list_files(&folder, ".ll") {
         let name = path
             .file_stem()
             .and_then(|stem| stem.to_str())
@@ -128,31 +130,33 @@ fn extensions_are_declared_where_they_are_needed() {
                 continue;
             }
         };
-        let checked = validator.as_ref().map(|v| v.check(&module, "spv1.6"));
+        let checked = validator
+            .as_ref()
+            .map(|v| v.validate_module(&module, "spv1.6"));
         if let Some(Err(fault)) = checked {
             faults.push(format!("{name}: {fault}"));
         }
-        let text = print(&words(&module), &PrintOptions::default());
+        let text = print_assembly(&words(&module), &PrintOptions::default());
         let text = text.expect("the module can be printed");
         if !text.contains(&format!("OpExtension \"{name}\"")) {
             faults.push(format!("{name} is not declared"));
         }
-        expected.compare(&path.with_extension("spvasm"), &text);
+        expected.compare_file(&path.with_extension("spvasm"), &text);
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    expected.finish();
+    expected.finish_comparison();
 }
 
 /// Every file for every version of SPIR-V: what is translated is valid there, and what is not is
 /// refused with what it lacks.
 #[test]
 fn all_versions_are_valid() {
-    let Some(validator) = SpirvValTool::find() else {
+    let Some(validator) = SpirvValTool::find_program() else {
         return;
     };
     let mut faults = Vec::new();
     let mut valid = 0;
-    for path in files(&folder(), ".ll") {
+    for path in list_files(&folder(), ".ll") {
         let bytes = std::fs::read(&path).expect("the file can be read");
         for minor in 0..=6 {
             let version = format!("spv1.{minor}");
@@ -164,7 +168,7 @@ fn all_versions_are_valid() {
                 continue;
             };
             valid += 1;
-            if let Err(fault) = validator.check(&module, &version) {
+            if let Err(fault) = validator.validate_module(&module, &version) {
                 faults.push(format!("{} {version}: {fault}", path.display()));
             }
         }
@@ -186,7 +190,7 @@ fn damaged_texts_do_no_harm() {
         (state % bound.max(1) as u64) as usize
     };
     let mut survived = 0;
-    for path in files(&folder(), ".ll") {
+    for path in list_files(&folder(), ".ll") {
         let text = std::fs::read_to_string(&path).expect("the file can be read");
         let words: Vec<&str> = text.split_inclusive([' ', '\n']).collect();
         for _ in 0..ROUNDS {
@@ -235,15 +239,15 @@ const NUMBERS: &[&str] = &[
 fn the_reference_is_up_to_date() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/llvm-reference.md");
     let mut expected = GoldenFiles::new();
-    expected.compare(&page, &spirula_llvm::reference());
-    expected.finish();
+    expected.compare_file(&page, &spirula_llvm::reference());
+    expected.finish_comparison();
 }
 
 /// What a text becomes under options: its extensions, or what was refused.
 fn extensions(text: &str, options: &TranslationOptions) -> Result<Vec<String>, String> {
     let module = read(text.as_bytes()).expect("the text is sound");
     let module = translate(&module, options).map_err(|all| lines(&all))?;
-    let printed = print(&words(&module.to_bytes()), &PrintOptions::default());
+    let printed = print_assembly(&words(&module.to_bytes()), &PrintOptions::default());
     let printed = printed.expect("the module can be printed");
     let named = printed
         .lines()
@@ -291,7 +295,7 @@ fn extensions_can_be_forbidden() {
 /// The library has no state of its own: many threads translate at once, and all get the same.
 #[test]
 fn threads_translate_at_once() {
-    let inputs: Vec<Vec<u8>> = files(&folder(), ".ll")
+    let inputs: Vec<Vec<u8>> = list_files(&folder(), ".ll")
         .iter()
         .map(|path| std::fs::read(path).expect("the file can be read"))
         .collect();
@@ -335,18 +339,20 @@ fn versions_rise_where_nothing_else_is_asked_for() {
 
 #[test]
 fn kernels_of_the_corpus_are_valid() {
-    let (Some(kernels), Some(validator)) = (corpus("llvm-ir/kernels"), SpirvValTool::find()) else {
+    let (Some(kernels), Some(validator)) =
+        (find_corpus("llvm-ir/kernels"), SpirvValTool::find_program())
+    else {
         return;
     };
-    let mut paths = files(&kernels, ".bc");
-    paths.extend(files(&kernels, ".ll"));
+    let mut paths = list_files(&kernels, ".bc");
+    paths.extend(list_files(&kernels, ".ll"));
     assert!(paths.len() > 200, "the corpus is there");
     let mut faults = Vec::new();
     for path in paths {
         let bytes = std::fs::read(&path).expect("the file can be read");
         match translated(&bytes) {
             Ok(module) => {
-                if let Err(fault) = validator.check(&module, ENVIRONMENT) {
+                if let Err(fault) = validator.validate_module(&module, ENVIRONMENT) {
                     faults.push(format!("{}: {fault}", path.display()));
                 }
             }
@@ -359,11 +365,11 @@ fn kernels_of_the_corpus_are_valid() {
 /// What upstream's tests contain is much more than Spirula takes; none of it may do harm.
 #[test]
 fn conformance_tests_are_translated_or_refused() {
-    let Some(folder) = corpus("llvm-ir/conformance") else {
+    let Some(folder) = find_corpus("llvm-ir/conformance") else {
         return;
     };
     let (mut taken, mut all) = (0, 0);
-    for path in files(&folder, ".ll") {
+    for path in list_files(&folder, ".ll") {
         let bytes = std::fs::read(&path).expect("the file can be read");
         all += 1;
         match translated(&bytes) {
@@ -384,7 +390,7 @@ fn damaged_inputs_do_no_harm() {
         (state >> 33) as usize % below.max(1)
     };
     let mut read_again = 0;
-    for path in files(&folder(), ".ll") {
+    for path in list_files(&folder(), ".ll") {
         let text = std::fs::read_to_string(&path).expect("the file can be read");
         let lines: Vec<&str> = text.lines().collect();
         for _ in 0..60 {

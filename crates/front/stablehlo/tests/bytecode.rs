@@ -1,37 +1,38 @@
 //! Bytecode is read as the same module as its text.
 
 use spirula_diagnostics::SourceLocation;
-use spirula_stablehlo::mlir::{SsaNumbering, parse};
-use spirula_stablehlo::{bytecode, verify};
-use spirula_testing::{GoldenFiles, corpus, files};
+use spirula_stablehlo::mlir::{SsaNumbering, parse_text};
+use spirula_stablehlo::{bytecode, verify_module};
+use spirula_testing::{GoldenFiles, find_corpus, list_files};
 use std::path::{Path, PathBuf};
 
 fn inputs() -> Vec<PathBuf> {
-    let folder = corpus("stablehlo");
-    folder.map_or_else(Vec::new, |folder| files(&folder, ".mlirbc"))
+    let folder = find_corpus("stablehlo");
+    folder.map_or_else(Vec::new, |folder| list_files(&folder, ".mlirbc"))
 }
 
 /// The generic form of what bytecode is, which has to be valid.
 fn show(path: &Path) -> String {
     let bytes = std::fs::read(path).expect("the file can be read");
-    let module = bytecode::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let faults = verify(&module);
+    let module =
+        bytecode::parse_bytecode(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let faults = verify_module(&module);
     assert!(faults.is_empty(), "{}: {}", path.display(), faults[0]);
-    module.show(SsaNumbering::Unique)
+    module.to_generic_text(SsaNumbering::Unique)
 }
 
 fn show_text(path: &Path) -> String {
     let bytes = std::fs::read(path).expect("the file can be read");
-    let module = parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    module.show(SsaNumbering::Unique)
+    let module = parse_text(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    module.to_generic_text(SsaNumbering::Unique)
 }
 
 #[test]
 fn bytecode_is_read_as_its_text() {
-    let Some(folder) = corpus("stablehlo/syntax") else {
+    let Some(folder) = find_corpus("stablehlo/syntax") else {
         return;
     };
-    let all = files(&folder, ".mlirbc");
+    let all = list_files(&folder, ".mlirbc");
     assert!(!all.is_empty());
     for path in all {
         assert_eq!(show(&path), show_text(&path.with_extension("mlir")));
@@ -46,10 +47,10 @@ fn without_precision(text: &str) -> String {
 
 #[test]
 fn artifacts_are_read_as_the_models_they_are_made_of() {
-    let Some(folder) = corpus("stablehlo") else {
+    let Some(folder) = find_corpus("stablehlo") else {
         return;
     };
-    let all = files(&folder.join("portable"), ".mlirbc");
+    let all = list_files(&folder.join("portable"), ".mlirbc");
     assert!(!all.is_empty());
     for path in all {
         let name = path.file_stem().expect("a name").to_string_lossy();
@@ -69,17 +70,17 @@ fn artifacts_are_read_as_the_models_they_are_made_of() {
 fn artifacts_with_other_dialects_are_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/portable");
     let mut expected = GoldenFiles::new();
-    for path in files(&folder, ".mlirbc") {
-        expected.compare(&path.with_extension("generic"), &show(&path));
+    for path in list_files(&folder, ".mlirbc") {
+        expected.compare_file(&path.with_extension("generic"), &show(&path));
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 fn survives(bytes: &[u8]) {
-    match bytecode::parse(bytes) {
+    match bytecode::parse_bytecode(bytes) {
         Ok(module) => {
-            verify(&module);
-            module.show(SsaNumbering::Scoped);
+            verify_module(&module);
+            module.to_generic_text(SsaNumbering::Scoped);
         }
         Err(error) => assert_ne!(error.place, SourceLocation::Unknown, "{error}"),
     }
@@ -130,7 +131,7 @@ fn other_inputs_are_refused() {
         b"module {}",
         b"ML\xEFR\xFF\x00",
     ] {
-        let error = bytecode::parse(bytes).expect_err("there is no module");
+        let error = bytecode::parse_bytecode(bytes).expect_err("there is no module");
         assert_ne!(error.place, SourceLocation::Unknown, "{error}");
     }
 }

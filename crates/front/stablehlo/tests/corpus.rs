@@ -1,42 +1,42 @@
 //! Every text of the corpus is read; every form of one program is the same module.
 
-use spirula_diagnostics::{SourceDiagnostic, SourceFile, render};
-use spirula_stablehlo::mlir::{MlirModule, SsaNumbering, parse, sections};
-use spirula_stablehlo::verify;
-use spirula_testing::{corpus, files};
+use spirula_diagnostics::{SourceDiagnostic, SourceFile, render_diagnostic};
+use spirula_stablehlo::mlir::{MlirModule, SsaNumbering, parse_text, split_sections};
+use spirula_stablehlo::verify_module;
+use spirula_testing::{find_corpus, list_files};
 use std::path::Path;
 
 /// The modules of a text.
 fn read(path: &Path) -> Result<Vec<MlirModule>, String> {
     let bytes = std::fs::read(path).expect("the file can be read");
     let one = |range: std::ops::Range<usize>| {
-        parse(&bytes[range.clone()]).map_err(|error| shown(path, &bytes[range], &error))
+        parse_text(&bytes[range.clone()]).map_err(|error| shown(path, &bytes[range], &error))
     };
-    sections(&bytes).into_iter().map(one).collect()
+    split_sections(&bytes).into_iter().map(one).collect()
 }
 
 fn shown(path: &Path, bytes: &[u8], error: &SourceDiagnostic) -> String {
     let name = &path.display().to_string();
-    render(error, SourceFile { name, bytes }, false)
+    render_diagnostic(error, SourceFile { name, bytes }, false)
 }
 
 /// All texts of a folder are read and valid, and what is printed of them is read as the same.
 fn reads(folder: &str) {
-    let Some(folder) = corpus(&format!("stablehlo/{folder}")) else {
+    let Some(folder) = find_corpus(&format!("stablehlo/{folder}")) else {
         return;
     };
-    let texts = files(&folder, ".mlir");
+    let texts = list_files(&folder, ".mlir");
     assert!(!texts.is_empty());
     let mut faults = Vec::new();
     for path in &texts {
         match read(path) {
             Ok(modules) => modules.iter().for_each(|module| {
-                if let Some(fault) = verify(module).first() {
+                if let Some(fault) = verify_module(module).first() {
                     faults.push(shown(path, &[], fault));
                 }
-                let printed = module.show(SsaNumbering::Unique);
-                match parse(printed.as_bytes()) {
-                    Ok(again) if again.show(SsaNumbering::Unique) == printed => {}
+                let printed = module.to_generic_text(SsaNumbering::Unique);
+                match parse_text(printed.as_bytes()) {
+                    Ok(again) if again.to_generic_text(SsaNumbering::Unique) == printed => {}
                     Ok(_) => faults.push(format!("{}: printed differently again", path.display())),
                     Err(error) => faults.push(shown(path, printed.as_bytes(), &error)),
                 }
@@ -81,11 +81,11 @@ fn interpreter_tests_are_read() {
 /// The generic text is MLIR's own.
 #[test]
 fn syntax_is_the_same_in_every_form() {
-    let Some(folder) = corpus("stablehlo/syntax") else {
+    let Some(folder) = find_corpus("stablehlo/syntax") else {
         return;
     };
     let mut faults = Vec::new();
-    let texts = files(&folder, ".mlir");
+    let texts = list_files(&folder, ".mlir");
     for path in &texts {
         let name = path
             .file_name()
@@ -96,10 +96,10 @@ fn syntax_is_the_same_in_every_form() {
         let expected = std::fs::read_to_string(folder.join(format!("{program}.generic.mlir")));
         match read(path) {
             Ok(modules) => {
-                if let Some(fault) = verify(&modules[0]).first() {
+                if let Some(fault) = verify_module(&modules[0]).first() {
                     faults.push(shown(path, &[], fault));
                 }
-                let printed = modules[0].show(SsaNumbering::Unique);
+                let printed = modules[0].to_generic_text(SsaNumbering::Unique);
                 if let Ok(expected) = expected
                     && expected.trim_end() != printed.trim_end()
                 {

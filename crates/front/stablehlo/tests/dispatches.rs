@@ -2,9 +2,9 @@
 //!
 //! `BLESS=1` writes what is found to `tests/dispatches.tsv`; more than stand there are an error.
 
-use spirula_stablehlo::{mlir, translate::translate};
+use spirula_stablehlo::{mlir, translate::translate_entry};
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
-use spirula_testing::corpus;
+use spirula_testing::find_corpus;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -15,9 +15,9 @@ const HEADER: &str = "model\tprocessor\tgraphics\tiree\n";
 /// Dispatches of a model for a kind of device.
 fn dispatches(model: &Path, profile: ScheduleProfile) -> usize {
     let bytes = fs::read(model).expect("the model can be read");
-    let module = mlir::parse(&bytes).expect("the model is well formed");
-    let function = translate(&module, "main").expect("the model is translated");
-    let (_, dispatches) = spirula_tensor::scheduled(
+    let module = mlir::parse_text(&bytes).expect("the model is well formed");
+    let function = translate_entry(&module, "main").expect("the model is translated");
+    let (_, dispatches) = spirula_tensor::schedule_function(
         function.function,
         profile,
         &DispatchTuning::default(),
@@ -29,7 +29,7 @@ fn dispatches(model: &Path, profile: ScheduleProfile) -> usize {
 
 #[test]
 fn models_take_no_more_dispatches_than_they_did() {
-    let Some(folder) = corpus("stablehlo/models") else {
+    let Some(folder) = find_corpus("stablehlo/models") else {
         return;
     };
     let table = fs::read_to_string(TABLE).expect("the table is there");

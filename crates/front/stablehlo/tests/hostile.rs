@@ -1,30 +1,34 @@
 //! Whatever the bytes are, reading ends with a module or a fault that has a place.
 
 use spirula_diagnostics::SourceLocation;
-use spirula_stablehlo::mlir::{SsaNumbering, parse};
-use spirula_stablehlo::verify;
-use spirula_testing::{corpus, files};
+use spirula_stablehlo::mlir::{SsaNumbering, parse_text};
+use spirula_stablehlo::verify_module;
+use spirula_testing::{find_corpus, list_files};
 use std::path::PathBuf;
 
 /// Reads, verifies and prints what was read.
 fn survives(bytes: &[u8]) {
-    match parse(bytes) {
+    match parse_text(bytes) {
         Ok(module) => {
-            verify(&module);
-            module.show(SsaNumbering::Scoped);
+            verify_module(&module);
+            module.to_generic_text(SsaNumbering::Scoped);
         }
         Err(error) => assert_ne!(error.place, SourceLocation::Unknown, "{error}"),
     }
 }
 
 fn inputs() -> Vec<PathBuf> {
-    let Some(folder) = corpus("stablehlo") else {
+    let Some(folder) = find_corpus("stablehlo") else {
         return Vec::new();
     };
-    let mut all = files(&folder.join("syntax"), ".mlir");
-    all.extend(files(&folder.join("seeds"), ".mlir"));
+    let mut all = list_files(&folder.join("syntax"), ".mlir");
+    all.extend(list_files(&folder.join("seeds"), ".mlir"));
     for name in ["testdata/quantized", "interpret"] {
-        all.extend(files(&folder.join(name), ".mlir").into_iter().step_by(9));
+        all.extend(
+            list_files(&folder.join(name), ".mlir")
+                .into_iter()
+                .step_by(9),
+        );
     }
     all.retain(|path| path.metadata().is_ok_and(|data| data.len() < 20_000));
     all
@@ -141,7 +145,7 @@ fn deep_nesting_is_refused() {
             "" => open.repeat(count),
             _ => format!("{open}{}", middle.repeat(count)),
         };
-        let error = parse(text.as_bytes()).expect_err("nothing is closed");
+        let error = parse_text(text.as_bytes()).expect_err("nothing is closed");
         assert_ne!(
             error.place,
             SourceLocation::Unknown,
@@ -165,10 +169,10 @@ fn claims_are_not_believed() {
     }
     // One element stands for all of them; it costs one element.
     let text = "#x = dense<7> : tensor<4611686018427387904x2xi64> module attributes {x = #x} {}";
-    let module = parse(text.as_bytes()).expect("a splat is small");
-    let elements = module.elements(module.root(), "x").expect("elements");
+    let module = parse_text(text.as_bytes()).expect("a splat is small");
+    let elements = module.find_elements(module.root(), "x").expect("elements");
     assert!(elements.splat && elements.data.len() == 8);
-    assert_eq!(module.integers(module.root(), "x"), None);
+    assert_eq!(module.find_integers(module.root(), "x"), None);
 }
 
 #[test]
@@ -178,7 +182,7 @@ fn aliases_that_mean_each_other_are_refused() {
         "module attributes {x = #a} {}\n#a = [#b]\n#b = [#a]\n",
         "!a = tuple<!b>\n!b = tuple<!a>\n\"x\"() : () -> !a",
     ] {
-        let error = parse(text.as_bytes()).expect_err("there is no end");
+        let error = parse_text(text.as_bytes()).expect_err("there is no end");
         assert_ne!(error.place, SourceLocation::Unknown, "{error}");
     }
 }

@@ -1,33 +1,34 @@
 //! Modules that are read and not valid: `invalid/NAME.mlir` has some, `NAME.txt` says what the
 //! verifier finds in each. None may be found valid.
 
-use spirula_diagnostics::{SourceFile, render};
-use spirula_stablehlo::mlir::{parse, sections};
-use spirula_stablehlo::verify;
-use spirula_testing::{GoldenFiles, files};
+use spirula_diagnostics::{SourceFile, render_diagnostic};
+use spirula_stablehlo::mlir::{parse_text, split_sections};
+use spirula_stablehlo::verify_module;
+use spirula_testing::{GoldenFiles, list_files};
 use std::path::Path;
 
 #[test]
 fn faults_are_found() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/invalid");
     let mut expected = GoldenFiles::new();
-    for path in files(&folder, ".mlir") {
+    for path in list_files(&folder, ".mlir") {
         let bytes = std::fs::read(&path).expect("the file can be read");
         let name = path.file_name().expect("a file").to_string_lossy();
         let mut found = String::new();
-        for range in sections(&bytes) {
+        for range in split_sections(&bytes) {
             let bytes = &bytes[range.clone()];
             let source = SourceFile { name: &name, bytes };
-            let module = parse(bytes).unwrap_or_else(|e| panic!("{}", render(&e, source, false)));
-            let faults = verify(&module);
+            let module = parse_text(bytes)
+                .unwrap_or_else(|e| panic!("{}", render_diagnostic(&e, source, false)));
+            let faults = verify_module(&module);
             let text = String::from_utf8_lossy(bytes);
             assert!(!faults.is_empty(), "{name} has a valid section:\n{text}");
             for fault in faults {
-                found.push_str(&render(&fault, source, false));
+                found.push_str(&render_diagnostic(&fault, source, false));
             }
             found.push('\n');
         }
-        expected.compare(&path.with_extension("txt"), &found);
+        expected.compare_file(&path.with_extension("txt"), &found);
     }
-    expected.finish();
+    expected.finish_comparison();
 }

@@ -3,7 +3,7 @@
 
 use spirula_program::{ProgramSession, ProgramValue, ScalarType};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
-use spirula_stablehlo::{mlir, translate::translate};
+use spirula_stablehlo::{mlir, translate::translate_entry};
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
 use spirula_testing::GoldenFiles;
 use std::fmt::Write;
@@ -13,16 +13,16 @@ use std::path::Path;
 /// All stages of a model, and its program.
 fn stages(model: &Path) -> (String, spirula_kernel::ir::KernelProgram) {
     let bytes = fs::read(model).expect("the model can be read");
-    let module = mlir::parse(&bytes).expect("the model is well formed");
-    let function = translate(&module, "main").expect("the model is translated");
+    let module = mlir::parse_text(&bytes).expect("the model is well formed");
+    let function = translate_entry(&module, "main").expect("the model is translated");
     let function = function.function;
-    let mut text = format!("# translate\n{}", spirula_tensor::print(&function));
+    let mut text = format!("# translate\n{}", spirula_tensor::print_function(&function));
     // As the document has it, with the factors in the workgroup's memory.
     let profile = ScheduleProfile {
         direct: 1,
         ..ScheduleProfile::CPU
     };
-    let program = spirula_tensor::compile(
+    let program = spirula_tensor::compile_function(
         function,
         profile,
         &DispatchTuning::default(),
@@ -31,7 +31,11 @@ fn stages(model: &Path) -> (String, spirula_kernel::ir::KernelProgram) {
         },
     );
     let program = program.expect("the model is compiled");
-    let _ = write!(text, "\n# kernels\n{}", spirula_kernel::print(&program));
+    let _ = write!(
+        text,
+        "\n# kernels\n{}",
+        spirula_kernel::print_program(&program)
+    );
     (text, program)
 }
 
@@ -54,13 +58,15 @@ fn array(values: &[f32], shape: &[u64]) -> ProgramValue {
 }
 
 fn run(program: &spirula_kernel::ir::KernelProgram, inputs: &[ProgramValue]) -> Vec<f32> {
-    spirula_kernel::check(program).expect("the program is well formed");
-    let program = spirula_kernel::compile(program).expect("the kernels are lowered");
+    spirula_kernel::verify_program(program).expect("the program is well formed");
+    let program = spirula_kernel::compile_program(program).expect("the kernels are lowered");
     let mut device =
         ComputeDevice::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
     let machine = DeviceMachine::new(&mut device);
     let mut session = ProgramSession::new(&program, machine).expect("the program begins");
-    let results = session.call("main", inputs).expect("the program runs");
+    let results = session
+        .call_entry("main", inputs)
+        .expect("the program runs");
     let elements = results[0].as_ref().expect("a result").elements();
     elements.map(|bits| f32::from_bits(bits as u32)).collect()
 }
@@ -70,8 +76,8 @@ fn staged(name: &str) -> spirula_kernel::ir::KernelProgram {
     let model = Path::new("tests/worked").join(name).with_extension("mlir");
     let (text, program) = stages(&model);
     let mut expected = GoldenFiles::new();
-    expected.compare(&model.with_extension("expected"), &text);
-    expected.finish();
+    expected.compare_file(&model.with_extension("expected"), &text);
+    expected.finish_comparison();
     program
 }
 

@@ -114,24 +114,24 @@ impl ProgramBuilder {
     }
 
     /// The finished program, whose kernels use what functions that they call see of it.
-    pub fn finish(mut self) -> KernelProgram {
-        crate::uses::complete(&mut self.program);
+    pub fn finish_program(mut self) -> KernelProgram {
+        crate::uses::complete_kernel_uses(&mut self.program);
         self.program
     }
 
     /// Sets the place of the statements that follow.
-    pub fn at(&mut self, place: SourceLocation) {
+    pub fn set_place(&mut self, place: SourceLocation) {
         self.place = place;
     }
 
     /// The place of the statements that follow.
-    pub fn place(&self) -> SourceLocation {
+    pub fn current_place(&self) -> SourceLocation {
         self.place
     }
 
     /// Makes a variable that all functions see.
-    pub fn global(&mut self, name: &str, ty: VariableType) -> VarId {
-        let name = self.unique(name);
+    pub fn add_global(&mut self, name: &str, ty: VariableType) -> VarId {
+        let name = self.make_unique_name(name);
         self.global_names.insert(name.clone());
         let var = self.make_var(&name, ty, false);
         self.program.globals.push(var);
@@ -139,7 +139,7 @@ impl ProgramBuilder {
     }
 
     /// The function with this name, which may be defined later.
-    pub fn function(&mut self, name: &str) -> FuncId {
+    pub fn declare_function(&mut self, name: &str) -> FuncId {
         if let Some(function) = self.functions.get(name) {
             return *function;
         }
@@ -163,31 +163,31 @@ impl ProgramBuilder {
     }
 
     /// Adds an input to a function.
-    pub fn input(&mut self, function: FuncId, name: &str, ty: VariableType) -> VarId {
-        let var = self.var(name, ty);
+    pub fn add_input(&mut self, function: FuncId, name: &str, ty: VariableType) -> VarId {
+        let var = self.new_var(name, ty);
         self.program.functions[function.index()].inputs.push(var);
         var
     }
 
     /// Adds an output to a function.
-    pub fn output(&mut self, function: FuncId, name: &str, ty: VariableType) -> VarId {
-        let var = self.var(name, ty);
+    pub fn add_output(&mut self, function: FuncId, name: &str, ty: VariableType) -> VarId {
+        let var = self.new_var(name, ty);
         self.program.functions[function.index()].outputs.push(var);
         var
     }
 
     /// Gives a function its body.
-    pub fn define(&mut self, function: FuncId, body: StmtBlock) {
+    pub fn define_function(&mut self, function: FuncId, body: StmtBlock) {
         self.program.functions[function.index()].body = Some(body);
     }
 
     /// Sets what runs before any function.
-    pub fn initialise(&mut self, body: StmtBlock) {
+    pub fn set_initialiser(&mut self, body: StmtBlock) {
         self.program.initialise = Some(body);
     }
 
     /// Adds an entry point.
-    pub fn entry(&mut self, entry: EntryDecl) {
+    pub fn add_entry(&mut self, entry: EntryDecl) {
         self.program.entries.push(entry);
     }
 
@@ -197,17 +197,17 @@ impl ProgramBuilder {
     }
 
     /// Makes a variable of the current function without declaring it: inputs, counters, constants.
-    pub fn var(&mut self, name: &str, ty: VariableType) -> VarId {
-        let name = self.unique(name);
+    pub fn new_var(&mut self, name: &str, ty: VariableType) -> VarId {
+        let name = self.make_unique_name(name);
         self.local_names.insert(name.clone());
         self.make_var(&name, ty, false)
     }
 
     /// Makes and declares a variable.
-    pub fn declare(&mut self, name: &str, ty: VariableType, volatile: bool) -> VarId {
-        let var = self.var(name, ty);
+    pub fn declare_var(&mut self, name: &str, ty: VariableType, volatile: bool) -> VarId {
+        let var = self.new_var(name, ty);
         self.program.vars[var.index()].volatile = volatile;
-        self.push(StmtKind::Declare(var));
+        self.push_statement(StmtKind::Declare(var));
         var
     }
 
@@ -217,7 +217,7 @@ impl ProgramBuilder {
         VarId::new(self.program.vars.len() - 1)
     }
 
-    fn unique(&mut self, name: &str) -> String {
+    fn make_unique_name(&mut self, name: &str) -> String {
         let taken = |b: &Self, n: &str| b.global_names.contains(n) || b.local_names.contains(n);
         if !taken(self, name) {
             return name.to_owned();
@@ -233,53 +233,53 @@ impl ProgramBuilder {
     }
 
     /// The type of a private array.
-    pub fn array(&mut self, element: ScalarType, shape: Vec<ExprId>) -> ArrayId {
+    pub fn add_array_type(&mut self, element: ScalarType, shape: Vec<ExprId>) -> ArrayId {
         self.program.arrays.push(ArrayData { element, shape });
         ArrayId::new(self.program.arrays.len() - 1)
     }
 
-    fn expr(&mut self, data: ExprData) -> ExprId {
+    fn push_expr(&mut self, data: ExprData) -> ExprId {
         self.program.exprs.push(data);
         ExprId::new(self.program.exprs.len() - 1)
     }
 
     /// A value.
-    pub fn literal(&mut self, literal: ScalarLiteral) -> ExprId {
-        self.expr(ExprData::Literal(literal))
+    pub fn make_literal(&mut self, literal: ScalarLiteral) -> ExprId {
+        self.push_expr(ExprData::Literal(literal))
     }
 
     /// An `i64`.
-    pub fn i64(&mut self, value: i64) -> ExprId {
-        self.literal(ScalarLiteral::i64(value))
+    pub fn make_i64(&mut self, value: i64) -> ExprId {
+        self.make_literal(ScalarLiteral::from_i64(value))
     }
 
     /// The value of a scalar variable.
-    pub fn value(&mut self, var: VarId) -> ExprId {
-        self.expr(ExprData::Var(var))
+    pub fn read_var(&mut self, var: VarId) -> ExprId {
+        self.push_expr(ExprData::Var(var))
     }
 
     /// An operator on operands.
-    pub fn apply(&mut self, operator: ScalarOperator, operands: &[ExprId]) -> ExprId {
+    pub fn apply_operator(&mut self, operator: ScalarOperator, operands: &[ExprId]) -> ExprId {
         let start = self.program.operands.len() as u32;
         self.program.operands.extend_from_slice(operands);
-        self.expr(ExprData::Apply(operator, start))
+        self.push_expr(ExprData::Apply(operator, start))
     }
 
     /// An operator whose types follow from its first operand, or its last (for those that choose).
-    pub fn op(&mut self, op: ScalarOp, operands: &[ExprId]) -> ExprId {
+    pub fn apply_op(&mut self, op: ScalarOp, operands: &[ExprId]) -> ExprId {
         let typed = match op {
             ScalarOp::Cond => operands.last(),
             _ => operands.first(),
         };
         let ty = typed.and_then(|e| self.program.type_of(*e));
-        self.apply(
-            ScalarOperator::of(op, ty.unwrap_or(ScalarType::Unit)),
+        self.apply_operator(
+            ScalarOperator::with_type(op, ty.unwrap_or(ScalarType::Unit)),
             operands,
         )
     }
 
     /// The value of a tuning parameter.
-    pub fn parameter(&mut self, parameter: ProgramParameter) -> ExprId {
+    pub fn read_parameter(&mut self, parameter: ProgramParameter) -> ExprId {
         let param = match self.parameters.get(&parameter) {
             Some(param) => *param,
             None => {
@@ -289,21 +289,21 @@ impl ProgramBuilder {
                 param
             }
         };
-        self.expr(ExprData::Parameter(param))
+        self.push_expr(ExprData::Parameter(param))
     }
 
     /// A limit of the device.
-    pub fn limit(&mut self, class: SizeClass) -> ExprId {
+    pub fn read_device_limit(&mut self, class: SizeClass) -> ExprId {
         let limits = &mut self.program.limits;
         let at = limits.iter().position(|c| *c == class).unwrap_or_else(|| {
             limits.push(class);
             limits.len() - 1
         });
-        self.expr(ExprData::Limit(LimitId::new(at)))
+        self.push_expr(ExprData::Limit(LimitId::new(at)))
     }
 
     /// A message.
-    pub fn message(&mut self, message: MessageData) -> MessageId {
+    pub fn add_message(&mut self, message: MessageData) -> MessageId {
         self.program.messages.push(message);
         MessageId::new(self.program.messages.len() - 1)
     }
@@ -314,7 +314,7 @@ impl ProgramBuilder {
     }
 
     /// A kernel.
-    pub fn kernel(&mut self, kernel: KernelData) -> KernelId {
+    pub fn add_kernel(&mut self, kernel: KernelData) -> KernelId {
         self.program.kernels.push(kernel);
         KernelId::new(self.program.kernels.len() - 1)
     }
@@ -340,7 +340,7 @@ impl ProgramBuilder {
     }
 
     /// Appends a statement to the innermost block.
-    pub fn push(&mut self, kind: StmtKind) {
+    pub fn push_statement(&mut self, kind: StmtKind) {
         let place = self.place;
         if let Some(block) = self.open.last_mut() {
             block.push(KernelStmt { kind, place });
@@ -348,7 +348,7 @@ impl ProgramBuilder {
     }
 
     /// Appends an assignment.
-    pub fn assign(&mut self, to: VarId, value: ExprId) {
-        self.push(StmtKind::Assign { to, value });
+    pub fn push_assignment(&mut self, to: VarId, value: ExprId) {
+        self.push_statement(StmtKind::Assign { to, value });
     }
 }

@@ -4,14 +4,17 @@ use crate::ir::{FuncId, KernelProgram, MemorySpace, StmtBlock, StmtKind, VarId, 
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 
 /// Calls and kernels in a block and the blocks within; not within its kernels.
-pub(crate) fn found(program: &KernelProgram, block: StmtBlock) -> (Vec<FuncId>, Vec<StmtBlock>) {
+pub(crate) fn collect_calls_and_kernels(
+    program: &KernelProgram,
+    block: StmtBlock,
+) -> (Vec<FuncId>, Vec<StmtBlock>) {
     let (mut calls, mut kernels, mut open) = (Vec::new(), Vec::new(), vec![block]);
     while let Some(block) = open.pop() {
-        for stmt in program.block(block) {
+        for stmt in program.block_stmts(block) {
             match &stmt.kind {
                 StmtKind::Call(call) => calls.push(call.function),
                 StmtKind::Launch(kernel) => kernels.push(program.kernel(*kernel).body),
-                kind => open.extend(kind.blocks()),
+                kind => open.extend(kind.nested_blocks()),
             }
         }
     }
@@ -28,7 +31,7 @@ pub(crate) fn on_device(program: &KernelProgram) -> Result<Vec<bool>, SourceDiag
     let mut from_kernels = Vec::new();
     for function in &program.functions {
         let (mut called, kernels) = match function.body {
-            Some(body) => found(program, body),
+            Some(body) => collect_calls_and_kernels(program, body),
             None => {
                 let name = program.names.text(function.name);
                 let message = format!("function {name} is called but not defined (rule 1)");
@@ -36,17 +39,17 @@ pub(crate) fn on_device(program: &KernelProgram) -> Result<Vec<bool>, SourceDiag
             }
         };
         for kernel in kernels {
-            from_kernels.extend(found(program, kernel).0);
+            from_kernels.extend(collect_calls_and_kernels(program, kernel).0);
         }
         called.retain(|f| f.index() < program.functions.len());
         calls.push(called);
     }
     if let Some(body) = program.initialise {
-        for kernel in found(program, body).1 {
-            from_kernels.extend(found(program, kernel).0);
+        for kernel in collect_calls_and_kernels(program, body).1 {
+            from_kernels.extend(collect_calls_and_kernels(program, kernel).0);
         }
     }
-    acyclic(program, &calls)?;
+    verify_acyclic(program, &calls)?;
     let mut on_device = vec![false; calls.len()];
     while let Some(function) = from_kernels.pop() {
         if !std::mem::replace(&mut on_device[function.index()], true) {
@@ -70,8 +73,8 @@ pub(crate) fn is_host_only(program: &KernelProgram, function: FuncId) -> bool {
         let data = program.function(function);
         let mut vars: Vec<_> = data.inputs.iter().chain(&data.outputs).copied().collect();
         if let Some(body) = data.body {
-            open.extend(found(program, body).0);
-            vars.extend(declared(program, body));
+            open.extend(collect_calls_and_kernels(program, body).0);
+            vars.extend(collect_declared_vars(program, body));
         }
         if vars
             .iter()
@@ -84,13 +87,13 @@ pub(crate) fn is_host_only(program: &KernelProgram, function: FuncId) -> bool {
 }
 
 /// Variables that a block and the blocks within declare.
-fn declared(program: &KernelProgram, block: StmtBlock) -> Vec<VarId> {
+fn collect_declared_vars(program: &KernelProgram, block: StmtBlock) -> Vec<VarId> {
     let (mut vars, mut open) = (Vec::new(), vec![block]);
     while let Some(block) = open.pop() {
-        for stmt in program.block(block) {
+        for stmt in program.block_stmts(block) {
             match &stmt.kind {
                 StmtKind::Declare(var) => vars.push(*var),
-                kind => open.extend(kind.blocks()),
+                kind => open.extend(kind.nested_blocks()),
             }
         }
     }
@@ -98,7 +101,7 @@ fn declared(program: &KernelProgram, block: StmtBlock) -> Vec<VarId> {
 }
 
 /// That no function calls itself: taking away functions whose callees are all gone leaves none.
-fn acyclic(program: &KernelProgram, calls: &[Vec<FuncId>]) -> Result<(), SourceDiagnostic> {
+fn verify_acyclic(program: &KernelProgram, calls: &[Vec<FuncId>]) -> Result<(), SourceDiagnostic> {
     let mut waiting: Vec<usize> = calls.iter().map(Vec::len).collect();
     let mut callers = vec![Vec::new(); calls.len()];
     for (caller, called) in calls.iter().enumerate() {

@@ -2,9 +2,9 @@
 //!
 //! - [`ir`]: the data.
 //! - [`ProgramBuilder`]: making programs.
-//! - [`check()`]: the checker.
-//! - [`print()`], [`parse`]: the text form.
-//! - [`compile`]: to programs that run; [`lower()`]: single kernels to SPIR-V.
+//! - [`verify_program()`]: the checker.
+//! - [`print_program()`], [`parse_program`]: the text form.
+//! - [`compile_program`]: to programs that run; [`lower_kernel()`]: single kernels to SPIR-V.
 //! - [`read_futhark`]: the reader of the form that Futhark prints.
 
 mod build;
@@ -19,8 +19,8 @@ mod text;
 mod uses;
 
 pub use build::ProgramBuilder;
-pub use check::check;
+pub use check::verify_program;
 pub use futhark::{looks_like_futhark, read_futhark};
-pub use host::compile;
-pub use lower::{LoweredKernel, SpecValue, lower};
-pub use text::{parse, print};
+pub use host::compile_program;
+pub use lower::{LoweredKernel, SpecValue, lower_kernel};
+pub use text::{parse_program, print_program};

@@ -11,12 +11,12 @@ use crate::ir::{
 use rustc_hash::FxHashSet;
 
 /// Adds to the uses of each kernel the program's variables that its functions mention.
-pub(crate) fn complete(program: &mut KernelProgram) {
+pub(crate) fn complete_kernel_uses(program: &mut KernelProgram) {
     if program.globals.is_empty() {
         return;
     }
     for kernel in program.kernel_ids() {
-        for var in missing(program, kernel) {
+        for var in find_missing_uses(program, kernel) {
             let used = match program.var(var).ty {
                 VariableType::Scalar(_) => KernelCapture::Scalar(var),
                 _ => KernelCapture::Memory(var),
@@ -28,10 +28,10 @@ pub(crate) fn complete(program: &mut KernelProgram) {
 
 /// The program's variables on the device that functions called from a kernel mention, and that it does not use, in
 /// their order.
-pub(crate) fn missing(program: &KernelProgram, kernel: KernelId) -> Vec<VarId> {
+pub(crate) fn find_missing_uses(program: &KernelProgram, kernel: KernelId) -> Vec<VarId> {
     let data = program.kernel(kernel);
     let mut wanted: FxHashSet<VarId> = FxHashSet::default();
-    for function in called(program, data.body) {
+    for function in collect_called_functions(program, data.body) {
         if let Some(body) = program.function(function).body {
             each_mentioned(program, body, &mut |var| {
                 wanted.insert(var);
@@ -57,9 +57,9 @@ pub(crate) fn missing(program: &KernelProgram, kernel: KernelId) -> Vec<VarId> {
 }
 
 /// The functions that a block calls, itself or through others.
-fn called(program: &KernelProgram, block: StmtBlock) -> Vec<FuncId> {
+fn collect_called_functions(program: &KernelProgram, block: StmtBlock) -> Vec<FuncId> {
     let mut seen = vec![false; program.functions.len()];
-    let (mut open, _) = calls::found(program, block);
+    let (mut open, _) = calls::collect_calls_and_kernels(program, block);
     let mut all = Vec::new();
     while let Some(function) = open.pop() {
         if std::mem::replace(&mut seen[function.index()], true) {
@@ -67,7 +67,7 @@ fn called(program: &KernelProgram, block: StmtBlock) -> Vec<FuncId> {
         }
         all.push(function);
         if let Some(body) = program.function(function).body {
-            open.extend(calls::found(program, body).0);
+            open.extend(calls::collect_calls_and_kernels(program, body).0);
         }
     }
     all
@@ -75,20 +75,20 @@ fn called(program: &KernelProgram, block: StmtBlock) -> Vec<FuncId> {
 
 /// Calls a function with every variable that a block and the blocks within mention, but for those of launches.
 fn each_mentioned(program: &KernelProgram, block: StmtBlock, seen: &mut impl FnMut(VarId)) {
-    for stmt in program.block(block) {
+    for stmt in program.block_stmts(block) {
         let mut exprs: Vec<ExprId> = Vec::new();
-        mention(program, &stmt.kind, seen, &mut exprs);
+        visit_mentioned(program, &stmt.kind, seen, &mut exprs);
         for expr in exprs {
             program.each_var(expr, seen);
         }
-        for inner in stmt.kind.blocks() {
+        for inner in stmt.kind.nested_blocks() {
             each_mentioned(program, inner, seen);
         }
     }
 }
 
 /// The variables of a statement itself, and its expressions.
-fn mention(
+fn visit_mentioned(
     program: &KernelProgram,
     stmt: &StmtKind,
     seen: &mut impl FnMut(VarId),
@@ -141,9 +141,9 @@ fn mention(
         }
         StmtKind::Assert { condition, message } => {
             exprs.push(*condition);
-            exprs.extend(values(program, *message));
+            exprs.extend(message_values(program, *message));
         }
-        StmtKind::Trace(message) => exprs.extend(values(program, *message)),
+        StmtKind::Trace(message) => exprs.extend(message_values(program, *message)),
         StmtKind::Atomic(atomic) => {
             seen(atomic.element.memory);
             exprs.extend([atomic.element.index, atomic.value]);
@@ -158,7 +158,7 @@ fn mention(
     }
 }
 
-fn values(
+fn message_values(
     program: &KernelProgram,
     message: crate::ir::MessageId,
 ) -> impl Iterator<Item = ExprId> + '_ {

@@ -2,20 +2,22 @@
 
 mod dumps;
 
-use spirula_kernel::{check, parse, print, read_futhark};
+use spirula_kernel::{parse_program, print_program, read_futhark, verify_program};
 
 #[test]
 fn every_printed_program_reads_and_checks() {
     let mut faults = Vec::new();
     for file in dumps::files() {
         let text = dumps::text(&file);
-        if let Err(fault) = read_futhark(&text).and_then(|p| check(&p)) {
+        if let Err(fault) = read_futhark(&text).and_then(|p| verify_program(&p)) {
             let name = file.display().to_string();
             let source = spirula_diagnostics::SourceFile {
                 name: &name,
                 bytes: text.as_bytes(),
             };
-            faults.push(spirula_diagnostics::render(&fault, source, false));
+            faults.push(spirula_diagnostics::render_diagnostic(
+                &fault, source, false,
+            ));
         }
     }
     assert!(
@@ -32,17 +34,17 @@ fn every_printed_program_survives_the_text_form() {
         let Ok(program) = read_futhark(&dumps::text(&file)) else {
             continue;
         };
-        let text = print(&program);
-        let again = parse(&text).unwrap_or_else(|fault| {
+        let text = print_program(&program);
+        let again = parse_program(&text).unwrap_or_else(|fault| {
             let source = spirula_diagnostics::SourceFile {
                 name: "printed",
                 bytes: text.as_bytes(),
             };
-            let shown = spirula_diagnostics::render(&fault, source, false);
+            let shown = spirula_diagnostics::render_diagnostic(&fault, source, false);
             panic!("{}: {shown}", file.display())
         });
         assert!(
-            print(&again) == text,
+            print_program(&again) == text,
             "{} does not round-trip",
             file.display()
         );

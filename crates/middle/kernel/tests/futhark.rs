@@ -2,7 +2,7 @@
 
 mod dumps;
 
-use spirula_kernel::{check, looks_like_futhark, print, read_futhark};
+use spirula_kernel::{looks_like_futhark, print_program, read_futhark, verify_program};
 use spirula_testing::GoldenFiles;
 use std::fs;
 use std::path::Path;
@@ -10,13 +10,13 @@ use std::path::Path;
 #[test]
 fn programs_read_as_expected() {
     let mut expected = GoldenFiles::new();
-    for file in spirula_testing::files(Path::new("tests/futhark"), ".imp") {
+    for file in spirula_testing::list_files(Path::new("tests/futhark"), ".imp") {
         let text = fs::read_to_string(&file).expect("the file can be read");
         let program = read_futhark(&text).expect("the program reads");
-        check(&program).expect("the program checks");
-        expected.compare(&file.with_extension("expected"), &print(&program));
+        verify_program(&program).expect("the program checks");
+        expected.compare_file(&file.with_extension("expected"), &print_program(&program));
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 /// Cut or with a byte changed, a program is refused or read, and nothing else happens.
@@ -32,7 +32,11 @@ fn damaged_programs_do_no_harm() {
                 &text[..at],
                 &text[at + 1..].trim_start_matches(|c: char| !c.is_ascii())
             );
-            refused += usize::from(read_futhark(&damaged).and_then(|p| check(&p)).is_err());
+            refused += usize::from(
+                read_futhark(&damaged)
+                    .and_then(|p| verify_program(&p))
+                    .is_err(),
+            );
         }
     }
     assert!(refused > text.len());
@@ -81,13 +85,13 @@ fn in_braces(text: &str) -> String {
 /// Both forms of a program are the same.
 #[test]
 fn parts_in_braces_are_those_under_headings() {
-    let own = spirula_testing::files(Path::new("tests/futhark"), ".imp");
+    let own = spirula_testing::list_files(Path::new("tests/futhark"), ".imp");
     for file in own.into_iter().chain(dumps::files()) {
         let old = dumps::text(&file);
         let new = in_braces(&old);
         assert!(looks_like_futhark(&old) && looks_like_futhark(&new));
         let [old, new] = [&old, &new].map(|text| match read_futhark(text) {
-            Ok(program) => print(&program),
+            Ok(program) => print_program(&program),
             Err(fault) => panic!("{}: {fault:?}", file.display()),
         });
         assert!(old == new, "{}", file.display());
@@ -117,11 +121,11 @@ fn kernels_with_broken_copies_are_avoided() {
             "    } else {\n      skip\n    }\n    out_mem_2 <-",
         );
         let program = read_futhark(&text).expect("the program reads");
-        check(&program).expect("the program checks");
+        verify_program(&program).expect("the program checks");
         assert!(
-            print(&program).contains("  if false {\n    launch"),
+            print_program(&program).contains("  if false {\n    launch"),
             "{}",
-            print(&program)
+            print_program(&program)
         );
     }
 }
@@ -138,8 +142,8 @@ fn parameters_of_users_have_their_defaults() {
     let size = "const get_size(main.tblock_size_11, thread_block_size)";
     let text = text.replace(size, "const get_user_param(block size, 64i64)");
     let program = read_futhark(&text).expect("the program reads");
-    check(&program).expect("the program checks");
-    let text = print(&program);
+    verify_program(&program).expect("the program checks");
+    let text = print_program(&program);
     for part in [
         "%width_20 = cond.i64(eq.i64(parameter(\"width\", bespoke(\"width\", 0)), 0i64), add.i64(1i64, 2i64), ",
         "size [constant cond.i64(eq.i64(parameter(\"block size\", bespoke(\"block size\", 0)), 0i64), 64i64, ",
@@ -175,8 +179,8 @@ fn kernels_use_what_their_functions_see() {
             "    var z_43: i32\n    z_43 <- table_31<i32@device>[0i64]\n    y_42 <- add32 (z_43) (scale_30)\n",
         );
     let program = read_futhark(&text).expect("the program reads");
-    check(&program).expect("the program checks");
-    let text = print(&program);
+    verify_program(&program).expect("the program checks");
+    let text = print_program(&program);
     assert!(
         text.contains("uses (%xs_mem_1, %scale_30, %table_31)"),
         "{text}"
@@ -185,7 +189,7 @@ fn kernels_use_what_their_functions_see() {
     for kernel in &mut program.kernels {
         kernel.uses.truncate(2);
     }
-    let fault = check(&program).expect_err("a use is missing");
+    let fault = verify_program(&program).expect_err("a use is missing");
     assert!(
         fault.message.contains("sees %table_31"),
         "{}",

@@ -8,8 +8,11 @@ fn main() {
         let read = std::fs::read(&pair[0]).map_err(|e| e.to_string());
         let module = read.and_then(|b| SpirvModule::from_bytes(&b).map_err(|e| e.to_string()));
         let compiled = module.and_then(|module| {
-            spirula_legalize::compile(&module, &spirula_legalize::VulkanCompileOptions::default())
-                .map_err(|faults| faults[0].to_string())
+            spirula_legalize::compile_kernels(
+                &module,
+                &spirula_legalize::VulkanCompileOptions::default(),
+            )
+            .map_err(|faults| faults[0].to_string())
         });
         let written = compiled
             .and_then(|m| std::fs::write(&pair[1], m.to_bytes()).map_err(|e| e.to_string()));

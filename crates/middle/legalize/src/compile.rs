@@ -3,7 +3,8 @@
 use crate::classes::PointsToAnalysis;
 use crate::facts::KernelModuleInfo;
 use crate::program::ProgramScopeBuffer;
-use crate::{lower, prepare, structurise};
+use crate::structurise::structurise_module;
+use crate::{lower, prepare};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_opt::PassPipeline;
 use spirula_spirv::grammar::SpirvVersion;
@@ -37,19 +38,19 @@ impl Default for VulkanCompileOptions {
     }
 }
 
-/// Whether a module is for OpenCL and no shader, so that only [`compile`] makes something for Vulkan of it.
+/// Whether a module is for OpenCL and no shader, so that only [`compile_kernels`] makes something for Vulkan of it.
 pub fn is_for_kernels(module: &SpirvModule) -> bool {
     let has = |wanted: Capability| {
-        let mut capabilities = module.section(ModuleSection::Capabilities);
-        capabilities.any(|c| c.word(0) == wanted.0)
+        let mut capabilities = module.section_insts(ModuleSection::Capabilities);
+        capabilities.any(|c| c.operand_word(0) == wanted.0)
     };
     has(Capability::Kernel) && (!has(Capability::Shader) || has_kernels(module))
 }
 
 /// Whether a module has kernels.
 pub fn has_kernels(module: &SpirvModule) -> bool {
-    let mut points = module.section(ModuleSection::EntryPoints);
-    points.any(|p| p.word(0) == ExecutionModel::Kernel.0)
+    let mut points = module.section_insts(ModuleSection::EntryPoints);
+    points.any(|p| p.operand_word(0) == ExecutionModel::Kernel.0)
 }
 
 /// The version that has addresses and Vulkan's memory model.
@@ -63,7 +64,7 @@ const AFTER: &str = "dedup,adce,compact-ids";
 /// # Errors
 /// What Vulkan's model has no place for, or what is not supported: at least one thing of each
 /// kernel that is refused.
-pub fn compile(
+pub fn compile_kernels(
     module: &SpirvModule,
     options: &VulkanCompileOptions,
 ) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
@@ -76,22 +77,22 @@ pub fn compile(
             SourceDiagnostic::error(SourceLocation::Unknown, message).with_hint(hint),
         ]);
     }
-    let prepared = prepare::prepare(module, options).map_err(one)?;
+    let prepared = prepare::prepare_module(module, options).map_err(one)?;
     let facts = KernelModuleInfo::new(&prepared).map_err(one)?;
-    let classes = PointsToAnalysis::compute(&facts).map_err(one)?;
-    let program = match classes.program().is_empty() {
+    let classes = PointsToAnalysis::from_module_info(&facts).map_err(one)?;
+    let program = match classes.program_variables().is_empty() {
         true => ProgramScopeBuffer::default(),
         // Of the module as it is given, so that every kernel of it finds the same.
         false => ProgramScopeBuffer::new(module).map_err(one)?,
     };
-    let mut lowered = lower::lower(&facts, &classes, &program, options)?;
-    structurise(&mut lowered).map_err(one)?;
-    run(&mut lowered, AFTER).map_err(one)?;
+    let mut lowered = lower::lower_kernels(&facts, &classes, &program, options)?;
+    structurise_module(&mut lowered).map_err(one)?;
+    run_passes(&mut lowered, AFTER).map_err(one)?;
     Ok(lowered)
 }
 
 /// Runs passes over a module.
-pub fn run(module: &mut SpirvModule, passes: &str) -> Result<(), SourceDiagnostic> {
+pub fn run_passes(module: &mut SpirvModule, passes: &str) -> Result<(), SourceDiagnostic> {
     let broken = |text: String| SourceDiagnostic::error(SourceLocation::Unknown, text);
     let pipeline: PassPipeline = passes.parse().map_err(|e| broken(format!("{e}")))?;
     let outcome = spirula_opt::optimise(module, &pipeline, &mut Default::default());

@@ -43,7 +43,7 @@ pub enum MemoryScalar {
 
 impl MemoryScalar {
     /// What it is kept as: brain floats are integers here.
-    pub fn kept(self) -> MemoryScalar {
+    pub fn to_stored_scalar(self) -> MemoryScalar {
         match self {
             MemoryScalar::Brain => MemoryScalar::Int(16),
             other => other,
@@ -66,16 +66,16 @@ impl<'a> KernelModuleInfo<'a> {
     /// # Errors
     /// When a type has no layout.
     pub fn new(module: &'a SpirvModule) -> Result<Self, SourceDiagnostic> {
-        let definitions = IdDefinitions::compute(module);
-        let decorations = IdDecorations::compute(module);
-        let layouts = TypeLayouts::compute(module, &definitions, &decorations, |id| {
+        let definitions = IdDefinitions::from_module(module);
+        let decorations = IdDecorations::from_module(module);
+        let layouts = TypeLayouts::from_module(module, &definitions, &decorations, |id| {
             Some(definitions.default_value(module, id).unwrap_or(0))
         })?;
         Ok(KernelModuleInfo {
             module,
             ids: IdWords::new(module),
-            names: IdNames::compute(module),
-            has_brains: module.section(ModuleSection::Globals).any(|i| {
+            names: IdNames::from_module(module),
+            has_brains: module.section_insts(ModuleSection::Globals).any(|i| {
                 i.op() == Op::TypeFloat && i.operands().get(1) == Some(&FPEncoding::BFloat16KHR.0)
             }),
             definitions,
@@ -88,7 +88,7 @@ impl<'a> KernelModuleInfo<'a> {
     ///
     /// # Errors
     /// When there is none.
-    pub fn def(&self, id: Id) -> Result<InstRef<'a>, SourceDiagnostic> {
+    pub fn find_definition(&self, id: Id) -> Result<InstRef<'a>, SourceDiagnostic> {
         let found = self.definitions.get(self.module, id);
         found.ok_or_else(|| {
             let text = format!("{id} is not defined");
@@ -102,34 +102,36 @@ impl<'a> KernelModuleInfo<'a> {
     }
 
     /// Storage class and pointee of a pointer type.
-    pub fn pointer(&self, ty: Id) -> Option<(StorageClass, Option<Id>)> {
+    pub fn parse_pointer_type(&self, ty: Id) -> Option<(StorageClass, Option<Id>)> {
         let ty = self.definitions.get(self.module, ty)?;
         match ty.op() {
-            Op::TypePointer => Some((StorageClass(ty.word(0)), Some(ty.id(1)))),
-            Op::TypeUntypedPointerKHR => Some((StorageClass(ty.word(0)), None)),
+            Op::TypePointer => Some((StorageClass(ty.operand_word(0)), Some(ty.id_operand(1)))),
+            Op::TypeUntypedPointerKHR => Some((StorageClass(ty.operand_word(0)), None)),
             _ => None,
         }
     }
 
     /// Storage class of a pointer value.
     pub fn pointer_of(&self, value: Id) -> Option<StorageClass> {
-        Some(self.pointer(self.type_of(value)?)?.0)
+        Some(self.parse_pointer_type(self.type_of(value)?)?.0)
     }
 
     /// Type pointed to by a pointer value.
     ///
     /// # Errors
     /// When it is no pointer, or the pointer does not say.
-    pub fn pointee(&self, value: Id) -> Result<Id, SourceDiagnostic> {
-        let pointer = self.type_of(value).and_then(|ty| self.pointer(ty));
+    pub fn find_pointee(&self, value: Id) -> Result<Id, SourceDiagnostic> {
+        let pointer = self
+            .type_of(value)
+            .and_then(|ty| self.parse_pointer_type(ty));
         let pointee = pointer.and_then(|(_, pointee)| pointee);
-        pointee.ok_or_else(|| self.refuse(value, "an untyped pointer"))
+        pointee.ok_or_else(|| self.diagnose_id(value, "an untyped pointer"))
     }
 
     /// Whether a value is a pointer.
     pub fn is_pointer(&self, value: Id) -> bool {
         self.type_of(value)
-            .is_some_and(|ty| self.pointer(ty).is_some())
+            .is_some_and(|ty| self.parse_pointer_type(ty).is_some())
     }
 
     /// Whether values of a type have pointers within.
@@ -141,8 +143,8 @@ impl<'a> KernelModuleInfo<'a> {
             };
             match def.op() {
                 Op::TypePointer | Op::TypeUntypedPointerKHR => return true,
-                Op::TypeStruct => work.extend(def.ids(0)),
-                Op::TypeArray | Op::TypeVector => work.push(def.id(0)),
+                Op::TypeStruct => work.extend(def.id_operands(0)),
+                Op::TypeArray | Op::TypeVector => work.push(def.id_operand(0)),
                 _ => {}
             }
         }
@@ -152,27 +154,27 @@ impl<'a> KernelModuleInfo<'a> {
     /// Whether a value is null or undefined, whatever its type.
     pub fn is_nothing(&self, value: Id) -> bool {
         matches!(
-            self.definitions.op(self.module, value),
+            self.definitions.defining_op(self.module, value),
             Some(Op::ConstantNull | Op::Undef)
         )
     }
 
     /// Whether a value is null, whatever its type.
     pub fn is_null(&self, value: Id) -> bool {
-        self.definitions.op(self.module, value) == Some(Op::ConstantNull)
+        self.definitions.defining_op(self.module, value) == Some(Op::ConstantNull)
     }
 
     /// A constant of up to 64 bits.
-    pub fn constant(&self, id: Id) -> Option<u64> {
-        self.definitions.constant(self.module, id)
+    pub fn read_constant(&self, id: Id) -> Option<u64> {
+        self.definitions.constant_value(self.module, id)
     }
 
     /// The scalar that a type is, if it is one that shaders have or have something for.
-    pub fn scalar(&self, ty: Id) -> Option<MemoryScalar> {
+    pub fn classify_scalar(&self, ty: Id) -> Option<MemoryScalar> {
         let def = self.definitions.get(self.module, ty)?;
         match def.op() {
             Op::TypeBool => Some(MemoryScalar::Bool),
-            Op::TypeInt => match def.word(0) {
+            Op::TypeInt => match def.operand_word(0) {
                 width @ (8 | 16 | 32 | 64) => Some(MemoryScalar::Int(width)),
                 _ => None,
             },
@@ -194,9 +196,9 @@ impl<'a> KernelModuleInfo<'a> {
 
     /// Component type and number of components of a vector type; a type that is none is its own
     /// only component.
-    pub fn components(&self, ty: Id) -> (Id, u32) {
+    pub fn split_vector_type(&self, ty: Id) -> (Id, u32) {
         match self.definitions.get(self.module, ty) {
-            Some(def) if def.op() == Op::TypeVector => (def.id(0), def.word(1)),
+            Some(def) if def.op() == Op::TypeVector => (def.id_operand(0), def.operand_word(1)),
             _ => (ty, 1),
         }
     }
@@ -205,23 +207,26 @@ impl<'a> KernelModuleInfo<'a> {
     ///
     /// # Errors
     /// When it is none, or has more parts than are loaded and stored as a whole.
-    pub fn parts(&self, ty: Id) -> Result<Vec<(Id, u64)>, SourceDiagnostic> {
-        let def = self.def(ty)?;
+    pub fn list_members(&self, ty: Id) -> Result<Vec<(Id, u64)>, SourceDiagnostic> {
+        let def = self.find_definition(ty)?;
         let (part, count) = match def.op() {
-            Op::TypeVector => (def.id(0), u64::from(def.word(1))),
-            Op::TypeArray => (def.id(0), self.constant(def.id(1)).unwrap_or(u64::MAX)),
+            Op::TypeVector => (def.id_operand(0), u64::from(def.operand_word(1))),
+            Op::TypeArray => (
+                def.id_operand(0),
+                self.read_constant(def.id_operand(1)).unwrap_or(u64::MAX),
+            ),
             Op::TypeStruct => {
-                let offset = |n| self.layouts.member(ty, n as u32).offset;
+                let offset = |n| self.layouts.member_layout(ty, n as u32).offset;
                 return Ok(def
-                    .ids(0)
+                    .id_operands(0)
                     .enumerate()
                     .map(|(n, m)| (m, offset(n)))
                     .collect());
             }
-            op => return Err(self.refuse(ty, &format!("{op} in memory"))),
+            op => return Err(self.diagnose_id(ty, &format!("{op} in memory"))),
         };
         if count > MOST_PARTS as u64 {
-            return Err(self.refuse(ty, "a value of so many parts"));
+            return Err(self.diagnose_id(ty, "a value of so many parts"));
         }
         let stride = self.layouts.get(ty).stride;
         Ok((0..count).map(|n| (part, n * stride)).collect())
@@ -231,7 +236,7 @@ impl<'a> KernelModuleInfo<'a> {
     ///
     /// # Errors
     /// When a type cannot be in memory, or has more scalars than `room`.
-    pub fn leaves(
+    pub fn visit_scalars(
         &self,
         ty: Id,
         room: usize,
@@ -240,13 +245,13 @@ impl<'a> KernelModuleInfo<'a> {
         let mut left = room;
         let mut work = vec![(ty, 0_u64)];
         while let Some((ty, at)) = work.pop() {
-            if self.scalar(ty).is_none() {
-                let parts = self.parts(ty)?.into_iter().rev();
+            if self.classify_scalar(ty).is_none() {
+                let parts = self.list_members(ty)?.into_iter().rev();
                 work.extend(parts.map(|(part, offset)| (part, at + offset)));
                 continue;
             }
             let Some(less) = left.checked_sub(1) else {
-                return Err(self.refuse(ty, "a value of so many parts"));
+                return Err(self.diagnose_id(ty, "a value of so many parts"));
             };
             left = less;
             visit(ty, at);
@@ -255,21 +260,21 @@ impl<'a> KernelModuleInfo<'a> {
     }
 
     /// The refusal of something at an id.
-    pub fn refuse(&self, at: Id, what: &str) -> SourceDiagnostic {
+    pub fn diagnose_id(&self, at: Id, what: &str) -> SourceDiagnostic {
         match self.definitions.get(self.module, at) {
-            Some(inst) => refuse(inst, what),
-            None => refusal(what),
+            Some(inst) => diagnose_instruction(inst, what),
+            None => diagnose_unsupported(what),
         }
     }
 }
 
 /// The refusal of something at an instruction.
-pub fn refuse(inst: InstRef<'_>, what: &str) -> SourceDiagnostic {
+pub fn diagnose_instruction(inst: InstRef<'_>, what: &str) -> SourceDiagnostic {
     SourceDiagnostic::error(inst.place(), format!("{what} is not supported for Vulkan"))
 }
 
 /// The refusal of something whose place is not known here.
-pub fn refusal(what: &str) -> SourceDiagnostic {
+pub fn diagnose_unsupported(what: &str) -> SourceDiagnostic {
     let text = format!("{what} is not supported for Vulkan");
     SourceDiagnostic::error(spirula_diagnostics::SourceLocation::Unknown, text)
 }

@@ -1,9 +1,9 @@
 //! Kernel modules to Vulkan modules: OpenCL kernels in SPIR-V as compute shaders.
 //!
-//! - [`compile`]: a kernel module, from any producer, to a module for Vulkan.
+//! - [`compile_kernels`]: a kernel module, from any producer, to a module for Vulkan.
 //! - [`emulate`]: shaders for devices that lack types.
 //! - [`with_reads_ahead`]: shaders for graphics cards, whose loops wait less for memory.
-//! - [`structurise`]: structured control flow for any graph.
+//! - [`structurise_module`]: structured control flow for any graph.
 
 mod ahead;
 mod classes;
@@ -20,5 +20,5 @@ mod steps;
 mod structurise;
 
 pub use ahead::with_reads_ahead;
-pub use compile::{VulkanCompileOptions, compile, has_kernels, is_for_kernels};
-pub use structurise::{DEEPEST, structurise};
+pub use compile::{VulkanCompileOptions, compile_kernels, has_kernels, is_for_kernels};
+pub use structurise::{DEEPEST, structurise_module};

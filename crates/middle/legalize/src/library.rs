@@ -49,7 +49,7 @@ struct OpenClStdLibrary {
     functions: FxHashMap<String, OpenClStdFunction>,
 }
 
-fn library() -> Option<&'static OpenClStdLibrary> {
+fn load_library() -> Option<&'static OpenClStdLibrary> {
     static LIBRARY: OnceLock<Option<OpenClStdLibrary>> = OnceLock::new();
     let read = || {
         let mut library = OpenClStdLibrary {
@@ -57,12 +57,14 @@ fn library() -> Option<&'static OpenClStdLibrary> {
             functions: FxHashMap::default(),
         };
         for (number, text) in TEXTS.iter().enumerate() {
-            let words = text::parse(text, &text::ParseOptions::default()).ok()?;
+            let words = text::parse_assembly(text, &text::ParseOptions::default()).ok()?;
             let module = SpirvModule::from_words(words).ok()?;
             let named = module
-                .section(ModuleSection::Annotations)
-                .filter(|a| a.op() == Op::Decorate && a.word(1) == Decoration::LinkageAttributes.0);
-            let functions = named.map(|a| (a.string(2), (number, a.id(0))));
+                .section_insts(ModuleSection::Annotations)
+                .filter(|a| {
+                    a.op() == Op::Decorate && a.operand_word(1) == Decoration::LinkageAttributes.0
+                });
+            let functions = named.map(|a| (a.string_operand(2), (number, a.id_operand(0))));
             library.functions.extend(functions.collect::<Vec<_>>());
             library.modules.push(module);
         }
@@ -73,7 +75,7 @@ fn library() -> Option<&'static OpenClStdLibrary> {
 
 impl OpenClStdLibrary {
     /// The function of a name for operands of a width.
-    fn function(&self, name: &str, width: u32) -> Option<OpenClStdFunction> {
+    fn find_function(&self, name: &str, width: u32) -> Option<OpenClStdFunction> {
         let of = |width| self.functions.get(&format!("f_{name}_{width}")).copied();
         of(width).or_else(|| (width == 16).then(|| of(32)).flatten())
     }
@@ -99,11 +101,11 @@ struct LibraryCallFinder<'a> {
 ///
 /// # Errors
 /// When the library is at fault.
-pub fn link(
+pub fn link_library(
     module: &mut SpirvModule,
     options: &VulkanCompileOptions,
 ) -> Result<(), SourceDiagnostic> {
-    let Some(library) = library() else {
+    let Some(library) = load_library() else {
         let text = "the library of functions cannot be read";
         return Err(SourceDiagnostic::error(
             spirula_diagnostics::SourceLocation::Unknown,
@@ -112,15 +114,15 @@ pub fn link(
     };
     let search = LibraryCallFinder {
         ids: IdWords::new(module),
-        definitions: IdDefinitions::compute(module),
-        decorations: IdDecorations::compute(module),
+        definitions: IdDefinitions::from_module(module),
+        decorations: IdDecorations::from_module(module),
         is_fast: options.is_fast,
         module,
     };
     let mut calls = Vec::new();
     for func in module.functions() {
         let insts = module.function_insts(*func);
-        calls.extend(insts.filter_map(|inst| search.call(library, inst)));
+        calls.extend(insts.filter_map(|inst| search.match_call(library, inst)));
     }
     if calls.is_empty() {
         return Ok(());
@@ -130,7 +132,7 @@ pub fn link(
     wanted.sort_unstable();
     wanted.dedup();
     let first = module.functions().len();
-    let mut values = GlobalValueTable::compute(module);
+    let mut values = GlobalValueTable::from_module(module);
     let mut new: FxHashMap<OpenClStdFunction, Id> = FxHashMap::default();
     for (number, part) in library.modules.iter().enumerate() {
         let own = wanted.iter().filter(|f| f.0 == number).map(|f| f.1);
@@ -138,39 +140,43 @@ pub fn link(
         if own.is_empty() {
             continue;
         }
-        let made = SpirvImporter::new(part).import(module, &mut values, &own)?;
+        let made = SpirvImporter::new(part).import_ids(module, &mut values, &own)?;
         new.extend(own.into_iter().map(|id| (number, id)).zip(made));
     }
     keep_exact(module, first);
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     for call in calls {
         let functions = call.functions.map(|f| f.and_then(|f| new.get(&f).copied()));
-        replace(module, &definitions, call.inst, functions);
+        replace_call(module, &definitions, call.inst, functions);
     }
     Ok(())
 }
 
 impl LibraryCallFinder<'_> {
-    fn call(&self, library: &OpenClStdLibrary, inst: InstRef<'_>) -> Option<OpenClStdCall> {
+    fn match_call(&self, library: &OpenClStdLibrary, inst: InstRef<'_>) -> Option<OpenClStdCall> {
         if inst.op() != Op::ExtInst {
             return None;
         }
-        let set = self.ids.set(inst).filter(|s| s.name == "OpenCL.std")?;
-        let number = inst.word(1);
-        let name = set.instruction(number)?.name;
+        let set = self
+            .ids
+            .ext_inst_set(inst)
+            .filter(|s| s.name == "OpenCL.std")?;
+        let number = inst.operand_word(1);
+        let name = set.instruction_by_number(number)?.name;
         let operand = self.definitions.get(self.module, inst.get_id(2)?)?;
-        let (_, part, _) = shape(self.module, &self.definitions, operand.result_type()?)?;
+        let (_, part, _) =
+            split_vector_type(self.module, &self.definitions, operand.result_type()?)?;
         let float = self.definitions.get(self.module, part);
-        let width = float.filter(|d| d.op() == Op::TypeFloat)?.word(0);
+        let width = float.filter(|d| d.op() == Op::TypeFloat)?.operand_word(0);
         if self.may_be_fast(inst) && lower::has_instruction(number, width) {
             return None;
         }
         let functions = match PAIRS.iter().find(|row| row.0 == number) {
             Some((_, first, second)) => {
-                let function = |name| library.function(name, width);
+                let function = |name| library.find_function(name, width);
                 [function(first), Some(function(second)?)]
             }
-            None => [library.function(name, width), None],
+            None => [library.find_function(name, width), None],
         };
         functions[0].map(|_| OpenClStdCall {
             inst: inst.handle(),
@@ -193,10 +199,14 @@ impl LibraryCallFinder<'_> {
 }
 
 /// A type, its component type and their number.
-fn shape(module: &SpirvModule, definitions: &IdDefinitions, ty: Id) -> Option<(Id, Id, u32)> {
+fn split_vector_type(
+    module: &SpirvModule,
+    definitions: &IdDefinitions,
+    ty: Id,
+) -> Option<(Id, Id, u32)> {
     let def = definitions.get(module, ty)?;
     Some(match def.op() {
-        Op::TypeVector => (ty, def.id(0), def.word(1)),
+        Op::TypeVector => (ty, def.id_operand(0), def.operand_word(1)),
         _ => (ty, ty, 1),
     })
 }
@@ -211,13 +221,13 @@ fn keep_exact(module: &mut SpirvModule, first: usize) {
     }
     for id in exact {
         let words = [id.word(), Decoration::NoContraction.0];
-        let decoration = module.create(Op::Decorate, &words);
-        module.append(ModuleSection::Annotations.list(), decoration);
+        let decoration = module.create_inst(Op::Decorate, &words);
+        module.append_inst(ModuleSection::Annotations.list(), decoration);
     }
 }
 
 /// Puts calls in the place of an extended instruction.
-fn replace(
+fn replace_call(
     module: &mut SpirvModule,
     definitions: &IdDefinitions,
     at: Inst,
@@ -228,27 +238,27 @@ fn replace(
     else {
         return;
     };
-    let mut operands: Vec<Id> = inst.ids(2).collect();
+    let mut operands: Vec<Id> = inst.id_operands(2).collect();
     if let Some(second) = second
         && let Some(pointer) = operands.pop()
-        && let Some(pointee) = pointee(module, definitions, pointer)
+        && let Some(pointee) = find_pointee(module, definitions, pointer)
     {
         let value = module.fresh_id();
-        called(module, definitions, at, pointee, second, &operands, value);
-        put(module, at, Op::Store, &[pointer.word(), value.word()]);
+        call_by_component(module, definitions, at, pointee, second, &operands, value);
+        insert_instruction(module, at, Op::Store, &[pointer.word(), value.word()]);
     }
-    called(module, definitions, at, ty, function, &operands, result);
-    module.remove(at);
+    call_by_component(module, definitions, at, ty, function, &operands, result);
+    module.remove_inst(at);
 }
 
-fn pointee(module: &SpirvModule, definitions: &IdDefinitions, pointer: Id) -> Option<Id> {
+fn find_pointee(module: &SpirvModule, definitions: &IdDefinitions, pointer: Id) -> Option<Id> {
     let ty = definitions.get(module, pointer)?.result_type()?;
     let ty = definitions.get(module, ty)?;
-    (ty.op() == Op::TypePointer).then(|| ty.id(1))
+    (ty.op() == Op::TypePointer).then(|| ty.id_operand(1))
 }
 
 /// Calls a function for each component, before an instruction.
-fn called(
+fn call_by_component(
     module: &mut SpirvModule,
     definitions: &IdDefinitions,
     at: Inst,
@@ -257,16 +267,19 @@ fn called(
     operands: &[Id],
     result: Id,
 ) -> Option<()> {
-    let (_, part, count) = shape(module, definitions, ty)?;
+    let (_, part, count) = split_vector_type(module, definitions, ty)?;
     let head = definitions.get(module, function)?;
     let given = head.result_type()?;
-    let params: Vec<Id> = definitions.get(module, head.id(1))?.ids(1).collect();
+    let params: Vec<Id> = definitions
+        .get(module, head.id_operand(1))?
+        .id_operands(1)
+        .collect();
     let mut words = vec![ty.word(), result.word()];
     for n in 0..count {
         let mut call = vec![given.word(), 0, function.word()];
         for (operand, param) in operands.iter().zip(&params) {
             let whole = definitions.get(module, *operand)?.result_type()?;
-            let (_, kind, lanes) = shape(module, definitions, whole)?;
+            let (_, kind, lanes) = split_vector_type(module, definitions, whole)?;
             let mut value = *operand;
             if lanes > 1 {
                 let words = vec![kind.word(), 0, value.word(), n];
@@ -291,7 +304,7 @@ fn called(
         words.push(value.word());
     }
     if count > 1 {
-        put(module, at, Op::CompositeConstruct, &words);
+        insert_instruction(module, at, Op::CompositeConstruct, &words);
     }
     Some(())
 }
@@ -306,11 +319,11 @@ fn put_value(
 ) -> Id {
     let id = result.unwrap_or_else(|| module.fresh_id());
     words[1] = id.word();
-    put(module, at, op, &words);
+    insert_instruction(module, at, op, &words);
     id
 }
 
-fn put(module: &mut SpirvModule, at: Inst, op: Op, words: &[u32]) {
-    let inst = module.create(op, words);
+fn insert_instruction(module: &mut SpirvModule, at: Inst, op: Op, words: &[u32]) {
+    let inst = module.create_inst(op, words);
     module.insert_before(at, inst);
 }

@@ -25,15 +25,15 @@ struct OpaqueVariable {
 
 /// Replaces what is loaded from variables of images and samplers by what was stored.
 pub fn replace_variables(module: &mut SpirvModule) {
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     let ids = IdWords::new(module);
     for func in module.functions().to_vec() {
-        let held = gather(module, &definitions, &ids, func);
+        let held = gather_variables(module, &definitions, &ids, func);
         let mut values: FxHashMap<Id, Id> = FxHashMap::default();
         for held in held.iter().filter(|h| !h.is_kept && h.values.len() == 1) {
             values.extend(held.loaded.iter().map(|load| (*load, held.values[0])));
             for inst in &held.insts {
-                module.remove(*inst);
+                module.remove_inst(*inst);
             }
         }
         if values.is_empty() {
@@ -41,13 +41,13 @@ pub fn replace_variables(module: &mut SpirvModule) {
         }
         let rest: Vec<Inst> = module.function_insts(func).map(|i| i.handle()).collect();
         for inst in rest {
-            ids.rewrite(module, inst, |id| origin(&values, id));
+            ids.rewrite_uses(module, inst, |id| find_stored_value(&values, id));
         }
     }
 }
 
 /// What a value is in the end, which may have passed through several variables.
-fn origin(values: &FxHashMap<Id, Id>, mut id: Id) -> Id {
+fn find_stored_value(values: &FxHashMap<Id, Id>, mut id: Id) -> Id {
     // No more steps than there are values, whatever the module says.
     for _ in 0..values.len() {
         match values.get(&id) {
@@ -58,7 +58,7 @@ fn origin(values: &FxHashMap<Id, Id>, mut id: Id) -> Id {
     id
 }
 
-fn gather(
+fn gather_variables(
     module: &SpirvModule,
     definitions: &IdDefinitions,
     ids: &IdWords,
@@ -83,13 +83,13 @@ fn gather(
         .filter(|i| i.op() != Op::Variable)
     {
         let mut of: Vec<usize> = Vec::new();
-        ids.visit(inst, |_, id| of.extend(numbers.get(&id)));
+        ids.visit_uses(inst, |_, id| of.extend(numbers.get(&id)));
         for number in of {
             let one = &mut held[number];
             match (inst.op(), inst.result()) {
                 (Op::Load, Some(result)) => one.loaded.push(result),
-                (Op::Store, _) if !numbers.contains_key(&inst.id(1)) => {
-                    one.values.push(inst.id(1));
+                (Op::Store, _) if !numbers.contains_key(&inst.id_operand(1)) => {
+                    one.values.push(inst.id_operand(1));
                 }
                 // Debug information.
                 (Op::LifetimeStart | Op::LifetimeStop | Op::ExtInst, _) => {}

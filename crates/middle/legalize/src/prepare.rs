@@ -1,7 +1,7 @@
 //! What is done to a kernel module before it is lowered: functions of the library linked in, one
 //! kernel or all kept, calls put in place, variables made values.
 
-use crate::compile::{VulkanCompileOptions, run};
+use crate::compile::{VulkanCompileOptions, run_passes};
 use crate::{library, opaque};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
@@ -20,32 +20,32 @@ const PASSES: &str =
 ///
 /// # Errors
 /// When the entry point is missing, the module has 32-bit addresses, or is malformed.
-pub fn prepare(
+pub fn prepare_module(
     module: &SpirvModule,
     options: &VulkanCompileOptions,
 ) -> Result<SpirvModule, SourceDiagnostic> {
     let mut module = module.clone();
-    let model = module.section(ModuleSection::MemoryModel).next();
-    if let Some(model) = model.filter(|m| m.word(0) != AddressingModel::Physical64.0) {
-        return Err(crate::facts::refuse(
+    let model = module.section_insts(ModuleSection::MemoryModel).next();
+    if let Some(model) = model.filter(|m| m.operand_word(0) != AddressingModel::Physical64.0) {
+        return Err(crate::facts::diagnose_instruction(
             model,
             "a module without 64-bit addresses",
         ));
     }
-    library::link(&mut module, options)?;
-    keep(&mut module, options.entry.as_deref())?;
+    library::link_library(&mut module, options)?;
+    keep_entry_point(&mut module, options.entry.as_deref())?;
     own_copies(&mut module);
-    run(&mut module, PASSES)?;
+    run_passes(&mut module, PASSES)?;
     opaque::replace_variables(&mut module);
     Ok(module)
 }
 
 /// Drops other entry points, and what makes functions be kept for linking.
-fn keep(module: &mut SpirvModule, entry: Option<&str>) -> Result<(), SourceDiagnostic> {
-    let points = module.section(ModuleSection::EntryPoints);
+fn keep_entry_point(module: &mut SpirvModule, entry: Option<&str>) -> Result<(), SourceDiagnostic> {
+    let points = module.section_insts(ModuleSection::EntryPoints);
     let (kept, other): (Vec<_>, Vec<_>) =
-        points.partition(|p| entry.is_none_or(|name| p.string(2) == name));
-    let ids: Vec<u32> = kept.iter().map(|p| p.word(1)).collect();
+        points.partition(|p| entry.is_none_or(|name| p.string_operand(2) == name));
+    let ids: Vec<u32> = kept.iter().map(|p| p.operand_word(1)).collect();
     if ids.is_empty() {
         let fault = match entry {
             Some(name) => {
@@ -57,18 +57,18 @@ fn keep(module: &mut SpirvModule, entry: Option<&str>) -> Result<(), SourceDiagn
         return Err(fault);
     }
     let mut gone: Vec<Inst> = other.iter().map(|p| p.handle()).collect();
-    let modes = module.section(ModuleSection::ExecutionModes);
+    let modes = module.section_insts(ModuleSection::ExecutionModes);
     gone.extend(
         modes
-            .filter(|m| !ids.contains(&m.word(0)))
+            .filter(|m| !ids.contains(&m.operand_word(0)))
             .map(|m| m.handle()),
     );
-    let annotations = module.section(ModuleSection::Annotations);
+    let annotations = module.section_insts(ModuleSection::Annotations);
     let linkage = annotations
-        .filter(|a| a.op() == Op::Decorate && a.word(1) == Decoration::LinkageAttributes.0);
+        .filter(|a| a.op() == Op::Decorate && a.operand_word(1) == Decoration::LinkageAttributes.0);
     gone.extend(linkage.map(|a| a.handle()));
     for inst in gone {
-        module.remove(inst);
+        module.remove_inst(inst);
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ fn no_kernels(module: &SpirvModule) -> SourceDiagnostic {
     let mut defined = functions.filter(|f| !module.function(*f).blocks.is_empty());
     let first = defined.next();
     let place = first.map(|f| module.inst(module.function(f).def).place());
-    let names = IdNames::compute(module);
+    let names = IdNames::from_module(module);
     let name = first.and_then(|f| names.get(module, module.function_id(f)));
     let name = name.map_or(String::new(), |name| {
         format!(" but functions such as {name}")
@@ -94,16 +94,16 @@ fn no_kernels(module: &SpirvModule) -> SourceDiagnostic {
 /// Has functions that take a pointer to a copy of their own make the copy, so that they can be put in
 /// the place of calls. Kernels are called by nobody.
 fn own_copies(module: &mut SpirvModule) {
-    let points = module.section(ModuleSection::EntryPoints);
-    let kernels: Vec<u32> = points.map(|p| p.word(1)).collect();
+    let points = module.section_insts(ModuleSection::EntryPoints);
+    let kernels: Vec<u32> = points.map(|p| p.operand_word(1)).collect();
     let mut by_value: Vec<(Inst, Id)> = Vec::new();
-    for inst in module.section(ModuleSection::Annotations) {
+    for inst in module.section_insts(ModuleSection::Annotations) {
         if let [_, decoration, attribute] = *inst.operands()
             && inst.op() == Op::Decorate
             && decoration == Decoration::FuncParamAttr.0
             && attribute == FunctionParameterAttribute::ByVal.0
         {
-            by_value.push((inst.handle(), inst.id(0)));
+            by_value.push((inst.handle(), inst.id_operand(0)));
         }
     }
     by_value.sort_by_key(|(_, id)| *id);
@@ -113,7 +113,7 @@ fn own_copies(module: &mut SpirvModule) {
         if is_kernel || module.function(func).blocks.is_empty() {
             continue;
         }
-        let params = module.insts(module.function(func).params);
+        let params = module.list_insts(module.function(func).params);
         let params: Vec<(Id, Id)> = params
             .filter_map(|p| Some((p.result()?, p.result_type()?)))
             .collect();
@@ -122,7 +122,7 @@ fn own_copies(module: &mut SpirvModule) {
                 continue;
             };
             own_copy(module, &ids, func, param, ty);
-            module.remove(by_value[at].0);
+            module.remove_inst(by_value[at].0);
         }
     }
 }
@@ -131,12 +131,12 @@ fn own_copy(module: &mut SpirvModule, ids: &IdWords, func: Func, param: Id, ty: 
     let copy = module.fresh_id();
     let function: Vec<Inst> = module.function_insts(func).map(|i| i.handle()).collect();
     for inst in function {
-        ids.rewrite(module, inst, |id| if id == param { copy } else { id });
+        ids.rewrite_uses(module, inst, |id| if id == param { copy } else { id });
     }
     let entry = module.function(func).blocks[0];
     let words = [ty.word(), copy.word(), StorageClass::Function.0];
-    let variable = module.create(Op::Variable, &words);
-    let copying = module.create(Op::CopyMemory, &[copy.word(), param.word()]);
+    let variable = module.create_inst(Op::Variable, &words);
+    let copying = module.create_inst(Op::CopyMemory, &[copy.word(), param.word()]);
     let body = module.body(entry);
     let mut rest = body.skip_while(|i| i.op() == Op::Variable || i.op().is_line());
     let at = rest.next().map(|i| i.handle());

@@ -38,7 +38,7 @@ impl ProgramScopeBuffer {
     /// When they are too many bytes, or an initial value is none that can be written down.
     pub fn new(module: &SpirvModule) -> Result<ProgramScopeBuffer, SourceDiagnostic> {
         let facts = KernelModuleInfo::new(module)?;
-        let variables = module.section(ModuleSection::Globals).filter(|i| {
+        let variables = module.section_insts(ModuleSection::Globals).filter(|i| {
             let class = StorageClass(i.operands().first().copied().unwrap_or(u32::MAX));
             let is_here = [StorageClass::CrossWorkgroup, StorageClass::UniformConstant];
             i.op() == Op::Variable && is_here.contains(&class)
@@ -49,12 +49,14 @@ impl ProgramScopeBuffer {
             let Some(id) = variable.result() else {
                 continue;
             };
-            let Ok(ty) = facts.pointee(id) else { continue };
+            let Ok(ty) = facts.find_pointee(id) else {
+                continue;
+            };
             let layout = facts.layouts.get(ty);
             let offset = end.next_multiple_of(u64::from(layout.align).max(ALIGN));
             end = offset.saturating_add(layout.size);
             if end > MOST {
-                return Err(facts.refuse(id, "so much memory at program scope"));
+                return Err(facts.diagnose_id(id, "so much memory at program scope"));
             }
             program.offsets.push((id, offset));
             initial.extend(variable.get_id(1).map(|value| (value, ty, offset)));
@@ -62,15 +64,15 @@ impl ProgramScopeBuffer {
         program.offsets.sort_unstable();
         program.bytes = vec![0; end.next_multiple_of(ALIGN) as usize];
         for (value, ty, offset) in initial {
-            initial::scalars(&facts, value, ty, &mut |constant, scalar, at| {
-                program.write(&facts, constant, scalar, offset + at)
+            initial::visit_constant_scalars(&facts, value, ty, &mut |constant, scalar, at| {
+                program.write_initial_scalar(&facts, constant, scalar, offset + at)
             })?;
         }
         Ok(program)
     }
 
     /// Where a variable begins.
-    pub fn offset(&self, variable: Id) -> Option<u64> {
+    pub fn find_variable_offset(&self, variable: Id) -> Option<u64> {
         let found = self
             .offsets
             .binary_search_by_key(&variable, |(id, _)| *id)
@@ -78,7 +80,7 @@ impl ProgramScopeBuffer {
         Some(self.offsets[found].1)
     }
 
-    fn write(
+    fn write_initial_scalar(
         &mut self,
         facts: &KernelModuleInfo<'_>,
         constant: Id,
@@ -88,23 +90,25 @@ impl ProgramScopeBuffer {
         if facts.is_nothing(constant) {
             return Ok(());
         }
-        if let Some(bits) = facts.constant(constant) {
-            return initial::write(facts, constant, (bits, scalar), at, &mut self.bytes);
+        if let Some(bits) = facts.read_constant(constant) {
+            return initial::write_scalar(facts, constant, (bits, scalar), at, &mut self.bytes);
         }
-        let def = facts.def(constant)?;
+        let def = facts.find_definition(constant)?;
         let pointer = match def.op() {
-            Op::SpecConstantOp if Op(def.word(0) as u16) == Op::ConvertPtrToU => def.id(1),
+            Op::SpecConstantOp if Op(def.operand_word(0) as u16) == Op::ConvertPtrToU => {
+                def.id_operand(1)
+            }
             _ => constant,
         };
         if !facts.is_pointer(pointer) || scalar.size() != 8 {
-            return Err(facts.refuse(constant, "this initial value"));
+            return Err(facts.diagnose_id(constant, "this initial value"));
         }
-        let (variable, bytes) = steps::origin(facts, pointer)?;
-        let begin = self.offset(variable);
-        let begin = begin.ok_or_else(|| facts.refuse(constant, "this initial value"))?;
+        let (variable, bytes) = steps::trace_pointer_origin(facts, pointer)?;
+        let begin = self.find_variable_offset(variable);
+        let begin = begin.ok_or_else(|| facts.diagnose_id(constant, "this initial value"))?;
         let to = begin.wrapping_add_signed(bytes);
         if to > self.bytes.len() as u64 {
-            return Err(facts.refuse(constant, "a pointer to other memory"));
+            return Err(facts.diagnose_id(constant, "a pointer to other memory"));
         }
         self.pointers.push((to, at));
         Ok(())

@@ -32,39 +32,42 @@ impl PointerDelta {
             indices: Vec::new(),
         };
         let mut indices = indices.iter().copied();
-        let mut ty = facts.pointee(base)?;
+        let mut ty = facts.find_pointee(base)?;
         if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
             let layout = facts.layouts.get(ty);
             let stride = layout.size.next_multiple_of(layout.align.into());
             if let Some(index) = indices.next() {
-                steps.step(facts, index, stride);
+                steps.add_index(facts, index, stride);
             }
         }
         for index in indices {
-            let def = facts.def(ty)?;
+            let def = facts.find_definition(ty)?;
             match def.op() {
                 Op::TypeStruct => {
-                    let n = facts.constant(index).unwrap_or(u64::MAX);
+                    let n = facts.read_constant(index).unwrap_or(u64::MAX);
                     let member = def.get_id(usize::try_from(n).unwrap_or(usize::MAX));
-                    ty = member.ok_or_else(|| facts.refuse(index, "this index of a structure"))?;
+                    ty = member
+                        .ok_or_else(|| facts.diagnose_id(index, "this index of a structure"))?;
                     let structure = def.result().unwrap_or(ty);
-                    let offset = facts.layouts.member(structure, n as u32).offset;
+                    let offset = facts.layouts.member_layout(structure, n as u32).offset;
                     steps.bytes = steps.bytes.wrapping_add(offset as i64);
                 }
                 Op::TypeArray | Op::TypeRuntimeArray | Op::TypeVector => {
                     let outer = def.result().unwrap_or(ty);
-                    steps.step(facts, index, facts.layouts.get(outer).stride);
-                    ty = def.id(0);
+                    steps.add_index(facts, index, facts.layouts.get(outer).stride);
+                    ty = def.id_operand(0);
                 }
-                op => return Err(facts.refuse(ty, &format!("a pointer into {op}"))),
+                op => return Err(facts.diagnose_id(ty, &format!("a pointer into {op}"))),
             }
         }
         Ok(steps)
     }
 
-    fn step(&mut self, facts: &KernelModuleInfo<'_>, index: Id, stride: u64) {
-        let ty = facts.type_of(index).and_then(|ty| facts.scalar(ty));
-        match (facts.constant(index), ty) {
+    fn add_index(&mut self, facts: &KernelModuleInfo<'_>, index: Id, stride: u64) {
+        let ty = facts
+            .type_of(index)
+            .and_then(|ty| facts.classify_scalar(ty));
+        match (facts.read_constant(index), ty) {
             (Some(value), Some(MemoryScalar::Int(width))) => {
                 let unused = 64 - width;
                 let signed = (value << unused) as i64 >> unused;
@@ -80,13 +83,16 @@ impl PointerDelta {
 ///
 /// # Errors
 /// When it is derived of something else, or by what is no constant.
-pub fn origin(facts: &KernelModuleInfo<'_>, pointer: Id) -> Result<(Id, i64), SourceDiagnostic> {
+pub fn trace_pointer_origin(
+    facts: &KernelModuleInfo<'_>,
+    pointer: Id,
+) -> Result<(Id, i64), SourceDiagnostic> {
     let (mut at, mut offset) = (pointer, 0_i64);
     for _ in 0..DEEPEST {
-        let def = facts.def(at)?;
+        let def = facts.find_definition(at)?;
         let first = usize::from(def.op() == Op::SpecConstantOp);
         let op = match first {
-            1 => Op(def.word(0) as u16),
+            1 => Op(def.operand_word(0) as u16),
             _ => def.op(),
         };
         match op {
@@ -96,16 +102,16 @@ pub fn origin(facts: &KernelModuleInfo<'_>, pointer: Id) -> Result<(Id, i64), So
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
             | Op::InBoundsPtrAccessChain => {
-                let indices: Vec<Id> = def.ids(first + 1).collect();
-                let steps = PointerDelta::new(facts, op, def.id(first), &indices)?;
+                let indices: Vec<Id> = def.id_operands(first + 1).collect();
+                let steps = PointerDelta::new(facts, op, def.id_operand(first), &indices)?;
                 if !steps.indices.is_empty() {
-                    return Err(facts.refuse(pointer, "this constant pointer"));
+                    return Err(facts.diagnose_id(pointer, "this constant pointer"));
                 }
                 offset = offset.wrapping_add(steps.bytes);
             }
-            op => return Err(facts.refuse(pointer, &format!("a constant pointer by {op}"))),
+            op => return Err(facts.diagnose_id(pointer, &format!("a constant pointer by {op}"))),
         }
-        at = def.id(first);
+        at = def.id_operand(first);
     }
-    Err(facts.refuse(pointer, "so deep a constant expression"))
+    Err(facts.diagnose_id(pointer, "so deep a constant expression"))
 }

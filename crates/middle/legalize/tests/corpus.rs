@@ -3,7 +3,7 @@
 mod common;
 
 use common::{VulkanModuleChecks, modules};
-use spirula_legalize::{VulkanCompileOptions, compile, has_kernels};
+use spirula_legalize::{VulkanCompileOptions, compile_kernels, has_kernels};
 use spirula_spirv::grammar::Op;
 
 /// Modules that are compiled at least.
@@ -16,7 +16,7 @@ fn kernel_modules() {
     };
     let mut checks = VulkanModuleChecks::new(8);
     for (name, module) in modules {
-        match compile(&module, &VulkanCompileOptions::default()) {
+        match compile_kernels(&module, &VulkanCompileOptions::default()) {
             Err(faults) => {
                 checks.refused += 1;
                 eprintln!("{name}: {}", faults[0]);

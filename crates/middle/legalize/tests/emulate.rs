@@ -3,7 +3,7 @@
 mod common;
 
 use common::{VulkanModuleChecks, modules};
-use spirula_legalize::emulate::{MissingNumericTypes, emulate};
+use spirula_legalize::emulate::{MissingNumericTypes, emulate_missing_types};
 use spirula_spirv::grammar::enumerants::{Capability, ExecutionModel};
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
 use spirula_spirv::verify;
@@ -18,12 +18,12 @@ const LACKED: &[Capability] = &[
 ];
 
 fn lacking(module: &SpirvModule) -> MissingNumericTypes {
-    MissingNumericTypes::of(module, |c| !LACKED.contains(&c))
+    MissingNumericTypes::from_module(module, |c| !LACKED.contains(&c))
 }
 
 fn is_meant(module: &SpirvModule) -> bool {
-    let mut points = module.section(ModuleSection::EntryPoints);
-    points.all(|p| p.word(0) == ExecutionModel::GLCompute.0)
+    let mut points = module.section_insts(ModuleSection::EntryPoints);
+    points.all(|p| p.operand_word(0) == ExecutionModel::GLCompute.0)
         && lacking(module) != MissingNumericTypes::default()
 }
 
@@ -34,20 +34,20 @@ fn shaders_of_the_corpus() {
     };
     let mut checks = VulkanModuleChecks::new(4);
     for (name, module) in modules {
-        match emulate(&module, lacking(&module)) {
+        match emulate_missing_types(&module, lacking(&module)) {
             Err(faults) => {
                 checks.refused += 1;
                 eprintln!("{name}: {}", faults[0]);
             }
             Ok(emulated) => {
-                let declared = emulated.section(ModuleSection::Capabilities);
-                for capability in declared.map(|c| Capability(c.word(0))) {
+                let declared = emulated.section_insts(ModuleSection::Capabilities);
+                for capability in declared.map(|c| Capability(c.operand_word(0))) {
                     if LACKED.contains(&capability) {
                         let text = format!("{name}: {capability} is still declared");
                         checks.wrong.push(text);
                     }
                 }
-                match verify::module(&module, &checks.options).is_ok() {
+                match verify::verify_module(&module, &checks.options).is_ok() {
                     true => checks.check(&name, &emulated),
                     // Some need options for their layouts.
                     false => checks.made += 1,

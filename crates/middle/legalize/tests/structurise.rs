@@ -2,7 +2,7 @@
 //! and leaves the same trace.
 
 use proptest::prelude::*;
-use spirula_legalize::structurise;
+use spirula_legalize::structurise_module;
 use spirula_spirv::analysis::{BlockDominators, FlowGraph, IdDefinitions};
 use spirula_spirv::build::SpirvBuilder;
 use spirula_spirv::grammar::enumerants::{
@@ -53,10 +53,10 @@ fn graphs() -> impl Strategy<Value = Vec<RandomBlockEnd>> {
 /// a value of the block that dominates it, and asks for a number to choose its successor.
 fn shader(ends: &[RandomBlockEnd], above: &[Option<u32>]) -> SpirvModule {
     let mut b = SpirvBuilder::new(SpirvVersion::new(1, 6));
-    b.capability(Capability::Shader);
+    b.declare_capability(Capability::Shader);
     b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
-    let (void, uint, truth) = (b.void(), b.int(32, false), b.bool());
-    let pointer = b.pointer(StorageClass::Private, uint);
+    let (void, uint, truth) = (b.void_type(), b.int_type(32, false), b.bool_type());
+    let pointer = b.pointer_type(StorageClass::Private, uint);
     let log = b.global_variable(pointer, StorageClass::Private, None);
     let asked = b.global_variable(pointer, StorageClass::Private, None);
     let ty = b.function_type(void, &[]);
@@ -74,7 +74,7 @@ fn shader(ends: &[RandomBlockEnd], above: &[Option<u32>]) -> SpirvModule {
         let way = if from.is_empty() {
             zero
         } else {
-            let (id, phi) = b.phi(uint);
+            let (id, phi) = b.append_phi(uint);
             let pairs = from
                 .iter()
                 .flat_map(|f| [values[*f].word(), labels[*f].word()]);
@@ -82,67 +82,67 @@ fn shader(ends: &[RandomBlockEnd], above: &[Option<u32>]) -> SpirvModule {
             id
         };
         let number = b.constant_u32(at as u32 * 7 + 1);
-        b.define(values[at], Op::IAdd, uint, &[way.word(), number.word()]);
-        b.effect(Op::Store, &[log.word(), number.word()]);
-        b.effect(Op::Store, &[log.word(), values[at].word()]);
+        b.define_value(values[at], Op::IAdd, uint, &[way.word(), number.word()]);
+        b.append_effect(Op::Store, &[log.word(), number.word()]);
+        b.append_effect(Op::Store, &[log.word(), values[at].word()]);
         if let Some(above) = above[at] {
-            b.effect(Op::Store, &[log.word(), values[above as usize].word()]);
+            b.append_effect(Op::Store, &[log.word(), values[above as usize].word()]);
         }
         if *end == RandomBlockEnd::Return {
-            b.effect(Op::Return, &[]);
+            b.append_effect(Op::Return, &[]);
             continue;
         }
-        let choice = b.value(Op::Load, uint, &[asked.word()]);
+        let choice = b.append_value(Op::Load, uint, &[asked.word()]);
         match end {
             RandomBlockEnd::Return => {}
-            RandomBlockEnd::Branch(to) => b.effect(Op::Branch, &[labels[*to].word()]),
+            RandomBlockEnd::Branch(to) => b.append_effect(Op::Branch, &[labels[*to].word()]),
             RandomBlockEnd::Choice(yes, no) => {
                 let one = b.constant_u32(1);
-                let bit = b.value(Op::BitwiseAnd, uint, &[choice.word(), one.word()]);
-                let is = b.value(Op::IEqual, truth, &[bit.word(), zero.word()]);
+                let bit = b.append_value(Op::BitwiseAnd, uint, &[choice.word(), one.word()]);
+                let is = b.append_value(Op::IEqual, truth, &[bit.word(), zero.word()]);
                 let words = [is, labels[*yes], labels[*no]].map(Id::word);
-                b.effect(Op::BranchConditional, &words);
+                b.append_effect(Op::BranchConditional, &words);
             }
             RandomBlockEnd::Switch(all) => {
                 let three = b.constant_u32(3);
-                let low = b.value(Op::BitwiseAnd, uint, &[choice.word(), three.word()]);
+                let low = b.append_value(Op::BitwiseAnd, uint, &[choice.word(), three.word()]);
                 let mut words = vec![low.word(), labels[all[0]].word()];
                 for (case, to) in all.iter().enumerate().skip(1) {
                     words.extend([case as u32, labels[*to].word()]);
                 }
-                b.effect(Op::Switch, &words);
+                b.append_effect(Op::Switch, &words);
             }
         }
     }
     b.end_function();
-    b.finish()
+    b.into_module()
 }
 
 /// The same graph with a dominating value used in each block.
 fn tangled(ends: &[RandomBlockEnd]) -> SpirvModule {
     let plain = shader(ends, &vec![None; ends.len()]);
     let func = plain.functions()[0];
-    let cfg = FlowGraph::compute(&plain, &IdDefinitions::compute(&plain), func).unwrap();
-    let dominators = BlockDominators::compute(&cfg);
-    let above = (0..ends.len() as u32).map(|at| dominators.immediate(at));
+    let cfg = FlowGraph::from_function(&plain, &IdDefinitions::from_module(&plain), func).unwrap();
+    let dominators = BlockDominators::from_cfg(&cfg);
+    let above = (0..ends.len() as u32).map(|at| dominators.immediate_dominator(at));
     shader(ends, &above.collect::<Vec<_>>())
 }
 
 /// What a shader logs until it ends or has logged enough, its questions answered by a generator.
 fn trace(module: &SpirvModule, seed: u32) -> Vec<u32> {
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     let func = module.functions()[0];
-    let cfg = FlowGraph::compute(module, &definitions, func).unwrap();
+    let cfg = FlowGraph::from_function(module, &definitions, func).unwrap();
     let names: Vec<Id> = module
-        .section(spirula_spirv::ir::ModuleSection::Globals)
+        .section_insts(spirula_spirv::ir::ModuleSection::Globals)
         .filter(|i| i.op() == Op::Variable)
         .filter_map(|i| i.result())
         .collect();
     let mut memory: IdMap<u32> = IdMap::new(module.bound(), 0);
     let mut value: IdMap<u32> = IdMap::new(module.bound(), 0);
-    for inst in module.section(spirula_spirv::ir::ModuleSection::Globals) {
+    for inst in module.section_insts(spirula_spirv::ir::ModuleSection::Globals) {
         if inst.op() == Op::Constant {
-            value.set(inst.result().unwrap(), inst.word(0));
+            value.set(inst.result().unwrap(), inst.operand_word(0));
         }
     }
     let (mut log, mut state) = (Vec::new(), seed);
@@ -164,35 +164,35 @@ fn trace(module: &SpirvModule, seed: u32) -> Vec<u32> {
         }
         let mut next = None;
         for inst in module.body(block) {
-            let v = |n| value[inst.id(n)];
+            let v = |n| value[inst.id_operand(n)];
             let new = match inst.op() {
-                Op::Load if inst.id(0) == names[1] => {
+                Op::Load if inst.id_operand(0) == names[1] => {
                     state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                     state >> 13
                 }
-                Op::Load => memory[inst.id(0)],
+                Op::Load => memory[inst.id_operand(0)],
                 Op::IAdd => v(0).wrapping_add(v(1)),
                 Op::BitwiseAnd => v(0) & v(1),
                 Op::IEqual => u32::from(v(0) == v(1)),
                 Op::Store => {
-                    if inst.id(0) == names[0] {
+                    if inst.id_operand(0) == names[0] {
                         log.push(v(1));
                     }
-                    memory.set(inst.id(0), v(1));
+                    memory.set(inst.id_operand(0), v(1));
                     continue;
                 }
                 Op::Branch => {
-                    next = Some(inst.id(0));
+                    next = Some(inst.id_operand(0));
                     continue;
                 }
                 Op::BranchConditional => {
-                    next = Some(inst.id(if v(0) == 1 { 1 } else { 2 }));
+                    next = Some(inst.id_operand(if v(0) == 1 { 1 } else { 2 }));
                     continue;
                 }
                 Op::Switch => {
                     let cases = spirula_spirv::ir::switch_cases(inst, 1);
                     let mut cases = cases.filter(|c| c.0 == u64::from(v(0)));
-                    next = Some(cases.next().map_or(inst.id(1), |c| c.1));
+                    next = Some(cases.next().map_or(inst.id_operand(1), |c| c.1));
                     continue;
                 }
                 Op::Unreachable => panic!("what cannot be reached is"),
@@ -203,7 +203,7 @@ fn trace(module: &SpirvModule, seed: u32) -> Vec<u32> {
         let Some(next) = next.filter(|_| log.len() < 200) else {
             break;
         };
-        (at, from) = (cfg.position(next).unwrap(), label);
+        (at, from) = (cfg.block_position(next).unwrap(), label);
     }
     log.truncate(200);
     log
@@ -212,18 +212,18 @@ fn trace(module: &SpirvModule, seed: u32) -> Vec<u32> {
 fn check(ends: &[RandomBlockEnd], validator: Option<&SpirvValTool>) -> Result<(), TestCaseError> {
     let before = tangled(ends);
     let mut after = before.clone();
-    structurise(&mut after).unwrap();
+    structurise_module(&mut after).unwrap();
     let options = verify::VerifyOptions {
         target: "vulkan1.3".parse::<SpirvTarget>().unwrap(),
         ..verify::VerifyOptions::default()
     };
-    let text = || spirula_spirv::text::print(&after.to_words(), &Default::default());
-    if let Err(faults) = verify::module(&after, &options) {
+    let text = || spirula_spirv::text::print_assembly(&after.to_words(), &Default::default());
+    if let Err(faults) = verify::verify_module(&after, &options) {
         let text = text();
         prop_assert!(false, "{:?}\n{:?}", faults, text);
     }
     if let Some(validator) = validator {
-        let said = validator.check(&after.to_bytes(), "vulkan1.3");
+        let said = validator.validate_module(&after.to_bytes(), "vulkan1.3");
         prop_assert!(said.is_ok(), "{:?}\n{:?}", said, text());
     }
     for seed in 0..8 {
@@ -246,7 +246,7 @@ proptest! {
 
     #[test]
     fn any_graph_by_the_validator(ends in graphs()) {
-        check(&ends, SpirvValTool::find().as_ref())?;
+        check(&ends, SpirvValTool::find_program().as_ref())?;
     }
 }
 
@@ -259,7 +259,7 @@ fn two_entries() {
         RandomBlockEnd::Choice(1, 3),
         RandomBlockEnd::Return,
     ];
-    check(&ends, SpirvValTool::find().as_ref()).unwrap();
+    check(&ends, SpirvValTool::find_program().as_ref()).unwrap();
 }
 
 /// What follows many ways out of a function does not nest.
@@ -271,7 +271,7 @@ fn many_returns() {
         ends.push(RandomBlockEnd::Return);
     }
     ends.push(RandomBlockEnd::Return);
-    check(&ends, SpirvValTool::find().as_ref()).unwrap();
+    check(&ends, SpirvValTool::find_program().as_ref()).unwrap();
 }
 
 /// What comes one after the other does not nest.
@@ -285,5 +285,5 @@ fn many_selections_and_loops() {
         ends.push(RandomBlockEnd::Choice(4 * at + 2, 4 * at + 4));
     }
     ends.push(RandomBlockEnd::Return);
-    check(&ends, SpirvValTool::find().as_ref()).unwrap();
+    check(&ends, SpirvValTool::find_program().as_ref()).unwrap();
 }

@@ -86,11 +86,11 @@ impl AnalysisCache {
     pub fn definitions(&mut self, module: &SpirvModule) -> Rc<IdDefinitions> {
         let count = module.inst_count();
         let known = self.definitions.get_or_insert_with(|| DefinitionSnapshot {
-            definitions: Rc::new(IdDefinitions::compute(module)),
+            definitions: Rc::new(IdDefinitions::from_module(module)),
             count,
         });
         if known.count < count {
-            Rc::make_mut(&mut known.definitions).learn(module, known.count);
+            Rc::make_mut(&mut known.definitions).add_new_insts(module, known.count);
             known.count = count;
         }
         known.definitions.clone()
@@ -98,7 +98,7 @@ impl AnalysisCache {
 
     /// The call graph.
     pub fn calls(&mut self, module: &SpirvModule) -> Rc<SpirvCallGraph> {
-        let made = || Rc::new(SpirvCallGraph::compute(module));
+        let made = || Rc::new(SpirvCallGraph::from_module(module));
         self.calls.get_or_insert_with(made).clone()
     }
 
@@ -160,7 +160,7 @@ impl AnalysisCache {
             return Ok(flow.clone());
         }
         let cfg = FlowGraph::with_ids(module, ids, func)?;
-        let dominators = BlockDominators::compute(&cfg);
+        let dominators = BlockDominators::from_cfg(&cfg);
         let flow = Rc::new(FlowAnalysis { cfg, dominators });
         if self.flows.len() <= func.index() {
             self.flows.resize(func.index() + 1, None);
@@ -205,26 +205,26 @@ impl AnalysisCache {
                 return Err("values");
             }
         }
-        let definitions = IdDefinitions::compute(module);
+        let definitions = IdDefinitions::from_module(module);
         if self.definitions.is_some() {
             let known = self.definitions(module);
             let mut all = module.all_insts().filter_map(InstRef::result);
-            if all.any(|id| known.handle(id) != definitions.handle(id)) {
+            if all.any(|id| known.defining_inst(id) != definitions.defining_inst(id)) {
                 return Err("definitions");
             }
         }
         if self
             .calls
             .as_ref()
-            .is_some_and(|c| **c != SpirvCallGraph::compute(module))
+            .is_some_and(|c| **c != SpirvCallGraph::from_module(module))
         {
             return Err("call graph");
         }
         for func in module.functions() {
             if let Some(Some(known)) = self.flows.get(func.index()) {
-                let cfg = FlowGraph::compute(module, &definitions, *func);
+                let cfg = FlowGraph::from_function(module, &definitions, *func);
                 let right = cfg.is_ok_and(|cfg| {
-                    let dominators = BlockDominators::compute(&cfg);
+                    let dominators = BlockDominators::from_cfg(&cfg);
                     **known == FlowAnalysis { cfg, dominators }
                 });
                 if !right {

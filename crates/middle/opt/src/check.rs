@@ -18,7 +18,7 @@ use spirula_spirv::{Id, IdMap};
 /// The first breach.
 pub fn module(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
     let ids = IdWords::new(module);
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     let mut seen = IdMap::new(module.bound(), false);
     for inst in module.all_insts() {
         if let Some(id) = inst.result()
@@ -29,7 +29,7 @@ pub fn module(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
     }
     for inst in module.all_insts() {
         let mut missing = None;
-        ids.visit(inst, |_, id| {
+        ids.visit_uses(inst, |_, id| {
             if !seen[id] {
                 missing = Some(id);
             }
@@ -55,8 +55,8 @@ fn function(
     func: Func,
     places: &mut DefinitionSites,
 ) -> Result<(), SourceDiagnostic> {
-    let cfg = FlowGraph::compute(module, definitions, func)?;
-    let dominators = BlockDominators::compute(&cfg);
+    let cfg = FlowGraph::from_function(module, definitions, func)?;
+    let dominators = BlockDominators::from_cfg(&cfg);
     for block in 0..cfg.len() as u32 {
         for (at, inst) in module.body(cfg.block(block)).enumerate() {
             if let Some(id) = inst.result() {
@@ -75,7 +75,7 @@ fn function(
                 phi(module, &cfg, &dominators, inst, &use_, places)?;
             } else if dominators.is_reachable(block) {
                 let mut wrong = None;
-                ids.visit(inst, |_, id| {
+                ids.visit_uses(inst, |_, id| {
                     if !use_.is_dominated(&dominators, places[id]) {
                         wrong = Some(id);
                     }
@@ -123,7 +123,7 @@ fn phi(
     let pairs = inst.operands().chunks_exact(2);
     let mut parents: Vec<u32> = pairs
         .clone()
-        .filter_map(|p| cfg.position(Id::new(p[1])?))
+        .filter_map(|p| cfg.block_position(Id::new(p[1])?))
         .collect();
     parents.sort_unstable();
     if parents != sources {
@@ -137,7 +137,10 @@ fn phi(
         let (Some(value), Some(label)) = (Id::new(pair[0]), Id::new(pair[1])) else {
             continue;
         };
-        let Some(parent) = cfg.position(label).filter(|p| dominators.is_reachable(*p)) else {
+        let Some(parent) = cfg
+            .block_position(label)
+            .filter(|p| dominators.is_reachable(*p))
+        else {
             continue;
         };
         let end = UsePosition {

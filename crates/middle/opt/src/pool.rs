@@ -30,10 +30,10 @@ impl InternPool {
     /// One pass over the globals.
     pub fn new(module: &SpirvModule) -> Self {
         let mut decorated = IdMap::new(module.bound(), false);
-        for d in module.section(ModuleSection::Annotations) {
+        for d in module.section_insts(ModuleSection::Annotations) {
             match d.op() {
                 Op::GroupDecorate | Op::GroupMemberDecorate => {
-                    d.ids(1).for_each(|id| decorated.set(id, true));
+                    d.id_operands(1).for_each(|id| decorated.set(id, true));
                 }
                 _ => {
                     if let Some(target) = d.get_id(0) {
@@ -47,7 +47,7 @@ impl InternPool {
             words: Vec::new(),
             made: Vec::new(),
         };
-        for inst in module.section(ModuleSection::Globals) {
+        for inst in module.section_insts(ModuleSection::Globals) {
             if inst.result().is_some_and(|id| !decorated[id]) {
                 pool.learn(inst);
             }
@@ -133,8 +133,8 @@ impl InternPool {
         let mut words: Vec<u32> = ty.into_iter().map(Id::word).collect();
         words.push(id.word());
         words.extend_from_slice(operands);
-        let inst = module.create(op, &words);
-        module.append(ModuleSection::Globals.list(), inst);
+        let inst = module.create_inst(op, &words);
+        module.append_inst(ModuleSection::Globals.list(), inst);
         self.made.push(inst);
         self.remember(free, op, type_word, operands, id);
         id

@@ -51,7 +51,7 @@ impl ValueReplacements {
             let mut next = module.body(block).next().map(InstRef::handle);
             while let Some(inst) = next {
                 next = module.next(inst);
-                ids.rewrite(module, inst, |id| self.resolve(id));
+                ids.rewrite_uses(module, inst, |id| self.resolve(id));
             }
         }
     }

@@ -15,7 +15,7 @@ pub fn erase_where(
         .map(InstRef::handle)
         .collect();
     for inst in &found {
-        module.erase(*inst, erased);
+        module.erase_inst(*inst, erased);
     }
     found.len()
 }
@@ -30,16 +30,16 @@ pub fn erase_unused(
 ) -> usize {
     let mut used = IdMap::new(module.bound(), false);
     for inst in module.all_insts() {
-        ids.visit(inst, |_, id| used.set(id, true));
+        ids.visit_uses(inst, |_, id| used.set(id, true));
     }
     let is_free = |i: &InstRef<'_>| is_removable(*i) && i.result().is_some_and(|id| !used[id]);
     let free: Vec<Inst> = module
-        .section(section)
+        .section_insts(section)
         .filter(is_free)
         .map(InstRef::handle)
         .collect();
     for inst in &free {
-        module.erase(*inst, erased);
+        module.erase_inst(*inst, erased);
     }
     free.len()
 }

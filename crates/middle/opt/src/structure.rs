@@ -9,8 +9,8 @@ use spirula_spirv::ir::{Func, Inst, InstRef, ModuleSection, SpirvModule};
 /// Whether addresses are numbers, to be chosen and computed with.
 pub fn is_physical(module: &SpirvModule) -> bool {
     let models = [AddressingModel::Physical32.0, AddressingModel::Physical64.0];
-    let mut declared = module.section(ModuleSection::MemoryModel);
-    declared.any(|m| m.op() == Op::MemoryModel && models.contains(&m.word(0)))
+    let mut declared = module.section_insts(ModuleSection::MemoryModel);
+    declared.any(|m| m.op() == Op::MemoryModel && models.contains(&m.operand_word(0)))
 }
 
 /// Whether a function has variables of its own.
@@ -27,7 +27,7 @@ pub fn change_interfaces(
     becomes: impl Fn(&SpirvModule, Id, &mut Vec<u32>),
 ) -> usize {
     let entries: Vec<Inst> = module
-        .section(ModuleSection::EntryPoints)
+        .section_insts(ModuleSection::EntryPoints)
         .filter(|e| e.op() == Op::EntryPoint)
         .map(InstRef::handle)
         .collect();
@@ -59,20 +59,20 @@ pub fn continuing(
     let mut within = vec![false; cfg.len()];
     let mut header_of_merge = vec![NONE; cfg.len()];
     for at in 0..cfg.len() as u32 {
-        let merge = module.merge(cfg.block(at));
+        let merge = module.merge_inst(cfg.block(at));
         let Some(merge) = merge.filter(|m| m.op() == Op::LoopMerge) else {
             continue;
         };
-        if let Some(target) = cfg.position(merge.id(1)).filter(|t| *t != at) {
+        if let Some(target) = cfg.block_position(merge.id_operand(1)).filter(|t| *t != at) {
             within[target as usize] = true;
         }
-        if let Some(left) = cfg.position(merge.id(0)) {
+        if let Some(left) = cfg.block_position(merge.id_operand(0)) {
             header_of_merge[left as usize] = at;
         }
     }
     for &at in dominators.preorder() {
         let from = match header_of_merge[at as usize] {
-            NONE => dominators.immediate(at),
+            NONE => dominators.immediate_dominator(at),
             header => Some(header),
         };
         within[at as usize] |= from.is_some_and(|b| within[b as usize]);
@@ -82,9 +82,9 @@ pub fn continuing(
 
 /// Declares a capability, where it is not.
 pub fn declare(module: &mut SpirvModule, wanted: Capability) {
-    let mut declared = module.section(ModuleSection::Capabilities);
-    if !declared.any(|c| c.op() == Op::Capability && c.word(0) == wanted.0) {
-        let capability = module.create(Op::Capability, &[wanted.0]);
-        module.append(ModuleSection::Capabilities.list(), capability);
+    let mut declared = module.section_insts(ModuleSection::Capabilities);
+    if !declared.any(|c| c.op() == Op::Capability && c.operand_word(0) == wanted.0) {
+        let capability = module.create_inst(Op::Capability, &[wanted.0]);
+        module.append_inst(ModuleSection::Capabilities.list(), capability);
     }
 }

@@ -6,7 +6,7 @@ use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::{binary, text, verify};
-use spirula_testing::{SpirvValTool, corpus, files};
+use spirula_testing::{SpirvValTool, find_corpus, list_files};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -35,10 +35,10 @@ fn environments(folder: &Path) -> BTreeMap<String, String> {
 
 #[test]
 fn passes_keep_modules_valid() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let environments = environments(&folder);
     let mut pipelines: Vec<String> = PASSES.iter().map(spirula_opt::SpirvPass::example).collect();
     pipelines.extend(["O1".to_owned(), "O2".to_owned()]);
@@ -47,8 +47,8 @@ fn passes_keep_modules_valid() {
     }
     let mut faults = Vec::new();
     let mut tested = 0;
-    let mut all = files(&folder, ".spv");
-    all.extend(files(&folder, ".spvasm"));
+    let mut all = list_files(&folder, ".spv");
+    all.extend(list_files(&folder, ".spvasm"));
     for file in all.iter().step_by(step()) {
         let name = file
             .strip_prefix(&folder)
@@ -88,7 +88,7 @@ fn module(file: &Path, environment: Option<&String>) -> Option<Vec<u8>> {
         version: target.map(|t| t.version),
         ..text::ParseOptions::default()
     };
-    let words = text::parse(std::str::from_utf8(&bytes).ok()?, &options).ok()?;
+    let words = text::parse_assembly(std::str::from_utf8(&bytes).ok()?, &options).ok()?;
     Some(binary::to_bytes(&words))
 }
 
@@ -115,9 +115,9 @@ fn one(
     if environment.ends_with("+scalar") {
         return Ok(());
     }
-    let verdict = validator.check(&module.to_bytes(), environment);
+    let verdict = validator.validate_module(&module.to_bytes(), environment);
     match verdict {
-        Err(fault) if validator.check(bytes, environment).is_ok() => Err(fault),
+        Err(fault) if validator.validate_module(bytes, environment).is_ok() => Err(fault),
         _ => Ok(()),
     }
 }
@@ -128,7 +128,7 @@ fn verified(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
         scalar_block_layout: true,
         ..verify::VerifyOptions::default()
     };
-    verify::module(module, &options)
+    verify::verify_module(module, &options)
 }
 
 /// Numbers that are the same in every run.
@@ -156,14 +156,14 @@ impl CorpusRandom {
 /// pipelines for each module, `SPIRULA_SEED` for other ones.
 #[test]
 fn random_pipelines_keep_modules_valid() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
     let mut random = CorpusRandom(setting("SPIRULA_SEED", 7) as u64);
     let rounds = setting("SPIRULA_ROUNDS", 1);
     let (mut faults, mut tested) = (Vec::new(), 0);
-    let mut all = files(&folder, ".spv");
-    all.extend(files(&folder, ".spvasm"));
+    let mut all = list_files(&folder, ".spv");
+    all.extend(list_files(&folder, ".spvasm"));
     let environments = environments(&folder);
     for file in all.iter().skip(3).step_by(step()) {
         let name = file.strip_prefix(&folder).unwrap_or(file);
@@ -210,7 +210,7 @@ fn random_pipeline(bytes: &[u8], pipeline: &str) -> Option<Result<(), String>> {
 /// Modules with a word changed: whatever they mean, passes end and do not panic.
 #[test]
 fn damaged_modules_do_no_harm() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
     let presets: Vec<PassPipeline> = ["O2,strip-debug", "legalize-naga", "merge-return,O2"]
@@ -219,9 +219,9 @@ fn damaged_modules_do_no_harm() {
         .collect();
     let mut random = CorpusRandom(1);
     let mut read = 0;
-    for file in files(&folder, ".spv").iter().step_by(41) {
+    for file in list_files(&folder, ".spv").iter().step_by(41) {
         let bytes = std::fs::read(file).expect("the corpus can be read");
-        let words = binary::words(&bytes).expect("the corpus is well-formed");
+        let words = binary::words_from_bytes(&bytes).expect("the corpus is well-formed");
         if words.len() > 20_000 {
             continue;
         }

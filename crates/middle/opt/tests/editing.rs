@@ -5,7 +5,7 @@ use spirula_opt::check;
 use spirula_spirv::analysis::{BlockDominators, DefUse, FlowGraph, IdDefinitions, LoopNest};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, ErasedIds, IdWords, InstRef, SpirvModule};
-use spirula_testing::{SpirvValTool, corpus, files};
+use spirula_testing::{SpirvValTool, find_corpus, list_files};
 
 /// Edits a module and returns how often it did.
 type CorpusEdit = fn(&mut SpirvModule) -> usize;
@@ -44,7 +44,7 @@ fn insert_on_edges(module: &mut SpirvModule) -> usize {
     let mut done = 0;
     for block in blocks(module) {
         let func = module.block(block).func;
-        for (_, target) in module.targets(&ids, block) {
+        for (_, target) in module.block_targets(&ids, block) {
             if let Some(target) = module.find_block(func, target) {
                 done += usize::from(module.insert_on_edge(&ids, block, target).is_ok());
             }
@@ -59,10 +59,10 @@ fn pre_headers(module: &mut SpirvModule) -> usize {
     for func in module.functions().to_vec() {
         let mut at = 0;
         loop {
-            let definitions = IdDefinitions::compute(module);
-            let cfg = FlowGraph::compute(module, &definitions, func).expect("labels exist");
-            let dominators = BlockDominators::compute(&cfg);
-            let loops = LoopNest::compute(&cfg, &dominators);
+            let definitions = IdDefinitions::from_module(module);
+            let cfg = FlowGraph::from_function(module, &definitions, func).expect("labels exist");
+            let dominators = BlockDominators::from_cfg(&cfg);
+            let loops = LoopNest::from_cfg(&cfg, &dominators);
             let Some(l) = loops.loops().get(at) else {
                 break;
             };
@@ -91,7 +91,7 @@ fn remove_edges(module: &mut SpirvModule) -> usize {
     for block in blocks(module).into_iter().step_by(3) {
         let func = module.block(block).func;
         if module.terminator(block).op() == Op::BranchConditional
-            && let [(_, a), (_, b)] = module.targets(&ids, block)[..]
+            && let [(_, a), (_, b)] = module.block_targets(&ids, block)[..]
             && a != b
             && let Some(target) = module.find_block(func, a)
         {
@@ -102,18 +102,18 @@ fn remove_edges(module: &mut SpirvModule) -> usize {
     for func in module.functions().to_vec() {
         module.remove_unreachable(&ids, func, &mut erased);
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     done
 }
 
 /// Replaces each sum by its first operand, where that has the same type.
 fn replace_uses(module: &mut SpirvModule) -> usize {
-    let mut chains = DefUse::compute(module);
-    let definitions = IdDefinitions::compute(module);
+    let mut chains = DefUse::from_module(module);
+    let definitions = IdDefinitions::from_module(module);
     let sums: Vec<_> = module
         .all_insts()
         .filter(|i| matches!(i.op(), Op::IAdd | Op::FAdd))
-        .filter_map(|i| Some((i.result()?, i.id(0), i.result_type()?)))
+        .filter_map(|i| Some((i.result()?, i.id_operand(0), i.result_type()?)))
         .collect();
     let mut done = 0;
     for (sum, operand, ty) in sums {
@@ -130,19 +130,22 @@ fn replace_uses(module: &mut SpirvModule) -> usize {
             done += 1;
         }
     }
-    assert!(chains == DefUse::compute(module), "the chains are kept up");
+    assert!(
+        chains == DefUse::from_module(module),
+        "the chains are kept up"
+    );
     done
 }
 
 #[test]
 fn edits_keep_modules_valid() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     for (name, edit) in EDITS {
         let mut done = 0;
-        for file in files(&folder, ".spv").iter().step_by(29) {
+        for file in list_files(&folder, ".spv").iter().step_by(29) {
             let bytes = std::fs::read(file).expect("the corpus can be read");
             if bytes.len() > 40_000 {
                 continue;
@@ -157,9 +160,9 @@ fn edits_keep_modules_valid() {
             check::module(&module).unwrap_or_else(|e| panic!("{name}: {place}: {e}"));
             let environment = format!("spv{}", module.version);
             if let Some(validator) = &validator
-                && validator.check(&bytes, &environment).is_ok()
+                && validator.validate_module(&bytes, &environment).is_ok()
             {
-                let verdict = validator.check(&module.to_bytes(), &environment);
+                let verdict = validator.validate_module(&module.to_bytes(), &environment);
                 verdict.unwrap_or_else(|e| panic!("{name}: {place}: {e}"));
             }
         }

@@ -40,7 +40,7 @@ const SOURCE: &str = r#"; SPIR-V
 "#;
 
 fn interface(module: &SpirvModule, name_words: usize) -> Vec<u32> {
-    let mut entries = module.section(ModuleSection::EntryPoints);
+    let mut entries = module.section_insts(ModuleSection::EntryPoints);
     let words = entries.next().expect("it has an entry point").words();
     words[2 + name_words..].to_vec()
 }
@@ -55,7 +55,8 @@ fn interfaces_are_found_behind_any_name() {
         ("größe", false),
         ("mainmain", true),
     ] {
-        let mut words = text::parse(&SOURCE.replace("NAME", name), &options).expect("it parses");
+        let mut words =
+            text::parse_assembly(&SOURCE.replace("NAME", name), &options).expect("it parses");
         let name_words = name.len() / 4 + 1;
         if broken {
             let begin = (5..words.len())

@@ -4,20 +4,20 @@
 use spirula_opt::{PASSES, PassPipeline, PipelineOptions, optimise};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::{binary, text};
-use spirula_testing::{GoldenFiles, SpirvValTool, files};
+use spirula_testing::{GoldenFiles, SpirvValTool, list_files};
 use std::path::Path;
 
 #[test]
 fn files_are_as_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let mut expected = GoldenFiles::new();
     for pass in PASSES {
-        let inputs = files(&folder.join(pass.name), ".spvasm");
+        let inputs = list_files(&folder.join(pass.name), ".spvasm");
         assert!(!inputs.is_empty(), "{} has no tests", pass.name);
         for input in inputs {
             let source = std::fs::read_to_string(&input).expect("the test can be read");
-            let words = text::parse(&source, &text::ParseOptions::default())
+            let words = text::parse_assembly(&source, &text::ParseOptions::default())
                 .unwrap_or_else(|e| panic!("{}: {e:?}", input.display()));
             let mut module = SpirvModule::from_words(words.clone()).expect("the test is a module");
             let passes = source
@@ -38,7 +38,7 @@ fn files_are_as_expected() {
                 for bytes in [binary::to_bytes(&words), module.to_bytes()] {
                     let environment = format!("spv{}", module.version);
                     validator
-                        .check(&bytes, &environment)
+                        .validate_module(&bytes, &environment)
                         .unwrap_or_else(|e| panic!("{}: {e}", input.display()));
                 }
             }
@@ -47,10 +47,11 @@ fn files_are_as_expected() {
                 friendly_names: true,
                 ..text::PrintOptions::default()
             };
-            let printed = text::print(&module.to_words(), &options).expect("it can be printed");
+            let printed =
+                text::print_assembly(&module.to_words(), &options).expect("it can be printed");
             let found = format!("{report}{printed}");
-            expected.compare(&input.with_extension("expected"), &found);
+            expected.compare_file(&input.with_extension("expected"), &found);
         }
     }
-    expected.finish();
+    expected.finish_comparison();
 }

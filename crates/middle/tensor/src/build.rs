@@ -48,17 +48,22 @@ impl TensorBuilder {
     }
 
     /// What a tensor of rank 0 holds, if that is known: a constant, or what is computed of constants.
-    pub fn scalar(&self, value: TensorValue) -> Option<ScalarLiteral> {
+    pub fn as_literal(&self, value: TensorValue) -> Option<ScalarLiteral> {
         self.known.get(&value).copied()
     }
 
     /// Sets the place of the operations that follow.
-    pub fn at(&mut self, place: SourceLocation) {
+    pub fn set_place(&mut self, place: SourceLocation) {
         self.place = place;
     }
 
     /// Adds a parameter of the function.
-    pub fn parameter(&mut self, name: &str, ty: DenseTensorType, is_unsigned: bool) -> TensorValue {
+    pub fn add_parameter(
+        &mut self,
+        name: &str,
+        ty: DenseTensorType,
+        is_unsigned: bool,
+    ) -> TensorValue {
         let value = self.function.new_value(ty);
         let entry = &mut self.function.entry;
         entry.parameters.push(name.to_owned());
@@ -69,25 +74,25 @@ impl TensorBuilder {
     }
 
     /// The size of a dimension of parameters that are added afterwards: known with an argument.
-    pub fn size(&mut self) -> TensorValue {
+    pub fn add_parameter_size(&mut self) -> TensorValue {
         self.function
-            .new_value(DenseTensorType::scalar(ScalarType::I64))
+            .new_value(DenseTensorType::from_scalar(ScalarType::I64))
     }
 
     /// Demands that two sizes are equal, where only a run can tell.
     pub fn demand_equal(&mut self, a: DimExtent, b: DimExtent) {
-        self.demand([a, b], SizeRelation::Equal);
+        self.add_size_constraint([a, b], SizeRelation::Equal);
     }
 
     /// Demands that a dimension of some size can be repeated to another, where only a run can tell.
     pub fn demand_repeated(&mut self, size: DimExtent, to: DimExtent) {
         if size != DimExtent::Static(1) {
-            self.demand([size, to], SizeRelation::Repeated);
+            self.add_size_constraint([size, to], SizeRelation::Repeated);
         }
     }
 
-    fn demand(&mut self, sizes: [DimExtent; 2], relation: SizeRelation) {
-        let is_open = sizes[0] != sizes[1] && sizes.iter().any(|dim| dim.known().is_none());
+    fn add_size_constraint(&mut self, sizes: [DimExtent; 2], relation: SizeRelation) {
+        let is_open = sizes[0] != sizes[1] && sizes.iter().any(|dim| dim.as_static().is_none());
         let demand = SizeConstraint { sizes, relation };
         if is_open && !self.function.demands.contains(&demand) {
             self.function.demands.push(demand);
@@ -95,14 +100,14 @@ impl TensorBuilder {
     }
 
     /// Adds a result of the function; nothing may be appended afterwards but more results.
-    pub fn result(&mut self, value: TensorValue, is_unsigned: bool) {
+    pub fn add_result(&mut self, value: TensorValue, is_unsigned: bool) {
         self.function.entry.unsigned_results.push(is_unsigned);
         let body = self.function.body();
         self.function.block_mut(body).results.push(value);
     }
 
     /// The finished function.
-    pub fn finish(self) -> TensorFunction {
+    pub fn finish_function(self) -> TensorFunction {
         self.function
     }
 
@@ -128,11 +133,11 @@ impl TensorBuilder {
         block
     }
 
-    fn push(&mut self, kind: OpKind, types: Vec<DenseTensorType>) -> Vec<TensorValue> {
+    fn append_op(&mut self, kind: OpKind, types: Vec<DenseTensorType>) -> Vec<TensorValue> {
         let new = |ty| self.function.new_value(ty);
         let results: Vec<TensorValue> = types.into_iter().map(new).collect();
         for (at, result) in results.iter().enumerate() {
-            let known = self.literal(&kind, at);
+            let known = self.find_result_literal(&kind, at);
             self.known.extend(known.map(|literal| (*result, literal)));
         }
         let op = TensorOp {
@@ -146,48 +151,49 @@ impl TensorBuilder {
     }
 
     /// What a result of an operation holds, if that is known and it is of rank 0.
-    fn literal(&self, kind: &OpKind, result: usize) -> Option<ScalarLiteral> {
+    fn find_result_literal(&self, kind: &OpKind, result: usize) -> Option<ScalarLiteral> {
         match kind {
-            OpKind::Constant(constant) if constant.ty.rank() == 0 => {
-                Some(ScalarLiteral::new(constant.ty.element, constant.bits(0)))
-            }
+            OpKind::Constant(constant) if constant.ty.rank() == 0 => Some(ScalarLiteral::new(
+                constant.ty.element,
+                constant.element_bits(0),
+            )),
             OpKind::Structured(op) if op.axes.is_empty() => {
                 let root = op.yields.get(result)?.value;
                 let mut known = NodeGraph::default();
-                let copies = known.import(&op.body, &[root], |known, _, data| match data {
+                let copies = known.import_nodes(&op.body, &[root], |known, _, data| match data {
                     NodeData::Element(of, position) if position.is_empty() => {
-                        let literal = self.scalar(*of)?;
-                        Some(known.literal(literal))
+                        let literal = self.as_literal(*of)?;
+                        Some(known.intern_literal(literal))
                     }
                     _ => None,
                 });
                 known.as_literal(copies[0])
             }
-            OpKind::Reshape(of) => self.scalar(*of),
+            OpKind::Reshape(of) => self.as_literal(*of),
             _ => None,
         }
     }
 
     fn push_one(&mut self, kind: OpKind, ty: DenseTensorType) -> TensorValue {
-        self.push(kind, vec![ty])[0]
+        self.append_op(kind, vec![ty])[0]
     }
 
     /// A tensor that is known.
-    pub fn constant(&mut self, constant: TensorConstant) -> TensorValue {
+    pub fn add_constant(&mut self, constant: TensorConstant) -> TensorValue {
         let ty = constant.ty.clone();
         self.push_one(OpKind::Constant(Box::new(constant)), ty)
     }
 
     /// A tensor of equal elements.
-    pub fn splat(&mut self, literal: ScalarLiteral, shape: &[DimExtent]) -> TensorValue {
-        let mut op = StructuredOp::parallel(shape);
-        let value = op.body.literal(literal);
-        op.give(value);
-        self.structured(op)[0]
+    pub fn add_splat(&mut self, literal: ScalarLiteral, shape: &[DimExtent]) -> TensorValue {
+        let mut op = StructuredOp::with_parallel_axes(shape);
+        let value = op.body.intern_literal(literal);
+        op.add_yield(value);
+        self.add_structured(op)[0]
     }
 
     /// Work over an index space.
-    pub fn structured(&mut self, op: StructuredOp) -> Vec<TensorValue> {
+    pub fn add_structured(&mut self, op: StructuredOp) -> Vec<TensorValue> {
         let shape: TensorShape = op.parallel_shape().collect();
         let types = op.yields.iter().map(|result| match &result.destination {
             YieldDestination::Point | YieldDestination::Each(_) => DenseTensorType {
@@ -201,11 +207,11 @@ impl TensorBuilder {
             YieldDestination::Scatter { base, .. } => self.function.ty(*base).clone(),
         });
         let types = types.collect();
-        self.push(OpKind::Structured(Box::new(op)), types)
+        self.append_op(OpKind::Structured(Box::new(op)), types)
     }
 
     /// A function of the elements of tensors of one shape.
-    pub fn elementwise(
+    pub fn add_elementwise(
         &mut self,
         operands: &[TensorValue],
         compute: impl FnOnce(&mut NodeGraph, &[ScalarNode]) -> ScalarNode,
@@ -214,38 +220,38 @@ impl TensorBuilder {
             [first, ..] => self.ty(*first).shape.clone(),
             [] => TensorShape::new(),
         };
-        let mut op = StructuredOp::parallel(&shape);
-        let point = op.point();
+        let mut op = StructuredOp::with_parallel_axes(&shape);
+        let point = op.axis_indices();
         let elements: Vec<ScalarNode> = operands
             .iter()
             .map(|value| {
                 let element = self.function.ty(*value).element;
-                op.body.element(*value, element, &point)
+                op.body.intern_element(*value, element, &point)
             })
             .collect();
         let value = compute(&mut op.body, &elements);
-        op.give(value);
-        self.structured(op)[0]
+        op.add_yield(value);
+        self.add_structured(op)[0]
     }
 
     /// Elements of one tensor at positions computed from the index in a result's shape.
-    pub fn moved(
+    pub fn add_gather(
         &mut self,
         operand: TensorValue,
         shape: &[DimExtent],
         position: impl FnOnce(&mut NodeGraph, &[ScalarNode]) -> Vec<ScalarNode>,
     ) -> TensorValue {
         let element = self.ty(operand).element;
-        let mut op = StructuredOp::parallel(shape);
-        let point = op.point();
+        let mut op = StructuredOp::with_parallel_axes(shape);
+        let point = op.axis_indices();
         let position = position(&mut op.body, &point);
-        let value = op.body.element(operand, element, &position);
-        op.give(value);
-        self.structured(op)[0]
+        let value = op.body.intern_element(operand, element, &position);
+        op.add_yield(value);
+        self.add_structured(op)[0]
     }
 
     /// The same elements in another shape.
-    pub fn reshape(&mut self, value: TensorValue, shape: TensorShape) -> TensorValue {
+    pub fn add_reshape(&mut self, value: TensorValue, shape: TensorShape) -> TensorValue {
         if self.ty(value).shape == shape {
             return value;
         }
@@ -254,13 +260,13 @@ impl TensorBuilder {
     }
 
     /// Sorted tensors.
-    pub fn sort(&mut self, sort: TensorSort) -> Vec<TensorValue> {
+    pub fn add_sort(&mut self, sort: TensorSort) -> Vec<TensorValue> {
         let types = sort.operands.iter().map(|v| self.ty(*v).clone()).collect();
-        self.push(OpKind::Sort(Box::new(sort)), types)
+        self.append_op(OpKind::Sort(Box::new(sort)), types)
     }
 
     /// The results of one of two blocks of equal types.
-    pub fn choose(
+    pub fn add_if(
         &mut self,
         condition: TensorValue,
         then: TensorBlock,
@@ -273,11 +279,11 @@ impl TensorBuilder {
             then,
             otherwise,
         };
-        self.push(kind, types)
+        self.append_op(kind, types)
     }
 
     /// A block repeated while a condition holds.
-    pub fn repeat(
+    pub fn add_while(
         &mut self,
         initial: &[TensorValue],
         condition: TensorBlock,
@@ -290,16 +296,16 @@ impl TensorBuilder {
             condition,
             body,
         };
-        self.push(kind, types)
+        self.append_op(kind, types)
     }
 
     /// Ends the run with a message unless a condition holds.
-    pub fn assert(&mut self, assertion: RunAssertion) {
-        self.push(OpKind::Assert(Box::new(assertion)), Vec::new());
+    pub fn add_assertion(&mut self, assertion: RunAssertion) {
+        self.append_op(OpKind::Assert(Box::new(assertion)), Vec::new());
     }
 
     /// A fold of a tensor over some of its dimensions, from a tensor of rank 0.
-    pub fn reduce(
+    pub fn add_reduction(
         &mut self,
         operands: &[TensorValue],
         initial: &[TensorValue],
@@ -312,10 +318,10 @@ impl TensorBuilder {
             [] => TensorShape::new(),
         };
         let position = op.reduced_position(&shape, dimensions);
-        let read = |body: &mut NodeGraph,
-                    value: &TensorValue,
-                    at: &[ScalarNode],
-                    element: ScalarType| { body.element(*value, element, at) };
+        let read =
+            |body: &mut NodeGraph, value: &TensorValue, at: &[ScalarNode], element: ScalarType| {
+                body.intern_element(*value, element, at)
+            };
         let values = operands
             .iter()
             .map(|v| read(&mut op.body, v, &position, self.function.ty(*v).element))
@@ -324,15 +330,15 @@ impl TensorBuilder {
             .iter()
             .map(|v| read(&mut op.body, v, &[], self.function.ty(*v).element))
             .collect();
-        let results = op.fold(TensorReduction {
+        let results = op.add_reduction(TensorReduction {
             initial,
             values,
             combiner,
         });
         for result in results {
-            op.give(result);
+            op.add_yield(result);
         }
-        self.structured(op)
+        self.add_structured(op)
     }
 }
 
@@ -345,17 +351,21 @@ mod tests {
     #[test]
     fn what_is_computed_of_constants_is_known() {
         let mut b = TensorBuilder::new("main");
-        let given = b.parameter("given", DenseTensorType::scalar(ScalarType::I64), false);
-        let mut sum = b.splat(ScalarLiteral::new(ScalarType::I64, 0), &[]);
+        let given = b.add_parameter(
+            "given",
+            DenseTensorType::from_scalar(ScalarType::I64),
+            false,
+        );
+        let mut sum = b.add_splat(ScalarLiteral::new(ScalarType::I64, 0), &[]);
         for _ in 0..100_000 {
             let mut op = StructuredOp::default();
-            let before = op.body.element(sum, ScalarType::I64, &[]);
-            let one = op.body.i64(1);
-            let after = op.body.op(ScalarOp::Add, &[before, one]);
-            op.give(after);
-            sum = b.structured(op)[0];
+            let before = op.body.intern_element(sum, ScalarType::I64, &[]);
+            let one = op.body.intern_i64(1);
+            let after = op.body.apply_op(ScalarOp::Add, &[before, one]);
+            op.add_yield(after);
+            sum = b.add_structured(op)[0];
         }
-        assert_eq!(b.scalar(sum).map(|literal| literal.bits), Some(100_000));
-        assert_eq!(b.scalar(given), None);
+        assert_eq!(b.as_literal(sum).map(|literal| literal.bits), Some(100_000));
+        assert_eq!(b.as_literal(given), None);
     }
 }

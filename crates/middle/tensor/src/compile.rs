@@ -1,13 +1,14 @@
 //! The pipeline from functions to programs.
 
 use crate::ir::TensorFunction;
+use crate::print::print_function;
 use crate::schedule::{DispatchTuning, PASSES, ScheduleProfile, TensorDispatch};
-use crate::{lower, passes, print, schedule};
+use crate::{lower, passes, schedule};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_kernel::ir::KernelProgram;
 
-/// Names of all stages that [`compile`] shows, in their order, with what they do.
-pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
+/// Names of all stages that [`compile_function`] shows, in their order, with what they do.
+pub fn list_stages() -> impl Iterator<Item = (&'static str, &'static str)> {
     let passes = passes::PASSES.iter().map(|p| (p.name, p.about));
     let form = [(
         "dispatches",
@@ -24,22 +25,22 @@ pub type TensorStageObserver<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
 ///
 /// # Errors
 /// When something has no lowering; the message names it.
-pub fn compile(
+pub fn compile_function(
     function: TensorFunction,
     profile: ScheduleProfile,
     tuning: &DispatchTuning,
     shown: &mut TensorStageObserver<'_>,
 ) -> Result<KernelProgram, SourceDiagnostic> {
-    let (function, dispatches) = scheduled(function, profile, tuning, shown)?;
-    Ok(lower::lower(&function, dispatches))
+    let (function, dispatches) = schedule_function(function, profile, tuning, shown)?;
+    Ok(lower::lower_to_program(&function, dispatches))
 }
 
-/// The first part of [`compile`]: the function as it was fused, and its dispatches with their schedules in
+/// The first part of [`compile_function`]: the function as it was fused, and its dispatches with their schedules in
 /// the order in which the program numbers its kernels.
 ///
 /// # Errors
 /// As there.
-pub fn scheduled(
+pub fn schedule_function(
     mut function: TensorFunction,
     profile: ScheduleProfile,
     tuning: &DispatchTuning,
@@ -47,9 +48,9 @@ pub fn scheduled(
 ) -> Result<(TensorFunction, Vec<TensorDispatch>), SourceDiagnostic> {
     for pass in passes::PASSES {
         (pass.run)(&mut function, &profile);
-        shown(pass.name, &|| noted(&function, pass, &profile));
+        shown(pass.name, &|| format_with_notes(&function, pass, &profile));
     }
-    let mut dispatches = lower::dispatches(&function, profile, tuning)?;
+    let mut dispatches = lower::form_dispatches(&function, profile, tuning)?;
     shown("dispatches", &|| schedule::print_all(&dispatches));
     for pass in PASSES {
         dispatches.iter_mut().for_each(pass.run);
@@ -59,12 +60,12 @@ pub fn scheduled(
 }
 
 /// The text of a function after a pass, with what the pass has to say.
-fn noted(
+fn format_with_notes(
     function: &TensorFunction,
     pass: &passes::TensorPass,
     profile: &ScheduleProfile,
 ) -> String {
-    let mut text = print(function);
+    let mut text = print_function(function);
     for note in (pass.notes)(function, profile) {
         text.push_str(&format!("// {note}\n"));
     }

@@ -2,15 +2,15 @@
 //! to the next.
 
 use crate::ir::{OpKind, TensorBlock, TensorFunction, TensorOp, TensorValue};
-use crate::lower::memory;
-use crate::print::axes;
+use crate::lower::measure_memory_use;
+use crate::print::format_axes;
 use crate::schedule::TensorDispatch;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// The graph of a function whose structured operations have these dispatches; those without are scalars
 /// of the host, or empty.
-pub fn draw(function: &TensorFunction, dispatches: &[TensorDispatch]) -> String {
+pub fn draw_function(function: &TensorFunction, dispatches: &[TensorDispatch]) -> String {
     let keyed = dispatches.iter().map(|d| (d.results[0], d));
     let mut drawing = DispatchDotWriter {
         function,
@@ -20,24 +20,24 @@ pub fn draw(function: &TensorFunction, dispatches: &[TensorDispatch]) -> String 
         text: format!("digraph {:?} {{\n", function.name),
         depth: 1,
     };
-    let memory = memory(function);
+    let memory = measure_memory_use(function);
     let label = format!(
         "{} dispatches, tensors of {} bytes, at most {} at once",
         dispatches.len(),
         memory.made,
         memory.peak
     );
-    drawing.line(&format!("graph [label=\"{label}\" fontname=monospace]"));
-    drawing.line("node [shape=box fontname=monospace]");
-    drawing.line("edge [fontname=monospace]");
+    drawing.push_line(&format!("graph [label=\"{label}\" fontname=monospace]"));
+    drawing.push_line("node [shape=box fontname=monospace]");
+    drawing.push_line("edge [fontname=monospace]");
     let body = function.block(function.body());
     for (name, value) in function.entry.parameters.iter().zip(&body.parameters) {
-        drawing.node(std::slice::from_ref(name), "ellipse", &[*value]);
+        drawing.add_node(std::slice::from_ref(name), "ellipse", &[*value]);
     }
-    drawing.block(function.body());
+    drawing.draw_block(function.body());
     for (at, value) in body.results.iter().enumerate() {
-        let node = drawing.node(&[format!("result {at}")], "ellipse", &[]);
-        drawing.edge(*value, node);
+        let node = drawing.add_node(&[format!("result {at}")], "ellipse", &[]);
+        drawing.add_edge(*value, node);
     }
     drawing.text.push_str("}\n");
     drawing.text
@@ -54,7 +54,7 @@ struct DispatchDotWriter<'a> {
 }
 
 impl DispatchDotWriter<'_> {
-    fn line(&mut self, line: &str) {
+    fn push_line(&mut self, line: &str) {
         for _ in 0..self.depth {
             self.text.push_str("  ");
         }
@@ -63,33 +63,33 @@ impl DispatchDotWriter<'_> {
     }
 
     /// A node with lines of text that makes values.
-    fn node(&mut self, lines: &[String], shape: &str, makes: &[TensorValue]) -> usize {
+    fn add_node(&mut self, lines: &[String], shape: &str, makes: &[TensorValue]) -> usize {
         let number = self.nodes;
         self.nodes += 1;
         for value in makes {
             self.makers[value.index()] = Some(number);
         }
         let label = lines.join("\\n").replace('"', "'");
-        self.line(&format!("n{number} [shape={shape} label=\"{label}\"]"));
+        self.push_line(&format!("n{number} [shape={shape} label=\"{label}\"]"));
         number
     }
 
     /// An arrow from what makes a value.
-    fn edge(&mut self, value: TensorValue, to: usize) {
+    fn add_edge(&mut self, value: TensorValue, to: usize) {
         if let Some(from) = self.makers[value.index()] {
             let ty = self.function.ty(value);
-            self.line(&format!("n{from} -> n{to} [label=\"{ty}\"]"));
+            self.push_line(&format!("n{from} -> n{to} [label=\"{ty}\"]"));
         }
     }
 
-    fn block(&mut self, block: TensorBlock) {
+    fn draw_block(&mut self, block: TensorBlock) {
         let function = self.function;
         for op in &function.block(block).ops {
-            self.op(op);
+            self.draw_op(op);
         }
     }
 
-    fn op(&mut self, op: &TensorOp) {
+    fn draw_op(&mut self, op: &TensorOp) {
         let node = match &op.kind {
             OpKind::Reshape(source) => {
                 self.makers[op.results[0].index()] = self.makers[source.index()];
@@ -97,36 +97,36 @@ impl DispatchDotWriter<'_> {
             }
             OpKind::Constant(constant) => {
                 let text = format!("constant {}", constant.ty);
-                self.node(&[text], "note", &op.results);
+                self.add_node(&[text], "note", &op.results);
                 return;
             }
             OpKind::Structured(structured) => match self.dispatches.get(&op.results[0]) {
                 Some(dispatch) => {
                     let lines = [
                         dispatch.name.clone(),
-                        format!("over {}", axes(structured)),
-                        dispatch.attributes(),
+                        format!("over {}", format_axes(structured)),
+                        dispatch.format_attributes(),
                     ];
-                    self.node(&lines, "box", &op.results)
+                    self.add_node(&lines, "box", &op.results)
                 }
-                None => self.node(&["host".to_owned()], "plaintext", &op.results),
+                None => self.add_node(&["host".to_owned()], "plaintext", &op.results),
             },
-            OpKind::Sort(_) => self.node(&["sort".to_owned()], "box", &op.results),
-            OpKind::Assert(_) => self.node(&["assert".to_owned()], "octagon", &[]),
-            OpKind::If { .. } => self.node(&["if".to_owned()], "diamond", &op.results),
-            OpKind::While { .. } => self.node(&["while".to_owned()], "diamond", &op.results),
+            OpKind::Sort(_) => self.add_node(&["sort".to_owned()], "box", &op.results),
+            OpKind::Assert(_) => self.add_node(&["assert".to_owned()], "octagon", &[]),
+            OpKind::If { .. } => self.add_node(&["if".to_owned()], "diamond", &op.results),
+            OpKind::While { .. } => self.add_node(&["while".to_owned()], "diamond", &op.results),
         };
-        for operand in op.kind.operands() {
-            self.edge(operand, node);
+        for operand in op.kind.collect_operands() {
+            self.add_edge(operand, node);
         }
         for block in op.kind.blocks() {
-            self.within(block, node);
+            self.draw_nested_block(block, node);
         }
     }
 
     /// A block of an operation, in a frame of its own. What it is given comes from the operation, what it
     /// gives goes there.
-    fn within(&mut self, block: TensorBlock, node: usize) {
+    fn draw_nested_block(&mut self, block: TensorBlock, node: usize) {
         let function = self.function;
         for parameter in &function.block(block).parameters {
             self.makers[parameter.index()] = Some(node);
@@ -135,12 +135,12 @@ impl DispatchDotWriter<'_> {
         self.text.push_str(&"  ".repeat(self.depth));
         self.text.push_str(&opened);
         self.depth += 1;
-        self.block(block);
+        self.draw_block(block);
         self.depth -= 1;
         let _ = writeln!(self.text, "{}}}", "  ".repeat(self.depth));
         for result in &function.block(block).results {
             if self.makers[result.index()] != Some(node) {
-                self.edge(*result, node);
+                self.add_edge(*result, node);
             }
         }
     }

@@ -2,12 +2,12 @@
 //!
 //! - [`ir`]: the data.
 //! - [`TensorBuilder`]: making functions.
-//! - [`print()`]: their text.
+//! - [`print_function()`]: their text.
 //! - [`passes`]: fusion and what goes with it.
 //! - [`schedule`]: dispatches, tiles, workgroup memory, workgroups and invocations.
-//! - [`draw()`]: the graph of dispatches.
-//! - [`compile()`]: all of it, to programs of `spirula-kernel`.
-//! - [`evaluate`]: running them by definition, to compare with.
+//! - [`draw_function()`]: the graph of dispatches.
+//! - [`compile_function()`]: all of it, to programs of `spirula-kernel`.
+//! - [`evaluate_function`]: running them by definition, to compare with.
 
 mod build;
 mod compile;
@@ -20,8 +20,8 @@ mod print;
 pub mod schedule;
 
 pub use build::TensorBuilder;
-pub use compile::{TensorStageObserver, compile, scheduled, stages};
-pub use draw::draw;
-pub use eval::{EvalError, evaluate};
-pub use lower::{TensorMemoryUse, memory};
-pub use print::print;
+pub use compile::{TensorStageObserver, compile_function, list_stages, schedule_function};
+pub use draw::draw_function;
+pub use eval::{EvalError, evaluate_function};
+pub use lower::{TensorMemoryUse, measure_memory_use};
+pub use print::print_function;

@@ -27,18 +27,18 @@ use std::fmt::Write;
 const ELEMENTS: usize = 16;
 
 /// The text of a function.
-pub fn print(function: &TensorFunction) -> String {
+pub fn print_function(function: &TensorFunction) -> String {
     let mut printer = TensorPrinter {
         function,
         text: String::new(),
         depth: 1,
     };
     let body = function.block(function.body());
-    let parameters = printer.typed(&body.parameters);
-    let results = types(function, &body.results);
+    let parameters = printer.format_typed(&body.parameters);
+    let results = format_types(function, &body.results);
     let name = &function.name;
     printer.text = format!("func @{name}({parameters}) -> {results} {{\n");
-    printer.block(function.body(), "return");
+    printer.print_block(function.body(), "return");
     printer.text.push_str("}\n");
     printer.text
 }
@@ -49,18 +49,18 @@ struct TensorPrinter<'a> {
     depth: usize,
 }
 
-fn types(function: &TensorFunction, values: &[TensorValue]) -> String {
-    list(values, |v| function.ty(*v).to_string())
+fn format_types(function: &TensorFunction, values: &[TensorValue]) -> String {
+    format_list(values, |v| function.ty(*v).to_string())
 }
 
 /// Things with commas between them.
-pub(crate) fn list<T>(items: &[T], mut text: impl FnMut(&T) -> String) -> String {
+pub(crate) fn format_list<T>(items: &[T], mut text: impl FnMut(&T) -> String) -> String {
     let texts: Vec<String> = items.iter().map(&mut text).collect();
     texts.join(", ")
 }
 
 impl TensorPrinter<'_> {
-    fn line(&mut self, line: &str) {
+    fn push_line(&mut self, line: &str) {
         for _ in 0..self.depth {
             self.text.push_str("  ");
         }
@@ -68,93 +68,96 @@ impl TensorPrinter<'_> {
         self.text.push('\n');
     }
 
-    fn typed(&self, values: &[TensorValue]) -> String {
-        list(values, |v| format!("{v:?}: {}", self.function.ty(*v)))
+    fn format_typed(&self, values: &[TensorValue]) -> String {
+        format_list(values, |v| format!("{v:?}: {}", self.function.ty(*v)))
     }
 
-    fn block(&mut self, block: TensorBlock, end: &str) {
+    fn print_block(&mut self, block: TensorBlock, end: &str) {
         let data = self.function.block(block);
         for op in &data.ops {
-            self.op(op);
+            self.print_op(op);
         }
-        self.line(&format!(
+        self.push_line(&format!(
             "{end} {}",
-            list(&data.results, |v| format!("{v:?}"))
+            format_list(&data.results, |v| format!("{v:?}"))
         ));
     }
 
-    fn nested(&mut self, block: TensorBlock) {
+    fn print_nested_block(&mut self, block: TensorBlock) {
         self.depth += 1;
-        self.block(block, "give");
+        self.print_block(block, "give");
         self.depth -= 1;
     }
 
-    fn op(&mut self, op: &TensorOp) {
-        let results = self.typed(&op.results);
+    fn print_op(&mut self, op: &TensorOp) {
+        let results = self.format_typed(&op.results);
         match &op.kind {
             OpKind::Constant(constant) => {
-                self.line(&format!("{results} = constant {}", elements(constant)));
+                self.push_line(&format!(
+                    "{results} = constant {}",
+                    format_elements(constant)
+                ));
             }
-            OpKind::Reshape(value) => self.line(&format!("{results} = reshape {value:?}")),
+            OpKind::Reshape(value) => self.push_line(&format!("{results} = reshape {value:?}")),
             OpKind::Structured(structured) => {
-                self.line(&format!("{results} = over {} {{", axes(structured)));
+                self.push_line(&format!("{results} = over {} {{", format_axes(structured)));
                 self.depth += 1;
-                for line in lines(structured) {
-                    self.line(&line);
+                for line in format_body(structured) {
+                    self.push_line(&line);
                 }
                 self.depth -= 1;
-                self.line("}");
+                self.push_line("}");
             }
             OpKind::Sort(sort) => {
-                let operands = list(&sort.operands, |v| format!("{v:?}"));
+                let operands = format_list(&sort.operands, |v| format!("{v:?}"));
                 let stable = if sort.is_stable { " stable" } else { "" };
-                let by = combiner(&sort.comparator);
+                let by = format_combiner(&sort.comparator);
                 let dimension = sort.dimension;
                 let line = format!("{results} = sort{stable} {operands} along {dimension} by {by}");
-                self.line(&line);
+                self.push_line(&line);
             }
             OpKind::Assert(assertion) => {
-                let message = list(&assertion.message, |piece| match piece {
+                let message = format_list(&assertion.message, |piece| match piece {
                     MessagePiece::Text(text) => format!("{text:?}"),
                     MessagePiece::Value(value) => format!("{value:?}"),
                 });
-                self.line(&format!("assert {:?} else {message}", assertion.condition));
+                self.push_line(&format!("assert {:?} else {message}", assertion.condition));
             }
             OpKind::If {
                 condition,
                 then,
                 otherwise,
             } => {
-                self.line(&format!("{results} = if {condition:?} {{"));
-                self.nested(*then);
-                self.line("} else {");
-                self.nested(*otherwise);
-                self.line("}");
+                self.push_line(&format!("{results} = if {condition:?} {{"));
+                self.print_nested_block(*then);
+                self.push_line("} else {");
+                self.print_nested_block(*otherwise);
+                self.push_line("}");
             }
             OpKind::While {
                 initial,
                 condition,
                 body,
             } => {
-                let initial = list(initial, |v| format!("{v:?}"));
-                self.line(&format!("{results} = while from {initial}"));
+                let initial = format_list(initial, |v| format!("{v:?}"));
+                self.push_line(&format!("{results} = while from {initial}"));
                 for (block, name) in [(*condition, "condition"), (*body, "body")] {
-                    let parameters = self.typed(&self.function.block(block).parameters);
-                    self.line(&format!("{name} ({parameters}) {{"));
-                    self.nested(block);
-                    self.line("}");
+                    let parameters = self.format_typed(&self.function.block(block).parameters);
+                    self.push_line(&format!("{name} ({parameters}) {{"));
+                    self.print_nested_block(block);
+                    self.push_line("}");
                 }
             }
         }
     }
 }
 
-fn elements(constant: &TensorConstant) -> String {
-    let count = constant.ty.elements().unwrap_or(0) as usize;
+fn format_elements(constant: &TensorConstant) -> String {
+    let count = constant.ty.element_count().unwrap_or(0) as usize;
     let shown: Vec<usize> = (0..count.min(ELEMENTS)).collect();
     let ty = constant.ty.element;
-    let mut text = list(&shown, |at| {
-        ScalarLiteral::new(ty, constant.bits(*at)).to_string()
+    let mut text = format_list(&shown, |at| {
+        ScalarLiteral::new(ty, constant.element_bits(*at)).to_string()
     });
     if count > ELEMENTS {
         let _ = write!(text, ", … {} more", count - ELEMENTS);
@@ -163,9 +166,9 @@ fn elements(constant: &TensorConstant) -> String {
 }
 
 /// The axes of a space.
-pub(crate) fn axes(op: &StructuredOp) -> String {
+pub(crate) fn format_axes(op: &StructuredOp) -> String {
     let numbered: Vec<usize> = (0..op.axes.len()).collect();
-    let text = list(&numbered, |at| {
+    let text = format_list(&numbered, |at| {
         let axis = op.axes[*at];
         let fold = match axis.kind {
             AxisKind::Parallel => "",
@@ -184,33 +187,33 @@ pub(crate) fn axes(op: &StructuredOp) -> String {
 }
 
 /// The body of a structured operation, line by line.
-pub(crate) fn lines(op: &StructuredOp) -> Vec<String> {
-    let roots = op.roots();
+pub(crate) fn format_body(op: &StructuredOp) -> Vec<String> {
+    let roots = op.collect_roots();
     let mut names = NodeNames::new(&op.body, &roots);
     let mut lines = Vec::new();
     let mut number = 0;
     let mut folds = op.reductions.iter().peekable();
-    for node in op.body.ids().filter(|n| names.uses[n.index()] > 0) {
+    for node in op.body.node_ids().filter(|n| names.uses[n.index()] > 0) {
         if matches!(op.body.node(node), NodeData::Reduced(0)) {
             fold_lines(&mut folds, &names, &mut lines);
         }
         if names.has_line(node) {
-            lines.push(format!("n{number} = {}", names.expression(node)));
+            lines.push(format!("n{number} = {}", names.format_node(node)));
             names.names[node.index()] = Some(format!("n{number}"));
             number += 1;
         }
     }
     fold_lines(&mut folds, &names, &mut lines);
     for result in &op.yields {
-        let value = names.expression(result.value);
+        let value = names.format_node(result.value);
         lines.push(match &result.destination {
             YieldDestination::Point => format!("yield {value}"),
             YieldDestination::Each(indices) => {
-                let position = list(indices, |n| names.expression(*n));
+                let position = format_list(indices, |n| names.format_node(*n));
                 format!("yield {value} at each [{position}]")
             }
             YieldDestination::Prefix { indices, .. } => {
-                let position = list(indices, |n| names.expression(*n));
+                let position = format_list(indices, |n| names.format_node(*n));
                 format!("yield {value} so far at [{position}]")
             }
             YieldDestination::Scatter {
@@ -219,8 +222,8 @@ pub(crate) fn lines(op: &StructuredOp) -> Vec<String> {
                 combiner: by,
                 distinct,
             } => {
-                let at = list(indices, |n| names.expression(*n));
-                let by = by.as_ref().map(combiner).unwrap_or_default();
+                let at = format_list(indices, |n| names.format_node(*n));
+                let by = by.as_ref().map(format_combiner).unwrap_or_default();
                 let space = if by.is_empty() { "" } else { " by " };
                 let distinct = if *distinct { " distinct" } else { "" };
                 format!("scatter {value} into {base:?}[{at}]{space}{by}{distinct}")
@@ -240,19 +243,22 @@ fn fold_lines<'a>(
     for fold in folds {
         let numbered: Vec<usize> = (first..first + fold.values.len()).collect();
         first += fold.values.len();
-        let results = list(&numbered, |at| format!("r{at}"));
-        let initial = list(&fold.initial, |n| names.expression(*n));
-        let values = list(&fold.values, |n| names.expression(*n));
-        let by = combiner(&fold.combiner);
+        let results = format_list(&numbered, |at| format!("r{at}"));
+        let initial = format_list(&fold.initial, |n| names.format_node(*n));
+        let values = format_list(&fold.values, |n| names.format_node(*n));
+        let by = format_combiner(&fold.combiner);
         lines.push(format!("{results} = fold {by} from {initial} of {values}"));
     }
 }
 
 /// A combiner: an operator, or a function of arguments `a0, a1, …`.
-fn combiner(combiner: &ScalarCombiner) -> String {
-    let Some(op) = combiner.operator() else {
+fn format_combiner(combiner: &ScalarCombiner) -> String {
+    let Some(op) = combiner.as_operator() else {
         let names = NodeNames::new(&combiner.body, &combiner.results);
-        return format!("({})", list(&combiner.results, |n| names.expression(*n)));
+        return format!(
+            "({})",
+            format_list(&combiner.results, |n| names.format_node(*n))
+        );
     };
     let ty = combiner.body.ty(combiner.results[0]);
     format!("{}.{ty}", op.row().name)
@@ -272,12 +278,12 @@ const DEPTH: u32 = 12;
 
 impl<'a> NodeNames<'a> {
     pub(crate) fn new(body: &'a NodeGraph, roots: &[ScalarNode]) -> Self {
-        let needed = body.reachable(roots);
+        let needed = body.mark_reachable(roots);
         let mut uses = vec![0; body.len()];
         for root in roots {
             uses[root.index()] += 1;
         }
-        for node in body.ids().filter(|n| needed[n.index()]) {
+        for node in body.node_ids().filter(|n| needed[n.index()]) {
             for operand in body.operands(node) {
                 uses[operand.index()] += 1;
             }
@@ -288,7 +294,7 @@ impl<'a> NodeNames<'a> {
             depths: vec![0; body.len()],
             names: vec![None; body.len()],
         };
-        for node in body.ids().filter(|n| needed[n.index()]) {
+        for node in body.node_ids().filter(|n| needed[n.index()]) {
             let operands = body.operands(node).iter();
             let within = operands.filter(|n| !names.has_line(**n));
             let deepest = within.map(|n| names.depths[n.index()]).max();
@@ -309,13 +315,13 @@ impl<'a> NodeNames<'a> {
     }
 
     /// A node, as its name or as what it is.
-    pub(crate) fn expression(&self, node: ScalarNode) -> String {
+    pub(crate) fn format_node(&self, node: ScalarNode) -> String {
         if let Some(name) = &self.names[node.index()] {
             return name.clone();
         }
         match self.body.node(node) {
             NodeData::Literal(literal) if literal.ty == ScalarType::I64 => {
-                literal.signed().to_string()
+                literal.to_signed().to_string()
             }
             NodeData::Literal(literal) => literal.to_string(),
             NodeData::Index(axis) => format!("d{axis}"),
@@ -324,27 +330,35 @@ impl<'a> NodeNames<'a> {
             NodeData::Reduced(number) => format!("r{number}"),
             NodeData::Argument(number) => format!("a{number}"),
             NodeData::Element(value, position) => {
-                format!("{value:?}[{}]", list(position, |n| self.expression(*n)))
+                format!(
+                    "{value:?}[{}]",
+                    format_list(position, |n| self.format_node(*n))
+                )
             }
-            NodeData::Apply(operator, operands) => match (infix(operator.op), &operands[..]) {
-                (Some((sign, _)), [a, b]) if operator.to == ScalarType::I64 => {
-                    let level = precedence(self.body, node);
-                    format!(
-                        "{} {sign} {}",
-                        self.within(*a, level),
-                        self.within(*b, level + 1)
-                    )
+            NodeData::Apply(operator, operands) => {
+                match (infix_operator(operator.op), &operands[..]) {
+                    (Some((sign, _)), [a, b]) if operator.to == ScalarType::I64 => {
+                        let level = node_precedence(self.body, node);
+                        format!(
+                            "{} {sign} {}",
+                            self.format_operand(*a, level),
+                            self.format_operand(*b, level + 1)
+                        )
+                    }
+                    _ => format!(
+                        "{operator}({})",
+                        format_list(operands, |n| self.format_node(*n))
+                    ),
                 }
-                _ => format!("{operator}({})", list(operands, |n| self.expression(*n))),
-            },
+            }
         }
     }
 
     /// An operand, in brackets where it binds less.
-    fn within(&self, node: ScalarNode, level: u32) -> String {
-        let text = self.expression(node);
+    fn format_operand(&self, node: ScalarNode, level: u32) -> String {
+        let text = self.format_node(node);
         let named = self.names[node.index()].is_some();
-        match !named && precedence(self.body, node) < level {
+        match !named && node_precedence(self.body, node) < level {
             true => format!("({text})"),
             false => text,
         }
@@ -352,11 +366,11 @@ impl<'a> NodeNames<'a> {
 }
 
 fn is_index(op: ScalarOp, ty: ScalarType) -> bool {
-    ty == ScalarType::I64 && infix(op).is_some()
+    ty == ScalarType::I64 && infix_operator(op).is_some()
 }
 
 /// Sign and precedence of index arithmetic.
-fn infix(op: ScalarOp) -> Option<(&'static str, u32)> {
+fn infix_operator(op: ScalarOp) -> Option<(&'static str, u32)> {
     match op {
         ScalarOp::Add => Some(("+", 1)),
         ScalarOp::Mul => Some(("*", 2)),
@@ -366,10 +380,10 @@ fn infix(op: ScalarOp) -> Option<(&'static str, u32)> {
     }
 }
 
-fn precedence(body: &NodeGraph, node: ScalarNode) -> u32 {
-    match body.applied(node) {
+fn node_precedence(body: &NodeGraph, node: ScalarNode) -> u32 {
+    match body.as_apply(node) {
         Some((operator, _)) if operator.to == ScalarType::I64 => {
-            infix(operator.op).map_or(3, |(_, level)| level)
+            infix_operator(operator.op).map_or(3, |(_, level)| level)
         }
         _ => 3,
     }

@@ -9,7 +9,7 @@ use spirula_tensor::ir::{
     TensorReduction, YieldDestination,
 };
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
-use spirula_tensor::{TensorBuilder, compile};
+use spirula_tensor::{TensorBuilder, compile_function};
 
 /// Numbers tried for each function.
 const COUNT: usize = 2000;
@@ -60,18 +60,18 @@ fn number(ty: ScalarType, bits: u64) -> f64 {
 fn results(op: ScalarOp, ty: ScalarType, arguments: &[&[u64]]) -> Vec<u64> {
     let mut b = TensorBuilder::new("main");
     let shape = [arguments[0].len() as u64];
-    let parameter = |_| b.parameter("x", DenseTensorType::new(ty, &shape), false);
+    let parameter = |_| b.add_parameter("x", DenseTensorType::new(ty, &shape), false);
     let parameters: Vec<_> = arguments.iter().map(parameter).collect();
-    let y = b.elementwise(&parameters, |body, e| body.op(op, e));
-    b.result(y, false);
-    let program = compile(
-        b.finish(),
+    let y = b.add_elementwise(&parameters, |body, e| body.apply_op(op, e));
+    b.add_result(y, false);
+    let program = compile_function(
+        b.finish_function(),
         ScheduleProfile::default(),
         &DispatchTuning::default(),
         &mut |_, _| {},
     )
     .expect("the function compiles");
-    let program = spirula_kernel::compile(&program).expect("the kernel is lowered");
+    let program = spirula_kernel::compile_program(&program).expect("the kernel is lowered");
     let mut device =
         ComputeDevice::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
     let machine = DeviceMachine::new(&mut device);
@@ -87,7 +87,9 @@ fn results(op: ScalarOp, ty: ScalarType, arguments: &[&[u64]]) -> Vec<u64> {
             .collect(),
     };
     let inputs: Vec<Data> = arguments.iter().map(input).collect();
-    let results = session.call("main", &inputs).expect("the program runs");
+    let results = session
+        .call_entry("main", &inputs)
+        .expect("the program runs");
     let result = results[0].as_ref().expect("a result");
     result.elements().collect()
 }
@@ -102,7 +104,10 @@ fn functions_have_the_stated_accuracy() {
             let arguments: Vec<u64> = (0..COUNT).map(|n| bits(ty, at(n))).collect();
             let mut error: (f64, f64) = (0.0, 0.0);
             for (argument, found) in arguments.iter().zip(results(*op, ty, &[&arguments])) {
-                let expected = number(ty, ScalarOperator::of(*op, ty).eval(&[*argument]));
+                let expected = number(
+                    ty,
+                    ScalarOperator::with_type(*op, ty).eval_operands(&[*argument]),
+                );
                 let found = number(ty, found);
                 let scale = expected
                     .abs()
@@ -137,7 +142,10 @@ fn functions_of_subnormals() {
                 continue;
             }
             for (argument, found) in arguments.iter().zip(results(*op, ty, &[&arguments])) {
-                let expected = number(ty, ScalarOperator::of(*op, ty).eval(&[*argument]));
+                let expected = number(
+                    ty,
+                    ScalarOperator::with_type(*op, ty).eval_operands(&[*argument]),
+                );
                 let (argument, found) = (number(ty, *argument), number(ty, found));
                 let unit = number(ty, 1);
                 let error = (found - expected).abs();
@@ -164,9 +172,9 @@ fn large_powers_have_the_accuracy_of_small_ones() {
         exponents.push((most * (n as f64 * 0.618).sin()).to_bits());
     }
     let found = results(ScalarOp::FPow, ScalarType::F64, &[&bases, &exponents]);
-    let power = ScalarOperator::of(ScalarOp::FPow, ScalarType::F64);
+    let power = ScalarOperator::with_type(ScalarOp::FPow, ScalarType::F64);
     for ((base, exponent), found) in bases.into_iter().zip(exponents).zip(found) {
-        let expected = f64::from_bits(power.eval(&[base, exponent]));
+        let expected = f64::from_bits(power.eval_operands(&[base, exponent]));
         let relative = (f64::from_bits(found) - expected).abs() / expected;
         let (base, exponent) = (f64::from_bits(base), f64::from_bits(exponent));
         assert!(relative < 5e-15, "{relative:.1e} for {base} to {exponent}");
@@ -196,7 +204,10 @@ fn zeros_and_poles_are_exact() {
         for ty in [ScalarType::F32, ScalarType::F64] {
             let bits: Vec<u64> = arguments.iter().map(|x| bits(ty, *x)).collect();
             for (argument, found) in bits.iter().zip(results(*op, ty, &[&bits])) {
-                let expected = number(ty, ScalarOperator::of(*op, ty).eval(&[*argument]));
+                let expected = number(
+                    ty,
+                    ScalarOperator::with_type(*op, ty).eval_operands(&[*argument]),
+                );
                 let (argument, found) = (number(ty, *argument), number(ty, found));
                 let name = op.row().name;
                 assert_eq!(found, expected, "{name}.{ty} of {argument}");
@@ -223,7 +234,8 @@ fn powers_at_their_edges() {
         let (bases, exponents): (Vec<u64>, Vec<u64>) = pairs.unzip();
         let found = results(ScalarOp::FPow, ty, &[&bases, &exponents]);
         for ((base, exponent), found) in bases.into_iter().zip(exponents).zip(found) {
-            let expected = ScalarOperator::of(ScalarOp::FPow, ty).eval(&[base, exponent]);
+            let expected =
+                ScalarOperator::with_type(ScalarOp::FPow, ty).eval_operands(&[base, exponent]);
             let [base, exponent, expected, found] =
                 [base, exponent, expected, found].map(|bits| number(ty, bits));
             let same = (found - expected).abs() <= 1e-15 * expected.abs();
@@ -310,7 +322,7 @@ fn functions_are_accurate_over_all_numbers() {
                 .into_iter()
                 .zip(found)
                 .filter_map(|(argument, found)| {
-                    let expected = ScalarOperator::of(*op, ty).eval(&[argument]);
+                    let expected = ScalarOperator::with_type(*op, ty).eval_operands(&[argument]);
                     let [argument, found, expected] =
                         [argument, found, expected].map(|bits| number(ty, bits));
                     let error = (found - expected).abs() / expected.abs().max(least);
@@ -335,15 +347,17 @@ fn functions_are_accurate_over_all_numbers() {
 fn running_sum(number: f32, count: u64) -> Vec<f32> {
     let mut b = TensorBuilder::new("main");
     let ty = DenseTensorType::new(ScalarType::F32, &[count]);
-    let x = b.parameter("x", ty.clone(), false);
+    let x = b.add_parameter("x", ty.clone(), false);
     let mut s = StructuredOp::default();
-    let at = s.axis(DimExtent::Static(count), AxisKind::Reduction);
-    let value = s.body.element(x, ScalarType::F32, &[at]);
-    let zero = s.body.literal(ScalarLiteral::new(ScalarType::F32, 0));
-    let sum = s.fold(TensorReduction {
+    let at = s.add_axis(DimExtent::Static(count), AxisKind::Reduction);
+    let value = s.body.intern_element(x, ScalarType::F32, &[at]);
+    let zero = s
+        .body
+        .intern_literal(ScalarLiteral::new(ScalarType::F32, 0));
+    let sum = s.add_reduction(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: ScalarCombiner::of(ScalarOp::FAdd, ScalarType::F32),
+        combiner: ScalarCombiner::from_op(ScalarOp::FAdd, ScalarType::F32),
     });
     s.yields.push(StructuredYield {
         value: sum[0],
@@ -352,16 +366,17 @@ fn running_sum(number: f32, count: u64) -> Vec<f32> {
             shape: ty.shape,
         },
     });
-    let running = b.structured(s)[0];
-    b.result(running, false);
+    let running = b.add_structured(s)[0];
+    b.add_result(running, false);
     let profile = ScheduleProfile::default();
-    let program = compile(
-        b.finish(),
+    let program = compile_function(
+        b.finish_function(),
         profile,
         &DispatchTuning::default(),
         &mut |_, _| {},
     );
-    let program = spirula_kernel::compile(&program.expect("it compiles")).expect("it is lowered");
+    let program =
+        spirula_kernel::compile_program(&program.expect("it compiles")).expect("it is lowered");
     let mut device =
         ComputeDevice::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
     let machine = DeviceMachine::new(&mut device);
@@ -372,7 +387,9 @@ fn running_sum(number: f32, count: u64) -> Vec<f32> {
         shape: vec![count],
         bytes: number.to_le_bytes().repeat(count as usize),
     };
-    let results = session.call("main", &[input]).expect("the program runs");
+    let results = session
+        .call_entry("main", &[input])
+        .expect("the program runs");
     let bits = results[0].as_ref().expect("a result").elements();
     bits.map(|bits| f32::from_bits(bits as u32)).collect()
 }

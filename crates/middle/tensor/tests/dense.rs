@@ -7,7 +7,7 @@ use spirula_tensor::ir::{
     TensorFunction, TensorReduction,
 };
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
-use spirula_tensor::{TensorBuilder, compile, evaluate};
+use spirula_tensor::{TensorBuilder, compile_function, evaluate_function};
 use spirula_testing::SpirvValTool;
 
 /// How the second factor lies in memory.
@@ -40,40 +40,45 @@ fn product_of(
     };
     let tensor = |shape: &[u64]| DenseTensorType::new(ScalarType::F32, shape);
     let factor = |shape: &[u64]| DenseTensorType::new(element, shape);
-    let left = b.parameter("left", factor(&[2, m, k]), false);
-    let right = b.parameter("right", factor(&shape), false);
-    let row = b.parameter("row", tensor(&[n]), false);
-    let mut op = StructuredOp::parallel(&[2, m, n].map(DimExtent::Static));
-    let point = op.point();
+    let left = b.add_parameter("left", factor(&[2, m, k]), false);
+    let right = b.add_parameter("right", factor(&shape), false);
+    let row = b.add_parameter("row", tensor(&[n]), false);
+    let mut op = StructuredOp::with_parallel_axes(&[2, m, n].map(DimExtent::Static));
+    let point = op.axis_indices();
     let (batch, i, j) = (point[0], point[1], point[2]);
-    let l = op.axis(DimExtent::Static(k), AxisKind::Reduction);
-    let two = op.body.i64(2);
+    let l = op.add_axis(DimExtent::Static(k), AxisKind::Reduction);
+    let two = op.body.intern_i64(2);
     let position: [ScalarNode; 3] = match second {
         SecondFactorLayout::Plain | SecondFactorLayout::Computed => [batch, l, j],
         SecondFactorLayout::Turned => [batch, j, l],
-        SecondFactorLayout::Part => [batch, l, op.body.op(ScalarOp::Add, &[j, two])],
+        SecondFactorLayout::Part => [batch, l, op.body.apply_op(ScalarOp::Add, &[j, two])],
     };
-    let mut left = op.body.element(left, element, &[batch, i, l]);
-    let mut right = op.body.element(right, element, &position);
+    let mut left = op.body.intern_element(left, element, &[batch, i, l]);
+    let mut right = op.body.intern_element(right, element, &position);
     if element != ScalarType::F32 {
-        [left, right] = [left, right].map(|n| op.body.convert(ScalarOp::FConv, ScalarType::F32, n));
+        [left, right] = [left, right].map(|n| {
+            op.body
+                .apply_conversion(ScalarOp::FConv, ScalarType::F32, n)
+        });
     }
     if second == SecondFactorLayout::Computed {
-        right = op.body.op(ScalarOp::FAbs, &[right]);
+        right = op.body.apply_op(ScalarOp::FAbs, &[right]);
     }
-    let value = op.body.op(ScalarOp::FMul, &[left, right]);
-    let zero = op.body.literal(ScalarLiteral::new(ScalarType::F32, 0));
-    let sum = op.fold(TensorReduction {
+    let value = op.body.apply_op(ScalarOp::FMul, &[left, right]);
+    let zero = op
+        .body
+        .intern_literal(ScalarLiteral::new(ScalarType::F32, 0));
+    let sum = op.add_reduction(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: ScalarCombiner::of(ScalarOp::FAdd, ScalarType::F32),
+        combiner: ScalarCombiner::from_op(ScalarOp::FAdd, ScalarType::F32),
     });
-    let element = op.body.element(row, ScalarType::F32, &[j]);
-    let result = op.body.op(ScalarOp::FAdd, &[sum[0], element]);
-    op.give(result);
-    let result = b.structured(op)[0];
-    b.result(result, false);
-    b.finish()
+    let element = op.body.intern_element(row, ScalarType::F32, &[j]);
+    let result = op.body.apply_op(ScalarOp::FAdd, &[sum[0], element]);
+    op.add_yield(result);
+    let result = b.add_structured(op)[0];
+    b.add_result(result, false);
+    b.finish_function()
 }
 
 fn profile() -> ScheduleProfile {
@@ -90,7 +95,7 @@ fn constant(ty: &DenseTensorType, seed: u32) -> TensorConstant {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         ((state >> 24) as i32 % 5 - 2) as f32
     };
-    let count = ty.elements().unwrap_or(0);
+    let count = ty.element_count().unwrap_or(0);
     let bytes = match ty.element {
         ScalarType::F16 => {
             let mut half = || [0xc000_u16, 0xbc00, 0, 0x3c00, 0x4000][(next() + 2.0) as usize];
@@ -108,19 +113,19 @@ fn constant(ty: &DenseTensorType, seed: u32) -> TensorConstant {
 fn run(function: &TensorFunction, profile: ScheduleProfile) -> String {
     let mut stage = String::new();
     let mut shown = |_: &str, text: &dyn Fn() -> String| stage = text();
-    let program = compile(
+    let program = compile_function(
         function.clone(),
         profile,
         &DispatchTuning::default(),
         &mut shown,
     );
     let program = program.expect("the function compiles");
-    spirula_kernel::check(&program).expect("the program is well formed");
-    let program = spirula_kernel::compile(&program).expect("the program compiles");
-    if let Some(validator) = SpirvValTool::find() {
+    spirula_kernel::verify_program(&program).expect("the program is well formed");
+    let program = spirula_kernel::compile_program(&program).expect("the program compiles");
+    if let Some(validator) = SpirvValTool::find_program() {
         for kernel in &program.kernels {
             let bytes: Vec<u8> = kernel.words.iter().flat_map(|w| w.to_le_bytes()).collect();
-            let valid = validator.check(&bytes, "vulkan1.3");
+            let valid = validator.validate_module(&bytes, "vulkan1.3");
             valid.unwrap_or_else(|said| panic!("{said}\n{stage}"));
         }
     }
@@ -128,11 +133,17 @@ fn run(function: &TensorFunction, profile: ScheduleProfile) -> String {
     let arguments = parameters.iter().zip(1u32..);
     let arguments = arguments.map(|(value, seed)| constant(function.ty(*value), seed));
     let arguments: Vec<TensorConstant> = arguments.collect();
-    let expected = evaluate(function, arguments.clone(), 1 << 30).expect("it has a meaning");
+    let expected =
+        evaluate_function(function, arguments.clone(), 1 << 30).expect("it has a meaning");
     let inputs = arguments.into_iter().map(|constant| Data {
         element: constant.ty.element,
         unsigned: false,
-        shape: constant.ty.shape.iter().filter_map(|d| d.known()).collect(),
+        shape: constant
+            .ty
+            .shape
+            .iter()
+            .filter_map(|d| d.as_static())
+            .collect(),
         bytes: constant.bytes,
     });
     let inputs: Vec<Data> = inputs.collect();
@@ -140,7 +151,7 @@ fn run(function: &TensorFunction, profile: ScheduleProfile) -> String {
     assert!(device.info().has_dense_matrices);
     let mut session =
         ProgramSession::new(&program, DeviceMachine::new(&mut device)).expect("it begins");
-    let results = session.call("main", &inputs);
+    let results = session.call_entry("main", &inputs);
     let results = results.unwrap_or_else(|e| panic!("{e}\n{stage}"));
     let found = &results[0].as_ref().expect("a result").bytes;
     let pairs = found.iter().zip(&expected[0].bytes);
@@ -189,44 +200,44 @@ fn factors_are_made_matrices() {
 fn convolution(stride: i64) -> TensorFunction {
     let mut b = TensorBuilder::new("main");
     let tensor = |shape: &[u64]| DenseTensorType::new(ScalarType::F32, shape);
-    let input = b.parameter("input", tensor(&[5, 60, 8]), false);
-    let kernel = b.parameter("kernel", tensor(&[3, 3, 8, 24]), false);
+    let input = b.add_parameter("input", tensor(&[5, 60, 8]), false);
+    let kernel = b.add_parameter("kernel", tensor(&[3, 3, 8, 24]), false);
     let width = 60 / stride as u64;
-    let mut op = StructuredOp::parallel(&[5, width, 24].map(DimExtent::Static));
-    let point = op.point();
-    let window = [3, 3, 8].map(|n| op.axis(DimExtent::Static(n), AxisKind::Reduction));
+    let mut op = StructuredOp::with_parallel_axes(&[5, width, 24].map(DimExtent::Static));
+    let point = op.axis_indices();
+    let window = [3, 3, 8].map(|n| op.add_axis(DimExtent::Static(n), AxisKind::Reduction));
     let body = &mut op.body;
-    let step = body.i64(stride);
-    let left = body.op(ScalarOp::Mul, &[point[1], step]);
-    let one = body.i64(1);
+    let step = body.intern_i64(stride);
+    let left = body.apply_op(ScalarOp::Mul, &[point[1], step]);
+    let one = body.intern_i64(1);
     let mut position = Vec::new();
-    let mut inside = body.literal(ScalarLiteral::new(ScalarType::Bool, 1));
+    let mut inside = body.intern_literal(ScalarLiteral::new(ScalarType::Bool, 1));
     for (first, along, size) in [(point[0], window[0], 5), (left, window[1], 60)] {
-        let at = body.op(ScalarOp::Add, &[first, along]);
-        let at = body.op(ScalarOp::Sub, &[at, one]);
-        let (zero, size) = (body.i64(0), body.i64(size));
+        let at = body.apply_op(ScalarOp::Add, &[first, along]);
+        let at = body.apply_op(ScalarOp::Sub, &[at, one]);
+        let (zero, size) = (body.intern_i64(0), body.intern_i64(size));
         for (a, b) in [(ScalarOp::SLe, [zero, at]), (ScalarOp::SLt, [at, size])] {
-            let test = body.op(a, &b);
-            inside = body.op(ScalarOp::LogAnd, &[inside, test]);
+            let test = body.apply_op(a, &b);
+            inside = body.apply_op(ScalarOp::LogAnd, &[inside, test]);
         }
         position.push(at);
     }
     position.push(window[2]);
-    let zero = body.literal(ScalarLiteral::new(ScalarType::F32, 0));
-    let read = body.element(input, ScalarType::F32, &position);
-    let read = body.op(ScalarOp::Cond, &[inside, read, zero]);
+    let zero = body.intern_literal(ScalarLiteral::new(ScalarType::F32, 0));
+    let read = body.intern_element(input, ScalarType::F32, &position);
+    let read = body.apply_op(ScalarOp::Cond, &[inside, read, zero]);
     let weight = [window[0], window[1], window[2], point[2]];
-    let weight = body.element(kernel, ScalarType::F32, &weight);
-    let value = body.op(ScalarOp::FMul, &[read, weight]);
-    let sum = op.fold(TensorReduction {
+    let weight = body.intern_element(kernel, ScalarType::F32, &weight);
+    let value = body.apply_op(ScalarOp::FMul, &[read, weight]);
+    let sum = op.add_reduction(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: ScalarCombiner::of(ScalarOp::FAdd, ScalarType::F32),
+        combiner: ScalarCombiner::from_op(ScalarOp::FAdd, ScalarType::F32),
     });
-    op.give(sum[0]);
-    let result = b.structured(op)[0];
-    b.result(result, false);
-    b.finish()
+    op.add_yield(sum[0]);
+    let result = b.add_structured(op)[0];
+    b.add_result(result, false);
+    b.finish_function()
 }
 
 /// The input is stored once with zeros around it, however often it is read, and windows are read from there.
@@ -236,7 +247,7 @@ fn convolutions_read_their_input_with_a_frame() {
         let function = convolution(stride);
         let mut stages = String::new();
         let mut shown = |_: &str, text: &dyn Fn() -> String| stages += &text();
-        let compiled = compile(
+        let compiled = compile_function(
             function.clone(),
             profile(),
             &DispatchTuning::default(),

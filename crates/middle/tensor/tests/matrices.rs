@@ -8,7 +8,7 @@ use spirula_tensor::ir::{
     TensorConstant, TensorFunction, TensorReduction,
 };
 use spirula_tensor::schedule::{DispatchTuning, FragmentShape, MatrixProfile, ScheduleProfile};
-use spirula_tensor::{TensorBuilder, compile, evaluate};
+use spirula_tensor::{TensorBuilder, compile_function, evaluate_function};
 use spirula_testing::SpirvValTool;
 
 /// Sizes as GPUs have them.
@@ -43,24 +43,24 @@ struct NarrowFactorType {
 const HALF: NarrowFactorType = NarrowFactorType {
     stored: ScalarType::F16,
     sum: ScalarType::F32,
-    widen: |body, x| body.convert(ScalarOp::FConv, ScalarType::F32, x),
+    widen: |body, x| body.apply_conversion(ScalarOp::FConv, ScalarType::F32, x),
 };
 
 const BRAIN: NarrowFactorType = NarrowFactorType {
     stored: ScalarType::I16,
     sum: ScalarType::F32,
     widen: |body, x| {
-        let wide = body.convert(ScalarOp::ZExt, ScalarType::I32, x);
-        let by = body.literal(ScalarLiteral::i32(16));
-        let bits = body.op(ScalarOp::Shl, &[wide, by]);
-        body.convert(ScalarOp::Bits, ScalarType::F32, bits)
+        let wide = body.apply_conversion(ScalarOp::ZExt, ScalarType::I32, x);
+        let by = body.intern_literal(ScalarLiteral::from_i32(16));
+        let bits = body.apply_op(ScalarOp::Shl, &[wide, by]);
+        body.apply_conversion(ScalarOp::Bits, ScalarType::F32, bits)
     },
 };
 
 const BYTE: NarrowFactorType = NarrowFactorType {
     stored: ScalarType::I8,
     sum: ScalarType::I32,
-    widen: |body, x| body.convert(ScalarOp::SExt, ScalarType::I32, x),
+    widen: |body, x| body.apply_conversion(ScalarOp::SExt, ScalarType::I32, x),
 };
 
 /// A product of matrices of some sizes, the first, the second or neither turned, plus a row.
@@ -74,17 +74,17 @@ fn product([m, n, k]: [u64; 3], turned: [bool; 2], of: NarrowFactorType) -> Tens
         } else {
             [rows, columns]
         };
-        b.parameter("x", DenseTensorType::new(of.stored, &shape), false)
+        b.add_parameter("x", DenseTensorType::new(of.stored, &shape), false)
     });
-    let row = b.parameter("row", DenseTensorType::new(of.sum, &[n]), false);
-    let mut op = StructuredOp::parallel(&[DimExtent::Static(m), DimExtent::Static(n)]);
-    let (i, j) = (op.point()[0], op.point()[1]);
-    let l = op.axis(DimExtent::Static(k), AxisKind::Reduction);
+    let row = b.add_parameter("row", DenseTensorType::new(of.sum, &[n]), false);
+    let mut op = StructuredOp::with_parallel_axes(&[DimExtent::Static(m), DimExtent::Static(n)]);
+    let (i, j) = (op.axis_indices()[0], op.axis_indices()[1]);
+    let l = op.add_axis(DimExtent::Static(k), AxisKind::Reduction);
     let mut factor = |value, mut at: [ScalarNode; 2], is_turned: bool| {
         if is_turned {
             at.reverse();
         }
-        let element = op.body.element(value, of.stored, &at);
+        let element = op.body.intern_element(value, of.stored, &at);
         (of.widen)(&mut op.body, element)
     };
     let left = factor(left, [i, l], turned[0]);
@@ -93,41 +93,41 @@ fn product([m, n, k]: [u64; 3], turned: [bool; 2], of: NarrowFactorType) -> Tens
         ScalarType::F32 => (ScalarOp::FMul, ScalarOp::FAdd),
         _ => (ScalarOp::Mul, ScalarOp::Add),
     };
-    let value = op.body.op(multiply, &[left, right]);
-    let zero = op.body.literal(ScalarLiteral::new(of.sum, 0));
-    let sum = op.fold(TensorReduction {
+    let value = op.body.apply_op(multiply, &[left, right]);
+    let zero = op.body.intern_literal(ScalarLiteral::new(of.sum, 0));
+    let sum = op.add_reduction(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: ScalarCombiner::of(add, of.sum),
+        combiner: ScalarCombiner::from_op(add, of.sum),
     });
-    let element = op.body.element(row, of.sum, &[j]);
-    let result = op.body.op(add, &[sum[0], element]);
-    op.give(result);
-    let result = b.structured(op)[0];
-    b.result(result, false);
-    b.finish()
+    let element = op.body.intern_element(row, of.sum, &[j]);
+    let result = op.body.apply_op(add, &[sum[0], element]);
+    op.add_yield(result);
+    let result = b.add_structured(op)[0];
+    b.add_result(result, false);
+    b.finish_function()
 }
 
 /// The last stage of a function's only dispatch; its kernel is valid and survives the text form.
 fn scheduled(function: TensorFunction, profile: ScheduleProfile) -> String {
     let mut stage = String::new();
-    let program = compile(
+    let program = compile_function(
         function,
         profile,
         &DispatchTuning::default(),
         &mut |_, text| stage = text(),
     );
     let program = program.expect("the function compiles");
-    spirula_kernel::check(&program).expect("the program is well formed");
-    let text = spirula_kernel::print(&program);
-    let again = spirula_kernel::parse(&text).expect("the text is read");
-    assert_eq!(spirula_kernel::print(&again), text);
-    let compiled = spirula_kernel::compile(&program).expect("the program compiles");
-    if let Some(validator) = SpirvValTool::find() {
+    spirula_kernel::verify_program(&program).expect("the program is well formed");
+    let text = spirula_kernel::print_program(&program);
+    let again = spirula_kernel::parse_program(&text).expect("the text is read");
+    assert_eq!(spirula_kernel::print_program(&again), text);
+    let compiled = spirula_kernel::compile_program(&program).expect("the program compiles");
+    if let Some(validator) = SpirvValTool::find_program() {
         for kernel in &compiled.kernels {
             assert_eq!(kernel.refusal, None);
             let bytes: Vec<u8> = kernel.words.iter().flat_map(|w| w.to_le_bytes()).collect();
-            let valid = validator.check(&bytes, "vulkan1.3");
+            let valid = validator.validate_module(&bytes, "vulkan1.3");
             valid.unwrap_or_else(|said| panic!("{said}\n{stage}"));
         }
     }
@@ -160,14 +160,14 @@ fn tiles_are_copied_ahead() {
     let stage = scheduled(function.clone(), profile);
     assert!(stage.contains("fetch next"), "{stage}");
     assert!(stage.contains("commit next"), "{stage}");
-    let program = compile(
+    let program = compile_function(
         function,
         profile,
         &DispatchTuning::default(),
         &mut |_, _| {},
     )
     .expect("it compiles");
-    let text = spirula_kernel::print(&program);
+    let text = spirula_kernel::print_program(&program);
     assert!(text.contains("load vector i32"), "{text}");
     assert!(!text.contains("load f16"), "{text}");
     assert!(text.contains("store vector f32"), "{text}");
@@ -178,13 +178,13 @@ fn tiles_are_copied_ahead() {
 fn tiles_can_be_set() {
     let function = product([1024, 1024, 1024], [false, false], HALF);
     let mut small = profile();
-    assert!(small.set("matrix-rows", 64) && small.set("matrix-depth", 16));
-    assert!(small.set("matrix-fragment", 160_816));
-    assert!(!small.set("matrix-rows", 3) && !small.set("rows of tiles", 64));
+    assert!(small.set_setting("matrix-rows", 64) && small.set_setting("matrix-depth", 16));
+    assert!(small.set_setting("matrix-fragment", 160_816));
+    assert!(!small.set_setting("matrix-rows", 3) && !small.set_setting("rows of tiles", 64));
     let stage = scheduled(function.clone(), small);
     assert!(stage.contains("fragments 16x8x16"), "{stage}");
     let mut large = profile();
-    assert!(large.set("matrix-rows", 1024) && large.set("matrix-columns", 1024));
+    assert!(large.set_setting("matrix-rows", 1024) && large.set_setting("matrix-columns", 1024));
     scheduled(function, large);
 }
 
@@ -194,7 +194,7 @@ fn other_products_stay() {
     let tiny = scheduled(product([8, 64, 64], [false, false], HALF), profile());
     assert!(!tiny.contains("multiply"), "{tiny}");
     let mut without = profile();
-    assert!(without.set("matrices", 1));
+    assert!(without.set_setting("matrices", 1));
     let stage = scheduled(product([64, 64, 64], [false, false], HALF), without);
     assert!(!stage.contains("multiply"), "{stage}");
 }
@@ -254,7 +254,7 @@ fn constant(of: ScalarType, is_brain: bool, shape: &[u64], seed: u32) -> TensorC
 /// On devices that have fragments, products are those of the function's meaning.
 #[test]
 fn products_are_right_where_there_are_fragments() {
-    let devices = spirula_runtime::devices();
+    let devices = spirula_runtime::list_devices();
     let able = devices
         .iter()
         .filter_map(|info| Some((info, of_device(info)?)));
@@ -286,7 +286,7 @@ fn is_right(
 ) -> bool {
     let function = product(size, turned, of);
     let mut stage = String::new();
-    let program = compile(
+    let program = compile_function(
         function.clone(),
         profile,
         &DispatchTuning::default(),
@@ -299,22 +299,28 @@ fn is_right(
     let parameters = &function.block(function.body()).parameters;
     let arguments = parameters.iter().zip(1u32..).map(|(value, seed)| {
         let ty = function.ty(*value);
-        let shape: Vec<u64> = ty.shape.iter().filter_map(|d| d.known()).collect();
+        let shape: Vec<u64> = ty.shape.iter().filter_map(|d| d.as_static()).collect();
         constant(ty.element, of.stored == ScalarType::I16, &shape, seed)
     });
     let arguments: Vec<TensorConstant> = arguments.collect();
-    let expected = evaluate(&function, arguments.clone(), 1 << 30).expect("it has a meaning");
+    let expected =
+        evaluate_function(&function, arguments.clone(), 1 << 30).expect("it has a meaning");
     let inputs = arguments.into_iter().map(|constant| Data {
         element: constant.ty.element,
         unsigned: false,
-        shape: constant.ty.shape.iter().filter_map(|d| d.known()).collect(),
+        shape: constant
+            .ty
+            .shape
+            .iter()
+            .filter_map(|d| d.as_static())
+            .collect(),
         bytes: constant.bytes,
     });
     let inputs: Vec<Data> = inputs.collect();
-    let program = spirula_kernel::compile(&program).expect("the program compiles");
+    let program = spirula_kernel::compile_program(&program).expect("the program compiles");
     let mut session = ProgramSession::new(&program, DeviceMachine::new(device)).expect("it begins");
     let results = session
-        .call("main", &inputs)
+        .call_entry("main", &inputs)
         .unwrap_or_else(|e| panic!("{e}\n{stage}"));
     let found = &results[0].as_ref().expect("a result").bytes;
     let different = found

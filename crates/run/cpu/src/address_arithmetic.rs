@@ -3,7 +3,7 @@
 //!
 //! Cost: linear in the operations on addresses.
 
-use crate::constants::{ConstantScalar, eval, lane_of};
+use crate::constants::{ConstantScalar, evaluate_scalar_op, lane_of};
 use crate::program::AnalysedModule;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
@@ -18,13 +18,14 @@ pub(crate) struct ComputedAddresses {
 
 impl ComputedAddresses {
     /// Computes all operations in their order. `address` says where a variable is.
-    pub fn compute(program: &AnalysedModule<'_>, address: impl Fn(Id) -> Option<u64>) -> Self {
+    pub fn from_program(program: &AnalysedModule<'_>, address: impl Fn(Id) -> Option<u64>) -> Self {
         let mut computed = ComputedAddresses::default();
-        for &id in program.constants.computed() {
+        for &id in program.constants.address_dependent_ids() {
             for bits in program.constants.scalars(id) {
                 if let ConstantScalar::Computed { id: of, lane } = *bits
                     && of == id
-                    && let Some(value) = computed.lane(program, id, lane as usize, &address)
+                    && let Some(value) =
+                        computed.evaluate_lane(program, id, lane as usize, &address)
                 {
                     computed.values.insert((id, lane), value);
                 }
@@ -34,7 +35,11 @@ impl ComputedAddresses {
     }
 
     /// The value of a scalar, once it is known where variables are.
-    pub fn value(&self, bits: ConstantScalar, address: impl Fn(Id) -> Option<u64>) -> Option<u64> {
+    pub fn resolve_scalar(
+        &self,
+        bits: ConstantScalar,
+        address: impl Fn(Id) -> Option<u64>,
+    ) -> Option<u64> {
         match bits {
             ConstantScalar::Plain(bits) => Some(bits),
             ConstantScalar::Address { variable, offset } => {
@@ -44,7 +49,7 @@ impl ComputedAddresses {
         }
     }
 
-    fn lane(
+    fn evaluate_lane(
         &self,
         program: &AnalysedModule<'_>,
         id: Id,
@@ -52,20 +57,20 @@ impl ComputedAddresses {
         address: &impl Fn(Id) -> Option<u64>,
     ) -> Option<u64> {
         let inst = program.definitions.get(program.module, id)?;
-        let op = Op(u16::try_from(inst.word(0)).ok()?);
-        let to = program.types.component(inst.result_type()?)?;
+        let op = Op(u16::try_from(inst.operand_word(0)).ok()?);
+        let to = program.types.component_scalar(inst.result_type()?)?;
         let mut operands = Vec::new();
-        for operand in inst.ids(1) {
-            let scalar = program.types.component(program.type_of(operand)?)?;
+        for operand in inst.id_operands(1) {
+            let scalar = program.types.component_scalar(program.type_of(operand)?)?;
             let bits = match program.constants.is_zero(operand) {
                 true => 0,
                 false => {
                     let bits = *lane_of(program.constants.scalars(operand), lane)?;
-                    self.value(bits, address)?
+                    self.resolve_scalar(bits, address)?
                 }
             };
             operands.push((scalar, bits));
         }
-        eval(op, to, &operands)
+        evaluate_scalar_op(op, to, &operands)
     }
 }

@@ -39,7 +39,7 @@ impl JitKernel {
     ///
     /// # Errors
     /// When it does not fit the kernel.
-    pub(crate) fn shared(
+    pub(crate) fn marshal_arguments(
         &self,
         launch: &JitLaunch<'_>,
     ) -> Result<MarshalledArguments, LaunchError> {
@@ -87,7 +87,7 @@ impl JitKernel {
             let at = slot.offset as usize;
             let passed = match (slot.what, argument) {
                 (ParameterResource::Image(ty), JitArgument::Image(image)) => {
-                    let texture = shared.texture(ty, image);
+                    let texture = shared.add_texture(ty, image);
                     let texture = texture.map_err(|problem| {
                         let name = &self.name;
                         LaunchError::Launch(format!("argument {n} of {name}: {problem}"))
@@ -95,7 +95,7 @@ impl JitKernel {
                     Some(ArgumentPayload::Address(texture))
                 }
                 (ParameterResource::Sampler, JitArgument::Sampler(sampler)) => {
-                    Some(ArgumentPayload::Address(sampler.word()))
+                    Some(ArgumentPayload::Address(sampler.encode_word()))
                 }
                 (ParameterResource::Pipe, JitArgument::Memory(memory)) => {
                     if !pipe::is_pipe(memory) {
@@ -144,9 +144,9 @@ impl JitKernel {
             };
             let Some(count) = slot.count else {
                 let Some(found) = bound(0) else {
-                    return Err(unbound(slot.set, slot.binding, 0));
+                    return Err(unbound_error(slot.set, slot.binding, 0));
                 };
-                let entry = shared.entry(slot.what, found)?;
+                let entry = shared.marshal_binding(slot.what, found)?;
                 shared.bindings.push(entry);
                 continue;
             };
@@ -165,7 +165,7 @@ impl JitKernel {
             let mut table = Vec::with_capacity(count as usize);
             for n in 0..count {
                 table.push(match bound(n) {
-                    Some(found) => shared.entry(slot.what, found)?,
+                    Some(found) => shared.marshal_binding(slot.what, found)?,
                     None => [0; 2],
                 });
             }
@@ -178,7 +178,7 @@ impl JitKernel {
 
 impl MarshalledArguments {
     /// The entry of a binding: what is bound must be what it takes.
-    fn entry(
+    fn marshal_binding(
         &mut self,
         what: ParameterResource,
         bound: &ResourceBinding,
@@ -200,9 +200,9 @@ impl MarshalledArguments {
             (
                 ParameterResource::Image(ty) | ParameterResource::Both(ty),
                 DescriptorResource::Image(image),
-            ) => [self.texture(ty, image).map_err(bad)?, 0],
+            ) => [self.add_texture(ty, image).map_err(bad)?, 0],
             (ParameterResource::Sampler, DescriptorResource::Sampler(sampler)) => {
-                [sampler.word(), 0]
+                [sampler.encode_word(), 0]
             }
             (ParameterResource::Memory, _) => return Err(bad("it takes a buffer".to_owned())),
             (ParameterResource::Sampler, _) => return Err(bad("it takes a sampler".to_owned())),
@@ -211,11 +211,11 @@ impl MarshalledArguments {
     }
 
     /// The address of what an image is.
-    fn texture(&mut self, ty: ImageType, image: &HostImage) -> Result<u64, String> {
-        if let Some(problem) = ty.problem(&image.shape) {
+    fn add_texture(&mut self, ty: ImageType, image: &HostImage) -> Result<u64, String> {
+        if let Some(problem) = ty.find_mismatch(&image.shape) {
             return Err(problem);
         }
-        let bytes = image.shape.bytes().unwrap_or(u64::MAX);
+        let bytes = image.shape.total_bytes().unwrap_or(u64::MAX);
         if bytes > image.memory.length {
             let length = image.memory.length;
             return Err(format!("its texels take {bytes} bytes, it has {length}"));
@@ -227,7 +227,7 @@ impl MarshalledArguments {
     }
 }
 
-fn unbound(set: u32, binding: u32, index: u32) -> LaunchError {
+fn unbound_error(set: u32, binding: u32, index: u32) -> LaunchError {
     LaunchError::Launch(format!(
         "no memory is bound to set {set} binding {binding} element {index}"
     ))

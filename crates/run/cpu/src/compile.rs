@@ -37,7 +37,7 @@ pub struct JitOptions {
     pub subgroup_size: u32,
     /// Whether neighbouring invocations may run at once, in vectors.
     pub bundles: bool,
-    /// Whether the blocks that run are counted ([`JitKernel::counts`]); then there are no vectors.
+    /// Whether the blocks that run are counted ([`JitKernel::block_counts`]); then there are no vectors.
     pub count: bool,
     /// Whether what the kernel does is checked ([`JitKernel::run_checked`]); then there are no vectors.
     pub check: bool,
@@ -57,7 +57,7 @@ impl Default for JitOptions {
 
 impl JitOptions {
     /// Invocations of a subgroup.
-    fn lanes(&self) -> u32 {
+    fn lanes_per_subgroup(&self) -> u32 {
         self.subgroup_size.clamp(1, 64).next_power_of_two()
     }
 }
@@ -107,7 +107,7 @@ impl JitKernel {
     /// # Errors
     /// When the module has no such entry point, when its code is malformed, or when it needs what
     /// the CPU device does not support: each such instruction is named with its place.
-    pub fn compile(
+    pub fn compile_entry_point(
         module: &SpirvModule,
         entry_point: &str,
         model: ExecutionModel,
@@ -148,7 +148,7 @@ impl JitKernel {
 
     /// Whether neighbouring invocations run at once, in vectors, where their number allows it.
     pub fn runs_bundles(&self) -> bool {
-        self.code.has(true)
+        self.code.has_entry(true)
     }
 
     /// The size of workgroups, where the module fixes it.
@@ -171,9 +171,9 @@ impl JitKernel {
 /// itself.
 fn initialisers_of(module: &SpirvModule, entry_point: &str) -> (Vec<String>, bool) {
     let with = |mode: ExecutionMode| -> FxHashSet<Id> {
-        let modes = module.section(ModuleSection::ExecutionModes);
+        let modes = module.section_insts(ModuleSection::ExecutionModes);
         let those = modes.filter(|m| m.operands().get(1) == Some(&mode.0));
-        those.map(|m| m.id(0)).collect()
+        those.map(|m| m.id_operand(0)).collect()
     };
     let (before, after) = (
         with(ExecutionMode::Initializer),
@@ -181,8 +181,8 @@ fn initialisers_of(module: &SpirvModule, entry_point: &str) -> (Vec<String>, boo
     );
     let mut found = Vec::new();
     let mut surrounds = false;
-    for point in module.section(ModuleSection::EntryPoints) {
-        let (id, name) = (point.id(1), point.string(2));
+    for point in module.section_insts(ModuleSection::EntryPoints) {
+        let (id, name) = (point.id_operand(1), point.string_operand(2));
         let first = before.contains(&id);
         surrounds |= name == entry_point && (first || after.contains(&id));
         found.extend(first.then_some(name));
@@ -216,11 +216,13 @@ fn compile_for(
     variables: &PlacedVariables,
     bundles: bool,
 ) -> Result<Option<(JitKernel, Vec<Func>)>, Vec<SourceDiagnostic>> {
-    let program = AnalysedModule::new(module, start, spec, options.lanes(), bundles);
+    let program = AnalysedModule::new(module, start, spec, options.lanes_per_subgroup(), bundles);
     let program = program.map_err(|fault| vec![fault])?;
-    check(&program)?;
+    check_supported_instructions(&program)?;
     // What is not valid may still confuse the code generator, whose assertions are panics.
-    let built = catch_unwind(AssertUnwindSafe(|| build(&program, options, variables)));
+    let built = catch_unwind(AssertUnwindSafe(|| {
+        build_kernel(&program, options, variables)
+    }));
     let built = built.unwrap_or_else(|_| {
         let message = format!("no code could be made for {}", program.entry.name);
         let hint = "validate the module; if it is valid, this is a bug in the CPU device";
@@ -229,18 +231,18 @@ fn compile_for(
     let Some(kernel) = built.map_err(|fault| vec![fault])? else {
         return Ok(None);
     };
-    let blocks = enqueued(&program).map_err(|fault| vec![fault])?;
+    let blocks = find_enqueued_kernels(&program).map_err(|fault| vec![fault])?;
     Ok(Some((kernel, blocks)))
 }
 
 /// The functions that a kernel enqueues.
-fn enqueued(program: &AnalysedModule<'_>) -> Result<Vec<Func>, SourceDiagnostic> {
+fn find_enqueued_kernels(program: &AnalysedModule<'_>) -> Result<Vec<Func>, SourceDiagnostic> {
     let module = program.module;
     let mut found = Vec::new();
     for func in &program.functions.bottom_up {
         let insts = module.function_insts(*func);
         for inst in insts.filter(|inst| inst.op() == Op::EnqueueKernel) {
-            let invoked = inst.id(6);
+            let invoked = inst.id_operand(6);
             let mut all = module.functions().iter().copied();
             let block = all.find(|f| module.function_id(*f) == invoked);
             let block = block.filter(|f| !module.function(*f).blocks.is_empty());
@@ -255,7 +257,7 @@ fn enqueued(program: &AnalysedModule<'_>) -> Result<Vec<Func>, SourceDiagnostic>
 }
 
 /// Refuses what no row of the tables can lower, before anything is lowered.
-fn check(program: &AnalysedModule<'_>) -> Result<(), Vec<SourceDiagnostic>> {
+fn check_supported_instructions(program: &AnalysedModule<'_>) -> Result<(), Vec<SourceDiagnostic>> {
     let mut faults = Vec::new();
     for func in &program.functions.bottom_up {
         let info = program.functions.get(*func);
@@ -286,20 +288,22 @@ fn check(program: &AnalysedModule<'_>) -> Result<(), Vec<SourceDiagnostic>> {
 }
 
 /// The kernel; none where it can be for bundles alone, and there can be none.
-fn build(
+fn build_kernel(
     program: &AnalysedModule<'_>,
     options: &JitOptions,
     variables: &PlacedVariables,
 ) -> Result<Option<JitKernel>, SourceDiagnostic> {
     let bug = |message: String| SourceDiagnostic::error(SourceLocation::Unknown, message);
     let mut code = JitCode::new().map_err(bug)?;
-    let globals = ReachedGlobals::compute(program, &mut code, variables)?;
+    let globals = ReachedGlobals::from_program(program, &mut code, variables)?;
     let slots = lower::parameter_slots(program)?;
-    let subgroup_size = options.lanes();
+    let subgroup_size = options.lanes_per_subgroup();
     let checking = options
         .check
         .then(|| SanitizerAnalysis::new(program, &globals));
-    let rows = checking.as_ref().map(|c| c.rows(program, &globals));
+    let rows = checking
+        .as_ref()
+        .map(|c| c.collect_row_kinds(program, &globals));
     let room_bytes = lower::private_room(&globals, checking.is_some());
     let room_bytes = room_bytes.ok_or_else(|| {
         let bytes = globals.private_bytes;
@@ -324,8 +328,8 @@ fn build(
         wide: rustc_hash::FxHashMap::default(),
         dense_bytes: 0,
         in_order: false,
-        streams: NonTemporalStores::of(program, &globals),
-        tallies: PrivatisedAtomics::of(program, &globals),
+        streams: NonTemporalStores::from_program(program, &globals),
+        tallies: PrivatisedAtomics::from_program(program, &globals),
         streamed: FxHashSet::default(),
         strings: Vec::new(),
     };
@@ -365,8 +369,8 @@ fn build(
     let prints = PrintfSites::new(shared.prints, constants.chain(shared.strings).collect());
     let checks = shared
         .checking
-        .map(|checking| checks(checking, &shared.rows, &globals));
-    code.finish(alone.then_some(program.entry.func))
+        .map(|checking| build_sanitizer_info(checking, &shared.rows, &globals));
+    code.make_callable(alone.then_some(program.entry.func))
         .map_err(bug)?;
     let bundle = bundle.unwrap_or(FrameExtent::new(0, 0));
     Ok(Some(JitKernel {
@@ -398,7 +402,7 @@ fn build(
 }
 
 /// What launches need to know to check.
-fn checks(
+fn build_sanitizer_info(
     checking: SanitizerAnalysis,
     rows: &[RowKind],
     globals: &ReachedGlobals,
@@ -450,7 +454,7 @@ fn next_number() -> u64 {
 
 /// Neighbouring invocations that run at once, where they can.
 fn bundle_width(entry: &EntryInfo) -> Option<usize> {
-    bundle::width(entry.local_size.map(|size| size[0]))
+    bundle::choose_gang_width(entry.local_size.map(|size| size[0]))
 }
 
 /// Makes code that runs neighbouring invocations at once; none where that cannot be. Whatever goes
@@ -481,7 +485,7 @@ fn bundle_function(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent
     frame.below = frame.below.checked_mul(roots.width as u32)?;
     let streaming = match shared.streamed.is_empty() {
         true => None,
-        false => shared.code.streaming(&mut func),
+        false => shared.code.get_streaming_stub(&mut func),
     };
     let made = bundle::GangSupport {
         target: shared.code.bundle_target(),
@@ -490,7 +494,7 @@ fn bundle_function(shared: &mut ClifKernelContext<'_, '_>) -> Option<FrameExtent
         streamed: &shared.streamed,
     };
     let mut builders = FunctionBuilderContext::new();
-    let func = bundle::rewrite(&func, roots, &made, &mut builders).ok()?;
+    let func = bundle::vectorise_gang_loop(&func, roots, &made, &mut builders).ok()?;
     shared.streamed.clear();
     shared.code.define_bundle(func).ok()?;
     Some(frame)
@@ -508,19 +512,19 @@ fn lower_one(
     let signature = if func == program.entry.func {
         lower::entry_signature(convention)
     } else {
-        lower::signature(program, func, convention)
+        lower::build_signature(program, func, convention)
     };
     let def = program.module.inst(program.module.function(func).def);
     let bug = |message: String| {
         let message = format!("bug in the CPU device: {message}");
         SourceDiagnostic::error(def.place(), message)
     };
-    let mut context = shared.code.begin(func, signature).map_err(bug)?;
+    let mut context = shared.code.begin_function(func, signature).map_err(bug)?;
     let builder = FunctionBuilder::new(&mut context.func, builders);
     let frame = lower::lower_entry(shared, builder, func)?;
     let made = match is_deferred {
-        true => shared.code.defer(func, context),
-        false => shared.code.define(func, &mut context),
+        true => shared.code.defer_function(func, context),
+        false => shared.code.define_function(func, &mut context),
     };
     made.map_err(bug)?;
     Ok(frame)

@@ -46,7 +46,7 @@ pub(crate) struct SpirvConstants {
 
 impl SpirvConstants {
     /// One pass over the module's constants. `spec` gives values by `SpecId`.
-    pub fn compute(
+    pub fn from_module(
         module: &SpirvModule,
         definitions: &IdDefinitions,
         decorations: &IdDecorations,
@@ -65,11 +65,11 @@ impl SpirvConstants {
                 computed: Vec::new(),
             },
         };
-        for inst in module.section(ModuleSection::Globals) {
+        for inst in module.section_insts(ModuleSection::Globals) {
             let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
                 continue;
             };
-            let row = pass.row(inst, id, ty);
+            let row = pass.evaluate_constant(inst, id, ty);
             pass.out.rows.set(id, row);
             if pass.out.pool.len() > MAX_SCALARS {
                 let message = format!("the constants have more than {MAX_SCALARS} scalars");
@@ -100,12 +100,12 @@ impl SpirvConstants {
     }
 
     /// Operations whose values depend on where variables are, each behind those that it uses.
-    pub fn computed(&self) -> &[Id] {
+    pub fn address_dependent_ids(&self) -> &[Id] {
         &self.computed
     }
 
     /// The value of a scalar constant.
-    pub fn u64(&self, id: Id) -> Option<u64> {
+    pub fn get_u64(&self, id: Id) -> Option<u64> {
         match (self.rows[id], self.scalars(id)) {
             (ConstantEntry::Zero, _) => Some(0),
             (_, [ConstantScalar::Plain(bits)]) => Some(*bits),
@@ -124,39 +124,49 @@ struct ConstantEvaluator<'a> {
 }
 
 impl ConstantEvaluator<'_> {
-    fn row(&mut self, inst: InstRef<'_>, id: Id, ty: Id) -> ConstantEntry {
+    fn evaluate_constant(&mut self, inst: InstRef<'_>, id: Id, ty: Id) -> ConstantEntry {
         match inst.op() {
             Op::ConstantTrue | Op::SpecConstantTrue => {
-                let value = self.specialised(id).map_or(1, |v| u64::from(v != 0));
-                self.push(&[ConstantScalar::Plain(value)])
+                let value = self
+                    .find_specialisation(id)
+                    .map_or(1, |v| u64::from(v != 0));
+                self.push_scalars(&[ConstantScalar::Plain(value)])
             }
             Op::ConstantFalse | Op::SpecConstantFalse => {
-                let value = self.specialised(id).map_or(0, |v| u64::from(v != 0));
-                self.push(&[ConstantScalar::Plain(value)])
+                let value = self
+                    .find_specialisation(id)
+                    .map_or(0, |v| u64::from(v != 0));
+                self.push_scalars(&[ConstantScalar::Plain(value)])
             }
             Op::Constant | Op::SpecConstant => {
                 let high = inst.operands().get(1).copied().unwrap_or(0);
-                let written = u64::from(inst.word(0)) | u64::from(high) << 32;
-                let value = self.specialised(id).unwrap_or(written);
-                let bits = self.types.component(ty).map_or(64, |s| s.bits());
-                self.push(&[ConstantScalar::Plain(truncate(value, bits))])
+                let written = u64::from(inst.operand_word(0)) | u64::from(high) << 32;
+                let value = self.find_specialisation(id).unwrap_or(written);
+                let bits = self.types.component_scalar(ty).map_or(64, |s| s.bits());
+                self.push_scalars(&[ConstantScalar::Plain(truncate_to_bits(value, bits))])
             }
             Op::ConstantNull | Op::Undef => ConstantEntry::Zero,
             // The function's number, which calls compare with those of all functions that fit.
             Op::ConstantFunctionPointerINTEL => {
-                self.push(&[ConstantScalar::Plain(inst.id(0).index() as u64)])
+                self.push_scalars(&[ConstantScalar::Plain(inst.id_operand(0).index() as u64)])
             }
             Op::ConstantComposite
             | Op::SpecConstantComposite
             | Op::ConstantCompositeReplicateEXT
-            | Op::SpecConstantCompositeReplicateEXT => self.composite(inst, ty),
+            | Op::SpecConstantCompositeReplicateEXT => self.evaluate_composite(inst, ty),
             Op::ConstantSampler => {
-                let sampler = SamplerState::of_module(inst.word(0), inst.word(1), inst.word(2));
-                self.push(&[ConstantScalar::Plain(sampler.word())])
+                let sampler = SamplerState::of_module(
+                    inst.operand_word(0),
+                    inst.operand_word(1),
+                    inst.operand_word(2),
+                );
+                self.push_scalars(&[ConstantScalar::Plain(sampler.encode_word())])
             }
-            Op::SpecConstantOp => self.operation(inst, ty).unwrap_or(ConstantEntry::None),
+            Op::SpecConstantOp => self
+                .evaluate_spec_op(inst, ty)
+                .unwrap_or(ConstantEntry::None),
             Op::Variable | Op::UntypedVariableKHR | Op::ConstantPipeStorage => {
-                self.push(&[ConstantScalar::Address {
+                self.push_scalars(&[ConstantScalar::Address {
                     variable: id,
                     offset: 0,
                 }])
@@ -165,7 +175,7 @@ impl ConstantEvaluator<'_> {
         }
     }
 
-    fn specialised(&self, id: Id) -> Option<u64> {
+    fn find_specialisation(&self, id: Id) -> Option<u64> {
         if self.spec.is_empty() {
             return None;
         }
@@ -173,7 +183,7 @@ impl ConstantEvaluator<'_> {
         self.spec.get(operands.first()?).copied()
     }
 
-    fn push(&mut self, scalars: &[ConstantScalar]) -> ConstantEntry {
+    fn push_scalars(&mut self, scalars: &[ConstantScalar]) -> ConstantEntry {
         let start = self.out.pool.len() as u32;
         self.out.pool.extend_from_slice(scalars);
         ConstantEntry::Scalars {
@@ -182,9 +192,9 @@ impl ConstantEvaluator<'_> {
         }
     }
 
-    fn composite(&mut self, inst: InstRef<'_>, ty: Id) -> ConstantEntry {
-        let wanted = self.types.scalars(ty);
-        if inst.ids(0).all(|part| self.out.is_zero(part)) {
+    fn evaluate_composite(&mut self, inst: InstRef<'_>, ty: Id) -> ConstantEntry {
+        let wanted = self.types.scalar_count(ty);
+        if inst.id_operands(0).all(|part| self.out.is_zero(part)) {
             return ConstantEntry::Zero;
         }
         if wanted > MAX_SCALARS {
@@ -192,7 +202,8 @@ impl ConstantEvaluator<'_> {
         }
         let start = self.out.pool.len();
         // All components of a cooperative matrix are the same.
-        let is_matrix = self.definitions.op(self.module, ty) == Some(Op::TypeCooperativeMatrixKHR);
+        let is_matrix =
+            self.definitions.defining_op(self.module, ty) == Some(Op::TypeCooperativeMatrixKHR);
         let replicate = is_matrix
             || matches!(
                 inst.op(),
@@ -208,12 +219,12 @@ impl ConstantEvaluator<'_> {
             _ => 1,
         };
         for _ in 0..times {
-            for part in inst.ids(0) {
+            for part in inst.id_operands(0) {
                 match self.out.rows[part] {
                     ConstantEntry::None => return ConstantEntry::None,
                     ConstantEntry::Zero => {
                         let part_type = self.type_of(part);
-                        let zeros = part_type.map_or(0, |ty| self.types.scalars(ty));
+                        let zeros = part_type.map_or(0, |ty| self.types.scalar_count(ty));
                         let length = self.out.pool.len() + zeros.min(MAX_SCALARS);
                         self.out.pool.resize(length, ConstantScalar::Plain(0));
                     }
@@ -237,11 +248,11 @@ impl ConstantEvaluator<'_> {
     }
 
     /// The scalars of an operand, zeros written out.
-    fn operand(&self, id: Id) -> Option<Vec<ConstantScalar>> {
+    fn read_operand_scalars(&self, id: Id) -> Option<Vec<ConstantScalar>> {
         match self.out.rows[id] {
             ConstantEntry::None => None,
             ConstantEntry::Zero => {
-                let count = self.types.scalars(self.type_of(id)?);
+                let count = self.types.scalar_count(self.type_of(id)?);
                 (count <= MAX_SCALARS).then(|| vec![ConstantScalar::Plain(0); count])
             }
             ConstantEntry::Scalars { .. } => Some(self.out.scalars(id).to_vec()),
@@ -249,26 +260,28 @@ impl ConstantEvaluator<'_> {
     }
 
     /// `OpSpecConstantOp`: operand 0 is the opcode.
-    fn operation(&mut self, inst: InstRef<'_>, ty: Id) -> Option<ConstantEntry> {
-        let op = Op(u16::try_from(inst.word(0)).ok()?);
+    fn evaluate_spec_op(&mut self, inst: InstRef<'_>, ty: Id) -> Option<ConstantEntry> {
+        let op = Op(u16::try_from(inst.operand_word(0)).ok()?);
         let out = match op {
             Op::CompositeExtract => {
-                let (part, at) = self.walk(inst.get_id(1)?, &inst.operands()[2..])?;
-                let count = self.types.scalars(part);
-                self.operand(inst.get_id(1)?)?.get(at..at + count)?.to_vec()
+                let (part, at) = self.walk_indexes(inst.get_id(1)?, &inst.operands()[2..])?;
+                let count = self.types.scalar_count(part);
+                self.read_operand_scalars(inst.get_id(1)?)?
+                    .get(at..at + count)?
+                    .to_vec()
             }
             Op::CompositeInsert => {
-                let object = self.operand(inst.get_id(1)?)?;
-                let mut whole = self.operand(inst.get_id(2)?)?;
-                let (_, at) = self.walk(inst.get_id(2)?, &inst.operands()[3..])?;
+                let object = self.read_operand_scalars(inst.get_id(1)?)?;
+                let mut whole = self.read_operand_scalars(inst.get_id(2)?)?;
+                let (_, at) = self.walk_indexes(inst.get_id(2)?, &inst.operands()[3..])?;
                 whole
                     .get_mut(at..at + object.len())?
                     .copy_from_slice(&object);
                 whole
             }
             Op::VectorShuffle => {
-                let mut both = self.operand(inst.get_id(1)?)?;
-                both.extend(self.operand(inst.get_id(2)?)?);
+                let mut both = self.read_operand_scalars(inst.get_id(1)?)?;
+                both.extend(self.read_operand_scalars(inst.get_id(2)?)?);
                 let picks = inst.operands()[3..].iter();
                 picks
                     .map(|n| {
@@ -285,7 +298,7 @@ impl ConstantEvaluator<'_> {
             | Op::UntypedAccessChainKHR
             | Op::UntypedInBoundsAccessChainKHR
             | Op::UntypedPtrAccessChainKHR
-            | Op::UntypedInBoundsPtrAccessChainKHR => vec![self.address(inst, op)?],
+            | Op::UntypedInBoundsPtrAccessChainKHR => vec![self.evaluate_address(inst, op)?],
             Op::Bitcast
             | Op::PtrCastToGeneric
             | Op::GenericCastToPtr
@@ -294,38 +307,38 @@ impl ConstantEvaluator<'_> {
             | Op::CopyObject
                 if self.is_pointer(ty) || self.is_pointer(self.type_of(inst.get_id(1)?)?) =>
             {
-                let mut bits = self.operand(inst.get_id(1)?)?;
+                let mut bits = self.read_operand_scalars(inst.get_id(1)?)?;
                 if let (Some(to), [ConstantScalar::Plain(bits)]) =
-                    (self.types.component(ty), &mut bits[..])
+                    (self.types.component_scalar(ty), &mut bits[..])
                 {
-                    *bits = truncate(*bits, to.bits());
+                    *bits = truncate_to_bits(*bits, to.bits());
                 }
                 bits
             }
-            _ => self.lanes(inst, op, ty)?,
+            _ => self.evaluate_componentwise(inst, op, ty)?,
         };
         let own = |bits: &ConstantScalar| matches!(bits, ConstantScalar::Computed { id, .. } if Some(*id) == inst.result());
         if out.iter().any(own) {
             self.out.computed.extend(inst.result());
         }
-        Some(self.push(&out))
+        Some(self.push_scalars(&out))
     }
 
     fn is_pointer(&self, ty: Id) -> bool {
-        self.types.component(ty) == Some(ScalarRepr::Pointer)
+        self.types.component_scalar(ty) == Some(ScalarRepr::Pointer)
     }
 
-    fn walk(&self, composite: Id, indexes: &[u32]) -> Option<(Id, usize)> {
+    fn walk_indexes(&self, composite: Id, indexes: &[u32]) -> Option<(Id, usize)> {
         let mut ty = self.type_of(composite)?;
         let mut at = 0;
         for index in indexes {
-            let (part, offset) = self.types.part(ty, *index)?;
+            let (part, offset) = self.types.find_part(ty, *index)?;
             (ty, at) = (part, at + offset);
         }
         Some((ty, at))
     }
 
-    fn address(&self, inst: InstRef<'_>, op: Op) -> Option<ConstantScalar> {
+    fn evaluate_address(&self, inst: InstRef<'_>, op: Op) -> Option<ConstantScalar> {
         let untyped = matches!(
             op,
             Op::UntypedAccessChainKHR
@@ -336,7 +349,7 @@ impl ConstantEvaluator<'_> {
         // What an untyped pointer is taken to point to stands before it.
         let at = if untyped { 2 } else { 1 };
         let base = inst.get_id(at)?;
-        let [from] = self.operand(base)?[..] else {
+        let [from] = self.read_operand_scalars(base)?[..] else {
             return None;
         };
         let mut ty = match self.types.kind(self.type_of(base)?) {
@@ -351,7 +364,7 @@ impl ConstantEvaluator<'_> {
             ConstantScalar::Plain(address) => address as i64,
             ConstantScalar::Computed { .. } => return None,
         };
-        let mut indexes = inst.ids(at + 1);
+        let mut indexes = inst.id_operands(at + 1);
         let by_element = matches!(
             op,
             Op::PtrAccessChain
@@ -362,17 +375,17 @@ impl ConstantEvaluator<'_> {
         if by_element {
             let layout = self.types.layouts.get(ty);
             let stride = layout.size.next_multiple_of(layout.align.into());
-            let bytes = self.out.u64(indexes.next()?)?.wrapping_mul(stride) as i64;
+            let bytes = self.out.get_u64(indexes.next()?)?.wrapping_mul(stride) as i64;
             offset = offset.wrapping_add(bytes);
         }
         for index in indexes {
-            let index = self.out.u64(index)?;
+            let index = self.out.get_u64(index)?;
             let (bytes, _) = self.types.part_offset(ty, index, None);
             offset = offset.wrapping_add(bytes as i64);
             ty = match self.types.kind(ty) {
                 LoweredTypeKind::Array { element, .. }
                 | LoweredTypeKind::RuntimeArray { element } => element,
-                _ => self.types.part(ty, u32::try_from(index).ok()?)?.0,
+                _ => self.types.find_part(ty, u32::try_from(index).ok()?)?.0,
             };
         }
         Some(match from {
@@ -384,14 +397,19 @@ impl ConstantEvaluator<'_> {
     }
 
     /// An instruction that works on each component by itself.
-    fn lanes(&self, inst: InstRef<'_>, op: Op, ty: Id) -> Option<Vec<ConstantScalar>> {
-        let to = self.types.component(ty)?;
+    fn evaluate_componentwise(
+        &self,
+        inst: InstRef<'_>,
+        op: Op,
+        ty: Id,
+    ) -> Option<Vec<ConstantScalar>> {
+        let to = self.types.component_scalar(ty)?;
         let id = inst.result()?;
         let operands: Vec<(ScalarRepr, Vec<ConstantScalar>)> = inst
-            .ids(1)
+            .id_operands(1)
             .map(|id| {
-                let scalar = self.types.component(self.type_of(id)?)?;
-                Some((scalar, self.operand(id)?))
+                let scalar = self.types.component_scalar(self.type_of(id)?)?;
+                Some((scalar, self.read_operand_scalars(id)?))
             })
             .collect::<Option<_>>()?;
         let lane = |n: usize| {
@@ -403,9 +421,9 @@ impl ConstantEvaluator<'_> {
                 };
                 values.push((*scalar, bits));
             }
-            eval(op, to, &values).map(ConstantScalar::Plain)
+            evaluate_scalar_op(op, to, &values).map(ConstantScalar::Plain)
         };
-        (0..self.types.scalars(ty)).map(lane).collect()
+        (0..self.types.scalar_count(ty)).map(lane).collect()
     }
 }
 
@@ -415,21 +433,25 @@ pub(crate) fn lane_of(bits: &[ConstantScalar], lane: usize) -> Option<&ConstantS
 }
 
 /// What an instruction makes of scalars; none where it cannot be computed.
-pub(crate) fn eval(op: Op, to: ScalarRepr, operands: &[(ScalarRepr, u64)]) -> Option<u64> {
+pub(crate) fn evaluate_scalar_op(
+    op: Op,
+    to: ScalarRepr,
+    operands: &[(ScalarRepr, u64)],
+) -> Option<u64> {
     let values: Vec<fold::FoldConstant> = operands
         .iter()
         .map(|(scalar, bits)| {
             Some(fold::FoldConstant {
                 ty: fold_type(*scalar)?,
-                bits: truncate(*bits, scalar.bits()),
+                bits: truncate_to_bits(*bits, scalar.bits()),
             })
         })
         .collect::<Option<_>>()?;
-    fold::eval(op.0.into(), fold_type(to)?, &values)
+    fold::eval_core(op.0.into(), fold_type(to)?, &values)
 }
 
 /// The low bits of a value.
-fn truncate(value: u64, bits: u32) -> u64 {
+fn truncate_to_bits(value: u64, bits: u32) -> u64 {
     if bits >= 64 {
         value
     } else {
@@ -442,6 +464,6 @@ fn fold_type(scalar: ScalarRepr) -> Option<fold::FoldType> {
         ScalarRepr::Bool => fold::FoldType::Bool,
         ScalarRepr::Int(bits) => fold::FoldType::Int { width: bits.into() },
         ScalarRepr::Pointer => return None,
-        float => fold::FoldType::Float(float.format()?),
+        float => fold::FoldType::Float(float.float_format()?),
     })
 }

@@ -64,12 +64,12 @@ impl BlockCounters {
     }
 
     /// The counter of a function's block by its position.
-    pub fn index(&self, func: Func, at: u32) -> usize {
+    pub fn counter_index(&self, func: Func, at: u32) -> usize {
         (self.firsts[func.index()] + at) as usize
     }
 
     /// Adds what a thread counted.
-    pub fn add(&self, counted: &[u64]) {
+    pub fn add_counts(&self, counted: &[u64]) {
         if let Ok(mut totals) = self.totals.lock() {
             for (total, runs) in totals.iter_mut().zip(counted) {
                 *total += runs;
@@ -83,7 +83,7 @@ fn does_something(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
         Op::Label | Op::Phi | Op::Variable | Op::UntypedVariableKHR => false,
         Op::Nop | Op::LoopMerge | Op::SelectionMerge | Op::LoopControlINTEL => false,
-        Op::ExtInst => program.sets[inst.id(0)] != Some(ExtSet::NonSemantic),
+        Op::ExtInst => program.sets[inst.id_operand(0)] != Some(ExtSet::NonSemantic),
         op => !op.is_line(),
     }
 }
@@ -91,7 +91,7 @@ fn does_something(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
 impl JitKernel {
     /// How often each block ran in all launches so far; empty unless the kernel was compiled to
     /// count.
-    pub fn counts(&self) -> Vec<BlockCount> {
+    pub fn block_counts(&self) -> Vec<BlockCount> {
         let totals = self.counters.totals.lock();
         let totals = totals.map(|t| t.clone()).unwrap_or_default();
         let with = |(block, runs): (&BlockCount, &u64)| BlockCount {
@@ -103,9 +103,9 @@ impl JitKernel {
 
     /// Number of instructions that ran in all launches so far, by all invocations together; 0 unless
     /// the kernel was compiled to count.
-    pub fn instructions(&self) -> u64 {
+    pub fn instruction_count(&self) -> u64 {
         let of = |b: BlockCount| b.runs.saturating_mul(b.instructions.into());
-        self.counts()
+        self.block_counts()
             .into_iter()
             .map(of)
             .fold(0, u64::saturating_add)

@@ -22,13 +22,13 @@ pub(crate) fn is_crowded(func: &Function) -> bool {
     if parameters > MOST_PARAMETERS {
         return true;
     }
-    let lives = lives(func);
+    let lives = compute_live_ranges(func);
     let length: u64 = lives.iter().map(|[from, to]| u64::from(to - from)).sum();
     length > MOST_LENGTH && most_alive(&lives) > MOST_ALIVE
 }
 
 /// By value: the instructions between which it is alive, by their numbers.
-fn lives(func: &Function) -> Vec<[u32; 2]> {
+fn compute_live_ranges(func: &Function) -> Vec<[u32; 2]> {
     let dfg = &func.dfg;
     let mut lives = vec![[0; 2]; dfg.num_values()];
     let mut number = 0;

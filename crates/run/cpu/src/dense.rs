@@ -12,11 +12,11 @@
 #![allow(unsafe_code)]
 
 /// Two sizes in one argument.
-pub(crate) const fn pair(first: u32, second: u32) -> i64 {
+pub(crate) const fn pack_sizes(first: u32, second: u32) -> i64 {
     (((first as u64) << 32) | second as u64) as i64
 }
 
-fn sizes(pair: u64) -> [usize; 2] {
+fn unpack_sizes(pair: u64) -> [usize; 2] {
     [(pair >> 32) as usize, pair as u32 as usize]
 }
 
@@ -24,22 +24,22 @@ fn sizes(pair: u64) -> [usize; 2] {
 ///
 /// # Safety
 /// There is such a matrix, and room for it.
-pub(crate) unsafe extern "C" fn load<T: DenseElement>(
+pub(crate) unsafe extern "C" fn load_matrix<T: DenseElement>(
     to: *mut f32,
     from: *const T,
     stride: u64,
     size: u64,
     by_rows: u64,
 ) {
-    let [rows, columns] = sizes(size);
+    let [rows, columns] = unpack_sizes(size);
     let stride = stride as usize;
     // SAFETY: the caller's promise for each element.
     unsafe {
         if by_rows == 0 {
-            return turn(to, from, stride, [rows, columns]);
+            return load_transposed(to, from, stride, [rows, columns]);
         }
         for row in 0..rows {
-            T::widen(to.add(row * columns), from.byte_add(row * stride), columns);
+            T::widen_to_f32(to.add(row * columns), from.byte_add(row * stride), columns);
         }
     }
 }
@@ -48,7 +48,7 @@ pub(crate) unsafe extern "C" fn load<T: DenseElement>(
 const BLOCK: usize = 8;
 
 /// Reads a matrix that lies column by column.
-unsafe fn turn<T: DenseElement>(
+unsafe fn load_transposed<T: DenseElement>(
     to: *mut f32,
     from: *const T,
     stride: usize,
@@ -56,12 +56,12 @@ unsafe fn turn<T: DenseElement>(
 ) {
     // SAFETY: the caller's promise for each element.
     unsafe {
-        for (row, column) in blocks(rows, columns) {
+        for (row, column) in block_origins(rows, columns) {
             let (down, across) = (BLOCK.min(rows - row), BLOCK.min(columns - column));
             let mut block = [[0.0; BLOCK]; BLOCK];
             for (at, numbers) in block.iter_mut().enumerate().take(across) {
                 let from = from.byte_add((column + at) * stride).add(row);
-                T::widen(numbers.as_mut_ptr(), from, down);
+                T::widen_to_f32(numbers.as_mut_ptr(), from, down);
             }
             for below in 0..down {
                 let to = to.add((row + below) * columns + column);
@@ -78,11 +78,11 @@ pub(crate) trait DenseElement: Copy {
     ///
     /// # Safety
     /// There are so many, and room for them.
-    unsafe fn widen(to: *mut f32, from: *const Self, count: usize);
+    unsafe fn widen_to_f32(to: *mut f32, from: *const Self, count: usize);
 }
 
 impl DenseElement for f32 {
-    unsafe fn widen(to: *mut f32, from: *const f32, count: usize) {
+    unsafe fn widen_to_f32(to: *mut f32, from: *const f32, count: usize) {
         // SAFETY: the caller's promise; bytes, as nothing is said of their alignment.
         unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast(), count * 4) };
     }
@@ -90,12 +90,12 @@ impl DenseElement for f32 {
 
 /// Numbers of 16 bits.
 impl DenseElement for u16 {
-    unsafe fn widen(to: *mut f32, from: *const u16, count: usize) {
+    unsafe fn widen_to_f32(to: *mut f32, from: *const u16, count: usize) {
         // SAFETY: the caller's promise, and the processor has the instructions.
         unsafe {
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("f16c") {
-                return halves::widen(to, from, count);
+                return halves::widen_f16_vector(to, from, count);
             }
             widen_each(to, from, count);
         }
@@ -106,11 +106,14 @@ impl DenseElement for u16 {
 unsafe fn widen_each(to: *mut f32, from: *const u16, count: usize) {
     for at in 0..count {
         // SAFETY: the caller's promise.
-        unsafe { to.add(at).write(widened(from.add(at).read_unaligned())) };
+        unsafe {
+            to.add(at)
+                .write(f32_from_f16(from.add(at).read_unaligned()))
+        };
     }
 }
 
-fn widened(bits: u16) -> f32 {
+fn f32_from_f16(bits: u16) -> f32 {
     let sign = u32::from(bits >> 15) << 31;
     let rest = u32::from(bits & 0x7fff);
     match rest {
@@ -127,7 +130,7 @@ mod halves {
 
     /// Widens eight numbers at once.
     #[target_feature(enable = "avx,f16c")]
-    pub unsafe fn widen(to: *mut f32, from: *const u16, count: usize) {
+    pub unsafe fn widen_f16_vector(to: *mut f32, from: *const u16, count: usize) {
         let whole = count / 8 * 8;
         // SAFETY: the caller's promise for each number.
         unsafe {
@@ -141,7 +144,7 @@ mod halves {
 }
 
 /// Where blocks begin.
-fn blocks(rows: usize, columns: usize) -> impl Iterator<Item = (usize, usize)> {
+fn block_origins(rows: usize, columns: usize) -> impl Iterator<Item = (usize, usize)> {
     let down = (0..rows).step_by(BLOCK);
     down.flat_map(move |row| (0..columns).step_by(BLOCK).map(move |column| (row, column)))
 }
@@ -149,15 +152,15 @@ fn blocks(rows: usize, columns: usize) -> impl Iterator<Item = (usize, usize)> {
 /// Writes a matrix likewise.
 ///
 /// # Safety
-/// As for [`load`].
-pub(crate) unsafe extern "C" fn store(
+/// As for [`load_matrix`].
+pub(crate) unsafe extern "C" fn store_matrix(
     to: *mut f32,
     from: *const f32,
     stride: u64,
     size: u64,
     by_rows: u64,
 ) {
-    let [rows, columns] = sizes(size);
+    let [rows, columns] = unpack_sizes(size);
     let stride = stride as usize;
     // SAFETY: the caller's promise for each element.
     unsafe {
@@ -180,7 +183,7 @@ pub(crate) unsafe extern "C" fn store(
 ///
 /// # Safety
 /// There is room for them.
-pub(crate) unsafe extern "C" fn fill(to: *mut f32, bits: u64, count: u64) {
+pub(crate) unsafe extern "C" fn fill_matrix(to: *mut f32, bits: u64, count: u64) {
     // SAFETY: the caller's promise.
     unsafe { std::slice::from_raw_parts_mut(to, count as usize) }.fill(f32::from_bits(bits as u32));
 }
@@ -189,7 +192,7 @@ pub(crate) unsafe extern "C" fn fill(to: *mut f32, bits: u64, count: u64) {
 ///
 /// # Safety
 /// There are so many, and room for them elsewhere.
-pub(crate) unsafe extern "C" fn copy(to: *mut f32, from: *const f32, count: u64) {
+pub(crate) unsafe extern "C" fn copy_matrix(to: *mut f32, from: *const f32, count: u64) {
     // SAFETY: the caller's promise.
     unsafe { std::ptr::copy_nonoverlapping(from, to, count as usize) };
 }
@@ -199,7 +202,7 @@ pub(crate) unsafe extern "C" fn copy(to: *mut f32, from: *const f32, count: u64)
 /// # Safety
 /// There are matrices of `size`, rows and columns of the result, with `depth` columns of the first
 /// factor.
-pub(crate) unsafe extern "C" fn multiply(
+pub(crate) unsafe extern "C" fn multiply_matrices(
     to: *mut f32,
     first: *const f32,
     second: *const f32,
@@ -207,7 +210,7 @@ pub(crate) unsafe extern "C" fn multiply(
     size: u64,
     depth: u64,
 ) {
-    let [rows, columns] = sizes(size);
+    let [rows, columns] = unpack_sizes(size);
     let product = DenseProduct {
         to,
         factors: [first, second],
@@ -225,7 +228,7 @@ pub(crate) unsafe extern "C" fn multiply(
                 return narrow::multiply(&product);
             }
         }
-        product.plain();
+        product.multiply_portably();
     }
 }
 
@@ -239,7 +242,7 @@ struct DenseProduct {
 }
 
 impl DenseProduct {
-    unsafe fn plain(&self) {
+    unsafe fn multiply_portably(&self) {
         let [rows, columns, depth] = self.size;
         // SAFETY: the caller's promise.
         unsafe {
@@ -371,10 +374,10 @@ mod tests {
     /// A way to multiply.
     type Way = unsafe fn(&DenseProduct);
 
-    fn ways() -> Vec<Way> {
+    fn list_implementations() -> Vec<Way> {
         let mut ways: Vec<Way> = vec![|product| {
             // SAFETY: as asked.
-            unsafe { product.plain() }
+            unsafe { product.multiply_portably() }
         }];
         #[cfg(target_arch = "x86_64")]
         {
@@ -404,7 +407,7 @@ mod tests {
                 matrix(depth * columns),
                 matrix(rows * columns),
             );
-            for way in ways() {
+            for way in list_implementations() {
                 // What lies behind the result stays as it is.
                 let mut to = vec![0.5; rows * columns + 1];
                 let product = DenseProduct {
@@ -443,21 +446,25 @@ mod tests {
             (0xfc00, f32::NEG_INFINITY),
         ];
         for (bits, value) in some {
-            assert_eq!(widened(bits).to_bits(), f32::to_bits(value), "{bits:#x}");
+            assert_eq!(
+                f32_from_f16(bits).to_bits(),
+                f32::to_bits(value),
+                "{bits:#x}"
+            );
         }
         let all: Vec<u16> = (0..=u16::MAX).filter(|b| b & 0x7fff <= 0x7c00).collect();
         let mut found = vec![0.0f32; all.len()];
         // SAFETY: there are so many of either.
-        unsafe { u16::widen(found.as_mut_ptr(), all.as_ptr(), all.len()) };
+        unsafe { u16::widen_to_f32(found.as_mut_ptr(), all.as_ptr(), all.len()) };
         for (bits, found) in all.iter().zip(found) {
-            assert_eq!(found.to_bits(), widened(*bits).to_bits(), "{bits:#x}");
+            assert_eq!(found.to_bits(), f32_from_f16(*bits).to_bits(), "{bits:#x}");
         }
         // Three columns that lie eight numbers apart.
         let mut turned = [0.0f32; 9];
-        let size = pair(3, 3) as u64;
+        let size = pack_sizes(3, 3) as u64;
         // SAFETY: there are such columns, and room for nine numbers.
-        unsafe { load(turned.as_mut_ptr(), all.as_ptr().add(0x3c02), 16, size, 0) };
-        let each = (0..9).map(|n| widened(all[0x3c02 + n % 3 * 8 + n / 3]));
+        unsafe { load_matrix(turned.as_mut_ptr(), all.as_ptr().add(0x3c02), 16, size, 0) };
+        let each = (0..9).map(|n| f32_from_f16(all[0x3c02 + n % 3 * 8 + n / 3]));
         assert!(each.eq(turned));
     }
 }

@@ -5,7 +5,7 @@
 //! kernels that a launch may enqueue are compiled with it.
 //!
 //! # Unsafe code
-//! [`enqueue`] and [`mark`] get the launch context that the code was called with, whose queue outlives it,
+//! [`enqueue_kernel`] and [`mark_event`] get the launch context that the code was called with, whose queue outlives it,
 //! and read and write where the program could as well. Nothing is locked while they do, as a fault there ends
 //! the call.
 #![allow(unsafe_code)]
@@ -98,7 +98,7 @@ enum NextLaunch {
 }
 
 impl LaunchQueue {
-    fn with<T>(&self, f: impl FnOnce(&mut LaunchQueueState) -> T) -> T {
+    fn with_state<T>(&self, f: impl FnOnce(&mut LaunchQueueState) -> T) -> T {
         let mut state = match self.state.lock() {
             Ok(state) => state,
             Err(poisoned) => poisoned.into_inner(),
@@ -106,16 +106,16 @@ impl LaunchQueue {
         f(&mut state)
     }
 
-    fn end(&self, event: usize) {
-        self.with(|state| {
+    fn complete_event(&self, event: usize) {
+        self.with_state(|state| {
             if let Some(over) = state.events.get_mut(event.wrapping_sub(1)) {
                 *over = true;
             }
         });
     }
 
-    fn next(&self) -> NextLaunch {
-        self.with(|state| {
+    fn take_next_launch(&self) -> NextLaunch {
+        self.with_state(|state| {
             let ready = |e: &EnqueuedLaunch| e.waits.iter().all(|event| state.is_over(*event));
             match state.pending.iter().position(ready) {
                 Some(at) => NextLaunch::Launch(state.pending.remove(at)),
@@ -126,8 +126,8 @@ impl LaunchQueue {
     }
 
     /// Adds a request of which everything was read: its event, where there is room.
-    fn add(&self, mut enqueued: EnqueuedLaunch) -> Option<usize> {
-        self.with(|state| {
+    fn add_launch(&self, mut enqueued: EnqueuedLaunch) -> Option<usize> {
+        self.with_state(|state| {
             if state.pending.len() >= MOST {
                 return None;
             }
@@ -140,7 +140,7 @@ impl LaunchQueue {
 }
 
 /// `OpEnqueueKernel` and `OpEnqueueMarker`.
-pub(crate) extern "C" fn enqueue(
+pub(crate) extern "C" fn enqueue_kernel(
     context: *const LaunchContext,
     request: *const EnqueueRequest,
 ) -> i32 {
@@ -180,7 +180,7 @@ pub(crate) extern "C" fn enqueue(
         waits: words(request.wait_for, request.waits),
         event: 0,
     };
-    let Some(event) = queue.add(enqueued) else {
+    let Some(event) = queue.add_launch(enqueued) else {
         return FAILURE;
     };
     if request.event != 0 {
@@ -191,15 +191,15 @@ pub(crate) extern "C" fn enqueue(
 }
 
 /// `OpCreateUserEvent` where the event is 0: gives one; `OpSetUserEventStatus` otherwise.
-pub(crate) extern "C" fn mark(context: *const LaunchContext, event: u64, status: i64) -> u64 {
+pub(crate) extern "C" fn mark_event(context: *const LaunchContext, event: u64, status: i64) -> u64 {
     // SAFETY: generated code passes its context.
     let queue = unsafe { &*(*context).queue };
     if event == 0 {
-        return queue.with(LaunchQueueState::new_event) as u64;
+        return queue.with_state(LaunchQueueState::new_event) as u64;
     }
     // `CL_COMPLETE`, or an error.
     if status <= 0 {
-        queue.end(event as usize);
+        queue.complete_event(event as usize);
     }
     0
 }
@@ -211,7 +211,7 @@ impl JitKernel {
     /// When one of them fails, waits for what does not happen, or all together take longer than the launch may.
     ///
     /// # Safety
-    /// As [`JitKernel::run`], of the memory that the launch was given.
+    /// As [`JitKernel::run_launch`], of the memory that the launch was given.
     pub(crate) unsafe fn run_enqueued(
         &self,
         launch: &JitLaunch<'_>,
@@ -221,9 +221,9 @@ impl JitKernel {
         let begun = Instant::now();
         loop {
             if launch.timeout.is_some_and(|most| begun.elapsed() > most) {
-                return Err(LaunchError::of(TrapReason::Late, &self.name));
+                return Err(LaunchError::from_trap(TrapReason::Late, &self.name));
             }
-            let mut next = match queue.next() {
+            let mut next = match queue.take_next_launch() {
                 NextLaunch::Launch(next) => next,
                 NextLaunch::Nothing => return Ok(()),
                 NextLaunch::Stuck => {
@@ -254,7 +254,7 @@ impl JitKernel {
                     None => unsafe { kernel.run_on(&launch, queue)? },
                 }
             }
-            queue.end(next.event);
+            queue.complete_event(next.event);
         }
     }
 }

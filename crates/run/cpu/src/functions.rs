@@ -68,14 +68,16 @@ impl ReachedFunctions {
     /// # Errors
     /// On recursion, on calls of functions without a body, and on call chains that are too deep or
     /// too large to expand.
-    pub fn compute(program: &AnalysedModule<'_>) -> Result<ReachedFunctions, SourceDiagnostic> {
+    pub fn from_program(
+        program: &AnalysedModule<'_>,
+    ) -> Result<ReachedFunctions, SourceDiagnostic> {
         let module = program.module;
         let mut by_id = IdMap::new(module.bound(), None);
         for func in module.functions() {
             by_id.set(module.function_id(*func), Some(*func));
         }
         let pointed = pointed_functions(module, &by_id);
-        let calls = ReachedCallGraph::compute(program, &by_id, &pointed)?;
+        let calls = ReachedCallGraph::from_program(program, &by_id, &pointed)?;
         let count = module.functions().iter().map(|f| f.index() + 1).max();
         let mut functions = ReachedFunctions {
             info: (0..count.unwrap_or(0)).map(|_| None).collect(),
@@ -87,16 +89,16 @@ impl ReachedFunctions {
             bottom_up: calls.bottom_up.clone(),
         };
         for func in &calls.bottom_up {
-            let info = functions.describe(program, *func)?;
+            let info = functions.analyse_function(program, *func)?;
             functions.info[func.index()] = Some(info);
         }
         functions.check_owners(program)?;
         functions.decide_inlining(program, &calls)?;
-        let promoted = promote::compute(program, &mut functions);
+        let promoted = promote::promote_variables(program, &mut functions);
         functions.promoted = Some(promoted);
         for func in &calls.bottom_up {
             if functions.get(*func).suspends {
-                let live = liveness::compute(program, &functions, *func);
+                let live = liveness::compute_liveness(program, &functions, *func);
                 functions.get_mut(*func).live = live;
             }
         }
@@ -128,13 +130,13 @@ impl ReachedFunctions {
     }
 
     /// The functions that a call of a pointer may go to.
-    pub fn targets(&self, program: &AnalysedModule<'_>, call: InstRef<'_>) -> Vec<Func> {
-        let fits = |func: &&Func| fits(program, **func, call);
+    pub fn find_call_targets(&self, program: &AnalysedModule<'_>, call: InstRef<'_>) -> Vec<Func> {
+        let fits = |func: &&Func| is_compatible_callee(program, **func, call);
         self.pointed.iter().filter(fits).copied().collect()
     }
 
     /// Number of an id within the function that defines it; none outside of reached functions.
-    pub fn local(&self, id: Id) -> Option<usize> {
+    pub fn local_index(&self, id: Id) -> Option<usize> {
         let n = self.local.as_ref().map_or(u32::MAX, |table| table[id]);
         (n != u32::MAX).then_some(n as usize)
     }
@@ -149,14 +151,14 @@ impl ReachedFunctions {
         self.by_id(callee).is_some_and(|f| self.get(f).suspends)
     }
 
-    fn describe(
+    fn analyse_function(
         &mut self,
         program: &AnalysedModule<'_>,
         func: Func,
     ) -> Result<FunctionInfo, SourceDiagnostic> {
         let module = program.module;
-        let cfg = FlowGraph::compute(module, &program.definitions, func)?;
-        let params = module.insts(module.function(func).params);
+        let cfg = FlowGraph::from_function(module, &program.definitions, func)?;
+        let params = module.list_insts(module.function(func).params);
         let params: Vec<Id> = params
             .filter(|p| p.op() == Op::FunctionParameter)
             .filter_map(|p| p.result())
@@ -172,9 +174,9 @@ impl ReachedFunctions {
                 }
                 locals += 1;
             }
-            self.slots = self.slots.max(suspend::slots(program, inst));
+            self.slots = self.slots.max(suspend::count_slots(program, inst));
             suspends |= suspend::is_point(program, inst)
-                || (inst.op() == Op::FunctionCall && self.call_suspends(inst.id(0)));
+                || (inst.op() == Op::FunctionCall && self.call_suspends(inst.id_operand(0)));
         }
         let order = if suspends {
             bodies_first(&cfg)
@@ -198,7 +200,7 @@ impl ReachedFunctions {
         let mut owners: IdMap<Option<Func>> = IdMap::new(program.module.bound(), None);
         for func in &self.bottom_up {
             for inst in program.module.function_insts(*func) {
-                if let Some(id) = inst.result().filter(|id| self.local(*id).is_some()) {
+                if let Some(id) = inst.result().filter(|id| self.local_index(*id).is_some()) {
                     owners.set(id, Some(*func));
                 }
             }
@@ -258,9 +260,9 @@ struct ReachedCallGraph {
 
 /// Functions of which the module has pointers, in their order there.
 fn pointed_functions(module: &SpirvModule, by_id: &IdMap<Option<Func>>) -> Vec<Func> {
-    let constants = module.section(ModuleSection::Globals);
+    let constants = module.section_insts(ModuleSection::Globals);
     let constants = constants.filter(|i| i.op() == Op::ConstantFunctionPointerINTEL);
-    let mut found: Vec<Func> = constants.filter_map(|i| by_id[i.id(0)]).collect();
+    let mut found: Vec<Func> = constants.filter_map(|i| by_id[i.id_operand(0)]).collect();
     found.retain(|func| !module.function(*func).blocks.is_empty());
     found.sort_unstable_by_key(|func| func.index());
     found.dedup();
@@ -269,17 +271,19 @@ fn pointed_functions(module: &SpirvModule, by_id: &IdMap<Option<Func>>) -> Vec<F
 
 /// Whether a function takes and gives what a call of a pointer does. What pointers point to does not
 /// matter: a module has pointers to functions of any such type, and front ends infer pointees one by one.
-fn fits(program: &AnalysedModule<'_>, func: Func, call: InstRef<'_>) -> bool {
+fn is_compatible_callee(program: &AnalysedModule<'_>, func: Func, call: InstRef<'_>) -> bool {
     let module = program.module;
     let def = module.inst(module.function(func).def);
-    let params = module.insts(module.function(func).params);
+    let params = module.list_insts(module.function(func).params);
     let params = params.filter(|p| p.op() == Op::FunctionParameter);
     let mut params = params.map(|p| p.result_type());
     let alike = |a: Option<Id>, b: Option<Id>| match (a, b) {
         (Some(a), Some(b)) => program.types.are_alike(a, b),
         _ => false,
     };
-    let mut arguments = call.ids(1).map(|argument| program.type_of(argument));
+    let mut arguments = call
+        .id_operands(1)
+        .map(|argument| program.type_of(argument));
     alike(def.result_type(), call.result_type())
         && arguments.all(|argument| params.next().is_some_and(|param| alike(param, argument)))
         && params.next().is_none()
@@ -291,7 +295,7 @@ impl ReachedCallGraph {
     }
 
     /// Depth-first from the entry point.
-    fn compute(
+    fn from_program(
         program: &AnalysedModule<'_>,
         by_id: &IdMap<Option<Func>>,
         pointed: &[Func],
@@ -307,7 +311,11 @@ impl ReachedCallGraph {
         };
         let mut state = vec![0u8; count];
         let mut depth = vec![0u32; count];
-        let mut stack = vec![(entry, graph.scan(program, by_id, pointed, entry)?, 0usize)];
+        let mut stack = vec![(
+            entry,
+            graph.scan_calls(program, by_id, pointed, entry)?,
+            0usize,
+        )];
         state[entry.index()] = 1;
         while let Some((func, calls, next)) = stack.last_mut() {
             let Some((callee, at)) = calls.get(*next).copied() else {
@@ -331,7 +339,7 @@ impl ReachedCallGraph {
                 }
                 0 => {
                     state[callee.index()] = 1;
-                    let calls = graph.scan(program, by_id, pointed, callee)?;
+                    let calls = graph.scan_calls(program, by_id, pointed, callee)?;
                     stack.push((callee, calls, 0));
                 }
                 _ => {}
@@ -340,7 +348,7 @@ impl ReachedCallGraph {
         Ok(graph)
     }
 
-    fn scan(
+    fn scan_calls(
         &mut self,
         program: &AnalysedModule<'_>,
         by_id: &IdMap<Option<Func>>,
@@ -354,7 +362,7 @@ impl ReachedCallGraph {
             if inst.op() == Op::FunctionPointerCallINTEL {
                 for callee in pointed
                     .iter()
-                    .filter(|callee| fits(program, **callee, inst))
+                    .filter(|callee| is_compatible_callee(program, **callee, inst))
                 {
                     self.times[callee.index()] += 1;
                     self.edges[func.index()].push(*callee);
@@ -364,10 +372,10 @@ impl ReachedCallGraph {
             if inst.op() != Op::FunctionCall {
                 continue;
             }
-            let callee = by_id[inst.id(0)];
+            let callee = by_id[inst.id_operand(0)];
             let callee = callee.filter(|f| !module.function(*f).blocks.is_empty());
             let Some(callee) = callee else {
-                let name = function_name(module, inst.id(0));
+                let name = function_name(module, inst.id_operand(0));
                 let message = format!("{name} is called, but has no body");
                 return Err(SourceDiagnostic::error(inst.place(), message)
                     .with_hint("link the module with the one that defines it"));
@@ -413,7 +421,7 @@ fn bodies_first(cfg: &FlowGraph) -> Vec<u32> {
 
 /// Number of natural loops around each block.
 fn loop_depths(cfg: &FlowGraph) -> Vec<u32> {
-    let tree = BlockDominators::compute(cfg);
+    let tree = BlockDominators::from_cfg(cfg);
     let mut depth = vec![0u32; cfg.len()];
     let mut stamp = vec![u32::MAX; cfg.len()];
     for &head in cfg.reverse_postorder() {

@@ -37,35 +37,37 @@ pub(crate) struct WorkgroupFrames<'a> {
 }
 
 impl WorkgroupFrames<'_> {
-    fn at(&self, lane: usize, bytes: i32) -> usize {
+    fn word_index(&self, lane: usize, bytes: i32) -> usize {
         self.layout.bias + lane * self.layout.stride + bytes as usize / 8
     }
 
     /// The state of an invocation.
-    pub fn state(&self, lane: usize) -> u32 {
-        self.words[self.at(lane, STATE)] as u32
+    pub fn lane_state(&self, lane: usize) -> u32 {
+        self.words[self.word_index(lane, STATE)] as u32
     }
 
     /// How many of the first invocations have ended.
-    pub fn ended(&self, count: usize) -> usize {
-        (0..count).filter(|lane| self.state(*lane) == DONE).count()
+    pub fn count_ended(&self, count: usize) -> usize {
+        (0..count)
+            .filter(|lane| self.lane_state(*lane) == DONE)
+            .count()
     }
 
     /// Slot `n` of an invocation.
-    pub fn slot(&self, lane: usize, n: usize) -> u64 {
-        self.words[self.at(lane, EXCHANGE) + n]
+    pub fn read_slot(&self, lane: usize, n: usize) -> u64 {
+        self.words[self.word_index(lane, EXCHANGE) + n]
     }
 
     /// Sets slot `n` of an invocation.
     pub fn set_slot(&mut self, lane: usize, n: usize, value: u64) {
-        let at = self.at(lane, EXCHANGE) + n;
+        let at = self.word_index(lane, EXCHANGE) + n;
         self.words[at] = value;
     }
 }
 
 /// Computes the results of a point for the active invocations, in order. `first` is the number of
 /// the group's first invocation, `size` the number of invocations in a full group.
-pub(crate) fn exchange(
+pub(crate) fn exchange_values(
     frames: &mut WorkgroupFrames<'_>,
     point: &SuspensionPoint,
     active: &[usize],
@@ -84,12 +86,12 @@ pub(crate) fn exchange(
         | GroupExchange::Any
         | GroupExchange::QuadAll
         | GroupExchange::QuadAny => {
-            vote(frames, point.exchange, active, first);
+            compute_votes(frames, point.exchange, active, first);
         }
         GroupExchange::AllEqual => {
             let value = |frames: &WorkgroupFrames<'_>, lane: usize| -> Vec<u64> {
-                let bits = (0..components).map(|n| frames.slot(lane, n));
-                bits.map(|b| comparable(b, point.scalar)).collect()
+                let bits = (0..components).map(|n| frames.read_slot(lane, n));
+                bits.map(|b| to_comparable_bits(b, point.scalar)).collect()
             };
             let want = active.first().map(|lane| value(frames, *lane));
             let equal = active.iter().all(|l| Some(value(frames, *l)) == want);
@@ -97,10 +99,10 @@ pub(crate) fn exchange(
                 frames.set_slot(*lane, 0, u64::from(equal));
             }
         }
-        GroupExchange::Ballot => ballot(frames, active, first),
+        GroupExchange::Ballot => compute_ballot(frames, active, first),
         GroupExchange::Reduce(combine) => {
             for n in 0..components {
-                reduce(frames, point, combine, active, first, n);
+                reduce_component(frames, point, combine, active, first, n);
             }
         }
         GroupExchange::Product => {
@@ -110,19 +112,19 @@ pub(crate) fn exchange(
                 size,
             };
             if let Some(product) = point.product {
-                product.compute(frames, lanes);
+                product.compute_for_lanes(frames, lanes);
             }
         }
         GroupExchange::ShufflePairUp | GroupExchange::ShufflePairDown => {
             shuffle_pair(frames, point, active, first, size);
         }
-        _ => shuffle(frames, point, active, first, size),
+        _ => shuffle_values(frames, point, active, first, size),
     }
 }
 
 /// The bits of a value such that equal values have equal ones: both zeros are equal.
-fn comparable(bits: u64, scalar: ScalarRepr) -> u64 {
-    let bits = low(bits, scalar);
+fn to_comparable_bits(bits: u64, scalar: ScalarRepr) -> u64 {
+    let bits = truncate_to_width(bits, scalar);
     let sign = 1u64 << (scalar.bits() - 1);
     if scalar.is_float() && bits == sign {
         0
@@ -131,16 +133,21 @@ fn comparable(bits: u64, scalar: ScalarRepr) -> u64 {
     }
 }
 
-fn low(bits: u64, scalar: ScalarRepr) -> u64 {
+fn truncate_to_width(bits: u64, scalar: ScalarRepr) -> u64 {
     bits & (u64::MAX >> (64 - scalar.bytes() * 8))
 }
 
-fn vote(frames: &mut WorkgroupFrames<'_>, exchange: GroupExchange, active: &[usize], first: usize) {
+fn compute_votes(
+    frames: &mut WorkgroupFrames<'_>,
+    exchange: GroupExchange,
+    active: &[usize],
+    first: usize,
+) {
     let quads = matches!(exchange, GroupExchange::QuadAll | GroupExchange::QuadAny);
     let all = matches!(exchange, GroupExchange::All | GroupExchange::QuadAll);
     let votes: Vec<bool> = active
         .iter()
-        .map(|lane| frames.slot(*lane, 0) & 1 != 0)
+        .map(|lane| frames.read_slot(*lane, 0) & 1 != 0)
         .collect();
     let results: Vec<bool> = active
         .iter()
@@ -163,10 +170,10 @@ fn vote(frames: &mut WorkgroupFrames<'_>, exchange: GroupExchange, active: &[usi
     }
 }
 
-fn ballot(frames: &mut WorkgroupFrames<'_>, active: &[usize], first: usize) {
+fn compute_ballot(frames: &mut WorkgroupFrames<'_>, active: &[usize], first: usize) {
     let mut mask = 0u64;
     for lane in active {
-        let bit = frames.slot(*lane, 0) & 1;
+        let bit = frames.read_slot(*lane, 0) & 1;
         mask |= bit << ((lane - first) % 64);
     }
     for lane in active {
@@ -178,7 +185,7 @@ fn ballot(frames: &mut WorkgroupFrames<'_>, active: &[usize], first: usize) {
 }
 
 /// A reduction or scan of component `n`.
-fn reduce(
+fn reduce_component(
     frames: &mut WorkgroupFrames<'_>,
     point: &SuspensionPoint,
     combine: ScanOperator,
@@ -191,15 +198,15 @@ fn reduce(
     let cluster = cluster.unwrap_or(u32::MAX).max(1) as usize;
     let of = |lane: usize| (lane - first) / cluster;
     for group in active.chunk_by(|a, b| of(*a) == of(*b)) {
-        let mut total = identity(combine, scalar);
+        let mut total = scan_identity(combine, scalar);
         let mut is_first = true;
         for lane in group {
-            let own = low(frames.slot(*lane, n), scalar);
+            let own = truncate_to_width(frames.read_slot(*lane, n), scalar);
             let before = total;
             total = if is_first {
                 own
             } else {
-                combined(combine, scalar, total, own)
+                combine_values(combine, scalar, total, own)
             };
             is_first = false;
             match point.operation {
@@ -217,7 +224,7 @@ fn reduce(
 }
 
 /// The value that changes none it is combined with.
-fn identity(combine: ScanOperator, scalar: ScalarRepr) -> u64 {
+fn scan_identity(combine: ScanOperator, scalar: ScalarRepr) -> u64 {
     let bits = scalar.bits();
     let ones = u64::MAX >> (64 - bits);
     let sign = 1u64 << (bits - 1);
@@ -237,7 +244,7 @@ fn identity(combine: ScanOperator, scalar: ScalarRepr) -> u64 {
     }
 }
 
-fn combined(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
+fn combine_values(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
     let unused = 64 - scalar.bits();
     let signed = |v: u64| (v << unused) as i64 >> unused;
     let bits = match combine {
@@ -252,7 +259,7 @@ fn combined(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> u64 {
         ScanOperator::Xor => a ^ b,
         _ => return combined_float(combine, scalar, a, b),
     };
-    low(bits, scalar)
+    truncate_to_width(bits, scalar)
 }
 
 /// Sums and products are computed in the type itself: a double holds those of the narrower types
@@ -268,13 +275,13 @@ fn combined_float(combine: ScanOperator, scalar: ScalarRepr, a: u64, b: u64) -> 
     of_f64(value, scalar)
 }
 
-fn format(scalar: ScalarRepr) -> FloatEncoding {
-    scalar.format().unwrap_or(FloatEncoding::F64)
+fn float_format(scalar: ScalarRepr) -> FloatEncoding {
+    scalar.float_format().unwrap_or(FloatEncoding::F64)
 }
 
 /// The number that bits of a floating-point type are.
-pub(crate) fn number(bits: u64, scalar: ScalarRepr) -> f64 {
-    to_f64(low(bits, scalar), scalar)
+pub(crate) fn number_from_bits(bits: u64, scalar: ScalarRepr) -> f64 {
+    to_f64(truncate_to_width(bits, scalar), scalar)
 }
 
 /// The bits of a number, rounded to a floating-point type.
@@ -286,7 +293,7 @@ fn to_f64(bits: u64, scalar: ScalarRepr) -> f64 {
     let rounding = FloatRounding::NearestEven;
     f64::from_bits(convert::float_to_float(
         bits,
-        format(scalar),
+        float_format(scalar),
         FloatEncoding::F64,
         rounding,
     ))
@@ -297,7 +304,7 @@ fn of_f64(value: f64, scalar: ScalarRepr) -> u64 {
     convert::float_to_float(
         value.to_bits(),
         FloatEncoding::F64,
-        format(scalar),
+        float_format(scalar),
         rounding,
     )
 }
@@ -309,7 +316,7 @@ pub(crate) fn is_broadcast(op: Op) -> bool {
 
 /// Whose value an invocation gets at a point where values go from one to another; none where it is nobody's.
 /// The group is given by its first invocation and the number of those in a full one.
-pub(crate) fn source(
+pub(crate) fn find_source_lane(
     frames: &WorkgroupFrames<'_>,
     point: &SuspensionPoint,
     active: &[usize],
@@ -317,7 +324,7 @@ pub(crate) fn source(
     lane: usize,
 ) -> Option<usize> {
     let own = lane - first;
-    let operand = frames.slot(lane, point.components as usize) as u32 as usize;
+    let operand = frames.read_slot(lane, point.components as usize) as u32 as usize;
     let other = match point.exchange {
         GroupExchange::Broadcast => operand,
         GroupExchange::BroadcastFirst => return active.first().copied(),
@@ -336,7 +343,7 @@ pub(crate) fn source(
 }
 
 /// Each invocation gets the value of another one; that of one which is not there is its own.
-fn shuffle(
+fn shuffle_values(
     frames: &mut WorkgroupFrames<'_>,
     point: &SuspensionPoint,
     active: &[usize],
@@ -347,10 +354,10 @@ fn shuffle(
     let values: Vec<Vec<u64>> = active
         .iter()
         .map(|lane| {
-            let from = source(frames, point, active, (first, size), *lane);
+            let from = find_source_lane(frames, point, active, (first, size), *lane);
             let from = from.filter(|from| active.binary_search(from).is_ok());
             let from = from.unwrap_or(*lane);
-            (0..components).map(|n| frames.slot(from, n)).collect()
+            (0..components).map(|n| frames.read_slot(from, n)).collect()
         })
         .collect();
     for (lane, values) in active.iter().zip(values) {
@@ -373,7 +380,7 @@ fn shuffle_pair(
     let values: Vec<Vec<u64>> = active
         .iter()
         .map(|lane| {
-            let delta = frames.slot(*lane, 2 * components) as u32 as usize;
+            let delta = frames.read_slot(*lane, 2 * components) as u32 as usize;
             let own = lane - first;
             let at = match point.exchange {
                 GroupExchange::ShufflePairDown => own + delta,
@@ -383,7 +390,7 @@ fn shuffle_pair(
             let found = register < 2 && active.binary_search(&other).is_ok();
             let (register, from) = if found { (register, other) } else { (0, *lane) };
             (0..components)
-                .map(|n| frames.slot(from, register * components + n))
+                .map(|n| frames.read_slot(from, register * components + n))
                 .collect()
         })
         .collect();

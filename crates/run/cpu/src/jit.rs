@@ -2,7 +2,7 @@
 //!
 //! # Unsafe code
 //! - Calling generated code: the address is that of a function with the signature of
-//!   [`JitCode::call`], as only entry functions are registered with it, and the memory it lies in
+//!   [`JitCode::call_range`], as only entry functions are registered with it, and the memory it lies in
 //!   lives as long as the `Code`. What generated code does to memory is the caller's promise.
 //! - Freeing generated code: `Code` is dropped when nothing can call it any more, as every call
 //!   borrows it.
@@ -69,7 +69,7 @@ impl JitCode {
     /// When Cranelift does not support the host.
     pub fn new() -> Result<JitCode, String> {
         let builder = JITBuilder::with_isa(
-            host(RegisterAllocator::Backtracking)?,
+            build_host_isa(RegisterAllocator::Backtracking)?,
             default_libcall_names(),
         );
         Ok(JitCode {
@@ -87,7 +87,7 @@ impl JitCode {
     }
 
     fn module(&mut self) -> &mut JITModule {
-        match lock(&mut self.module) {
+        match get_locked_mut(&mut self.module) {
             Some(module) => module,
             None => unreachable!("the module is taken when the code is dropped"),
         }
@@ -104,7 +104,7 @@ impl JitCode {
     }
 
     /// A context for a function to be made.
-    pub fn begin(
+    pub fn begin_function(
         &mut self,
         func: Func,
         signature: Signature,
@@ -130,15 +130,15 @@ impl JitCode {
         context.func = func;
         context.func.name = UserFuncName::user(0, id.as_u32());
         leave_first(&mut context.func);
-        verify(&context, module)?;
-        compile(module, id, &mut context)?;
-        self.sizes.push((id, size(&context)));
+        verify_function(&context, module)?;
+        compile_function(module, id, &mut context)?;
+        self.sizes.push((id, code_size(&context)));
         self.bundle_id = Some(id);
         Ok(())
     }
 
     /// A function that keeps all registers; made where there is none yet. None where the target has no such functions.
-    pub fn keeping(
+    pub fn get_preserving_stub(
         &mut self,
         kept: PreserveAllStub,
         make: impl FnOnce(&mut JitCode) -> Function,
@@ -160,7 +160,7 @@ impl JitCode {
                 context.func = func;
                 context.func.name = UserFuncName::user(0, id.as_u32());
                 module.define_function(id, &mut context).ok()?;
-                self.sizes.push((id, size(&context)));
+                self.sizes.push((id, code_size(&context)));
                 self.keeping.push((kept, id));
                 id
             }
@@ -169,7 +169,7 @@ impl JitCode {
     }
 
     /// The function that stores two vectors past the caches, to be called by another one; none where the target has none.
-    pub fn streaming(&mut self, within: &mut Function) -> Option<FuncRef> {
+    pub fn get_streaming_stub(&mut self, within: &mut Function) -> Option<FuncRef> {
         let code = crate::stream::CODE?;
         let known = self
             .keeping
@@ -213,19 +213,19 @@ impl JitCode {
     }
 
     /// Compiles a function that was begun.
-    pub fn define(
+    pub fn define_function(
         &mut self,
         func: Func,
         context: &mut cranelift_codegen::Context,
     ) -> Result<(), String> {
-        let Some(id) = self.id(func) else {
+        let Some(id) = self.function_id(func) else {
             return Err("the function was not begun".to_owned());
         };
         leave_first(&mut context.func);
         let module = self.module();
-        verify(context, module)?;
-        compile(module, id, context)?;
-        self.sizes.push((id, size(context)));
+        verify_function(context, module)?;
+        compile_function(module, id, context)?;
+        self.sizes.push((id, code_size(context)));
         Ok(())
     }
 
@@ -233,28 +233,28 @@ impl JitCode {
     ///
     /// # Errors
     /// When it could not be compiled.
-    pub fn defer(
+    pub fn defer_function(
         &mut self,
         func: Func,
         mut context: cranelift_codegen::Context,
     ) -> Result<(), String> {
-        let Some(id) = self.id(func) else {
+        let Some(id) = self.function_id(func) else {
             return Err("the function was not begun".to_owned());
         };
         leave_first(&mut context.func);
-        verify(&context, self.module())?;
-        *lock(&mut self.deferred) = Some((id, Box::new(context)));
+        verify_function(&context, self.module())?;
+        *get_locked_mut(&mut self.deferred) = Some((id, Box::new(context)));
         Ok(())
     }
 
     /// Makes the code callable. `entry` has none where only bundles are run.
-    pub fn finish(&mut self, entry: Option<Func>) -> Result<(), String> {
-        let id = entry.and_then(|entry| self.id(entry));
+    pub fn make_callable(&mut self, entry: Option<Func>) -> Result<(), String> {
+        let id = entry.and_then(|entry| self.function_id(entry));
         let bundle = self.bundle_id;
         if id.is_none() && bundle.is_none() {
             return Err("the entry function was not made".to_owned());
         }
-        let is_deferred = lock(&mut self.deferred).is_some();
+        let is_deferred = get_locked_mut(&mut self.deferred).is_some();
         let sizes = std::mem::take(&mut self.sizes);
         let module = self.module();
         module.finalize_definitions().map_err(|e| e.to_string())?;
@@ -274,7 +274,7 @@ impl JitCode {
     ///
     /// # Errors
     /// When it cannot be compiled.
-    pub fn prepare(&self) -> Result<(), String> {
+    pub fn prepare_serialised(&self) -> Result<(), String> {
         let made = self.alone.get_or_init(|| {
             // What the code generator does not expect ends in a panic.
             let compile = || self.compile_deferred();
@@ -291,29 +291,29 @@ impl JitCode {
         let (Some((id, mut context)), Some(module)) = (deferred, &mut *module) else {
             return Err("there is no code for single invocations".to_owned());
         };
-        compile(module, id, &mut context)?;
+        compile_function(module, id, &mut context)?;
         module.finalize_definitions().map_err(|e| e.to_string())?;
         let mut sizes = self.sizes.clone();
-        sizes.push((id, size(&context)));
+        sizes.push((id, code_size(&context)));
         Ok(CompiledEntry::new(module, id, &sizes))
     }
 
     /// Whether there is code for bundles, and for invocations one by one, be it only once it is needed.
-    pub fn has(&self, bundles: bool) -> bool {
+    pub fn has_entry(&self, bundles: bool) -> bool {
         match bundles {
             true => self.bundle.is_some(),
             false => self.has_alone,
         }
     }
 
-    fn id(&self, func: Func) -> Option<FuncId> {
+    fn function_id(&self, func: Func) -> Option<FuncId> {
         let row = self.functions.iter().rev().find(|row| row.0 == func);
         row.map(|row| row.1)
     }
 
     /// A function made before, to be called by another one.
-    pub fn reference(&mut self, func: Func, within: &mut Function) -> Option<FuncRef> {
-        let id = self.id(func)?;
+    pub fn reference_function(&mut self, func: Func, within: &mut Function) -> Option<FuncRef> {
+        let id = self.function_id(func)?;
         Some(self.declare_far(id, within))
     }
 
@@ -326,7 +326,7 @@ impl JitCode {
     ///
     /// # Errors
     /// When the code does not come to its end.
-    pub unsafe fn call(
+    pub unsafe fn call_range(
         &self,
         context: &LaunchContext,
         [lo, hi]: [u32; 2],
@@ -341,7 +341,7 @@ impl JitCode {
             // SAFETY: the entry function lives as long as `self`; its use of memory is the caller's
             // promise.
             Some(form) => unsafe {
-                guard::enter(form.entry, context, [lo, hi, resume], &form.pieces)
+                guard::call_guarded(form.entry, context, [lo, hi, resume], &form.pieces)
             },
             None => Ok(0),
         }
@@ -355,14 +355,14 @@ impl JitCode {
     }
 
     /// Memory with these contents, likewise.
-    pub fn keep(&mut self, bytes: &[u8]) -> usize {
+    pub fn keep_bytes(&mut self, bytes: &[u8]) -> usize {
         let address = self.keep_zeros(bytes.len() as u64);
-        self.fill(address, bytes);
+        self.fill_kept(address, bytes);
         address
     }
 
     /// Sets the contents of memory that was kept.
-    pub fn fill(&mut self, address: usize, bytes: &[u8]) {
+    pub fn fill_kept(&mut self, address: usize, bytes: &[u8]) {
         let block = self
             .kept
             .iter_mut()
@@ -392,17 +392,17 @@ impl CompiledEntry {
     }
 }
 
-fn lock<T>(mutex: &mut Mutex<T>) -> &mut T {
+fn get_locked_mut<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Refuses what modules whose types do not fit are lowered to.
-fn verify(context: &cranelift_codegen::Context, module: &JITModule) -> Result<(), String> {
+fn verify_function(context: &cranelift_codegen::Context, module: &JITModule) -> Result<(), String> {
     context.verify(module.isa()).map_err(|e| format!("{e:?}"))
 }
 
 /// Compiles a function, with the allocator that suits it.
-fn compile(
+fn compile_function(
     module: &mut JITModule,
     id: FuncId,
     context: &mut cranelift_codegen::Context,
@@ -411,7 +411,7 @@ fn compile(
         let defined = module.define_function(id, context);
         return defined.map_err(|e| format!("{e:?}"));
     }
-    let isa = host(RegisterAllocator::SinglePass)?;
+    let isa = build_host_isa(RegisterAllocator::SinglePass)?;
     let compiled = context.compile(&*isa, &mut ControlPlane::default());
     compiled.map_err(|e| format!("{:?}", e.inner))?;
     let Some(code) = context.compiled_code() else {
@@ -428,14 +428,14 @@ fn compile(
 }
 
 /// Bytes of code that was compiled.
-fn size(context: &cranelift_codegen::Context) -> usize {
+fn code_size(context: &cranelift_codegen::Context) -> usize {
     let code = context.compiled_code();
     code.map_or(0, |code| code.code_info().total_size as usize)
 }
 
 impl Drop for JitCode {
     fn drop(&mut self) {
-        if let Some(module) = lock(&mut self.module).take() {
+        if let Some(module) = get_locked_mut(&mut self.module).take() {
             // SAFETY: every call borrows the code, so that none is running.
             unsafe { module.free_memory() };
         }
@@ -452,7 +452,7 @@ enum RegisterAllocator {
 }
 
 /// The host's instruction set with all that the processor has.
-fn host(allocator: RegisterAllocator) -> Result<OwnedTargetIsa, String> {
+fn build_host_isa(allocator: RegisterAllocator) -> Result<OwnedTargetIsa, String> {
     static ISAS: [OnceLock<Result<OwnedTargetIsa, String>>; 2] = [const { OnceLock::new() }; 2];
     let algorithm = match allocator {
         RegisterAllocator::Backtracking => "backtracking",
@@ -490,7 +490,7 @@ mod tests {
     use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
     /// A function that does nothing.
-    fn empty() -> Function {
+    fn build_empty_function() -> Function {
         let mut function = Function::new();
         let mut context = FunctionBuilderContext::new();
         let mut builder = FunctionBuilder::new(&mut function, &mut context);
@@ -498,7 +498,7 @@ mod tests {
         builder.switch_to_block(block);
         builder.ins().return_(&[]);
         builder.seal_all_blocks();
-        let isa = host(RegisterAllocator::Backtracking).unwrap();
+        let isa = build_host_isa(RegisterAllocator::Backtracking).unwrap();
         builder.finalize(isa.frontend_config());
         function
     }
@@ -508,7 +508,11 @@ mod tests {
     fn calls_reach_any_distance() {
         let mut code = JitCode::new().unwrap();
         let mut within = Function::new();
-        if let Some(callee) = code.keeping(PreserveAllStub::Host(1), |_| empty(), &mut within) {
+        if let Some(callee) = code.get_preserving_stub(
+            PreserveAllStub::Host(1),
+            |_| build_empty_function(),
+            &mut within,
+        ) {
             assert!(!within.dfg.ext_funcs[callee].colocated);
         }
     }

@@ -161,9 +161,13 @@ pub enum LaunchError {
 
 impl LaunchError {
     /// The error that a trap is in a kernel with this context.
-    pub(crate) fn within(context: &LaunchContext, trap: TrapReason, kernel: &str) -> LaunchError {
+    pub(crate) fn from_trap_in_context(
+        context: &LaunchContext,
+        trap: TrapReason,
+        kernel: &str,
+    ) -> LaunchError {
         let TrapReason::Access(address) = trap else {
-            return LaunchError::of(trap, kernel);
+            return LaunchError::from_trap(trap, kernel);
         };
         let kernel = kernel.to_owned();
         let is_in = |[low, high]: [u64; 2]| (low..high).contains(&address);
@@ -181,7 +185,7 @@ impl LaunchError {
     }
 
     /// The error that a trap in a kernel is.
-    pub(crate) fn of(trap: TrapReason, kernel: &str) -> LaunchError {
+    pub(crate) fn from_trap(trap: TrapReason, kernel: &str) -> LaunchError {
         let kernel = kernel.to_owned();
         match trap {
             TrapReason::Access(address) => LaunchError::Access { kernel, address },

@@ -1,7 +1,7 @@
 //! Runs SPIR-V compute entry points on the CPU.
 //!
-//! [`JitKernel::compile`] turns an entry point of a module, `Kernel` or `GLCompute`, into machine code
-//! through Cranelift's JIT; [`JitKernel::run`] launches it. Everything that is not supported is found by
+//! [`JitKernel::compile_entry_point`] turns an entry point of a module, `Kernel` or `GLCompute`, into machine code
+//! through Cranelift's JIT; [`JitKernel::run_launch`] launches it. Everything that is not supported is found by
 //! the former.
 //!
 //! # How it works

@@ -24,7 +24,7 @@ pub(crate) struct SuspendLiveness {
 
 impl SuspendLiveness {
     /// The ids that are alive behind a cut.
-    pub fn at(&self, cut: Inst) -> &[Id] {
+    pub fn live_after(&self, cut: Inst) -> &[Id] {
         match self.cuts.binary_search_by_key(&cut, |row| row.0) {
             Ok(n) => &self.cuts[n].1,
             Err(_) => &[],
@@ -38,14 +38,14 @@ impl SuspendLiveness {
 }
 
 /// Liveness at the cuts of a function.
-pub(crate) fn compute(
+pub(crate) fn compute_liveness(
     program: &AnalysedModule<'_>,
     functions: &ReachedFunctions,
     func: Func,
 ) -> SuspendLiveness {
     let mut pass = SegmentLiveness::new(program, functions, func);
-    pass.scan();
-    pass.solve()
+    pass.scan_segments();
+    pass.solve_dataflow()
 }
 
 struct SegmentLiveness<'a, 'm> {
@@ -93,11 +93,11 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
 
     fn is_cut(&self, inst: InstRef<'_>) -> bool {
         suspend::is_point(self.program, inst)
-            || (inst.op() == Op::FunctionCall && self.functions.call_suspends(inst.id(0)))
+            || (inst.op() == Op::FunctionCall && self.functions.call_suspends(inst.id_operand(0)))
     }
 
     /// Numbers the segments, then collects definitions and uses.
-    fn scan(&mut self) {
+    fn scan_segments(&mut self) {
         let info = self.functions.get(self.func);
         let module = self.program.module;
         for at in 0..info.cfg.len() as u32 {
@@ -113,36 +113,36 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
         }
         self.first.push(self.cut.len() as u32);
         for param in &info.params {
-            self.define(*param, 0);
+            self.record_definition(*param, 0);
         }
         for &at in &info.order {
             let mut segment = self.first[at as usize];
             self.current = at;
             for inst in module.body(info.cfg.block(at)) {
-                self.inst(inst, &mut segment);
+                self.scan_instruction(inst, &mut segment);
             }
         }
     }
 
-    fn inst(&mut self, inst: InstRef<'_>, segment: &mut u32) {
+    fn scan_instruction(&mut self, inst: InstRef<'_>, segment: &mut u32) {
         match inst.op() {
-            Op::Phi => self.phi(inst),
-            Op::Store if self.whole_variable(inst.id(0)).is_some() => {
-                self.used(inst.id(1), *segment);
-                self.define(inst.id(0), *segment);
+            Op::Phi => self.scan_phi(inst),
+            Op::Store if self.whole_variable(inst.id_operand(0)).is_some() => {
+                self.record_use(inst.id_operand(1), *segment);
+                self.record_definition(inst.id_operand(0), *segment);
                 return;
             }
             Op::LifetimeStart | Op::LifetimeStop => return,
-            _ => operand_ids(inst).for_each(|id| self.used(id, *segment)),
+            _ => operand_ids(inst).for_each(|id| self.record_use(id, *segment)),
         }
         if self.is_cut(inst) {
             *segment += 1;
             // What an inlined callee does with the variables that it is given happens between its
             // own cuts, so they are alive across all of those.
             if inst.op() == Op::FunctionCall {
-                for id in inst.ids(1) {
-                    if self.pointed(id).is_some() {
-                        self.used(id, *segment);
+                for id in inst.id_operands(1) {
+                    if self.promoted_variable(id).is_some() {
+                        self.record_use(id, *segment);
                     }
                 }
             }
@@ -150,26 +150,26 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
         let Some(id) = inst.result() else { return };
         match inst.op() {
             Op::Variable if self.functions.is_promoted(id) => {
-                self.point(id, id);
-                self.define(id, *segment);
+                self.set_promoted_variable(id, id);
+                self.record_definition(id, *segment);
             }
             Op::Variable => {}
             Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject | Op::Bitcast
-                if self.pointed(inst.id(0)).is_some() =>
+                if self.promoted_variable(inst.id_operand(0)).is_some() =>
             {
-                if let Some(variable) = self.pointed(inst.id(0)) {
-                    self.point(id, variable);
+                if let Some(variable) = self.promoted_variable(inst.id_operand(0)) {
+                    self.set_promoted_variable(id, variable);
                 }
             }
-            _ => self.define(id, *segment),
+            _ => self.record_definition(id, *segment),
         }
     }
 
     /// Operands of a phi are used at the end of the block that they come from.
-    fn phi(&mut self, inst: InstRef<'_>) {
+    fn scan_phi(&mut self, inst: InstRef<'_>) {
         let info = self.functions.get(self.func);
         let module = self.program.module;
-        let mut pairs = inst.ids(0);
+        let mut pairs = inst.id_operands(0);
         while let (Some(value), Some(label)) = (pairs.next(), pairs.next()) {
             let from = info.cfg.predecessors(self.current).iter().copied();
             let from = from
@@ -177,7 +177,7 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
                 .find(|p| module.label(info.cfg.block(*p)) == label);
             if let Some(from) = from {
                 let last = self.first[from as usize + 1] - 1;
-                if let Some(local) = self.functions.local(value) {
+                if let Some(local) = self.functions.local_index(value) {
                     // The phi may stand before the definition in the walk, so that nothing can be
                     // said yet about which segment defines the operand.
                     self.ids[local] = Some(value);
@@ -187,35 +187,36 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
         }
     }
 
-    fn pointed(&self, id: Id) -> Option<Id> {
-        match self.functions.local(id) {
+    fn promoted_variable(&self, id: Id) -> Option<Id> {
+        match self.functions.local_index(id) {
             Some(local) => self.variable.get(local).copied().flatten(),
             None => None,
         }
     }
 
-    fn point(&mut self, id: Id, variable: Id) {
-        if let Some(local) = self.functions.local(id) {
+    fn set_promoted_variable(&mut self, id: Id, variable: Id) {
+        if let Some(local) = self.functions.local_index(id) {
             self.variable[local] = Some(variable);
         }
     }
 
     /// The promoted variable itself, not a part of it.
     fn whole_variable(&self, id: Id) -> Option<Id> {
-        self.pointed(id).filter(|variable| *variable == id)
+        self.promoted_variable(id)
+            .filter(|variable| *variable == id)
     }
 
-    fn define(&mut self, id: Id, segment: u32) {
-        if let Some(local) = self.functions.local(id) {
+    fn record_definition(&mut self, id: Id, segment: u32) {
+        if let Some(local) = self.functions.local_index(id) {
             self.ids[local] = Some(id);
             self.defined_in[local] = segment;
             self.defs.push((local as u32, segment));
         }
     }
 
-    fn used(&mut self, id: Id, segment: u32) {
-        let id = self.pointed(id).unwrap_or(id);
-        if let Some(local) = self.functions.local(id)
+    fn record_use(&mut self, id: Id, segment: u32) {
+        let id = self.promoted_variable(id).unwrap_or(id);
+        if let Some(local) = self.functions.local_index(id)
             && self.defined_in[local] != segment
         {
             self.ids[local] = Some(id);
@@ -223,7 +224,7 @@ impl<'a, 'm> SegmentLiveness<'a, 'm> {
         }
     }
 
-    fn solve(mut self) -> SuspendLiveness {
+    fn solve_dataflow(mut self) -> SuspendLiveness {
         self.defs.sort_unstable();
         self.defs.dedup();
         self.uses.sort_unstable();

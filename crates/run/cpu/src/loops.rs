@@ -27,14 +27,14 @@ pub(crate) fn leave_first(func: &mut Function) {
         };
         let stays = blocks.map(|call| loops.is_in_loop(call.block(&func.dfg.value_lists), of));
         if stays == [true, false] {
-            turn(func, inst, arg);
+            invert_branch(func, inst, arg);
         }
     }
 }
 
 /// Exchanges the ways of a conditional branch.
-fn turn(func: &mut Function, inst: Inst, condition: Value) {
-    let not = negated(func, inst, condition);
+fn invert_branch(func: &mut Function, inst: Inst, condition: Value) {
+    let not = negate_condition(func, inst, condition);
     if let InstructionData::Brif { arg, blocks, .. } = &mut func.dfg.insts[inst] {
         *arg = not;
         blocks.swap(0, 1);
@@ -42,7 +42,7 @@ fn turn(func: &mut Function, inst: Inst, condition: Value) {
 }
 
 /// What is not zero where a condition is.
-fn negated(func: &mut Function, before: Inst, condition: Value) -> Value {
+fn negate_condition(func: &mut Function, before: Inst, condition: Value) -> Value {
     let made = func.dfg.value_def(condition).inst();
     let made = made.map(|inst| func.dfg.insts[inst]);
     let mut cursor = FuncCursor::new(func).at_inst(before);

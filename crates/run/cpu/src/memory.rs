@@ -31,11 +31,11 @@ pub(crate) struct AsyncCopyRequest {
 pub(crate) unsafe fn copy_elements(elements: &AsyncCopyRequest) -> Result<(), TrapReason> {
     let place = std::ptr::from_ref(elements).cast::<LaunchContext>();
     // SAFETY: `copy` takes the elements for a context; memory is the caller's promise.
-    unsafe { guard::enter(copy, place, [0; 3], &[]) }.map(|_| ())
+    unsafe { guard::call_guarded(run_async_copy, place, [0; 3], &[]) }.map(|_| ())
 }
 
 /// What copies, in the shape of an entry function.
-unsafe extern "C" fn copy(elements: *const LaunchContext, _: u32, _: u32, _: u32) -> u64 {
+unsafe extern "C" fn run_async_copy(elements: *const LaunchContext, _: u32, _: u32, _: u32) -> u64 {
     // SAFETY: `copy_elements` passes them.
     let e = unsafe { *elements.cast::<AsyncCopyRequest>() };
     let (to_step, from_step) = if e.strided_source {

@@ -24,7 +24,7 @@ impl GuardedPages {
     /// So many bytes, aligned to 128; `None` where there is no memory for them, there are no guards, or
     /// thousands are guarded already: systems bound the number of mappings, which a process needs for
     /// more than this.
-    pub fn zeroed(size: usize) -> Option<GuardedPages> {
+    pub fn new_zeroed(size: usize) -> Option<GuardedPages> {
         #[cfg(target_os = "linux")]
         {
             let map = system::GuardedMapping::new(size.checked_next_multiple_of(ALIGN)?)?;
@@ -47,7 +47,7 @@ impl GuardedPages {
         #[cfg(target_os = "linux")]
         {
             // SAFETY: the map has as many bytes from there on, all initialised, which only this owns.
-            unsafe { std::slice::from_raw_parts_mut(self.map.first(), self.size) }
+            unsafe { std::slice::from_raw_parts_mut(self.map.first_byte(), self.size) }
         }
         #[cfg(not(target_os = "linux"))]
         {
@@ -111,7 +111,8 @@ mod system {
             let pages = whole_pages(used)?;
             let wishes = [(live < MOST_WIDE).then_some(WIDE), Some([GUARD; 2])];
             let (start, guards) = wishes.into_iter().flatten().find_map(|guards| {
-                let start = reserve(guards[0].checked_add(pages)?.checked_add(guards[1])?)?;
+                let start =
+                    reserve_addresses(guards[0].checked_add(pages)?.checked_add(guards[1])?)?;
                 Some((start, guards))
             })?;
             LIVE.fetch_add(1, Relaxed);
@@ -121,12 +122,12 @@ mod system {
                 pages,
                 used,
             };
-            map.open().then_some(map)
+            map.open_middle().then_some(map)
         }
 
         /// Lets the pages in the middle be accessed.
-        fn open(&self) -> bool {
-            let middle = self.middle();
+        fn open_middle(&self) -> bool {
+            let middle = self.middle_address();
             let access = libc::PROT_READ | libc::PROT_WRITE;
             // SAFETY: the range is within the mapping.
             let done = unsafe { libc::mprotect(middle, self.pages, access) };
@@ -137,12 +138,12 @@ mod system {
             done == 0
         }
 
-        fn middle(&self) -> *mut libc::c_void {
+        fn middle_address(&self) -> *mut libc::c_void {
             self.start.wrapping_add(self.guards[0]).cast()
         }
 
         /// The first byte in use.
-        pub fn first(&self) -> *mut u8 {
+        pub fn first_byte(&self) -> *mut u8 {
             let end = self.guards[0] + self.pages;
             self.start.wrapping_add(end - self.used)
         }
@@ -156,7 +157,7 @@ mod system {
     }
 
     /// Addresses that nothing may access.
-    fn reserve(bytes: usize) -> Option<*mut u8> {
+    fn reserve_addresses(bytes: usize) -> Option<*mut u8> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a new mapping at any address, which nothing may access yet.
         let start = unsafe { libc::mmap(null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
@@ -178,7 +179,7 @@ mod system {
         pub fn new(bytes: usize) -> Option<GuardedReservation> {
             REACHES.into_iter().find_map(|[before, behind]| {
                 let reach = [before.max(whole_pages(bytes)?.checked_add(GUARD)?), behind];
-                let start = reserve(reach[0].checked_add(reach[1])?)?;
+                let start = reserve_addresses(reach[0].checked_add(reach[1])?)?;
                 let open = 0;
                 Some(GuardedReservation { start, reach, open })
             })
@@ -195,65 +196,65 @@ mod system {
         }
 
         /// The address up to which memory may be accessed.
-        pub fn end(&self) -> *mut u8 {
+        pub fn end_address(&self) -> *mut u8 {
             self.start.wrapping_add(self.reach[0])
         }
 
         /// The addresses that are reserved: the first, and the one behind the last.
-        pub fn span(&self) -> [u64; 2] {
+        pub fn reserved_range(&self) -> [u64; 2] {
             let bytes = self.reach[0] + self.reach[1];
             [self.start as u64, self.start.wrapping_add(bytes) as u64]
         }
 
         /// Opens the pages of so many bytes, all zero, and no others; those of more than `most` bytes are asked of the
         /// system anew. False where it has none.
-        pub fn open(&mut self, bytes: usize, most: usize) -> bool {
+        pub fn open_pages(&mut self, bytes: usize, most: usize) -> bool {
             let Some(wanted) = whole_pages(bytes) else {
                 return false;
             };
             let kept = self.open.min(wanted);
             if kept > most {
-                self.forget(self.open);
+                self.discard_pages(self.open);
             } else {
                 // SAFETY: so many bytes are open, which nothing else uses.
                 unsafe { libc::memset(self.before_end(kept), 0, kept) };
             }
             let done = match wanted >= self.open {
-                true => self.protect(wanted, self.open, libc::PROT_READ | libc::PROT_WRITE),
-                false => self.close(wanted),
+                true => self.protect_pages(wanted, self.open, libc::PROT_READ | libc::PROT_WRITE),
+                false => self.close_above(wanted),
             };
             self.open = wanted;
             done
         }
 
         /// Gives the memory of more open bytes than `most` back, which are zero then.
-        pub fn rest(&self, most: usize) {
+        pub fn trim_open_pages(&self, most: usize) {
             if self.open > most {
-                self.forget(self.open);
+                self.discard_pages(self.open);
             }
         }
 
         /// Leaves so many bytes open, and gives the memory of the others back.
-        fn close(&mut self, kept: usize) -> bool {
-            self.forget(self.open - kept);
-            self.protect(self.open, kept, libc::PROT_NONE)
+        fn close_above(&mut self, kept: usize) -> bool {
+            self.discard_pages(self.open - kept);
+            self.protect_pages(self.open, kept, libc::PROT_NONE)
         }
 
         /// Gives the memory of the first open bytes back, which are zero then.
-        fn forget(&self, bytes: usize) {
+        fn discard_pages(&self, bytes: usize) {
             let first = self.before_end(self.open);
             // SAFETY: the pages are the reservation's.
             unsafe { libc::madvise(first, bytes, libc::MADV_DONTNEED) };
         }
 
         /// Says how the pages may be accessed that are between so many bytes and fewer before the end.
-        fn protect(&self, far: usize, near: usize, access: libc::c_int) -> bool {
+        fn protect_pages(&self, far: usize, near: usize, access: libc::c_int) -> bool {
             // SAFETY: the range is within the mapping.
             far == near || unsafe { libc::mprotect(self.before_end(far), far - near, access) == 0 }
         }
 
         fn before_end(&self, bytes: usize) -> *mut libc::c_void {
-            self.end().wrapping_sub(bytes).cast()
+            self.end_address().wrapping_sub(bytes).cast()
         }
     }
 
@@ -281,19 +282,19 @@ mod tests {
     #[test]
     fn memory_is_zeroed_and_aligned() {
         for size in [0, 1, 128, 4095, 4096, 4097, 5 << 20] {
-            let mut pages = GuardedPages::zeroed(size).expect("there is as much memory");
+            let mut pages = GuardedPages::new_zeroed(size).expect("there is as much memory");
             let bytes = pages.bytes_mut();
             assert_eq!(bytes.len(), size);
             assert_eq!(bytes.as_ptr() as usize % ALIGN, 0);
             assert!(bytes.iter().all(|b| *b == 0));
             bytes.fill(1);
         }
-        assert!(GuardedPages::zeroed(usize::MAX).is_none());
+        assert!(GuardedPages::new_zeroed(usize::MAX).is_none());
         let many: Vec<_> = (0..=system::MOST)
-            .map_while(|_| GuardedPages::zeroed(1))
+            .map_while(|_| GuardedPages::new_zeroed(1))
             .collect();
         assert_eq!(many.len(), system::MOST, "there are mappings left");
         drop(many);
-        assert!(GuardedPages::zeroed(1).is_some());
+        assert!(GuardedPages::new_zeroed(1).is_some());
     }
 }

@@ -37,19 +37,19 @@ pub struct PipeShape {
 
 impl PipeShape {
     /// Bytes of its memory; none where it cannot hold a packet or is too large.
-    pub fn bytes(self) -> Option<u64> {
+    pub fn memory_bytes(self) -> Option<u64> {
         let packets = u64::from(self.packet) * u64::from(self.capacity);
-        let bytes = (HEADER + self.reservations() * RESERVATION) * 8 + packets;
+        let bytes = (HEADER + self.reservation_count() * RESERVATION) * 8 + packets;
         (packets > 0 && bytes <= MOST_BYTES).then(|| bytes.next_multiple_of(16))
     }
 
     /// What its memory begins with while it is empty; zeros follow.
-    pub fn header(self) -> Vec<u8> {
+    pub fn encode_header(self) -> Vec<u8> {
         let words = [MAGIC, self.packet.into(), self.capacity.into()];
         words.map(u64::to_le_bytes).concat()
     }
 
-    fn reservations(self) -> u64 {
+    fn reservation_count(self) -> u64 {
         (u64::from(self.capacity) * 2).min(MOST)
     }
 }
@@ -84,7 +84,7 @@ impl PipeUse {
     ];
 
     /// Whether it reads packets.
-    pub fn reads(self) -> bool {
+    pub fn is_read(self) -> bool {
         matches!(
             self,
             PipeUse::Read | PipeUse::ReadReserved | PipeUse::ReserveRead | PipeUse::CommitRead
@@ -116,27 +116,27 @@ pub(crate) fn is_pipe(memory: &MemorySpan) -> bool {
     // SAFETY: the memory is a launch's, aligned, and has so many words.
     let [magic, packet, capacity] = [0, 1, 2].map(|n| unsafe { words.add(n).read() });
     let shape = u32::try_from(packet).ok().zip(u32::try_from(capacity).ok());
-    let bytes = shape.and_then(|(packet, capacity)| PipeShape { packet, capacity }.bytes());
+    let bytes = shape.and_then(|(packet, capacity)| PipeShape { packet, capacity }.memory_bytes());
     magic == MAGIC && bytes.is_some_and(|bytes| bytes <= memory.length)
 }
 
 /// Does something with a pipe. Gives 0, or all bits where that failed; a reservation, 0 where there is none;
 /// or a number of packets.
-pub(crate) extern "C" fn operate(what: u64, operands: *const PipeOperands) -> u64 {
+pub(crate) extern "C" fn run_pipe_operation(what: u64, operands: *const PipeOperands) -> u64 {
     let Some(what) = PipeUse::ALL.get(what as usize) else {
         return u64::MAX;
     };
     // SAFETY: generated code passes the operands, which stand on its stack.
     let operands = unsafe { *operands };
     if operands.pipe == 0 {
-        return failure(*what);
+        return failure_value(*what);
     }
-    let mut pipe = LockedPipe::lock(operands.pipe as *mut u64);
-    let done = pipe.operate(*what, &operands);
-    done.unwrap_or(failure(*what))
+    let mut pipe = LockedPipe::lock_words(operands.pipe as *mut u64);
+    let done = pipe.perform_operation(*what, &operands);
+    done.unwrap_or(failure_value(*what))
 }
 
-fn failure(what: PipeUse) -> u64 {
+fn failure_value(what: PipeUse) -> u64 {
     match what {
         PipeUse::ReserveRead | PipeUse::ReserveWrite | PipeUse::Packets | PipeUse::Capacity => 0,
         _ => u64::MAX,
@@ -172,7 +172,7 @@ struct LockedPipe {
 }
 
 impl LockedPipe {
-    fn lock(words: *mut u64) -> LockedPipe {
+    fn lock_words(words: *mut u64) -> LockedPipe {
         let mut pipe = LockedPipe {
             words,
             shape: PipeShape {
@@ -185,8 +185,8 @@ impl LockedPipe {
             std::thread::yield_now();
         }
         pipe.shape = PipeShape {
-            packet: pipe.get(PipeHeaderField::Packet) as u32,
-            capacity: pipe.get(PipeHeaderField::Capacity) as u32,
+            packet: pipe.read_field(PipeHeaderField::Packet) as u32,
+            capacity: pipe.read_field(PipeHeaderField::Capacity) as u32,
         };
         pipe
     }
@@ -196,34 +196,35 @@ impl LockedPipe {
         unsafe { AtomicU64::from_ptr(self.words.add(PipeHeaderField::Lock as usize)) }
     }
 
-    fn get(&self, field: PipeHeaderField) -> u64 {
+    fn read_field(&self, field: PipeHeaderField) -> u64 {
         // SAFETY: within the header, under the lock.
         unsafe { self.words.add(field as usize).read() }
     }
 
-    fn set(&mut self, field: PipeHeaderField, value: u64) {
+    fn write_field(&mut self, field: PipeHeaderField, value: u64) {
         // SAFETY: as above.
         unsafe { self.words.add(field as usize).write(value) };
     }
 
     /// The words of reservation `n`, which is below the number of them.
-    fn reservation(&mut self, n: u64) -> &mut [u64; RESERVATION as usize] {
+    fn reservation_words(&mut self, n: u64) -> &mut [u64; RESERVATION as usize] {
         // SAFETY: they follow the header, under the lock.
         unsafe { &mut *self.words.add((HEADER + n * RESERVATION) as usize).cast() }
     }
 
-    fn place(&self, packet: u64) -> *mut u8 {
-        let first = HEADER + self.shape.reservations() * RESERVATION;
+    fn packet_address(&self, packet: u64) -> *mut u8 {
+        let first = HEADER + self.shape.reservation_count() * RESERVATION;
         let at = packet % u64::from(self.shape.capacity) * u64::from(self.shape.packet);
         // SAFETY: within the memory of the pipe, as the header says.
         unsafe { self.words.add(first as usize).cast::<u8>().add(at as usize) }
     }
 
-    fn operate(&mut self, what: PipeUse, operands: &PipeOperands) -> Option<u64> {
+    fn perform_operation(&mut self, what: PipeUse, operands: &PipeOperands) -> Option<u64> {
         match what {
             PipeUse::Packets => {
                 return Some(
-                    self.get(PipeHeaderField::Written) - self.get(PipeHeaderField::ToRead),
+                    self.read_field(PipeHeaderField::Written)
+                        - self.read_field(PipeHeaderField::ToRead),
                 );
             }
             PipeUse::Capacity => return Some(self.shape.capacity.into()),
@@ -231,27 +232,29 @@ impl LockedPipe {
             _ => {}
         }
         match what {
-            PipeUse::ReserveRead | PipeUse::ReserveWrite => self.reserve(what.reads(), operands.id),
-            PipeUse::CommitRead | PipeUse::CommitWrite => {
-                self.commit(what.reads(), operands.id).map(|()| 0)
+            PipeUse::ReserveRead | PipeUse::ReserveWrite => {
+                self.reserve_packets(what.is_read(), operands.id)
             }
+            PipeUse::CommitRead | PipeUse::CommitWrite => self
+                .commit_reservation(what.is_read(), operands.id)
+                .map(|()| 0),
             PipeUse::ReadReserved | PipeUse::WriteReserved => {
-                let [first, count, _] = self.open(what.reads(), operands.id)?;
+                let [first, count, _] = self.open_reservation(what.is_read(), operands.id)?;
                 let packet = (operands.index < count).then_some(first + operands.index)?;
-                self.copy(what.reads(), packet, operands.packet);
+                self.copy_packet(what.is_read(), packet, operands.packet);
                 Some(0)
             }
             _ => {
-                let id = self.reserve(what.reads(), 1)?;
-                let [packet, ..] = self.open(what.reads(), id)?;
-                self.copy(what.reads(), packet, operands.packet);
-                self.commit(what.reads(), id).map(|()| 0)
+                let id = self.reserve_packets(what.is_read(), 1)?;
+                let [packet, ..] = self.open_reservation(what.is_read(), id)?;
+                self.copy_packet(what.is_read(), packet, operands.packet);
+                self.commit_reservation(what.is_read(), id).map(|()| 0)
             }
         }
     }
 
-    fn copy(&mut self, reads: bool, packet: u64, address: u64) {
-        let (place, bytes) = (self.place(packet), self.shape.packet as usize);
+    fn copy_packet(&mut self, reads: bool, packet: u64, address: u64) {
+        let (place, bytes) = (self.packet_address(packet), self.shape.packet as usize);
         let (from, to) = match reads {
             true => (place.cast_const(), address as *mut u8),
             false => (address as *const u8, place),
@@ -260,55 +263,59 @@ impl LockedPipe {
         unsafe { std::ptr::copy(from, to, bytes) };
     }
 
-    fn reserve(&mut self, reads: bool, count: u64) -> Option<u64> {
+    fn reserve_packets(&mut self, reads: bool, count: u64) -> Option<u64> {
         let (field, end) = match reads {
-            true => (PipeHeaderField::ToRead, self.get(PipeHeaderField::Written)),
+            true => (
+                PipeHeaderField::ToRead,
+                self.read_field(PipeHeaderField::Written),
+            ),
             false => {
-                let room = self.get(PipeHeaderField::Read) + u64::from(self.shape.capacity);
+                let room = self.read_field(PipeHeaderField::Read) + u64::from(self.shape.capacity);
                 (PipeHeaderField::ToWrite, room)
             }
         };
-        let first = self.get(field);
+        let first = self.read_field(field);
         let last = first.checked_add(count)?;
         if count == 0 || last > end {
             return None;
         }
-        let free = (0..self.shape.reservations()).find(|n| self.reservation(*n)[2] == FREE)?;
-        *self.reservation(free) = [first, count, if reads { READS } else { WRITES }];
-        self.set(field, last);
+        let free =
+            (0..self.shape.reservation_count()).find(|n| self.reservation_words(*n)[2] == FREE)?;
+        *self.reservation_words(free) = [first, count, if reads { READS } else { WRITES }];
+        self.write_field(field, last);
         Some(free + 1)
     }
 
     /// A reservation that was not committed yet.
-    fn open(&mut self, reads: bool, id: u64) -> Option<[u64; RESERVATION as usize]> {
+    fn open_reservation(&mut self, reads: bool, id: u64) -> Option<[u64; RESERVATION as usize]> {
         let n = id
             .checked_sub(1)
-            .filter(|n| *n < self.shape.reservations())?;
-        let found = *self.reservation(n);
+            .filter(|n| *n < self.shape.reservation_count())?;
+        let found = *self.reservation_words(n);
         (found[2] == if reads { READS } else { WRITES }).then_some(found)
     }
 
-    fn commit(&mut self, reads: bool, id: u64) -> Option<()> {
-        self.open(reads, id)?;
+    fn commit_reservation(&mut self, reads: bool, id: u64) -> Option<()> {
+        self.open_reservation(reads, id)?;
         let kind = if reads { READS } else { WRITES };
-        self.reservation(id - 1)[2] = kind | DONE;
+        self.reservation_words(id - 1)[2] = kind | DONE;
         let field = if reads {
             PipeHeaderField::Read
         } else {
             PipeHeaderField::Written
         };
-        let mut next = self.get(field);
+        let mut next = self.read_field(field);
         let mut n = 0;
-        while n < self.shape.reservations() {
-            let [first, count, is] = *self.reservation(n);
+        while n < self.shape.reservation_count() {
+            let [first, count, is] = *self.reservation_words(n);
             n += 1;
             if first == next && is == kind | DONE {
-                *self.reservation(n - 1) = [0, 0, FREE];
+                *self.reservation_words(n - 1) = [0, 0, FREE];
                 next += count;
                 n = 0;
             }
         }
-        self.set(field, next);
+        self.write_field(field, next);
         Some(())
     }
 }
@@ -323,19 +330,25 @@ impl Drop for LockedPipe {
 mod tests {
     use super::*;
 
-    fn empty(capacity: u32) -> Vec<u64> {
+    fn empty_pipe(capacity: u32) -> Vec<u64> {
         let shape = PipeShape {
             packet: 4,
             capacity,
         };
-        let mut words = vec![0u64; shape.bytes().unwrap() as usize / 8];
-        for (word, bytes) in words.iter_mut().zip(shape.header().chunks(8)) {
+        let mut words = vec![0u64; shape.memory_bytes().unwrap() as usize / 8];
+        for (word, bytes) in words.iter_mut().zip(shape.encode_header().chunks(8)) {
             *word = u64::from_le_bytes(bytes.try_into().unwrap());
         }
         words
     }
 
-    fn run(pipe: &mut [u64], what: PipeUse, id: u64, index: u64, packet: &mut u32) -> u64 {
+    fn operate_on_packet(
+        pipe: &mut [u64],
+        what: PipeUse,
+        id: u64,
+        index: u64,
+        packet: &mut u32,
+    ) -> u64 {
         let operands = PipeOperands {
             pipe: pipe.as_mut_ptr() as u64,
             id,
@@ -343,58 +356,94 @@ mod tests {
             packet: std::ptr::from_mut(packet) as u64,
             size: 4,
         };
-        operate(what as u64, &operands)
+        run_pipe_operation(what as u64, &operands)
     }
 
     #[test]
     fn packets_come_in_order_and_no_more_than_there_is_room_for() {
-        let mut pipe = empty(3);
+        let mut pipe = empty_pipe(3);
         for round in 0..5u32 {
             for n in 0..3 {
                 let mut value = round * 10 + n;
-                assert_eq!(run(&mut pipe, PipeUse::Write, 0, 0, &mut value), 0);
+                assert_eq!(
+                    operate_on_packet(&mut pipe, PipeUse::Write, 0, 0, &mut value),
+                    0
+                );
             }
-            assert_eq!(run(&mut pipe, PipeUse::Write, 0, 0, &mut 9), u64::MAX);
-            assert_eq!(run(&mut pipe, PipeUse::Packets, 0, 0, &mut 0), 3);
+            assert_eq!(
+                operate_on_packet(&mut pipe, PipeUse::Write, 0, 0, &mut 9),
+                u64::MAX
+            );
+            assert_eq!(
+                operate_on_packet(&mut pipe, PipeUse::Packets, 0, 0, &mut 0),
+                3
+            );
             for n in 0..3 {
                 let mut value = 0;
-                assert_eq!(run(&mut pipe, PipeUse::Read, 0, 0, &mut value), 0);
+                assert_eq!(
+                    operate_on_packet(&mut pipe, PipeUse::Read, 0, 0, &mut value),
+                    0
+                );
                 assert_eq!(value, round * 10 + n);
             }
-            assert_eq!(run(&mut pipe, PipeUse::Read, 0, 0, &mut 9), u64::MAX);
+            assert_eq!(
+                operate_on_packet(&mut pipe, PipeUse::Read, 0, 0, &mut 9),
+                u64::MAX
+            );
         }
     }
 
     #[test]
     fn packets_are_visible_when_all_before_are_committed() {
-        let mut pipe = empty(4);
-        let first = run(&mut pipe, PipeUse::ReserveWrite, 2, 0, &mut 0);
-        let second = run(&mut pipe, PipeUse::ReserveWrite, 1, 0, &mut 0);
+        let mut pipe = empty_pipe(4);
+        let first = operate_on_packet(&mut pipe, PipeUse::ReserveWrite, 2, 0, &mut 0);
+        let second = operate_on_packet(&mut pipe, PipeUse::ReserveWrite, 1, 0, &mut 0);
         assert!(first != 0 && second != 0 && first != second);
-        assert_eq!(run(&mut pipe, PipeUse::ReserveWrite, 2, 0, &mut 0), 0);
+        assert_eq!(
+            operate_on_packet(&mut pipe, PipeUse::ReserveWrite, 2, 0, &mut 0),
+            0
+        );
         let write = PipeUse::WriteReserved;
-        assert_eq!(run(&mut pipe, write, second, 0, &mut 30), 0);
-        assert_eq!(run(&mut pipe, PipeUse::CommitWrite, second, 0, &mut 0), 0);
-        assert_eq!(run(&mut pipe, PipeUse::Packets, 0, 0, &mut 0), 0);
-        assert_eq!(run(&mut pipe, write, first, 0, &mut 10), 0);
-        assert_eq!(run(&mut pipe, write, first, 1, &mut 20), 0);
-        assert_eq!(run(&mut pipe, write, first, 2, &mut 99), u64::MAX);
-        assert_eq!(run(&mut pipe, PipeUse::CommitWrite, first, 0, &mut 0), 0);
-        let twice = run(&mut pipe, PipeUse::CommitWrite, first, 0, &mut 0);
+        assert_eq!(operate_on_packet(&mut pipe, write, second, 0, &mut 30), 0);
+        assert_eq!(
+            operate_on_packet(&mut pipe, PipeUse::CommitWrite, second, 0, &mut 0),
+            0
+        );
+        assert_eq!(
+            operate_on_packet(&mut pipe, PipeUse::Packets, 0, 0, &mut 0),
+            0
+        );
+        assert_eq!(operate_on_packet(&mut pipe, write, first, 0, &mut 10), 0);
+        assert_eq!(operate_on_packet(&mut pipe, write, first, 1, &mut 20), 0);
+        assert_eq!(
+            operate_on_packet(&mut pipe, write, first, 2, &mut 99),
+            u64::MAX
+        );
+        assert_eq!(
+            operate_on_packet(&mut pipe, PipeUse::CommitWrite, first, 0, &mut 0),
+            0
+        );
+        let twice = operate_on_packet(&mut pipe, PipeUse::CommitWrite, first, 0, &mut 0);
         assert_eq!(twice, u64::MAX);
-        let read = run(&mut pipe, PipeUse::ReserveRead, 3, 0, &mut 0);
+        let read = operate_on_packet(&mut pipe, PipeUse::ReserveRead, 3, 0, &mut 0);
         let mut values = [0; 3];
         for (n, value) in values.iter_mut().enumerate() {
-            run(&mut pipe, PipeUse::ReadReserved, read, n as u64, value);
+            operate_on_packet(&mut pipe, PipeUse::ReadReserved, read, n as u64, value);
         }
         assert_eq!(values, [10, 20, 30]);
-        assert_eq!(run(&mut pipe, PipeUse::CommitRead, read, 0, &mut 0), 0);
-        assert_eq!(run(&mut pipe, PipeUse::ReserveWrite, 4, 0, &mut 0), 1);
+        assert_eq!(
+            operate_on_packet(&mut pipe, PipeUse::CommitRead, read, 0, &mut 0),
+            0
+        );
+        assert_eq!(
+            operate_on_packet(&mut pipe, PipeUse::ReserveWrite, 4, 0, &mut 0),
+            1
+        );
     }
 
     #[test]
     fn other_memory_is_no_pipe() {
-        let mut pipe = empty(2);
+        let mut pipe = empty_pipe(2);
         let memory = |words: &mut [u64]| MemorySpan {
             address: words.as_mut_ptr().cast(),
             length: size_of_val(words) as u64,

@@ -67,18 +67,18 @@ impl PrintfRecorder {
     }
 
     /// Begins a workgroup.
-    pub fn begin(&mut self, number: u64) {
+    pub fn begin_workgroup(&mut self, number: u64) {
         self.groups.push((number, Vec::new()));
     }
 
     /// What each workgroup printed.
-    pub fn take(&mut self) -> Vec<(u64, Vec<u8>)> {
+    pub fn take_output(&mut self) -> Vec<(u64, Vec<u8>)> {
         let mut groups = std::mem::take(&mut self.groups);
         groups.retain(|g| !g.1.is_empty());
         groups
     }
 
-    fn print(&mut self, site: usize, format: u64, words: &[u64]) {
+    fn record_print(&mut self, site: usize, format: u64, words: &[u64]) {
         // SAFETY: the kernel outlives its launches.
         let prints = unsafe { &(*self.kernel).prints };
         let Some(arguments) = prints.sites.get(site) else {
@@ -93,8 +93,8 @@ impl PrintfRecorder {
         let template = self
             .templates
             .entry(format)
-            .or_insert_with(|| PrintfTemplate::new(prints.text(format).unwrap_or_default()));
-        let texts: Vec<bool> = template.arguments().map(|a| a.is_text()).collect();
+            .or_insert_with(|| PrintfTemplate::new(prints.find_string(format).unwrap_or_default()));
+        let texts: Vec<bool> = template.list_arguments().map(|a| a.is_text()).collect();
         let mut words = words.iter().copied();
         let mut take = |(n, argument): (usize, &PrintfArgument)| {
             let values: Vec<u64> = words.by_ref().take(argument.count as usize).collect();
@@ -104,7 +104,7 @@ impl PrintfRecorder {
                 }
                 PrintedKind::Int(bits) => PrintfValue::Ints { bits, values },
                 PrintedKind::Pointer if texts.get(n) == Some(&true) => {
-                    let text = values.first().and_then(|at| prints.text(*at));
+                    let text = values.first().and_then(|at| prints.find_string(*at));
                     PrintfValue::Text(text.unwrap_or(b"(null)").to_vec())
                 }
                 PrintedKind::Pointer => PrintfValue::Ints { bits: 64, values },
@@ -112,7 +112,7 @@ impl PrintfRecorder {
         };
         let arguments: Vec<PrintfValue> = arguments.iter().enumerate().map(&mut take).collect();
         let before = out.len();
-        template.print(&arguments, out);
+        template.print_arguments(&arguments, out);
         self.bytes += out.len() - before;
     }
 }
@@ -128,7 +128,7 @@ impl PrintfSites {
     }
 
     /// The string at an address, up to its zero or the end of its constant; none elsewhere.
-    fn text(&self, address: u64) -> Option<&[u8]> {
+    fn find_string(&self, address: u64) -> Option<&[u8]> {
         let inside = |(base, length): &&(u64, u64)| address >= *base && address - base < *length;
         let (base, length) = self.constants.iter().find(inside)?;
         let rest = (length - (address - base)) as usize;
@@ -139,7 +139,7 @@ impl PrintfSites {
     }
 
     /// Adds what the workgroups of a launch printed, in their order.
-    pub fn add(&self, mut groups: Vec<(u64, Vec<u8>)>) {
+    pub fn append_output(&self, mut groups: Vec<(u64, Vec<u8>)>) {
         groups.sort_by_key(|g| g.0);
         if let Ok(mut taken) = self.taken.lock() {
             groups.iter().for_each(|g| taken.extend(&g.1));
@@ -163,7 +163,7 @@ impl JitKernel {
 }
 
 /// Prints, as the instruction with a number asks.
-pub(crate) extern "C" fn print(
+pub(crate) extern "C" fn print_formatted(
     context: *const LaunchContext,
     site: u64,
     format: u64,
@@ -176,6 +176,6 @@ pub(crate) extern "C" fn print(
         let arguments = sites.get(site as usize).map_or(&[][..], Vec::as_slice);
         let count: u32 = arguments.iter().map(|a| a.count).sum();
         let words = std::slice::from_raw_parts(words, count as usize);
-        printer.print(site as usize, format, words);
+        printer.record_print(site as usize, format, words);
     }
 }

@@ -4,7 +4,7 @@
 //! computed by the scheduler when all have arrived: sums of floats in `f32`, or in `f64` where the result
 //! has that, from the first product on, and rounded at last; integers exactly.
 
-use crate::groups::{WorkgroupFrames, number, of_number};
+use crate::groups::{WorkgroupFrames, number_from_bits, of_number};
 use crate::types::ScalarRepr;
 use spirula_spirv::grammar::enumerants::CooperativeMatrixOperands as Operands;
 
@@ -33,17 +33,17 @@ pub(crate) struct SubgroupLanes<'a> {
 
 impl CooperativeProduct {
     /// Computes the result for the active invocations of a subgroup.
-    pub fn compute(&self, frames: &mut WorkgroupFrames<'_>, lanes: SubgroupLanes<'_>) {
+    pub fn compute_for_lanes(&self, frames: &mut WorkgroupFrames<'_>, lanes: SubgroupLanes<'_>) {
         match self.scalars[3] {
-            ScalarRepr::F64 => self.multiply(frames, lanes, &F64Arithmetic(self.scalars)),
+            ScalarRepr::F64 => self.multiply_factors(frames, lanes, &F64Arithmetic(self.scalars)),
             scalar if scalar.is_float() => {
-                self.multiply(frames, lanes, &F32Arithmetic(self.scalars))
+                self.multiply_factors(frames, lanes, &F32Arithmetic(self.scalars))
             }
-            _ => self.multiply(frames, lanes, &IntegerArithmetic(self)),
+            _ => self.multiply_factors(frames, lanes, &IntegerArithmetic(self)),
         }
     }
 
-    fn multiply<N: ProductArithmetic>(
+    fn multiply_factors<N: ProductArithmetic>(
         &self,
         frames: &mut WorkgroupFrames<'_>,
         lanes: SubgroupLanes<'_>,
@@ -60,10 +60,10 @@ impl CooperativeProduct {
                 let lane = lanes.first + n % lanes.size;
                 let there = lanes.active.binary_search(&lane).is_ok();
                 let bits = match there {
-                    true => frames.slot(lane, first + n / lanes.size),
+                    true => frames.read_slot(lane, first + n / lanes.size),
                     false => 0,
                 };
-                numbers.read(which, bits)
+                numbers.decode_component(which, bits)
             };
             (0..count).map(one).collect()
         };
@@ -81,7 +81,7 @@ impl CooperativeProduct {
         for lane in lanes.active {
             let own = sums.iter().skip(lane - lanes.first).step_by(lanes.size);
             for (n, sum) in own.enumerate() {
-                frames.set_slot(*lane, n, numbers.write(*sum));
+                frames.set_slot(*lane, n, numbers.encode_component(*sum));
             }
         }
     }
@@ -92,10 +92,10 @@ trait ProductArithmetic {
     type Number: Copy;
 
     /// A component of the first factor, the second, or the summand, from its bits.
-    fn read(&self, which: usize, bits: u64) -> Self::Number;
+    fn decode_component(&self, which: usize, bits: u64) -> Self::Number;
     fn add_product(sum: Self::Number, a: Self::Number, b: Self::Number) -> Self::Number;
     /// The bits of a component of the result.
-    fn write(&self, sum: Self::Number) -> u64;
+    fn encode_component(&self, sum: Self::Number) -> u64;
 }
 
 struct F32Arithmetic([ScalarRepr; 4]);
@@ -103,15 +103,15 @@ struct F32Arithmetic([ScalarRepr; 4]);
 impl ProductArithmetic for F32Arithmetic {
     type Number = f32;
 
-    fn read(&self, which: usize, bits: u64) -> f32 {
-        number(bits, self.0[which]) as f32
+    fn decode_component(&self, which: usize, bits: u64) -> f32 {
+        number_from_bits(bits, self.0[which]) as f32
     }
 
     fn add_product(sum: f32, a: f32, b: f32) -> f32 {
         sum + a * b
     }
 
-    fn write(&self, sum: f32) -> u64 {
+    fn encode_component(&self, sum: f32) -> u64 {
         of_number(sum.into(), self.0[3])
     }
 }
@@ -121,15 +121,15 @@ struct F64Arithmetic([ScalarRepr; 4]);
 impl ProductArithmetic for F64Arithmetic {
     type Number = f64;
 
-    fn read(&self, which: usize, bits: u64) -> f64 {
-        number(bits, self.0[which])
+    fn decode_component(&self, which: usize, bits: u64) -> f64 {
+        number_from_bits(bits, self.0[which])
     }
 
     fn add_product(sum: f64, a: f64, b: f64) -> f64 {
         sum + a * b
     }
 
-    fn write(&self, sum: f64) -> u64 {
+    fn encode_component(&self, sum: f64) -> u64 {
         of_number(sum, self.0[3])
     }
 }
@@ -137,7 +137,7 @@ impl ProductArithmetic for F64Arithmetic {
 struct IntegerArithmetic<'a>(&'a CooperativeProduct);
 
 impl IntegerArithmetic<'_> {
-    fn has(&self, operand: Operands) -> bool {
+    fn has_operand(&self, operand: Operands) -> bool {
         self.0.operands & operand.0 != 0
     }
 }
@@ -145,8 +145,8 @@ impl IntegerArithmetic<'_> {
 impl ProductArithmetic for IntegerArithmetic<'_> {
     type Number = i128;
 
-    fn read(&self, which: usize, bits: u64) -> i128 {
-        let signed = self.has(match which {
+    fn decode_component(&self, which: usize, bits: u64) -> i128 {
+        let signed = self.has_operand(match which {
             0 => Operands::MatrixASignedComponentsKHR,
             1 => Operands::MatrixBSignedComponentsKHR,
             _ => Operands::MatrixCSignedComponentsKHR,
@@ -162,12 +162,12 @@ impl ProductArithmetic for IntegerArithmetic<'_> {
         sum.wrapping_add(a.wrapping_mul(b))
     }
 
-    fn write(&self, sum: i128) -> u64 {
-        if !self.has(Operands::SaturatingAccumulationKHR) {
+    fn encode_component(&self, sum: i128) -> u64 {
+        if !self.has_operand(Operands::SaturatingAccumulationKHR) {
             return sum as u64;
         }
         let bits = self.0.scalars[3].bits();
-        let signed = self.has(Operands::MatrixResultSignedComponentsKHR);
+        let signed = self.has_operand(Operands::MatrixResultSignedComponentsKHR);
         let (least, most) = match signed {
             true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
             false => (0, (1i128 << bits) - 1),

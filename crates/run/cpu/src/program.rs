@@ -77,20 +77,28 @@ impl<'a> AnalysedModule<'a> {
         bundles: bool,
     ) -> Result<AnalysedModule<'a>, SourceDiagnostic> {
         check_addressing(module)?;
-        let definitions = IdDefinitions::compute(module);
-        let decorations = IdDecorations::compute(module);
+        let definitions = IdDefinitions::from_module(module);
+        let decorations = IdDecorations::from_module(module);
         // Lengths of arrays may be operations on specialisation constants, and those are typed: the
         // first round is for the lengths alone.
-        let draft =
-            LoweredTypeTable::compute(module, &definitions, &decorations, subgroup_size, |_| {
-                Some(1)
-            })?;
-        let lengths = SpirvConstants::compute(module, &definitions, &decorations, &draft, spec)?;
-        let types =
-            LoweredTypeTable::compute(module, &definitions, &decorations, subgroup_size, |id| {
-                lengths.u64(id)
-            })?;
-        let constants = SpirvConstants::compute(module, &definitions, &decorations, &types, spec)?;
+        let draft = LoweredTypeTable::from_module(
+            module,
+            &definitions,
+            &decorations,
+            subgroup_size,
+            |_| Some(1),
+        )?;
+        let lengths =
+            SpirvConstants::from_module(module, &definitions, &decorations, &draft, spec)?;
+        let types = LoweredTypeTable::from_module(
+            module,
+            &definitions,
+            &decorations,
+            subgroup_size,
+            |id| lengths.get_u64(id),
+        )?;
+        let constants =
+            SpirvConstants::from_module(module, &definitions, &decorations, &types, spec)?;
         let entry = match start {
             EntrySelector::Entry(name, model) => find_entry(module, &constants, name, model)?,
             EntrySelector::Block(func) => block_entry(module, &constants, func),
@@ -107,7 +115,7 @@ impl<'a> AnalysedModule<'a> {
             constants,
             entry,
         };
-        program.functions = ReachedFunctions::compute(&program)?;
+        program.functions = ReachedFunctions::from_program(&program)?;
         Ok(program)
     }
 
@@ -128,7 +136,7 @@ impl<'a> AnalysedModule<'a> {
 
     /// A constant index, which may have a sign.
     pub fn constant_index(&self, index: Id, signed: bool) -> Option<i64> {
-        let value = self.constants.u64(index)?;
+        let value = self.constants.get_u64(index)?;
         let bits = self.scalar_of(index)?.bits();
         let unused = 64 - bits.clamp(1, 64);
         Some(match signed {
@@ -142,14 +150,14 @@ impl<'a> AnalysedModule<'a> {
     pub fn is_index_signed(&self, index: Id) -> bool {
         let ty = self.type_of(index);
         let ty = ty.and_then(|ty| self.definitions.get(self.module, ty));
-        let is_unsigned = ty.is_some_and(|ty| ty.op() == Op::TypeInt && ty.word(1) == 0);
+        let is_unsigned = ty.is_some_and(|ty| ty.op() == Op::TypeInt && ty.operand_word(1) == 0);
         self.entry.is_kernel || !is_unsigned
     }
 
     /// Bytes from what a pointer points to to the next of that type.
     pub fn element_stride(&self, pointer: Id, pointee: Id) -> u64 {
         let declared = self.type_of(pointer);
-        let declared = declared.and_then(|ty| self.decoration(ty, Decoration::ArrayStride));
+        let declared = declared.and_then(|ty| self.decoration_operand(ty, Decoration::ArrayStride));
         let layout = self.types.layouts.get(pointee);
         let natural = layout.size.next_multiple_of(layout.align.into());
         declared.map_or(natural, u64::from)
@@ -160,12 +168,13 @@ impl<'a> AnalysedModule<'a> {
     pub fn byte_in_word(&self, word: Id) -> Option<Id> {
         let def = |id: Id| self.definitions.get(self.module, id);
         let cast = def(word).filter(|cast| cast.op() == Op::Bitcast)?;
-        let chain = def(cast.id(0)).filter(|chain| chain.op() == Op::PtrAccessChain)?;
-        let back = def(chain.id(1)).filter(|back| back.op() == Op::SNegate)?;
-        let rest = def(back.id(0)).filter(|rest| rest.op() == Op::BitwiseAnd)?;
-        let address = def(rest.id(0)).filter(|address| address.op() == Op::ConvertPtrToU)?;
-        let is_rest = self.constants.u64(rest.id(1)) == Some(3);
-        (is_rest && address.id(0) == chain.id(0)).then(|| chain.id(0))
+        let chain = def(cast.id_operand(0)).filter(|chain| chain.op() == Op::PtrAccessChain)?;
+        let back = def(chain.id_operand(1)).filter(|back| back.op() == Op::SNegate)?;
+        let rest = def(back.id_operand(0)).filter(|rest| rest.op() == Op::BitwiseAnd)?;
+        let address =
+            def(rest.id_operand(0)).filter(|address| address.op() == Op::ConvertPtrToU)?;
+        let is_rest = self.constants.get_u64(rest.id_operand(1)) == Some(3);
+        (is_rest && address.id_operand(0) == chain.id_operand(0)).then(|| chain.id_operand(0))
     }
 
     /// The type of what a variable holds.
@@ -179,7 +188,7 @@ impl<'a> AnalysedModule<'a> {
 
     /// Whether a type is one of cooperative matrices.
     pub fn is_cooperative(&self, ty: Id) -> bool {
-        self.definitions.op(self.module, ty) == Some(Op::TypeCooperativeMatrixKHR)
+        self.definitions.defining_op(self.module, ty) == Some(Op::TypeCooperativeMatrixKHR)
     }
 
     /// Whether a type is one of cooperative matrices that lie in memory as a whole.
@@ -189,11 +198,11 @@ impl<'a> AnalysedModule<'a> {
 
     /// The component type of a value.
     pub fn scalar_of(&self, id: Id) -> Option<ScalarRepr> {
-        self.types.component(self.type_of(id)?)
+        self.types.component_scalar(self.type_of(id)?)
     }
 
     /// The operand of a decoration of an id that takes one.
-    pub fn decoration(&self, id: Id, what: Decoration) -> Option<u32> {
+    pub fn decoration_operand(&self, id: Id, what: Decoration) -> Option<u32> {
         self.decorations
             .get(self.module, id, what)?
             .first()
@@ -202,7 +211,9 @@ impl<'a> AnalysedModule<'a> {
 
     /// Whether a parameter is a pointer to a copy that belongs to its function (`ByVal`).
     pub fn is_by_value(&self, param: Id) -> bool {
-        let mut decorations = self.decorations.of(self.module, param, u32::MAX);
+        let mut decorations = self
+            .decorations
+            .decorations_of(self.module, param, u32::MAX);
         decorations.any(|(what, operands)| {
             what == Decoration::FuncParamAttr
                 && operands.first() == Some(&FunctionParameterAttribute::ByVal.0)
@@ -216,11 +227,11 @@ impl<'a> AnalysedModule<'a> {
 }
 
 fn check_addressing(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
-    let Some(model) = module.section(ModuleSection::MemoryModel).next() else {
+    let Some(model) = module.section_insts(ModuleSection::MemoryModel).next() else {
         let message = "the module has no OpMemoryModel";
         return Err(SourceDiagnostic::error(SourceLocation::Unknown, message));
     };
-    if model.word(0) == AddressingModel::Physical32.0 {
+    if model.operand_word(0) == AddressingModel::Physical32.0 {
         let message = "the addressing model Physical32 is not supported by the CPU device";
         return Err(SourceDiagnostic::error(model.place(), message)
             .with_hint("compile for spir64 instead of spir"));
@@ -230,9 +241,9 @@ fn check_addressing(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
 
 fn extended_sets(module: &SpirvModule) -> IdMap<Option<ExtSet>> {
     let mut sets = IdMap::new(module.bound(), None);
-    for import in module.section(ModuleSection::Imports) {
+    for import in module.section_insts(ModuleSection::Imports) {
         let Some(id) = import.result() else { continue };
-        let name = import.string(0);
+        let name = import.string_operand(0);
         let set = match ScalarExtSet::from_name(&name) {
             Some(set) => ExtSet::Scalar(set),
             None if name == "NonSemantic.DebugPrintf" => ExtSet::DebugPrintf,
@@ -249,11 +260,11 @@ fn extended_sets(module: &SpirvModule) -> IdMap<Option<ExtSet>> {
 /// A function that is enqueued.
 fn block_entry(module: &SpirvModule, constants: &SpirvConstants, func: Func) -> EntryInfo {
     let function = module.function_id(func);
-    let mut names = module.section(ModuleSection::Names);
-    let name = names.find(|n| n.op() == Op::Name && n.id(0) == function);
+    let mut names = module.section_insts(ModuleSection::Names);
+    let name = names.find(|n| n.op() == Op::Name && n.id_operand(0) == function);
     EntryInfo {
         func,
-        name: name.map_or_else(|| function.to_string(), |n| n.string(1)),
+        name: name.map_or_else(|| function.to_string(), |n| n.string_operand(1)),
         is_kernel: true,
         is_block: true,
         local_size: local_size(module, constants, function),
@@ -266,9 +277,9 @@ fn find_entry(
     name: &str,
     model: ExecutionModel,
 ) -> Result<EntryInfo, SourceDiagnostic> {
-    let mut points = module.section(ModuleSection::EntryPoints);
+    let mut points = module.section_insts(ModuleSection::EntryPoints);
     let point = points
-        .find(|p| p.word(0) == model.0 && p.string(2) == name)
+        .find(|p| p.operand_word(0) == model.0 && p.string_operand(2) == name)
         .ok_or_else(|| {
             let message = format!("the module has no entry point {name} of model {model}");
             SourceDiagnostic::error(SourceLocation::Unknown, message)
@@ -277,7 +288,7 @@ fn find_entry(
         let message = format!("the execution model {model} is not supported by the CPU device");
         return Err(SourceDiagnostic::error(point.place(), message));
     }
-    let function = point.id(1);
+    let function = point.id_operand(1);
     let func = module
         .functions()
         .iter()
@@ -305,7 +316,7 @@ fn find_entry(
 
 /// The constant decorated `WorkgroupSize` counts above the execution modes.
 fn local_size(module: &SpirvModule, constants: &SpirvConstants, function: Id) -> Option<[u32; 3]> {
-    for inst in module.section(ModuleSection::Annotations) {
+    for inst in module.section_insts(ModuleSection::Annotations) {
         if let (Op::Decorate, [target, decoration, builtin]) = (inst.op(), inst.operands())
             && *decoration == Decoration::BuiltIn.0
             && *builtin == BuiltIn::WorkgroupSize.0
@@ -321,8 +332,8 @@ fn local_size(module: &SpirvModule, constants: &SpirvConstants, function: Id) ->
             }
         }
     }
-    let modes = module.section(ModuleSection::ExecutionModes);
-    for mode in modes.filter(|m| m.id(0) == function) {
+    let modes = module.section_insts(ModuleSection::ExecutionModes);
+    for mode in modes.filter(|m| m.id_operand(0) == function) {
         let [_, kind, x, y, z] = *mode.operands() else {
             continue;
         };
@@ -330,7 +341,7 @@ fn local_size(module: &SpirvModule, constants: &SpirvConstants, function: Id) ->
             return Some([x, y, z]);
         }
         if kind == ExecutionMode::LocalSizeId.0 {
-            let value = |word| constants.u64(Id::new(word)?).map(|v| v as u32);
+            let value = |word| constants.get_u64(Id::new(word)?).map(|v| v as u32);
             return Some([value(x)?, value(y)?, value(z)?]);
         }
     }
@@ -342,6 +353,6 @@ fn is_bundle(entry: &EntryInfo, subgroup_size: u32) -> bool {
     let Some(size @ [x, y, z]) = entry.local_size else {
         return false;
     };
-    let width = bundle::width(Some(x)).filter(|width| *width as u32 == x);
+    let width = bundle::choose_gang_width(Some(x)).filter(|width| *width as u32 == x);
     !entry.is_kernel && width.is_some() && [y, z] == [1, 1] && size[0] <= subgroup_size
 }

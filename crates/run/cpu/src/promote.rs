@@ -18,7 +18,7 @@ use spirula_spirv::{Id, IdMap};
 pub(crate) const MAX_SCALARS: usize = 64;
 
 /// The promoted variables; fills in the functions' direct parameters.
-pub(crate) fn compute(
+pub(crate) fn promote_variables(
     program: &AnalysedModule<'_>,
     functions: &mut ReachedFunctions,
 ) -> IdMap<bool> {
@@ -34,14 +34,15 @@ pub(crate) fn compute(
     };
     for inst in program
         .module
-        .section(spirula_spirv::ir::ModuleSection::Globals)
+        .section_insts(spirula_spirv::ir::ModuleSection::Globals)
     {
-        if inst.op() == Op::Variable && StorageClass(inst.word(0)) == StorageClass::Private {
-            pass.root(inst);
+        if inst.op() == Op::Variable && StorageClass(inst.operand_word(0)) == StorageClass::Private
+        {
+            pass.add_root(inst);
         }
     }
     for func in functions.bottom_up.clone() {
-        pass.function(functions, func);
+        pass.scan_function(functions, func);
         let params = functions.get(func).params.clone();
         let direct = params.iter().map(|p| !pass.escapes[*p]).collect();
         functions.get_mut(func).direct_params = direct;
@@ -74,7 +75,7 @@ struct PromotionAnalysis<'a, 'm> {
 }
 
 impl PromotionAnalysis<'_, '_> {
-    fn root(&mut self, inst: InstRef<'_>) {
+    fn add_root(&mut self, inst: InstRef<'_>) {
         let Some(id) = inst.result() else { return };
         self.roots.set(id, Some(id));
         self.variables.push((id, self.func));
@@ -82,23 +83,23 @@ impl PromotionAnalysis<'_, '_> {
         let scalars = self
             .program
             .variable_type(id)
-            .map_or(0, |ty| types.scalars(ty));
+            .map_or(0, |ty| types.scalar_count(ty));
         if scalars == 0 || scalars > MAX_SCALARS {
             self.escapes.set(id, true);
         }
     }
 
-    fn escape(&mut self, id: Id) {
+    fn mark_escaped(&mut self, id: Id) {
         if let Some(root) = self.roots[id] {
             self.escapes.set(root, true);
         }
     }
 
     /// What is used by a pointer without type has to be all of a variable.
-    fn access(&mut self, pointer: Id, ty: Option<Id>) {
+    fn record_access(&mut self, pointer: Id, ty: Option<Id>) {
         let is_untyped = self.program.pointee_of(pointer).is_none();
         if is_untyped && self.program.variable_type(pointer) != ty {
-            self.escape(pointer);
+            self.mark_escaped(pointer);
         }
     }
 
@@ -111,7 +112,7 @@ impl PromotionAnalysis<'_, '_> {
                 .variable_type(*id)
                 .filter(|_| !self.escapes[*id]);
             if let (Some(func), Some(ty)) = (func, ty) {
-                *scalars.entry(*func).or_default() += self.program.types.scalars(ty);
+                *scalars.entry(*func).or_default() += self.program.types.scalar_count(ty);
             }
         }
         let pairs = |func, scalars: usize| scalars.saturating_mul(functions.get(func).cfg.len());
@@ -121,7 +122,7 @@ impl PromotionAnalysis<'_, '_> {
         crowded.map(|(func, _)| func).collect()
     }
 
-    fn function(&mut self, functions: &ReachedFunctions, func: Func) {
+    fn scan_function(&mut self, functions: &ReachedFunctions, func: Func) {
         self.func = Some(func);
         let module = self.program.module;
         let info = functions.get(func);
@@ -143,85 +144,89 @@ impl PromotionAnalysis<'_, '_> {
             if !shared {
                 self.private_uses(functions, inst);
             }
-            self.inst(functions, inst);
+            self.scan_instruction(functions, inst);
         }
     }
 
     fn private_uses(&mut self, functions: &ReachedFunctions, inst: InstRef<'_>) {
         for id in operand_ids(inst) {
-            if self.roots[id] == Some(id) && functions.local(id).is_none() {
-                self.escape(id);
+            if self.roots[id] == Some(id) && functions.local_index(id).is_none() {
+                self.mark_escaped(id);
             }
         }
     }
 
-    fn inst(&mut self, functions: &ReachedFunctions, inst: InstRef<'_>) {
+    fn scan_instruction(&mut self, functions: &ReachedFunctions, inst: InstRef<'_>) {
         if self.has_casts && !matches!(inst.op(), Op::LifetimeStart | Op::LifetimeStop) {
             for id in operand_ids(inst) {
                 if self.casts[id] {
-                    self.escape(id);
+                    self.mark_escaped(id);
                 }
             }
         }
         match inst.op() {
-            Op::Variable | Op::UntypedVariableKHR => self.root(inst),
+            Op::Variable | Op::UntypedVariableKHR => self.add_root(inst),
             Op::Load => {
-                self.access(inst.id(0), inst.result_type());
+                self.record_access(inst.id_operand(0), inst.result_type());
                 if is_special(inst.operands().get(1)) {
-                    self.escape(inst.id(0));
+                    self.mark_escaped(inst.id_operand(0));
                 }
             }
             Op::Store => {
-                self.escape(inst.id(1));
-                self.access(inst.id(0), self.program.type_of(inst.id(1)));
+                self.mark_escaped(inst.id_operand(1));
+                self.record_access(inst.id_operand(0), self.program.type_of(inst.id_operand(1)));
                 if is_special(inst.operands().get(2)) {
-                    self.escape(inst.id(0));
+                    self.mark_escaped(inst.id_operand(0));
                 }
             }
-            Op::AccessChain | Op::InBoundsAccessChain => self.chain(inst),
+            Op::AccessChain | Op::InBoundsAccessChain => self.scan_access_chain(inst),
             Op::CopyObject => {
                 if let Some(id) = inst.result() {
-                    self.roots.set(id, self.roots[inst.id(0)]);
+                    self.roots.set(id, self.roots[inst.id_operand(0)]);
                 }
             }
             Op::FunctionCall => {
-                let callee = functions.by_id(inst.id(0)).map(|f| functions.get(f));
-                for (n, argument) in inst.ids(1).enumerate() {
+                let callee = functions
+                    .by_id(inst.id_operand(0))
+                    .map(|f| functions.get(f));
+                for (n, argument) in inst.id_operands(1).enumerate() {
                     let direct = callee.is_some_and(|c| {
                         c.inline && c.direct_params.get(n).copied().unwrap_or(false)
                     });
                     if !direct {
-                        self.escape(argument);
+                        self.mark_escaped(argument);
                     }
                 }
             }
             Op::LifetimeStart | Op::LifetimeStop | Op::Name => {}
-            Op::Bitcast if self.roots[inst.id(0)].is_some() => self.cast(inst),
+            Op::Bitcast if self.roots[inst.id_operand(0)].is_some() => self.scan_cast(inst),
             Op::ExtInst if self.is_non_semantic(inst) => {}
-            _ => operand_ids(inst).for_each(|id| self.escape(id)),
+            _ => operand_ids(inst).for_each(|id| self.mark_escaped(id)),
         }
     }
 
-    fn chain(&mut self, inst: InstRef<'_>) {
-        let constant = inst.ids(1).all(|i| self.program.constants.u64(i).is_some());
+    fn scan_access_chain(&mut self, inst: InstRef<'_>) {
+        let constant = inst
+            .id_operands(1)
+            .all(|i| self.program.constants.get_u64(i).is_some());
         if !constant {
-            self.escape(inst.id(0));
+            self.mark_escaped(inst.id_operand(0));
         }
         if let Some(id) = inst.result() {
-            self.roots.set(id, self.roots[inst.id(0)]);
+            self.roots.set(id, self.roots[inst.id_operand(0)]);
         }
     }
 
-    fn cast(&mut self, inst: InstRef<'_>) {
+    fn scan_cast(&mut self, inst: InstRef<'_>) {
         if let Some(id) = inst.result() {
-            self.roots.set(id, self.roots[inst.id(0)]);
+            self.roots.set(id, self.roots[inst.id_operand(0)]);
             self.casts.set(id, true);
             self.has_casts = true;
         }
     }
 
     fn is_non_semantic(&self, inst: InstRef<'_>) -> bool {
-        self.program.sets[inst.id(0)] == Some(crate::program::ExtSet::NonSemantic)
+        self.program.sets[inst.id_operand(0)] == Some(crate::program::ExtSet::NonSemantic)
     }
 }
 
@@ -238,7 +243,7 @@ pub(crate) fn operand_ids(inst: InstRef<'_>) -> impl Iterator<Item = Id> + '_ {
     } else {
         usize::MAX
     };
-    inst.parsed()
+    inst.parse_operands()
         .filter_map(Result::ok)
         .filter(|o| o.kind.info().category == OperandCategory::Id)
         .skip(usize::from(typed) + usize::from(inst.result().is_some()))

@@ -26,7 +26,7 @@ impl PointerRoots {
     }
 
     /// Whether an instruction only makes a pointer of another one, which is taken note of.
-    pub fn follow(&mut self, inst: InstRef<'_>) -> bool {
+    pub fn follow_pointer(&mut self, inst: InstRef<'_>) -> bool {
         let Some(result) = inst.result() else {
             return false;
         };
@@ -39,7 +39,7 @@ impl PointerRoots {
                 | Op::Bitcast
                 | Op::CopyObject
         );
-        if makes && let Some(root) = self.get(inst.id(0)) {
+        if makes && let Some(root) = self.get(inst.id_operand(0)) {
             self.0.insert(result, root);
         }
         makes
@@ -48,7 +48,7 @@ impl PointerRoots {
 
 /// Where those that something holds for stand among a kernel's arguments, and in its table of bindings, that of arrays of
 /// bindings left out.
-pub(crate) fn places(
+pub(crate) fn find_parameter_positions(
     program: &AnalysedModule<'_>,
     globals: &ReachedGlobals,
     holds: impl Fn(Id) -> bool,

@@ -52,7 +52,7 @@ impl WorkgroupTickets {
     }
 
     /// The next ones; none at the end.
-    fn take(&self) -> Option<Range<u64>> {
+    fn take_range(&self) -> Option<Range<u64>> {
         let count = |left: u64| (left / (4 * self.threads.max(1))).clamp(1, self.most);
         let (order, next) = (Ordering::Relaxed, &self.next);
         let first = next.fetch_update(order, order, |first| {
@@ -64,7 +64,7 @@ impl WorkgroupTickets {
     }
 
     /// Hands out no more.
-    fn stop(&self) {
+    fn stop_issuing(&self) {
         self.next.store(self.total, Ordering::Relaxed);
     }
 }
@@ -82,7 +82,7 @@ impl JitKernel {
     /// The memory of the arguments and bindings is valid for reads and writes during the call, and
     /// nothing else uses it meanwhile; the kernel stays within the memory that it is given.
     #[allow(unsafe_code)]
-    pub unsafe fn run(&self, launch: &JitLaunch<'_>) -> Result<(), LaunchError> {
+    pub unsafe fn run_launch(&self, launch: &JitLaunch<'_>) -> Result<(), LaunchError> {
         if self.checks.is_some() {
             // SAFETY: the caller's promise.
             return unsafe { self.run_checked(launch, &mut KernelSanitizer::default()) };
@@ -102,11 +102,11 @@ impl JitKernel {
         launch: &JitLaunch<'_>,
         queue: &LaunchQueue,
     ) -> Result<(), LaunchError> {
-        let grid = self.grid(&launch.size)?;
-        let mut shared = self.shared(launch)?;
-        shared.streams = self.streams(launch, &grid, &shared.bindings);
+        let grid = self.compute_grid(&launch.size)?;
+        let mut shared = self.marshal_arguments(launch)?;
+        shared.streams = self.needs_non_temporal(launch, &grid, &shared.bindings);
         if !self.is_all_bundles(&grid) {
-            let prepared = self.code.prepare();
+            let prepared = self.code.prepare_serialised();
             prepared.map_err(|why| LaunchError::Launch(format!("{}: {why}", self.name)))?;
         }
         let total = checked_product(grid.groups)
@@ -116,37 +116,37 @@ impl JitKernel {
             n => n,
         };
         let threads = threads.min(usize::try_from(total).unwrap_or(usize::MAX));
-        shared.counted = self.counted(launch, (&grid, threads), &shared);
+        shared.counted = self.plan_privatised_memory(launch, (&grid, threads), &shared);
         let tickets = WorkgroupTickets::new(total, threads, self.may_wait);
         let failure = Mutex::new(None);
         let printed = Mutex::new(Vec::new());
-        let watch = CallWatchdog::start(launch.timeout);
+        let watch = CallWatchdog::start_with_limit(launch.timeout);
         let work = || {
-            watch.join();
+            watch.watch_current_thread();
             let mut worker = LaunchWorker::new(self, &shared, &grid, queue);
             let mut run = |ticket| match watch.is_late() {
-                true => Err(LaunchError::of(TrapReason::Late, &self.name)),
+                true => Err(LaunchError::from_trap(TrapReason::Late, &self.name)),
                 // SAFETY: the caller's promise.
-                false => unsafe { worker.run(ticket) },
+                false => unsafe { worker.run_workgroup(ticket) },
             };
-            while let Some(mut some) = tickets.take() {
+            while let Some(mut some) = tickets.take_range() {
                 if let Err(error) = some.try_for_each(&mut run) {
-                    tickets.stop();
+                    tickets.stop_issuing();
                     if let Ok(mut slot) = failure.lock() {
                         slot.get_or_insert(error);
                     }
                 }
             }
             if shared.streams {
-                crate::stream::fence();
+                crate::stream::fence_stores();
             }
             // SAFETY: the caller's promise.
-            unsafe { worker.settle() };
-            self.counters.add(worker.counters());
+            unsafe { worker.merge_privatised() };
+            self.counters.add_counts(worker.counters());
             if let Ok(mut all) = printed.lock() {
                 all.extend(worker.take_printed());
             }
-            watch.leave();
+            watch.unwatch_current_thread();
         };
         if threads <= 1 {
             work();
@@ -157,7 +157,8 @@ impl JitKernel {
                 }
             });
         }
-        self.prints.add(printed.into_inner().unwrap_or_default());
+        self.prints
+            .append_output(printed.into_inner().unwrap_or_default());
         match failure.into_inner() {
             Ok(Some(error)) => Err(error),
             _ => Ok(()),
@@ -168,14 +169,14 @@ impl JitKernel {
     fn is_all_bundles(&self, grid: &LaunchGrid) -> bool {
         let whole = |n: [u64; 3]| n[0].is_multiple_of(self.bundle_width as u64);
         let sizes = [grid.local, grid.global, grid.offset];
-        self.code.has(true) && sizes.into_iter().all(whole)
+        self.code.has_entry(true) && sizes.into_iter().all(whole)
     }
 
     /// The shape of a launch.
     ///
     /// # Errors
     /// When it does not fit the kernel.
-    pub(crate) fn grid(&self, size: &InvocationRange) -> Result<LaunchGrid, LaunchError> {
+    pub(crate) fn compute_grid(&self, size: &InvocationRange) -> Result<LaunchGrid, LaunchError> {
         let grid = match *size {
             InvocationRange::Groups(groups) => {
                 let local = self.local_size.unwrap_or([1; 3]).map(u64::from);
@@ -196,7 +197,8 @@ impl JitKernel {
                 dimensions,
             } => {
                 let chosen = local.or(self.local_size);
-                let local = chosen.map_or_else(|| automatic(global), |l| l.map(u64::from));
+                let local =
+                    chosen.map_or_else(|| choose_workgroup_size(global), |l| l.map(u64::from));
                 if local.contains(&0) {
                     return Err(LaunchError::Launch("a workgroup is empty".to_owned()));
                 }
@@ -235,7 +237,7 @@ impl JitKernel {
     }
 
     /// The layout of frames.
-    pub(crate) fn layout(&self, bundles: bool) -> FrameLayout {
+    pub(crate) fn frame_layout(&self, bundles: bool) -> FrameLayout {
         if bundles {
             self.bundle_frame
         } else {
@@ -254,7 +256,7 @@ impl JitKernel {
             ));
         }
         let width = self.bundle_width as u64;
-        if !self.code.has(false) && !grid.offset[0].is_multiple_of(width) {
+        if !self.code.has_entry(false) && !grid.offset[0].is_multiple_of(width) {
             return bad(format!(
                 "an offset of {} is no multiple of {width}",
                 grid.offset[0]
@@ -293,7 +295,7 @@ pub(crate) fn checked_product(size: [u64; 3]) -> Option<u64> {
 }
 
 /// A workgroup size that divides the global size.
-fn automatic(global: [u64; 3]) -> [u64; 3] {
+fn choose_workgroup_size(global: [u64; 3]) -> [u64; 3] {
     let mut room = AUTOMATIC;
     global.map(|n| {
         let divisor = (1..=room.min(n.max(1))).rev().find(|d| n % d == 0);

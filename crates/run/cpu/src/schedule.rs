@@ -16,7 +16,7 @@ use crate::suspend::{GroupExchange, SuspensionPoint, SyncGroup};
 /// Runs a workgroup of `count` invocations, one by one or in bundles.
 ///
 /// # Safety
-/// As [`JitKernel::run`].
+/// As [`JitKernel::run_launch`].
 #[allow(unsafe_code)]
 pub(crate) unsafe fn run_group(
     kernel: &JitKernel,
@@ -35,7 +35,7 @@ pub(crate) unsafe fn run_group(
         live: context.check,
     };
     // SAFETY: the caller's promise.
-    unsafe { group.run() }
+    unsafe { group.run_invocations() }
 }
 
 struct WorkgroupScheduler<'a> {
@@ -52,10 +52,10 @@ struct WorkgroupScheduler<'a> {
 
 #[allow(unsafe_code)]
 impl WorkgroupScheduler<'_> {
-    unsafe fn run(&mut self) -> Result<(), LaunchError> {
+    unsafe fn run_invocations(&mut self) -> Result<(), LaunchError> {
         if self.kernel.points.is_empty() {
             // SAFETY: the caller's promise.
-            unsafe { self.call(0, self.count, START)? };
+            unsafe { self.call_range(0, self.count, START)? };
             return self.check_end();
         }
         let subgroups = self
@@ -66,7 +66,7 @@ impl WorkgroupScheduler<'_> {
         let mut resume = START;
         loop {
             // SAFETY: the caller's promise.
-            let (least, greatest) = unsafe { self.call(0, self.count, resume)? };
+            let (least, greatest) = unsafe { self.call_range(0, self.count, resume)? };
             self.check_end()?;
             let at = if subgroups {
                 // SAFETY: the caller's promise.
@@ -80,16 +80,16 @@ impl WorkgroupScheduler<'_> {
             if at == DONE {
                 return Ok(());
             }
-            let point = self.point(at);
+            let point = self.suspension_point(at);
             if point.exchange != GroupExchange::Barrier {
                 let lanes = 0..self.count as usize;
-                self.gather(lanes.clone(), at);
+                self.gather_active_lanes(lanes.clone(), at);
                 self.check_sources(at, lanes);
                 // SAFETY: the caller's promise.
-                unsafe { self.exchange(at, 0, self.count as usize)? };
+                unsafe { self.run_exchange(at, 0, self.count as usize)? };
             }
             // A copy of the workgroup's orders nothing until it is waited for.
-            if self.point(at).exchange != GroupExchange::AsyncCopy {
+            if self.suspension_point(at).exchange != GroupExchange::AsyncCopy {
                 self.begin_phase(at, true);
             }
             resume = at;
@@ -98,7 +98,7 @@ impl WorkgroupScheduler<'_> {
 
     /// Fails if the launch has to end, as an invocation does not.
     fn check_end(&mut self) -> Result<(), LaunchError> {
-        match self.live() {
+        match self.sanitizer_state() {
             Some(live) if live.is_stopped() => Err(LaunchError::EndlessLoop {
                 kernel: self.kernel.name.clone(),
             }),
@@ -106,19 +106,19 @@ impl WorkgroupScheduler<'_> {
         }
     }
 
-    fn live(&mut self) -> Option<&mut WorkgroupState> {
+    fn sanitizer_state(&mut self) -> Option<&mut WorkgroupState> {
         // SAFETY: null, or the worker's, which no generated code uses at the moment.
         unsafe { self.live.as_mut() }
     }
 
     /// Begins a phase, as invocations have waited at a point.
     fn begin_phase(&mut self, state: u32, all: bool) {
-        let (site, context) = (self.point(state).site, self.context);
+        let (site, context) = (self.suspension_point(state).site, self.context);
         let lane = match all {
             true => 0,
             false => self.active.first().map_or(0, |lane| *lane as u32),
         };
-        if let Some(live) = self.live() {
+        if let Some(live) = self.sanitizer_state() {
             match all {
                 true => live.begin_phase(),
                 false => live.begin_subgroup_phase(),
@@ -128,8 +128,16 @@ impl WorkgroupScheduler<'_> {
     }
 
     /// Runs the invocations that are at a point; the least and greatest states that they reached.
-    unsafe fn call(&mut self, lo: u32, hi: u32, resume: u32) -> Result<(u32, u32), LaunchError> {
-        let Some(order) = self.live().and_then(|live| live.shuffled(hi - lo)) else {
+    unsafe fn call_range(
+        &mut self,
+        lo: u32,
+        hi: u32,
+        resume: u32,
+    ) -> Result<(u32, u32), LaunchError> {
+        let Some(order) = self
+            .sanitizer_state()
+            .and_then(|live| live.shuffle_order(hi - lo))
+        else {
             // SAFETY: the caller's promise.
             return unsafe { self.call_in_order(lo, hi, resume) };
         };
@@ -152,29 +160,30 @@ impl WorkgroupScheduler<'_> {
         let summary = unsafe {
             self.kernel
                 .code
-                .call(self.context, [lo, hi], resume, self.bundles)
+                .call_range(self.context, [lo, hi], resume, self.bundles)
         };
-        let summary =
-            summary.map_err(|trap| LaunchError::within(self.context, trap, &self.kernel.name))?;
+        let summary = summary.map_err(|trap| {
+            LaunchError::from_trap_in_context(self.context, trap, &self.kernel.name)
+        })?;
         Ok((summary as u32, (summary >> 32) as u32))
     }
 
-    fn point(&self, state: u32) -> &SuspensionPoint {
+    fn suspension_point(&self, state: u32) -> &SuspensionPoint {
         &self.kernel.points[state as usize - 1]
     }
 
     fn frames(&mut self) -> WorkgroupFrames<'_> {
         WorkgroupFrames {
             words: self.frames,
-            layout: self.kernel.layout(self.bundles),
+            layout: self.kernel.frame_layout(self.bundles),
         }
     }
 
-    fn gather(&mut self, lanes: std::ops::Range<usize>, state: u32) {
+    fn gather_active_lanes(&mut self, lanes: std::ops::Range<usize>, state: u32) {
         let mut active = std::mem::take(&mut self.active);
         let frames = self.frames();
         active.clear();
-        active.extend(lanes.filter(|lane| frames.state(*lane) == state));
+        active.extend(lanes.filter(|lane| frames.lane_state(*lane) == state));
         self.active = active;
     }
 
@@ -187,18 +196,18 @@ impl WorkgroupScheduler<'_> {
                 let kernel = self.kernel;
                 let frames = self.frames();
                 let waiting = (lo..hi)
-                    .map(|lane| frames.state(lane as usize))
+                    .map(|lane| frames.lane_state(lane as usize))
                     .filter(|s| *s != DONE)
                     .filter(|s| kernel.points[*s as usize - 1].group == SyncGroup::Subgroup);
                 let Some(earliest) = waiting.min() else { break };
-                self.gather(lo as usize..hi as usize, earliest);
+                self.gather_active_lanes(lo as usize..hi as usize, earliest);
                 self.check_subgroup(earliest, hi - lo);
                 self.check_sources(earliest, lo as usize..hi as usize);
                 self.begin_phase(earliest, false);
                 // SAFETY: the caller's promise.
                 unsafe {
-                    self.exchange(earliest, lo as usize, size as usize)?;
-                    self.call(lo, hi, earliest)?;
+                    self.run_exchange(earliest, lo as usize, size as usize)?;
+                    self.call_range(lo, hi, earliest)?;
                 }
                 self.check_end()?;
             }
@@ -206,18 +215,18 @@ impl WorkgroupScheduler<'_> {
         Ok(())
     }
 
-    unsafe fn exchange(
+    unsafe fn run_exchange(
         &mut self,
         state: u32,
         first: usize,
         size: usize,
     ) -> Result<(), LaunchError> {
-        let point = self.point(state).clone();
+        let point = self.suspension_point(state).clone();
         let active = std::mem::take(&mut self.active);
         let (context, live, kernel) = (self.context, self.live, self.kernel);
         let mut frames = self.frames();
         if let (GroupExchange::AsyncCopy, Some(lane)) = (point.exchange, active.first()) {
-            let [to, from, count, stride] = [0, 1, 2, 3].map(|n| frames.slot(*lane, n));
+            let [to, from, count, stride] = [0, 1, 2, 3].map(|n| frames.read_slot(*lane, n));
             let size = u64::from(point.components);
             let strided_source = point.operation == 1;
             let stride = stride.max(1);
@@ -237,12 +246,14 @@ impl WorkgroupScheduler<'_> {
                 None => {
                     // SAFETY: the caller's promise.
                     let copied = unsafe { memory::copy_elements(&elements) };
-                    copied.map_err(|trap| LaunchError::within(context, trap, &kernel.name))?;
+                    copied.map_err(|trap| {
+                        LaunchError::from_trap_in_context(context, trap, &kernel.name)
+                    })?;
                 }
             }
         }
         if let (GroupExchange::Pipe(what), Some(lane)) = (point.exchange, active.first()) {
-            let [pipe, id, size] = [0, 1, 2].map(|n| frames.slot(*lane, n));
+            let [pipe, id, size] = [0, 1, 2].map(|n| frames.read_slot(*lane, n));
             let operands = PipeOperands {
                 pipe,
                 id,
@@ -250,26 +261,26 @@ impl WorkgroupScheduler<'_> {
                 packet: 0,
                 size,
             };
-            let result = pipe::operate(what as u64, &operands);
+            let result = pipe::run_pipe_operation(what as u64, &operands);
             for lane in &active {
                 frames.set_slot(*lane, 0, result);
             }
         }
-        groups::exchange(&mut frames, &point, &active, first, size);
+        groups::exchange_values(&mut frames, &point, &active, first, size);
         self.active = active;
         Ok(())
     }
 
     /// Tells of a subgroup of which not all invocations are where all have to be.
     fn check_subgroup(&mut self, state: u32, size: u32) {
-        let point = self.point(state).clone();
+        let point = self.suspension_point(state).clone();
         let name = point.op.to_string();
         let all = !name.contains("NonUniform") && point.group == SyncGroup::Subgroup;
         let (first, arrived) = (self.active.first().copied(), self.active.len());
         if let (true, Some(lane)) = (all && arrived < size as usize, first) {
             let message = format!("{arrived} of the {size} invocations of a subgroup arrive");
             let context = self.context;
-            if let Some(live) = self.live() {
+            if let Some(live) = self.sanitizer_state() {
                 live.tell_divergence(context, lane as u32, point.site, message);
             }
         }
@@ -278,20 +289,24 @@ impl WorkgroupScheduler<'_> {
     /// Tells of an exchange that takes a value from an invocation of the group which is not there, or,
     /// where all take the same one's, from different ones.
     fn check_sources(&mut self, state: u32, lanes: std::ops::Range<usize>) {
-        let point = self.point(state).clone();
+        let point = self.suspension_point(state).clone();
         // Scans are often written so that whoever has no neighbour does not ask for one.
         let is_scan = matches!(
             point.exchange,
             GroupExchange::ShuffleUp | GroupExchange::ShuffleDown | GroupExchange::Rotate
         );
-        if self.live().is_none_or(|live| is_scan && !live.is_strict()) {
+        if self
+            .sanitizer_state()
+            .is_none_or(|live| is_scan && !live.is_strict())
+        {
             return;
         }
         let active = std::mem::take(&mut self.active);
         let frames = self.frames();
         let size = lanes.len();
         let source = |lane: usize| {
-            let from = groups::source(&frames, &point, &active, (lanes.start, size), lane);
+            let from =
+                groups::find_source_lane(&frames, &point, &active, (lanes.start, size), lane);
             from.filter(|from| lanes.contains(from))
         };
         let absent =
@@ -306,20 +321,23 @@ impl WorkgroupScheduler<'_> {
         let found =
             found.or(differs.map(|lane| (lane, "takes another invocation's value than others")));
         let context = self.context;
-        if let (Some((lane, what)), Some(live)) = (found, self.live()) {
+        if let (Some((lane, what)), Some(live)) = (found, self.sanitizer_state()) {
             live.tell_divergence(context, lane as u32, point.site, what.to_owned());
         }
     }
 
     /// Tells of invocations that wait at different points.
     fn tell_different(&mut self, first: u32, second: u32, lane: usize) {
-        let (first, second) = (self.point(first).clone(), self.point(second).clone());
+        let (first, second) = (
+            self.suspension_point(first).clone(),
+            self.suspension_point(second).clone(),
+        );
         let message = format!(
             "invocations of a workgroup wait here, others at another {}",
             first.op
         );
         let context = self.context;
-        if let Some(live) = self.live() {
+        if let Some(live) = self.sanitizer_state() {
             live.tell_divergence(context, lane as u32, second.site, message);
         }
     }
@@ -331,12 +349,12 @@ impl WorkgroupScheduler<'_> {
             return;
         }
         let frames = self.frames();
-        let waiting = (0..count).filter(|lane| frames.state(*lane) == common);
-        let (mut waiting, ended) = (waiting, frames.ended(count));
+        let waiting = (0..count).filter(|lane| frames.lane_state(*lane) == common);
+        let (mut waiting, ended) = (waiting, frames.count_ended(count));
         let (first, ended) = (waiting.next(), ended);
-        let site = self.point(common).site;
+        let site = self.suspension_point(common).site;
         let context = self.context;
-        if let (Some(lane), true, Some(live)) = (first, ended > 0, self.live()) {
+        if let (Some(lane), true, Some(live)) = (first, ended > 0, self.sanitizer_state()) {
             let message = format!(
                 "invocations wait while {ended} of the {count} of the workgroup have ended"
             );
@@ -355,7 +373,7 @@ impl WorkgroupScheduler<'_> {
         let frames = self.frames();
         let mut common = DONE;
         for lane in 0..count {
-            let state = frames.state(lane);
+            let state = frames.lane_state(lane);
             if state == DONE || state == common {
                 continue;
             }

@@ -11,7 +11,7 @@ use crate::launch::{JitArgument, JitLaunch};
 use crate::lower::ReachedGlobals;
 use crate::program::AnalysedModule;
 use crate::promote::operand_ids;
-use crate::roots::{PointerRoots, places};
+use crate::roots::{PointerRoots, find_parameter_positions};
 use crate::run::LaunchGrid;
 use rustc_hash::FxHashSet;
 use spirula_spirv::Id;
@@ -41,7 +41,7 @@ pub(crate) const CODE: Option<&[u8]> = Some(&[
 pub(crate) const CODE: Option<&[u8]> = None;
 
 /// Has others see what this thread stored before what it does from here on.
-pub(crate) fn fence() {
+pub(crate) fn fence_stores() {
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code, unused_unsafe)]
     // SAFETY: every processor of the kind has the instruction.
@@ -62,7 +62,10 @@ pub(crate) struct NonTemporalStores {
 
 impl NonTemporalStores {
     /// Finds it.
-    pub fn of(program: &AnalysedModule<'_>, globals: &ReachedGlobals) -> NonTemporalStores {
+    pub fn from_program(
+        program: &AnalysedModule<'_>,
+        globals: &ReachedGlobals,
+    ) -> NonTemporalStores {
         let mut uses = StoredMemoryUses {
             roots: PointerRoots::new(program, globals),
             ..StoredMemoryUses::default()
@@ -72,11 +75,11 @@ impl NonTemporalStores {
                 if is_ordering(inst.op()) {
                     return NonTemporalStores::default();
                 }
-                uses.add(inst);
+                uses.add_instruction(inst);
             }
         }
         let is_written = |id: Id| uses.stored.contains(&id) && !uses.others.contains(&id);
-        let [arguments, bindings] = places(program, globals, is_written);
+        let [arguments, bindings] = find_parameter_positions(program, globals, is_written);
         let pointers = uses.pointers.iter();
         NonTemporalStores {
             pointers: pointers
@@ -91,7 +94,7 @@ impl NonTemporalStores {
 
 impl JitKernel {
     /// Whether a launch has enough of what is only written, given the table of bindings.
-    pub(crate) fn streams(
+    pub(crate) fn needs_non_temporal(
         &self,
         launch: &JitLaunch<'_>,
         grid: &LaunchGrid,
@@ -132,18 +135,18 @@ struct StoredMemoryUses {
 }
 
 impl StoredMemoryUses {
-    fn add(&mut self, inst: InstRef<'_>) {
-        if self.roots.follow(inst) {
+    fn add_instruction(&mut self, inst: InstRef<'_>) {
+        if self.roots.follow_pointer(inst) {
             return;
         }
         let root = |id: Id| self.roots.get(id);
         match inst.op() {
             Op::Store => {
-                if let Some(root) = root(inst.id(0)) {
-                    self.pointers.push((inst.id(0), root));
+                if let Some(root) = root(inst.id_operand(0)) {
+                    self.pointers.push((inst.id_operand(0), root));
                     self.stored.insert(root);
                 }
-                self.others.extend(root(inst.id(1)));
+                self.others.extend(root(inst.id_operand(1)));
             }
             Op::FunctionParameter | Op::ArrayLength => {}
             _ => self.others.extend(operand_ids(inst).filter_map(root)),
@@ -157,10 +160,10 @@ mod tests {
     use crate::JitOptions;
     use spirula_spirv::grammar::enumerants::ExecutionModel;
     use spirula_spirv::ir::SpirvModule;
-    use spirula_spirv::text::{ParseOptions, parse};
+    use spirula_spirv::text::{ParseOptions, parse_assembly};
 
     /// Which arguments of a kernel of two buffers and a number are only written.
-    fn written(body: &str) -> Vec<usize> {
+    fn find_written_arguments(body: &str) -> Vec<usize> {
         let text = format!(
             "OpCapability Addresses
             OpCapability Kernel
@@ -191,10 +194,12 @@ mod tests {
             OpReturn
             OpFunctionEnd"
         );
-        let words = parse(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
+        let words =
+            parse_assembly(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
         let module = SpirvModule::from_words(words).expect("what the assembler writes is a module");
         let options = JitOptions::default();
-        let kernel = JitKernel::compile(&module, "main", ExecutionModel::Kernel, &[], &options);
+        let kernel =
+            JitKernel::compile_entry_point(&module, "main", ExecutionModel::Kernel, &[], &options);
         let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
         kernel.streams.arguments.clone()
     }
@@ -202,10 +207,16 @@ mod tests {
     #[test]
     fn memory_that_is_only_written_is_found() {
         let copy = "%own = OpLoad %uint %from\nOpStore %to %own";
-        assert_eq!(written(copy), [1]);
-        assert_eq!(written("OpStore %to %n\nOpStore %from %n"), [0, 1]);
-        assert_eq!(written("%own = OpLoad %uint %to\nOpStore %to %own"), [0; 0]);
+        assert_eq!(find_written_arguments(copy), [1]);
+        assert_eq!(
+            find_written_arguments("OpStore %to %n\nOpStore %from %n"),
+            [0, 1]
+        );
+        assert_eq!(
+            find_written_arguments("%own = OpLoad %uint %to\nOpStore %to %own"),
+            [0; 0]
+        );
         let counted = format!("{copy}\n%old = OpAtomicIAdd %uint %x %one %none %n");
-        assert_eq!(written(&counted), [0; 0]);
+        assert_eq!(find_written_arguments(&counted), [0; 0]);
     }
 }

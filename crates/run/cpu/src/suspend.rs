@@ -479,12 +479,12 @@ const ROWS: &[ExchangeRow] = &[
 ];
 
 /// The operations that are suspension points.
-pub(crate) fn ops() -> impl Iterator<Item = Op> {
+pub(crate) fn list_suspension_ops() -> impl Iterator<Item = Op> {
     ROWS.iter().map(|row| row.0).chain([Op::ControlBarrier])
 }
 
 /// Shape and exchange of an instruction that is a suspension point in the table.
-pub(crate) fn row(op: Op) -> Option<(ExchangeOperandForm, GroupExchange)> {
+pub(crate) fn find_exchange_rule(op: Op) -> Option<(ExchangeOperandForm, GroupExchange)> {
     let row = ROWS.iter().find(|row| row.0 == op)?;
     Some((row.1, row.2))
 }
@@ -495,7 +495,7 @@ pub(crate) fn is_point(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool 
         Op::ControlBarrier if program.is_single => false,
         Op::CooperativeMatrixMulAddKHR if is_dense(program, inst) => false,
         Op::ControlBarrier => group_of(program, inst).is_some(),
-        op if row(op).is_some() => group_of(program, inst).is_some(),
+        op if find_exchange_rule(op).is_some() => group_of(program, inst).is_some(),
         _ => false,
     }
 }
@@ -507,10 +507,14 @@ fn is_dense(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
 
 /// Who waits at a point; none where an invocation would wait for itself only.
 pub(crate) fn group_of(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<SyncGroup> {
-    if let Some((ExchangeOperandForm::Subgroup, _)) = row(inst.op()) {
+    if let Some((ExchangeOperandForm::Subgroup, _)) = find_exchange_rule(inst.op()) {
         return Some(SyncGroup::Subgroup);
     }
-    match program.constants.u64(inst.id(0)).map(|s| Scope(s as u32)) {
+    match program
+        .constants
+        .get_u64(inst.id_operand(0))
+        .map(|s| Scope(s as u32))
+    {
         Some(Scope::Invocation) => None,
         Some(Scope::Subgroup) => Some(SyncGroup::Subgroup),
         _ => Some(SyncGroup::Workgroup),
@@ -543,12 +547,12 @@ pub(crate) struct SuspensionPoint {
 }
 
 /// Slots that a point needs at least.
-pub(crate) fn slots(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> u32 {
-    match row(inst.op()) {
+pub(crate) fn count_slots(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> u32 {
+    match find_exchange_rule(inst.op()) {
         Some((_, GroupExchange::Product)) if is_dense(program, inst) => 0,
         Some((_, GroupExchange::Product)) => {
-            let types = [0, 1, 2].map(|n| program.type_of(inst.id(n)));
-            let scalars = |ty: Option<Id>| ty.map_or(0, |ty| program.types.scalars(ty));
+            let types = [0, 1, 2].map(|n| program.type_of(inst.id_operand(n)));
+            let scalars = |ty: Option<Id>| ty.map_or(0, |ty| program.types.scalar_count(ty));
             let slots: usize = types
                 .into_iter()
                 .map(scalars)

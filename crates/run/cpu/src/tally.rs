@@ -14,7 +14,7 @@ use crate::lower::ReachedGlobals;
 use crate::pages::GuardedPages;
 use crate::program::AnalysedModule;
 use crate::promote::operand_ids;
-use crate::roots::{PointerRoots, places};
+use crate::roots::{PointerRoots, find_parameter_positions};
 use crate::run::LaunchGrid;
 use crate::types::{LoweredTypeKind, ScalarRepr};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -85,10 +85,13 @@ pub(crate) struct PrivatisedCopy {
 
 impl PrivatisedAtomics {
     /// Finds it.
-    pub fn of(program: &AnalysedModule<'_>, globals: &ReachedGlobals) -> PrivatisedAtomics {
+    pub fn from_program(
+        program: &AnalysedModule<'_>,
+        globals: &ReachedGlobals,
+    ) -> PrivatisedAtomics {
         let functions = program.functions.bottom_up.iter();
         let insts = functions.flat_map(|func| program.module.function_insts(*func));
-        let is_change = |inst: InstRef<'_>| change(inst.op()).is_some();
+        let is_change = |inst: InstRef<'_>| classify_operator(inst.op()).is_some();
         if !insts.clone().any(is_change) {
             return PrivatisedAtomics::default();
         }
@@ -101,11 +104,11 @@ impl PrivatisedAtomics {
             if matches!(inst.op(), Op::EnqueueKernel) {
                 return PrivatisedAtomics::default();
             }
-            uses.add(program, inst, &used);
+            uses.add_instruction(program, inst, &used);
         }
         let tally = |id: Id| uses.tallies.get(&id).copied().flatten();
         let counts = |id: Id| tally(id).is_some() && !uses.others.contains(&id);
-        let [arguments, bindings] = places(program, globals, counts);
+        let [arguments, bindings] = find_parameter_positions(program, globals, counts);
         let params = &program.functions.get(program.entry.func).params;
         let arguments = arguments
             .into_iter()
@@ -120,7 +123,7 @@ impl PrivatisedAtomics {
         });
         let all: Vec<(ParameterIndex, PrivatisedUpdate)> = arguments.chain(bindings).collect();
         // What is reached by an address alone may be what is counted in.
-        if all.is_empty() || PointerProvenance::compute(program).has_unknown() {
+        if all.is_empty() || PointerProvenance::from_program(program).has_unknown() {
             return PrivatisedAtomics::default();
         }
         let is_given = |root: Id| {
@@ -154,17 +157,22 @@ struct AtomicMemoryUses {
 }
 
 impl AtomicMemoryUses {
-    fn add(&mut self, program: &AnalysedModule<'_>, inst: InstRef<'_>, used: &FxHashSet<Id>) {
-        if self.roots.follow(inst) || inst.op() == Op::FunctionParameter {
+    fn add_instruction(
+        &mut self,
+        program: &AnalysedModule<'_>,
+        inst: InstRef<'_>,
+        used: &FxHashSet<Id>,
+    ) {
+        if self.roots.follow_pointer(inst) || inst.op() == Op::FunctionParameter {
             return;
         }
-        let root = change(inst.op()).and_then(|_| self.roots.get(inst.id(0)));
+        let root = classify_operator(inst.op()).and_then(|_| self.roots.get(inst.id_operand(0)));
         let Some(root) = root else {
             let roots = operand_ids(inst).filter_map(|id| self.roots.get(id));
             return self.others.extend(roots);
         };
-        self.pointers.push((inst.id(0), root));
-        let tally = tally(program, inst, used);
+        self.pointers.push((inst.id_operand(0), root));
+        let tally = match_privatised_update(program, inst, used);
         let known = self.tallies.entry(root).or_insert(tally);
         if *known != tally {
             *known = None;
@@ -173,7 +181,7 @@ impl AtomicMemoryUses {
 }
 
 /// The kind of change that an instruction makes.
-fn change(op: Op) -> Option<PrivatisedOperator> {
+fn classify_operator(op: Op) -> Option<PrivatisedOperator> {
     Some(match op {
         Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicIAdd | Op::AtomicISub => {
             PrivatisedOperator::Add
@@ -190,14 +198,14 @@ fn change(op: Op) -> Option<PrivatisedOperator> {
 }
 
 /// What is counted by a change that orders nothing, and whose result nobody uses.
-fn tally(
+fn match_privatised_update(
     program: &AnalysedModule<'_>,
     inst: InstRef<'_>,
     used: &FxHashSet<Id>,
 ) -> Option<PrivatisedUpdate> {
     const ORDERS: u64 = 0x1e;
     const VOLATILE: u64 = 0x8000;
-    let semantics = program.constants.u64(inst.id(2))?;
+    let semantics = program.constants.get_u64(inst.id_operand(2))?;
     let is_asked = inst.result().is_none_or(|id| used.contains(&id));
     if is_asked || semantics & (ORDERS | VOLATILE) != 0 {
         return None;
@@ -208,14 +216,14 @@ fn tally(
         return None;
     };
     Some(PrivatisedUpdate {
-        change: change(inst.op())?,
+        change: classify_operator(inst.op())?,
         bytes: u64::from(bits) / 8,
     })
 }
 
 impl JitKernel {
     /// What threads of a launch count in by themselves; none where they do not. One thread alone counts where it is.
-    pub(crate) fn counted(
+    pub(crate) fn plan_privatised_memory(
         &self,
         launch: &JitLaunch<'_>,
         (grid, threads): (&LaunchGrid, usize),
@@ -267,9 +275,9 @@ impl JitKernel {
 
 impl PrivatisedMemory {
     /// Memory of a thread's own for it, whose numbers change nothing when they are added; none where it cannot be had.
-    pub fn own(self) -> Option<PrivatisedCopy> {
-        let mut numbers = GuardedPages::zeroed(self.memory[1] as usize)?;
-        let neutral = self.tally.neutral().to_ne_bytes();
+    pub fn allocate_copy(self) -> Option<PrivatisedCopy> {
+        let mut numbers = GuardedPages::new_zeroed(self.memory[1] as usize)?;
+        let neutral = self.tally.neutral_element().to_ne_bytes();
         if neutral != [0; 8] {
             let number = &neutral[..self.tally.bytes as usize];
             let each = numbers.bytes_mut().chunks_exact_mut(number.len());
@@ -284,7 +292,7 @@ impl PrivatisedMemory {
 
 impl PrivatisedCopy {
     /// Puts it in the place of what was given, in a thread's arguments and bindings.
-    pub fn place(
+    pub fn redirect_arguments(
         &mut self,
         offsets: impl Fn(usize) -> usize,
         args: &mut [u64],
@@ -302,9 +310,9 @@ impl PrivatisedCopy {
     /// # Safety
     /// The memory of the launch is valid, and used by its threads alone.
     #[allow(unsafe_code)]
-    pub unsafe fn settle(&mut self) {
+    pub unsafe fn merge_into_memory(&mut self) {
         let PrivatisedMemory { tally, memory, .. } = self.counted;
-        let neutral = tally.neutral();
+        let neutral = tally.neutral_element();
         let size = tally.bytes as usize;
         for (n, bytes) in self.numbers.bytes_mut().chunks_exact(size).enumerate() {
             let at = memory[0] as usize + n * size;
@@ -335,7 +343,7 @@ impl PrivatisedCopy {
 
 impl PrivatisedUpdate {
     /// What changes nothing; of 32 bits twice.
-    fn neutral(self) -> u64 {
+    fn neutral_element(self) -> u64 {
         let number = match self.change {
             PrivatisedOperator::Add
             | PrivatisedOperator::Or
@@ -387,7 +395,7 @@ mod tests {
     use crate::JitOptions;
     use spirula_spirv::grammar::enumerants::ExecutionModel;
     use spirula_spirv::ir::SpirvModule;
-    use spirula_spirv::text::{ParseOptions, parse};
+    use spirula_spirv::text::{ParseOptions, parse_assembly};
 
     /// Whether a kernel only counts in its argument.
     fn is_counted(body: &str) -> bool {
@@ -415,10 +423,12 @@ mod tests {
             OpReturn
             OpFunctionEnd"
         );
-        let words = parse(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
+        let words =
+            parse_assembly(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
         let module = SpirvModule::from_words(words).expect("what the assembler writes is a module");
         let options = JitOptions::default();
-        let kernel = JitKernel::compile(&module, "main", ExecutionModel::Kernel, &[], &options);
+        let kernel =
+            JitKernel::compile_entry_point(&module, "main", ExecutionModel::Kernel, &[], &options);
         let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
         assert_eq!(kernel.may_wait, kernel.tallies.all.is_empty(), "{body}");
         kernel.tallies.all == [(ParameterIndex::Argument(0), ADDED)]
@@ -453,7 +463,7 @@ mod tests {
         use PrivatisedOperator::{Add, And, Or, SMax, SMin, UMax, UMin, Xor};
         let numbers = [0, 1, 77, 1 << 31, 1 << 63, u64::MAX, u64::MAX - 5];
         for change in [Add, And, Or, Xor, SMin, UMin, SMax, UMax] {
-            let neutral = |bytes| PrivatisedUpdate { change, bytes }.neutral();
+            let neutral = |bytes| PrivatisedUpdate { change, bytes }.neutral_element();
             for number in numbers {
                 let (narrow, wide) = (AtomicU32::new(number as u32), AtomicU64::new(number));
                 change.add_32(&narrow, neutral(4) as u32);

@@ -38,7 +38,7 @@ pub(crate) struct ThreadMemory {
 
 impl ThreadMemory {
     /// So many bytes, which begin at a multiple of `align`, a power of two of at most 128.
-    pub fn zeroed(size: usize, align: usize) -> ThreadMemory {
+    pub fn new_zeroed(size: usize, align: usize) -> ThreadMemory {
         let mut memory = ThreadMemory {
             reservation: None,
             plain: Vec::new(),
@@ -51,9 +51,9 @@ impl ThreadMemory {
         else {
             return memory;
         };
-        match reserve(room) {
+        match reserve_zeroed(room) {
             Some(reservation) => {
-                memory.first = reservation.end().wrapping_sub(room);
+                memory.first = reservation.end_address().wrapping_sub(room);
                 memory.reservation = Some(reservation);
             }
             None => {
@@ -66,7 +66,7 @@ impl ThreadMemory {
     }
 
     /// The first byte.
-    pub fn first(&self) -> *mut u8 {
+    pub fn first_byte(&self) -> *mut u8 {
         self.first
     }
 
@@ -82,10 +82,10 @@ impl ThreadMemory {
     }
 
     /// The addresses from the guard before it to the end of the guard behind it.
-    pub fn span(&self) -> [u64; 2] {
+    pub fn guarded_range(&self) -> [u64; 2] {
         self.reservation
             .as_ref()
-            .map_or([0; 2], GuardedReservation::span)
+            .map_or([0; 2], GuardedReservation::reserved_range)
     }
 }
 
@@ -94,7 +94,7 @@ impl Drop for ThreadMemory {
         let Some(reservation) = self.reservation.take() else {
             return;
         };
-        reservation.rest(CLEARED_IN_PLACE);
+        reservation.trim_open_pages(CLEARED_IN_PLACE);
         // A thread that ends keeps nothing.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
@@ -106,7 +106,7 @@ impl Drop for ThreadMemory {
 }
 
 /// A reservation with so many zeroed bytes before its end.
-fn reserve(bytes: usize) -> Option<GuardedReservation> {
+fn reserve_zeroed(bytes: usize) -> Option<GuardedReservation> {
     let spare = SPARE.try_with(|spare| {
         let mut spare = spare.borrow_mut();
         // One that has as much open is ready.
@@ -119,7 +119,7 @@ fn reserve(bytes: usize) -> Option<GuardedReservation> {
         _ => GuardedReservation::new(bytes)?,
     };
     reservation
-        .open(bytes, CLEARED_IN_PLACE)
+        .open_pages(bytes, CLEARED_IN_PLACE)
         .then_some(reservation)
 }
 
@@ -164,9 +164,9 @@ mod none {
 mod tests {
     use super::*;
 
-    fn bytes(memory: &mut ThreadMemory) -> &mut [u8] {
+    fn memory_bytes(memory: &mut ThreadMemory) -> &mut [u8] {
         // SAFETY: it has so many bytes, which only the test uses.
-        unsafe { std::slice::from_raw_parts_mut(memory.first(), memory.size()) }
+        unsafe { std::slice::from_raw_parts_mut(memory.first_byte(), memory.size()) }
     }
 
     #[test]
@@ -185,11 +185,11 @@ mod tests {
             17,
         ] {
             for align in [16, 128] {
-                let mut memory = ThreadMemory::zeroed(size, align);
-                let mut other = ThreadMemory::zeroed(size, align);
+                let mut memory = ThreadMemory::new_zeroed(size, align);
+                let mut other = ThreadMemory::new_zeroed(size, align);
                 for memory in [&mut memory, &mut other] {
-                    assert_eq!(memory.first() as usize % align, 0);
-                    let bytes = bytes(memory);
+                    assert_eq!(memory.first_byte() as usize % align, 0);
+                    let bytes = memory_bytes(memory);
                     assert_eq!(bytes.len(), size);
                     assert!(bytes.iter().all(|b| *b == 0), "{size}");
                     bytes.fill(0xaa);
@@ -203,9 +203,9 @@ mod tests {
         if !cfg!(target_os = "linux") {
             return;
         }
-        let memory = ThreadMemory::zeroed(48, 16);
-        let [low, high] = memory.span();
-        let (first, end) = (memory.first() as u64, memory.first() as u64 + 48);
+        let memory = ThreadMemory::new_zeroed(48, 16);
+        let [low, high] = memory.guarded_range();
+        let (first, end) = (memory.first_byte() as u64, memory.first_byte() as u64 + 48);
         assert_eq!(end % 4096, 0);
         assert!(
             first - low >= 1 << 32 && high - end >= 1 << 32,

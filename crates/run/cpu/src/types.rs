@@ -60,11 +60,11 @@ impl ScalarRepr {
 
     /// Whether it is a floating-point number.
     pub fn is_float(self) -> bool {
-        self.format().is_some()
+        self.float_format().is_some()
     }
 
     /// The format of a floating-point number.
-    pub fn format(self) -> Option<FloatEncoding> {
+    pub fn float_format(self) -> Option<FloatEncoding> {
         Some(match self {
             ScalarRepr::E4M3 => FloatEncoding::E4M3,
             ScalarRepr::E5M2 => FloatEncoding::E5M2,
@@ -128,7 +128,7 @@ pub(crate) struct LoweredType {
 }
 
 /// What a float of a width is whose encoding the type names.
-fn encoded(width: u32, encoding: FPEncoding) -> Option<LoweredTypeKind> {
+fn classify_encoded_float(width: u32, encoding: FPEncoding) -> Option<LoweredTypeKind> {
     Some(LoweredTypeKind::Scalar(match (width, encoding) {
         (16, FPEncoding::BFloat16KHR) => ScalarRepr::BF16,
         (8, FPEncoding::Float8E4M3EXT) => ScalarRepr::E4M3,
@@ -164,14 +164,14 @@ pub(crate) struct LoweredTypeTable {
 
 impl LoweredTypeTable {
     /// One pass over the module's types; `constant` gives the lengths of arrays.
-    pub fn compute(
+    pub fn from_module(
         module: &SpirvModule,
         definitions: &IdDefinitions,
         decorations: &IdDecorations,
         subgroup_size: u32,
         constant: impl Fn(Id) -> Option<u64>,
     ) -> Result<LoweredTypeTable, SourceDiagnostic> {
-        let layouts = TypeLayouts::compute(module, definitions, decorations, &constant)?;
+        let layouts = TypeLayouts::from_module(module, definitions, decorations, &constant)?;
         let none = LoweredType {
             kind: LoweredTypeKind::Other,
             scalars: 0,
@@ -183,15 +183,15 @@ impl LoweredTypeTable {
             members: Vec::new(),
             layouts,
         };
-        for inst in module.section(ModuleSection::Globals) {
+        for inst in module.section_insts(ModuleSection::Globals) {
             if inst.op() == Op::TypeForwardPointer {
                 // Until its definition comes it is known to be a pointer.
                 let kind = LoweredTypeKind::Pointer {
-                    class: StorageClass(inst.word(1)),
+                    class: StorageClass(inst.operand_word(1)),
                     pointee: None,
                 };
-                let ty = types.measure(inst.id(0), kind, inst.place())?;
-                types.rows.set(inst.id(0), ty);
+                let ty = types.measure_type(inst.id_operand(0), kind, inst.place())?;
+                types.rows.set(inst.id_operand(0), ty);
             }
             let Some(id) = inst.result() else { continue };
             let Some(kind) = types.kind_of(inst, subgroup_size, &constant) else {
@@ -202,7 +202,7 @@ impl LoweredTypeTable {
             } else {
                 LoweredTypeKind::Other
             };
-            let ty = types.measure(id, kind, inst.place())?;
+            let ty = types.measure_type(id, kind, inst.place())?;
             types.rows.set(id, ty);
         }
         Ok(types)
@@ -219,7 +219,7 @@ impl LoweredTypeTable {
     }
 
     /// Scalars in a value of a type.
-    pub fn scalars(&self, ty: Id) -> usize {
+    pub fn scalar_count(&self, ty: Id) -> usize {
         self.rows[ty].scalars as usize
     }
 
@@ -229,34 +229,34 @@ impl LoweredTypeTable {
     }
 
     /// The scalar that a scalar, vector or matrix type is made of.
-    pub fn component(&self, ty: Id) -> Option<ScalarRepr> {
+    pub fn component_scalar(&self, ty: Id) -> Option<ScalarRepr> {
         match self.kind(ty) {
             LoweredTypeKind::Scalar(scalar) => Some(scalar),
             LoweredTypeKind::Pointer { .. } | LoweredTypeKind::Handle { .. } => {
                 Some(ScalarRepr::Pointer)
             }
-            LoweredTypeKind::Vector { component, .. } => self.component(component),
-            LoweredTypeKind::Matrix { column, .. } => self.component(column),
+            LoweredTypeKind::Vector { component, .. } => self.component_scalar(component),
+            LoweredTypeKind::Matrix { column, .. } => self.component_scalar(column),
             _ => None,
         }
     }
 
     /// Type and first scalar of part `index` of an aggregate or vector.
-    pub fn part(&self, ty: Id, index: u32) -> Option<(Id, usize)> {
+    pub fn find_part(&self, ty: Id, index: u32) -> Option<(Id, usize)> {
         let n = index as usize;
         match self.kind(ty) {
             LoweredTypeKind::Vector { component, count } => {
                 (index < count).then_some((component, n))
             }
             LoweredTypeKind::Matrix { column, count } => {
-                (index < count).then(|| (column, n * self.scalars(column)))
+                (index < count).then(|| (column, n * self.scalar_count(column)))
             }
             LoweredTypeKind::Array { element, count } => {
-                (u64::from(index) < count).then(|| (element, n * self.scalars(element)))
+                (u64::from(index) < count).then(|| (element, n * self.scalar_count(element)))
             }
             LoweredTypeKind::Struct { first, count } if index < count => {
                 let members = self.members(first, count);
-                let before = members[..n].iter().map(|m| self.scalars(*m)).sum();
+                let before = members[..n].iter().map(|m| self.scalar_count(*m)).sum();
                 Some((members[n], before))
             }
             _ => None,
@@ -273,16 +273,16 @@ impl LoweredTypeTable {
     ) -> (u64, Option<MatrixStrides>) {
         match self.kind(ty) {
             LoweredTypeKind::Struct { first, .. } => {
-                let member = self.layouts.member(ty, index as u32);
+                let member = self.layouts.member_layout(ty, index as u32);
                 let of = self.members[first as usize + index as usize];
                 (member.offset, self.member_strides(ty, index as u32, of))
             }
-            _ => (self.stride(ty, strides).saturating_mul(index), strides),
+            _ => (self.part_stride(ty, strides).saturating_mul(index), strides),
         }
     }
 
     /// Bytes between the parts of an array, vector or matrix.
-    pub fn stride(&self, ty: Id, strides: Option<MatrixStrides>) -> u64 {
+    pub fn part_stride(&self, ty: Id, strides: Option<MatrixStrides>) -> u64 {
         match (self.kind(ty), strides) {
             (LoweredTypeKind::Vector { .. }, Some(s)) => s.component,
             (LoweredTypeKind::Matrix { .. }, Some(s)) => s.column,
@@ -296,7 +296,7 @@ impl LoweredTypeTable {
         if a == b {
             return true;
         }
-        if self.scalars(a) != self.scalars(b) || self.scalars(a) > MAX_ALIKE {
+        if self.scalar_count(a) != self.scalar_count(b) || self.scalar_count(a) > MAX_ALIKE {
             return false;
         }
         match (self.kind(a), self.kind(b)) {
@@ -326,7 +326,7 @@ impl LoweredTypeTable {
     }
 
     /// Appends the scalars of a type in order.
-    pub fn leaves(
+    pub fn append_leaves(
         &self,
         ty: Id,
         offset: u64,
@@ -346,7 +346,7 @@ impl LoweredTypeTable {
             LoweredTypeKind::Struct { first, count } => {
                 for n in 0..count {
                     let (at, inner) = self.part_offset(ty, n.into(), strides);
-                    self.leaves(
+                    self.append_leaves(
                         self.members(first, count)[n as usize],
                         offset + at,
                         inner,
@@ -361,23 +361,23 @@ impl LoweredTypeTable {
                     LoweredTypeKind::Array { element, count } => (element, count),
                     _ => return,
                 };
-                let stride = self.stride(ty, strides);
+                let stride = self.part_stride(ty, strides);
                 for n in 0..count {
-                    self.leaves(element, offset + n * stride, strides, out);
+                    self.append_leaves(element, offset + n * stride, strides, out);
                 }
             }
         }
     }
 
     fn member_strides(&self, structure: Id, n: u32, mut ty: Id) -> Option<MatrixStrides> {
-        let layout = self.layouts.member(structure, n);
+        let layout = self.layouts.member_layout(structure, n);
         let stride = layout.matrix_stride?;
         while let LoweredTypeKind::Array { element, .. }
         | LoweredTypeKind::RuntimeArray { element } = self.kind(ty)
         {
             ty = element;
         }
-        let component = u64::from(self.component(ty)?.bytes());
+        let component = u64::from(self.component_scalar(ty)?.bytes());
         Some(if layout.row_major {
             MatrixStrides {
                 column: component,
@@ -400,59 +400,59 @@ impl LoweredTypeTable {
         Some(match inst.op() {
             Op::TypeVoid => LoweredTypeKind::Void,
             Op::TypeBool => LoweredTypeKind::Scalar(ScalarRepr::Bool),
-            Op::TypeInt => match inst.word(0) {
+            Op::TypeInt => match inst.operand_word(0) {
                 bits @ (8 | 16 | 32 | 64) => LoweredTypeKind::Scalar(ScalarRepr::Int(bits as u8)),
                 _ => LoweredTypeKind::Other,
             },
-            Op::TypeFloat => match (inst.word(0), inst.operands().get(1)) {
+            Op::TypeFloat => match (inst.operand_word(0), inst.operands().get(1)) {
                 (16, None) => LoweredTypeKind::Scalar(ScalarRepr::F16),
-                (width, Some(encoding)) => encoded(width, FPEncoding(*encoding))?,
+                (width, Some(encoding)) => classify_encoded_float(width, FPEncoding(*encoding))?,
                 (32, None) => LoweredTypeKind::Scalar(ScalarRepr::F32),
                 (64, None) => LoweredTypeKind::Scalar(ScalarRepr::F64),
                 _ => LoweredTypeKind::Other,
             },
             Op::TypeVector => LoweredTypeKind::Vector {
-                component: inst.id(0),
-                count: inst.word(1),
+                component: inst.id_operand(0),
+                count: inst.operand_word(1),
             },
             // Each invocation of the subgroup has a part of it.
             Op::TypeCooperativeMatrixKHR => {
-                let [scope, rows, columns] = [1, 2, 3].map(|n| constant(inst.id(n)));
+                let [scope, rows, columns] = [1, 2, 3].map(|n| constant(inst.id_operand(n)));
                 let all = rows?.checked_mul(columns?)?;
                 let count = u32::try_from(all.div_ceil(subgroup_size.into())).ok()?;
                 match Scope(scope? as u32) {
                     Scope::Subgroup => LoweredTypeKind::Vector {
-                        component: inst.id(0),
+                        component: inst.id_operand(0),
                         count,
                     },
                     _ => LoweredTypeKind::Other,
                 }
             }
             Op::TypeMatrix => LoweredTypeKind::Matrix {
-                column: inst.id(0),
-                count: inst.word(1),
+                column: inst.id_operand(0),
+                count: inst.operand_word(1),
             },
             Op::TypeArray => LoweredTypeKind::Array {
-                element: inst.id(0),
-                count: constant(inst.id(1)).unwrap_or(0),
+                element: inst.id_operand(0),
+                count: constant(inst.id_operand(1)).unwrap_or(0),
             },
             Op::TypeRuntimeArray => LoweredTypeKind::RuntimeArray {
-                element: inst.id(0),
+                element: inst.id_operand(0),
             },
             Op::TypeStruct => {
                 let first = self.members.len() as u32;
-                self.members.extend(inst.ids(0));
+                self.members.extend(inst.id_operands(0));
                 LoweredTypeKind::Struct {
                     first,
                     count: self.members.len() as u32 - first,
                 }
             }
             Op::TypePointer => LoweredTypeKind::Pointer {
-                class: StorageClass(inst.word(0)),
+                class: StorageClass(inst.operand_word(0)),
                 pointee: inst.get_id(1),
             },
             Op::TypeUntypedPointerKHR => LoweredTypeKind::Pointer {
-                class: StorageClass(inst.word(0)),
+                class: StorageClass(inst.operand_word(0)),
                 pointee: None,
             },
             Op::TypeEvent
@@ -485,7 +485,7 @@ impl LoweredTypeTable {
         }
     }
 
-    fn measure(
+    fn measure_type(
         &self,
         id: Id,
         kind: LoweredTypeKind,
@@ -513,7 +513,7 @@ impl LoweredTypeTable {
                 let mut all = (0u64, 0u64, 0u16);
                 for (n, member) in self.members(first, count).iter().enumerate() {
                     let ty = self.rows[*member];
-                    let offset = self.layouts.member(id, n as u32).offset;
+                    let offset = self.layouts.member_layout(id, n as u32).offset;
                     all.0 = all.0.saturating_add(ty.scalars.into());
                     all.1 = all
                         .1
@@ -547,8 +547,10 @@ impl LoweredTypeTable {
                 let Some(s) = self.member_strides(structure, n, ty) else {
                     return self.rows[ty].extent;
                 };
-                let rows = self.scalars(column).max(1) as u64;
-                let scalar = self.component(column).map_or(0, |c| c.bytes().into());
+                let rows = self.scalar_count(column).max(1) as u64;
+                let scalar = self
+                    .component_scalar(column)
+                    .map_or(0, |c| c.bytes().into());
                 let columns = u64::from(count.max(1));
                 (columns - 1) * s.column + (rows - 1) * s.component + scalar
             }

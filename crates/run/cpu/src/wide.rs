@@ -8,7 +8,7 @@
 use spirula_scalar::wide::{self, LANES, WideFunction};
 
 /// The address of a function; it changes numbers in place.
-pub(crate) fn address(function: WideFunction) -> usize {
+pub(crate) fn function_address(function: WideFunction) -> usize {
     match function {
         WideFunction::Exp => exp::address(),
         WideFunction::Exp2 => exp2::address(),

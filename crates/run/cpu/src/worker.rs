@@ -45,22 +45,23 @@ impl<'a> LaunchWorker<'a> {
         queue: &'a LaunchQueue,
     ) -> Self {
         let bytes = shared.workgroup_bytes as usize;
-        let workgroup = ThreadMemory::zeroed(bytes, shared.workgroup_align);
-        let base = workgroup.first();
-        let private = ThreadMemory::zeroed(kernel.private_bytes(grid.local), PRIVATE_ALIGN);
+        let workgroup = ThreadMemory::new_zeroed(bytes, shared.workgroup_align);
+        let base = workgroup.first_byte();
+        let private = ThreadMemory::new_zeroed(kernel.private_bytes(grid.local), PRIVATE_ALIGN);
         let mut args = shared.args.clone();
         for (at, offset) in &shared.locals {
             args[*at] = base as u64 + offset;
         }
         let mut bindings = shared.bindings.clone();
         let counted = shared.counted.iter().flatten();
-        let own: Option<Vec<PrivatisedCopy>> = counted.map(|counted| counted.own()).collect();
+        let own: Option<Vec<PrivatisedCopy>> =
+            counted.map(|counted| counted.allocate_copy()).collect();
         // Where there is no memory for it, the thread counts where all do.
         let counts_alone = shared.counted.is_some() && own.is_some();
         let mut own = own.unwrap_or_default();
         for own in &mut own {
             let word = |at: usize| kernel.slots[at].offset as usize / 8;
-            own.place(word, &mut args, &mut bindings);
+            own.redirect_arguments(word, &mut args, &mut bindings);
         }
         let mut frames = vec![0u64; kernel.frame_words(grid.local)];
         let mut counters = vec![0; kernel.counters.len()];
@@ -71,9 +72,9 @@ impl<'a> LaunchWorker<'a> {
             push: shared.push.as_ptr().cast(),
             workgroup: base,
             workgroup_bytes: bytes as u64,
-            private: [private.first() as u64, private.size() as u64],
-            workgroup_span: workgroup.span(),
-            private_span: private.span(),
+            private: [private.first_byte() as u64, private.size() as u64],
+            workgroup_span: workgroup.guarded_range(),
+            private_span: private.guarded_range(),
             frames: frames.as_mut_ptr().cast(),
             frame_stride: 0,
             group: [0; 3],
@@ -114,7 +115,7 @@ impl<'a> LaunchWorker<'a> {
 
     /// What each workgroup printed.
     pub fn take_printed(&mut self) -> Vec<(u64, Vec<u8>)> {
-        self.printer.take()
+        self.printer.take_output()
     }
 
     /// How often each block ran.
@@ -125,16 +126,23 @@ impl<'a> LaunchWorker<'a> {
     /// Adds what the thread counted by itself to what is counted in.
     ///
     /// # Safety
-    /// As [`JitKernel::run`].
+    /// As [`JitKernel::run_launch`].
     #[allow(unsafe_code)]
-    pub unsafe fn settle(&mut self) {
+    pub unsafe fn merge_privatised(&mut self) {
         // SAFETY: the caller's promise.
-        self.own.iter_mut().for_each(|own| unsafe { own.settle() });
+        self.own
+            .iter_mut()
+            .for_each(|own| unsafe { own.merge_into_memory() });
     }
 
     /// Has what it runs checked. The rows of workgroup memory have offsets instead of the addresses of
     /// cells. The checker lives as long as the worker.
-    pub fn check(&mut self, checker: *mut KernelSanitizer, rows: Vec<ArgumentShadow>, phase: u64) {
+    pub fn enable_sanitizer(
+        &mut self,
+        checker: *mut KernelSanitizer,
+        rows: Vec<ArgumentShadow>,
+        phase: u64,
+    ) {
         // What is accessed beside a variable is told where its pointer is known.
         let bytes = self.workgroup.size().next_multiple_of(16);
         let group = (self.workgroup_memory(), bytes as u64);
@@ -147,9 +155,9 @@ impl<'a> LaunchWorker<'a> {
     /// Runs the workgroup with a number.
     ///
     /// # Safety
-    /// As [`JitKernel::run`].
+    /// As [`JitKernel::run_launch`].
     #[allow(unsafe_code)]
-    pub unsafe fn run(&mut self, ticket: u64) -> Result<(), LaunchError> {
+    pub unsafe fn run_workgroup(&mut self, ticket: u64) -> Result<(), LaunchError> {
         let grid = self.grid;
         let [x, y, _] = grid.groups;
         let group = [ticket % x, ticket / x % y, ticket / x / y];
@@ -164,15 +172,15 @@ impl<'a> LaunchWorker<'a> {
         }
         let whole = |n: u64| n.is_multiple_of(self.kernel.bundle_width as u64);
         let bundles =
-            self.kernel.code.has(true) && whole(context.local[0]) && whole(context.base[0]);
-        let layout = self.kernel.layout(bundles);
+            self.kernel.code.has_entry(true) && whole(context.local[0]) && whole(context.base[0]);
+        let layout = self.kernel.frame_layout(bundles);
         context.frames = self.frames.as_mut_ptr().wrapping_add(layout.bias).cast();
         context.frame_stride = layout.stride as u64 * 8;
         if self.kernel.zero_workgroup {
             self.workgroup.clear();
         }
         if !self.kernel.prints.sites.is_empty() {
-            self.printer.begin(ticket);
+            self.printer.begin_workgroup(ticket);
         }
         // SAFETY: it is null, or was made by `check` and is used by this thread alone.
         if let Some(live) = unsafe { self.live.as_mut() } {

@@ -64,7 +64,7 @@ fn run(text: &str) -> String {
         check: true,
         ..JitOptions::default()
     };
-    let kernel = JitKernel::compile(&module(text), "main", model, &[], &options)
+    let kernel = JitKernel::compile_entry_point(&module(text), "main", model, &[], &options)
         .unwrap_or_else(|f| panic!("{}", f[0]));
     let mut buffers: Vec<Vec<u32>> = setup.words.iter().map(|n| vec![0; *n]).collect();
     if let Some(first) = buffers.first_mut().filter(|_| setup.iota) {
@@ -135,7 +135,7 @@ fn faults_are_told() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check");
     let mut expected = spirula_testing::GoldenFiles::new();
     let mut wrong = Vec::new();
-    for path in spirula_testing::files(&folder, ".spvasm") {
+    for path in spirula_testing::list_files(&folder, ".spvasm") {
         let text = std::fs::read_to_string(&path).expect("the test can be read");
         let name = path
             .file_stem()
@@ -146,8 +146,8 @@ fn faults_are_told() {
         if clean != (found == "nothing\n") {
             wrong.push(format!("{name}: {found}"));
         }
-        expected.compare(&path.with_extension("txt"), &found);
+        expected.compare_file(&path.with_extension("txt"), &found);
     }
-    expected.finish();
+    expected.finish_comparison();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -8,24 +8,24 @@ use spirula_spirv::ir::{ModuleSection, SpirvModule};
 /// kernel is refused, and most kernels run in them.
 #[test]
 fn kernels_of_the_corpus_compile_both_ways() {
-    let Some(corpus) = spirula_testing::corpus("spirv/modules") else {
+    let Some(corpus) = spirula_testing::find_corpus("spirv/modules") else {
         return;
     };
     let (mut bundles, mut all) = (0, 0);
-    for path in spirula_testing::files(&corpus, ".spv") {
+    for path in spirula_testing::list_files(&corpus, ".spv") {
         let bytes = std::fs::read(&path).expect("the corpus can be read");
         let Ok(module) = SpirvModule::from_bytes(&bytes) else {
             continue;
         };
-        for point in module.section(ModuleSection::EntryPoints) {
-            let model = ExecutionModel(point.word(0));
-            let name = point.string(2).to_string();
+        for point in module.section_insts(ModuleSection::EntryPoints) {
+            let model = ExecutionModel(point.operand_word(0));
+            let name = point.string_operand(2).to_string();
             let made = [true, false].map(|bundles| {
                 let options = JitOptions {
                     bundles,
                     ..JitOptions::default()
                 };
-                JitKernel::compile(&module, &name, model, &[], &options)
+                JitKernel::compile_entry_point(&module, &name, model, &[], &options)
             });
             assert_eq!(made[0].is_ok(), made[1].is_ok(), "{}", path.display());
             if let [Ok(kernel), _] = made {

@@ -31,21 +31,21 @@ fn blocks_are_counted_for_every_invocation() {
     let kernel =
         compile_with(&shader([8, 1, 1], "", LOOP), &[], &options).expect("it is supported");
     assert!(!kernel.runs_bundles());
-    assert_eq!(kernel.instructions(), 0);
+    assert_eq!(kernel.instruction_count(), 0);
     for launch in 1..=2 {
         let mut buffers = [vec![0], vec![0; 32]];
         run_shader(&kernel, [4, 1, 1], &mut buffers, &[]).expect("it runs");
-        let runs: Vec<u64> = kernel.counts().iter().map(|b| b.runs).collect();
+        let runs: Vec<u64> = kernel.block_counts().iter().map(|b| b.runs).collect();
         let mut sorted = runs.clone();
         sorted.sort_unstable();
         // Entry and end; the loop's body, whose rounds are 0 to 7 for each workgroup; head and test.
         let (ends, rounds) = (32 * launch, 28 * 4 * launch);
         assert_eq!(sorted, [ends, ends, rounds, rounds + ends, rounds + ends]);
         let one = |b: &spirula_cpu::BlockCount| b.runs * u64::from(b.instructions);
-        let total: u64 = kernel.counts().iter().map(one).sum();
-        assert_eq!(kernel.instructions(), total);
+        let total: u64 = kernel.block_counts().iter().map(one).sum();
+        assert_eq!(kernel.instruction_count(), total);
     }
-    let body = kernel.counts().into_iter().find(|b| b.runs == 28 * 8);
+    let body = kernel.block_counts().into_iter().find(|b| b.runs == 28 * 8);
     assert_eq!(body.map(|b| b.instructions), Some(3));
 }
 
@@ -55,5 +55,8 @@ fn nothing_is_counted_unless_asked_for() {
     let kernel = compile_with(&text, &[], &JitOptions::default()).expect("it is supported");
     let mut buffers = [vec![0], vec![0; 8]];
     run_shader(&kernel, [1, 1, 1], &mut buffers, &[]).expect("it runs");
-    assert_eq!((kernel.instructions(), kernel.counts()), (0, Vec::new()));
+    assert_eq!(
+        (kernel.instruction_count(), kernel.block_counts()),
+        (0, Vec::new())
+    );
 }

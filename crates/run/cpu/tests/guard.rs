@@ -51,7 +51,7 @@ fn run(
         timeout,
     };
     // SAFETY: the buffers are the test's; what the kernels do beyond them must end the launch.
-    unsafe { kernel.run(&launch) }?;
+    unsafe { kernel.run_launch(&launch) }?;
     let [_, result] = buffers;
     Ok(result)
 }

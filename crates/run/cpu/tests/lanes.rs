@@ -4,7 +4,7 @@ mod common;
 
 use common::{compile, run_kernel};
 use spirula_scalar::FloatEncoding;
-use spirula_scalar::fold::{FoldConstant, FoldType, eval, rules};
+use spirula_scalar::fold::{FoldConstant, FoldType, eval_core, list_rules};
 use spirula_spirv::grammar::{Op, OperandCategory};
 
 const TYPES: [(&str, FoldType); 8] = [
@@ -168,7 +168,7 @@ fn compare(op: Op, result: (&str, FoldType), operands: &[(&str, FoldType)]) -> b
             .collect()
     };
     let Some(wanted) = (0..COUNT)
-        .map(|n| eval(op.0.into(), result.1, &values(n)))
+        .map(|n| eval_core(op.0.into(), result.1, &values(n)))
         .collect::<Option<Vec<u64>>>()
     else {
         return false;
@@ -212,7 +212,7 @@ const LOOSE: [Op; 1] = [Op::QuantizeToF16];
 #[test]
 fn instructions_agree_with_the_evaluator() {
     let mut tested = 0;
-    for rule in rules() {
+    for rule in list_rules() {
         let op = Op(rule.opcode as u16);
         let Some(info) = op.info() else { continue };
         if LOOSE.contains(&op) {

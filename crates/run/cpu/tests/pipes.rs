@@ -74,8 +74,8 @@ fn memory(words: &mut [u64]) -> MemorySpan {
 }
 
 fn empty(shape: PipeShape) -> Vec<u64> {
-    let mut words = vec![0; shape.bytes().unwrap() as usize / 8];
-    let header = shape.header();
+    let mut words = vec![0; shape.memory_bytes().unwrap() as usize / 8];
+    let header = shape.encode_header();
     for (word, bytes) in words.iter_mut().zip(header.chunks(8)) {
         *word = u64::from_le_bytes(bytes.try_into().unwrap());
     }
@@ -91,7 +91,8 @@ fn run(
     options: &JitOptions,
 ) -> Result<(), LaunchError> {
     let module = module(text);
-    let kernel = JitKernel::compile(&module, name, ExecutionModel::Kernel, &[], options);
+    let kernel =
+        JitKernel::compile_entry_point(&module, name, ExecutionModel::Kernel, &[], options);
     let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
     let arguments = [
         JitArgument::Memory(memory(pipe)),
@@ -118,7 +119,7 @@ fn run(
         return Ok(());
     }
     // SAFETY: as above.
-    unsafe { kernel.run(&launch) }
+    unsafe { kernel.run_launch(&launch) }
 }
 
 /// Writes through a pipe and reads in every mode: the words that both wrote, in order.

@@ -94,7 +94,13 @@ OpStore %to %r";
             if let Ok(module) = SpirvModule::from_words(changed) {
                 let model = ExecutionModel::GLCompute;
                 // Accepted or refused, but never a panic.
-                let _ = JitKernel::compile(&module, "main", model, &[], &JitOptions::default());
+                let _ = JitKernel::compile_entry_point(
+                    &module,
+                    "main",
+                    model,
+                    &[],
+                    &JitOptions::default(),
+                );
             }
         }
     }

@@ -46,12 +46,12 @@ pub struct ShaderLaunchPlan {
 }
 
 /// The shader that an entry point of kernels becomes.
-pub fn shader(module: &SpirvModule, entry: &str) -> Result<SpirvModule, DeviceError> {
+pub fn compile_shader(module: &SpirvModule, entry: &str) -> Result<SpirvModule, DeviceError> {
     let options = spirula_legalize::VulkanCompileOptions {
         entry: Some(entry.to_owned()),
         ..spirula_legalize::VulkanCompileOptions::default()
     };
-    spirula_legalize::compile(module, &options).map_err(DeviceError::Unsupported)
+    spirula_legalize::compile_kernels(module, &options).map_err(DeviceError::Unsupported)
 }
 
 impl KernelShader {
@@ -73,14 +73,14 @@ impl KernelShader {
     }
 
     /// The driver's kernel for a set of specialisation constants.
-    pub fn compiled(&self, spec: &[(u32, u64)]) -> Option<DeviceKernel> {
+    pub fn find_compiled(&self, spec: &[(u32, u64)]) -> Option<DeviceKernel> {
         let found = self.made.iter().find(|(known, _)| known == spec);
         found.map(|(_, kernel)| *kernel)
     }
 
     /// What a launch that was checked becomes. `demanded` is the size of workgroups that the kernel
     /// asks for, `resources` has what handles stand for.
-    pub fn plan(
+    pub fn plan_launch(
         &self,
         launch: &KernelLaunch,
         demanded: Option<[u32; 3]>,
@@ -102,7 +102,7 @@ impl KernelShader {
         let Some(passing) = &self.interface.passing else {
             return Ok(plan);
         };
-        let (dimensions, local, offset) = plan.sizes(launch.size, demanded, limits)?;
+        let (dimensions, local, offset) = plan.plan_sizes(launch.size, demanded, limits)?;
         for (ids, size) in passing.workgroup_size.iter().zip([local]) {
             plan.spec
                 .extend(ids.iter().zip(size).map(|(id, n)| (*id, n.into())));
@@ -111,7 +111,7 @@ impl KernelShader {
             .extend(passing.dimensions.map(|id| (id, dimensions.into())));
         if let Some(at) = passing.global_offset {
             for (n, value) in offset.iter().enumerate() {
-                plan.write(at + 4 * n as u32, &(*value as u32).to_le_bytes());
+                plan.write_push_constants(at + 4 * n as u32, &(*value as u32).to_le_bytes());
             }
         }
         for (buffer, offset) in &self.hidden {
@@ -123,7 +123,7 @@ impl KernelShader {
         for (passed, argument) in passing.arguments.iter().zip(given) {
             match (*passed, argument) {
                 (ClspvArgument::Pushed { offset, .. }, KernelArgument::Bytes(bytes)) => {
-                    plan.write(offset, bytes);
+                    plan.write_push_constants(offset, bytes);
                 }
                 // What the shader does not read has no room.
                 (ClspvArgument::Address { offset }, KernelArgument::Buffer(buffer))
@@ -137,12 +137,12 @@ impl KernelShader {
                 }
                 // What the shader does not read has no descriptor.
                 (ClspvArgument::Bound { set, binding }, KernelArgument::Buffer(buffer)) => {
-                    plan.bindings.push(bound(set, binding, *buffer));
+                    plan.bindings.push(bind_descriptor(set, binding, *buffer));
                 }
                 _ => {}
             }
         }
-        plan.answer(passing, given, resources);
+        plan.answer_queries(passing, given, resources);
         for mask in &passing.masks {
             if let Some(KernelArgument::Buffer(sampler)) = given.get(mask.ordinal as usize) {
                 plan.masks.push((*sampler, mask.offset));
@@ -153,7 +153,7 @@ impl KernelShader {
 }
 
 /// What is at a descriptor that is no array.
-pub fn bound(set: u32, binding: u32, buffer: DeviceBuffer) -> LaunchBinding {
+pub fn bind_descriptor(set: u32, binding: u32, buffer: DeviceBuffer) -> LaunchBinding {
     LaunchBinding {
         set,
         binding,
@@ -164,14 +164,14 @@ pub fn bound(set: u32, binding: u32, buffer: DeviceBuffer) -> LaunchBinding {
 }
 
 /// A sampler that a kernel declares.
-pub fn literal(sampler: LiteralSampler) -> SamplerState {
+pub fn convert_literal_sampler(sampler: LiteralSampler) -> SamplerState {
     let mask = sampler.mask;
     SamplerState::of_module(mask >> 1 & 7, mask & 1, mask >> 5 & 1)
 }
 
 impl ShaderLaunchPlan {
     /// Writes down what the kernel asks of its images.
-    fn answer(
+    fn answer_queries(
         &mut self,
         passing: &ClspvInterface,
         given: &[KernelArgument],
@@ -189,12 +189,12 @@ impl ShaderLaunchPlan {
                 ImageFact::ChannelOrder => format.opencl_order(),
                 ImageFact::ChannelType => format.opencl_type(),
             };
-            self.write(query.offset, &number.to_le_bytes());
+            self.write_push_constants(query.offset, &number.to_le_bytes());
         }
     }
 
     /// Writes something into the push constants.
-    pub fn write(&mut self, at: u32, bytes: &[u8]) {
+    pub fn write_push_constants(&mut self, at: u32, bytes: &[u8]) {
         let at = at as usize;
         if let Some(room) = self.push.get_mut(at..at + bytes.len()) {
             room.copy_from_slice(bytes);
@@ -202,7 +202,7 @@ impl ShaderLaunchPlan {
     }
 
     /// Number of dimensions, size of workgroups and global offset; sets the number of workgroups.
-    fn sizes(
+    fn plan_sizes(
         &mut self,
         size: IndexSpace,
         demanded: Option<[u32; 3]>,
@@ -220,7 +220,9 @@ impl ShaderLaunchPlan {
                 offset,
             } => (dimensions, global, local, offset),
         };
-        let local = local.or(demanded).unwrap_or_else(|| choose(global, limits));
+        let local = local
+            .or(demanded)
+            .unwrap_or_else(|| choose_workgroup_size(global, limits));
         for axis in 0..3 {
             let groups = global[axis] / u64::from(local[axis].max(1));
             let whole = groups * u64::from(local[axis]) == global[axis];
@@ -243,7 +245,7 @@ impl ShaderLaunchPlan {
 }
 
 /// The size of workgroups where the launch leaves it to the device: the largest divisors.
-fn choose(global: [u64; 3], limits: &DeviceLimits) -> [u32; 3] {
+fn choose_workgroup_size(global: [u64; 3], limits: &DeviceLimits) -> [u32; 3] {
     let mut left = USUAL.min(limits.workgroup_invocations);
     let mut local = [1; 3];
     for axis in 0..3 {

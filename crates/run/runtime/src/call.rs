@@ -13,13 +13,13 @@ use spirula_spirv::verify;
 ///
 /// # Errors
 /// When it is not valid, with the first thing that is wrong.
-pub fn load(spirv: &[u8]) -> Result<SpirvModule, DeviceError> {
+pub fn load_module(spirv: &[u8]) -> Result<SpirvModule, DeviceError> {
     let module = SpirvModule::from_bytes(spirv).map_err(|d| DeviceError::Module(Box::new(d)))?;
     let options = verify::VerifyOptions {
         scalar_block_layout: true,
         ..verify::VerifyOptions::default()
     };
-    match verify::module(&module, &options) {
+    match verify::verify_module(&module, &options) {
         Err(mut faults) if !faults.is_empty() => {
             Err(DeviceError::Module(Box::new(faults.swap_remove(0))))
         }
@@ -63,7 +63,7 @@ scalars! {
     f64 => F64,
 }
 
-/// What [`LaunchBuilder::arg`] takes: a buffer, a number, an array of numbers for a vector, [`WorkgroupBytes`], or an
+/// What [`LaunchBuilder::with_argument`] takes: a buffer, a number, an array of numbers for a vector, [`WorkgroupBytes`], or an
 /// [`KernelArgument`].
 pub trait IntoArgument {
     /// The argument, and what its numbers are.
@@ -125,7 +125,7 @@ impl From<u64> for LaunchExtent {
 }
 
 impl LaunchExtent {
-    fn narrow(self, what: &str) -> Result<[u32; 3], DeviceError> {
+    fn narrow_sizes(self, what: &str) -> Result<[u32; 3], DeviceError> {
         let mut out = [1; 3];
         for (to, size) in out.iter_mut().zip(self.sizes) {
             let size = u32::try_from(size);
@@ -137,7 +137,7 @@ impl LaunchExtent {
     }
 }
 
-/// A launch that is being put together; [`LaunchBuilder::run`] or [`LaunchBuilder::begin`] makes it one.
+/// A launch that is being put together; [`LaunchBuilder::run_and_wait`] or [`LaunchBuilder::begin_launch`] makes it one.
 ///
 /// ```
 /// use spirula_runtime::{Device, DeviceOptions, load};
@@ -192,25 +192,25 @@ impl<'d> LaunchBuilder<'d> {
     }
 
     /// So many invocations: a number, or an array of one to three.
-    pub fn global(mut self, size: impl Into<LaunchExtent>) -> Self {
+    pub fn with_global_size(mut self, size: impl Into<LaunchExtent>) -> Self {
         self.global = Some(size.into());
         self
     }
 
     /// Invocations of a workgroup; without this the module's, or what the device likes.
-    pub fn local(mut self, size: impl Into<LaunchExtent>) -> Self {
+    pub fn with_local_size(mut self, size: impl Into<LaunchExtent>) -> Self {
         self.local = Some(size.into());
         self
     }
 
-    /// So many workgroups, of the size that the module or [`LaunchBuilder::local`] says.
-    pub fn groups(mut self, size: impl Into<LaunchExtent>) -> Self {
+    /// So many workgroups, of the size that the module or [`LaunchBuilder::with_local_size`] says.
+    pub fn with_workgroups(mut self, size: impl Into<LaunchExtent>) -> Self {
         self.groups = Some(size.into());
         self
     }
 
     /// Added to global ids.
-    pub fn offset(mut self, offset: impl Into<LaunchExtent>) -> Self {
+    pub fn with_global_offset(mut self, offset: impl Into<LaunchExtent>) -> Self {
         let offset = offset.into();
         for axis in 0..offset.dimensions as usize {
             self.offset[axis] = offset.sizes[axis];
@@ -219,13 +219,13 @@ impl<'d> LaunchBuilder<'d> {
     }
 
     /// The next argument of a kernel.
-    pub fn arg(mut self, argument: impl IntoArgument) -> Self {
+    pub fn with_argument(mut self, argument: impl IntoArgument) -> Self {
         self.arguments.push(argument.into_argument());
         self
     }
 
     /// A buffer for a shader.
-    pub fn bind(mut self, set: u32, binding: u32, buffer: DeviceBuffer) -> Self {
+    pub fn bind_buffer(mut self, set: u32, binding: u32, buffer: DeviceBuffer) -> Self {
         self.bindings.push(LaunchBinding {
             set,
             binding,
@@ -237,7 +237,7 @@ impl<'d> LaunchBuilder<'d> {
     }
 
     /// The next push constant of a shader, at the next multiple of its size.
-    pub fn push<T: KernelScalar>(mut self, value: T) -> Self {
+    pub fn push_constant<T: KernelScalar>(mut self, value: T) -> Self {
         let at = self.push.len().next_multiple_of(size_of::<T>());
         self.push.resize(at, 0);
         self.push.extend_from_slice(bytemuck::bytes_of(&value));
@@ -248,28 +248,28 @@ impl<'d> LaunchBuilder<'d> {
     ///
     /// # Errors
     /// When it does not fit the kernel or the device, or the device fails.
-    pub fn run(self) -> Result<(), DeviceError> {
-        let (device, launch) = self.launch()?;
-        device.launch(&launch)?;
-        device.wait()
+    pub fn run_and_wait(self) -> Result<(), DeviceError> {
+        let (device, launch) = self.into_launch()?;
+        device.launch_kernel(&launch)?;
+        device.wait_idle()
     }
 
     /// Begins it, after all launches and copies before it. Copies out of the buffers that it writes wait for
-    /// it, and so does [`ComputeDevice::wait`].
+    /// it, and so does [`ComputeDevice::wait_idle`].
     ///
     /// # Errors
     /// When it does not fit the kernel or the device.
-    pub fn begin(self) -> Result<(), DeviceError> {
-        let (device, launch) = self.launch()?;
-        device.launch(&launch)
+    pub fn begin_launch(self) -> Result<(), DeviceError> {
+        let (device, launch) = self.into_launch()?;
+        device.launch_kernel(&launch)
     }
 
-    fn launch(self) -> Result<(&'d mut ComputeDevice, KernelLaunch), DeviceError> {
-        let interface = self.device.interface(self.kernel)?;
+    fn into_launch(self) -> Result<(&'d mut ComputeDevice, KernelLaunch), DeviceError> {
+        let interface = self.device.kernel_interface(self.kernel)?;
         let is_kernel = interface.takes_arguments() || !self.arguments.is_empty();
         let own = interface.workgroup_size;
         for (number, (argument, given)) in self.arguments.iter().enumerate() {
-            let wanted = self.device.element(self.kernel, number);
+            let wanted = self.device.parameter_element(self.kernel, number);
             let (Some(given), Some(wanted), KernelArgument::Bytes(_)) = (given, wanted, argument)
             else {
                 continue;
@@ -284,7 +284,10 @@ impl<'d> LaunchBuilder<'d> {
                 });
             }
         }
-        let local = self.local.map(|l| l.narrow("invocations")).transpose()?;
+        let local = self
+            .local
+            .map(|l| l.narrow_sizes("invocations"))
+            .transpose()?;
         let size = match (self.global, self.groups) {
             (Some(global), None) => IndexSpace::Items {
                 dimensions: global.dimensions,
@@ -292,7 +295,9 @@ impl<'d> LaunchBuilder<'d> {
                 local,
                 offset: self.offset,
             },
-            (None, Some(groups)) if !is_kernel => IndexSpace::Groups(groups.narrow("workgroups")?),
+            (None, Some(groups)) if !is_kernel => {
+                IndexSpace::Groups(groups.narrow_sizes("workgroups")?)
+            }
             (None, Some(groups)) => {
                 let local = local.or(own).unwrap_or([1; 3]);
                 let size = |axis: usize| groups.sizes[axis].saturating_mul(local[axis].into());

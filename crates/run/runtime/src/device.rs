@@ -11,7 +11,7 @@ use crate::cpu::CpuDriver;
 use crate::data::ElementType;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
 use crate::program::{self, ProgramVariableBuffers};
-use crate::times::{DeviceProfile, KernelTime, timed};
+use crate::times::{DeviceProfile, KernelTime, add_elapsed_time};
 use crate::types::TypeNames;
 use crate::{
     DeviceBuffer, DeviceError, DeviceKernel, IndexSpace, KernelLaunch, KernelScalar, LaunchBuilder,
@@ -70,13 +70,13 @@ enum ModuleProvenance {
 }
 
 /// All devices, the default first.
-pub fn devices() -> Vec<DeviceInfo> {
+pub fn list_devices() -> Vec<DeviceInfo> {
     let cpu = CpuDriver::new(&DeviceOptions::default());
     let all = std::iter::once(cpu.info().clone());
     #[cfg(feature = "vulkan")]
-    let all = all.chain(crate::vulkan::devices());
+    let all = all.chain(crate::vulkan::list_devices());
     #[cfg(feature = "opencl")]
-    let all = all.chain(crate::opencl::devices());
+    let all = all.chain(crate::opencl::list_devices());
     all.collect()
 }
 
@@ -93,15 +93,15 @@ impl ComputeDevice {
             "cpu" => Ok(ComputeDevice::with_driver(Box::new(CpuDriver::new(
                 options,
             )))),
-            "cpu+scalar" => Ok(ComputeDevice::with_driver(Box::new(CpuDriver::scalar(
-                options,
-            )))),
-            "cpu+san" => Ok(ComputeDevice::with_driver(Box::new(CpuDriver::checking(
-                options,
-            )))),
-            "cpu+count" => Ok(ComputeDevice::with_driver(Box::new(CpuDriver::counting(
-                options,
-            )))),
+            "cpu+scalar" => Ok(ComputeDevice::with_driver(Box::new(
+                CpuDriver::with_scalar_execution(options),
+            ))),
+            "cpu+san" => Ok(ComputeDevice::with_driver(Box::new(
+                CpuDriver::with_sanitizer(options),
+            ))),
+            "cpu+count" => Ok(ComputeDevice::with_driver(Box::new(
+                CpuDriver::with_instruction_counts(options),
+            ))),
             #[cfg(feature = "vulkan")]
             _ if name == "vulkan" || name.starts_with("vulkan:") => {
                 let driver = crate::vulkan::VulkanDriver::open(name, options)?;
@@ -113,7 +113,7 @@ impl ComputeDevice {
                 Ok(ComputeDevice::with_driver(Box::new(driver)))
             }
             _ => {
-                let ids: Vec<_> = devices().into_iter().map(|d| d.id).collect();
+                let ids: Vec<_> = list_devices().into_iter().map(|d| d.id).collect();
                 Err(DeviceError::NoDevice {
                     name: name.to_owned(),
                     available: ids.join(", "),
@@ -126,12 +126,16 @@ impl ComputeDevice {
     ///
     /// # Errors
     /// When there is none.
-    pub fn find(name: &str) -> Result<DeviceInfo, DeviceError> {
+    pub fn find_info(name: &str) -> Result<DeviceInfo, DeviceError> {
         match name {
             #[cfg(feature = "vulkan")]
-            _ if name == "vulkan" || name.starts_with("vulkan:") => crate::vulkan::find(name),
+            _ if name == "vulkan" || name.starts_with("vulkan:") => {
+                crate::vulkan::find_device_info(name)
+            }
             #[cfg(feature = "opencl")]
-            _ if name == "opencl" || name.starts_with("opencl:") => crate::opencl::find(name),
+            _ if name == "opencl" || name.starts_with("opencl:") => {
+                crate::opencl::find_device_info(name)
+            }
             _ => Ok(ComputeDevice::open(name, &DeviceOptions::default())?
                 .info()
                 .clone()),
@@ -157,7 +161,7 @@ impl ComputeDevice {
     ///
     /// # Errors
     /// When there are none.
-    pub fn comparing(
+    pub fn with_comparison(
         devices: Vec<ComputeDevice>,
         tolerance: FloatTolerance,
     ) -> Result<ComputeDevice, DeviceError> {
@@ -179,8 +183,8 @@ impl ComputeDevice {
 
     /// Instructions of SPIR-V that all launches so far have run, by all invocations together; labels,
     /// phis, variables and what changes nothing do not count. Only `cpu+count` tells.
-    pub fn instructions(&self) -> Option<u64> {
-        self.driver.instructions()
+    pub fn instruction_count(&self) -> Option<u64> {
+        self.driver.instruction_count()
     }
 
     /// Makes a buffer of zeros.
@@ -210,10 +214,10 @@ impl ComputeDevice {
         }
         let buffer = DeviceBuffer(self.buffers.len() as u32);
         create(&mut *self.driver, buffer)?;
-        Ok(self.keep(size, DeviceResourceKind::Buffer))
+        Ok(self.register_resource(size, DeviceResourceKind::Buffer))
     }
 
-    fn keep(&mut self, size: u64, what: DeviceResourceKind) -> DeviceBuffer {
+    fn register_resource(&mut self, size: u64, what: DeviceResourceKind) -> DeviceBuffer {
         self.buffers.push(Some(DeviceResource { size, what }));
         DeviceBuffer(self.buffers.len() as u32 - 1)
     }
@@ -222,10 +226,10 @@ impl ComputeDevice {
     ///
     /// # Errors
     /// When there is no memory for it.
-    pub fn upload<T: NoUninit>(&mut self, data: &[T]) -> Result<DeviceBuffer, DeviceError> {
+    pub fn upload_data<T: NoUninit>(&mut self, data: &[T]) -> Result<DeviceBuffer, DeviceError> {
         let data: &[u8] = bytemuck::cast_slice(data);
         let buffer = self.create_buffer(data.len() as u64)?;
-        self.write(buffer, 0, data)?;
+        self.write_buffer(buffer, 0, data)?;
         Ok(buffer)
     }
 
@@ -234,10 +238,10 @@ impl ComputeDevice {
     /// # Errors
     /// When it is no buffer of this device.
     pub fn destroy_buffer(&mut self, buffer: DeviceBuffer) -> Result<(), DeviceError> {
-        self.size(buffer)?;
+        self.buffer_size(buffer)?;
         self.driver.destroy_buffer(buffer);
         self.buffers[buffer.index()] = None;
-        if let Some(twin) = self.samplers.forget(buffer) {
+        if let Some(twin) = self.samplers.forget_sampler(buffer) {
             self.driver.destroy_buffer(twin);
             self.buffers[twin.index()] = None;
         }
@@ -248,7 +252,7 @@ impl ComputeDevice {
     ///
     /// # Errors
     /// When it is no buffer of this device.
-    pub fn size(&self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+    pub fn buffer_size(&self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
         let size = self.buffers.get(buffer.index()).copied().flatten();
         size.map(|r| r.size).ok_or(DeviceError::Handle("a buffer"))
     }
@@ -257,16 +261,16 @@ impl ComputeDevice {
     ///
     /// # Errors
     /// When the bytes do not fit, or the device fails.
-    pub fn write(
+    pub fn write_buffer(
         &mut self,
         buffer: DeviceBuffer,
         offset: u64,
         data: &[u8],
     ) -> Result<(), DeviceError> {
-        check::range(offset, data.len(), self.size(buffer)?)?;
+        check::check_range(offset, data.len(), self.buffer_size(buffer)?)?;
         let driver = &mut self.driver;
-        timed(&mut self.profile.copy, || {
-            driver.write(buffer, offset, data)
+        add_elapsed_time(&mut self.profile.copy, || {
+            driver.write_buffer(buffer, offset, data)
         })
     }
 
@@ -274,15 +278,17 @@ impl ComputeDevice {
     ///
     /// # Errors
     /// When the range is not within the buffer, or the device fails.
-    pub fn read(
+    pub fn read_buffer(
         &mut self,
         buffer: DeviceBuffer,
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
-        check::range(offset, out.len(), self.size(buffer)?)?;
+        check::check_range(offset, out.len(), self.buffer_size(buffer)?)?;
         let driver = &mut self.driver;
-        timed(&mut self.profile.copy, || driver.read(buffer, offset, out))
+        add_elapsed_time(&mut self.profile.copy, || {
+            driver.read_buffer(buffer, offset, out)
+        })
     }
 
     /// Copies out of several buffers, from an offset each, waiting once.
@@ -294,24 +300,24 @@ impl ComputeDevice {
         parts: &mut [(DeviceBuffer, u64, &mut [u8])],
     ) -> Result<(), DeviceError> {
         for (buffer, offset, out) in &*parts {
-            check::range(*offset, out.len(), self.size(*buffer)?)?;
+            check::check_range(*offset, out.len(), self.buffer_size(*buffer)?)?;
         }
         let driver = &mut self.driver;
-        timed(&mut self.profile.copy, || driver.read_all(parts))
+        add_elapsed_time(&mut self.profile.copy, || driver.read_all(parts))
     }
 
     /// All of a buffer's bytes.
     ///
     /// # Errors
     /// When there is no memory for a copy, or the device fails.
-    pub fn download(&mut self, buffer: DeviceBuffer) -> Result<Vec<u8>, DeviceError> {
-        let size = self.size(buffer)?;
+    pub fn download_buffer(&mut self, buffer: DeviceBuffer) -> Result<Vec<u8>, DeviceError> {
+        let size = self.buffer_size(buffer)?;
         let mut out = Vec::new();
         let full = DeviceError::Memory { size, limit: 0 };
         let length = usize::try_from(size).map_err(|_| full.clone())?;
         out.try_reserve_exact(length).map_err(|_| full)?;
         out.resize(length, 0);
-        self.read(buffer, 0, &mut out)?;
+        self.read_buffer(buffer, 0, &mut out)?;
         Ok(out)
     }
 
@@ -323,13 +329,13 @@ impl ComputeDevice {
         &mut self,
         buffer: DeviceBuffer,
     ) -> Result<Vec<T>, DeviceError> {
-        let bytes = self.download(buffer)?;
+        let bytes = self.download_buffer(buffer)?;
         let whole = bytes.chunks_exact(size_of::<T>());
         Ok(whole.map(bytemuck::pod_read_unaligned).collect())
     }
 
     /// A launch of a kernel, whose size and arguments are given next.
-    pub fn call(&mut self, kernel: DeviceKernel) -> LaunchBuilder<'_> {
+    pub fn prepare_launch(&mut self, kernel: DeviceKernel) -> LaunchBuilder<'_> {
         LaunchBuilder::new(self, kernel)
     }
 
@@ -337,9 +343,9 @@ impl ComputeDevice {
     ///
     /// # Errors
     /// When it is no buffer of this device, or the device has no addresses.
-    pub fn address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
-        self.size(buffer)?;
-        self.driver.address(buffer)
+    pub fn buffer_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+        self.buffer_size(buffer)?;
+        self.driver.buffer_address(buffer)
     }
 
     /// Compiles an entry point, with values of specialisation constants by `SpecId`.
@@ -365,19 +371,19 @@ impl ComputeDevice {
         origin: ModuleProvenance,
     ) -> Result<DeviceKernel, DeviceError> {
         let of = |module| {
-            EntryInterface::of(module, entry).map_err(|d| DeviceError::Module(Box::new(d)))
+            EntryInterface::from_module(module, entry).map_err(|d| DeviceError::Module(Box::new(d)))
         };
         let interface = of(module)?;
-        check::specialisation(module, spec)?;
+        check::check_specialisation(module, spec)?;
         let is_kernel = interface.model == ExecutionModel::Kernel;
         let as_shader = match is_kernel && !self.driver.runs_kernels() {
             true => {
-                let mut shader = arguments::shader(module, entry)?;
+                let mut shader = arguments::compile_shader(module, entry)?;
                 wishes::drop_lacking(&mut shader, self.info().special_values);
                 let interface = of(&shader)?;
                 Some((shader, interface))
             }
-            false if interface.passing.is_some() && !self.driver.forwards() => {
+            false if interface.passing.is_some() && !self.driver.forwards_launches() => {
                 Some((module.clone(), interface.clone()))
             }
             false => None,
@@ -385,16 +391,18 @@ impl ComputeDevice {
         let how = match as_shader {
             Some((made, shader)) => {
                 let mut shader = KernelShader::new(made, shader, spec);
-                self.provide(module, &mut shader)?;
+                self.create_hidden_buffers(module, &mut shader)?;
                 KernelImplementation::Shader(Box::new(shader))
             }
-            None => KernelImplementation::Driver(self.compile(module, &interface, spec, origin)?),
+            None => {
+                KernelImplementation::Driver(self.compile_entry(module, &interface, spec, origin)?)
+            }
         };
-        let types = TypeNames::compute(module);
+        let types = TypeNames::from_module(module);
         let element = |p: &InterfaceParam| types.param_value(p).map(|v| v.element);
         let elements = interface.params.iter().map(element).collect();
         self.kernels.push(KernelRecord {
-            opaque: AcceptedResource::all(&interface, &types),
+            opaque: AcceptedResource::list_opaque_types(&interface, &types),
             interface,
             elements,
             how,
@@ -404,7 +412,7 @@ impl ComputeDevice {
 
     /// Makes the buffers that a shader is passed besides its arguments. `module` is the one that its
     /// kernel is of.
-    fn provide(
+    fn create_hidden_buffers(
         &mut self,
         module: &SpirvModule,
         shader: &mut KernelShader,
@@ -413,30 +421,30 @@ impl ComputeDevice {
             return Ok(());
         };
         if let Some(memory) = &passing.program {
-            let key = program::key(module);
+            let key = program::hash_module(module);
             let buffer = match self.programs.get(key) {
                 Some(known) => known,
                 None => {
                     let made = self.create_buffer(memory.bytes.len().max(1) as u64)?;
-                    let address = self.driver.address(made)?;
-                    let contents = program::contents(memory, address);
-                    self.driver.write(made, 0, &contents)?;
-                    self.programs.add(key, made);
+                    let address = self.driver.buffer_address(made)?;
+                    let contents = program::build_contents(memory, address);
+                    self.driver.write_buffer(made, 0, &contents)?;
+                    self.programs.insert_buffer(key, made);
                     made
                 }
             };
             shader.hidden.push((buffer, memory.offset));
         }
         if let Some(printf) = &passing.printf {
-            let empty = printed::empty(u64::from(printf.size).max(4));
+            let empty = printed::build_empty_buffer(u64::from(printf.size).max(4));
             let buffer = self.create_buffer(empty.len() as u64)?;
-            self.driver.write(buffer, 0, &empty)?;
+            self.driver.write_buffer(buffer, 0, &empty)?;
             shader.hidden.push((buffer, printf.offset));
             shader.printed = Some(buffer);
         }
         for sampler in &passing.samplers {
-            let made = self.create_sampler(&arguments::literal(*sampler))?;
-            let bound = arguments::bound(sampler.set, sampler.binding, made);
+            let made = self.create_sampler(&arguments::convert_literal_sampler(*sampler))?;
+            let bound = arguments::bind_descriptor(sampler.set, sampler.binding, made);
             shader.samplers.push(bound);
         }
         Ok(())
@@ -460,7 +468,7 @@ impl ComputeDevice {
     }
 
     /// Has the driver compile an entry point.
-    fn compile(
+    fn compile_entry(
         &mut self,
         module: &SpirvModule,
         interface: &EntryInterface,
@@ -470,7 +478,7 @@ impl ComputeDevice {
         let kernel = DeviceKernel(self.compiled.len() as u32);
         let driver = &mut self.driver;
         let mut compile = Duration::ZERO;
-        let made = timed(&mut compile, || match origin {
+        let made = add_elapsed_time(&mut compile, || match origin {
             ModuleProvenance::Here => driver.create_own_kernel(kernel, module, interface, spec),
             ModuleProvenance::Elsewhere => driver.create_kernel(kernel, module, interface, spec),
         });
@@ -508,7 +516,7 @@ impl ComputeDevice {
     ///
     /// # Errors
     /// When it is no kernel of this device.
-    pub fn interface(&self, kernel: DeviceKernel) -> Result<&EntryInterface, DeviceError> {
+    pub fn kernel_interface(&self, kernel: DeviceKernel) -> Result<&EntryInterface, DeviceError> {
         let found = self.kernels.get(kernel.index());
         found
             .map(|k| &k.interface)
@@ -516,7 +524,11 @@ impl ComputeDevice {
     }
 
     /// What the elements of a parameter that is a value are, where the module tells.
-    pub(crate) fn element(&self, kernel: DeviceKernel, parameter: usize) -> Option<ElementType> {
+    pub(crate) fn parameter_element(
+        &self,
+        kernel: DeviceKernel,
+        parameter: usize,
+    ) -> Option<ElementType> {
         let slot = self.kernels.get(kernel.index())?;
         slot.elements.get(parameter).copied().flatten()
     }
@@ -525,28 +537,28 @@ impl ComputeDevice {
     ///
     /// # Errors
     /// When the launch does not fit the kernel or the device.
-    pub fn launch(&mut self, launch: &KernelLaunch) -> Result<(), DeviceError> {
+    pub fn launch_kernel(&mut self, launch: &KernelLaunch) -> Result<(), DeviceError> {
         let slot = self.kernels.get(launch.kernel.index());
         let slot = slot.ok_or(DeviceError::Handle("a kernel"))?;
         let (info, opaque) = (self.driver.info(), &slot.opaque);
-        check::launch(&slot.interface, opaque, launch, info, &self.buffers)?;
+        check::check_launch(&slot.interface, opaque, launch, info, &self.buffers)?;
         if launch.size.is_empty() {
             return Ok(());
         }
         if matches!(slot.how, KernelImplementation::Driver(kernel) if kernel == launch.kernel) {
             let driver = &mut self.driver;
-            return timed(&mut self.profile.run, || driver.launch(launch, &[]));
+            return add_elapsed_time(&mut self.profile.run, || driver.launch_kernel(launch, &[]));
         }
         let (for_driver, reached) = self.for_driver(launch)?;
         let driver = &mut self.driver;
-        timed(&mut self.profile.run, || {
-            driver.launch(&for_driver, &reached)
+        add_elapsed_time(&mut self.profile.run, || {
+            driver.launch_kernel(&for_driver, &reached)
         })?;
-        self.collect(launch.kernel)
+        self.collect_printed(launch.kernel)
     }
 
     /// Takes what a launch of a shader has printed, after waiting for it.
-    fn collect(&mut self, kernel: DeviceKernel) -> Result<(), DeviceError> {
+    fn collect_printed(&mut self, kernel: DeviceKernel) -> Result<(), DeviceError> {
         let KernelImplementation::Shader(shader) = &self.kernels[kernel.index()].how else {
             return Ok(());
         };
@@ -557,13 +569,15 @@ impl ComputeDevice {
         };
         let driver = &mut self.driver;
         let mut count = [0; 4];
-        timed(&mut self.profile.run, || driver.read(buffer, 0, &mut count))?;
+        add_elapsed_time(&mut self.profile.run, || {
+            driver.read_buffer(buffer, 0, &mut count)
+        })?;
         let words = u64::from(u32::from_le_bytes(count));
         let size = (4 + 4 * words).min(u64::from(printf.size));
         let mut records = vec![0; size as usize];
-        driver.read(buffer, 0, &mut records)?;
-        driver.write(buffer, 0, &printed::empty(size))?;
-        printed::print(printf, &records, &mut self.printed);
+        driver.read_buffer(buffer, 0, &mut records)?;
+        driver.write_buffer(buffer, 0, &printed::build_empty_buffer(size))?;
+        printed::print_records(printf, &records, &mut self.printed);
         Ok(())
     }
 
@@ -592,7 +606,8 @@ impl ComputeDevice {
             KernelImplementation::Shader(shader) => shader,
         };
         let limits = &self.driver.info().limits;
-        let mut plan = shader.plan(launch, slot.interface.workgroup_size, limits, &self.buffers)?;
+        let mut plan =
+            shader.plan_launch(launch, slot.interface.workgroup_size, limits, &self.buffers)?;
         let mut reached = Vec::new();
         for (buffer, at) in std::mem::take(&mut plan.addresses) {
             reached.push(buffer);
@@ -603,12 +618,16 @@ impl ComputeDevice {
         let KernelImplementation::Shader(shader) = &self.kernels[launch.kernel.index()].how else {
             return Err(DeviceError::Handle("a kernel"));
         };
-        let kernel = match shader.compiled(&plan.spec) {
+        let kernel = match shader.find_compiled(&plan.spec) {
             Some(known) => known,
             None => {
                 let (module, interface) = (shader.module.clone(), shader.interface.clone());
-                let made =
-                    self.compile(&module, &interface, &plan.spec, ModuleProvenance::Elsewhere)?;
+                let made = self.compile_entry(
+                    &module,
+                    &interface,
+                    &plan.spec,
+                    ModuleProvenance::Elsewhere,
+                )?;
                 let slot = &mut self.kernels[launch.kernel.index()];
                 if let KernelImplementation::Shader(shader) = &mut slot.how {
                     shader.made.push((plan.spec.clone(), made));
@@ -631,8 +650,8 @@ impl ComputeDevice {
     ///
     /// # Errors
     /// When one of them failed.
-    pub fn wait(&mut self) -> Result<(), DeviceError> {
+    pub fn wait_idle(&mut self) -> Result<(), DeviceError> {
         let driver = &mut self.driver;
-        timed(&mut self.profile.run, || driver.wait())
+        add_elapsed_time(&mut self.profile.run, || driver.wait_idle())
     }
 }

@@ -126,7 +126,7 @@ pub struct DeviceOptions {
 }
 
 /// The error that a device has none of something.
-fn lacks<T>(device: &str, what: String) -> Result<T, DeviceError> {
+fn refuse_unsupported<T>(device: &str, what: String) -> Result<T, DeviceError> {
     let text = format!("{what} are not supported by {device}");
     Err(DeviceError::Unsupported(vec![SourceDiagnostic::error(
         SourceLocation::Unknown,
@@ -149,7 +149,7 @@ pub trait DeviceDriver: Send {
     }
 
     /// Whether it hands launches on to devices, which see to how arguments are passed.
-    fn forwards(&self) -> bool {
+    fn forwards_launches(&self) -> bool {
         false
     }
 
@@ -170,7 +170,7 @@ pub trait DeviceDriver: Send {
         shape: &ImageShape,
         _sampler: &SamplerState,
     ) -> Result<(), DeviceError> {
-        lacks(&self.info().id, format!("images of {}", shape.format))
+        refuse_unsupported(&self.info().id, format!("images of {}", shape.format))
     }
 
     /// Makes a sampler, whose handle is numbered as a buffer's.
@@ -182,7 +182,7 @@ pub trait DeviceDriver: Send {
         _: DeviceBuffer,
         _sampler: &SamplerState,
     ) -> Result<(), DeviceError> {
-        lacks(&self.info().id, "samplers".to_owned())
+        refuse_unsupported(&self.info().id, "samplers".to_owned())
     }
 
     /// Makes an empty pipe, whose handle is numbered as a buffer's.
@@ -190,7 +190,7 @@ pub trait DeviceDriver: Send {
     /// # Errors
     /// When there is no memory for it, or the device has no pipes.
     fn create_pipe(&mut self, _: DeviceBuffer, _shape: PipeShape) -> Result<(), DeviceError> {
-        lacks(&self.info().id, "pipes".to_owned())
+        refuse_unsupported(&self.info().id, "pipes".to_owned())
     }
 
     /// Makes a buffer of any contents, aligned likewise.
@@ -208,13 +208,18 @@ pub trait DeviceDriver: Send {
     ///
     /// # Errors
     /// When the device fails.
-    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError>;
+    fn write_buffer(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError>;
 
     /// Copies out of a buffer, after all launches that may write it.
     ///
     /// # Errors
     /// When the device fails.
-    fn read(
+    fn read_buffer(
         &mut self,
         buffer: DeviceBuffer,
         offset: u64,
@@ -230,21 +235,21 @@ pub trait DeviceDriver: Send {
         parts: &mut [(DeviceBuffer, u64, &mut [u8])],
     ) -> Result<(), DeviceError> {
         let mut parts = parts.iter_mut();
-        parts.try_for_each(|(buffer, offset, out)| self.read(*buffer, *offset, out))
+        parts.try_for_each(|(buffer, offset, out)| self.read_buffer(*buffer, *offset, out))
     }
 
     /// The address by which kernels reach a buffer, which any launch from then on may do.
     ///
     /// # Errors
     /// When the device has no addresses.
-    fn address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError>;
+    fn buffer_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError>;
 
     /// The address of a buffer that a launch reaches it by, which is told of it.
     ///
     /// # Errors
     /// When the device has no addresses.
     fn argument_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
-        self.address(buffer)
+        self.buffer_address(buffer)
     }
 
     /// Compiles an entry point. `spec` has values by `SpecId`, known to exist.
@@ -278,14 +283,14 @@ pub trait DeviceDriver: Send {
     ///
     /// # Errors
     /// When the device cannot run it.
-    fn launch(
+    fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
         reached: &[DeviceBuffer],
     ) -> Result<(), DeviceError>;
 
     /// Instructions that all launches so far have run, where the device counts them.
-    fn instructions(&self) -> Option<u64> {
+    fn instruction_count(&self) -> Option<u64> {
         None
     }
 
@@ -293,7 +298,7 @@ pub trait DeviceDriver: Send {
     ///
     /// # Errors
     /// When something that was begun failed.
-    fn wait(&mut self) -> Result<(), DeviceError>;
+    fn wait_idle(&mut self) -> Result<(), DeviceError>;
 
     /// Whether a kernel was compiled already when it was created; `None` where the driver does not tell.
     fn was_cached(&self, _: DeviceKernel) -> Option<bool> {

@@ -19,7 +19,7 @@ pub enum DeviceError {
     Module(Box<SourceDiagnostic>),
     /// The module needs something that the device lacks: each such place in the module, one at
     /// least.
-    #[error("{}", first(.0))]
+    #[error("{}", describe_first(.0))]
     Unsupported(Vec<SourceDiagnostic>),
     /// There is no memory for a buffer.
     #[error("no memory for a buffer of {size} bytes; the device gives {limit}")]
@@ -56,7 +56,7 @@ pub enum DeviceError {
         given: usize,
     },
     /// An argument does not fit its parameter.
-    #[error("argument {number}{}: {problem}", named(.name))]
+    #[error("argument {number}{}: {problem}", format_name(.name))]
     Argument {
         /// Position, from 0.
         number: usize,
@@ -66,7 +66,7 @@ pub enum DeviceError {
         problem: String,
     },
     /// A resource does not fit the shader.
-    #[error("set {set}, binding {binding}{}: {problem}", named(.name))]
+    #[error("set {set}, binding {binding}{}: {problem}", format_name(.name))]
     Binding {
         /// Descriptor set.
         set: u32,
@@ -92,7 +92,7 @@ pub enum DeviceError {
     #[error("{0}")]
     Parted(Box<crate::LaunchMismatch>),
     /// Kernels did what they must not, as the checking device found.
-    #[error("{}", all(.0))]
+    #[error("{}", join_reports(.0))]
     Faults(Vec<FaultReport>),
     /// The driver's compiler failed on a valid kernel.
     #[error("{0}")]
@@ -102,17 +102,17 @@ pub enum DeviceError {
     Failed(String),
 }
 
-fn named(name: &Option<String>) -> String {
+fn format_name(name: &Option<String>) -> String {
     name.as_ref()
         .map_or_else(String::new, |n| format!(" ({n})"))
 }
 
-fn all(reports: &[FaultReport]) -> String {
+fn join_reports(reports: &[FaultReport]) -> String {
     let reports: Vec<String> = reports.iter().map(FaultReport::to_string).collect();
     reports.join("\n")
 }
 
-fn first(diagnostics: &[SourceDiagnostic]) -> String {
+fn describe_first(diagnostics: &[SourceDiagnostic]) -> String {
     diagnostics.first().map_or_else(
         || "the module is refused".to_owned(),
         SourceDiagnostic::to_string,

@@ -96,7 +96,7 @@ pub struct LaunchBinding {
 
 impl LaunchBinding {
     /// All of a buffer at a binding of the first set.
-    pub fn whole(binding: u32, buffer: DeviceBuffer) -> LaunchBinding {
+    pub fn with_whole_buffer(binding: u32, buffer: DeviceBuffer) -> LaunchBinding {
         LaunchBinding {
             set: 0,
             binding,

@@ -4,7 +4,7 @@
 //!   the module's interface. [`DeviceDriver`] is what an implementation provides.
 //! - [`DeviceMachine`]: runs whole programs (`spirula_program`) on a device.
 //! - [`LaunchBuilder`]: launches with typed arguments, as `device.call(kernel).global(1024).arg(x).run()`.
-//! - [`ComputeDevice::comparing`]: several devices that do the same, compared launch by launch.
+//! - [`ComputeDevice::with_comparison`]: several devices that do the same, compared launch by launch.
 //! - [`probe`]: whether a device does what it claims.
 //! - [`data`]: typed data for buffers.
 //! - [`types`]: a module's types in the words of [`data`].
@@ -45,9 +45,11 @@ pub mod types;
 mod vulkan;
 mod wishes;
 
-pub use call::{IntoArgument, KernelScalar, LaunchBuilder, LaunchExtent, WorkgroupBytes, load};
+pub use call::{
+    IntoArgument, KernelScalar, LaunchBuilder, LaunchExtent, WorkgroupBytes, load_module,
+};
 pub use compare::{CaseInput, FloatTolerance, LaunchCase, LaunchMismatch};
-pub use device::{ComputeDevice, devices};
+pub use device::{ComputeDevice, list_devices};
 pub use driver::{
     DeviceDriver, DeviceInfo, DeviceKind, DeviceLimits, DeviceOptions, MatrixElement, MatrixShape,
 };

@@ -46,7 +46,7 @@ impl<'d> DeviceMachine<'d> {
         self.sizes.insert(name.to_owned(), value);
     }
 
-    fn kernel(
+    fn find_or_create_kernel(
         &mut self,
         request: &LaunchRequest<'_, DeviceBuffer>,
     ) -> Result<DeviceKernel, DeviceError> {
@@ -55,12 +55,14 @@ impl<'d> DeviceMachine<'d> {
             return Ok(*kernel);
         }
         // A driver may lack explicit layouts, or fail to compile them.
-        let laid_out = request.laid_out.and_then(|w| self.made(w, request).ok());
+        let laid_out = request
+            .laid_out
+            .and_then(|w| self.create_kernel(w, request).ok());
         let made = match laid_out {
             Some(made) => made,
             None => self
-                .made(request.words, request)
-                .map_err(|e| blame(e, request))?,
+                .create_kernel(request.words, request)
+                .map_err(|e| blame_kernel(e, request))?,
         };
         if self.kernels.len() <= request.kernel {
             self.kernels.resize(request.kernel + 1, Vec::new());
@@ -70,15 +72,15 @@ impl<'d> DeviceMachine<'d> {
     }
 
     /// The kernel of a module.
-    fn made(
+    fn create_kernel(
         &mut self,
         words: &[u32],
         request: &LaunchRequest<'_, DeviceBuffer>,
     ) -> Result<DeviceKernel, DeviceError> {
         let module = SpirvModule::from_words(words.to_vec());
         let module = module.map_err(|d| DeviceError::Module(Box::new(d)))?;
-        let definitions = IdDefinitions::compute(&module);
-        let used = spec_constants(&module, &definitions, &IdDecorations::compute(&module));
+        let definitions = IdDefinitions::from_module(&module);
+        let used = spec_constants(&module, &definitions, &IdDecorations::from_module(&module));
         // Constants that a kernel does not use may have been optimised away.
         let value = |id: u32| Some((id, *request.constants.get(id as usize)?));
         let spec: Vec<(u32, u64)> = used.iter().filter_map(|c| value(c.spec_id)).collect();
@@ -87,7 +89,7 @@ impl<'d> DeviceMachine<'d> {
     }
 
     /// Sizes that do well on this kind of device.
-    fn usual(&self, class: &SizeClass) -> u64 {
+    fn default_size(&self, class: &SizeClass) -> u64 {
         let is_cpu = self.device.info().kind == DeviceKind::Cpu;
         match class {
             SizeClass::ThreadBlockSize if is_cpu => 64,
@@ -100,7 +102,7 @@ impl<'d> DeviceMachine<'d> {
             SizeClass::RegTileSize => 2,
             SizeClass::Threshold(default, _) => default.map_or(32_768, |d| d.max(0) as u64),
             SizeClass::Bespoke(_, default) => (*default).max(0) as u64,
-            class => self.limit(class),
+            class => self.limit_value(class),
         }
     }
 }
@@ -109,21 +111,31 @@ impl KernelMachine for DeviceMachine<'_> {
     type Block = DeviceBuffer;
     type Error = DeviceError;
 
-    fn allocate(&mut self, bytes: u64) -> Result<DeviceBuffer, DeviceError> {
+    fn allocate_block(&mut self, bytes: u64) -> Result<DeviceBuffer, DeviceError> {
         self.device.create_scratch(bytes)
     }
 
-    fn free(&mut self, block: DeviceBuffer) {
+    fn free_block(&mut self, block: DeviceBuffer) {
         let freed = self.device.destroy_buffer(block);
         debug_assert!(freed.is_ok());
     }
 
-    fn write(&mut self, block: DeviceBuffer, at: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.device.write(block, at, bytes)
+    fn write_block(
+        &mut self,
+        block: DeviceBuffer,
+        at: u64,
+        bytes: &[u8],
+    ) -> Result<(), DeviceError> {
+        self.device.write_buffer(block, at, bytes)
     }
 
-    fn read(&mut self, block: DeviceBuffer, at: u64, out: &mut [u8]) -> Result<(), DeviceError> {
-        self.device.read(block, at, out)
+    fn read_block(
+        &mut self,
+        block: DeviceBuffer,
+        at: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        self.device.read_buffer(block, at, out)
     }
 
     fn read_all(&mut self, parts: &mut [BlockRead<'_, DeviceBuffer>]) -> Result<(), DeviceError> {
@@ -132,15 +144,18 @@ impl KernelMachine for DeviceMachine<'_> {
         self.device.read_all(&mut parts)
     }
 
-    fn launch(&mut self, request: &LaunchRequest<'_, DeviceBuffer>) -> Result<(), DeviceError> {
-        let kernel = self.kernel(request)?;
+    fn launch_kernel(
+        &mut self,
+        request: &LaunchRequest<'_, DeviceBuffer>,
+    ) -> Result<(), DeviceError> {
+        let kernel = self.find_or_create_kernel(request)?;
         // What a kernel does not use of them may have been optimised away.
-        let used = self.device.interface(kernel)?.push_constant_bytes as usize;
+        let used = self.device.kernel_interface(kernel)?.push_constant_bytes as usize;
         let push = request.push.get(..used).unwrap_or(request.push);
-        let groups = fold(request.groups, self.device.info().limits.groups)?;
+        let groups = fold_workgroups(request.groups, self.device.info().limits.groups)?;
         let bound = request.blocks.iter().map(|given| LaunchBinding {
             region: given.region,
-            ..LaunchBinding::whole(given.binding, given.block)
+            ..LaunchBinding::with_whole_buffer(given.binding, given.block)
         });
         let mut bindings = std::mem::take(&mut self.bindings);
         bindings.clear();
@@ -156,15 +171,15 @@ impl KernelMachine for DeviceMachine<'_> {
                 push: pushed,
             },
         };
-        let launched = self.device.launch(&launch);
+        let launched = self.device.launch_kernel(&launch);
         if let LaunchInputs::Resources { bindings, push } = launch.inputs {
             (self.bindings, self.push) = (bindings, push);
         }
         launched
     }
 
-    fn wait(&mut self) -> Result<(), DeviceError> {
-        self.device.wait()
+    fn wait_idle(&mut self) -> Result<(), DeviceError> {
+        self.device.wait_idle()
     }
 
     fn is_host(&self) -> bool {
@@ -176,20 +191,20 @@ impl KernelMachine for DeviceMachine<'_> {
         self.device.info().id != CHECKING
     }
 
-    fn parameter(&self, parameter: &ProgramParameter) -> u64 {
+    fn parameter_value(&self, parameter: &ProgramParameter) -> u64 {
         let class = &parameter.class;
         let named = self.sizes.get(&parameter.name);
         let set = named.or_else(|| self.sizes.get(class.name()?));
-        let value = set.copied().unwrap_or_else(|| self.usual(class));
+        let value = set.copied().unwrap_or_else(|| self.default_size(class));
         let limit = match class {
-            SizeClass::ThreadBlockSize | SizeClass::GridSize => self.limit(class),
-            SizeClass::TileSize => self.limit(class),
+            SizeClass::ThreadBlockSize | SizeClass::GridSize => self.limit_value(class),
+            SizeClass::TileSize => self.limit_value(class),
             _ => u64::MAX,
         };
         value.min(limit)
     }
 
-    fn limit(&self, class: &SizeClass) -> u64 {
+    fn limit_value(&self, class: &SizeClass) -> u64 {
         let limits = &self.device.info().limits;
         let most = u64::from(limits.workgroup_invocations.min(limits.workgroup_size[0]));
         match class {
@@ -204,7 +219,7 @@ impl KernelMachine for DeviceMachine<'_> {
 }
 
 /// Why a driver failed, with the kernel that it was given.
-fn blame(error: DeviceError, request: &LaunchRequest<'_, DeviceBuffer>) -> DeviceError {
+fn blame_kernel(error: DeviceError, request: &LaunchRequest<'_, DeviceBuffer>) -> DeviceError {
     let DeviceError::Failed(text) = error else {
         return error;
     };
@@ -217,7 +232,7 @@ fn blame(error: DeviceError, request: &LaunchRequest<'_, DeviceBuffer>) -> Devic
 
 /// Workgroups in each dimension within the limits: those of a single dimension that are too many go
 /// on in the second.
-fn fold(groups: [u64; 3], limits: [u32; 3]) -> Result<[u32; 3], DeviceError> {
+fn fold_workgroups(groups: [u64; 3], limits: [u32; 3]) -> Result<[u32; 3], DeviceError> {
     let fits = |n: u64, limit: u32| u32::try_from(n).ok().filter(|n| *n <= limit);
     let refused = || DeviceError::Launch(format!("{groups:?} workgroups are too many"));
     if let [n, 1, 1] = groups

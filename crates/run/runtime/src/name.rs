@@ -3,7 +3,7 @@
 use crate::driver::DeviceInfo;
 
 /// The device whose id is `whole`, else the first with `part` in its name or driver, whatever the case.
-pub fn position<'a>(
+pub fn find_position<'a>(
     devices: impl Iterator<Item = &'a DeviceInfo> + Clone,
     whole: &str,
     part: &str,
@@ -17,7 +17,7 @@ pub fn position<'a>(
 }
 
 /// Ids with names, for messages.
-pub fn list<'a>(devices: impl Iterator<Item = &'a DeviceInfo>) -> String {
+pub fn format_devices<'a>(devices: impl Iterator<Item = &'a DeviceInfo>) -> String {
     let all: Vec<_> = devices.map(|d| format!("{} ({})", d.id, d.name)).collect();
     all.join(", ")
 }

@@ -7,14 +7,14 @@ use spirula_scalar::printf::{PrintfTemplate, PrintfValue};
 use spirula_spirv::reflect::PrintfBuffer;
 
 /// The first bytes of a buffer without records.
-pub fn empty(bytes: u64) -> Vec<u8> {
+pub fn build_empty_buffer(bytes: u64) -> Vec<u8> {
     let mut buffer = vec![0xff; bytes as usize];
     buffer.iter_mut().take(4).for_each(|byte| *byte = 0);
     buffer
 }
 
 /// Appends what the records of a buffer print. What is no record ends them.
-pub fn print(printf: &PrintfBuffer, buffer: &[u8], out: &mut Vec<u8>) {
+pub fn print_records(printf: &PrintfBuffer, buffer: &[u8], out: &mut Vec<u8>) {
     let words = buffer.chunks_exact(4);
     let mut words = words.map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
     let Some(asked) = words.next() else { return };
@@ -28,7 +28,7 @@ pub fn print(printf: &PrintfBuffer, buffer: &[u8], out: &mut Vec<u8>) {
     let mut at = 0;
     while let Some(found) = words.get(at).and_then(|number| find(*number)) {
         at += 1;
-        let mut wanted = templates[found].arguments();
+        let mut wanted = templates[found].list_arguments();
         let mut arguments = Vec::new();
         for size in &printf.texts[found].2 {
             let count = size.div_ceil(4) as usize;
@@ -45,21 +45,21 @@ pub fn print(printf: &PrintfBuffer, buffer: &[u8], out: &mut Vec<u8>) {
                 }
                 Some(wanted) => {
                     let bytes: Vec<u8> = given.iter().flat_map(|w| w.to_le_bytes()).collect();
-                    Some(wanted.decode(&bytes))
+                    Some(wanted.decode_argument(&bytes))
                 }
                 None => None,
             });
         }
-        templates[found].print(&arguments, out);
+        templates[found].print_arguments(&arguments, out);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{empty, print};
+    use super::{build_empty_buffer, print_records};
     use spirula_spirv::reflect::PrintfBuffer;
 
-    fn printed(words: &[u32]) -> String {
+    fn print_words(words: &[u32]) -> String {
         let texts = [
             (0, "%d and %s\n", vec![4, 4]),
             (1, "text", vec![]),
@@ -72,7 +72,7 @@ mod tests {
         };
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         let mut out = Vec::new();
-        print(&printf, &bytes, &mut out);
+        print_records(&printf, &bytes, &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -80,25 +80,25 @@ mod tests {
     fn records() {
         let floats = [1.5_f32.to_bits(), (-2.0_f32).to_bits()];
         let words = [6, 0, 7, 1, 2, floats[0], floats[1]];
-        assert_eq!(printed(&words), "7 and text\n1.500000,-2.000000;");
+        assert_eq!(print_words(&words), "7 and text\n1.500000,-2.000000;");
     }
 
     #[test]
     fn what_is_no_record_ends_them() {
-        assert_eq!(printed(&[]), "");
-        assert_eq!(printed(&[0, 1, 1]), "");
-        assert_eq!(printed(&[u32::MAX, 1, 1, 9, 1]), "texttext");
-        assert_eq!(printed(&[2, 0, 7, 1]), "");
+        assert_eq!(print_words(&[]), "");
+        assert_eq!(print_words(&[0, 1, 1]), "");
+        assert_eq!(print_words(&[u32::MAX, 1, 1, 9, 1]), "texttext");
+        assert_eq!(print_words(&[2, 0, 7, 1]), "");
     }
 
     #[test]
     fn records_end_before_the_first_that_did_not_fit() {
-        let mut buffer: Vec<u32> = empty(28)
+        let mut buffer: Vec<u32> = build_empty_buffer(28)
             .chunks(4)
             .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
             .collect();
         // Three records of three words were asked for, two of which fit into six words.
         buffer[..4].copy_from_slice(&[9, 0, 7, 1]);
-        assert_eq!(printed(&buffer), "7 and text\n");
+        assert_eq!(print_words(&buffer), "7 and text\n");
     }
 }

@@ -15,7 +15,7 @@ pub struct ProgramVariableBuffers {
 }
 
 /// What a module is known by.
-pub fn key(module: &SpirvModule) -> u64 {
+pub fn hash_module(module: &SpirvModule) -> u64 {
     let mut hasher = DefaultHasher::new();
     module.to_bytes().hash(&mut hasher);
     hasher.finish()
@@ -29,13 +29,13 @@ impl ProgramVariableBuffers {
     }
 
     /// Notes the buffer of a module.
-    pub fn add(&mut self, key: u64, buffer: DeviceBuffer) {
+    pub fn insert_buffer(&mut self, key: u64, buffer: DeviceBuffer) {
         self.made.push((key, buffer));
     }
 }
 
 /// What the buffer has at first, where it is at an address.
-pub fn contents(memory: &ProgramMemory, address: u64) -> Vec<u8> {
+pub fn build_contents(memory: &ProgramMemory, address: u64) -> Vec<u8> {
     let mut bytes = memory.bytes.clone();
     for (to, at) in &memory.pointers {
         let at = *at as usize;

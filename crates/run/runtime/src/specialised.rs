@@ -6,17 +6,17 @@ use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::spec_constants;
 
 /// Makes values the defaults of their constants.
-pub fn specialise(module: &mut SpirvModule, spec: &[(u32, u64)]) {
+pub fn specialise_constants(module: &mut SpirvModule, spec: &[(u32, u64)]) {
     if spec.is_empty() {
         return;
     }
-    let definitions = IdDefinitions::compute(module);
-    let constants = spec_constants(module, &definitions, &IdDecorations::compute(module));
+    let definitions = IdDefinitions::from_module(module);
+    let constants = spec_constants(module, &definitions, &IdDecorations::from_module(module));
     for &(spec_id, value) in spec {
         for constant in constants.iter().filter(|c| c.spec_id == spec_id) {
             let ty = definitions.get(module, constant.ty);
             let ty = ty.map_or([0; 2], |ty| match ty.op() {
-                Op::TypeInt => [ty.word(0), ty.word(1)],
+                Op::TypeInt => [ty.operand_word(0), ty.operand_word(1)],
                 _ => [64, 0],
             });
             let Some(inst) = definitions.get(module, constant.id) else {
@@ -26,7 +26,7 @@ pub fn specialise(module: &mut SpirvModule, spec: &[(u32, u64)]) {
             if matches!(op, Op::SpecConstantTrue | Op::SpecConstantFalse) {
                 let truth = [Op::SpecConstantFalse, Op::SpecConstantTrue];
                 let words = module.words_mut(inst).to_vec();
-                module.replace(inst, truth[usize::from(value != 0)], &words);
+                module.replace_inst(inst, truth[usize::from(value != 0)], &words);
                 continue;
             }
             // Narrow numbers with a sign fill their word with it.

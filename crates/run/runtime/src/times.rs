@@ -29,7 +29,7 @@ pub struct KernelTime {
 }
 
 /// Does something, and adds the wall time of it to a total.
-pub(crate) fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
+pub(crate) fn add_elapsed_time<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let done = work();
     *total += start.elapsed();

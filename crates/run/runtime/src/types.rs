@@ -47,8 +47,8 @@ pub struct TypeNames<'a> {
 
 impl<'a> TypeNames<'a> {
     /// One pass over a module.
-    pub fn compute(module: &'a SpirvModule) -> Self {
-        let definitions = IdDefinitions::compute(module);
+    pub fn from_module(module: &'a SpirvModule) -> Self {
+        let definitions = IdDefinitions::from_module(module);
         TypeNames {
             module,
             definitions,
@@ -56,12 +56,12 @@ impl<'a> TypeNames<'a> {
     }
 
     /// A scalar or vector type.
-    pub fn value(&self, ty: Id) -> Option<ValueElements> {
+    pub fn parse_value_type(&self, ty: Id) -> Option<ValueElements> {
         let inst = self.definitions.get(self.module, ty)?;
         let scalar = |element| Some(ValueElements { element, count: 1 });
         match inst.op() {
             Op::TypeBool => scalar(ElementType::Bool),
-            Op::TypeInt => scalar(match (inst.word(0), inst.word(1)) {
+            Op::TypeInt => scalar(match (inst.operand_word(0), inst.operand_word(1)) {
                 (8, 0) => ElementType::U8,
                 (16, 0) => ElementType::U16,
                 (32, 0) => ElementType::U32,
@@ -72,7 +72,7 @@ impl<'a> TypeNames<'a> {
                 (64, _) => ElementType::I64,
                 _ => return None,
             }),
-            Op::TypeFloat => scalar(match (inst.word(0), inst.operands().get(1)) {
+            Op::TypeFloat => scalar(match (inst.operand_word(0), inst.operands().get(1)) {
                 (16, None) => ElementType::F16,
                 (16, Some(0)) => ElementType::BF16,
                 (32, None) => ElementType::F32,
@@ -80,10 +80,12 @@ impl<'a> TypeNames<'a> {
                 _ => return None,
             }),
             Op::TypeVector => {
-                let of = self.definitions.get(self.module, inst.id(0))?;
+                let of = self.definitions.get(self.module, inst.id_operand(0))?;
                 let is_scalar = matches!(of.op(), Op::TypeBool | Op::TypeInt | Op::TypeFloat);
-                let element = is_scalar.then(|| self.value(inst.id(0)))??.element;
-                let count = inst.word(1);
+                let element = is_scalar
+                    .then(|| self.parse_value_type(inst.id_operand(0)))??
+                    .element;
+                let count = inst.operand_word(1);
                 Some(ValueElements { element, count })
             }
             _ => None,
@@ -96,7 +98,7 @@ impl<'a> TypeNames<'a> {
             return None;
         };
         let named = || opencl_value(param.type_name.as_deref()?);
-        self.value(ty).or_else(named)
+        self.parse_value_type(ty).or_else(named)
     }
 
     /// What a parameter's value is, or the elements are that it points to, as people write it.
@@ -106,8 +108,8 @@ impl<'a> TypeNames<'a> {
         | ParamKind::Workgroup { pointee: ty }
         | ParamKind::Opaque { ty }) = param.kind;
         match &param.type_name {
-            Some(name) if self.op(ty) == Some(Op::TypeVoid) => opencl_name(name),
-            _ => self.name(ty),
+            Some(name) if self.defining_op(ty) == Some(Op::TypeVoid) => opencl_name(name),
+            _ => self.format_type(ty),
         }
     }
 
@@ -140,7 +142,7 @@ impl<'a> TypeNames<'a> {
         };
         match self.param_value(param) {
             Some(value) => holds(Some(value.element)),
-            None if self.op(ty) == Some(Op::TypeVoid) => true,
+            None if self.defining_op(ty) == Some(Op::TypeVoid) => true,
             None => self.consists_of(ty, DEPTH, holds),
         }
     }
@@ -152,7 +154,7 @@ impl<'a> TypeNames<'a> {
         depth: u32,
         holds: impl Fn(Option<ElementType>) -> bool + Copy,
     ) -> bool {
-        if let Some(value) = self.value(ty) {
+        if let Some(value) = self.parse_value_type(ty) {
             return holds(Some(value.element));
         }
         let (Some(inst), Some(depth)) =
@@ -162,10 +164,10 @@ impl<'a> TypeNames<'a> {
         };
         match inst.op() {
             Op::TypeStruct => inst
-                .ids(0)
+                .id_operands(0)
                 .all(|member| self.consists_of(member, depth, holds)),
             Op::TypeArray | Op::TypeRuntimeArray | Op::TypeMatrix => {
-                self.consists_of(inst.id(0), depth, holds)
+                self.consists_of(inst.id_operand(0), depth, holds)
             }
             Op::TypePointer | Op::TypeUntypedPointerKHR => holds(None),
             // Scalars that no element is for are given by their bytes.
@@ -175,8 +177,8 @@ impl<'a> TypeNames<'a> {
     }
 
     /// The instruction that declares a type.
-    pub(crate) fn op(&self, ty: Id) -> Option<Op> {
-        self.definitions.op(self.module, ty)
+    pub(crate) fn defining_op(&self, ty: Id) -> Option<Op> {
+        self.definitions.defining_op(self.module, ty)
     }
 
     /// The type of a value, by its id.
@@ -187,14 +189,16 @@ impl<'a> TypeNames<'a> {
 
     /// The type of the elements of a buffer: what lies at the bottom of its arrays, vectors and
     /// structures of one member.
-    pub fn element(&self, mut ty: Id) -> Option<ElementType> {
+    pub fn find_buffer_element(&self, mut ty: Id) -> Option<ElementType> {
         for _ in 0..DEPTH {
-            if let Some(value) = self.value(ty) {
+            if let Some(value) = self.parse_value_type(ty) {
                 return Some(value.element);
             }
             let inst = self.definitions.get(self.module, ty)?;
             ty = match (inst.op(), inst.operands().len()) {
-                (Op::TypeArray | Op::TypeRuntimeArray, _) | (Op::TypeStruct, 1) => inst.id(0),
+                (Op::TypeArray | Op::TypeRuntimeArray, _) | (Op::TypeStruct, 1) => {
+                    inst.id_operand(0)
+                }
                 _ => return None,
             };
         }
@@ -202,12 +206,12 @@ impl<'a> TypeNames<'a> {
     }
 
     /// A type as people write it: `f32`, `4xf32`, `?x4xf32`, `{i32, f32}`.
-    pub fn name(&self, ty: Id) -> String {
+    pub fn format_type(&self, ty: Id) -> String {
         self.name_within(ty, NAME_DEPTH)
     }
 
     fn name_within(&self, ty: Id, depth: u32) -> String {
-        if let Some(ValueElements { element, count }) = self.value(ty) {
+        if let Some(ValueElements { element, count }) = self.parse_value_type(ty) {
             return match count {
                 1 => element.to_string(),
                 _ => format!("{count}x{element}"),
@@ -220,14 +224,21 @@ impl<'a> TypeNames<'a> {
         };
         match inst.op() {
             Op::TypeArray => {
-                let length = self.definitions.default_value(self.module, inst.id(1));
+                let length = self
+                    .definitions
+                    .default_value(self.module, inst.id_operand(1));
                 let length = length.map_or("?".to_owned(), |n| n.to_string());
-                format!("{length}x{}", self.name_within(inst.id(0), depth))
+                format!("{length}x{}", self.name_within(inst.id_operand(0), depth))
             }
-            Op::TypeRuntimeArray => format!("?x{}", self.name_within(inst.id(0), depth)),
-            Op::TypeStruct if inst.operands().len() == 1 => self.name_within(inst.id(0), depth),
+            Op::TypeRuntimeArray => format!("?x{}", self.name_within(inst.id_operand(0), depth)),
+            Op::TypeStruct if inst.operands().len() == 1 => {
+                self.name_within(inst.id_operand(0), depth)
+            }
             Op::TypeStruct if inst.operands().len() <= 8 => {
-                let members: Vec<_> = inst.ids(0).map(|m| self.name_within(m, depth)).collect();
+                let members: Vec<_> = inst
+                    .id_operands(0)
+                    .map(|m| self.name_within(m, depth))
+                    .collect();
                 format!("{{{}}}", members.join(", "))
             }
             Op::TypeStruct => "{...}".to_owned(),

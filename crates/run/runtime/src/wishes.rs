@@ -10,26 +10,26 @@ use spirula_spirv::ir::{ModuleSection, SpirvModule};
 /// Drops the requests for special values of the widths that a device does not have them for: `had` has
 /// a bit for each width that it has.
 pub fn drop_lacking(module: &mut SpirvModule, had: u32) {
-    let modes = module.section(ModuleSection::ExecutionModes);
-    let asks = modes.filter(|m| m.word(1) == ExecutionMode::SignedZeroInfNanPreserve.0);
-    let asks: Vec<_> = asks.map(|m| (m.handle(), m.word(2))).collect();
+    let modes = module.section_insts(ModuleSection::ExecutionModes);
+    let asks = modes.filter(|m| m.operand_word(1) == ExecutionMode::SignedZeroInfNanPreserve.0);
+    let asks: Vec<_> = asks.map(|m| (m.handle(), m.operand_word(2))).collect();
     let lacking = asks.iter().filter(|(_, width)| width & had == 0);
     let lacking: Vec<_> = lacking.map(|(inst, _)| *inst).collect();
     if !lacking.is_empty() && lacking.len() == asks.len() {
         let capability = Capability::SignedZeroInfNanPreserve.0;
-        let declared = module.section(ModuleSection::Capabilities);
-        let declared = declared.filter(|c| c.word(0) == capability);
+        let declared = module.section_insts(ModuleSection::Capabilities);
+        let declared = declared.filter(|c| c.operand_word(0) == capability);
         let declared: Vec<_> = declared.map(|c| c.handle()).collect();
-        declared.iter().for_each(|inst| module.remove(*inst));
+        declared.iter().for_each(|inst| module.remove_inst(*inst));
     }
-    lacking.iter().for_each(|inst| module.remove(*inst));
+    lacking.iter().for_each(|inst| module.remove_inst(*inst));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn wishes(had: u32) -> (usize, usize) {
+    fn count_float_controls(had: u32) -> (usize, usize) {
         let text = "OpCapability Shader\nOpCapability SignedZeroInfNanPreserve\n\
             OpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %1 \"main\"\n\
             OpExecutionMode %1 LocalSize 1 1 1\n\
@@ -37,10 +37,10 @@ mod tests {
             OpExecutionMode %1 SignedZeroInfNanPreserve 64\n\
             %2 = OpTypeVoid\n%3 = OpTypeFunction %2\n%1 = OpFunction %2 None %3\n\
             %4 = OpLabel\nOpReturn\nOpFunctionEnd\n";
-        let words = spirula_spirv::text::parse(text, &Default::default()).unwrap();
+        let words = spirula_spirv::text::parse_assembly(text, &Default::default()).unwrap();
         let mut module = SpirvModule::from_words(words).unwrap();
         drop_lacking(&mut module, had);
-        let count = |section| module.section(section).count();
+        let count = |section| module.section_insts(section).count();
         (
             count(ModuleSection::Capabilities),
             count(ModuleSection::ExecutionModes),
@@ -49,8 +49,8 @@ mod tests {
 
     #[test]
     fn wishes_that_a_device_lacks_are_dropped() {
-        assert_eq!(wishes(16 | 32 | 64), (2, 3));
-        assert_eq!(wishes(32), (2, 2));
-        assert_eq!(wishes(0), (1, 1));
+        assert_eq!(count_float_controls(16 | 32 | 64), (2, 3));
+        assert_eq!(count_float_controls(32), (2, 2));
+        assert_eq!(count_float_controls(0), (1, 1));
     }
 }

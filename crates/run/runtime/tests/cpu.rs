@@ -5,7 +5,7 @@ use spirula_runtime::{
     LaunchBinding, LaunchInputs, PipeShape,
 };
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 
 fn device() -> ComputeDevice {
     ComputeDevice::open("cpu", &DeviceOptions::default()).expect("there is a CPU")
@@ -13,7 +13,7 @@ fn device() -> ComputeDevice {
 
 /// `out[i] = in[i] * factor`, for `GLCompute` with workgroups of 4.
 fn shader() -> SpirvModule {
-    let words = parse(include_str!("cpu/scale.spvasm"), &ParseOptions::default());
+    let words = parse_assembly(include_str!("cpu/scale.spvasm"), &ParseOptions::default());
     SpirvModule::from_words(words.expect("the text is correct")).expect("the module is correct")
 }
 
@@ -21,20 +21,20 @@ fn shader() -> SpirvModule {
 fn buffers_hold_what_is_written() {
     let mut device = device();
     let buffer = device.create_buffer(100).unwrap();
-    assert_eq!(device.download(buffer).unwrap(), [0; 100]);
-    assert_eq!(device.address(buffer).unwrap() % 128, 0);
-    device.write(buffer, 98, &[1, 2]).unwrap();
+    assert_eq!(device.download_buffer(buffer).unwrap(), [0; 100]);
+    assert_eq!(device.buffer_address(buffer).unwrap() % 128, 0);
+    device.write_buffer(buffer, 98, &[1, 2]).unwrap();
     let mut end = [9; 3];
-    device.read(buffer, 97, &mut end).unwrap();
+    device.read_buffer(buffer, 97, &mut end).unwrap();
     assert_eq!(end, [0, 1, 2]);
-    let beyond = device.write(buffer, 99, &[1, 2]).unwrap_err();
+    let beyond = device.write_buffer(buffer, 99, &[1, 2]).unwrap_err();
     assert_eq!(
         beyond.to_string(),
         "bytes 99 to 101 are not within a buffer of 100 bytes"
     );
     device.destroy_buffer(buffer).unwrap();
     assert_eq!(
-        device.download(buffer),
+        device.download_buffer(buffer),
         Err(DeviceError::Handle("a buffer"))
     );
     assert!(device.destroy_buffer(buffer).is_err());
@@ -56,12 +56,12 @@ fn sizes_beyond_memory_are_an_error() {
 fn shaders_run_with_their_constants() {
     let mut device = device();
     let words = |n: [u32; 4]| n.map(u32::to_le_bytes).concat();
-    let from = device.upload(&words([1, 2, 3, 4])).unwrap();
+    let from = device.upload_data(&words([1, 2, 3, 4])).unwrap();
     let to = device.create_buffer(16).unwrap();
     let mut run = |spec: &[(u32, u64)]| {
         let kernel = device.create_kernel(&shader(), "main", spec)?;
-        let bound = |binding, buffer| LaunchBinding::whole(binding, buffer);
-        device.launch(&KernelLaunch {
+        let bound = |binding, buffer| LaunchBinding::with_whole_buffer(binding, buffer);
+        device.launch_kernel(&KernelLaunch {
             kernel,
             size: IndexSpace::Groups([1; 3]),
             inputs: LaunchInputs::Resources {
@@ -69,7 +69,7 @@ fn shaders_run_with_their_constants() {
                 push: Vec::new(),
             },
         })?;
-        device.download(to)
+        device.download_buffer(to)
     };
     assert_eq!(run(&[]).unwrap(), words([2, 4, 6, 8]));
     assert_eq!(run(&[(7, 10)]).unwrap(), words([10, 20, 30, 40]));
@@ -101,7 +101,7 @@ fn launches_name_what_does_not_fit() {
             size,
             inputs,
         };
-        device.launch(&launch).unwrap_err().to_string()
+        device.launch_kernel(&launch).unwrap_err().to_string()
     };
     let unbound = said(LaunchInputs::Resources {
         bindings: Vec::new(),
@@ -121,7 +121,7 @@ fn launches_name_what_does_not_fit() {
 
 #[test]
 fn pipes_are_given_to_kernels() {
-    let words = parse(include_str!("cpu/pipe.spvasm"), &ParseOptions::default()).unwrap();
+    let words = parse_assembly(include_str!("cpu/pipe.spvasm"), &ParseOptions::default()).unwrap();
     let module = SpirvModule::from_words(words).unwrap();
     for name in ["cpu", "cpu+scalar", "cpu+san"] {
         let options = DeviceOptions {
@@ -134,7 +134,7 @@ fn pipes_are_given_to_kernels() {
             capacity: 16,
         };
         let pipe = device.create_pipe(shape).unwrap();
-        let from = device.upload(&[7_u32, 8, 9, 10]).unwrap();
+        let from = device.upload_data(&[7_u32, 8, 9, 10]).unwrap();
         let into = device.create_buffer(20).unwrap();
         let mut run = |name: &str, count, arguments: [_; 2]| {
             let kernel = device.create_kernel(&module, name, &[])?;
@@ -145,7 +145,7 @@ fn pipes_are_given_to_kernels() {
                 offset: [0; 3],
             };
             let inputs = LaunchInputs::Arguments(arguments.map(KernelArgument::Buffer).to_vec());
-            device.launch(&KernelLaunch {
+            device.launch_kernel(&KernelLaunch {
                 kernel,
                 size,
                 inputs,
@@ -155,7 +155,7 @@ fn pipes_are_given_to_kernels() {
         run("read", 5, [pipe, into]).unwrap();
         let wrong = run("read", 5, [from, into]).unwrap_err().to_string();
         assert!(wrong.contains("a pipe, a buffer is given"), "{wrong}");
-        device.wait().unwrap();
+        device.wait_idle().unwrap();
         assert_eq!(device.download_as::<u32>(into).unwrap(), [7, 8, 9, 10, 0]);
         let none = PipeShape {
             packet: 4,
@@ -194,22 +194,30 @@ OpFunctionEnd
 #[test]
 #[cfg(target_os = "linux")]
 fn kernels_that_go_past_a_buffer_harm_nothing_else() {
-    let words = parse(BEYOND, &ParseOptions::default()).expect("the text is correct");
+    let words = parse_assembly(BEYOND, &ParseOptions::default()).expect("the text is correct");
     let module = SpirvModule::from_words(words).expect("the module is correct");
     for name in ["cpu", "cpu+scalar"] {
         let mut device = ComputeDevice::open(name, &DeviceOptions::default()).unwrap();
-        let before = device.upload(&[7_u8; 5000]).unwrap();
+        let before = device.upload_data(&[7_u8; 5000]).unwrap();
         let out = device.create_buffer(64).unwrap();
-        let after = device.upload(&[8_u8; 5000]).unwrap();
+        let after = device.upload_data(&[8_u8; 5000]).unwrap();
         let kernel = device.create_kernel(&module, "fill", &[]).unwrap();
         for count in [1000, 1_000_000, u64::MAX] {
-            let call = device.call(kernel).global(count).arg(out);
-            let error = call.run().unwrap_err().to_string();
+            let call = device
+                .prepare_launch(kernel)
+                .with_global_size(count)
+                .with_argument(out);
+            let error = call.run_and_wait().unwrap_err().to_string();
             assert!(error.contains("where no memory is"), "{name}: {error}");
         }
-        assert_eq!(device.download(before).unwrap(), [7; 5000]);
-        assert_eq!(device.download(after).unwrap(), [8; 5000]);
-        device.call(kernel).global(8).arg(out).run().unwrap();
+        assert_eq!(device.download_buffer(before).unwrap(), [7; 5000]);
+        assert_eq!(device.download_buffer(after).unwrap(), [8; 5000]);
+        device
+            .prepare_launch(kernel)
+            .with_global_size(8)
+            .with_argument(out)
+            .run_and_wait()
+            .unwrap();
         let wanted: Vec<u64> = (0..8).collect();
         assert_eq!(device.download_as::<u64>(out).unwrap(), wanted);
     }

@@ -1,9 +1,9 @@
 //! Shaders without small and 64-bit types compute what they compute with them, bit by bit.
 
-use spirula_legalize::emulate::{MissingNumericTypes, emulate};
+use spirula_legalize::emulate::{MissingNumericTypes, emulate_missing_types};
 use spirula_runtime::{ComputeDevice, DeviceOptions};
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 use std::fmt::Write as _;
 
 /// Operations on two numbers, as `%r = Op… %t %x %y`; `%s` is an amount to shift by, `%d` a divisor.
@@ -157,29 +157,42 @@ fn results(module: &SpirvModule, count: usize, width: u32) -> Vec<u8> {
     const PAIRS: usize = 64;
     let mut device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
     let bytes = width as usize / 8;
-    let a = device.upload(&numbers(PAIRS, 1)[..PAIRS * bytes]).unwrap();
-    let b = device.upload(&numbers(PAIRS, 2)[..PAIRS * bytes]).unwrap();
+    let a = device
+        .upload_data(&numbers(PAIRS, 1)[..PAIRS * bytes])
+        .unwrap();
+    let b = device
+        .upload_data(&numbers(PAIRS, 2)[..PAIRS * bytes])
+        .unwrap();
     let out = device
         .create_buffer((PAIRS * count * bytes) as u64)
         .unwrap();
     let kernel = device.create_kernel(module, "main", &[]).unwrap();
-    let call = device.call(kernel).global(PAIRS as u64).local(8);
-    call.arg(a).arg(b).arg(out).run().unwrap();
-    device.download(out).unwrap()
+    let call = device
+        .prepare_launch(kernel)
+        .with_global_size(PAIRS as u64)
+        .with_local_size(8);
+    call.with_argument(a)
+        .with_argument(b)
+        .with_argument(out)
+        .run_and_wait()
+        .unwrap();
+    device.download_buffer(out).unwrap()
 }
 
 fn check(ty: &str, width: u32) {
     let (text, count) = kernel(ty, width);
-    let words = parse(&text, &ParseOptions::default()).expect("the text is correct");
+    let words = parse_assembly(&text, &ParseOptions::default()).expect("the text is correct");
     let module = SpirvModule::from_words(words).expect("the module is correct");
-    let shader =
-        spirula_legalize::compile(&module, &spirula_legalize::VulkanCompileOptions::default())
-            .unwrap();
+    let shader = spirula_legalize::compile_kernels(
+        &module,
+        &spirula_legalize::VulkanCompileOptions::default(),
+    )
+    .unwrap();
     let lacking = MissingNumericTypes {
         narrow: true,
         wide: true,
     };
-    let emulated = emulate(&shader, lacking).unwrap();
+    let emulated = emulate_missing_types(&shader, lacking).unwrap();
     let (wanted, found) = (
         results(&shader, count, width),
         results(&emulated, count, width),
@@ -269,26 +282,34 @@ fn switches() {
         ),
     ];
     for (ty, width, cases, given) in pairs {
-        let words = parse(&choosing(ty, width, cases), &ParseOptions::default());
+        let words = parse_assembly(&choosing(ty, width, cases), &ParseOptions::default());
         let module = SpirvModule::from_words(words.expect("the text is correct")).unwrap();
-        let shader =
-            spirula_legalize::compile(&module, &spirula_legalize::VulkanCompileOptions::default())
-                .unwrap();
+        let shader = spirula_legalize::compile_kernels(
+            &module,
+            &spirula_legalize::VulkanCompileOptions::default(),
+        )
+        .unwrap();
         let lacking = MissingNumericTypes {
             narrow: true,
             wide: true,
         };
-        let emulated = emulate(&shader, lacking).unwrap();
+        let emulated = emulate_missing_types(&shader, lacking).unwrap();
         for module in [&module, &shader, &emulated] {
             let mut device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
             let kernel = device.create_kernel(module, "main", &[]).unwrap();
             // Whole words, as emulated shaders see them.
             let mut given = given.clone();
             given.resize(given.len().next_multiple_of(4), 0);
-            let a = device.upload(&given).unwrap();
+            let a = device.upload_data(&given).unwrap();
             let out = device.create_buffer(6 * 4).unwrap();
-            let call = device.call(kernel).global(6).local(1);
-            call.arg(a).arg(out).run().unwrap();
+            let call = device
+                .prepare_launch(kernel)
+                .with_global_size(6)
+                .with_local_size(1);
+            call.with_argument(a)
+                .with_argument(out)
+                .run_and_wait()
+                .unwrap();
             let got = device.download_as::<u32>(out).unwrap();
             let third = if width == 64 { [2, 0, 1] } else { [1, 0, 2] };
             assert_eq!(got[..3], third, "{ty}");

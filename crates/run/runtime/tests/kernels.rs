@@ -1,14 +1,15 @@
 //! Kernels on devices that run shaders: results are those of the kernel itself.
 
 use spirula_runtime::{
-    ComputeDevice, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs, devices,
+    ComputeDevice, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
+    list_devices,
 };
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 
 /// Sums of what stands before in each workgroup, times a factor, plus the global size.
 fn kernel() -> SpirvModule {
-    let words = parse(
+    let words = parse_assembly(
         include_str!("kernels/scan.spvasm"),
         &ParseOptions::default(),
     );
@@ -16,7 +17,7 @@ fn kernel() -> SpirvModule {
 }
 
 fn shader() -> SpirvModule {
-    spirula_legalize::compile(
+    spirula_legalize::compile_kernels(
         &kernel(),
         &spirula_legalize::VulkanCompileOptions::default(),
     )
@@ -26,7 +27,7 @@ fn shader() -> SpirvModule {
 /// What the kernel writes over eight invocations behind four that are left out.
 fn run(device: &mut ComputeDevice, module: &SpirvModule) -> Vec<i32> {
     let values: Vec<u8> = (1..=12_i32).flat_map(i32::to_le_bytes).collect();
-    let from = device.upload(&values).unwrap();
+    let from = device.upload_data(&values).unwrap();
     let to = device.create_buffer(48).unwrap();
     let kernel = device.create_kernel(module, "scan", &[]).unwrap();
     let launch = |local: u32| KernelLaunch {
@@ -45,10 +46,10 @@ fn run(device: &mut ComputeDevice, module: &SpirvModule) -> Vec<i32> {
         ]),
     };
     // Each size is a pipeline of its own; the second one stands.
-    device.launch(&launch(2)).unwrap();
-    device.launch(&launch(4)).unwrap();
-    device.wait().unwrap();
-    let bytes = device.download(to).unwrap();
+    device.launch_kernel(&launch(2)).unwrap();
+    device.launch_kernel(&launch(4)).unwrap();
+    device.wait_idle().unwrap();
+    let bytes = device.download_buffer(to).unwrap();
     let words = bytes.chunks_exact(4);
     words
         .map(|w| i32::from_le_bytes(w.try_into().unwrap()))
@@ -69,7 +70,7 @@ fn kernel_and_shader_on_the_processor() {
 
 #[test]
 fn kernel_on_vulkan() {
-    if devices().iter().all(|d| d.id != "vulkan:0") {
+    if list_devices().iter().all(|d| d.id != "vulkan:0") {
         let required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
         assert!(!required, "no Vulkan device, and one is required");
         eprintln!("NOT TESTED: this machine has no Vulkan device");
@@ -81,7 +82,7 @@ fn kernel_on_vulkan() {
 
 #[test]
 fn what_a_shader_takes_is_known() {
-    let interface = spirula_spirv::reflect::EntryInterface::of(&shader(), "scan").unwrap();
+    let interface = spirula_spirv::reflect::EntryInterface::from_module(&shader(), "scan").unwrap();
     assert_eq!(interface.params.len(), 4);
     let passing = interface.passing.unwrap();
     assert!(passing.workgroup_size.is_some());

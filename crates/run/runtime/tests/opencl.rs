@@ -6,11 +6,11 @@
 
 use spirula_runtime::{
     ComputeDevice, DeviceError, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch,
-    LaunchInputs, devices,
+    LaunchInputs, list_devices,
 };
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 use std::process::Command;
 
 /// Set in the process that looks at OpenCL without a driver.
@@ -19,7 +19,7 @@ const CHILD: &str = "SPIRULA_TEST_NO_OPENCL";
 fn device() -> Option<ComputeDevice> {
     let takes =
         |d: &spirula_runtime::DeviceInfo| d.id.starts_with("opencl:") && d.newest_module.is_some();
-    if !devices().iter().any(takes) {
+    if !list_devices().iter().any(takes) {
         let required = std::env::var_os("SPIRULA_REQUIRE_OPENCL").is_some();
         assert!(
             !required,
@@ -40,7 +40,7 @@ fn module(text: &str, version: SpirvVersion) -> SpirvModule {
         version: Some(version),
         ..ParseOptions::default()
     };
-    SpirvModule::from_words(parse(text, &options).unwrap()).unwrap()
+    SpirvModule::from_words(parse_assembly(text, &options).unwrap()).unwrap()
 }
 
 const SCAN: &str = include_str!("kernels/scan.spvasm");
@@ -58,7 +58,7 @@ fn arguments_of_every_kind_offsets_and_workgroups() {
     let values: Vec<u8> = (1..=12_i32).flat_map(i32::to_le_bytes).collect();
     // A version that no driver takes is brought to one that it does.
     for version in [SpirvVersion::new(1, 4), SpirvVersion::new(1, 6)] {
-        let from = device.upload(&values).unwrap();
+        let from = device.upload_data(&values).unwrap();
         let to = device.create_buffer(48).unwrap();
         let kernel = device
             .create_kernel(&module(SCAN, version), "scan", &[])
@@ -79,11 +79,11 @@ fn arguments_of_every_kind_offsets_and_workgroups() {
                     KernelArgument::Bytes(10_i32.to_le_bytes().to_vec()),
                 ]),
             };
-            device.launch(&launch).unwrap();
+            device.launch_kernel(&launch).unwrap();
         }
         let wanted = [0, 0, 0, 0, 58, 118, 188, 268, 98, 198, 308, 428];
         assert_eq!(
-            ints(&device.download(to).unwrap()),
+            ints(&device.download_buffer(to).unwrap()),
             wanted,
             "SPIR-V {version}"
         );
@@ -109,8 +109,8 @@ fn specialised_constants() {
             },
             inputs: LaunchInputs::Arguments(vec![KernelArgument::Buffer(out)]),
         };
-        device.launch(&launch).unwrap();
-        let got = ints(&device.download(out).unwrap());
+        device.launch_kernel(&launch).unwrap();
+        let got = ints(&device.download_buffer(out).unwrap());
         assert_eq!(got, [0, factor, 2 * factor, 3 * factor]);
     }
 }
@@ -120,9 +120,17 @@ fn bytes_of_buffers() {
     let Some(mut device) = device() else { return };
     for size in [0, 1, 5, 4096] {
         let buffer = device.create_buffer(size).unwrap();
-        assert_eq!(device.download(buffer).unwrap(), vec![0; size as usize]);
-        device.write(buffer, 0, &vec![7; size as usize]).unwrap();
-        assert_eq!(device.download(buffer).unwrap(), vec![7; size as usize]);
+        assert_eq!(
+            device.download_buffer(buffer).unwrap(),
+            vec![0; size as usize]
+        );
+        device
+            .write_buffer(buffer, 0, &vec![7; size as usize])
+            .unwrap();
+        assert_eq!(
+            device.download_buffer(buffer).unwrap(),
+            vec![7; size as usize]
+        );
         device.destroy_buffer(buffer).unwrap();
     }
     let limit = device.info().limits.buffer_size;
@@ -161,13 +169,13 @@ trait OpenAddress {
 impl OpenAddress for ComputeDevice {
     fn open_address(&mut self) -> Result<u64, DeviceError> {
         let buffer = self.create_buffer(4)?;
-        self.address(buffer)
+        self.buffer_address(buffer)
     }
 }
 
 #[test]
 fn drivers_without_spirv_say_so() {
-    for info in devices() {
+    for info in list_devices() {
         if !info.id.starts_with("opencl:") || info.newest_module.is_some() {
             continue;
         }
@@ -181,7 +189,7 @@ fn drivers_without_spirv_say_so() {
 #[test]
 fn a_missing_driver_is_an_error() {
     if std::env::var_os(CHILD).is_some() {
-        assert!(devices().iter().all(|d| !d.id.starts_with("opencl")));
+        assert!(list_devices().iter().all(|d| !d.id.starts_with("opencl")));
         let error = ComputeDevice::open("opencl", &DeviceOptions::default()).err();
         let text = error.map_or_else(|| "opened".to_owned(), |e| e.to_string());
         let told = ["no OpenCL driver is installed", "OpenCL is not installed"];

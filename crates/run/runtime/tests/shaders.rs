@@ -3,17 +3,17 @@
 
 use spirula_runtime::{
     ComputeDevice, DeviceOptions, ImageDimensions, ImageShape, SamplerFilter, SamplerState,
-    TexelFormat, devices,
+    TexelFormat, list_devices,
 };
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 use std::sync::{Mutex, PoisonError};
 
 #[path = "kernels/images.rs"]
 mod images;
 
 fn module(text: &str) -> SpirvModule {
-    let words = parse(text, &ParseOptions::default()).expect("the text is correct");
+    let words = parse_assembly(text, &ParseOptions::default()).expect("the text is correct");
     SpirvModule::from_words(words).expect("the module is correct")
 }
 
@@ -24,9 +24,11 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn on_devices(text: &str, check: impl Fn(&mut ComputeDevice, &SpirvModule)) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let kernel = module(text);
-    let shader =
-        spirula_legalize::compile(&kernel, &spirula_legalize::VulkanCompileOptions::default())
-            .unwrap();
+    let shader = spirula_legalize::compile_kernels(
+        &kernel,
+        &spirula_legalize::VulkanCompileOptions::default(),
+    )
+    .unwrap();
     check(&mut open("cpu"), &shader);
     if has_vulkan() {
         check(&mut open("vulkan"), &shader);
@@ -40,7 +42,7 @@ fn open(name: &str) -> ComputeDevice {
 }
 
 fn has_vulkan() -> bool {
-    let found = devices().iter().any(|d| d.id == "vulkan:0");
+    let found = list_devices().iter().any(|d| d.id == "vulkan:0");
     if !found {
         let required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
         assert!(!required, "no Vulkan device, and one is required");
@@ -56,8 +58,18 @@ fn variables_at_program_scope() {
         let get = device.create_kernel(module, "get", &[]).unwrap();
         let out = device.create_buffer(12).unwrap();
         for wanted in [[10_u32, 25, 30], [10, 30, 30]] {
-            device.call(add).global(1).arg(5_u32).run().unwrap();
-            device.call(get).global(1).arg(out).run().unwrap();
+            device
+                .prepare_launch(add)
+                .with_global_size(1)
+                .with_argument(5_u32)
+                .run_and_wait()
+                .unwrap();
+            device
+                .prepare_launch(get)
+                .with_global_size(1)
+                .with_argument(out)
+                .run_and_wait()
+                .unwrap();
             assert_eq!(device.download_as::<u32>(out).unwrap(), wanted);
         }
     });
@@ -67,7 +79,12 @@ fn variables_at_program_scope() {
 fn what_is_printed() {
     on_devices(include_str!("kernels/printf.spvasm"), |device, module| {
         let tell = device.create_kernel(module, "tell", &[]).unwrap();
-        device.call(tell).global(3).arg(1.5_f32).run().unwrap();
+        device
+            .prepare_launch(tell)
+            .with_global_size(3)
+            .with_argument(1.5_f32)
+            .run_and_wait()
+            .unwrap();
         let printed = String::from_utf8(device.take_printed()).unwrap();
         let mut lines: Vec<&str> = printed.lines().collect();
         lines.sort_unstable();
@@ -78,7 +95,12 @@ fn what_is_printed() {
         ];
         assert_eq!(lines, wanted);
         // The next launch finds the buffer empty.
-        device.call(tell).global(1).arg(0.0_f32).run().unwrap();
+        device
+            .prepare_launch(tell)
+            .with_global_size(1)
+            .with_argument(0.0_f32)
+            .run_and_wait()
+            .unwrap();
         assert_eq!(device.take_printed(), b"0: 0.0,-0.0 done !\n");
         assert_eq!(device.take_printed(), b"");
     });
@@ -88,12 +110,18 @@ fn what_is_printed() {
 fn atomics_that_vulkan_lacks() {
     on_devices(include_str!("kernels/small.spvasm"), |device, module| {
         let count = device.create_kernel(module, "count", &[]).unwrap();
-        let bytes = device.upload(&[0_u8, 1, 2, 255]).unwrap();
-        let halves = device.upload(&[0_u16, 100]).unwrap();
-        let most = device.upload(&[-1.0_f32]).unwrap();
-        let call = device.call(count).global(64).arg(bytes);
-        call.arg(halves).arg(most).run().unwrap();
-        assert_eq!(device.download(bytes).unwrap(), [48, 49, 50, 47]);
+        let bytes = device.upload_data(&[0_u8, 1, 2, 255]).unwrap();
+        let halves = device.upload_data(&[0_u16, 100]).unwrap();
+        let most = device.upload_data(&[-1.0_f32]).unwrap();
+        let call = device
+            .prepare_launch(count)
+            .with_global_size(64)
+            .with_argument(bytes);
+        call.with_argument(halves)
+            .with_argument(most)
+            .run_and_wait()
+            .unwrap();
+        assert_eq!(device.download_buffer(bytes).unwrap(), [48, 49, 50, 47]);
         let wanted = [0_u16.wrapping_sub(32), 100 - 32];
         assert_eq!(device.download_as::<u16>(halves).unwrap(), wanted);
         assert_eq!(device.download_as::<f32>(most).unwrap(), [63.0]);
@@ -105,10 +133,10 @@ fn pictures(device: &mut ComputeDevice) {
     let module = module(include_str!("kernels/pictures.spvasm"));
     let kernel = device.create_kernel(&module, "pictures", &[]).unwrap();
     let image = |format: &str, size| {
-        let format = TexelFormat::named(format).unwrap();
+        let format = TexelFormat::from_name(format).unwrap();
         ImageShape::new(ImageDimensions::D2, format, size)
     };
-    let sampler = SamplerState::opencl(
+    let sampler = SamplerState::from_opencl(
         spirula_runtime::SamplerAddressing::ClampToEdge,
         SamplerFilter::Linear,
         false,
@@ -117,18 +145,26 @@ fn pictures(device: &mut ComputeDevice) {
     let from = image("rg8", [4, 1, 1]);
     let from = device.create_image(&from, &nearest).unwrap();
     let texels = [0, 255, 51, 0, 102, 0, 204, 0];
-    device.write(from, 0, &texels).unwrap();
+    device.write_buffer(from, 0, &texels).unwrap();
     let to = image("rgba32f", [4, 2, 1]);
     let to = device.create_image(&to, &nearest).unwrap();
     let words = ImageShape::new(
         ImageDimensions::Buffer,
-        TexelFormat::named("r32ui").unwrap(),
+        TexelFormat::from_name("r32ui").unwrap(),
         [2, 1, 1],
     );
     let words = device.create_image(&words, &nearest).unwrap();
     let how = device.create_sampler(&sampler).unwrap();
-    let call = device.call(kernel).global(4).arg(from).arg(how);
-    call.arg(to).arg(10.0_f32).arg(words).run().unwrap();
+    let call = device
+        .prepare_launch(kernel)
+        .with_global_size(4)
+        .with_argument(from)
+        .with_argument(how);
+    call.with_argument(to)
+        .with_argument(10.0_f32)
+        .with_argument(words)
+        .run_and_wait()
+        .unwrap();
     let got: Vec<f32> = device.download_as(to).unwrap();
     let red = |n: usize| got[4 * n];
     // Between two texels both count half.
@@ -141,8 +177,17 @@ fn pictures(device: &mut ComputeDevice) {
     assert!((got[16 + 1] - 1.0).abs() < 1e-6 && (got[16 + 3] - 1.0).abs() < 1e-6);
     // CL_RG and CL_UNORM_INT8.
     assert_eq!(device.download_as::<u32>(words).unwrap(), [0x10B2, 0x10D2]);
-    let call = device.call(kernel).global(4).arg(how).arg(how);
-    let error = call.arg(to).arg(10.0_f32).arg(words).run().unwrap_err();
+    let call = device
+        .prepare_launch(kernel)
+        .with_global_size(4)
+        .with_argument(how)
+        .with_argument(how);
+    let error = call
+        .with_argument(to)
+        .with_argument(10.0_f32)
+        .with_argument(words)
+        .run_and_wait()
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "argument 0 (from): it takes an image, a sampler is given"
@@ -164,13 +209,15 @@ fn atomics_on_parts_of_words() {
         let packed = device.create_kernel(module, "packed", &[]).unwrap();
         let sizes = [16, 8, 4, 16];
         let out = sizes.map(|size| device.create_buffer(size).unwrap());
-        let call = device.call(packed).global(64);
-        let call = out.into_iter().fold(call, |call, buffer| call.arg(buffer));
-        call.run().unwrap();
+        let call = device.prepare_launch(packed).with_global_size(64);
+        let call = out
+            .into_iter()
+            .fold(call, |call, buffer| call.with_argument(buffer));
+        call.run_and_wait().unwrap();
         let halves = [16, 1016, 2016, 3016, 4000 - 6400, 63 * 90, 77, 7000];
         assert_eq!(device.download_as::<i16>(out[0]).unwrap(), halves);
         let words = [0, 66051 * 64].map(u32::to_le_bytes).concat();
-        assert_eq!(device.download(out[1]).unwrap(), words);
+        assert_eq!(device.download_buffer(out[1]).unwrap(), words);
         assert_eq!(device.download_as::<f32>(out[2]).unwrap(), [63.0]);
         let quarters = [65535, 65535, 0, 0, 63, 0, 1, 0];
         assert_eq!(device.download_as::<u16>(out[3]).unwrap(), quarters);

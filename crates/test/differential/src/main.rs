@@ -4,7 +4,7 @@
 
 use rand_mt::Mt64;
 use spirula_differential::{
-    DifferentialFault, ExecutionVariant, WAYS, differ, evaluate, generate, reduce,
+    DifferentialFault, ExecutionVariant, WAYS, evaluate_module, generate_kernel, reduce_input, verify_way,
 };
 use spirula_testing::ChoiceSequence;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ struct DifferentialArgs {
     files: Vec<PathBuf>,
 }
 
-fn arguments() -> DifferentialArgs {
+fn parse_arguments() -> DifferentialArgs {
     let mut all = DifferentialArgs {
         ways: Vec::new(),
         seed: 1,
@@ -45,17 +45,17 @@ fn arguments() -> DifferentialArgs {
 }
 
 /// What is wrong with a program in one way.
-fn fault(program: &[u8], way: &ExecutionVariant) -> Result<bool, DifferentialFault> {
+fn find_fault(program: &[u8], way: &ExecutionVariant) -> Result<bool, DifferentialFault> {
     let module = spirula_llvm::read(program);
     let module = module.map_err(|f| DifferentialFault::Program(f.to_string()))?;
-    let Some(expected) = evaluate(&module)? else {
+    let Some(expected) = evaluate_module(&module)? else {
         return Ok(false);
     };
-    differ(&module, &expected, way).map(|()| true)
+    verify_way(&module, &expected, way).map(|()| true)
 }
 
 /// What tells faults of one cause from those of another.
-fn class(fault: &DifferentialFault) -> String {
+fn classify_fault(fault: &DifferentialFault) -> String {
     match fault {
         DifferentialFault::Wrong(_) => "wrong".to_owned(),
         // Numbers are those of ids and bytes.
@@ -68,7 +68,7 @@ fn class(fault: &DifferentialFault) -> String {
 }
 
 fn main() -> ExitCode {
-    let arguments = arguments();
+    let arguments = parse_arguments();
     let wanted = |way: &&ExecutionVariant| {
         arguments.ways.is_empty() || arguments.ways.iter().any(|w| w == way.name)
     };
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     for file in &arguments.files {
         let text = std::fs::read(file).unwrap_or_default();
         for way in &ways {
-            match fault(&text, way) {
+            match find_fault(&text, way) {
                 Ok(is_defined) => println!("{} {}: defined {is_defined}", file.display(), way.name),
                 Err(fault) => println!("{} {}: {fault}", file.display(), way.name),
             }
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
         let mut random = Mt64::new(seed);
         let mut bytes = vec![0; 300 + (random.next_u64() % 1200) as usize];
         random.fill_bytes(&mut bytes);
-        let text = generate(&mut ChoiceSequence::new(&bytes));
+        let text = generate_kernel(&mut ChoiceSequence::new(&bytes));
         if let Some(folder) = &arguments.write {
             let file = folder.join(format!("{seed}.ll"));
             std::fs::write(&file, &text).expect("the folder can be written to");
@@ -99,10 +99,10 @@ fn main() -> ExitCode {
         }
         for way in &ways {
             let fault_of = |bytes: &[u8]| {
-                let text = generate(&mut ChoiceSequence::new(bytes));
-                fault(text.as_bytes(), way)
+                let text = generate_kernel(&mut ChoiceSequence::new(bytes));
+                find_fault(text.as_bytes(), way)
             };
-            let found = match fault(text.as_bytes(), way) {
+            let found = match find_fault(text.as_bytes(), way) {
                 Ok(true) => {
                     *counts.entry(format!("{}: right", way.name)).or_default() += 1;
                     continue;
@@ -116,7 +116,7 @@ fn main() -> ExitCode {
                 Err(found) => found,
             };
             failed += 1;
-            let class_of = class(&found);
+            let class_of = classify_fault(&found);
             let number = counts
                 .entry(format!("{}: {class_of}", way.name))
                 .or_default();
@@ -125,10 +125,12 @@ fn main() -> ExitCode {
             let Some(folder) = arguments.keep.as_ref().filter(|_| *number <= 3) else {
                 continue;
             };
-            let small = reduce(&bytes, |less| {
-                fault_of(less).err().is_some_and(|f| class(&f) == class_of)
+            let small = reduce_input(&bytes, |less| {
+                fault_of(less)
+                    .err()
+                    .is_some_and(|f| classify_fault(&f) == class_of)
             });
-            let text = generate(&mut ChoiceSequence::new(&small));
+            let text = generate_kernel(&mut ChoiceSequence::new(&small));
             let file = folder.join(format!("{}-{seed}.ll", way.name));
             let told = fault_of(&small)
                 .err()

@@ -1,7 +1,7 @@
 //! Smaller sources of decisions.
 
 /// Takes bytes away, and makes those that are left smaller, as long as something still holds.
-pub fn reduce(bytes: &[u8], holds: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+pub fn reduce_input(bytes: &[u8], holds: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut best = bytes.to_vec();
     loop {
         let before = best.clone();

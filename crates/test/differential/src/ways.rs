@@ -1,7 +1,7 @@
 //! The ways to run a kernel, and what each has to give.
 
 use crate::evaluate::{
-    AbstractByte, AbstractScalar, EvaluationStop, LeafType, LlvmEvaluator, number,
+    AbstractByte, AbstractScalar, EvaluationStop, LeafType, LlvmEvaluator, bits_to_f64,
 };
 use crate::generate::{ARGUMENTS, INPUT, ITEMS, KERNEL, OUTPUT};
 use spirula_diagnostics::SourceDiagnostic;
@@ -34,17 +34,17 @@ pub const WAYS: &[ExecutionVariant] = &[
     ExecutionVariant {
         name: "optimised",
         device: "cpu",
-        change: optimised,
+        change: optimise_module,
     },
     ExecutionVariant {
         name: "lifted",
         device: "cpu",
-        change: lifted,
+        change: lift_and_translate,
     },
     ExecutionVariant {
         name: "shader",
         device: "cpu",
-        change: shader,
+        change: compile_shader,
     },
     ExecutionVariant {
         name: "vulkan",
@@ -75,7 +75,7 @@ impl std::fmt::Display for DifferentialFault {
 }
 
 /// What the kernel reads: bytes of every magnitude.
-fn input() -> Vec<u8> {
+fn make_input() -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut bytes = Vec::new();
     for n in 0..ITEMS * INPUT / 8 {
@@ -91,12 +91,14 @@ fn input() -> Vec<u8> {
 ///
 /// # Errors
 /// When the text is not read or evaluated.
-pub fn evaluate(module: &LlvmModule) -> Result<Option<Vec<AbstractByte>>, DifferentialFault> {
+pub fn evaluate_module(
+    module: &LlvmModule,
+) -> Result<Option<Vec<AbstractByte>>, DifferentialFault> {
     let told = |stop: EvaluationStop| DifferentialFault::Program(format!("{stop:?}"));
     let mut evaluator = LlvmEvaluator::new(module).map_err(told)?;
     let (from, to) = (
-        evaluator.object(&input()),
-        evaluator.object(&vec![0xa5; (ITEMS * OUTPUT) as usize]),
+        evaluator.create_object(&make_input()),
+        evaluator.create_object(&vec![0xa5; (ITEMS * OUTPUT) as usize]),
     );
     let scalar = |bytes: &[u8]| {
         let all = bytes.iter().rev();
@@ -111,13 +113,13 @@ pub fn evaluate(module: &LlvmModule) -> Result<Option<Vec<AbstractByte>>, Differ
         args.push(bytes.chunks(size).map(scalar).collect());
     }
     for item in 0..ITEMS {
-        match evaluator.run(KERNEL, item, &args) {
+        match evaluator.call_by_name(KERNEL, item, &args) {
             Ok(_) => {}
             Err(EvaluationStop::Undefined(_)) => return Ok(None),
             Err(stop) => return Err(told(stop)),
         }
     }
-    Ok(Some(evaluator.cells(to).to_vec()))
+    Ok(Some(evaluator.object_cells(to).to_vec()))
 }
 
 /// What a way runs.
@@ -145,17 +147,17 @@ pub fn module_of(
 ///
 /// # Errors
 /// When it does not.
-pub fn differ(
+pub fn verify_way(
     module: &LlvmModule,
     expected: &[AbstractByte],
     way: &ExecutionVariant,
 ) -> Result<(), DifferentialFault> {
     let made = module_of(module, way)?;
-    let output = run(&made, way.device).map_err(DifferentialFault::Refused)?;
-    compare(expected, &output).map_err(DifferentialFault::Wrong)
+    let output = run_on_device(&made, way.device).map_err(DifferentialFault::Refused)?;
+    compare_output(expected, &output).map_err(DifferentialFault::Wrong)
 }
 
-fn optimised(mut module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
+fn optimise_module(mut module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
     let pipeline: spirula_opt::PassPipeline = "O2".parse().map_err(|e| format!("{e}"))?;
     spirula_opt::optimise(&mut module, &pipeline, &mut Default::default())
         .map_err(|e| format!("optimiser: {e}"))?;
@@ -163,22 +165,22 @@ fn optimised(mut module: spirv::SpirvModule) -> Result<spirv::SpirvModule, Strin
 }
 
 /// The shader that a module for Vulkan has, which is valid.
-fn shader(module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
+fn compile_shader(module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
     let first = |faults: Vec<SourceDiagnostic>| {
         let first = faults.first().map(|f| f.to_string());
         format!("lowering: {}", first.unwrap_or_default())
     };
     let options = spirula_legalize::VulkanCompileOptions::default();
-    let made = spirula_legalize::compile(&module, &options).map_err(first)?;
+    let made = spirula_legalize::compile_kernels(&module, &options).map_err(first)?;
     let options = verify::VerifyOptions {
         target: options.target,
         ..verify::VerifyOptions::default()
     };
-    verify::module(&made, &options).map_err(first)?;
+    verify::verify_module(&made, &options).map_err(first)?;
     Ok(made)
 }
 
-fn lifted(module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
+fn lift_and_translate(module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
     let first = |faults: Vec<SourceDiagnostic>| {
         format!(
             "lifting: {}",
@@ -192,15 +194,15 @@ fn lifted(module: spirv::SpirvModule) -> Result<spirv::SpirvModule, String> {
     spirula_llvm::translate(&read, &Default::default()).map_err(first)
 }
 
-fn run(module: &spirv::SpirvModule, device: &str) -> Result<Vec<u8>, String> {
+fn run_on_device(module: &spirv::SpirvModule, device: &str) -> Result<Vec<u8>, String> {
     let told = |error: DeviceError| match error {
         DeviceError::Unsupported(faults) => faults[0].message.clone(),
         error => error.to_string(),
     };
     let mut device = ComputeDevice::open(device, &DeviceOptions::default()).map_err(told)?;
-    let from = device.upload(&input()).map_err(told)?;
+    let from = device.upload_data(&make_input()).map_err(told)?;
     let to = device
-        .upload(&vec![0xa5_u8; (ITEMS * OUTPUT) as usize])
+        .upload_data(&vec![0xa5_u8; (ITEMS * OUTPUT) as usize])
         .map_err(told)?;
     let kernel = device.create_kernel(module, KERNEL, &[]).map_err(told)?;
     let mut arguments = vec![KernelArgument::Buffer(from), KernelArgument::Buffer(to)];
@@ -219,12 +221,12 @@ fn run(module: &spirv::SpirvModule, device: &str) -> Result<Vec<u8>, String> {
         },
         inputs: LaunchInputs::Arguments(arguments),
     };
-    device.launch(&launch).map_err(told)?;
-    device.wait().map_err(told)?;
-    device.download(to).map_err(told)
+    device.launch_kernel(&launch).map_err(told)?;
+    device.wait_idle().map_err(told)?;
+    device.download_buffer(to).map_err(told)
 }
 
-fn compare(expected: &[AbstractByte], output: &[u8]) -> Result<(), String> {
+fn compare_output(expected: &[AbstractByte], output: &[u8]) -> Result<(), String> {
     for (at, cell) in expected.iter().enumerate() {
         let right = match *cell {
             AbstractByte::Byte(byte) => byte == output[at],
@@ -235,7 +237,7 @@ fn compare(expected: &[AbstractByte], output: &[u8]) -> Result<(), String> {
                     .rev()
                     .fold(0, |bits, b| bits << 8 | u128::from(*b));
                 let kind = LeafType::Float(width.into());
-                number(kind.bits(), bits).is_nan()
+                bits_to_f64(kind.bit_width(), bits).is_nan()
             }
             _ => true,
         };

@@ -9,7 +9,7 @@ use spirula_runtime::{
     ComputeDevice, DeviceOptions, IndexSpace, KernelArgument, KernelLaunch, LaunchInputs,
 };
 use spirula_spirv::ir::SpirvModule;
-use spirula_testing::{SpirvValTool, files};
+use spirula_testing::{SpirvValTool, list_files};
 use std::path::Path;
 
 /// Invocations of each launch.
@@ -42,7 +42,7 @@ fn run(module: &SpirvModule, device: &str, count: usize) -> Result<Vec<u64>, Str
     let mut device =
         ComputeDevice::open(device, &DeviceOptions::default()).map_err(|e| e.to_string())?;
     let buffer = device
-        .upload(&vec![0_u64; count])
+        .upload_data(&vec![0_u64; count])
         .map_err(|e| e.to_string())?;
     let kernel = device.create_kernel(module, "k", &[]);
     let kernel = kernel.map_err(|e| format!("{e:?}"))?;
@@ -56,9 +56,9 @@ fn run(module: &SpirvModule, device: &str, count: usize) -> Result<Vec<u64>, Str
         },
         inputs: LaunchInputs::Arguments(vec![KernelArgument::Buffer(buffer)]),
     };
-    device.launch(&launch).map_err(|e| e.to_string())?;
-    device.wait().map_err(|e| e.to_string())?;
-    let bytes = device.download(buffer).map_err(|e| e.to_string())?;
+    device.launch_kernel(&launch).map_err(|e| e.to_string())?;
+    device.wait_idle().map_err(|e| e.to_string())?;
+    let bytes = device.download_buffer(buffer).map_err(|e| e.to_string())?;
     let (words, _) = bytes.as_chunks::<8>();
     Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
 }
@@ -72,9 +72,9 @@ fn wanted(text: &str) -> Option<Vec<u64>> {
 #[test]
 fn kinds_give_what_they_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kinds");
-    let validator = SpirvValTool::find();
+    let validator = SpirvValTool::find_program();
     let mut faults = Vec::new();
-    let all = files(&folder, ".ll");
+    let all = list_files(&folder, ".ll");
     assert!(!all.is_empty());
     for path in all {
         let text = std::fs::read_to_string(&path).expect("the file can be read");
@@ -83,7 +83,7 @@ fn kinds_give_what_they_say() {
         let mut check = |way: &str, module: &SpirvModule| {
             let checked = validator
                 .as_ref()
-                .map(|v| v.check(&module.to_bytes(), &format!("spv{}", module.version)));
+                .map(|v| v.validate_module(&module.to_bytes(), &format!("spv{}", module.version)));
             if let Some(Err(fault)) = checked {
                 faults.push(format!("{name}, {way}: {fault}"));
             }

@@ -2,33 +2,33 @@
 //! translated, optimised, made shaders for Vulkan, and lifted to LLVM IR and brought back.
 
 use proptest::prelude::*;
-use spirula_differential::{DifferentialFault, WAYS, differ, evaluate, generate, module_of};
+use spirula_differential::{DifferentialFault, WAYS, evaluate_module, generate_kernel, module_of, verify_way};
 use spirula_testing::{ChoiceSequence, SpirvValTool};
 
 /// Whether a program does in a way what it should; what is undefined may do anything.
 fn check(text: &str, way: &str) -> Result<(), DifferentialFault> {
     let module = spirula_llvm::read(text.as_bytes());
     let module = module.map_err(|fault| DifferentialFault::Program(fault.to_string()))?;
-    let Some(expected) = evaluate(&module)? else {
+    let Some(expected) = evaluate_module(&module)? else {
         return Ok(());
     };
     let way = WAYS
         .iter()
         .find(|w| w.name == way)
         .expect("there is the way");
-    differ(&module, &expected, way)
+    verify_way(&module, &expected, way)
 }
 
 /// Whether what is run of a program is valid, by the validator where there is one.
 fn validate(text: &str) -> Result<(), String> {
-    let Some(validator) = SpirvValTool::find() else {
+    let Some(validator) = SpirvValTool::find_program() else {
         return Ok(());
     };
     let module = spirula_llvm::read(text.as_bytes()).map_err(|fault| fault.to_string())?;
     for way in WAYS.iter().filter(|way| way.name != "vulkan") {
         let made = module_of(&module, way).map_err(|fault| fault.to_string())?;
         let environment = format!("spv{}", made.version);
-        let checked = validator.check(&made.to_bytes(), &environment);
+        let checked = validator.validate_module(&made.to_bytes(), &environment);
         checked.map_err(|fault| format!("{}: {fault}", way.name))?;
     }
     Ok(())
@@ -36,7 +36,7 @@ fn validate(text: &str) -> Result<(), String> {
 
 fn program() -> impl Strategy<Value = String> {
     let bytes = proptest::collection::vec(any::<u8>(), 200..900);
-    bytes.prop_map(|bytes| generate(&mut ChoiceSequence::new(&bytes)))
+    bytes.prop_map(|bytes| generate_kernel(&mut ChoiceSequence::new(&bytes)))
 }
 
 proptest! {
@@ -74,7 +74,7 @@ fn check_file(text: &str) {
         check(text, way).unwrap_or_else(|fault| panic!("{way}: {fault}"));
     }
     let module = spirula_llvm::read(text.as_bytes()).expect("it is read");
-    let expected = evaluate(&module).expect("it is evaluated");
+    let expected = evaluate_module(&module).expect("it is evaluated");
     assert!(expected.is_some(), "it is defined");
 }
 
@@ -95,12 +95,17 @@ fn atomic_bytes() {
 fn predicated_operations() {
     let read = |text: &str| spirula_llvm::read(text.as_bytes()).expect("it is read");
     let plain = read(include_str!("plain.ll"));
-    let expected = evaluate(&plain).expect("it is evaluated");
+    let expected = evaluate_module(&plain).expect("it is evaluated");
     let expected = expected.expect("it is defined");
     let predicated = read(include_str!("predicated.ll"));
     for way in WAYS.iter().filter(|way| way.name != "vulkan") {
-        assert_eq!(differ(&plain, &expected, way), Ok(()), "{}", way.name);
-        assert_eq!(differ(&predicated, &expected, way), Ok(()), "{}", way.name);
+        assert_eq!(verify_way(&plain, &expected, way), Ok(()), "{}", way.name);
+        assert_eq!(
+            verify_way(&predicated, &expected, way),
+            Ok(()),
+            "{}",
+            way.name
+        );
     }
 }
 
@@ -117,10 +122,10 @@ fn programs_are_defined() {
             seed ^= seed << 17;
             bytes.extend(seed.to_le_bytes());
         }
-        let text = generate(&mut ChoiceSequence::new(&bytes));
+        let text = generate_kernel(&mut ChoiceSequence::new(&bytes));
         let module = spirula_llvm::read(text.as_bytes());
         let module = module.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
-        let outcome = evaluate(&module).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+        let outcome = evaluate_module(&module).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
         defined += usize::from(outcome.is_some());
     }
     assert!(defined >= 35, "{defined} of 40 are defined");
@@ -138,11 +143,11 @@ fn differences_are_found() {
     };
     let read = |text: String| spirula_llvm::read(text.as_bytes()).expect("it is well-formed");
     let (sum, difference) = (read(program("add")), read(program("sub")));
-    let expected = evaluate(&sum)
+    let expected = evaluate_module(&sum)
         .expect("it is evaluated")
         .expect("it is defined");
-    assert_eq!(differ(&sum, &expected, &WAYS[0]), Ok(()));
-    let fault = differ(&difference, &expected, &WAYS[0]);
+    assert_eq!(verify_way(&sum, &expected, &WAYS[0]), Ok(()));
+    let fault = verify_way(&difference, &expected, &WAYS[0]);
     assert!(
         matches!(fault, Err(DifferentialFault::Wrong(_))),
         "{fault:?}"

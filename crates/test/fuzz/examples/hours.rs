@@ -8,7 +8,7 @@
 //! how many inputs there were. `--seeds` is what the example `seeds` wrote, for where the repository is not.
 
 use rand_mt::Mt64;
-use spirula_fuzz::{FuzzTarget, TARGETS, mutant, run, seeds};
+use spirula_fuzz::{FuzzTarget, TARGETS, make_mutant, run_target, load_seeds};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::ffi::OsString;
@@ -42,9 +42,9 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    let outcome = Options::read().and_then(|options| match options.worker {
-        Some(number) => work(&options, number).map(|()| true),
-        None => watch(&options),
+    let outcome = Options::from_args().and_then(|options| match options.worker {
+        Some(number) => run_worker(&options, number).map(|()| true),
+        None => watch_processes(&options),
     });
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 }
 
 impl Options {
-    fn read() -> ExampleResult<Options> {
+    fn from_args() -> ExampleResult<Options> {
         let mut options = Options {
             out: PathBuf::from("fuzz-out"),
             minutes: 60,
@@ -95,12 +95,12 @@ impl Options {
     }
 
     /// Where a process puts the input that it is about to try.
-    fn current(&self, worker: u64) -> PathBuf {
+    fn current_input_path(&self, worker: u64) -> PathBuf {
         self.out.join(format!("current-{worker}"))
     }
 
     /// Keeps an input that fails.
-    fn keep(&self, target: &str, input: &[u8]) -> ExampleResult<PathBuf> {
+    fn keep_failing_input(&self, target: &str, input: &[u8]) -> ExampleResult<PathBuf> {
         let folder = self.out.join("finds").join(target);
         fs::create_dir_all(&folder)?;
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(input);
@@ -111,13 +111,14 @@ impl Options {
 }
 
 /// Starts the processes, and new ones for those that an input took down. Whether nothing was found.
-fn watch(options: &Options) -> ExampleResult<bool> {
+fn watch_processes(options: &Options) -> ExampleResult<bool> {
     fs::create_dir_all(&options.out)?;
     let end = Instant::now() + Duration::from_secs(60 * options.minutes);
     let clean = thread::scope(|scope| {
         let all: Vec<_> = (0..options.processes)
             .map(|number| {
-                scope.spawn(move || restart(options, number, end).map_err(|e| e.to_string()))
+                scope
+                    .spawn(move || restart_process(options, number, end).map_err(|e| e.to_string()))
             })
             .collect();
         let all = all.into_iter().map(|watcher| watcher.join());
@@ -129,7 +130,7 @@ fn watch(options: &Options) -> ExampleResult<bool> {
 }
 
 /// Runs one process after the other until the time is over.
-fn restart(options: &Options, number: u64, end: Instant) -> ExampleResult<bool> {
+fn restart_process(options: &Options, number: u64, end: Instant) -> ExampleResult<bool> {
     let mut clean = true;
     let mut start = 0;
     loop {
@@ -157,9 +158,9 @@ fn restart(options: &Options, number: u64, end: Instant) -> ExampleResult<bool> 
         }
         clean = false;
         start += 1;
-        let input = fs::read(options.current(number)).unwrap_or_default();
-        let (name, input) = split(&input);
-        let file = options.keep(name, input)?;
+        let input = fs::read(options.current_input_path(number)).unwrap_or_default();
+        let (name, input) = split_target_name(&input);
+        let file = options.keep_failing_input(name, input)?;
         eprintln!(
             "{name}: {} takes the process down ({status})",
             file.display()
@@ -168,14 +169,14 @@ fn restart(options: &Options, number: u64, end: Instant) -> ExampleResult<bool> 
 }
 
 /// The target's name that stands before an input.
-fn split(kept: &[u8]) -> (&str, &[u8]) {
+fn split_target_name(kept: &[u8]) -> (&str, &[u8]) {
     let end = kept.iter().position(|b| *b == b'\n').unwrap_or(0);
     let name = std::str::from_utf8(&kept[..end]).unwrap_or("");
     (name, kept.get(end + 1..).unwrap_or(&[]))
 }
 
 /// What a process does: every target has its turn until the time is over.
-fn work(options: &Options, number: u64) -> ExampleResult<()> {
+fn run_worker(options: &Options, number: u64) -> ExampleResult<()> {
     let end = Instant::now() + Duration::from_secs(60 * options.minutes);
     let mut random = Mt64::new(options.random.wrapping_mul(0x9e37_79b9) ^ number << 32);
     let since = Arc::new(Mutex::new(Instant::now()));
@@ -189,17 +190,17 @@ fn work(options: &Options, number: u64) -> ExampleResult<()> {
         let target = options.targets[turn % count];
         let seeds = match &options.seeds {
             Some(folder) => packed_seeds(&folder.join(target.name))?,
-            None => seeds(target),
+            None => load_seeds(target),
         };
         let until = (Instant::now() + TURN).min(end);
         let mut tried = 0u64;
         while Instant::now() < until {
-            let input = mutant(&seeds, &mut random);
+            let input = make_mutant(&seeds, &mut random);
             let mut kept = format!("{}\n", target.name).into_bytes();
             kept.extend_from_slice(&input);
-            fs::write(options.current(number), kept)?;
+            fs::write(options.current_input_path(number), kept)?;
             *since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-            let outcome = catch_unwind(AssertUnwindSafe(|| run(target, &input)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| run_target(target, &input)));
             tried += 1;
             if outcome.is_err() {
                 let place = places
@@ -207,7 +208,7 @@ fn work(options: &Options, number: u64) -> ExampleResult<()> {
                     .unwrap_or_else(PoisonError::into_inner)
                     .clone();
                 if known.insert((target.name, place.clone())) {
-                    let file = options.keep(target.name, &input)?;
+                    let file = options.keep_failing_input(target.name, &input)?;
                     eprintln!("{}: {}: {place}", target.name, file.display());
                 }
             }

@@ -1,6 +1,6 @@
 //! Writes the seeds of every target to folders, for fuzzers to begin with: `seeds FOLDER`.
 
-use spirula_fuzz::{TARGETS, seeds};
+use spirula_fuzz::{TARGETS, load_seeds};
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {
@@ -11,7 +11,7 @@ fn main() -> std::io::Result<()> {
     for target in TARGETS {
         let folder = Path::new(&folder).join(target.name);
         std::fs::create_dir_all(&folder)?;
-        for (at, seed) in seeds(target).iter().enumerate() {
+        for (at, seed) in load_seeds(target).iter().enumerate() {
             std::fs::write(folder.join(format!("seed-{at}")), seed)?;
         }
     }

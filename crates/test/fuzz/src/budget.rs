@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_secs(20);
 
 /// Most bytes that are held at a time while some work is done, beyond those held when it begins; those
 /// of other threads count too.
-pub fn peak(work: impl FnOnce()) -> usize {
+pub fn measure_peak_memory(work: impl FnOnce()) -> usize {
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
     work();
@@ -25,9 +25,9 @@ pub fn peak(work: impl FnOnce()) -> usize {
 ///
 /// # Panics
 /// When the check finds something, or the input takes more memory or time than it may.
-pub fn run(target: &FuzzTarget, input: &[u8]) {
+pub fn run_target(target: &FuzzTarget, input: &[u8]) {
     let started = Instant::now();
-    let peak = peak(|| (target.check)(input));
+    let peak = measure_peak_memory(|| (target.check)(input));
     let taken = started.elapsed();
     let allowed = target.floor + input.len() * target.per_byte;
     let (name, length) = (target.name, input.len());

@@ -1,10 +1,10 @@
 //! The imperative IR: Futhark's printed form and our own text.
 
 use spirula_kernel::ir::KernelProgram;
-use spirula_kernel::{check, compile, parse, print, read_futhark};
+use spirula_kernel::{compile_program, parse_program, print_program, read_futhark, verify_program};
 
 /// What is read of Futhark's form is checked, printed and compiled.
-pub fn futhark(bytes: &[u8]) {
+pub fn check_futhark(bytes: &[u8]) {
     if let Ok(source) = std::str::from_utf8(bytes)
         && let Ok(program) = read_futhark(source)
     {
@@ -13,9 +13,9 @@ pub fn futhark(bytes: &[u8]) {
 }
 
 /// The same of our own text.
-pub fn text(bytes: &[u8]) {
+pub fn check_text(bytes: &[u8]) {
     if let Ok(source) = std::str::from_utf8(bytes)
-        && let Ok(program) = parse(source)
+        && let Ok(program) = parse_program(source)
     {
         go_on(&program);
     }
@@ -23,13 +23,13 @@ pub fn text(bytes: &[u8]) {
 
 /// A program that the checker takes comes back from its text, and is compiled or refused.
 fn go_on(program: &KernelProgram) {
-    if check(program).is_err() {
+    if verify_program(program).is_err() {
         return;
     }
-    let text = print(program);
-    match parse(&text) {
-        Ok(again) => assert_eq!(print(&again), text, "the text comes back"),
+    let text = print_program(program);
+    match parse_program(&text) {
+        Ok(again) => assert_eq!(print_program(&again), text, "the text comes back"),
         Err(fault) => panic!("{fault}\n{text}"),
     }
-    _ = compile(program);
+    _ = compile_program(program);
 }

@@ -1,25 +1,25 @@
 //! StableHLO: MLIR as text and as bytecode.
 
-use spirula_stablehlo::mlir::{MlirModule, SsaNumbering, parse};
-use spirula_stablehlo::{bytecode as binary, translate, verify};
+use spirula_stablehlo::mlir::{MlirModule, SsaNumbering, parse_text};
+use spirula_stablehlo::{bytecode as binary, translate, verify_module};
 
 /// What is read is verified, printed and, where it is valid, translated.
-pub fn text(bytes: &[u8]) {
-    if let Ok(module) = parse(bytes) {
+pub fn check_text(bytes: &[u8]) {
+    if let Ok(module) = parse_text(bytes) {
         go_on(&module);
     }
 }
 
 /// The same of bytecode.
-pub fn bytecode(bytes: &[u8]) {
-    if let Ok(module) = binary::parse(bytes) {
+pub fn check_bytecode(bytes: &[u8]) {
+    if let Ok(module) = binary::parse_bytecode(bytes) {
         go_on(&module);
     }
 }
 
 fn go_on(module: &MlirModule) {
-    module.show(SsaNumbering::Scoped);
-    if verify(module).is_empty() {
-        _ = translate::translate(module, "main");
+    module.to_generic_text(SsaNumbering::Scoped);
+    if verify_module(module).is_empty() {
+        _ = translate::translate_entry(module, "main");
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::FuzzTarget;
 use spirula_spirv::{binary, text};
-use spirula_testing::{corpus, files};
+use spirula_testing::{find_corpus, list_files};
 use std::path::{Path, PathBuf};
 
 /// Largest file that is a seed.
@@ -16,21 +16,21 @@ const MOST: usize = 40;
 ///
 /// # Panics
 /// When a file cannot be read.
-pub fn seeds(target: &FuzzTarget) -> Vec<Vec<u8>> {
+pub fn load_seeds(target: &FuzzTarget) -> Vec<Vec<u8>> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found: Vec<PathBuf> = Vec::new();
     for (folder, ending) in target.own {
-        found.extend(some(&crates.join(folder), ending));
+        found.extend(sample_files(&crates.join(folder), ending));
     }
     for (folder, ending) in target.corpus {
-        if let Some(folder) = corpus(folder) {
-            found.extend(some(&folder, ending));
+        if let Some(folder) = find_corpus(folder) {
+            found.extend(sample_files(&folder, ending));
         }
     }
     let read = |path: &PathBuf| std::fs::read(path).expect("a seed can be read");
     let mut seeds: Vec<Vec<u8>> = found.iter().map(read).collect();
     if ["read", "verify", "optimise"].contains(&target.name) {
-        seeds = seeds.into_iter().map(assembled).collect();
+        seeds = seeds.into_iter().map(assemble_if_text).collect();
     }
     if seeds.is_empty() {
         seeds.push((0..64).collect());
@@ -39,20 +39,20 @@ pub fn seeds(target: &FuzzTarget) -> Vec<Vec<u8>> {
 }
 
 /// Small files of a folder, evenly over all of them.
-fn some(folder: &Path, ending: &str) -> Vec<PathBuf> {
+fn sample_files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     if !folder.is_dir() {
         return Vec::new();
     }
-    let mut all = files(folder, ending);
+    let mut all = list_files(folder, ending);
     all.retain(|path| path.metadata().is_ok_and(|m| m.len() < LARGEST));
     let step = all.len().div_ceil(MOST).max(1);
     all.into_iter().step_by(step).collect()
 }
 
 /// Assembly as a module; anything else as it is.
-fn assembled(bytes: Vec<u8>) -> Vec<u8> {
+fn assemble_if_text(bytes: Vec<u8>) -> Vec<u8> {
     let words = std::str::from_utf8(&bytes)
         .ok()
-        .and_then(|source| text::parse(source, &text::ParseOptions::default()).ok());
+        .and_then(|source| text::parse_assembly(source, &text::ParseOptions::default()).ok());
     words.map_or(bytes, |words| binary::to_bytes(&words))
 }

@@ -12,17 +12,17 @@ use spirula_spirv::convert::to_version;
 use spirula_spirv::draw::GraphvizOptions;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::link::{EntryNames, LinkOptions, link};
-use spirula_spirv::recompute::recompute;
+use spirula_spirv::link::{EntryNames, LinkOptions, link_modules};
+use spirula_spirv::recompute::recompute_capabilities;
 use spirula_spirv::reflect::{EntryInterface, entry_points};
-use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+use spirula_spirv::text::{ParseOptions, PrintOptions, parse_assembly, print_assembly};
 use spirula_spirv::{ssa, verify as verifier};
 use spirula_testing::{ChoiceSequence, editing, generate};
 
 /// What is read is written back, sections in their order, and from then on stays as it is; analyses
 /// and the printer take any module.
-pub fn read(bytes: &[u8]) {
-    let Ok(words) = binary::words(bytes) else {
+pub fn check_read(bytes: &[u8]) {
+    let Ok(words) = binary::words_from_bytes(bytes) else {
         return;
     };
     come_back(&words);
@@ -41,47 +41,47 @@ pub fn read(bytes: &[u8]) {
     }
     assert_eq!(edited.to_words(), written, "edits change nothing else");
     assert!(
-        DefUse::compute(&edited) == DefUse::compute(&module),
+        DefUse::from_module(&edited) == DefUse::from_module(&module),
         "uses are those of the module, edited or not"
     );
-    analyse(&module);
+    analyse_module(&module);
 }
 
 /// Everything that is computed of a module without changing it.
-fn analyse(module: &SpirvModule) {
-    let definitions = IdDefinitions::compute(module);
+fn analyse_module(module: &SpirvModule) {
+    let definitions = IdDefinitions::from_module(module);
     for func in module.functions() {
-        let Ok(cfg) = FlowGraph::compute(module, &definitions, *func) else {
+        let Ok(cfg) = FlowGraph::from_function(module, &definitions, *func) else {
             continue;
         };
-        let dominators = BlockDominators::compute(&cfg);
-        PostDominators::compute(&cfg);
-        DominanceFrontiers::compute(&cfg, &dominators);
-        LoopNest::compute(&cfg, &dominators);
-        ConstructTree::compute(module, &cfg, &dominators);
+        let dominators = BlockDominators::from_cfg(&cfg);
+        PostDominators::from_cfg(&cfg);
+        DominanceFrontiers::from_cfg(&cfg, &dominators);
+        LoopNest::from_cfg(&cfg, &dominators);
+        ConstructTree::from_cfg(module, &cfg, &dominators);
     }
-    DefUse::compute(module);
-    let decorations = IdDecorations::compute(module);
+    DefUse::from_module(module);
+    let decorations = IdDecorations::from_module(module);
     // Faults are answers too.
-    _ = TypeLayouts::compute(module, &definitions, &decorations, |id| {
-        definitions.constant(module, id)
+    _ = TypeLayouts::from_module(module, &definitions, &decorations, |id| {
+        definitions.constant_value(module, id)
     });
-    IdNames::compute(module);
-    ModuleRequirements::compute(module).capabilities();
-    SpirvCallGraph::compute(module);
-    PointerBases::compute(module, &definitions);
-    EntryReach::compute(module);
+    IdNames::from_module(module);
+    ModuleRequirements::from_module(module).minimal_capabilities();
+    SpirvCallGraph::from_module(module);
+    PointerBases::from_module(module, &definitions);
+    EntryReach::from_module(module);
     for (name, _) in entry_points(module) {
-        _ = EntryInterface::of(module, &name);
+        _ = EntryInterface::from_module(module, &name);
     }
 }
 
 /// The text of any words is assembled to the same words.
 fn come_back(words: &[u32]) {
-    let Ok(text) = print(words, &PrintOptions::default()) else {
+    let Ok(text) = print_assembly(words, &PrintOptions::default()) else {
         return;
     };
-    match parse(&text, &ParseOptions::default()) {
+    match parse_assembly(&text, &ParseOptions::default()) {
         // The bound of a damaged module may be too small for its ids.
         Ok(back) => {
             assert_eq!(back[..3], words[..3], "{text}");
@@ -92,11 +92,11 @@ fn come_back(words: &[u32]) {
 }
 
 /// What is assembled can be printed and assembled again, with numbers and with names.
-pub fn assemble(bytes: &[u8]) {
+pub fn check_assemble(bytes: &[u8]) {
     let Ok(source) = std::str::from_utf8(bytes) else {
         return;
     };
-    let Ok(words) = parse(source, &ParseOptions::default()) else {
+    let Ok(words) = parse_assembly(source, &ParseOptions::default()) else {
         return;
     };
     come_back(&words);
@@ -104,26 +104,26 @@ pub fn assemble(bytes: &[u8]) {
         friendly_names: true,
         ..PrintOptions::default()
     };
-    if let Ok(text) = print(&words, &friendly) {
-        let back = parse(&text, &ParseOptions::default());
+    if let Ok(text) = print_assembly(&words, &friendly) {
+        let back = parse_assembly(&text, &ParseOptions::default());
         let back = back.unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
         assert_eq!(back.len(), words.len(), "{text}");
     }
 }
 
 /// A module made and edited as the bytes say stays valid.
-pub fn edit(bytes: &[u8]) {
+pub fn check_edit(bytes: &[u8]) {
     let (shape, edits) = bytes.split_at(bytes.len() / 2);
-    let module = generate::module(&mut ChoiceSequence::new(shape));
-    if let Err(what) = editing::edit(module, &mut ChoiceSequence::new(edits)) {
+    let module = generate::generate_module(&mut ChoiceSequence::new(shape));
+    if let Err(what) = editing::edit_module(module, &mut ChoiceSequence::new(edits)) {
         panic!("{what}");
     }
 }
 
 /// Whatever the verdict is, there is one; a valid module stays valid when its variables become values
 /// and its ids dense.
-pub fn verify(bytes: &[u8]) {
-    let Ok(words) = binary::words(bytes) else {
+pub fn check_verify(bytes: &[u8]) {
+    let Ok(words) = binary::words_from_bytes(bytes) else {
         return;
     };
     for name in ["spv1.6", "vulkan1.3", "opencl2.2"] {
@@ -131,7 +131,7 @@ pub fn verify(bytes: &[u8]) {
             target: name.parse().expect("there is such a target"),
             ..verifier::VerifyOptions::default()
         };
-        let Ok(mut module) = verifier::words(words.clone(), &options) else {
+        let Ok(mut module) = verifier::verify_words(words.clone(), &options) else {
             continue;
         };
         assert_eq!(
@@ -142,22 +142,22 @@ pub fn verify(bytes: &[u8]) {
         if !module.is_known() {
             continue;
         }
-        let promoted = ssa::construct(&mut module);
+        let promoted = ssa::construct_ssa(&mut module);
         promoted.unwrap_or_else(|fault| panic!("a valid module was refused: {fault}"));
         module.compact_ids();
-        if let Err(faults) = verifier::module(&module, &options) {
+        if let Err(faults) = verifier::verify_module(&module, &options) {
             panic!("SSA construction for {name}: {}", faults[0]);
         }
     }
 }
 
 /// What is valid stays valid when it is optimised.
-pub fn optimise(bytes: &[u8]) {
-    let Ok(words) = binary::words(bytes) else {
+pub fn check_optimise(bytes: &[u8]) {
+    let Ok(words) = binary::words_from_bytes(bytes) else {
         return;
     };
     let options = verifier::VerifyOptions::default();
-    let Ok(mut module) = verifier::words(words, &options) else {
+    let Ok(mut module) = verifier::verify_words(words, &options) else {
         return;
     };
     let pipeline: PassPipeline = "O2".parse().expect("there is such a pipeline");
@@ -165,14 +165,14 @@ pub fn optimise(bytes: &[u8]) {
     if let Err(error) = spirula_opt::optimise(&mut module, &pipeline, &mut how) {
         panic!("a valid module was refused: {error}");
     }
-    if let Err(faults) = verifier::module(&module, &options) {
+    if let Err(faults) = verifier::verify_module(&module, &options) {
         panic!("optimising: {}", faults[0]);
     }
 }
 
 /// Whatever can be read can be optimised, linked with itself, converted and drawn, or is refused.
-pub fn change(bytes: &[u8]) {
-    let Ok(words) = binary::words(bytes) else {
+pub fn check_transforms(bytes: &[u8]) {
+    let Ok(words) = binary::words_from_bytes(bytes) else {
         return;
     };
     let Ok(module) = SpirvModule::from_words(words) else {
@@ -187,10 +187,10 @@ pub fn change(bytes: &[u8]) {
         entry_names: EntryNames::Number,
         ..LinkOptions::default()
     };
-    _ = link(vec![module.clone(), module.clone()], &options);
+    _ = link_modules(vec![module.clone(), module.clone()], &options);
     for minor in [0, 3, 6] {
         _ = to_version(&mut module.clone(), SpirvVersion::new(1, minor));
     }
-    _ = recompute(&mut module.clone(), &RequirementCeiling::default());
-    _ = GraphvizOptions::default().draw(&module);
+    _ = recompute_capabilities(&mut module.clone(), &RequirementCeiling::default());
+    _ = GraphvizOptions::default().draw_module(&module);
 }

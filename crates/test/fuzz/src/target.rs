@@ -35,19 +35,19 @@ const SPIRV: FuzzTarget = FuzzTarget {
 pub const TARGETS: &[FuzzTarget] = &[
     FuzzTarget {
         name: "read",
-        check: spirv::read,
+        check: spirv::check_read,
         ..SPIRV
     },
     FuzzTarget {
         name: "assemble",
-        check: spirv::assemble,
+        check: spirv::check_assemble,
         corpus: &[("spirv/text", ".spvasm")],
         floor: 64 * MIB,
         ..SPIRV
     },
     FuzzTarget {
         name: "edit",
-        check: spirv::edit,
+        check: spirv::check_edit,
         own: &[],
         corpus: &[],
         per_byte: 200_000,
@@ -55,22 +55,22 @@ pub const TARGETS: &[FuzzTarget] = &[
     },
     FuzzTarget {
         name: "verify",
-        check: spirv::verify,
+        check: spirv::check_verify,
         ..SPIRV
     },
     FuzzTarget {
         name: "optimise",
-        check: spirv::optimise,
+        check: spirv::check_optimise,
         ..SPIRV
     },
     FuzzTarget {
         name: "change",
-        check: spirv::change,
+        check: spirv::check_transforms,
         ..SPIRV
     },
     FuzzTarget {
         name: "llvm_text",
-        check: llvm::read,
+        check: llvm::check_read,
         own: &[("spirula-llvm/tests", ".ll")],
         corpus: &[("llvm-ir/kernels", ".ll")],
         per_byte: 4000,
@@ -78,7 +78,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     },
     FuzzTarget {
         name: "bitcode",
-        check: llvm::read,
+        check: llvm::check_read,
         own: &[("spirula-llvm/tests", ".bc")],
         corpus: &[("llvm-ir/kernels", ".bc")],
         per_byte: 20_000,
@@ -86,7 +86,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     },
     FuzzTarget {
         name: "translate",
-        check: llvm::translate,
+        check: llvm::check_translate,
         own: &[("spirula-llvm/tests", ".ll")],
         corpus: &[("llvm-ir/conformance", ".ll")],
         per_byte: 20_000,
@@ -94,7 +94,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     },
     FuzzTarget {
         name: "program",
-        check: llvm::program,
+        check: llvm::check_program,
         own: &[],
         corpus: &[],
         per_byte: 200_000,
@@ -102,7 +102,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     },
     FuzzTarget {
         name: "futhark",
-        check: kernel::futhark,
+        check: kernel::check_futhark,
         own: &[("spirula/tests", ".imp"), ("spirula-kernel/tests", ".imp")],
         corpus: &[],
         per_byte: 20_000,
@@ -110,7 +110,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     },
     FuzzTarget {
         name: "kernel_text",
-        check: kernel::text,
+        check: kernel::check_text,
         own: &[
             ("spirula-kernel/tests", ".kernel"),
             ("spirula/tests", ".kernel"),
@@ -121,7 +121,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     },
     FuzzTarget {
         name: "mlir_text",
-        check: mlir::text,
+        check: mlir::check_text,
         own: &[("spirula-stablehlo/tests", ".mlir")],
         corpus: &[("stablehlo/syntax", ".mlir")],
         per_byte: 20_000,
@@ -129,7 +129,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     },
     FuzzTarget {
         name: "mlir_bytecode",
-        check: mlir::bytecode,
+        check: mlir::check_bytecode,
         own: &[],
         corpus: &[("stablehlo/portable", ".mlirbc")],
         per_byte: 20_000,

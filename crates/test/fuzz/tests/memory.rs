@@ -3,11 +3,11 @@
 //!
 //! One test, as memory is the process'.
 
-use spirula_fuzz::peak;
+use spirula_fuzz::measure_peak_memory;
 use spirula_spirv::analysis::DefUse;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::{binary, ssa, text, verify};
-use spirula_testing::corpus;
+use spirula_testing::find_corpus;
 use std::fmt::Write;
 use std::hint::black_box;
 
@@ -22,15 +22,15 @@ type MemoryWorkFn = fn(Vec<u32>, &verify::VerifyOptions);
 const WORKS: &[(&str, MemoryWorkFn)] = &[
     ("build with def-use chains and write", |words, _| {
         let module = SpirvModule::from_words(words).expect("the corpus is read");
-        black_box(DefUse::compute(&module));
+        black_box(DefUse::from_module(&module));
         black_box(module.to_words());
     }),
     ("validate", |words, options| {
-        let _ = black_box(verify::words(words, options));
+        let _ = black_box(verify::verify_words(words, options));
     }),
     ("SSA construction", |words, _| {
         let mut module = SpirvModule::from_words(words).expect("the corpus is read");
-        ssa::construct(&mut module).expect("the corpus is valid");
+        ssa::construct_ssa(&mut module).expect("the corpus is valid");
         black_box(module.to_words());
     }),
     ("disassemble", |words, _| {
@@ -52,7 +52,7 @@ impl Write for DiscardingWriter {
 
 #[test]
 fn modules_take_four_times_their_size_at_most() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
     let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).expect("it has a manifest");
@@ -67,7 +67,7 @@ fn modules_take_four_times_their_size_at_most() {
         if bytes.len() < SMALL {
             continue;
         }
-        let words = binary::words(&bytes).expect("it has whole words");
+        let words = binary::words_from_bytes(&bytes).expect("it has whole words");
         let target = row[5].trim_end_matches("+scalar");
         let options = verify::VerifyOptions {
             target: target.parse().expect("an environment"),
@@ -78,7 +78,7 @@ fn modules_take_four_times_their_size_at_most() {
             if count == 0 {
                 work(words.clone(), &options);
             }
-            let peak = peak(|| work(words.clone(), &options));
+            let peak = measure_peak_memory(|| work(words.clone(), &options));
             if peak > MOST * bytes.len() {
                 let ratio = peak as f64 / bytes.len() as f64;
                 above.push(format!(

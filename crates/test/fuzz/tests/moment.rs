@@ -5,8 +5,8 @@
 //! long each target's mutants may take, 2 where it is not set; `SPIRULA_FUZZ_TARGET` chooses one.
 
 use rand_mt::Mt64;
-use spirula_fuzz::{TARGETS, mutant, run, seeds};
-use spirula_testing::files;
+use spirula_fuzz::{TARGETS, make_mutant, run_target, load_seeds};
+use spirula_testing::list_files;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,16 +24,16 @@ fn every_target_holds_for_a_moment() {
         if only.as_deref().is_some_and(|name| name != target.name) {
             continue;
         }
-        let seeds = seeds(target);
+        let seeds = load_seeds(target);
         let finds = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/finds");
         let finds = finds.join(target.name);
         let finds = if finds.is_dir() {
-            files(&finds, "")
+            list_files(&finds, "")
         } else {
             Vec::new()
         };
         let tried = |input: &[u8]| {
-            let outcome = catch_unwind(AssertUnwindSafe(|| run(target, input)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| run_target(target, input)));
             outcome.is_ok()
         };
         for (at, seed) in seeds.iter().enumerate() {
@@ -57,7 +57,7 @@ fn every_target_holds_for_a_moment() {
             if started.elapsed() > Duration::from_secs(seconds) {
                 break;
             }
-            let input = mutant(&seeds, &mut random);
+            let input = make_mutant(&seeds, &mut random);
             if !tried(&input) {
                 let file = std::env::temp_dir().join(format!("{}-{number}", target.name));
                 std::fs::write(&file, &input).expect("the input can be kept");

@@ -19,24 +19,24 @@ impl<'a> ChoiceSequence<'a> {
     }
 
     /// A number below `n`, which must not be 0.
-    pub fn below(&mut self, n: usize) -> usize {
-        let mut value = usize::from(self.byte());
+    pub fn choose_below(&mut self, n: usize) -> usize {
+        let mut value = usize::from(self.next_byte());
         if n > 256 {
-            value = value << 8 | usize::from(self.byte());
+            value = value << 8 | usize::from(self.next_byte());
         }
         value % n
     }
 
     /// One of several; `None` of nothing.
-    pub fn one<'t, T>(&mut self, of: &'t [T]) -> Option<&'t T> {
+    pub fn choose_one<'t, T>(&mut self, of: &'t [T]) -> Option<&'t T> {
         if of.is_empty() {
             None
         } else {
-            of.get(self.below(of.len()))
+            of.get(self.choose_below(of.len()))
         }
     }
 
-    fn byte(&mut self) -> u8 {
+    fn next_byte(&mut self) -> u8 {
         let Some((first, rest)) = self.bytes.split_first() else {
             return 0;
         };

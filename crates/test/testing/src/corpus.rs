@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Panics
 /// When `SPIRULA_CORPUS` is set and does not hold the folder.
-pub fn corpus(folder: &str) -> Option<PathBuf> {
+pub fn find_corpus(folder: &str) -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/corpus");
     let named = std::env::var_os("SPIRULA_CORPUS");
     let path = named.as_ref().map_or(beside, PathBuf::from).join(folder);
@@ -27,7 +27,7 @@ pub fn corpus(folder: &str) -> Option<PathBuf> {
 ///
 /// # Panics
 /// When a folder cannot be listed.
-pub fn files(folder: &Path, suffix: &str) -> Vec<PathBuf> {
+pub fn list_files(folder: &Path, suffix: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

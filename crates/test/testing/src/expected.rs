@@ -20,7 +20,7 @@ impl GoldenFiles {
     ///
     /// # Panics
     /// When the file cannot be written.
-    pub fn compare(&mut self, file: &Path, found: &str) {
+    pub fn compare_file(&mut self, file: &Path, found: &str) {
         self.compared += 1;
         if std::env::var_os("BLESS").is_some() {
             fs::write(file, found).expect("the expected file can be written");
@@ -48,7 +48,7 @@ impl GoldenFiles {
     ///
     /// # Panics
     /// When anything differed, or nothing was compared.
-    pub fn finish(self) {
+    pub fn finish_comparison(self) {
         assert!(self.compared > 0, "nothing was compared");
         let shown = self.different.join("\n");
         assert!(

@@ -18,64 +18,66 @@ const MOST_BLOCKS: usize = 10;
 const DEEPEST: usize = 3;
 
 /// A kernel or a shader.
-pub fn module(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
-    if choices.below(2) == 0 {
-        kernel(choices)
+pub fn generate_module(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
+    if choices.choose_below(2) == 0 {
+        generate_kernel(choices)
     } else {
-        shader(choices)
+        generate_shader(choices)
     }
 }
 
 /// A kernel whose function branches in any way.
-pub fn kernel(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
+pub fn generate_kernel(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
     let mut b = SpirvBuilder::new(SpirvVersion::V1_0);
     for capability in [
         Capability::Kernel,
         Capability::Addresses,
         Capability::Linkage,
     ] {
-        b.capability(capability);
+        b.declare_capability(capability);
     }
     b.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
-    let (void, bool) = (b.void(), b.bool());
-    let uint = b.int(32, false);
+    let (void, bool) = (b.void_type(), b.bool_type());
+    let uint = b.int_type(32, false);
     let ty = b.function_type(void, &[bool, uint]);
     let main = b.fresh_id();
-    b.linkage(main, "main", LinkageType::Export);
+    b.set_linkage(main, "main", LinkageType::Export);
     let mut code = RandomShader::new(b, uint, bool);
     code.b.begin_function(main, void, FunctionControl::None, ty);
-    code.conditions.push(code.b.parameter(bool));
-    let argument = code.b.parameter(uint);
-    let graph = graph(choices);
+    code.conditions.push(code.b.append_parameter(bool));
+    let argument = code.b.append_parameter(uint);
+    let graph = generate_graph(choices);
     let labels: Vec<Id> = graph.iter().map(|_| code.b.fresh_id()).collect();
-    for at in order(&graph) {
+    for at in order_by_dominance(&graph) {
         code.b.begin_block(labels[at]);
         if at == 0 {
-            code.begin(argument);
+            code.begin_entry_block(argument);
         }
-        code.statements(choices);
+        code.emit_statements(choices);
         let targets: Vec<Id> = graph[at].iter().map(|t| labels[*t]).collect();
-        code.branch(&targets);
+        code.emit_terminator(&targets);
     }
     code.b.end_function();
-    code.b.finish()
+    code.b.into_module()
 }
 
 /// For each block the blocks that it leads to; the first is the entry and no target.
-fn graph(choices: &mut ChoiceSequence<'_>) -> Vec<Vec<usize>> {
-    let blocks = 1 + choices.below(MOST_BLOCKS);
+fn generate_graph(choices: &mut ChoiceSequence<'_>) -> Vec<Vec<usize>> {
+    let blocks = 1 + choices.choose_below(MOST_BLOCKS);
     let mut targets = |_| match blocks {
         1 => Vec::new(),
         _ => {
-            let count = choices.below(4);
-            (0..count).map(|_| 1 + choices.below(blocks - 1)).collect()
+            let count = choices.choose_below(4);
+            (0..count)
+                .map(|_| 1 + choices.choose_below(blocks - 1))
+                .collect()
         }
     };
     (0..blocks).map(&mut targets).collect()
 }
 
 /// Blocks behind their dominators: the reverse of a postorder, then what is not reached.
-fn order(graph: &[Vec<usize>]) -> Vec<usize> {
+fn order_by_dominance(graph: &[Vec<usize>]) -> Vec<usize> {
     let mut seen = vec![false; graph.len()];
     let mut order = Vec::new();
     seen[0] = true;
@@ -100,12 +102,12 @@ fn order(graph: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// A compute shader.
-pub fn shader(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
+pub fn generate_shader(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
     let mut b = SpirvBuilder::new(SpirvVersion::new(1, 3));
-    b.capability(Capability::Shader);
+    b.declare_capability(Capability::Shader);
     b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
-    let (void, bool) = (b.void(), b.bool());
-    let uint = b.int(32, false);
+    let (void, bool) = (b.void_type(), b.bool_type());
+    let uint = b.int_type(32, false);
     let ty = b.function_type(void, &[]);
     let main = b.fresh_id();
     b.entry_point(ExecutionModel::GLCompute, main, "main", &[]);
@@ -115,11 +117,11 @@ pub fn shader(choices: &mut ChoiceSequence<'_>) -> SpirvModule {
     let entry = code.b.fresh_id();
     code.b.begin_block(entry);
     let seven = code.b.constant_u32(7);
-    code.begin(seven);
-    code.structured(choices, DEEPEST, None);
-    code.b.effect(Op::Return, &[]);
+    code.begin_entry_block(seven);
+    code.emit_structured(choices, DEEPEST, None);
+    code.b.append_effect(Op::Return, &[]);
     code.b.end_function();
-    code.b.finish()
+    code.b.into_module()
 }
 
 /// Where `break` and `continue` go.
@@ -151,140 +153,146 @@ impl RandomShader {
     }
 
     /// Begins the entry block: three variables that have a value.
-    fn begin(&mut self, value: Id) {
-        let pointer = self.b.pointer(StorageClass::Function, self.uint);
+    fn begin_entry_block(&mut self, value: Id) {
+        let pointer = self.b.pointer_type(StorageClass::Function, self.uint);
         self.variables = (0..3)
             .map(|_| self.b.local_variable(pointer, None))
             .collect();
         for (at, variable) in self.variables.clone().into_iter().enumerate() {
-            self.b.name(variable, ["x", "y", "z"][at]);
-            self.b.effect(Op::Store, &[variable, value].map(Id::word));
+            self.b.set_name(variable, ["x", "y", "z"][at]);
+            self.b
+                .append_effect(Op::Store, &[variable, value].map(Id::word));
         }
     }
 
-    fn load(&mut self, choices: &mut ChoiceSequence<'_>) -> Id {
-        let variable = self.variables[choices.below(self.variables.len())];
-        self.b.value(Op::Load, self.uint, &[variable.word()])
+    fn emit_load(&mut self, choices: &mut ChoiceSequence<'_>) -> Id {
+        let variable = self.variables[choices.choose_below(self.variables.len())];
+        self.b.append_value(Op::Load, self.uint, &[variable.word()])
     }
 
     /// A few sums and products of variables, each stored.
-    fn statements(&mut self, choices: &mut ChoiceSequence<'_>) {
+    fn emit_statements(&mut self, choices: &mut ChoiceSequence<'_>) {
         self.last = None;
-        for _ in 0..choices.below(4) {
-            let (x, y) = (self.load(choices), self.load(choices));
-            let op = [Op::IAdd, Op::IMul, Op::BitwiseXor][choices.below(3)];
-            let value = self.b.value(op, self.uint, &[x, y].map(Id::word));
-            let variable = self.variables[choices.below(self.variables.len())];
-            self.b.effect(Op::Store, &[variable, value].map(Id::word));
+        for _ in 0..choices.choose_below(4) {
+            let (x, y) = (self.emit_load(choices), self.emit_load(choices));
+            let op = [Op::IAdd, Op::IMul, Op::BitwiseXor][choices.choose_below(3)];
+            let value = self.b.append_value(op, self.uint, &[x, y].map(Id::word));
+            let variable = self.variables[choices.choose_below(self.variables.len())];
+            self.b
+                .append_effect(Op::Store, &[variable, value].map(Id::word));
             self.last = Some(value);
         }
     }
 
     /// A boolean made of variables.
-    fn condition(&mut self, choices: &mut ChoiceSequence<'_>) -> Id {
-        let (x, y) = (self.load(choices), self.load(choices));
+    fn emit_condition(&mut self, choices: &mut ChoiceSequence<'_>) -> Id {
+        let (x, y) = (self.emit_load(choices), self.emit_load(choices));
         self.b
-            .value(Op::ULessThan, self.bool, &[x, y].map(Id::word))
+            .append_value(Op::ULessThan, self.bool, &[x, y].map(Id::word))
     }
 
     /// Ends a block: a return, a branch, a conditional branch or a switch, by the number of targets.
-    fn branch(&mut self, targets: &[Id]) {
+    fn emit_terminator(&mut self, targets: &[Id]) {
         match targets {
-            [] => self.b.effect(Op::Return, &[]),
-            [one] => self.b.effect(Op::Branch, &[one.word()]),
+            [] => self.b.append_effect(Op::Return, &[]),
+            [one] => self.b.append_effect(Op::Branch, &[one.word()]),
             [x, y] => {
                 let words = [self.conditions[0], *x, *y].map(Id::word);
-                self.b.effect(Op::BranchConditional, &words);
+                self.b.append_effect(Op::BranchConditional, &words);
             }
             [default, cases @ ..] => {
                 let selector = self.last.unwrap_or_else(|| {
                     let variable = self.variables[0];
-                    self.b.value(Op::Load, self.uint, &[variable.word()])
+                    self.b.append_value(Op::Load, self.uint, &[variable.word()])
                 });
                 let mut words = vec![selector.word(), default.word()];
                 for (at, case) in cases.iter().enumerate() {
                     words.extend([at as u32, case.word()]);
                 }
-                self.b.effect(Op::Switch, &words);
+                self.b.append_effect(Op::Switch, &words);
             }
         }
     }
 
     /// Statements and constructs; leaves a block open.
-    fn structured(
+    fn emit_structured(
         &mut self,
         choices: &mut ChoiceSequence<'_>,
         depth: usize,
         around: Option<JumpTargets>,
     ) {
-        for _ in 0..=choices.below(3) {
-            self.statements(choices);
-            match (choices.below(5), around) {
+        for _ in 0..=choices.choose_below(3) {
+            self.emit_statements(choices);
+            match (choices.choose_below(5), around) {
                 (_, _) if depth == 0 => {}
-                (1, _) => self.selection(choices, depth - 1, around),
-                (2, _) => self.repeat(choices, depth - 1),
-                (3, _) => self.switch(choices, depth - 1, around),
-                (4, Some(inner)) => self.leave(choices, inner),
+                (1, _) => self.emit_selection(choices, depth - 1, around),
+                (2, _) => self.emit_loop(choices, depth - 1),
+                (3, _) => self.emit_switch(choices, depth - 1, around),
+                (4, Some(inner)) => self.emit_conditional_exit(choices, inner),
                 _ => {}
             }
         }
     }
 
-    fn merge(&mut self, merge: Id) {
+    fn emit_merge(&mut self, merge: Id) {
         let words = [merge.word(), SelectionControl::None.0];
-        self.b.effect(Op::SelectionMerge, &words);
+        self.b.append_effect(Op::SelectionMerge, &words);
     }
 
-    fn selection(
+    fn emit_selection(
         &mut self,
         choices: &mut ChoiceSequence<'_>,
         depth: usize,
         around: Option<JumpTargets>,
     ) {
-        let condition = self.condition(choices);
+        let condition = self.emit_condition(choices);
         let [yes, no, merge] = [(); 3].map(|()| self.b.fresh_id());
-        let no = if choices.below(2) == 0 { merge } else { no };
-        self.merge(merge);
+        let no = if choices.choose_below(2) == 0 {
+            merge
+        } else {
+            no
+        };
+        self.emit_merge(merge);
         let words = [condition, yes, no].map(Id::word);
-        self.b.effect(Op::BranchConditional, &words);
+        self.b.append_effect(Op::BranchConditional, &words);
         for label in [yes, no].into_iter().filter(|l| *l != merge) {
             self.b.begin_block(label);
-            self.structured(choices, depth, around);
-            self.b.effect(Op::Branch, &[merge.word()]);
+            self.emit_structured(choices, depth, around);
+            self.b.append_effect(Op::Branch, &[merge.word()]);
         }
         self.b.begin_block(merge);
     }
 
-    fn repeat(&mut self, choices: &mut ChoiceSequence<'_>, depth: usize) {
+    fn emit_loop(&mut self, choices: &mut ChoiceSequence<'_>, depth: usize) {
         let [header, test, body, next, merge] = [(); 5].map(|()| self.b.fresh_id());
-        self.b.effect(Op::Branch, &[header.word()]);
+        self.b.append_effect(Op::Branch, &[header.word()]);
         self.b.begin_block(header);
         let words = [merge.word(), next.word(), LoopControl::None.0];
-        self.b.effect(Op::LoopMerge, &words);
-        self.b.effect(Op::Branch, &[test.word()]);
+        self.b.append_effect(Op::LoopMerge, &words);
+        self.b.append_effect(Op::Branch, &[test.word()]);
         self.b.begin_block(test);
-        let condition = self.condition(choices);
+        let condition = self.emit_condition(choices);
         let words = [condition, body, merge].map(Id::word);
-        self.b.effect(Op::BranchConditional, &words);
+        self.b.append_effect(Op::BranchConditional, &words);
         self.b.begin_block(body);
-        self.structured(choices, depth, Some(JumpTargets { merge, next }));
-        self.b.effect(Op::Branch, &[next.word()]);
+        self.emit_structured(choices, depth, Some(JumpTargets { merge, next }));
+        self.b.append_effect(Op::Branch, &[next.word()]);
         self.b.begin_block(next);
-        self.statements(choices);
-        self.b.effect(Op::Branch, &[header.word()]);
+        self.emit_statements(choices);
+        self.b.append_effect(Op::Branch, &[header.word()]);
         self.b.begin_block(merge);
     }
 
-    fn switch(
+    fn emit_switch(
         &mut self,
         choices: &mut ChoiceSequence<'_>,
         depth: usize,
         around: Option<JumpTargets>,
     ) {
-        let selector = self.load(choices);
+        let selector = self.emit_load(choices);
         let [first, second, merge] = [(); 3].map(|()| self.b.fresh_id());
-        self.merge(merge);
-        let default = [first, merge][choices.below(2)];
+        self.emit_merge(merge);
+        let default = [first, merge][choices.choose_below(2)];
         let words = [
             selector.word(),
             default.word(),
@@ -293,28 +301,28 @@ impl RandomShader {
             2,
             second.word(),
         ];
-        self.b.effect(Op::Switch, &words);
+        self.b.append_effect(Op::Switch, &words);
         self.b.begin_block(first);
-        self.structured(choices, depth, around);
-        let falls = choices.below(3) == 0;
+        self.emit_structured(choices, depth, around);
+        let falls = choices.choose_below(3) == 0;
         let next = if falls { second } else { merge };
-        self.b.effect(Op::Branch, &[next.word()]);
+        self.b.append_effect(Op::Branch, &[next.word()]);
         self.b.begin_block(second);
-        self.structured(choices, depth, around);
-        self.b.effect(Op::Branch, &[merge.word()]);
+        self.emit_structured(choices, depth, around);
+        self.b.append_effect(Op::Branch, &[merge.word()]);
         self.b.begin_block(merge);
     }
 
     /// `if (c) break;` or `if (c) continue;`
-    fn leave(&mut self, choices: &mut ChoiceSequence<'_>, inner: JumpTargets) {
-        let condition = self.condition(choices);
+    fn emit_conditional_exit(&mut self, choices: &mut ChoiceSequence<'_>, inner: JumpTargets) {
+        let condition = self.emit_condition(choices);
         let [yes, merge] = [(); 2].map(|()| self.b.fresh_id());
-        self.merge(merge);
+        self.emit_merge(merge);
         let words = [condition, yes, merge].map(Id::word);
-        self.b.effect(Op::BranchConditional, &words);
+        self.b.append_effect(Op::BranchConditional, &words);
         self.b.begin_block(yes);
-        let to = [inner.merge, inner.next][choices.below(2)];
-        self.b.effect(Op::Branch, &[to.word()]);
+        let to = [inner.merge, inner.next][choices.choose_below(2)];
+        self.b.append_effect(Op::Branch, &[to.word()]);
         self.b.begin_block(merge);
     }
 }

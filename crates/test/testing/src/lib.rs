@@ -12,6 +12,6 @@ pub mod generate;
 mod validator;
 
 pub use choices::ChoiceSequence;
-pub use corpus::{corpus, files};
+pub use corpus::{find_corpus, list_files};
 pub use expected::GoldenFiles;
 pub use validator::SpirvValTool;

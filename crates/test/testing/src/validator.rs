@@ -16,7 +16,7 @@ impl SpirvValTool {
     ///
     /// # Panics
     /// When there is none and `CI` is set.
-    pub fn find() -> Option<SpirvValTool> {
+    pub fn find_program() -> Option<SpirvValTool> {
         let program = std::env::var_os("SPIRV_VAL").map_or("spirv-val".into(), PathBuf::from);
         if Command::new(&program)
             .arg("--version")
@@ -40,7 +40,7 @@ impl SpirvValTool {
     ///
     /// # Panics
     /// When the validator does not run.
-    pub fn check(&self, module: &[u8], environment: &str) -> Result<(), String> {
+    pub fn validate_module(&self, module: &[u8], environment: &str) -> Result<(), String> {
         let mut child = Command::new(&self.program)
             .args(["--target-env", environment, "-"])
             .stdin(Stdio::piped())

@@ -109,9 +109,12 @@ fn timed(
     let mut session = ProgramSession::new(&workload.compiled, machine)?;
     let mut run = || -> Result<Duration, ProgramError<DeviceError>> {
         let prepared = session.prepare_items(&workload.entry, &workload.items)?;
-        session.machine().wait().map_err(ProgramError::Machine)?;
-        let (ended, time) = effort.clock.of(|| session.execute(prepared));
-        session.results(ended?)?;
+        session
+            .machine()
+            .wait_idle()
+            .map_err(ProgramError::Machine)?;
+        let (ended, time) = effort.clock.of(|| session.execute_call(prepared));
+        session.fetch_results(ended?)?;
         Ok(time)
     };
     let start = Instant::now();

@@ -5,7 +5,7 @@
 
 use super::say::{say, say_line};
 use spirula::CompileError;
-use spirula_diagnostics::{SourceDiagnostic, SourceFile, SourceLocation, render};
+use spirula_diagnostics::{SourceDiagnostic, SourceFile, SourceLocation, render_diagnostic};
 use spirula_spirv::text;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -111,7 +111,7 @@ pub fn tell(name: &str, bytes: &[u8], diagnostics: &[SourceDiagnostic]) {
     for diagnostic in located(bytes, diagnostics) {
         say!(
             "{}",
-            render(&diagnostic, SourceFile { name, bytes }, colour)
+            render_diagnostic(&diagnostic, SourceFile { name, bytes }, colour)
         );
     }
 }
@@ -131,7 +131,7 @@ fn located(bytes: &[u8], diagnostics: &[SourceDiagnostic]) -> Vec<SourceDiagnost
     };
     about.sort_by_key(|(word, _)| *word);
     let words: Vec<u32> = about.iter().map(|(word, _)| *word).collect();
-    for ((_, diagnostic), place) in about.iter_mut().zip(text::places(source, &words)) {
+    for ((_, diagnostic), place) in about.iter_mut().zip(text::locate_words(source, &words)) {
         if place != SourceLocation::Unknown {
             diagnostic.place = place;
         }

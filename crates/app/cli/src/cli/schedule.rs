@@ -79,7 +79,7 @@ fn setting(text: &str) -> Result<(String, u64), String> {
     }
     // Whether a number is possible does not depend on the profile.
     let mut profile = ScheduleProfile::GPU;
-    match profile.set(name, value) {
+    match profile.set_setting(name, value) {
         true => Ok((name.to_owned(), value)),
         false => Err(format!("{text:?} is no power of two, or too large")),
     }
@@ -124,10 +124,10 @@ impl ScheduleSpec {
             }
         }
         if let Some(device) = device {
-            profile = profile.within(device.limits.workgroup_invocations.into());
+            profile = profile.with_workgroup_limit(device.limits.workgroup_invocations.into());
         }
         for (name, value) in &self.settings {
-            profile.set(name, *value);
+            profile.set_setting(name, *value);
         }
         profile
     }
@@ -140,7 +140,7 @@ const WIDE: u64 = 1024;
 pub fn profile(asked: Option<&ScheduleSpec>, device: &str) -> ScheduleProfile {
     let plain = ScheduleSpec::default();
     let asked = asked.unwrap_or(&plain);
-    let info = ComputeDevice::find(device).ok();
+    let info = ComputeDevice::find_info(device).ok();
     let suits = || match info.as_ref().map(|info| info.kind) {
         Some(DeviceKind::Gpu) => ScheduleDevice::Gpu,
         _ => ScheduleDevice::Cpu,

@@ -31,5 +31,5 @@ fn assemble(bytes: &[u8], options: &text::ParseOptions) -> Result<Vec<u32>, Vec<
         let place = SourceLocation::Byte(e.valid_up_to() as u64);
         vec![SourceDiagnostic::error(place, "the text is not UTF-8 here")]
     })?;
-    text::parse(source, options)
+    text::parse_assembly(source, options)
 }

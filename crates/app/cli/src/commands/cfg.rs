@@ -15,7 +15,7 @@ pub fn run(args: &CfgArgs) -> CommandResult {
         instructions: args.instructions,
         only: args.function.clone(),
     };
-    match drawing.draw(&module) {
+    match drawing.draw_module(&module) {
         Ok(text) => files::write_text(&args.dot, &text),
         Err(error) => Err(CommandFailure::diagnostics(input, vec![error])),
     }

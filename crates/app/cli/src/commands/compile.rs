@@ -74,8 +74,8 @@ fn of_program(
             return Err(CommandFailure::Usage(text.to_owned()));
         }
         EmitFormat::Spb => {
-            let bytes =
-                archive::write(program).map_err(|e| CommandFailure::message(e.to_string()))?;
+            let bytes = archive::write_archive(program)
+                .map_err(|e| CommandFailure::message(e.to_string()))?;
             return files::write_binary(&args.output, &bytes);
         }
         EmitFormat::Tensor | EmitFormat::Kernel | EmitFormat::Dot | EmitFormat::Ll => {
@@ -114,7 +114,10 @@ fn kernels(args: &CompileArgs, input: InputFile) -> CommandResult {
     let kernels = spirula::read(&input.bytes)
         .and_then(|read| read.into_kernels(&options, &mut |stage, text| show(args, stage, text)));
     match kernels {
-        Ok(kernels) => files::write_text(&args.output, &spirula_kernel::print(&kernels.program)),
+        Ok(kernels) => files::write_text(
+            &args.output,
+            &spirula_kernel::print_program(&kernels.program),
+        ),
         Err(error) => Err(CommandFailure::compile(input, error)),
     }
 }
@@ -229,7 +232,7 @@ fn write_kernels(
             files::write_binary(&path, &spirula_spirv::binary::to_bytes(words))?;
             continue;
         }
-        let text = match text::print(words, &text::PrintOptions::default()) {
+        let text = match text::print_assembly(words, &text::PrintOptions::default()) {
             Ok(text) => text,
             Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
         };

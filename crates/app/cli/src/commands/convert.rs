@@ -6,7 +6,7 @@ use crate::cli::allow::ceiling;
 use crate::cli::args::ConvertArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::convert::to_version;
-use spirula_spirv::recompute::recompute;
+use spirula_spirv::recompute::recompute_capabilities;
 
 /// Gives a module another version, or has it declare what it needs.
 pub fn run(args: &ConvertArgs) -> CommandResult {
@@ -18,7 +18,7 @@ pub fn run(args: &ConvertArgs) -> CommandResult {
         return Err(CommandFailure::diagnostics(input, vec![error.into()]));
     }
     if (args.minimal || !args.allow.is_empty())
-        && let Err(error) = recompute(&mut module, &ceiling(&args.allow))
+        && let Err(error) = recompute_capabilities(&mut module, &ceiling(&args.allow))
     {
         return Err(CommandFailure::diagnostics(input, vec![*error]));
     }

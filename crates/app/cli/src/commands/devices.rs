@@ -3,17 +3,17 @@
 use crate::cli::args::DevicesArgs;
 use crate::cli::{CommandFailure, CommandResult, cache, failure, files};
 use spirula_runtime::probe::{self, ProbeVerdict};
-use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceOptions, devices};
+use spirula_runtime::{ComputeDevice, DeviceInfo, DeviceOptions, list_devices};
 use std::fmt::Write;
 use std::path::Path;
 
 /// Lists the devices, the default first, and probes them if that is asked for.
 pub fn run(args: &DevicesArgs) -> CommandResult {
     let named = |name: &String| {
-        ComputeDevice::find(name).map_err(|e| CommandFailure::message(e.to_string()))
+        ComputeDevice::find_info(name).map_err(|e| CommandFailure::message(e.to_string()))
     };
     let all = match args.names.is_empty() {
-        true => devices(),
+        true => list_devices(),
         false => args.names.iter().map(named).collect::<Result<_, _>>()?,
     };
     let mut outcome = Ok(());
@@ -34,7 +34,7 @@ fn probed(info: &DeviceInfo, text: &mut String) -> CommandResult {
         |e: spirula_runtime::DeviceError| CommandFailure::message(format!("{}: {e}", info.id));
     let device = ComputeDevice::open(&info.id, &DeviceOptions::default());
     let found = device
-        .and_then(|mut device| probe::probe(&mut device))
+        .and_then(|mut device| probe::probe_device(&mut device))
         .map_err(failed)?;
     if found.iter().all(|f| f.verdict == ProbeVerdict::Lacking) {
         *text += &row("probed", "not: probes are shaders, which it does not run");
@@ -54,7 +54,7 @@ fn probed(info: &DeviceInfo, text: &mut String) -> CommandResult {
         let _ = writeln!(text, "  {}: {told}", finding.subject);
     }
     if let Some(folder) = cache::folder()
-        && let Err(e) = probe::save(&folder, info, &found)
+        && let Err(e) = probe::save_findings(&folder, info, &found)
     {
         let warning = format!("what was found is not kept: {}: {e}", folder.display());
         failure::tell_line("warning", &warning, None);
@@ -64,7 +64,7 @@ fn probed(info: &DeviceInfo, text: &mut String) -> CommandResult {
 
 /// What an earlier probe found.
 fn earlier(info: &DeviceInfo) -> String {
-    let known = cache::folder().and_then(|folder| probe::known(&folder, info));
+    let known = cache::folder().and_then(|folder| probe::load_findings(&folder, info));
     let wrong: Vec<String> = match known {
         None => return String::new(),
         Some(wrong) => wrong.into_iter().map(|(_, subject)| subject).collect(),

@@ -15,7 +15,8 @@ pub fn run(args: &DisArgs) -> CommandResult {
         indent: !args.no_indent,
         friendly_names: args.friendly_names,
     };
-    let words = match is_module(&input.bytes).and_then(|()| binary::words(&input.bytes)) {
+    let words = match is_module(&input.bytes).and_then(|()| binary::words_from_bytes(&input.bytes))
+    {
         Ok(words) => words,
         Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
     };

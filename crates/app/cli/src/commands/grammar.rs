@@ -27,6 +27,6 @@ fn register(bytes: &[u8], name: Option<&str>) -> Result<(), SourceDiagnostic> {
         SourceDiagnostic::error(place, "the grammar is no UTF-8")
     })?;
     let additions = GrammarAdditions::from_json(text, name)?;
-    let added = additions.register();
+    let added = additions.register_all();
     added.map_err(|e| SourceDiagnostic::error(SourceLocation::Unknown, e.to_string()))
 }

@@ -7,7 +7,7 @@ use crate::cli::files::InputFile;
 use crate::cli::progress::ProgressIndicator;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_spirv::link::{EntryNames, LinkError, LinkOptions, link};
+use spirula_spirv::link::{EntryNames, LinkError, LinkOptions, link_modules};
 
 /// Links the inputs and writes the module.
 pub fn run(args: &LinkArgs) -> CommandResult {
@@ -32,7 +32,7 @@ pub fn run(args: &LinkArgs) -> CommandResult {
             false => EntryNames::Refuse,
         },
     };
-    let linked = link(modules, &settings);
+    let linked = link_modules(modules, &settings);
     drop(progress);
     match linked {
         Ok(module) => {
@@ -45,13 +45,13 @@ pub fn run(args: &LinkArgs) -> CommandResult {
 
 /// The failure, shown where the instruction stands that is at fault.
 fn refused(mut inputs: Vec<InputFile>, error: &LinkError) -> CommandFailure {
-    let text = error.describe(|module| inputs[module].name.clone());
+    let text = error.describe_with(|module| inputs[module].name.clone());
     let place = match error {
         LinkError::Convert { error, .. } => error.place,
         LinkError::Import { error, .. } => SourceDiagnostic::from(error.clone()).place,
         _ => SourceLocation::Unknown,
     };
-    match (error.module(), place) {
+    match (error.module_index(), place) {
         (Some(module), place) if place != SourceLocation::Unknown => {
             let fault = SourceDiagnostic::error(place, text);
             CommandFailure::diagnostics(inputs.swap_remove(module), vec![fault])

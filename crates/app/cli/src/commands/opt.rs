@@ -78,7 +78,7 @@ impl PassObserver for PassReporter {
         };
         if shown {
             say_line!("; after {}", pass.name);
-            match text::print(&module.to_words(), &text::PrintOptions::default()) {
+            match text::print_assembly(&module.to_words(), &text::PrintOptions::default()) {
                 Ok(text) => say!("{text}"),
                 Err(error) => say_line!("; {error}"),
             }

@@ -9,7 +9,7 @@ use crate::cli::say::say_line;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_spirv::binary;
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::reduce::{ReduceOptions, reduce};
+use spirula_spirv::reduce::{ReduceOptions, reduce_module};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
@@ -58,7 +58,7 @@ pub fn run(args: &ReduceArgs) -> CommandResult {
             p.pass, p.instructions, p.attempts
         ));
     };
-    let small = reduce(&module, &settings, is_interesting, report);
+    let small = reduce_module(&module, &settings, is_interesting, report);
     drop(progress);
     if let Some(error) = error {
         return Err(error);

@@ -144,7 +144,7 @@ impl<'a> ScheduleTuner<'a> {
                 _ => dispatch.settings.clone(),
             };
             if !settings.is_empty() {
-                tuning.set(&dispatch.signature, settings);
+                tuning.insert_settings(&dispatch.signature, settings);
             }
         }
         tuning
@@ -164,7 +164,7 @@ impl<'a> ScheduleTuner<'a> {
         for (setting, value) in tried {
             progress.step();
             let is_new = |d: &TunedDispatch| {
-                let mut own = d.profile.of(d.strategy);
+                let mut own = d.profile.settings_of(d.strategy);
                 own.any(|(s, current)| s.name == setting.name && current != value)
             };
             if !self.dispatches.iter().any(is_new) {
@@ -211,7 +211,7 @@ impl<'a> ScheduleTuner<'a> {
         let machine = DeviceMachine::new(&mut device);
         let entry = program.entries.first().map(|e| e.name.as_str());
         let called = ProgramSession::new(program, machine)
-            .and_then(|mut session| session.call(entry.unwrap_or_default(), &self.values));
+            .and_then(|mut session| session.call_entry(entry.unwrap_or_default(), &self.values));
         called.map_err(|e| e.to_string())?;
         let mut times = vec![Duration::ZERO; self.dispatches.len()];
         for kernel in device.kernel_times() {

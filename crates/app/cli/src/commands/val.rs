@@ -26,7 +26,7 @@ pub fn run(args: &ValArgs) -> CommandResult {
     if let Some(target) = args.target_env {
         options.target = target;
     }
-    let verified = words(&input.bytes, &options).and_then(|w| verify::words(w, &options));
+    let verified = words(&input.bytes, &options).and_then(|w| verify::verify_words(w, &options));
     match verified {
         Ok(_) => Ok(()),
         Err(faults) => Err(CommandFailure::diagnostics(input, faults)),
@@ -36,7 +36,7 @@ pub fn run(args: &ValArgs) -> CommandResult {
 /// The words of a binary, or of a text: of the version that its header comment says, or else the environment's.
 fn words(bytes: &[u8], options: &VerifyOptions) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
     if binary::is_spirv(bytes) {
-        return binary::words(bytes).map_err(|d| vec![d]);
+        return binary::words_from_bytes(bytes).map_err(|d| vec![d]);
     }
     let source = std::str::from_utf8(bytes).map_err(|e| {
         let place = SourceLocation::Byte(e.valid_up_to() as u64);
@@ -49,7 +49,7 @@ fn words(bytes: &[u8], options: &VerifyOptions) -> Result<Vec<u32>, Vec<SourceDi
         default_version: options.target.version,
         ..text::ParseOptions::default()
     };
-    text::parse(source, &options)
+    text::parse_assembly(source, &options)
 }
 
 fn explain(number: u8) -> CommandResult {

@@ -10,7 +10,7 @@ use crate::values::hex;
 use rand_mt::Mt;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, generate};
+use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, generate_elements};
 use spirula_runtime::{
     ComputeDevice, DeviceBuffer, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs,
 };
@@ -97,14 +97,14 @@ impl TestSuite for ComputeSuite {
         let kernel = device.create_kernel(&module, ENTRY, &spec)?;
         let buffers = test.buffers.iter().enumerate().map(|(i, b)| {
             let element: ElementType = b.r#type.parse().map_err(TestOutcome::failed)?;
-            let buffer = device.upload(&contents(element, b, i)?)?;
+            let buffer = device.upload_data(&contents(element, b, i)?)?;
             Ok((element, buffer))
         });
         let buffers = buffers.collect::<Result<Vec<_>, TestOutcome>>()?;
         let bindings = bindings(&test.buffers, &buffers);
         for dispatch in &test.dispatches {
             let push = push_constants(&dispatch.push, &mut device, &buffers)?;
-            device.launch(&KernelLaunch {
+            device.launch_kernel(&KernelLaunch {
                 kernel,
                 size: IndexSpace::Groups(dispatch.groups),
                 inputs: LaunchInputs::Resources {
@@ -112,7 +112,7 @@ impl TestSuite for ComputeSuite {
                     push,
                 },
             })?;
-            device.wait()?;
+            device.wait_idle()?;
         }
         let golden = read(&self.path.join("golden").join(format!("{}.bin", test.id)))?;
         check(test, &mut device, &buffers, &golden)
@@ -161,7 +161,8 @@ fn bindings(specs: &[BufferSpec], buffers: &[(ElementType, DeviceBuffer)]) -> Ve
 
 /// Contents before the first dispatch of buffer number `i`.
 fn contents(element: ElementType, spec: &BufferSpec, i: usize) -> Result<Vec<u8>, TestOutcome> {
-    let made = |fill: &BufferFill| generate(element, spec.n, fill).map_err(TestOutcome::failed);
+    let made =
+        |fill: &BufferFill| generate_elements(element, spec.n, fill).map_err(TestOutcome::failed);
     let bad = || TestOutcome::failed(format!("unknown initial contents {}", spec.init));
     // Reserves the memory, or says that there is none.
     let empty = || made(&BufferFill::Zeros);
@@ -207,7 +208,7 @@ fn random(element: ElementType, count: usize, size: usize, rule: &str, seed: u32
             } else {
                 2.0 * u - 1.0
             };
-            element.encode(ElementNumber::Float(x), &mut out);
+            element.encode_number(ElementNumber::Float(x), &mut out);
         }
         return out;
     }
@@ -239,7 +240,7 @@ fn push_constants(
             let buffer = number.as_u64().and_then(|n| buffers.get(n as usize));
             let (_, buffer) =
                 buffer.ok_or_else(|| TestOutcome::failed(format!("no buffer {number}")))?;
-            (8, device.address(*buffer)?.to_le_bytes().to_vec())
+            (8, device.buffer_address(*buffer)?.to_le_bytes().to_vec())
         } else {
             let (element, bytes) = typed_scalar(item)?;
             (element.size(), bytes)
@@ -293,7 +294,7 @@ mod tests {
     #[test]
     fn random_contents_are_those_of_numpy() {
         let bytes = random(ElementType::F64, 2, 16, "rand", 1);
-        let first = ElementType::F64.decode(&bytes).to_f64();
+        let first = ElementType::F64.decode_number(&bytes).to_f64();
         assert_eq!(first, 2.0 * 0.417_022_004_702_574 - 1.0);
         let bytes = random(ElementType::U32, 1, 4, "rand", 1);
         assert_eq!(bytes, 1_791_095_845_u32.to_le_bytes());

@@ -12,7 +12,9 @@ use crate::values::hex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, RandomOrder, generate};
+use spirula_runtime::data::{
+    BufferFill, ElementNumber, ElementType, RandomOrder, generate_elements,
+};
 use spirula_runtime::{
     ComputeDevice, DeviceBuffer, DeviceKernel, IndexSpace, KernelArgument, KernelLaunch,
     LaunchInputs,
@@ -159,12 +161,12 @@ impl KernelTestRun<'_> {
             local,
             offset: three(&step.offset, 0)?,
         };
-        self.device.launch(&KernelLaunch {
+        self.device.launch_kernel(&KernelLaunch {
             kernel,
             size,
             inputs: LaunchInputs::Arguments(arguments),
         })?;
-        Ok(self.device.wait()?)
+        Ok(self.device.wait_idle()?)
     }
 
     fn argument(&mut self, arg: &Map<String, Value>) -> Result<KernelArgument, TestOutcome> {
@@ -195,7 +197,7 @@ impl KernelTestRun<'_> {
         let golden = golden
             .ok_or_else(|| TestOutcome::failed(format!("golden.json has no buffer {name}")))?;
         let (element, initial) = initial(arg, golden)?;
-        let buffer = self.device.upload(&initial)?;
+        let buffer = self.device.upload_data(&initial)?;
         let made = TestBuffer {
             buffer,
             element,
@@ -259,7 +261,8 @@ fn initial(
     let count = count.and_then(|n| n.try_into().ok());
     let count: usize = count.ok_or_else(|| malformed("n", arg))?;
     let init = arg.get("init").ok_or_else(|| malformed("init", arg))?;
-    let bytes = generate(element, count, &fill(element, init)?).map_err(TestOutcome::failed)?;
+    let bytes =
+        generate_elements(element, count, &fill(element, init)?).map_err(TestOutcome::failed)?;
     let hash = Sha256::digest(&bytes);
     let hash: String = hash[..8].iter().map(|b| format!("{b:02x}")).collect();
     match hash == golden.initial {
@@ -290,10 +293,12 @@ fn three<T: Copy>(sizes: &[T], default: T) -> Result<[T; 3], TestOutcome> {
 /// The elements, smallest first.
 fn sorted(element: ElementType, bytes: &[u8]) -> Vec<u8> {
     let mut chunks: Vec<&[u8]> = bytes.chunks_exact(element.size()).collect();
-    chunks.sort_by(|a, b| match (element.decode(a), element.decode(b)) {
-        (ElementNumber::Int(a), ElementNumber::Int(b)) => a.cmp(&b),
-        (a, b) => a.to_f64().total_cmp(&b.to_f64()),
-    });
+    chunks.sort_by(
+        |a, b| match (element.decode_number(a), element.decode_number(b)) {
+            (ElementNumber::Int(a), ElementNumber::Int(b)) => a.cmp(&b),
+            (a, b) => a.to_f64().total_cmp(&b.to_f64()),
+        },
+    );
     chunks.concat()
 }
 
@@ -364,7 +369,7 @@ mod tests {
 
     fn made(element: ElementType, count: usize, init: &str) -> Vec<u8> {
         let init = serde_json::from_str(init).unwrap();
-        generate(element, count, &fill(element, &init).unwrap()).unwrap()
+        generate_elements(element, count, &fill(element, &init).unwrap()).unwrap()
     }
 
     #[test]

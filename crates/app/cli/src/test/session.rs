@@ -97,7 +97,7 @@ pub fn number(element: ElementType, value: &Value) -> Result<ElementNumber, Test
     };
     // Integers may be written as floats, and as unsigned ones of their width.
     let whole = || text.parse::<f64>().ok().filter(|x| x.fract() == 0.0);
-    let parsed = element.parse(&text);
+    let parsed = element.parse_number(&text);
     let wide = |_| match whole() {
         Some(x) if !element.is_float() => Ok(ElementNumber::Int(x as i128)),
         _ => Err(TestOutcome::failed(format!("{text} is no {element}"))),
@@ -113,7 +113,7 @@ pub fn typed_scalar(object: &Map<String, Value>) -> Result<(ElementType, Vec<u8>
         .ok_or_else(|| TestOutcome::failed("an empty value"))?;
     let element: ElementType = name.parse().map_err(TestOutcome::failed)?;
     let mut bytes = Vec::new();
-    element.encode(number(element, value)?, &mut bytes);
+    element.encode_number(number(element, value)?, &mut bytes);
     Ok((element, bytes))
 }
 
@@ -148,5 +148,5 @@ pub fn expect_array(
 
 /// All of a buffer.
 pub fn download(device: &mut ComputeDevice, buffer: DeviceBuffer) -> Result<Vec<u8>, TestOutcome> {
-    Ok(device.download(buffer)?)
+    Ok(device.download_buffer(buffer)?)
 }

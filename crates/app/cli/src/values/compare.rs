@@ -43,7 +43,7 @@ pub fn compare(
     want: &ElementArray,
     tolerance: ArrayTolerance,
 ) -> Result<Option<ArrayDifference>, String> {
-    if got.element() != want.element() || got.count() != want.count() {
+    if got.element() != want.element() || got.element_count() != want.element_count() {
         return Err(format!(
             "{} was computed, {} is expected",
             got.shape_text(),
@@ -54,16 +54,19 @@ pub fn compare(
         return Ok(None);
     }
     let mut found: Option<ArrayDifference> = None;
-    for (i, (g, w)) in got.numbers().zip(want.numbers()).enumerate() {
+    for (i, (g, w)) in got.iter_numbers().zip(want.iter_numbers()).enumerate() {
         let Some(by) = differ(g, w, tolerance) else {
             continue;
         };
         let difference = found.get_or_insert_with(|| ArrayDifference {
             count: 0,
-            of: got.count(),
+            of: got.element_count(),
             first: i,
-            coordinates: got.coordinates(i),
-            got_want: (got.element().format(g), got.element().format(w)),
+            coordinates: got.locate_element(i),
+            got_want: (
+                got.element().format_number(g),
+                got.element().format_number(w),
+            ),
             largest: 0.0,
         });
         difference.count += 1;

@@ -31,7 +31,7 @@ pub enum ColourMap {
 
 /// Whether an array has the shape of a picture.
 pub fn is_picture(array: &ElementArray) -> bool {
-    array.count() > 0 && matches!(array.shape(), [_, _] | [_, _, 3 | 4])
+    array.element_count() > 0 && matches!(array.shape(), [_, _] | [_, _, 3 | 4])
 }
 
 /// The bytes of a PNG file.
@@ -62,8 +62,14 @@ pub fn png(array: &ElementArray, map: ColourMap) -> Result<Vec<u8>, String> {
 
 fn pixels(array: &ElementArray, map: ColourMap) -> Result<(png::ColorType, Vec<u8>), String> {
     match (array.shape(), map) {
-        ([_, _, 3], _) => Ok((png::ColorType::Rgb, array.numbers().map(level).collect())),
-        ([_, _, _], _) => Ok((png::ColorType::Rgba, array.numbers().map(level).collect())),
+        ([_, _, 3], _) => Ok((
+            png::ColorType::Rgb,
+            array.iter_numbers().map(level).collect(),
+        )),
+        ([_, _, _], _) => Ok((
+            png::ColorType::Rgba,
+            array.iter_numbers().map(level).collect(),
+        )),
         (_, ColourMap::Rgba | ColourMap::Auto) if array.element() == ElementType::U32 => {
             Ok((png::ColorType::Rgba, array.bytes().to_vec()))
         }
@@ -92,7 +98,7 @@ fn mapped(array: &ElementArray, map: ColourMap) -> Vec<u8> {
     };
     let range = match (
         array.element().class(),
-        ArrayStatistics::compute(array).range,
+        ArrayStatistics::from_array(array).range,
     ) {
         (ElementClass::Bool, _) => (0.0, 1.0),
         (_, range) => range.map_or((0.0, 0.0), |(low, high)| (low.to_f64(), high.to_f64())),
@@ -107,7 +113,7 @@ fn mapped(array: &ElementArray, map: ColourMap) -> Vec<u8> {
             _ => gradient.eval_continuous(t).as_array(),
         }
     };
-    array.numbers().flat_map(pixel).collect()
+    array.iter_numbers().flat_map(pixel).collect()
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn arrays_become_values_and_come_back() {
-        for element in ElementType::all() {
+        for element in ElementType::iter_all() {
             let bytes = vec![1; 6 * element.size()];
             let array = ElementArray::new(element, vec![2, 3], bytes).unwrap();
             let Some(value) = of_array(array.clone()) else {

@@ -20,7 +20,7 @@
 
 use super::texels::{self, ImageSpec};
 use spirula_runtime::data::{
-    BufferFill, ElementClass, ElementNumber, ElementType, RandomOrder, extent,
+    BufferFill, ElementClass, ElementNumber, ElementType, RandomOrder, measure_shape,
 };
 use spirula_runtime::{PipeShape, SamplerState};
 use std::path::PathBuf;
@@ -170,7 +170,9 @@ impl FromStr for ValueSpec {
                 let (shape, element) = shape(kind)?;
                 match (shape.is_empty(), contents) {
                     (true, Some(number)) => {
-                        let number = element.parse(number.trim()).map_err(|e| e.to_string())?;
+                        let number = element
+                            .parse_number(number.trim())
+                            .map_err(|e| e.to_string())?;
                         Ok(ValueSpec::Scalar(element, number))
                     }
                     (true, None) => Err(format!("{element} needs a value: {element}=1")),
@@ -205,7 +207,7 @@ fn shape(text: &str) -> Result<(Vec<usize>, ElementType), String> {
 fn pipe(text: &str) -> Result<PipeShape, String> {
     let (sizes, element) = shape(text)?;
     let packets = sizes.split_first().and_then(|(count, packet)| {
-        let bytes = extent(element, packet)?.1;
+        let bytes = measure_shape(element, packet)?.1;
         Some(PipeShape {
             packet: u32::try_from(bytes).ok()?,
             capacity: u32::try_from(*count).ok()?,
@@ -233,7 +235,7 @@ fn local(text: &str) -> Result<u64, String> {
         return Ok(bytes);
     }
     let (shape, element) = shape(text)?;
-    let bytes = extent(element, &shape).map(|(_, bytes)| bytes as u64);
+    let bytes = measure_shape(element, &shape).map(|(_, bytes)| bytes as u64);
     bytes.ok_or_else(|| format!("{text} is beyond memory"))
 }
 
@@ -263,7 +265,7 @@ pub(super) fn parse_contents(element: ElementType, text: &str) -> Result<ArrayCo
         Some((name, inside)) => (name, inside.split(',').map(str::trim).collect()),
         None => (text, Vec::new()),
     };
-    let number = |text: &str| element.parse(text).map_err(|e| e.to_string());
+    let number = |text: &str| element.parse_number(text).map_err(|e| e.to_string());
     let whole = |n| match element.class() {
         ElementClass::Float => ElementNumber::Float(n as f64),
         _ => ElementNumber::Int(n),
@@ -294,7 +296,7 @@ fn random(element: ElementType, parts: &[&str]) -> Result<ArrayContents, String>
         }
         _ => (parts, None),
     };
-    let number = |text: &str| element.parse(text).map_err(|e| e.to_string());
+    let number = |text: &str| element.parse_number(text).map_err(|e| e.to_string());
     let range = match bounds {
         [] => None,
         [low, high] => Some((number(low)?, number(high)?)),
@@ -307,7 +309,7 @@ fn random(element: ElementType, parts: &[&str]) -> Result<ArrayContents, String>
 fn numbers(element: ElementType, text: &str) -> Result<ArrayContents, String> {
     let words = text.split(|c: char| c.is_whitespace() || ",[]".contains(c));
     let words = words.filter(|w| !w.is_empty());
-    let numbers = words.map(|w| element.parse(w).map_err(|e| e.to_string()));
+    let numbers = words.map(|w| element.parse_number(w).map_err(|e| e.to_string()));
     let numbers: Vec<_> = numbers.collect::<Result<_, _>>()?;
     match numbers.is_empty() {
         true => Err("there are no contents behind '='".to_owned()),
@@ -488,7 +490,7 @@ mod tests {
         #[test]
         fn any_text_is_parsed_or_refused(text in "[-0-9a-fx,:=@()\\[\\]. ]{0,12}(f32|u8|local|hex|random|iota)?[-0-9x=(),:\\[\\] ]{0,12}") {
             if let Ok(ArgSpec { value: ValueSpec::Array { element, shape, contents }, .. }) = text.parse() {
-                let count = extent(element, &shape).map_or(0, |(count, _)| count.min(100));
+                let count = measure_shape(element, &shape).map_or(0, |(count, _)| count.min(100));
                 let _ = contents.fill(element, count, 1);
             }
         }

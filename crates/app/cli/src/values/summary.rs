@@ -10,23 +10,28 @@ const ROWS: usize = 6;
 pub fn summary(array: &ElementArray, most: usize) -> String {
     let mut out = array.shape_text();
     let element = array.element();
-    let statistics = ArrayStatistics::compute(array);
+    let statistics = ArrayStatistics::from_array(array);
     // Writing to a string does not fail.
     if let Some((low, high)) = statistics.range {
-        let _ = write!(out, ", {} to {}", element.format(low), element.format(high));
+        let _ = write!(
+            out,
+            ", {} to {}",
+            element.format_number(low),
+            element.format_number(high)
+        );
     }
     if statistics.nan > 0 {
         let _ = write!(out, ", {} NaN", statistics.nan);
     }
     out.push('\n');
     let width = array.shape().last().copied().unwrap_or(1).max(1);
-    let rows = array.count() / width;
-    let mut numbers = array.numbers();
+    let rows = array.element_count() / width;
+    let mut numbers = array.iter_numbers();
     for row in 0..rows.min(ROWS) {
         let mut words: Vec<_> = numbers
             .by_ref()
             .take(width.min(most))
-            .map(|n| element.format(n))
+            .map(|n| element.format_number(n))
             .collect();
         if width > most {
             words.push("...".to_owned());

@@ -9,11 +9,11 @@ use spirula_stablehlo::translate::{InterfaceTensor, TensorElement};
 /// The array type in which a tensor's elements are given: that of their parts for complex numbers,
 /// of their bits for formats that arrays lack.
 pub fn array_element(element: TensorElement) -> Option<Stored> {
-    match element.part() {
+    match element.component_element() {
         TensorElement::Float(MlirFloat::BF16) => Some(Stored::BF16),
         TensorElement::Float(float) if float.width() == 8 => Some(Stored::U8),
         TensorElement::Float(float) if float.width() < 8 => None,
-        part => program::element(part.storage(), part.is_unsigned()),
+        part => program::element(part.storage_type(), part.is_unsigned()),
     }
 }
 
@@ -28,7 +28,7 @@ pub fn to_value(array: ElementArray, parameter: &InterfaceTensor) -> Result<Prog
         return Err(format!("it takes {takes}, {given} is given"));
     }
     Ok(ProgramValue {
-        element: element.storage(),
+        element: element.storage_type(),
         unsigned: element.is_unsigned(),
         shape: array.shape().iter().map(|size| *size as u64).collect(),
         bytes: array.into_bytes(),

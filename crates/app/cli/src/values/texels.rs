@@ -67,7 +67,7 @@ pub fn image(kind: &str, rest: &str) -> Result<ImageSpec, String> {
         let given = sizes.len();
         return Err(format!("{name} takes {wanted} sizes, {given} are given"));
     }
-    let (element, components) = format.stored();
+    let (element, components) = format.stored_elements();
     let element: ElementType = element.parse().map_err(|e| format!("{e}"))?;
     let mut array: Vec<usize> = sizes.iter().map(|n| *n as usize).collect();
     array.extend((components > 1).then_some(components as usize));
@@ -79,7 +79,7 @@ pub fn image(kind: &str, rest: &str) -> Result<ImageSpec, String> {
         layers,
         ..ImageShape::new(dimensions, format, [sizes[0], sizes[1], sizes[2]])
     };
-    shape.check()?;
+    shape.check_dimensions()?;
     Ok(ImageSpec {
         shape,
         sampler,
@@ -99,8 +99,8 @@ pub fn sampler(words: &str) -> Result<SamplerState, String> {
 }
 
 fn named(format: &str) -> Result<TexelFormat, String> {
-    TexelFormat::named(format).ok_or_else(|| {
-        let all: Vec<_> = TexelFormat::all().map(TexelFormat::name).collect();
+    TexelFormat::from_name(format).ok_or_else(|| {
+        let all: Vec<_> = TexelFormat::all_formats().map(TexelFormat::name).collect();
         format!(
             "{format:?} is no format of images; there are: {}",
             all.join(", ")

@@ -25,7 +25,7 @@ const FOLDERS: &[(&str, &str, u32)] = &[
 #[test]
 fn programs_of_the_corpora() {
     for (folder, part, least) in FOLDERS {
-        let Some(path) = spirula_testing::corpus(folder) else {
+        let Some(path) = spirula_testing::find_corpus(folder) else {
             continue;
         };
         let text = spirula(&["test", &path_text(&path), "--filter", part]);
@@ -44,7 +44,7 @@ const OPTIMISED: [&str; 2] = ["spirv/compute", "llvm-ir/kernels"];
 /// Runs some tests of both kinds with optimised modules.
 fn pass_optimised(passes: &str, limit: &str) {
     for folder in OPTIMISED {
-        let Some(path) = spirula_testing::corpus(folder) else {
+        let Some(path) = spirula_testing::find_corpus(folder) else {
             continue;
         };
         let path = path_text(&path);

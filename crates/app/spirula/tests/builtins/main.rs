@@ -138,7 +138,7 @@ fn functions_in_shaders() {
 #[test]
 fn functions_on_vulkan() {
     let device = std::env::var("SPIRULA_BUILTINS_VULKAN").unwrap_or_else(|_| "vulkan".to_owned());
-    if !spirula_runtime::devices()
+    if !spirula_runtime::list_devices()
         .iter()
         .any(|d| d.id.starts_with("vulkan"))
     {

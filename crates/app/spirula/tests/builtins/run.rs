@@ -355,9 +355,11 @@ fn try_module(
     };
     let mut device =
         ComputeDevice::open(runner.device, &DeviceOptions::default()).expect("there is the device");
-    let input = device.upload(&module.input).expect("room for the input");
+    let input = device
+        .upload_data(&module.input)
+        .expect("room for the input");
     let output = device
-        .upload(&vec![0xa5_u8; module.output])
+        .upload_data(&vec![0xa5_u8; module.output])
         .expect("room for the output");
     for number in 0..kernels {
         let name = format!("k{number}");
@@ -378,10 +380,14 @@ fn try_module(
                 KernelArgument::Buffer(output),
             ]),
         };
-        device.launch(&launch).expect("the kernel can be launched");
+        device
+            .launch_kernel(&launch)
+            .expect("the kernel can be launched");
     }
-    device.wait().expect("the kernels end");
-    let bytes = device.download(output).expect("the output can be read");
+    device.wait_idle().expect("the kernels end");
+    let bytes = device
+        .download_buffer(output)
+        .expect("the output can be read");
     Ok(compare(cases, &bytes))
 }
 

@@ -45,41 +45,54 @@ impl KernelMachine for FarMemoryMachine<'_> {
     type Block = DeviceBuffer;
     type Error = DeviceError;
 
-    fn allocate(&mut self, bytes: u64) -> Result<DeviceBuffer, DeviceError> {
-        self.0.allocate(bytes)
+    fn allocate_block(&mut self, bytes: u64) -> Result<DeviceBuffer, DeviceError> {
+        self.0.allocate_block(bytes)
     }
 
-    fn free(&mut self, block: DeviceBuffer) {
-        self.0.free(block);
+    fn free_block(&mut self, block: DeviceBuffer) {
+        self.0.free_block(block);
     }
 
-    fn write(&mut self, block: DeviceBuffer, at: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.0.write(block, at, bytes)
+    fn write_block(
+        &mut self,
+        block: DeviceBuffer,
+        at: u64,
+        bytes: &[u8],
+    ) -> Result<(), DeviceError> {
+        self.0.write_block(block, at, bytes)
     }
 
-    fn read(&mut self, block: DeviceBuffer, at: u64, out: &mut [u8]) -> Result<(), DeviceError> {
-        self.0.read(block, at, out)
+    fn read_block(
+        &mut self,
+        block: DeviceBuffer,
+        at: u64,
+        out: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        self.0.read_block(block, at, out)
     }
 
-    fn launch(&mut self, request: &LaunchRequest<'_, DeviceBuffer>) -> Result<(), DeviceError> {
+    fn launch_kernel(
+        &mut self,
+        request: &LaunchRequest<'_, DeviceBuffer>,
+    ) -> Result<(), DeviceError> {
         self.1 += 1;
-        self.0.launch(request)
+        self.0.launch_kernel(request)
     }
 
-    fn wait(&mut self) -> Result<(), DeviceError> {
-        self.0.wait()
+    fn wait_idle(&mut self) -> Result<(), DeviceError> {
+        self.0.wait_idle()
     }
 
     fn is_host(&self) -> bool {
         false
     }
 
-    fn parameter(&self, parameter: &ProgramParameter) -> u64 {
-        self.0.parameter(parameter)
+    fn parameter_value(&self, parameter: &ProgramParameter) -> u64 {
+        self.0.parameter_value(parameter)
     }
 
-    fn limit(&self, class: &SizeClass) -> u64 {
-        self.0.limit(class)
+    fn limit_value(&self, class: &SizeClass) -> u64 {
+        self.0.limit_value(class)
     }
 }
 
@@ -178,10 +191,10 @@ proptest! {
         let open = || ComputeDevice::open("cpu", &DeviceOptions::default()).expect("there is a processor");
         let (mut near, mut far) = (open(), open());
         let mut session = ProgramSession::new(&program, DeviceMachine::new(&mut near)).unwrap();
-        let expected = session.call("main", &values).unwrap();
+        let expected = session.call_entry("main", &values).unwrap();
         let far = FarMemoryMachine(DeviceMachine::new(&mut far), 0);
         let mut session = ProgramSession::new(&program, far).unwrap();
-        let found = session.call("main", &values).unwrap();
+        let found = session.call_entry("main", &values).unwrap();
         prop_assert_eq!(session.machine().1, 1, "one launch");
         prop_assert_eq!(found, expected);
     }

@@ -74,30 +74,33 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     ///
     /// # Errors
     /// When there is no such entry point, the values do not fit it, or it fails.
-    pub fn call(
+    pub fn call_entry(
         &mut self,
         entry: &str,
         values: &[ProgramValue],
     ) -> Run<Vec<Option<ProgramValue>>, M> {
-        let prepared = self.prepare(entry, values)?;
-        let ended = self.execute(prepared)?;
-        self.results(ended)
+        let prepared = self.prepare_call(entry, values)?;
+        let ended = self.execute_call(prepared)?;
+        self.fetch_results(ended)
     }
 
-    /// As [`ProgramSession::call`], with values that have no external form among arguments and results.
+    /// As [`ProgramSession::call_entry`], with values that have no external form among arguments and results.
     ///
     /// # Errors
     /// As there.
     pub fn call_items(&mut self, entry: &str, items: &[CallValue]) -> Run<Vec<CallValue>, M> {
         let prepared = self.prepare_items(entry, items)?;
-        let ended = self.execute(prepared)?;
+        let ended = self.execute_call(prepared)?;
         let CompletedCall { entry, frame } = ended;
         let mut results = Vec::new();
         for result in &entry.results {
             results.push(match (&result.value, &result.opaque) {
-                (Some(value), _) => CallValue::Plain(self.result(value, &frame)?),
+                (Some(value), _) => CallValue::Plain(self.fetch_result(value, &frame)?),
                 (None, Some(opaque)) => {
-                    let parts = opaque.parts.iter().map(|part| self.result(part, &frame));
+                    let parts = opaque
+                        .parts
+                        .iter()
+                        .map(|part| self.fetch_result(part, &frame));
                     CallValue::Opaque(opaque.name.clone(), parts.collect::<Run<_, M>>()?)
                 }
                 (None, None) => CallValue::Opaque(String::new(), Vec::new()),
@@ -107,15 +110,19 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         Ok(results)
     }
 
-    /// Brings the arguments of a call to the machine: the first part of [`ProgramSession::call`].
+    /// Brings the arguments of a call to the machine: the first part of [`ProgramSession::call_entry`].
     ///
     /// # Errors
     /// When there is no such entry point, or the values do not fit it.
-    pub fn prepare(&mut self, entry: &str, values: &[ProgramValue]) -> Run<PreparedCall<'p>, M> {
-        self.prepared(entry, values.iter().map(CallArgument::Plain).collect())
+    pub fn prepare_call(
+        &mut self,
+        entry: &str,
+        values: &[ProgramValue],
+    ) -> Run<PreparedCall<'p>, M> {
+        self.bind_call(entry, values.iter().map(CallArgument::Plain).collect())
     }
 
-    /// As [`ProgramSession::prepare`], for [`ProgramSession::call_items`].
+    /// As [`ProgramSession::prepare_call`], for [`ProgramSession::call_items`].
     ///
     /// # Errors
     /// As there.
@@ -124,47 +131,50 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             CallValue::Plain(value) => CallArgument::Plain(value),
             CallValue::Opaque(name, parts) => CallArgument::Opaque(name, parts),
         });
-        self.prepared(entry, given.collect())
+        self.bind_call(entry, given.collect())
     }
 
-    fn prepared(&mut self, entry: &str, given: Vec<CallArgument<'_>>) -> Run<PreparedCall<'p>, M> {
+    fn bind_call(&mut self, entry: &str, given: Vec<CallArgument<'_>>) -> Run<PreparedCall<'p>, M> {
         let program = self.program;
         let Some(entry) = program.entries.iter().find(|e| e.name == entry) else {
             let names: Vec<&str> = program.entries.iter().map(|e| e.name.as_str()).collect();
             let message = format!("no entry point {entry}; there are: {}", names.join(", "));
             return Err(ProgramError::Invalid(message));
         };
-        self.blocks.settle();
+        self.blocks.begin_call();
         if self.is_unfinished {
-            self.initialise()?;
+            self.run_initialisation()?;
         }
-        let mut frame = self.frame(entry.function, &[]);
-        self.bind(entry, &given, &mut frame)?;
+        let mut frame = self.begin_frame(entry.function, &[]);
+        self.bind_parameters(entry, &given, &mut frame)?;
         Ok(PreparedCall { entry, frame })
     }
 
-    /// Runs a call until the machine has done all of it: the second part of [`ProgramSession::call`].
+    /// Runs a call until the machine has done all of it: the second part of [`ProgramSession::call_entry`].
     ///
     /// # Errors
     /// When it fails.
-    pub fn execute(&mut self, prepared: PreparedCall<'p>) -> Run<CompletedCall<'p>, M> {
+    pub fn execute_call(&mut self, prepared: PreparedCall<'p>) -> Run<CompletedCall<'p>, M> {
         let PreparedCall { entry, frame } = prepared;
-        let frame = self.run(frame)?;
+        let frame = self.run_frames(frame)?;
         self.check_failures()?;
-        self.blocks.machine.wait().map_err(ProgramError::Machine)?;
+        self.blocks
+            .machine
+            .wait_idle()
+            .map_err(ProgramError::Machine)?;
         Ok(CompletedCall { entry, frame })
     }
 
-    /// Fetches the results of a call: the last part of [`ProgramSession::call`].
+    /// Fetches the results of a call: the last part of [`ProgramSession::call_entry`].
     ///
     /// # Errors
     /// When the machine fails, or the program promised what it does not have.
-    pub fn results(&mut self, ended: CompletedCall<'p>) -> Run<Vec<Option<ProgramValue>>, M> {
+    pub fn fetch_results(&mut self, ended: CompletedCall<'p>) -> Run<Vec<Option<ProgramValue>>, M> {
         let CompletedCall { entry, frame } = ended;
         let mut results = Vec::new();
         for result in &entry.results {
             results.push(match &result.value {
-                Some(value) => Some(self.result(value, &frame)?),
+                Some(value) => Some(self.fetch_result(value, &frame)?),
                 None => None,
             });
         }
@@ -173,7 +183,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     /// Puts values into the parameters of an entry point.
-    fn bind(
+    fn bind_parameters(
         &mut self,
         entry: &ProgramEntry,
         given: &[CallArgument<'_>],
@@ -236,10 +246,10 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                 EntrySize::Known(size) => Some(size),
                 // What the program's initialisation computed is known before all calls.
                 EntrySize::Scalar(reg) if reg.0 & GLOBAL != 0 || known.contains(&reg) => {
-                    Some(self.get(frame, reg))
+                    Some(self.get_scalar(frame, reg))
                 }
                 EntrySize::Scalar(reg) => {
-                    self.set(frame, reg, *found);
+                    self.set_scalar(frame, reg, *found);
                     known.push(reg);
                     None
                 }
@@ -256,38 +266,40 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         match value.slot {
             HostSlot::Scalar(reg) => {
                 let bits = given.elements().next().unwrap_or(0);
-                self.set(frame, reg, bits);
+                self.set_scalar(frame, reg, bits);
                 known.push(reg);
             }
             HostSlot::Memory(mem) => {
-                let block = self.blocks.allocate(given.bytes.len() as u64)?;
-                self.blocks.write(block, 0, &given.bytes)?;
-                self.refer(frame, mem, Some(block));
-                self.blocks.release(block);
+                let block = self.blocks.allocate_device(given.bytes.len() as u64)?;
+                self.blocks.write_bytes(block, 0, &given.bytes)?;
+                self.set_reference(frame, mem, Some(block));
+                self.blocks.release_block(block);
             }
         }
         Ok(())
     }
 
-    fn result(&mut self, value: &EntryValueType, frame: &HostFrame) -> Run<ProgramValue, M> {
+    fn fetch_result(&mut self, value: &EntryValueType, frame: &HostFrame) -> Run<ProgramValue, M> {
         let mut shape = Vec::new();
         for size in value.shape.iter().flatten() {
             shape.push(match *size {
                 EntrySize::Known(size) => size,
-                EntrySize::Scalar(reg) => self.get(frame, reg),
+                EntrySize::Scalar(reg) => self.get_scalar(frame, reg),
             });
         }
         let size = value.element.size();
         let bytes = match value.slot {
-            HostSlot::Scalar(reg) => self.get(frame, reg).to_le_bytes()[..size as usize].to_vec(),
+            HostSlot::Scalar(reg) => {
+                self.get_scalar(frame, reg).to_le_bytes()[..size as usize].to_vec()
+            }
             HostSlot::Memory(mem) => {
                 let length = shape.iter().try_fold(size, |n, s| n.checked_mul(*s));
                 let length = length.unwrap_or(u64::MAX);
                 match length {
                     0 => Vec::new(),
                     _ => {
-                        let block = self.memory(frame, mem)?;
-                        self.blocks.read(block, 0, length)?
+                        let block = self.require_block(frame, mem)?;
+                        self.blocks.read_bytes(block, 0, length)?
                     }
                 }
             }

@@ -23,7 +23,12 @@ pub(super) struct HostFrame<'p> {
 
 impl<'p> HostFrame<'p> {
     /// Makes it that of a function which begins, whatever it was before.
-    pub fn begin(&mut self, number: usize, function: &HostFunction, outputs: &'p [HostSlot]) {
+    pub fn begin_function(
+        &mut self,
+        number: usize,
+        function: &HostFunction,
+        outputs: &'p [HostSlot],
+    ) {
         self.function = number;
         self.scalars.clear();
         self.scalars.resize(function.scalars as usize, 0);
@@ -38,12 +43,12 @@ impl<'p> HostFrame<'p> {
     }
 
     /// Takes note of what all launches touch of memory.
-    pub fn touch(&mut self, mem: HostMemoryRef, region: ByteRegion) {
+    pub fn record_access(&mut self, mem: HostMemoryRef, region: ByteRegion) {
         self.regions.push((mem, region));
     }
 
     /// What a launch touches of memory, where that is known.
-    pub fn touched(&self, mem: HostMemoryRef) -> Option<ByteRegion> {
+    pub fn accessed_region(&self, mem: HostMemoryRef) -> Option<ByteRegion> {
         let known = self.regions.iter().find(|(known, _)| *known == mem);
         known.map(|(_, region)| *region)
     }
@@ -67,7 +72,7 @@ impl<'p> HostFrame<'p> {
     /// Whether the result of an operator is wrapped: what is computed otherwise than by sums,
     /// products and choices of the larger or smaller is anew what it is.
     #[inline]
-    pub fn wraps(
+    pub fn is_result_wrapped(
         &self,
         operator: ScalarOperator,
         operands: &[HostRegister; 3],

@@ -72,8 +72,14 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     /// # Errors
     /// When its initialisation fails.
     pub fn new(program: &'p CompiledProgram, machine: M) -> Run<Self, M> {
-        let parameters = program.parameters.iter().map(|p| machine.parameter(p));
-        let limits = program.limits.iter().map(|class| machine.limit(class));
+        let parameters = program
+            .parameters
+            .iter()
+            .map(|p| machine.parameter_value(p));
+        let limits = program
+            .limits
+            .iter()
+            .map(|class| machine.limit_value(class));
         let mut session = ProgramSession {
             program,
             data: LaunchData::default(),
@@ -88,14 +94,14 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             is_unfinished: false,
             traced: Vec::new(),
         };
-        session.initialise()?;
+        session.run_initialisation()?;
         Ok(session)
     }
 
     /// Runs the program's initialisation.
-    fn initialise(&mut self) -> Run<(), M> {
-        let first = self.frame(self.program.initialise, &[]);
-        let frame = self.run(first)?;
+    fn run_initialisation(&mut self) -> Run<(), M> {
+        let first = self.begin_frame(self.program.initialise, &[]);
+        let frame = self.run_frames(first)?;
         self.drop_frame(frame);
         self.is_unfinished = false;
         Ok(())
@@ -113,7 +119,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
 
     /// A scalar. Those that all functions share have numbers beyond those of any function.
     #[inline]
-    fn get(&self, frame: &HostFrame, reg: HostRegister) -> u64 {
+    fn get_scalar(&self, frame: &HostFrame, reg: HostRegister) -> u64 {
         match frame.scalars.get(reg.0 as usize) {
             Some(bits) => *bits,
             None => self.scalars[(reg.0 & !GLOBAL) as usize],
@@ -121,55 +127,55 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     #[inline]
-    fn set(&mut self, frame: &mut HostFrame, reg: HostRegister, bits: u64) {
+    fn set_scalar(&mut self, frame: &mut HostFrame, reg: HostRegister, bits: u64) {
         match frame.scalars.get_mut(reg.0 as usize) {
             Some(place) => *place = bits,
             None => self.scalars[(reg.0 & !GLOBAL) as usize] = bits,
         }
     }
 
-    fn reference(&self, frame: &HostFrame, mem: HostMemoryRef) -> Option<usize> {
+    fn find_block(&self, frame: &HostFrame, mem: HostMemoryRef) -> Option<usize> {
         match mem.0 & GLOBAL {
             0 => frame.memories[mem.0 as usize],
             _ => self.memories[(mem.0 & !GLOBAL) as usize],
         }
     }
 
-    fn memory(&self, frame: &HostFrame, mem: HostMemoryRef) -> Run<usize, M> {
-        let block = self.reference(frame, mem);
+    fn require_block(&self, frame: &HostFrame, mem: HostMemoryRef) -> Run<usize, M> {
+        let block = self.find_block(frame, mem);
         block.ok_or_else(|| ProgramError::Invalid("memory that refers to nothing".to_owned()))
     }
 
     /// Lets a reference refer to a block, which is kept as long.
-    fn refer(&mut self, frame: &mut HostFrame, mem: HostMemoryRef, block: Option<usize>) {
+    fn set_reference(&mut self, frame: &mut HostFrame, mem: HostMemoryRef, block: Option<usize>) {
         if let Some(block) = block {
-            self.blocks.keep(block);
+            self.blocks.retain_block(block);
         }
         let place = match mem.0 & GLOBAL {
             0 => &mut frame.memories[mem.0 as usize],
             _ => &mut self.memories[(mem.0 & !GLOBAL) as usize],
         };
         if let Some(old) = std::mem::replace(place, block) {
-            self.blocks.release(old);
+            self.blocks.release_block(old);
         }
     }
 
     /// The frame of a function that begins.
-    fn frame(&mut self, number: usize, outputs: &'p [HostSlot]) -> HostFrame<'p> {
+    fn begin_frame(&mut self, number: usize, outputs: &'p [HostSlot]) -> HostFrame<'p> {
         let mut frame = self.spare.pop().unwrap_or_default();
-        frame.begin(number, &self.program.functions[number], outputs);
+        frame.begin_function(number, &self.program.functions[number], outputs);
         frame
     }
 
     fn drop_frame(&mut self, frame: HostFrame<'p>) {
         for block in frame.memories.iter().flatten() {
-            self.blocks.release(*block);
+            self.blocks.release_block(*block);
         }
         self.spare.push(frame);
     }
 
     /// Runs a call to its end; gives its frame.
-    fn run(&mut self, first: HostFrame<'p>) -> Run<HostFrame<'p>, M> {
+    fn run_frames(&mut self, first: HostFrame<'p>) -> Run<HostFrame<'p>, M> {
         let program = self.program;
         let mut frame = first;
         let mut callers: Vec<HostFrame<'p>> = Vec::new();
@@ -180,7 +186,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                 let Some(mut caller) = callers.pop() else {
                     return Ok(frame);
                 };
-                self.pass(&frame, &function.outputs, &mut caller, frame.outputs);
+                self.copy_slots(&frame, &function.outputs, &mut caller, frame.outputs);
                 self.drop_frame(std::mem::replace(&mut frame, caller));
                 function = &program.functions[frame.function];
                 next = frame.next;
@@ -190,7 +196,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             match step {
                 HostStep::Jump(to) => next = *to,
                 HostStep::Unless(reg, to) => {
-                    if self.get(&frame, *reg) == 0 {
+                    if self.get_scalar(&frame, *reg) == 0 {
                         next = *to;
                     }
                 }
@@ -199,54 +205,55 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                         return Err(ProgramError::Invalid("too many nested calls".to_owned()));
                     }
                     function = &program.functions[*callee];
-                    let mut inner = self.frame(*callee, outputs);
-                    self.pass(&frame, inputs, &mut inner, &function.inputs);
+                    let mut inner = self.begin_frame(*callee, outputs);
+                    self.copy_slots(&frame, inputs, &mut inner, &function.inputs);
                     frame.next = std::mem::take(&mut next);
                     callers.push(std::mem::replace(&mut frame, inner));
                 }
                 HostStep::Copy(copy) => {
-                    if let Some(copier) = self.copy(&frame, copy)? {
+                    if let Some(copier) = self.run_copy(&frame, copy)? {
                         function = &program.functions[copier.function];
                         frame.next = std::mem::take(&mut next);
                         callers.push(std::mem::replace(&mut frame, copier));
                     }
                 }
-                HostStep::Set(to, bits) => self.set(&mut frame, *to, *bits),
+                HostStep::Set(to, bits) => self.set_scalar(&mut frame, *to, *bits),
                 HostStep::Move(to, from) => {
-                    let bits = self.get(&frame, *from);
-                    self.set(&mut frame, *to, bits);
+                    let bits = self.get_scalar(&frame, *from);
+                    self.set_scalar(&mut frame, *to, bits);
                     let is_wrapped = frame.is_wrapped(*from);
                     frame.note_wrapped(*to, is_wrapped);
                 }
                 HostStep::Apply(operator, to, operands) => {
-                    self.apply(&mut frame, *operator, *to, operands);
+                    self.apply_operator(&mut frame, *operator, *to, operands);
                 }
-                step => self.step(&mut frame, step)?,
+                step => self.run_step(&mut frame, step)?,
             }
         }
     }
 
     /// Applies an operator to scalars.
     #[inline]
-    fn apply(
+    fn apply_operator(
         &mut self,
         frame: &mut HostFrame<'p>,
         operator: ScalarOperator,
         to: HostRegister,
         operands: &[HostRegister; 3],
     ) {
-        let [a, b] = [operands[0], operands[1]].map(|reg| self.get(frame, reg));
-        let bits = match operator.quick(a, b) {
+        let [a, b] = [operands[0], operands[1]].map(|reg| self.get_scalar(frame, reg));
+        let bits = match operator.eval_quick(a, b) {
             Some(bits) => bits,
-            None => operator.eval(&[a, b, self.get(frame, operands[2])][..operator.arity()]),
+            None => operator
+                .eval_operands(&[a, b, self.get_scalar(frame, operands[2])][..operator.arity()]),
         };
-        let is_wrapped = frame.wraps(operator, operands, a, b);
-        self.set(frame, to, bits);
+        let is_wrapped = frame.is_result_wrapped(operator, operands, a, b);
+        self.set_scalar(frame, to, bits);
         frame.note_wrapped(to, is_wrapped);
     }
 
     /// Copies slots of one frame to slots of another.
-    fn pass(
+    fn copy_slots(
         &mut self,
         from: &HostFrame,
         given: &[HostSlot],
@@ -256,13 +263,13 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         for (given, taken) in given.iter().zip(taken) {
             match (*given, *taken) {
                 (HostSlot::Scalar(a), HostSlot::Scalar(b)) => {
-                    let bits = self.get(from, a);
-                    self.set(to, b, bits);
+                    let bits = self.get_scalar(from, a);
+                    self.set_scalar(to, b, bits);
                     to.note_wrapped(b, from.is_wrapped(a));
                 }
                 (HostSlot::Memory(a), HostSlot::Memory(b)) => {
-                    let block = self.reference(from, a);
-                    self.refer(to, b, block);
+                    let block = self.find_block(from, a);
+                    self.set_reference(to, b, block);
                 }
                 _ => {}
             }
@@ -271,60 +278,62 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
 
     /// Does a step that stays in its function, and is none of the frequent ones.
     #[inline(never)]
-    fn step(&mut self, frame: &mut HostFrame<'p>, step: &HostStep) -> Run<(), M> {
+    fn run_step(&mut self, frame: &mut HostFrame<'p>, step: &HostStep) -> Run<(), M> {
         match step {
             HostStep::Parameter(to, number) => {
-                self.set(frame, *to, self.parameters[*number]);
+                self.set_scalar(frame, *to, self.parameters[*number]);
             }
             HostStep::Limit(to, number) => {
-                self.set(frame, *to, self.limits[*number]);
+                self.set_scalar(frame, *to, self.limits[*number]);
             }
             HostStep::Allocate(to, reg) => {
                 let reg = *reg;
-                let bytes = self.get(frame, reg) as i64;
+                let bytes = self.get_scalar(frame, reg) as i64;
                 let size = u64::try_from(bytes).ok();
                 let size = size.filter(|_| !frame.is_wrapped(reg));
                 let size = size.ok_or_else(|| no_size(bytes, frame.is_wrapped(reg)))?;
-                let block = self.blocks.allocate(size)?;
-                self.refer(frame, *to, Some(block));
-                self.blocks.release(block);
+                let block = self.blocks.allocate_device(size)?;
+                self.set_reference(frame, *to, Some(block));
+                self.blocks.release_block(block);
             }
             HostStep::Data(to, number) => {
                 let bytes = self.program.data[*number].to_vec();
-                let block = self.blocks.host(bytes);
-                self.refer(frame, *to, Some(block));
-                self.blocks.release(block);
+                let block = self.blocks.allocate_host(bytes);
+                self.set_reference(frame, *to, Some(block));
+                self.blocks.release_block(block);
             }
             HostStep::Refer(to, from) => {
-                let block = self.reference(frame, *from);
-                self.refer(frame, *to, block);
+                let block = self.find_block(frame, *from);
+                self.set_reference(frame, *to, block);
             }
-            HostStep::Forget(mem) => self.refer(frame, *mem, None),
-            HostStep::Read(to, _, ScalarType::Unit, _) => self.set(frame, *to, 0),
+            HostStep::Forget(mem) => self.set_reference(frame, *mem, None),
+            HostStep::Read(to, _, ScalarType::Unit, _) => self.set_scalar(frame, *to, 0),
             HostStep::Read(to, mem, ty, index) => {
-                let block = self.memory(frame, *mem)?;
-                let at = self.offset(frame, *ty, *index)?;
+                let block = self.require_block(frame, *mem)?;
+                let at = self.element_offset(frame, *ty, *index)?;
                 let mut word = [0; 8];
                 self.read_checked(block, at, &mut word[..ty.size() as usize])?;
-                self.set(frame, *to, u64::from_le_bytes(word));
+                self.set_scalar(frame, *to, u64::from_le_bytes(word));
             }
             HostStep::Write(mem, ty, index, value) => {
-                let block = self.memory(frame, *mem)?;
-                let at = self.offset(frame, *ty, *index)?;
-                let bytes = self.get(frame, *value).to_le_bytes();
-                self.blocks.write(block, at, &bytes[..ty.size() as usize])?;
+                let block = self.require_block(frame, *mem)?;
+                let at = self.element_offset(frame, *ty, *index)?;
+                let bytes = self.get_scalar(frame, *value).to_le_bytes();
+                self.blocks
+                    .write_bytes(block, at, &bytes[..ty.size() as usize])?;
             }
-            HostStep::Launch(launch) => self.launch(frame, launch)?,
+            HostStep::Launch(launch) => self.run_launch(frame, launch)?,
             HostStep::Assert(condition, message, values) => {
-                if self.get(frame, *condition) == 0 {
-                    let values: Vec<u64> = values.iter().map(|v| self.get(frame, *v)).collect();
-                    return Err(self.failure(*message, &values));
+                if self.get_scalar(frame, *condition) == 0 {
+                    let values: Vec<u64> =
+                        values.iter().map(|v| self.get_scalar(frame, *v)).collect();
+                    return Err(self.make_failure(*message, &values));
                 }
             }
             HostStep::Trace(message, values) => {
-                let values: Vec<u64> = values.iter().map(|v| self.get(frame, *v)).collect();
+                let values: Vec<u64> = values.iter().map(|v| self.get_scalar(frame, *v)).collect();
                 self.traced
-                    .push(self.program.messages[*message].text(&values));
+                    .push(self.program.messages[*message].format_values(&values));
             }
             HostStep::Set(..) | HostStep::Move(..) | HostStep::Apply(..) => {}
             HostStep::Jump(_) | HostStep::Unless(..) | HostStep::Call(..) | HostStep::Copy(_) => {}
@@ -332,21 +341,32 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         Ok(())
     }
 
-    fn offset(&self, frame: &HostFrame, ty: ScalarType, index: HostRegister) -> Run<u64, M> {
-        let at = self.get(frame, index).checked_mul(ty.size());
+    fn element_offset(
+        &self,
+        frame: &HostFrame,
+        ty: ScalarType,
+        index: HostRegister,
+    ) -> Run<u64, M> {
+        let at = self.get_scalar(frame, index).checked_mul(ty.size());
         at.ok_or_else(|| ProgramError::Invalid("an element beyond all memory".to_owned()))
     }
 
-    fn failure(&self, message: usize, values: &[u64]) -> ProgramError<M::Error> {
+    fn make_failure(&self, message: usize, values: &[u64]) -> ProgramError<M::Error> {
         match self.program.messages.get(message) {
-            Some(message) => ProgramError::Failed(message.text(values), message.backtrace.clone()),
+            Some(message) => {
+                ProgramError::Failed(message.format_values(values), message.backtrace.clone())
+            }
             None => ProgramError::Invalid("a kernel failed with an unknown message".to_owned()),
         }
     }
 
     /// Copies, or gives the call that does.
-    fn copy(&mut self, frame: &HostFrame<'p>, step: &StridedCopy) -> Run<Option<HostFrame<'p>>, M> {
-        let number = |reg: &HostRegister| self.get(frame, *reg) as i64;
+    fn run_copy(
+        &mut self,
+        frame: &HostFrame<'p>,
+        step: &StridedCopy,
+    ) -> Run<Option<HostFrame<'p>>, M> {
+        let number = |reg: &HostRegister| self.get_scalar(frame, *reg) as i64;
         let shape: SmallVec<[i64; 4]> = step.shape.iter().map(number).collect();
         let side = |side: &(HostMemoryRef, HostRegister, Vec<HostRegister>)| copy::StridedView {
             first: number(&side.1),
@@ -356,7 +376,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         if shape.iter().any(|size| *size <= 0) {
             return Ok(None);
         }
-        let blocks = [&step.to, &step.from].map(|side| self.reference(frame, side.0));
+        let blocks = [&step.to, &step.from].map(|side| self.find_block(frame, side.0));
         let [Some(target), Some(source)] = blocks else {
             return Err(ProgramError::Invalid(
                 "a copy of memory that is not there".to_owned(),
@@ -365,27 +385,30 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         let sides = [(target, &to), (source, &from)];
         if self.blocks.may_copy_there(step.size, &shape, sides)? {
             let copiers = &self.program.copiers;
-            if let Some(call) = copy::call(copiers, step.size, &shape, &to, &from) {
+            if let Some(call) = copy::select_copier_call(copiers, step.size, &shape, &to, &from) {
                 let touched = sides.map(|(block, side)| {
                     let strides = side.strides.iter().copied();
                     let dimensions = shape.iter().copied().zip(strides);
-                    (block, ByteRegion::of(step.size, side.first, dimensions))
+                    (
+                        block,
+                        ByteRegion::from_dimensions(step.size, side.first, dimensions),
+                    )
                 });
-                return Ok(Some(self.copier(&call, touched)));
+                return Ok(Some(self.make_copier_frame(&call, touched)));
             }
         }
-        self.blocks.copy(step.size, &shape, sides)?;
+        self.blocks.copy_through_host(step.size, &shape, sides)?;
         Ok(None)
     }
 
     /// The call of a function that copies between such parts of blocks.
-    fn copier(
+    fn make_copier_frame(
         &mut self,
         call: &copy::CopyKernelCall,
         touched: [(usize, Option<ByteRegion>); 2],
     ) -> HostFrame<'p> {
         let function = &self.program.functions[call.function];
-        let mut frame = self.frame(call.function, &[]);
+        let mut frame = self.begin_frame(call.function, &[]);
         let (mut scalars, mut touched) = (call.scalars.iter(), touched.into_iter());
         for (number, slot) in function.inputs.iter().enumerate() {
             match *slot {
@@ -395,14 +418,14 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                     } else {
                         ScalarType::I32
                     };
-                    let bits = scalars.next().map_or(0, |n| ty.truncate(*n as u64));
-                    self.set(&mut frame, reg, bits);
+                    let bits = scalars.next().map_or(0, |n| ty.truncate_bits(*n as u64));
+                    self.set_scalar(&mut frame, reg, bits);
                 }
                 HostSlot::Memory(mem) => {
                     let (block, region) = touched.next().unzip();
-                    self.refer(&mut frame, mem, block);
+                    self.set_reference(&mut frame, mem, block);
                     if let Some(region) = region.flatten() {
-                        frame.touch(mem, region);
+                        frame.record_access(mem, region);
                     }
                 }
             }
@@ -410,11 +433,11 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         frame
     }
 
-    fn launch(&mut self, frame: &HostFrame, launch: &LaunchStep) -> Run<(), M> {
+    fn run_launch(&mut self, frame: &HostFrame, launch: &LaunchStep) -> Run<(), M> {
         let kernel = &self.program.kernels[launch.kernel];
         let mut groups = [1; 3];
         for (to, reg) in groups.iter_mut().zip(&launch.groups) {
-            *to = (self.get(frame, *reg) as i64).max(0) as u64;
+            *to = (self.get_scalar(frame, *reg) as i64).max(0) as u64;
         }
         if groups.contains(&0) {
             return Ok(());
@@ -443,29 +466,29 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             blocks,
         } = data;
         constants.clear();
-        constants.extend(launch.constants.iter().map(|c| self.get(frame, *c)));
+        constants.extend(launch.constants.iter().map(|c| self.get_scalar(frame, *c)));
         push.clear();
         push.resize(kernel.scalar_bytes as usize, 0);
         push[..4].copy_from_slice(&(groups[0] as u32).to_le_bytes());
         for ((at, ty), reg) in kernel.scalars.iter().zip(&launch.scalars) {
-            let bytes = self.get(frame, *reg).to_le_bytes();
+            let bytes = self.get_scalar(frame, *reg).to_le_bytes();
             let (at, size) = (*at as usize, (ty.size() as usize).max(4));
             push[at..at + size].copy_from_slice(&bytes[..size]);
         }
         blocks.clear();
         for (binding, mem) in launch.memories.iter().enumerate() {
             if kernel.bound.get(binding).is_some_and(|bound| *bound) {
-                let block = match self.reference(frame, *mem) {
+                let block = match self.find_block(frame, *mem) {
                     Some(block) => block,
                     None => self.failure_block()?,
                 };
-                let region = frame.touched(*mem);
+                let region = frame.accessed_region(*mem);
                 if let Some(reach) = kernel.reach.get(binding) {
                     self.check_reach(block, region, *reach)?;
                 }
                 blocks.push(BlockBinding {
                     binding: binding as u32,
-                    block: self.blocks.device(block)?,
+                    block: self.blocks.device_block(block)?,
                     region,
                 });
             }
@@ -473,14 +496,14 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         let mut next = launch.memories.len() as u32;
         if kernel.uses_failures {
             let block = self.failure_block()?;
-            blocks.push(self.whole(next, block)?);
+            blocks.push(self.bind_whole_block(next, block)?);
         }
         next += 1;
         let mut scalars = None;
         if kernel.scalars_in_buffer {
-            let block = self.blocks.allocate(push.len() as u64)?;
-            self.blocks.write(block, 0, push)?;
-            blocks.push(self.whole(next, block)?);
+            let block = self.blocks.allocate_device(push.len() as u64)?;
+            self.blocks.write_bytes(block, 0, push)?;
+            blocks.push(self.bind_whole_block(next, block)?);
             scalars = Some(block);
         }
         let request = LaunchRequest {
@@ -492,9 +515,9 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             push: if kernel.scalars_in_buffer { &[] } else { push },
             blocks,
         };
-        let launched = self.blocks.machine.launch(&request);
+        let launched = self.blocks.machine.launch_kernel(&request);
         if let Some(block) = scalars {
-            self.blocks.release(block);
+            self.blocks.release_block(block);
         }
         launched.map_err(ProgramError::Machine)?;
         self.may_have_failed |= kernel.can_fail;
@@ -503,7 +526,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
 
     /// Refuses a launch that would touch more of a block than indices of 32 bits reach.
     fn check_reach(&self, block: usize, touched: Option<ByteRegion>, reach: u64) -> Run<(), M> {
-        let size = self.blocks.size(block);
+        let size = self.blocks.block_size(block);
         let end = touched.and_then(|region| region.end()).unwrap_or(size);
         if size.min(end) <= reach {
             return Ok(());
@@ -514,10 +537,10 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     /// A block of which anything may be touched.
-    fn whole(&mut self, binding: u32, block: usize) -> Run<BlockBinding<M::Block>, M> {
+    fn bind_whole_block(&mut self, binding: u32, block: usize) -> Run<BlockBinding<M::Block>, M> {
         Ok(BlockBinding {
             binding,
-            block: self.blocks.device(block)?,
+            block: self.blocks.device_block(block)?,
             region: None,
         })
     }
@@ -530,8 +553,8 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         let messages = self.program.messages.iter();
         let values = messages.map(|m| m.parts.len()).max().unwrap_or(0);
         let bytes = vec![0; 8 + values * 8];
-        let block = self.blocks.allocate(bytes.len() as u64)?;
-        self.blocks.write(block, 0, &bytes)?;
+        let block = self.blocks.allocate_device(bytes.len() as u64)?;
+        self.blocks.write_bytes(block, 0, &bytes)?;
         self.failures = Some(block);
         Ok(block)
     }
@@ -565,15 +588,15 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
             return Ok(());
         };
         self.is_unfinished = true;
-        self.blocks.write(block, 0, &[0; 4])?;
+        self.blocks.write_bytes(block, 0, &[0; 4])?;
         let parts = self.program.messages.get(message as usize);
         let count = parts.map_or(0, |m| m.parts.len() as u64);
-        let bytes = self.blocks.read(block, 8, count * 8)?;
+        let bytes = self.blocks.read_bytes(block, 8, count * 8)?;
         let words = bytes.chunks_exact(8);
         let values: Vec<u64> = words
             .map(|word| word.try_into().map_or(0, u64::from_le_bytes))
             .collect();
-        Err(self.failure(message as usize, &values))
+        Err(self.make_failure(message as usize, &values))
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn cos_kernel(r: f64) -> f64 {
 
 /// The quarter turn `x` lies nearest to (its two low bits count) and the angle from there.
 #[inline]
-pub(crate) fn reduce(x: f32) -> (u64, f64) {
+pub(crate) fn reduce_argument(x: f32) -> (u64, f64) {
     const SHIFT: f64 = (3u64 << 51) as f64;
     if x.abs() < 33554432.0 {
         let x = f64::from(x);
@@ -56,7 +56,7 @@ pub(crate) fn reduce(x: f32) -> (u64, f64) {
     reduce_large(x)
 }
 
-/// [`reduce`] for 2^25 ≤ |x|; infinity and NaN give a NaN angle.
+/// [`reduce_argument`] for 2^25 ≤ |x|; infinity and NaN give a NaN angle.
 #[cold]
 fn reduce_large(x: f32) -> (u64, f64) {
     if !x.is_finite() {
@@ -98,19 +98,19 @@ fn sin_at(quarters: u64, r: f64) -> f64 {
 
 #[inline]
 pub(crate) fn sin(x: f32) -> f32 {
-    let (quarters, r) = reduce(x);
+    let (quarters, r) = reduce_argument(x);
     sin_at(quarters, r) as f32
 }
 
 #[inline]
 pub(crate) fn cos(x: f32) -> f32 {
-    let (quarters, r) = reduce(x);
+    let (quarters, r) = reduce_argument(x);
     sin_at(quarters.wrapping_add(1), r) as f32
 }
 
 #[inline]
 pub(crate) fn sin_cos(x: f32) -> (f32, f32) {
-    let (quarters, r) = reduce(x);
+    let (quarters, r) = reduce_argument(x);
     (
         sin_at(quarters, r) as f32,
         sin_at(quarters.wrapping_add(1), r) as f32,
@@ -119,7 +119,7 @@ pub(crate) fn sin_cos(x: f32) -> (f32, f32) {
 
 #[inline]
 pub(crate) fn tan(x: f32) -> f32 {
-    let (quarters, r) = reduce(x);
+    let (quarters, r) = reduce_argument(x);
     let (sin, cos) = (sin_kernel(r), cos_kernel(r));
     (if quarters & 1 == 0 {
         sin / cos
@@ -130,6 +130,6 @@ pub(crate) fn tan(x: f32) -> f32 {
 
 /// π`x`, for arguments below one turn.
 #[inline]
-pub(crate) fn radians(x: f32) -> f64 {
+pub(crate) fn half_turns_to_radians(x: f32) -> f64 {
     f64::from(x) * PI
 }

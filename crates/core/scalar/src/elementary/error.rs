@@ -34,7 +34,7 @@ fn erfc_kernel(x: f64) -> f64 {
 
 /// [`erfc_kernel`] of any number from 1 on; NaN gives NaN.
 #[inline]
-fn tail(x: f64) -> f64 {
+fn erfc_tail(x: f64) -> f64 {
     erfc_kernel(if x > 11.0 { 11.0 } else { x })
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn erf(x: f64) -> f64 {
     if magnitude <= 1.0 {
         return erf_kernel(x);
     }
-    (1.0 - tail(magnitude)).copysign(x)
+    (1.0 - erfc_tail(magnitude)).copysign(x)
 }
 
 /// 1 − erf `x`.
@@ -54,6 +54,6 @@ pub(crate) fn erfc(x: f64) -> f64 {
     if x.abs() <= 1.0 {
         return 1.0 - erf_kernel(x);
     }
-    let tail = tail(x.abs());
+    let tail = erfc_tail(x.abs());
     if x < 0.0 { 2.0 - tail } else { tail }
 }

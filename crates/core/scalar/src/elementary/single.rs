@@ -41,7 +41,7 @@ fn integer_parity(y: f32) -> Option<bool> {
 
 /// `x`^`y` for positive finite `x` and finite `y`.
 #[inline]
-fn power(x: f32, y: f64) -> f32 {
+fn raise_positive_power(x: f32, y: f64) -> f32 {
     exponential::exp2(y * exponential::log2(x.into())) as f32
 }
 
@@ -52,8 +52,8 @@ fn power_edge(x: f32, y: f32) -> f32 {
         return libm::pow(x.into(), y.into()) as f32;
     }
     match integer_parity(y) {
-        Some(true) => -power(-x, y.into()),
-        Some(false) => power(-x, y.into()),
+        Some(true) => -raise_positive_power(-x, y.into()),
+        Some(false) => raise_positive_power(-x, y.into()),
         None => f32::NAN,
     }
 }
@@ -93,21 +93,21 @@ impl ElementaryFloat for f32 {
     }
     fn pow(self, y: Self) -> Self {
         if is_positive_finite(self) && y.is_finite() {
-            return power(self, y.into());
+            return raise_positive_power(self, y.into());
         }
         power_edge(self, y)
     }
     fn magnitude_power(self, n: i32) -> Self {
         let magnitude = self.abs();
         if is_positive_finite(magnitude) {
-            return power(magnitude, n.into());
+            return raise_positive_power(magnitude, n.into());
         }
         libm::pow(magnitude.into(), n.into()) as Self
     }
     fn magnitude_root(self, n: i32) -> Self {
         let (magnitude, exponent) = (self.abs(), 1.0 / f64::from(n));
         if is_positive_finite(magnitude) {
-            return power(magnitude, exponent);
+            return raise_positive_power(magnitude, exponent);
         }
         libm::pow(magnitude.into(), exponent) as Self
     }
@@ -134,17 +134,17 @@ impl ElementaryFloat for f32 {
         circular::tan(self)
     }
     fn sin_small_turn(self) -> Self {
-        circular::sin_kernel(circular::radians(self)) as Self
+        circular::sin_kernel(circular::half_turns_to_radians(self)) as Self
     }
     fn cos_small_turn(self) -> Self {
-        circular::cos_kernel(circular::radians(self)) as Self
+        circular::cos_kernel(circular::half_turns_to_radians(self)) as Self
     }
     fn tan_small_turn(self) -> Self {
-        let r = circular::radians(self);
+        let r = circular::half_turns_to_radians(self);
         (circular::sin_kernel(r) / circular::cos_kernel(r)) as Self
     }
     fn cot_small_turn(self) -> Self {
-        let r = circular::radians(self);
+        let r = circular::half_turns_to_radians(self);
         (circular::cos_kernel(r) / circular::sin_kernel(r)) as Self
     }
     fn asin(self) -> Self {

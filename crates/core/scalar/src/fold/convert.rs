@@ -3,7 +3,7 @@
 use super::{FoldConstant, FoldType, is_int_type};
 use crate::convert;
 use crate::format::{FloatEncoding, FloatRounding};
-use crate::int::{mask, sign_extend};
+use crate::int::{make_mask, sign_extend};
 
 /// The operand's and the result's types, for matching.
 fn int_to_int(value: FoldConstant, to: FoldType) -> Option<(u32, u32)> {
@@ -55,7 +55,7 @@ pub(super) fn s_to_f(value: FoldConstant, to: FoldType) -> Option<u64> {
 }
 
 pub(super) fn u_convert(value: FoldConstant, to: FoldType) -> Option<u64> {
-    int_to_int(value, to).map(|(from, _)| value.bits & mask(from))
+    int_to_int(value, to).map(|(from, _)| value.bits & make_mask(from))
 }
 
 pub(super) fn s_convert(value: FoldConstant, to: FoldType) -> Option<u64> {
@@ -88,7 +88,7 @@ pub(super) fn f_convert(value: FoldConstant, to: FoldType) -> Option<u64> {
     }
 }
 
-pub(super) fn quantize(value: FoldConstant, to: FoldType) -> Option<u64> {
+pub(super) fn fold_quantize(value: FoldConstant, to: FoldType) -> Option<u64> {
     let single = FoldType::Float(FloatEncoding::F32);
     (value.ty == single && to == single).then(|| {
         convert::quantize_to_f16(f32::from_bits(value.bits as u32))
@@ -97,11 +97,11 @@ pub(super) fn quantize(value: FoldConstant, to: FoldType) -> Option<u64> {
     })
 }
 
-pub(super) fn bitcast(value: FoldConstant, to: FoldType) -> Option<u64> {
+pub(super) fn fold_bitcast(value: FoldConstant, to: FoldType) -> Option<u64> {
     let numeric = value.ty != FoldType::Bool && to != FoldType::Bool;
     (numeric && value.ty.width() == to.width()).then_some(value.bits)
 }
 
-pub(super) fn copy(value: FoldConstant, to: FoldType) -> Option<u64> {
+pub(super) fn fold_copy(value: FoldConstant, to: FoldType) -> Option<u64> {
     (value.ty == to).then_some(value.bits)
 }

@@ -1,6 +1,6 @@
 //! Evaluating SPIR-V's scalar operations on constants.
 //!
-//! [`eval`] takes an opcode, the result's type and operands as bits, and gives the result's bits, or
+//! [`eval_core`] takes an opcode, the result's type and operands as bits, and gives the result's bits, or
 //! `None` where the opcode has no row or the types do not fit it; it never fails otherwise. Vectors
 //! are evaluated component by component by the caller. A NaN that arithmetic produces is
 //! [`FloatEncoding::nan`], so that the result does not depend on the machine.
@@ -10,12 +10,12 @@ mod extended;
 mod rules;
 
 pub use extended::eval_extended;
-pub use rules::{FoldRule, rules};
+pub use rules::{FoldRule, list_rules};
 
 use crate::convert::float_to_float;
 use crate::format::{FloatEncoding, FloatRounding};
 use crate::half_float::fma_to_odd;
-use crate::int::mask;
+use crate::int::make_mask;
 use crate::real::NativeFloat;
 use rules::FoldOperation;
 
@@ -56,20 +56,20 @@ pub struct FoldConstant {
 /// The result of the core instruction `opcode` on constants, in the low bits; the others are zero.
 ///
 /// `operands` are the instruction's value operands in order. Conversions round to nearest even.
-pub fn eval(opcode: u32, result: FoldType, operands: &[FoldConstant]) -> Option<u64> {
+pub fn eval_core(opcode: u32, result: FoldType, operands: &[FoldConstant]) -> Option<u64> {
     let fits = |ty: FoldType| (1..=64).contains(&ty.width());
     if !fits(result) || !operands.iter().all(|operand| fits(operand.ty)) {
         return None;
     }
-    let rows = rules();
+    let rows = list_rules();
     let index = rows
         .binary_search_by_key(&opcode, |rule| rule.opcode)
         .ok()?;
-    apply(rows[index].fold, result, operands).map(|bits| bits & mask(result.width()))
+    apply_rule(rows[index].fold, result, operands).map(|bits| bits & make_mask(result.width()))
 }
 
 /// The result of one rule; `None` where the operands do not fit it.
-fn apply(fold: FoldOperation, result: FoldType, operands: &[FoldConstant]) -> Option<u64> {
+fn apply_rule(fold: FoldOperation, result: FoldType, operands: &[FoldConstant]) -> Option<u64> {
     let width = result.width();
     match (fold, operands) {
         (FoldOperation::Int1(f), [a]) if same_int(result, &[a]) => Some(f(a.bits, width)),
@@ -77,7 +77,7 @@ fn apply(fold: FoldOperation, result: FoldType, operands: &[FoldConstant]) -> Op
             Some(f(a.bits, b.bits, width))
         }
         (FoldOperation::Shift(f), [a, by]) if same_int(result, &[a]) && is_int(by) => {
-            Some(f(a.bits, unsigned(by), width))
+            Some(f(a.bits, read_unsigned(by), width))
         }
         (FoldOperation::Logical1(f), [a]) if all_bool(result, &[a]) => Some(f(a.bits, 1)),
         (FoldOperation::Logical2(f), [a, b]) if all_bool(result, &[a, b]) => {
@@ -95,21 +95,26 @@ fn apply(fold: FoldOperation, result: FoldType, operands: &[FoldConstant]) -> Op
             Some(f(
                 base.bits,
                 insert.bits,
-                unsigned(offset),
-                unsigned(count),
+                read_unsigned(offset),
+                read_unsigned(count),
                 width,
             ))
         }
         (FoldOperation::Extract(f), [base, offset, count])
             if same_int(result, &[base]) && is_int(offset) && is_int(count) =>
         {
-            Some(f(base.bits, unsigned(offset), unsigned(count), width))
+            Some(f(
+                base.bits,
+                read_unsigned(offset),
+                read_unsigned(count),
+                width,
+            ))
         }
-        (FoldOperation::Dot(f), [a, b]) if is_int_type(result) && packed(&[a, b]) => {
+        (FoldOperation::Dot(f), [a, b]) if is_int_type(result) && is_packed(&[a, b]) => {
             Some(f(a.bits, b.bits, width))
         }
         (FoldOperation::DotAccumulate(f), [a, b, sum])
-            if same_int(result, &[sum]) && packed(&[a, b]) =>
+            if same_int(result, &[sum]) && is_packed(&[a, b]) =>
         {
             Some(f(a.bits, b.bits, sum.bits, width))
         }
@@ -127,23 +132,25 @@ fn apply(fold: FoldOperation, result: FoldType, operands: &[FoldConstant]) -> Op
     }
 }
 
-/// [`apply`] for rules on floating-point operands.
+/// [`apply_rule`] for rules on floating-point operands.
 fn apply_real(fold: FoldOperation, result: FoldType, operands: &[FoldConstant]) -> Option<u64> {
     match (fold, operands) {
         (FoldOperation::Real2 { f32, f64 }, [a, b]) => {
             let format = same_float(result, &[a, b])?;
             Some(if format == FloatEncoding::F64 {
-                canonical(f64(real(a), real(b)))
+                canonicalise_nan(f64(to_f64(a), to_f64(b)))
             } else {
                 // Rounding twice is harmless: 24 bits are at least twice the format's, and two.
-                narrow(f32(real(a) as f32, real(b) as f32).into(), format)
+                round_to_encoding(f32(to_f64(a) as f32, to_f64(b) as f32).into(), format)
             })
         }
         (FoldOperation::FusedMultiplyAdd, [a, b, c]) => {
             let format = same_float(result, &[a, b, c])?;
             Some(match format {
-                FloatEncoding::F64 => canonical(crate::math::fma(real(a), real(b), real(c))),
-                _ => narrow(fma_to_odd(real(a), real(b), real(c)), format),
+                FloatEncoding::F64 => {
+                    canonicalise_nan(crate::math::fma(to_f64(a), to_f64(b), to_f64(c)))
+                }
+                _ => round_to_encoding(fma_to_odd(to_f64(a), to_f64(b), to_f64(c)), format),
             })
         }
         (FoldOperation::Negate, [a]) => {
@@ -155,16 +162,16 @@ fn apply_real(fold: FoldOperation, result: FoldType, operands: &[FoldConstant]) 
         }
         (FoldOperation::RealCompare(f), [a, b]) if result == FoldType::Bool => {
             same_float(a.ty, &[b])?;
-            Some(f(real(a), real(b)).into())
+            Some(f(to_f64(a), to_f64(b)).into())
         }
         _ => None,
     }
 }
 
 /// The bits of `value` rounded to `format`, the canonical NaN for NaN.
-fn narrow(value: f64, format: FloatEncoding) -> u64 {
+fn round_to_encoding(value: f64, format: FloatEncoding) -> u64 {
     float_to_float(
-        canonical(value),
+        canonicalise_nan(value),
         FloatEncoding::F64,
         format,
         FloatRounding::NearestEven,
@@ -172,7 +179,7 @@ fn narrow(value: f64, format: FloatEncoding) -> u64 {
 }
 
 /// The bits of `value`, the canonical NaN for NaN.
-fn canonical<T: NativeFloat>(value: T) -> u64 {
+fn canonicalise_nan<T: NativeFloat>(value: T) -> u64 {
     if value.is_nan() {
         T::FORMAT.nan()
     } else {
@@ -181,7 +188,7 @@ fn canonical<T: NativeFloat>(value: T) -> u64 {
 }
 
 /// A floating-point operand as `f64`, which holds every format's values; its type must be `Float`.
-fn real(value: &FoldConstant) -> f64 {
+fn to_f64(value: &FoldConstant) -> f64 {
     let format = float_format(value.ty).unwrap_or(FloatEncoding::F64);
     f64::from_bits(float_to_float(
         value.bits,
@@ -217,7 +224,7 @@ fn is_int(value: &FoldConstant) -> bool {
 }
 
 /// Whether the operands are packed 4x8-bit vectors.
-fn packed(operands: &[&FoldConstant]) -> bool {
+fn is_packed(operands: &[&FoldConstant]) -> bool {
     operands
         .iter()
         .all(|operand| operand.ty == FoldType::Int { width: 32 })
@@ -227,6 +234,6 @@ fn all_bool(result: FoldType, operands: &[&FoldConstant]) -> bool {
     result == FoldType::Bool && operands.iter().all(|operand| operand.ty == FoldType::Bool)
 }
 
-fn unsigned(value: &FoldConstant) -> u64 {
-    value.bits & mask(value.ty.width())
+fn read_unsigned(value: &FoldConstant) -> u64 {
+    value.bits & make_mask(value.ty.width())
 }

@@ -1,7 +1,7 @@
 //! The rule of every core instruction on scalars that has one, by opcode.
 
 use super::{FoldConstant, FoldType, convert};
-use crate::format::{DecodedFloat, FloatEncoding, decode};
+use crate::format::{DecodedFloat, FloatEncoding, decode_bits};
 use crate::{int, math};
 
 /// One instruction's rule.
@@ -59,7 +59,7 @@ pub(super) enum FoldOperation {
 }
 
 /// All rules, ordered by opcode.
-pub fn rules() -> &'static [FoldRule] {
+pub fn list_rules() -> &'static [FoldRule] {
     RULES
 }
 
@@ -74,11 +74,11 @@ macro_rules! arithmetic {
 arithmetic! { add + sub - mul * div / }
 
 fn is_nan(bits: u64, format: FloatEncoding) -> bool {
-    matches!(decode(bits, format), DecodedFloat::Nan { .. })
+    matches!(decode_bits(bits, format), DecodedFloat::Nan { .. })
 }
 
 fn is_infinite(bits: u64, format: FloatEncoding) -> bool {
-    matches!(decode(bits, format), DecodedFloat::Infinite { .. })
+    matches!(decode_bits(bits, format), DecodedFloat::Infinite { .. })
 }
 
 fn is_finite(bits: u64, format: FloatEncoding) -> bool {
@@ -93,7 +93,7 @@ fn sign_bit(bits: u64, format: FloatEncoding) -> bool {
     bits & format.sign_bit() != 0
 }
 
-fn ordered(a: f64, b: f64) -> bool {
+fn is_ordered(a: f64, b: f64) -> bool {
     !a.is_nan() && !b.is_nan()
 }
 
@@ -122,7 +122,7 @@ macro_rules! rule {
 
 #[rustfmt::skip]
 static RULES: &[FoldRule] = &[
-    rule!(83, "OpCopyObject", FoldOperation::Convert(convert::copy)),
+    rule!(83, "OpCopyObject", FoldOperation::Convert(convert::fold_copy)),
     rule!(109, "OpConvertFToU", FoldOperation::Convert(convert::f_to_u)),
     rule!(110, "OpConvertFToS", FoldOperation::Convert(convert::f_to_s)),
     rule!(111, "OpConvertSToF", FoldOperation::Convert(convert::s_to_f)),
@@ -130,10 +130,10 @@ static RULES: &[FoldRule] = &[
     rule!(113, "OpUConvert", FoldOperation::Convert(convert::u_convert)),
     rule!(114, "OpSConvert", FoldOperation::Convert(convert::s_convert)),
     rule!(115, "OpFConvert", FoldOperation::Convert(convert::f_convert)),
-    rule!(116, "OpQuantizeToF16", FoldOperation::Convert(convert::quantize)),
+    rule!(116, "OpQuantizeToF16", FoldOperation::Convert(convert::fold_quantize)),
     rule!(118, "OpSatConvertSToU", FoldOperation::Convert(convert::sat_s_to_u)),
     rule!(119, "OpSatConvertUToS", FoldOperation::Convert(convert::sat_u_to_s)),
-    rule!(124, "OpBitcast", FoldOperation::Convert(convert::bitcast)),
+    rule!(124, "OpBitcast", FoldOperation::Convert(convert::fold_bitcast)),
     rule!(126, "OpSNegate", FoldOperation::Int1(int::neg)),
     rule!(127, "OpFNegate", FoldOperation::Negate),
     rule!(128, "OpIAdd", FoldOperation::Int2(int::add)),
@@ -155,9 +155,9 @@ static RULES: &[FoldRule] = &[
     rule!(158, "OpIsFinite", FoldOperation::Test(is_finite)),
     rule!(159, "OpIsNormal", FoldOperation::Test(is_normal)),
     rule!(160, "OpSignBitSet", FoldOperation::Test(sign_bit)),
-    rule!(161, "OpLessOrGreater", compare a b ordered(a, b) && a != b),
-    rule!(162, "OpOrdered", compare a b ordered(a, b)),
-    rule!(163, "OpUnordered", compare a b !ordered(a, b)),
+    rule!(161, "OpLessOrGreater", compare a b is_ordered(a, b) && a != b),
+    rule!(162, "OpOrdered", compare a b is_ordered(a, b)),
+    rule!(163, "OpUnordered", compare a b !is_ordered(a, b)),
     rule!(164, "OpLogicalEqual", FoldOperation::Logical2(logical_equal)),
     rule!(165, "OpLogicalNotEqual", FoldOperation::Logical2(int::xor)),
     rule!(166, "OpLogicalOr", FoldOperation::Logical2(int::or)),
@@ -175,17 +175,17 @@ static RULES: &[FoldRule] = &[
     rule!(178, "OpULessThanEqual", FoldOperation::Compare(int::u_less_equal)),
     rule!(179, "OpSLessThanEqual", FoldOperation::Compare(int::s_less_equal)),
     rule!(180, "OpFOrdEqual", compare a b a == b),
-    rule!(181, "OpFUnordEqual", compare a b !ordered(a, b) || a == b),
-    rule!(182, "OpFOrdNotEqual", compare a b ordered(a, b) && a != b),
+    rule!(181, "OpFUnordEqual", compare a b !is_ordered(a, b) || a == b),
+    rule!(182, "OpFOrdNotEqual", compare a b is_ordered(a, b) && a != b),
     rule!(183, "OpFUnordNotEqual", compare a b a != b),
     rule!(184, "OpFOrdLessThan", compare a b a < b),
-    rule!(185, "OpFUnordLessThan", compare a b !ordered(a, b) || a < b),
+    rule!(185, "OpFUnordLessThan", compare a b !is_ordered(a, b) || a < b),
     rule!(186, "OpFOrdGreaterThan", compare a b a > b),
-    rule!(187, "OpFUnordGreaterThan", compare a b !ordered(a, b) || a > b),
+    rule!(187, "OpFUnordGreaterThan", compare a b !is_ordered(a, b) || a > b),
     rule!(188, "OpFOrdLessThanEqual", compare a b a <= b),
-    rule!(189, "OpFUnordLessThanEqual", compare a b !ordered(a, b) || a <= b),
+    rule!(189, "OpFUnordLessThanEqual", compare a b !is_ordered(a, b) || a <= b),
     rule!(190, "OpFOrdGreaterThanEqual", compare a b a >= b),
-    rule!(191, "OpFUnordGreaterThanEqual", compare a b !ordered(a, b) || a >= b),
+    rule!(191, "OpFUnordGreaterThanEqual", compare a b !is_ordered(a, b) || a >= b),
     rule!(194, "OpShiftRightLogical", FoldOperation::Shift(int::u_shr)),
     rule!(195, "OpShiftRightArithmetic", FoldOperation::Shift(int::s_shr)),
     rule!(196, "OpShiftLeftLogical", FoldOperation::Shift(int::shl)),

@@ -16,7 +16,7 @@ pub use packed::*;
 
 /// The lowest `width` bits set.
 #[inline]
-pub const fn mask(width: u32) -> u64 {
+pub const fn make_mask(width: u32) -> u64 {
     if width >= 64 {
         u64::MAX
     } else {
@@ -33,21 +33,21 @@ pub const fn sign_extend(value: u64, width: u32) -> i64 {
 
 /// `value` clamped to what an integer of `width` bits holds, two's complement if `signed`.
 #[inline]
-pub(crate) fn saturate(value: i128, width: u32, signed: bool) -> u64 {
+pub(crate) fn saturate_to_width(value: i128, width: u32, signed: bool) -> u64 {
     let (lowest, highest) = if signed {
         (-(1i128 << (width - 1)), (1i128 << (width - 1)) - 1)
     } else {
-        (0, i128::from(mask(width)))
+        (0, i128::from(make_mask(width)))
     };
-    value.clamp(lowest, highest) as u64 & mask(width)
+    value.clamp(lowest, highest) as u64 & make_mask(width)
 }
 
 /// The lowest `width` bits of `value` as a mathematical integer, two's complement if `signed`.
 #[inline]
-pub(crate) fn exact(value: u64, width: u32, signed: bool) -> i128 {
+pub(crate) fn to_exact_integer(value: u64, width: u32, signed: bool) -> i128 {
     if signed {
         sign_extend(value, width).into()
     } else {
-        (value & mask(width)).into()
+        (value & make_mask(width)).into()
     }
 }

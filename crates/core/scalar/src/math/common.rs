@@ -5,7 +5,7 @@ use crate::elementary::ElementaryFloat;
 use crate::real::NativeFloat;
 
 #[inline]
-fn constant<T: NativeFloat>(value: f64) -> T {
+fn from_constant<T: NativeFloat>(value: f64) -> T {
     T::from_f64(value)
 }
 
@@ -26,7 +26,7 @@ pub extern "C" fn fdim<T: NativeFloat>(x: T, y: T) -> T {
     } else if x > y {
         x - y
     } else {
-        constant(0.0)
+        from_constant(0.0)
     }
 }
 
@@ -82,17 +82,17 @@ pub extern "C" fn divide<T: NativeFloat>(x: T, y: T) -> T {
 
 /// 1/x.
 pub extern "C" fn recip<T: NativeFloat>(x: T) -> T {
-    constant::<T>(1.0) / x
+    from_constant::<T>(1.0) / x
 }
 
 /// (180/π)·x.
 pub extern "C" fn degrees<T: NativeFloat>(x: T) -> T {
-    constant::<T>(180.0 / std::f64::consts::PI) * x
+    from_constant::<T>(180.0 / std::f64::consts::PI) * x
 }
 
 /// (π/180)·x.
 pub extern "C" fn radians<T: NativeFloat>(x: T) -> T {
-    constant::<T>(std::f64::consts::PI / 180.0) * x
+    from_constant::<T>(std::f64::consts::PI / 180.0) * x
 }
 
 /// x + (y − x)·a (OpenCL).
@@ -102,28 +102,32 @@ pub extern "C" fn mix<T: NativeFloat>(x: T, y: T, a: T) -> T {
 
 /// x·(1 − a) + y·a (GLSL).
 pub extern "C" fn blend<T: NativeFloat>(x: T, y: T, a: T) -> T {
-    x * (constant::<T>(1.0) - a) + y * a
+    x * (from_constant::<T>(1.0) - a) + y * a
 }
 
 /// 0 where x < edge, otherwise 1.
 pub extern "C" fn step<T: NativeFloat>(edge: T, x: T) -> T {
-    constant(if x < edge { 0.0 } else { 1.0 })
+    from_constant(if x < edge { 0.0 } else { 1.0 })
 }
 
 /// 0 up to `low`, 1 from `high`, t²·(3 − 2t) between.
 pub extern "C" fn smoothstep<T: NativeFloat>(low: T, high: T, x: T) -> T {
-    let t = fclamp((x - low) / (high - low), constant(0.0), constant(1.0));
-    t * t * (constant::<T>(3.0) - constant::<T>(2.0) * t)
+    let t = fclamp(
+        (x - low) / (high - low),
+        from_constant(0.0),
+        from_constant(1.0),
+    );
+    t * t * (from_constant::<T>(3.0) - from_constant::<T>(2.0) * t)
 }
 
 /// 1 or −1 with the sign of `x`; zeros are kept, NaN gives 0.
 pub extern "C" fn sign<T: NativeFloat>(x: T) -> T {
     if x.is_nan() {
-        constant(0.0)
-    } else if x == constant(0.0) {
+        from_constant(0.0)
+    } else if x == from_constant(0.0) {
         x
     } else {
-        constant::<T>(1.0).copysign(x)
+        from_constant::<T>(1.0).copysign(x)
     }
 }
 
@@ -134,5 +138,5 @@ pub extern "C" fn sqrt<T: NativeFloat>(x: T) -> T {
 
 /// 1/√x, each operation rounded.
 pub extern "C" fn rsqrt<T: ElementaryFloat>(x: T) -> T {
-    constant::<T>(1.0) / x.sqrt()
+    from_constant::<T>(1.0) / x.sqrt()
 }

@@ -8,28 +8,28 @@ use crate::int::sign_extend;
 
 /// Rounds `value` × `scale` to the nearest integer after clamping `value`; NaN gives the lower bound.
 #[inline]
-fn quantise(value: f32, low: f32, scale: f32) -> u32 {
+fn quantise_clamped(value: f32, low: f32, scale: f32) -> u32 {
     rint(fclamp(value, low, 1.0) * scale) as i32 as u32
 }
 
 /// Four numbers in [−1, 1] as signed bytes, the first lowest.
 pub extern "C" fn pack_snorm_4x8(x: f32, y: f32, z: f32, w: f32) -> u32 {
-    u32::from_le_bytes([x, y, z, w].map(|value| quantise(value, -1.0, 127.0) as u8))
+    u32::from_le_bytes([x, y, z, w].map(|value| quantise_clamped(value, -1.0, 127.0) as u8))
 }
 
 /// Four numbers in [0, 1] as unsigned bytes, the first lowest.
 pub extern "C" fn pack_unorm_4x8(x: f32, y: f32, z: f32, w: f32) -> u32 {
-    u32::from_le_bytes([x, y, z, w].map(|value| quantise(value, 0.0, 255.0) as u8))
+    u32::from_le_bytes([x, y, z, w].map(|value| quantise_clamped(value, 0.0, 255.0) as u8))
 }
 
 /// Two numbers in [−1, 1] as signed 16-bit integers, the first lower.
 pub extern "C" fn pack_snorm_2x16(x: f32, y: f32) -> u32 {
-    quantise(x, -1.0, 32767.0) & 0xFFFF | quantise(y, -1.0, 32767.0) << 16
+    quantise_clamped(x, -1.0, 32767.0) & 0xFFFF | quantise_clamped(y, -1.0, 32767.0) << 16
 }
 
 /// Two numbers in [0, 1] as unsigned 16-bit integers, the first lower.
 pub extern "C" fn pack_unorm_2x16(x: f32, y: f32) -> u32 {
-    quantise(x, 0.0, 65535.0) & 0xFFFF | quantise(y, 0.0, 65535.0) << 16
+    quantise_clamped(x, 0.0, 65535.0) & 0xFFFF | quantise_clamped(y, 0.0, 65535.0) << 16
 }
 
 /// Two numbers as `f16`, the first lower.

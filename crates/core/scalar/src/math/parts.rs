@@ -1,13 +1,13 @@
 //! Functions on the parts of a number: exponent, significand, fraction, neighbours. All exact, save
 //! that [`ldexp`] rounds a subnormal result once.
 
-use crate::format::{DecodedFloat, FloatRounding, decode, encode, round};
+use crate::format::{DecodedFloat, FloatRounding, decode_bits, encode_value, round_to_format};
 use crate::real::NativeFloat;
 
 /// The significand and exponent of a finite number other than zero, and where its top bit is.
 #[inline]
-fn finite<T: NativeFloat>(x: T) -> Option<(bool, u64, i32, i32)> {
-    match decode(x.to_raw(), T::FORMAT) {
+fn decompose_finite<T: NativeFloat>(x: T) -> Option<(bool, u64, i32, i32)> {
+    match decode_bits(x.to_raw(), T::FORMAT) {
         DecodedFloat::Finite {
             negative,
             significand,
@@ -24,12 +24,12 @@ fn finite<T: NativeFloat>(x: T) -> Option<(bool, u64, i32, i32)> {
 
 /// `x` as a number in [½, 1) times 2^`exponent`; zero, infinity and NaN are kept, with exponent 0.
 pub extern "C" fn frexp<T: NativeFloat>(x: T, exponent: &mut i32) -> T {
-    let Some((negative, significand, scale, top)) = finite(x) else {
+    let Some((negative, significand, scale, top)) = decompose_finite(x) else {
         *exponent = 0;
         return x;
     };
     *exponent = top + 1;
-    let bits = round(
+    let bits = round_to_format(
         negative,
         significand,
         scale - top - 1,
@@ -41,7 +41,7 @@ pub extern "C" fn frexp<T: NativeFloat>(x: T, exponent: &mut i32) -> T {
 
 /// x·2^n, rounded once.
 pub extern "C" fn ldexp<T: NativeFloat>(x: T, n: i32) -> T {
-    let scaled = match decode(x.to_raw(), T::FORMAT) {
+    let scaled = match decode_bits(x.to_raw(), T::FORMAT) {
         DecodedFloat::Finite {
             negative,
             significand,
@@ -53,12 +53,12 @@ pub extern "C" fn ldexp<T: NativeFloat>(x: T, n: i32) -> T {
         },
         _ => return x,
     };
-    T::from_raw(encode(scaled, T::FORMAT, FloatRounding::NearestEven))
+    T::from_raw(encode_value(scaled, T::FORMAT, FloatRounding::NearestEven))
 }
 
 /// The exponent of `x` as an integer: −2^31 at zero, 2^31 − 1 at infinity and NaN.
 pub extern "C" fn ilogb<T: NativeFloat>(x: T) -> i32 {
-    match decode(x.to_raw(), T::FORMAT) {
+    match decode_bits(x.to_raw(), T::FORMAT) {
         DecodedFloat::Finite {
             significand,
             exponent,
@@ -71,7 +71,7 @@ pub extern "C" fn ilogb<T: NativeFloat>(x: T) -> i32 {
 
 /// The exponent of `x`: −∞ at zero, +∞ at infinity.
 pub extern "C" fn logb<T: NativeFloat>(x: T) -> T {
-    match decode(x.to_raw(), T::FORMAT) {
+    match decode_bits(x.to_raw(), T::FORMAT) {
         DecodedFloat::Finite {
             significand,
             exponent,

@@ -6,7 +6,7 @@ use crate::real::NativeFloat;
 /// The quarter turn nearest to `x` half turns, modulo four, and what remains, at most ¼ in magnitude.
 /// Exact; NaN remains at infinities.
 #[inline]
-fn quarters<T: NativeFloat>(x: T) -> (u32, T) {
+fn reduce_quarter_turns<T: NativeFloat>(x: T) -> (u32, T) {
     let two = T::from_f64(2.0);
     // Whole turns; every number is a whole number of turns from 2^53 on.
     let turns = (x * T::from_f64(0.5)).round_ties_even();
@@ -20,7 +20,7 @@ fn quarters<T: NativeFloat>(x: T) -> (u32, T) {
 
 /// sin(πx); zero with the sign of `x` at integers.
 pub extern "C" fn sinpi<T: ElementaryFloat>(x: T) -> T {
-    let (quarter, angle) = quarters(x);
+    let (quarter, angle) = reduce_quarter_turns(x);
     let value = match quarter {
         0 => angle.sin_small_turn(),
         1 => angle.cos_small_turn(),
@@ -36,7 +36,7 @@ pub extern "C" fn sinpi<T: ElementaryFloat>(x: T) -> T {
 
 /// cos(πx); +0 at odd multiples of ½.
 pub extern "C" fn cospi<T: ElementaryFloat>(x: T) -> T {
-    let (quarter, angle) = quarters(x);
+    let (quarter, angle) = reduce_quarter_turns(x);
     let value = match quarter {
         0 => angle.cos_small_turn(),
         1 => -angle.sin_small_turn(),
@@ -53,7 +53,7 @@ pub extern "C" fn cospi<T: ElementaryFloat>(x: T) -> T {
 /// tan(πx); zero with the sign of `x` at even integers and the opposite one at odd ones, +∞ at
 /// 2n + ½, −∞ at 2n + 3⁄2, ±1 at odd multiples of ¼.
 pub extern "C" fn tanpi<T: ElementaryFloat>(x: T) -> T {
-    let (quarter, angle) = quarters(x);
+    let (quarter, angle) = reduce_quarter_turns(x);
     let zero = T::from_f64(0.0);
     if angle.abs() == T::from_f64(0.25) {
         let one = T::from_f64(1.0).copysign(angle);

@@ -37,7 +37,7 @@ impl ScalarExtSet {
     }
 
     /// The row of the instruction `number`.
-    pub fn function(self, number: u32) -> Option<&'static ScalarExtInst> {
+    pub fn find_function(self, number: u32) -> Option<&'static ScalarExtInst> {
         let rows = self.functions();
         rows.binary_search_by_key(&number, |row| row.number)
             .ok()
@@ -142,7 +142,7 @@ pub enum PackingFn {
 }
 
 /// The function on `f16` bits that stands in for `f32` arithmetic under this name of the table.
-const fn half(name: &str) -> Option<HalfFn> {
+const fn find_half(name: &str) -> Option<HalfFn> {
     match name.as_bytes() {
         b"fma" | b"Fma" => Some(HalfFn::Ternary(half_float::fma)),
         b"nextafter" => Some(HalfFn::Binary(half_float::nextafter)),
@@ -210,7 +210,7 @@ macro_rules! body {
         $crate::table::ExtInstBody::Real {
             f32: $crate::table::RealFn::$shape($crate::math::$function::<f32>),
             f64: $crate::table::RealFn::$shape($crate::math::$function::<f64>),
-            f16: $crate::table::half($name),
+            f16: $crate::table::find_half($name),
         }
     };
 }

@@ -17,7 +17,7 @@ pub struct SpirvCallGraph {
 impl SpirvCallGraph {
     /// One pass over the module, then strongly connected components by Tarjan's algorithm
     /// ("Depth-First Search and Linear Graph Algorithms", 1972).
-    pub fn compute(module: &SpirvModule) -> Self {
+    pub fn from_module(module: &SpirvModule) -> Self {
         let mut by_id = IdMap::new(module.bound(), None);
         let size = module.functions().iter().map(|f| f.index() + 1).max();
         let mut callees = vec![Vec::new(); size.unwrap_or(0)];
@@ -28,7 +28,7 @@ impl SpirvCallGraph {
         for func in module.functions() {
             for block in &module.function(*func).blocks {
                 for call in module.body(*block).filter(|i| i.op() == Op::FunctionCall) {
-                    if let Some(callee) = by_id[call.id(0)]
+                    if let Some(callee) = by_id[call.id_operand(0)]
                         && last[callee.index()].replace(*func) != Some(*func)
                     {
                         callees[func.index()].push(callee);
@@ -38,7 +38,7 @@ impl SpirvCallGraph {
         }
         let mut search = CallComponents::new(&callees);
         for func in module.functions() {
-            search.from(*func);
+            search.visit_from(*func);
         }
         let (bottom_up, recursive) = (search.order, search.recursive);
         SpirvCallGraph {
@@ -105,16 +105,16 @@ impl<'a> CallComponents<'a> {
         }
     }
 
-    fn from(&mut self, start: Func) {
+    fn visit_from(&mut self, start: Func) {
         let mut stack = Vec::new();
-        self.enter(start, &mut stack);
+        self.enter_function(start, &mut stack);
         while let Some((at, next)) = stack.last_mut() {
             let at = *at;
             match self.callees[at.index()].get(*next).copied() {
                 Some(callee) => {
                     *next += 1;
                     if self.number[callee.index()] == u32::MAX {
-                        self.enter(callee, &mut stack);
+                        self.enter_function(callee, &mut stack);
                     } else if self.is_open[callee.index()] {
                         let seen = self.number[callee.index()];
                         self.low[at.index()] = self.low[at.index()].min(seen);
@@ -127,14 +127,14 @@ impl<'a> CallComponents<'a> {
                         self.low[caller.index()] = self.low[caller.index()].min(low);
                     }
                     if self.low[at.index()] == self.number[at.index()] {
-                        self.close(at);
+                        self.close_component(at);
                     }
                 }
             }
         }
     }
 
-    fn enter(&mut self, func: Func, stack: &mut Vec<(Func, usize)>) {
+    fn enter_function(&mut self, func: Func, stack: &mut Vec<(Func, usize)>) {
         if self.number[func.index()] != u32::MAX {
             return;
         }
@@ -146,7 +146,7 @@ impl<'a> CallComponents<'a> {
         stack.push((func, 0));
     }
 
-    fn close(&mut self, root: Func) {
+    fn close_component(&mut self, root: Func) {
         let begin = self.open.iter().rposition(|f| *f == root).unwrap_or(0);
         let members = self.open.split_off(begin);
         let cyclic = members.len() > 1 || self.callees[root.index()].contains(&root);

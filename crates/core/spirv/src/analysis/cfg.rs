@@ -1,6 +1,6 @@
 //! The control-flow graph of a function.
 
-use super::lengauer_tarjan::parents;
+use super::lengauer_tarjan::find_immediate_dominators;
 use super::{EdgeLists, IdDefinitions};
 use crate::Id;
 use crate::grammar::Op;
@@ -50,17 +50,21 @@ impl FlowEdges {
             wrong.map_or(Ok(()), |target| Err((terminator.handle(), target)))
         })?;
         Ok(FlowEdges {
-            predecessors: successors.reversed(),
+            predecessors: successors.to_reversed(),
             reverse_postorder: successors.reverse_postorder(0),
             successors,
         })
     }
 
     /// The immediate dominator of each block: its own for the entry, `u32::MAX` where unreachable.
-    pub fn dominators(&self) -> Vec<u32> {
+    pub fn compute_dominators(&self) -> Vec<u32> {
         let blocks = self.predecessors.len();
-        parents(blocks, &self.reverse_postorder, &|block, visit| {
-            self.predecessors.of(block).iter().copied().for_each(visit);
+        find_immediate_dominators(blocks, &self.reverse_postorder, &|block, visit| {
+            self.predecessors
+                .targets(block)
+                .iter()
+                .copied()
+                .for_each(visit);
         })
     }
 }
@@ -71,7 +75,7 @@ impl FlowGraph {
     ///
     /// # Errors
     /// When a branch goes to an id that is no label of the function.
-    pub fn compute(
+    pub fn from_function(
         module: &SpirvModule,
         definitions: &IdDefinitions,
         func: Func,
@@ -87,7 +91,7 @@ impl FlowGraph {
     /// The same for who has no definitions at hand.
     ///
     /// # Errors
-    /// As [`FlowGraph::compute`].
+    /// As [`FlowGraph::from_function`].
     pub fn with_ids(
         module: &SpirvModule,
         ids: &IdWords,
@@ -99,7 +103,7 @@ impl FlowGraph {
                 Op::BranchConditional | Op::Switch => 1,
                 _ => return,
             };
-            ids.visit(terminator, |at, id| {
+            ids.visit_uses(terminator, |at, id| {
                 if at >= skip {
                     visit(id);
                 }
@@ -117,7 +121,7 @@ impl FlowGraph {
         func: Func,
         targets_of: impl Fn(InstRef<'_>, &mut dyn FnMut(Id)),
     ) -> Result<FlowGraph, (Inst, Id)> {
-        let labels = LabelPositions::of(module, func);
+        let labels = LabelPositions::from_function(module, func);
         let position = |label| labels.position(label);
         let graph = FlowEdges::of_targets(module, func, position, targets_of)?;
         Ok(FlowGraph {
@@ -156,20 +160,20 @@ impl FlowGraph {
 
     /// The position of the block with a label.
     #[inline]
-    pub fn position(&self, label: Id) -> Option<u32> {
+    pub fn block_position(&self, label: Id) -> Option<u32> {
         self.labels.position(label)
     }
 
     /// The blocks that may follow.
     #[inline]
     pub fn successors(&self, at: u32) -> &[u32] {
-        self.graph.successors.of(at)
+        self.graph.successors.targets(at)
     }
 
     /// The blocks that may come before.
     #[inline]
     pub fn predecessors(&self, at: u32) -> &[u32] {
-        self.graph.predecessors.of(at)
+        self.graph.predecessors.targets(at)
     }
 
     /// The blocks that are reachable from the entry, each before its successors but for back edges.
@@ -192,12 +196,14 @@ fn branch_targets(
     terminator: InstRef<'_>,
 ) -> Vec<Id> {
     match terminator.op() {
-        Op::Branch => vec![terminator.id(0)],
-        Op::BranchConditional => vec![terminator.id(1), terminator.id(2)],
+        Op::Branch => vec![terminator.id_operand(0)],
+        Op::BranchConditional => vec![terminator.id_operand(1), terminator.id_operand(2)],
         Op::Switch => {
             let words = module.switch_literal_words(definitions, terminator);
             let cases = switch_cases(terminator, words).map(|(_, label)| label);
-            std::iter::once(terminator.id(1)).chain(cases).collect()
+            std::iter::once(terminator.id_operand(1))
+                .chain(cases)
+                .collect()
         }
         _ => Vec::new(),
     }

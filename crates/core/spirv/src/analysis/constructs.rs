@@ -34,10 +34,10 @@ pub struct ConstructTree {
 
 impl ConstructTree {
     /// One pass over the blocks in the order of the dominator tree.
-    pub fn compute(module: &SpirvModule, cfg: &FlowGraph, dominators: &BlockDominators) -> Self {
-        let (mut found, merged) = Self::headers(module, cfg);
+    pub fn from_cfg(module: &SpirvModule, cfg: &FlowGraph, dominators: &BlockDominators) -> Self {
+        let (mut found, merged) = Self::find_headers(module, cfg);
         for &block in dominators.preorder() {
-            let above = dominators.immediate(block);
+            let above = dominators.immediate_dominator(block);
             let mut around = above.map_or(u32::MAX, |d| match found.headed[d as usize] {
                 u32::MAX => found.around[d as usize],
                 own => own,
@@ -61,7 +61,7 @@ impl ConstructTree {
     }
 
     /// The constructs without their nesting, and the construct that each block is the merge of.
-    fn headers(module: &SpirvModule, cfg: &FlowGraph) -> (Self, Vec<u32>) {
+    fn find_headers(module: &SpirvModule, cfg: &FlowGraph) -> (Self, Vec<u32>) {
         let mut found = ConstructTree {
             constructs: Vec::new(),
             parent: Vec::new(),
@@ -71,11 +71,12 @@ impl ConstructTree {
         };
         let mut merged = vec![u32::MAX; cfg.len()];
         for header in 0..cfg.len() as u32 {
-            let Some(inst) = module.merge(cfg.block(header)) else {
+            let Some(inst) = module.merge_inst(cfg.block(header)) else {
                 continue;
             };
-            let merge = cfg.position(inst.id(0));
-            let continues = (inst.op() == Op::LoopMerge).then(|| cfg.position(inst.id(1)));
+            let merge = cfg.block_position(inst.id_operand(0));
+            let continues =
+                (inst.op() == Op::LoopMerge).then(|| cfg.block_position(inst.id_operand(1)));
             let (Some(merge), None | Some(Some(_))) = (merge, continues) else {
                 continue;
             };
@@ -98,22 +99,22 @@ impl ConstructTree {
     }
 
     /// The innermost construct that a block is in, as an index.
-    pub fn around(&self, block: u32) -> Option<u32> {
-        some(self.around[block as usize])
+    pub fn innermost_construct(&self, block: u32) -> Option<u32> {
+        to_valid_index(self.around[block as usize])
     }
 
     /// The construct around a construct.
     pub fn parent(&self, construct: u32) -> Option<u32> {
-        some(self.parent[construct as usize])
+        to_valid_index(self.parent[construct as usize])
     }
 
     /// The constructs directly within a construct, in the order of their headers.
     pub fn children(&self, construct: u32) -> &[u32] {
-        self.children.of(construct)
+        self.children.targets(construct)
     }
 
     /// Which of the constructs directly within its parent a construct is, counted from 0.
-    pub fn position(&self, construct: u32) -> Option<usize> {
+    pub fn sibling_index(&self, construct: u32) -> Option<usize> {
         let siblings = self.children(self.parent(construct)?);
         siblings.binary_search(&construct).ok()
     }
@@ -140,13 +141,13 @@ impl ConstructTree {
             .filter(|s| **s != header && dominators.is_reachable(**s))
             .all(|s| {
                 let terminator = module.terminator(cfg.block(*s));
-                terminator.op() == Op::Branch && self.around(*s) == Some(own)
+                terminator.op() == Op::Branch && self.innermost_construct(*s) == Some(own)
             })
     }
 
     /// The construct that a block is the header of.
     pub fn headed_by(&self, block: u32) -> Option<u32> {
-        some(self.headed[block as usize])
+        to_valid_index(self.headed[block as usize])
     }
 }
 
@@ -170,6 +171,6 @@ impl fmt::Display for ConstructTree {
     }
 }
 
-fn some(index: u32) -> Option<u32> {
+fn to_valid_index(index: u32) -> Option<u32> {
     (index != u32::MAX).then_some(index)
 }

@@ -25,7 +25,7 @@ impl InstOfId {
 
     /// Gives an id its instruction if it has none.
     #[inline]
-    pub fn add(&mut self, id: Id, inst: Inst) {
+    pub fn set_if_none(&mut self, id: Id, inst: Inst) {
         if self.0.get(id.word()) == 0 {
             self.set(id, Some(inst));
         }
@@ -45,11 +45,11 @@ pub struct IdDefinitions {
 
 impl IdDefinitions {
     /// One pass over the module. Where a module defines an id twice, the first counts.
-    pub fn compute(module: &SpirvModule) -> Self {
+    pub fn from_module(module: &SpirvModule) -> Self {
         let mut by_id = InstOfId::new(module);
         for inst in module.all_insts() {
             if let Some(id) = inst.result() {
-                by_id.add(id, inst.handle());
+                by_id.set_if_none(id, inst.handle());
             }
         }
         IdDefinitions { by_id }
@@ -57,7 +57,7 @@ impl IdDefinitions {
 
     /// Takes note of the instructions that were made when there were `count` already. What was deleted
     /// since is still known of.
-    pub fn learn(&mut self, module: &SpirvModule, count: usize) {
+    pub fn add_new_insts(&mut self, module: &SpirvModule, count: usize) {
         for inst in module.insts_since(count) {
             let is_in = module.list_of(inst.handle()).is_some()
                 || matches!(inst.op(), Op::Label | Op::Function);
@@ -75,20 +75,20 @@ impl IdDefinitions {
 
     /// The handle of the instruction that defines an id.
     #[inline]
-    pub fn handle(&self, id: Id) -> Option<Inst> {
+    pub fn defining_inst(&self, id: Id) -> Option<Inst> {
         self.by_id.get(id)
     }
 
     /// The opcode that defines an id.
     #[inline]
-    pub fn op(&self, module: &SpirvModule, id: Id) -> Option<Op> {
+    pub fn defining_op(&self, module: &SpirvModule, id: Id) -> Option<Op> {
         self.get(module, id).map(InstRef::op)
     }
 
     /// The value of an integer constant of at most 64 bits that is known before specialisation,
     /// zero-extended from its words. `OpConstantNull` and booleans count.
-    pub fn constant(&self, module: &SpirvModule, id: Id) -> Option<u64> {
-        match self.op(module, id)? {
+    pub fn constant_value(&self, module: &SpirvModule, id: Id) -> Option<u64> {
+        match self.defining_op(module, id)? {
             Op::Constant | Op::ConstantTrue | Op::ConstantFalse | Op::ConstantNull => {
                 self.default_value(module, id)
             }
@@ -103,7 +103,7 @@ impl IdDefinitions {
         match inst.op() {
             Op::Constant | Op::SpecConstant => {
                 let high = inst.operands().get(1).copied().unwrap_or(0);
-                Some(u64::from(inst.word(0)) | u64::from(high) << 32)
+                Some(u64::from(inst.operand_word(0)) | u64::from(high) << 32)
             }
             Op::ConstantTrue | Op::SpecConstantTrue => Some(1),
             Op::ConstantFalse | Op::SpecConstantFalse | Op::ConstantNull => Some(0),

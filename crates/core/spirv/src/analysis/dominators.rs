@@ -1,6 +1,6 @@
 //! The dominator tree of a function.
 
-use super::lengauer_tarjan::parents;
+use super::lengauer_tarjan::find_immediate_dominators;
 use super::{EdgeLists, FlowGraph};
 use std::fmt;
 use std::sync::OnceLock;
@@ -15,16 +15,16 @@ pub struct BlockDominators {
 
 impl BlockDominators {
     /// Computes the tree.
-    pub fn compute(cfg: &FlowGraph) -> Self {
+    pub fn from_cfg(cfg: &FlowGraph) -> Self {
         let order = cfg.reverse_postorder();
-        let tree = DominanceTree::numbered(cfg.graph().dominators(), order);
+        let tree = DominanceTree::from_parents(cfg.graph().compute_dominators(), order);
         BlockDominators { tree }
     }
 
     /// The closest block that is on every path to this one; none for the entry and for blocks that
     /// cannot be reached.
     #[inline]
-    pub fn immediate(&self, block: u32) -> Option<u32> {
+    pub fn immediate_dominator(&self, block: u32) -> Option<u32> {
         self.tree.parent(block)
     }
 
@@ -47,8 +47,8 @@ impl BlockDominators {
     }
 
     /// Which child of its immediate dominator a block is, counted from 0.
-    pub fn position(&self, block: u32) -> Option<usize> {
-        self.tree.position(block)
+    pub fn sibling_index(&self, block: u32) -> Option<usize> {
+        self.tree.sibling_index(block)
     }
 
     /// The reachable blocks, each before those that it dominates.
@@ -60,7 +60,7 @@ impl BlockDominators {
 impl fmt::Display for BlockDominators {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for block in 0..self.tree.parent.len() as u32 {
-            match self.immediate(block) {
+            match self.immediate_dominator(block) {
                 Some(d) => writeln!(f, "block {block} ; immediate dominator: {d}")?,
                 None if self.is_reachable(block) => writeln!(f, "block {block} ; entry")?,
                 None => writeln!(f, "block {block} ; unreachable")?,
@@ -95,16 +95,19 @@ impl Eq for DominanceTree {}
 
 impl DominanceTree {
     /// Dominators of the nodes in `order`, a reverse post-order that begins with the root.
-    pub fn compute(
+    pub fn from_predecessors(
         nodes: usize,
         order: &[u32],
         predecessors: impl Fn(u32, &mut dyn FnMut(u32)),
     ) -> DominanceTree {
-        DominanceTree::numbered(parents(nodes, order, &predecessors), order)
+        DominanceTree::from_parents(
+            find_immediate_dominators(nodes, order, &predecessors),
+            order,
+        )
     }
 
     /// The tree of known parents; `order` has each reached node behind its parent, the root first.
-    pub fn numbered(parent: Vec<u32>, order: &[u32]) -> DominanceTree {
+    pub fn from_parents(parent: Vec<u32>, order: &[u32]) -> DominanceTree {
         let nodes = parent.len();
         let below = order.get(1..).unwrap_or(&[]);
         // First the number of nodes in each subtree, then the number that the next child gets, which ends
@@ -156,11 +159,11 @@ impl DominanceTree {
                     .filter_map(|node| Some((self.parent(node)?, node)))
             })
         });
-        lists.of(node)
+        lists.targets(node)
     }
 
     /// Which child of its parent a node is, counted from 0, in time logarithmic in their number.
-    pub fn position(&self, node: u32) -> Option<usize> {
+    pub fn sibling_index(&self, node: u32) -> Option<usize> {
         let begin = |node: u32| self.begin[node as usize];
         let siblings = self.children(self.parent(node)?);
         Some(siblings.partition_point(|s| begin(*s) < begin(node)))

@@ -11,7 +11,7 @@ pub(crate) struct EdgeLists {
 impl EdgeLists {
     /// Edges to the nodes that have a node as their parent, by increasing number.
     pub fn to_children(nodes: usize, parent: impl Fn(u32) -> Option<u32>) -> Self {
-        EdgeLists::collect(nodes, |node, list| list.extend(parent(node))).reversed()
+        EdgeLists::collect(nodes, |node, list| list.extend(parent(node))).to_reversed()
     }
 
     /// The edges that `each` puts into the list for each node.
@@ -50,16 +50,16 @@ impl EdgeLists {
     }
 
     /// Where the edges of a node go.
-    pub fn of(&self, node: u32) -> &[u32] {
+    pub fn targets(&self, node: u32) -> &[u32] {
         &self.list[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
     }
 
     /// The edges the other way round.
-    pub fn reversed(&self) -> EdgeLists {
+    pub fn to_reversed(&self) -> EdgeLists {
         let nodes = 0..self.len() as u32;
         EdgeLists::from_pairs(self.len(), || {
             let nodes = nodes.clone();
-            nodes.flat_map(|node| self.of(node).iter().map(move |target| (*target, node)))
+            nodes.flat_map(|node| self.targets(node).iter().map(move |target| (*target, node)))
         })
     }
 
@@ -88,7 +88,9 @@ impl EdgeLists {
     /// The nodes that a root reaches, each before those that it leads to but for back edges; none where there
     /// is no such node.
     pub fn reverse_postorder(&self, root: u32) -> Vec<u32> {
-        reverse_postorder(self.len(), root, |node, at| self.of(node).get(at).copied())
+        reverse_postorder(self.len(), root, |node, at| {
+            self.targets(node).get(at).copied()
+        })
     }
 }
 

@@ -14,8 +14,8 @@ pub struct DominanceFrontiers {
 
 impl DominanceFrontiers {
     /// The frontiers of a function's blocks.
-    pub fn compute(cfg: &FlowGraph, dominators: &BlockDominators) -> Self {
-        let up = |block| dominators.immediate(block);
+    pub fn from_cfg(cfg: &FlowGraph, dominators: &BlockDominators) -> Self {
+        let up = |block| dominators.immediate_dominator(block);
         Self::of_graph(cfg.graph(), |b| dominators.is_reachable(b), up)
     }
 
@@ -25,15 +25,15 @@ impl DominanceFrontiers {
         is_reachable: impl Fn(u32) -> bool,
         up: impl Fn(u32) -> Option<u32>,
     ) -> Self {
-        Self::of(graph.successors.len(), |visit| {
+        Self::from_pairs(graph.successors.len(), |visit| {
             for join in &graph.reverse_postorder {
-                let sources = graph.predecessors.of(*join);
+                let sources = graph.predecessors.targets(*join);
                 if sources.len() < 2 {
                     continue;
                 }
                 let end = up(*join);
                 for source in sources.iter().filter(|s| is_reachable(**s)) {
-                    climb(*source, end, &up, |b| visit(b, *join));
+                    visit_ancestors(*source, end, &up, |b| visit(b, *join));
                 }
             }
         })
@@ -43,16 +43,21 @@ impl DominanceFrontiers {
     /// (Cytron et al., "Efficiently Computing Static Single Assignment Form and the Control
     /// Dependence Graph", 1991).
     pub fn control_dependence(cfg: &FlowGraph, tree: &PostDominators) -> Self {
-        Self::of(cfg.len(), |visit| {
+        Self::from_pairs(cfg.len(), |visit| {
             for branch in cfg.reverse_postorder() {
                 let targets = cfg.successors(*branch);
                 let ways = targets.len() + usize::from(tree.is_leaf(*branch));
                 if ways < 2 {
                     continue;
                 }
-                let end = tree.immediate(*branch);
+                let end = tree.immediate_post_dominator(*branch);
                 for target in targets {
-                    climb(*target, end, |b| tree.immediate(b), |b| visit(b, *branch));
+                    visit_ancestors(
+                        *target,
+                        end,
+                        |b| tree.immediate_post_dominator(b),
+                        |b| visit(b, *branch),
+                    );
                 }
             }
         })
@@ -60,7 +65,7 @@ impl DominanceFrontiers {
 
     /// Frontiers from a walk over their pairs, in which an end that stands twice for a block stands so in a
     /// row. The walk is made twice, as the pairs would take more memory than the frontiers.
-    fn of(blocks: usize, walk: impl Fn(&mut dyn FnMut(u32, u32))) -> Self {
+    fn from_pairs(blocks: usize, walk: impl Fn(&mut dyn FnMut(u32, u32))) -> Self {
         let mut last = vec![u32::MAX; blocks];
         // Counted one row further, so that filling moves each begin to its place.
         let mut first = vec![0u32; blocks + 2];
@@ -105,7 +110,12 @@ impl fmt::Display for DominanceFrontiers {
 }
 
 /// Visits the nodes from `at` up the tree until `end`, which is not visited.
-fn climb(at: u32, end: Option<u32>, up: impl Fn(u32) -> Option<u32>, mut visit: impl FnMut(u32)) {
+fn visit_ancestors(
+    at: u32,
+    end: Option<u32>,
+    up: impl Fn(u32) -> Option<u32>,
+    mut visit: impl FnMut(u32),
+) {
     let mut next = Some(at);
     while let Some(block) = next.filter(|_| next != end) {
         visit(block);

@@ -51,16 +51,16 @@ impl TypeLayouts {
     ///
     /// # Errors
     /// When a type is larger than 2^48 bytes, or the length of an array is not known.
-    pub fn compute(
+    pub fn from_module(
         module: &SpirvModule,
         definitions: &IdDefinitions,
         decorations: &IdDecorations,
         constant: impl Fn(Id) -> Option<u64>,
     ) -> Result<TypeLayouts, SourceDiagnostic> {
         let addressing = module
-            .section(ModuleSection::MemoryModel)
+            .section_insts(ModuleSection::MemoryModel)
             .next()
-            .map(|m| m.word(0));
+            .map(|m| m.operand_word(0));
         let pointer_size = if addressing == Some(AddressingModel::Physical32.0) {
             4
         } else {
@@ -83,7 +83,7 @@ impl TypeLayouts {
             definitions,
             decorations,
         };
-        for inst in module.section(ModuleSection::Globals) {
+        for inst in module.section_insts(ModuleSection::Globals) {
             let Some(id) = inst.result() else { continue };
             if let Some(layout) = layouts.of_type(&context, inst, id, &constant)? {
                 if layout.size > 1 << 48 {
@@ -103,7 +103,7 @@ impl TypeLayouts {
 
     /// The layout of member `n` of a structure type. A module that is not valid may define a structure
     /// twice, with fewer members the second time: what it says of the others means nothing.
-    pub fn member(&self, structure: Id, n: u32) -> MemberLayout {
+    pub fn member_layout(&self, structure: Id, n: u32) -> MemberLayout {
         let at = self.types[structure].members + n;
         self.members.get(at as usize).copied().unwrap_or_default()
     }
@@ -121,13 +121,15 @@ impl TypeLayouts {
         constant: &impl Fn(Id) -> Option<u64>,
     ) -> Result<Option<TypeLayout>, SourceDiagnostic> {
         let layout = match inst.op() {
-            Op::TypeBool => scalar(1),
-            Op::TypeInt | Op::TypeFloat => {
-                scalar(u64::from(inst.word(0)).div_ceil(8).next_power_of_two())
-            }
+            Op::TypeBool => make_scalar_layout(1),
+            Op::TypeInt | Op::TypeFloat => make_scalar_layout(
+                u64::from(inst.operand_word(0))
+                    .div_ceil(8)
+                    .next_power_of_two(),
+            ),
             Op::TypeVector => {
-                let part = self.types[inst.id(0)].size;
-                let count = u64::from(inst.word(1));
+                let part = self.types[inst.id_operand(0)].size;
+                let count = u64::from(inst.operand_word(1));
                 let size = part.saturating_mul(if count == 3 { 4 } else { count });
                 let align = size.next_power_of_two().clamp(1, 128) as u32;
                 TypeLayout {
@@ -138,8 +140,8 @@ impl TypeLayouts {
                 }
             }
             Op::TypeMatrix => {
-                let column = self.types[inst.id(0)];
-                let size = column.size.saturating_mul(inst.word(1).into());
+                let column = self.types[inst.id_operand(0)];
+                let size = column.size.saturating_mul(inst.operand_word(1).into());
                 TypeLayout {
                     size,
                     stride: column.size,
@@ -150,12 +152,12 @@ impl TypeLayouts {
                 let length = if inst.op() == Op::TypeRuntimeArray {
                     0
                 } else {
-                    constant(inst.id(1)).ok_or_else(|| {
+                    constant(inst.id_operand(1)).ok_or_else(|| {
                         let message = format!("the length of the array type {id} is not known");
                         SourceDiagnostic::error(inst.place(), message)
                     })?
                 };
-                let element = self.types[inst.id(0)];
+                let element = self.types[inst.id_operand(0)];
                 let natural = round_up(element.size, element.align);
                 let stride = context
                     .decorations
@@ -170,19 +172,19 @@ impl TypeLayouts {
             }
             Op::TypeStruct => self.of_structure(context, inst, id),
             Op::TypePointer | Op::TypeForwardPointer | Op::TypeUntypedPointerKHR => {
-                scalar(self.pointer_size.into())
+                make_scalar_layout(self.pointer_size.into())
             }
             // Room for all components, in a row, wherever they are.
             Op::TypeCooperativeMatrixKHR => {
-                let part = self.types[inst.id(0)];
-                let [rows, columns] = [2, 3].map(|n| constant(inst.id(n)).unwrap_or(0));
+                let part = self.types[inst.id_operand(0)];
+                let [rows, columns] = [2, 3].map(|n| constant(inst.id_operand(n)).unwrap_or(0));
                 TypeLayout {
                     size: part.size.saturating_mul(rows).saturating_mul(columns),
                     stride: part.size,
                     ..part
                 }
             }
-            op if context.is_opaque_type(op) => scalar(8),
+            op if context.is_opaque_type(op) => make_scalar_layout(8),
             _ => return Ok(None),
         };
         Ok(Some(layout))
@@ -202,13 +204,13 @@ impl TypeLayouts {
         let packed = decorations.get(module, id, Decoration::CPacked).is_some();
         let first = self.members.len() as u32;
         let (mut end, mut align) = (0u64, 1u32);
-        for (n, member) in inst.ids(0).enumerate() {
+        for (n, member) in inst.id_operands(0).enumerate() {
             let n = n as u32;
             // A pointer type that was only declared so far has no layout yet, but is known.
             let layout = match self.types[member] {
                 TypeLayout {
                     size: 0, align: 1, ..
-                } if context.is_pointer(member) => scalar(self.pointer_size.into()),
+                } if context.is_pointer(member) => make_scalar_layout(self.pointer_size.into()),
                 layout => layout,
             };
             let word = |what| {
@@ -246,7 +248,7 @@ struct TypeLayoutContext<'a> {
 
 impl TypeLayoutContext<'_> {
     fn is_pointer(&self, ty: Id) -> bool {
-        self.definitions.op(self.module, ty) == Some(Op::TypePointer)
+        self.definitions.defining_op(self.module, ty) == Some(Op::TypePointer)
     }
 
     fn is_opaque_type(&self, op: Op) -> bool {
@@ -258,7 +260,7 @@ impl TypeLayoutContext<'_> {
     }
 }
 
-fn scalar(size: u64) -> TypeLayout {
+fn make_scalar_layout(size: u64) -> TypeLayout {
     TypeLayout {
         size,
         align: size as u32,

@@ -34,7 +34,7 @@ impl DepthFirstNumbering {
         order: &[u32],
         predecessors: &impl Fn(u32, &mut dyn FnMut(u32)),
     ) -> DepthFirstNumbering {
-        let (first, ends) = successors(nodes, order, predecessors);
+        let (first, ends) = collect_successors(nodes, order, predecessors);
         let mut walk = DepthFirstNumbering {
             nodes: Vec::with_capacity(order.len()),
             number: vec![NONE; nodes],
@@ -42,7 +42,7 @@ impl DepthFirstNumbering {
         };
         let mut stack = Vec::new();
         if let Some(&root) = order.first() {
-            walk.enter(root, 0);
+            walk.number_node(root, 0);
             stack.push((root, first[root as usize]));
         }
         while let Some((node, next)) = stack.last_mut() {
@@ -53,14 +53,14 @@ impl DepthFirstNumbering {
             let to = ends[*next as usize];
             *next += 1;
             if walk.number[to as usize] == NONE {
-                walk.enter(to, walk.number[*node as usize]);
+                walk.number_node(to, walk.number[*node as usize]);
                 stack.push((to, first[to as usize]));
             }
         }
         walk
     }
 
-    fn enter(&mut self, node: u32, parent: u32) {
+    fn number_node(&mut self, node: u32, parent: u32) {
         self.number[node as usize] = self.nodes.len() as u32;
         self.nodes.push(node);
         self.parent.push(parent);
@@ -68,7 +68,7 @@ impl DepthFirstNumbering {
 }
 
 /// The edges of the nodes in `order` from their beginnings: begin of each node's in a list of ends.
-fn successors(
+fn collect_successors(
     nodes: usize,
     order: &[u32],
     predecessors: &impl Fn(u32, &mut dyn FnMut(u32)),
@@ -105,7 +105,7 @@ struct LinkEvalForest {
 impl LinkEvalForest {
     /// The node with the least semi-dominator among `node` and what is linked above it; the nodes from
     /// `linked` on are.
-    fn best(&mut self, node: u32, linked: u32) -> u32 {
+    fn find_least_semidominator(&mut self, node: u32, linked: u32) -> u32 {
         let mut at = node;
         while self.ancestor[at as usize] >= linked {
             self.path.push(at);
@@ -126,7 +126,7 @@ impl LinkEvalForest {
 /// The immediate dominator of each node: its own for the root, `u32::MAX` where the root does not lead.
 ///
 /// `order` has the nodes that the root reaches, the root first. Six words for each node are held at a time.
-pub(super) fn parents(
+pub(super) fn find_immediate_dominators(
     nodes: usize,
     order: &[u32],
     predecessors: &impl Fn(u32, &mut dyn FnMut(u32)),
@@ -150,7 +150,7 @@ pub(super) fn parents(
         predecessors(walk.nodes[node as usize], &mut |from| {
             let from = walk.number[from as usize];
             if from != NONE {
-                let best = forest.best(from, node + 1);
+                let best = forest.find_least_semidominator(from, node + 1);
                 semi = semi.min(forest.semi[best as usize]);
             }
         });
@@ -159,7 +159,7 @@ pub(super) fn parents(
         dominator[node as usize] = first;
         let mut waiting = std::mem::replace(&mut dominator[parent as usize], NONE);
         while waiting != NONE {
-            let best = forest.best(waiting, node);
+            let best = forest.find_least_semidominator(waiting, node);
             let is_less = forest.semi[best as usize] < forest.semi[waiting as usize];
             let own = &mut dominator[waiting as usize];
             waiting = std::mem::replace(own, if is_less { best } else { parent });

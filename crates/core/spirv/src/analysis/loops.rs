@@ -19,7 +19,7 @@ pub struct NaturalLoop {
 /// The natural loops of a function, inner ones before those around them.
 ///
 /// Cycles with several entries (irreducible ones) are no natural loops: they are not in the nest,
-/// and [`LoopNest::irreducible`] names their edges. Found against the edges from each latch, with inner
+/// and [`LoopNest::irreducible_edges`] names their edges. Found against the edges from each latch, with inner
 /// loops passed over in one step, in almost linear time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopNest {
@@ -32,7 +32,7 @@ pub struct LoopNest {
 
 impl LoopNest {
     /// Computes the nest.
-    pub fn compute(cfg: &FlowGraph, dominators: &BlockDominators) -> Self {
+    pub fn from_cfg(cfg: &FlowGraph, dominators: &BlockDominators) -> Self {
         let mut nest = LoopNest {
             loops: Vec::new(),
             innermost: vec![u32::MAX; cfg.len()],
@@ -59,7 +59,7 @@ impl LoopNest {
                 }
             }
             if !latches.is_empty() {
-                nest.discover(cfg, dominators, header, latches, &mut outer);
+                nest.discover_loop(cfg, dominators, header, latches, &mut outer);
             }
         }
         for at in (0..nest.loops.len()).rev() {
@@ -81,7 +81,7 @@ impl LoopNest {
         cfg.reverse_postorder().iter().any(goes_back)
     }
 
-    fn discover(
+    fn discover_loop(
         &mut self,
         cfg: &FlowGraph,
         dominators: &BlockDominators,
@@ -104,11 +104,11 @@ impl LoopNest {
             if inner == u32::MAX {
                 self.innermost[block as usize] = own;
                 if block != header {
-                    work.extend(reachable(cfg, dominators, block));
+                    work.extend(reachable_predecessors(cfg, dominators, block));
                 }
                 continue;
             }
-            let outer = outermost.of(inner);
+            let outer = outermost.find_outermost(inner);
             if outer != own {
                 self.loops[outer as usize].parent = Some(own);
                 outermost.0[outer as usize] = own;
@@ -116,10 +116,10 @@ impl LoopNest {
                 if entry == header {
                     continue;
                 }
-                let outside = reachable(cfg, dominators, entry);
+                let outside = reachable_predecessors(cfg, dominators, entry);
                 work.extend(outside.filter(|b| {
                     let inner = self.innermost[*b as usize];
-                    inner == u32::MAX || outermost.of(inner) != own
+                    inner == u32::MAX || outermost.find_outermost(inner) != own
                 }));
             }
         }
@@ -134,25 +134,25 @@ impl LoopNest {
     }
 
     /// The innermost loop that a block is in, as an index into [`LoopNest::loops`].
-    pub fn innermost(&self, block: u32) -> Option<u32> {
+    pub fn innermost_loop(&self, block: u32) -> Option<u32> {
         let at = self.innermost[block as usize];
         (at != u32::MAX).then_some(at)
     }
 
     /// The loops directly within a loop.
     pub fn children(&self, at: u32) -> &[u32] {
-        self.children.of(at)
+        self.children.targets(at)
     }
 
     /// Which of the loops directly within its parent a loop is, counted from 0.
-    pub fn position(&self, at: u32) -> Option<usize> {
+    pub fn sibling_index(&self, at: u32) -> Option<usize> {
         let parent = self.loops[at as usize].parent?;
         self.children(parent).binary_search(&at).ok()
     }
 
     /// Whether a block is in a loop, at any depth within it.
     pub fn contains(&self, at: u32, block: u32) -> bool {
-        let mut inner = self.innermost(block);
+        let mut inner = self.innermost_loop(block);
         while let Some(l) = inner {
             if l == at {
                 return true;
@@ -163,16 +163,16 @@ impl LoopNest {
     }
 
     /// Edges that close a cycle which is no natural loop, from and to, in increasing order.
-    pub fn irreducible(&self) -> &[(u32, u32)] {
+    pub fn irreducible_edges(&self) -> &[(u32, u32)] {
         &self.irreducible
     }
 
     /// The blocks of each loop, those of inner loops included, in the given order. Takes time in
     /// blocks times depth.
-    pub fn members(&self, order: &[u32]) -> Vec<Vec<u32>> {
+    pub fn collect_members(&self, order: &[u32]) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); self.loops.len()];
         for &block in order {
-            let mut at = self.innermost(block);
+            let mut at = self.innermost_loop(block);
             while let Some(l) = at {
                 members[l as usize].push(block);
                 at = self.loops[l as usize].parent;
@@ -186,7 +186,7 @@ impl LoopNest {
 struct OutermostLoops(Vec<u32>);
 
 impl OutermostLoops {
-    fn of(&mut self, mut at: u32) -> u32 {
+    fn find_outermost(&mut self, mut at: u32) -> u32 {
         while self.0[at as usize] != at {
             let up = self.0[at as usize];
             self.0[at as usize] = self.0[up as usize];
@@ -221,7 +221,7 @@ impl fmt::Display for LoopNest {
     }
 }
 
-fn reachable<'a>(
+fn reachable_predecessors<'a>(
     cfg: &'a FlowGraph,
     dominators: &'a BlockDominators,
     block: u32,

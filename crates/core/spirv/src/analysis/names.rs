@@ -13,20 +13,22 @@ pub struct IdNames {
 
 impl IdNames {
     /// One pass over the module's names; the first name of an id counts.
-    pub fn compute(module: &SpirvModule) -> Self {
+    pub fn from_module(module: &SpirvModule) -> Self {
         let mut by_id = IdMap::new(module.bound(), None);
         for inst in module
-            .section(ModuleSection::Names)
+            .section_insts(ModuleSection::Names)
             .filter(|i| i.op() == Op::Name)
         {
-            by_id.get_mut(inst.id(0)).get_or_insert(inst.handle());
+            by_id
+                .get_mut(inst.id_operand(0))
+                .get_or_insert(inst.handle());
         }
         IdNames { by_id }
     }
 
     /// The name of an id, where it has one that is not empty.
     pub fn get(&self, module: &SpirvModule, id: Id) -> Option<String> {
-        let name = module.inst(self.by_id[id]?).string(1);
+        let name = module.inst(self.by_id[id]?).string_operand(1);
         (!name.is_empty()).then_some(name)
     }
 }
@@ -34,15 +36,15 @@ impl IdNames {
 /// What messages call a function: the symbol that it is linked by, or its `OpName`, or else its id. One pass
 /// over names and decorations.
 pub fn function_name(module: &SpirvModule, function: Id) -> String {
-    let linkage = module.section(ModuleSection::Annotations).find(|i| {
+    let linkage = module.section_insts(ModuleSection::Annotations).find(|i| {
         i.op() == Op::Decorate
-            && i.id(0) == function
-            && i.word(1) == Decoration::LinkageAttributes.0
+            && i.id_operand(0) == function
+            && i.operand_word(1) == Decoration::LinkageAttributes.0
     });
-    let name = module.section(ModuleSection::Names);
-    let mut name = name.filter(|i| i.op() == Op::Name && i.id(0) == function);
-    let found = linkage.map(|i| i.string(2));
-    let found = found.or_else(|| Some(name.next()?.string(1)));
+    let name = module.section_insts(ModuleSection::Names);
+    let mut name = name.filter(|i| i.op() == Op::Name && i.id_operand(0) == function);
+    let found = linkage.map(|i| i.string_operand(2));
+    let found = found.or_else(|| Some(name.next()?.string_operand(1)));
     let found = found.filter(|name| !name.is_empty());
     found.unwrap_or_else(|| function.to_string())
 }
@@ -65,8 +67,8 @@ struct DecorationRow {
 
 impl IdDecorations {
     /// One pass over the module's annotations and a sort.
-    pub fn compute(module: &SpirvModule) -> Self {
-        let annotations = || module.section(ModuleSection::Annotations);
+    pub fn from_module(module: &SpirvModule) -> Self {
+        let annotations = || module.section_insts(ModuleSection::Annotations);
         let mut rows = Vec::with_capacity(annotations().count());
         let mut groups = Vec::new();
         for inst in annotations() {
@@ -77,18 +79,21 @@ impl IdDecorations {
             };
             match inst.op() {
                 Op::Decorate | Op::DecorateId | Op::DecorateString => {
-                    rows.push(row(inst.id(0), u32::MAX));
+                    rows.push(row(inst.id_operand(0), u32::MAX));
                 }
                 Op::MemberDecorate | Op::MemberDecorateString => {
-                    rows.push(row(inst.id(0), inst.word(1)));
+                    rows.push(row(inst.id_operand(0), inst.operand_word(1)));
                 }
                 Op::GroupDecorate => {
-                    groups.extend(inst.ids(1).map(|target| (inst.id(0), target, u32::MAX)));
+                    groups.extend(
+                        inst.id_operands(1)
+                            .map(|target| (inst.id_operand(0), target, u32::MAX)),
+                    );
                 }
                 Op::GroupMemberDecorate => groups.extend(
                     inst.operands()[1..]
                         .chunks_exact(2)
-                        .filter_map(|pair| Some((inst.id(0), Id::new(pair[0])?, pair[1]))),
+                        .filter_map(|pair| Some((inst.id_operand(0), Id::new(pair[0])?, pair[1]))),
                 ),
                 _ => {}
             }
@@ -120,7 +125,7 @@ impl IdDecorations {
     /// The operands of a decoration of an id, empty where it takes none; `None` where the id is
     /// not decorated so.
     pub fn get<'a>(&self, module: &'a SpirvModule, id: Id, what: Decoration) -> Option<&'a [u32]> {
-        self.of(module, id, u32::MAX)
+        self.decorations_of(module, id, u32::MAX)
             .find(|(d, _)| *d == what)
             .map(|(_, operands)| operands)
     }
@@ -133,13 +138,13 @@ impl IdDecorations {
         member: u32,
         what: Decoration,
     ) -> Option<&'a [u32]> {
-        self.of(module, id, member)
+        self.decorations_of(module, id, member)
             .find(|(d, _)| *d == what)
             .map(|(_, operands)| operands)
     }
 
     /// All decorations of an id (`member` is `u32::MAX`) or of a member, with their operands.
-    pub fn of<'a, 'm: 'a>(
+    pub fn decorations_of<'a, 'm: 'a>(
         &'a self,
         module: &'m SpirvModule,
         id: Id,

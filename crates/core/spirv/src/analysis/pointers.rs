@@ -15,14 +15,14 @@ pub struct PointerBases {
 impl PointerBases {
     /// One pass over the module. Where a module uses pointers before it defines them (in blocks that
     /// are out of order), their bases end there.
-    pub fn compute(module: &SpirvModule, definitions: &IdDefinitions) -> Self {
+    pub fn from_module(module: &SpirvModule, definitions: &IdDefinitions) -> Self {
         let mut base: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
         for inst in module.all_insts() {
             let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
                 continue;
             };
             let is_pointer = matches!(
-                definitions.op(module, ty),
+                definitions.defining_op(module, ty),
                 Some(Op::TypePointer | Op::TypeUntypedPointerKHR)
             );
             if !is_pointer {
@@ -52,7 +52,7 @@ impl PointerBases {
     }
 
     /// What a pointer is made from, itself where it is made from nothing; `None` for other ids.
-    pub fn of(&self, pointer: Id) -> Option<Id> {
+    pub fn base_of(&self, pointer: Id) -> Option<Id> {
         self.base[pointer]
     }
 }

@@ -17,7 +17,7 @@ pub struct PostDominators {
 
 impl PostDominators {
     /// Computed as [`super::BlockDominators`], on the reversed graph.
-    pub fn compute(cfg: &FlowGraph) -> Self {
+    pub fn from_cfg(cfg: &FlowGraph) -> Self {
         let exit = cfg.len() as u32;
         let mut reached = vec![false; cfg.len()];
         for block in cfg.reverse_postorder() {
@@ -33,20 +33,20 @@ impl PostDominators {
         for block in cfg.reverse_postorder().iter().rev() {
             if cfg.successors(*block).is_empty() {
                 leaves[*block as usize] = true;
-                walk.from(*block);
+                walk.walk_from(*block);
             }
         }
         for block in cfg.reverse_postorder().iter().rev() {
             if walk.wanted[*block as usize] {
                 leaves[*block as usize] = true;
                 endless.push(*block);
-                walk.from(*block);
+                walk.walk_from(*block);
             }
         }
         let mut order = walk.postorder;
         order.push(exit);
         order.reverse();
-        let tree = DominanceTree::compute(cfg.len() + 1, &order, |node, visit| {
+        let tree = DominanceTree::from_predecessors(cfg.len() + 1, &order, |node, visit| {
             if node == exit {
                 return;
             }
@@ -63,7 +63,7 @@ impl PostDominators {
     }
 
     /// The closest block on every path to the end; none where that is the end itself.
-    pub fn immediate(&self, block: u32) -> Option<u32> {
+    pub fn immediate_post_dominator(&self, block: u32) -> Option<u32> {
         let exit = self.leaves.len() as u32;
         self.tree.parent(block).filter(|b| *b != exit)
     }
@@ -84,8 +84,8 @@ impl PostDominators {
     }
 
     /// Which child of its immediate post-dominator a block is, or which of the [`Self::roots`], counted from 0.
-    pub fn position(&self, block: u32) -> Option<usize> {
-        self.tree.position(block)
+    pub fn sibling_index(&self, block: u32) -> Option<usize> {
+        self.tree.sibling_index(block)
     }
 
     /// Whether a block leads to the end directly, or is taken to.
@@ -94,7 +94,7 @@ impl PostDominators {
     }
 
     /// One block of each region that never ends.
-    pub fn endless(&self) -> &[u32] {
+    pub fn infinite_region_blocks(&self) -> &[u32] {
         &self.endless
     }
 }
@@ -102,7 +102,7 @@ impl PostDominators {
 impl fmt::Display for PostDominators {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for block in 0..self.leaves.len() as u32 {
-            match self.immediate(block) {
+            match self.immediate_post_dominator(block) {
                 Some(d) => writeln!(f, "block {block} ; immediate post-dominator: {d}")?,
                 None => writeln!(f, "block {block} ; immediate post-dominator: the end")?,
             }
@@ -120,7 +120,7 @@ struct ReverseFlowWalk<'a> {
 }
 
 impl ReverseFlowWalk<'_> {
-    fn from(&mut self, start: u32) {
+    fn walk_from(&mut self, start: u32) {
         if !std::mem::take(&mut self.wanted[start as usize]) {
             return;
         }

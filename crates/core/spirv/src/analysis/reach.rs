@@ -15,22 +15,26 @@ pub struct EntryReach {
 
 impl EntryReach {
     /// One pass over the module's functions, and one over the call graph for each entry point.
-    pub fn compute(module: &SpirvModule) -> Self {
-        Self::with(
+    pub fn from_module(module: &SpirvModule) -> Self {
+        Self::from_call_graph(
             module,
-            &SpirvCallGraph::compute(module),
+            &SpirvCallGraph::from_module(module),
             &IdWords::new(module),
         )
     }
 
-    pub(crate) fn with(module: &SpirvModule, calls: &SpirvCallGraph, ids: &IdWords) -> Self {
-        let variables = variables(module, ids);
+    pub(crate) fn from_call_graph(
+        module: &SpirvModule,
+        calls: &SpirvCallGraph,
+        ids: &IdWords,
+    ) -> Self {
+        let variables = find_variable_aliases(module, ids);
         let size = module.functions().iter().map(|f| f.index() + 1).max();
         let mut used: Vec<Vec<Id>> = vec![Vec::new(); size.unwrap_or(0)];
         for func in module.functions() {
             let list = &mut used[func.index()];
             for inst in module.function_insts(*func) {
-                ids.visit(inst, |_, id| {
+                ids.visit_uses(inst, |_, id| {
                     if let Ok(at) = variables.binary_search_by_key(&id, |v| v.0) {
                         list.push(variables[at].1);
                     }
@@ -46,10 +50,10 @@ impl EntryReach {
             .collect();
         by_id.sort_unstable();
         let mut seen = vec![u32::MAX; used.len()];
-        let points = module.section(ModuleSection::EntryPoints);
+        let points = module.section_insts(ModuleSection::EntryPoints);
         let points = points.filter(|p| p.op() == Op::EntryPoint);
         let entries = points.enumerate().map(|(n, point)| {
-            let function = point.id(1);
+            let function = point.id_operand(1);
             let start = by_id.binary_search_by_key(&function, |f| f.0);
             let mut reached = Vec::new();
             let mut stack: Vec<Func> = start.map(|at| by_id[at].1).into_iter().collect();
@@ -73,7 +77,7 @@ impl EntryReach {
     }
 
     /// The function of entry point `n`, in the module's order.
-    pub fn function(&self, n: usize) -> Id {
+    pub fn entry_function(&self, n: usize) -> Id {
         self.entries[n].0
     }
 
@@ -88,32 +92,32 @@ impl EntryReach {
     }
 
     /// The functions that entry point `n` may run, its own first.
-    pub fn functions(&self, n: usize) -> &[Func] {
+    pub fn reachable_functions(&self, n: usize) -> &[Func] {
         &self.entries[n].1
     }
 
     /// Global variables that the functions of entry point `n` use, by increasing id.
-    pub fn variables(&self, n: usize) -> &[Id] {
+    pub fn used_variables(&self, n: usize) -> &[Id] {
         &self.entries[n].2
     }
 
     /// Whether entry point `n` uses a global variable.
-    pub fn uses(&self, n: usize, variable: Id) -> bool {
+    pub fn is_variable_used(&self, n: usize, variable: Id) -> bool {
         self.entries[n].2.binary_search(&variable).is_ok()
     }
 }
 
 /// Ids whose use is a use of a global variable, with that variable, by increasing id: variables
 /// themselves, and constants and initialisers made of them.
-fn variables(module: &SpirvModule, ids: &IdWords) -> Vec<(Id, Id)> {
+fn find_variable_aliases(module: &SpirvModule, ids: &IdWords) -> Vec<(Id, Id)> {
     let mut found: Vec<(Id, Id)> = Vec::new();
-    for inst in module.section(ModuleSection::Globals) {
+    for inst in module.section_insts(ModuleSection::Globals) {
         let Some(id) = inst.result() else { continue };
         if matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR) {
             found.push((id, id));
         } else if inst.op() == Op::SpecConstantOp {
             let mut through = None;
-            ids.visit(inst, |_, used| {
+            ids.visit_uses(inst, |_, used| {
                 if let Some(pair) = found.iter().find(|f| f.0 == used) {
                     through = Some(pair.1);
                 }

@@ -43,7 +43,7 @@ impl BlockTraversal {
             }
         }
         BlockTraversal {
-            tree: DominanceTree::numbered(parent, &preorder),
+            tree: DominanceTree::from_parents(parent, &preorder),
             preorder,
             postorder,
         }
@@ -67,7 +67,7 @@ impl BlockTraversal {
                 }
             }
         }
-        let tree = DominanceTree::numbered(parent, &order);
+        let tree = DominanceTree::from_parents(parent, &order);
         let postorder = order.iter().rev().copied().collect();
         BlockTraversal {
             tree,
@@ -97,8 +97,8 @@ impl BlockTraversal {
     }
 
     /// Which child of its parent a block is, counted from 0.
-    pub fn position(&self, block: u32) -> Option<usize> {
-        self.tree.position(block)
+    pub fn sibling_index(&self, block: u32) -> Option<usize> {
+        self.tree.sibling_index(block)
     }
 
     /// Whether `a` is `b` or above it in the tree.

@@ -26,7 +26,7 @@ impl SpirvHeader {
     ///
     /// # Errors
     /// When the words are too few or no SPIR-V header.
-    pub fn read(words: &[u32]) -> Result<SpirvHeader, SourceDiagnostic> {
+    pub fn from_words(words: &[u32]) -> Result<SpirvHeader, SourceDiagnostic> {
         let &[magic, version, generator, bound, schema, ..] = words else {
             let place = SourceLocation::Word(words.len() as u32);
             return Err(SourceDiagnostic::error(
@@ -57,7 +57,7 @@ impl SpirvHeader {
     }
 
     /// The header's words.
-    pub fn words(&self) -> [u32; 5] {
+    pub fn to_words(&self) -> [u32; 5] {
         [
             MAGIC,
             self.version.word(),
@@ -103,7 +103,7 @@ impl<'a> InstructionStream<'a> {
     }
 
     /// The instructions in a range of a module's words, which begins and ends where instructions do.
-    pub fn within(words: &'a [u32], range: Range<usize>) -> Self {
+    pub fn with_range(words: &'a [u32], range: Range<usize>) -> Self {
         InstructionStream {
             words: &words[..range.end.min(words.len())],
             at: range.start,
@@ -115,17 +115,17 @@ impl<'a> InstructionStream<'a> {
     /// The next instruction; none at the end of the module, and where an instruction is broken. A
     /// diagnostic is large: readers that go over many instructions ask for the fault once, behind them.
     #[inline]
-    pub(crate) fn step(&mut self) -> Option<RawInst<'a>> {
+    pub(crate) fn next_valid(&mut self) -> Option<RawInst<'a>> {
         let at = self.at;
-        let (length, op) = split(*self.words.get(at)?);
+        let (length, op) = split_first_word(*self.words.get(at)?);
         let words = self.words.get(at + 1..at + length)?;
         self.at += length;
         Some(RawInst { op, words, at })
     }
 
     /// What is wrong with the instruction that was not given.
-    pub(crate) fn fault(&self) -> Option<SourceDiagnostic> {
-        let (length, op) = split(*self.words.get(self.at)?);
+    pub(crate) fn diagnose_fault(&self) -> Option<SourceDiagnostic> {
+        let (length, op) = split_first_word(*self.words.get(self.at)?);
         let message = if length == 0 {
             format!("{op} has a length of 0 words")
         } else {
@@ -143,11 +143,11 @@ impl<'a> Iterator for InstructionStream<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        match self.step() {
+        match self.next_valid() {
             Some(inst) => Some(Ok(inst)),
             None if self.at >= self.words.len() => None,
             None => {
-                let fault = self.fault();
+                let fault = self.diagnose_fault();
                 self.at = self.words.len();
                 fault.map(Err)
             }
@@ -157,7 +157,7 @@ impl<'a> Iterator for InstructionStream<'a> {
 
 /// Length in words and opcode of an instruction, from its first word.
 #[inline]
-pub(crate) fn split(first: u32) -> (usize, Op) {
+pub(crate) fn split_first_word(first: u32) -> (usize, Op) {
     ((first >> 16) as usize, Op(first as u16))
 }
 

@@ -14,7 +14,7 @@ pub fn is_spirv(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// When the bytes do not begin with the magic number, or are not a multiple of four.
-pub fn words(bytes: &[u8]) -> Result<Vec<u32>, SourceDiagnostic> {
+pub fn words_from_bytes(bytes: &[u8]) -> Result<Vec<u32>, SourceDiagnostic> {
     if !is_spirv(bytes) {
         return Err(SourceDiagnostic::error(
             SourceLocation::Byte(0),

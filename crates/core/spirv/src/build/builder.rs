@@ -35,8 +35,8 @@ impl SpirvBuilder {
     }
 
     /// Makes room for so many instructions of so many words in all: what is expected, not a limit.
-    pub fn expect(&mut self, instructions: usize, words: usize) {
-        self.module.reserve(instructions, words);
+    pub fn reserve_capacity(&mut self, instructions: usize, words: usize) {
+        self.module.reserve_insts(instructions, words);
     }
 
     /// The module so far.
@@ -45,7 +45,7 @@ impl SpirvBuilder {
     }
 
     /// The finished module.
-    pub fn finish(self) -> SpirvModule {
+    pub fn into_module(self) -> SpirvModule {
         self.module
     }
 
@@ -65,13 +65,13 @@ impl SpirvBuilder {
     }
 
     /// Declares a capability, once.
-    pub fn capability(&mut self, capability: Capability) {
-        self.once(ModuleSection::Capabilities, Op::Capability, &[capability.0]);
+    pub fn declare_capability(&mut self, capability: Capability) {
+        self.push_once(ModuleSection::Capabilities, Op::Capability, &[capability.0]);
     }
 
     /// Declares an extension, once.
-    pub fn extension(&mut self, name: &str) {
-        self.once(
+    pub fn declare_extension(&mut self, name: &str) {
+        self.push_once(
             ModuleSection::Extensions,
             Op::Extension,
             &string_words(name),
@@ -79,7 +79,7 @@ impl SpirvBuilder {
     }
 
     /// The id of an extended instruction set.
-    pub fn import(&mut self, set: &str) -> Id {
+    pub fn import_set(&mut self, set: &str) -> Id {
         self.intern_untyped(
             ModuleSection::Imports,
             Op::ExtInstImport,
@@ -89,7 +89,7 @@ impl SpirvBuilder {
 
     /// Sets addressing and memory model.
     pub fn memory_model(&mut self, addressing: AddressingModel, memory: MemoryModel) {
-        self.once(
+        self.push_once(
             ModuleSection::MemoryModel,
             Op::MemoryModel,
             &[addressing.0, memory.0],
@@ -107,23 +107,23 @@ impl SpirvBuilder {
         let mut words = vec![model.0, function.word()];
         words.extend(string_words(name));
         words.extend(interface.iter().map(|id| id.word()));
-        self.push(ModuleSection::EntryPoints, Op::EntryPoint, &words);
+        self.push_inst(ModuleSection::EntryPoints, Op::EntryPoint, &words);
     }
 
     /// Declares an execution mode of an entry point.
     pub fn execution_mode(&mut self, function: Id, mode: ExecutionMode, operands: &[u32]) {
         let mut words = vec![function.word(), mode.0];
         words.extend_from_slice(operands);
-        self.once(ModuleSection::ExecutionModes, Op::ExecutionMode, &words);
+        self.push_once(ModuleSection::ExecutionModes, Op::ExecutionMode, &words);
     }
 
     /// Declares the language of the source, once.
-    pub fn source(&mut self, language: u32, version: u32) {
-        self.once(ModuleSection::Sources, Op::Source, &[language, version]);
+    pub fn declare_source(&mut self, language: u32, version: u32) {
+        self.push_once(ModuleSection::Sources, Op::Source, &[language, version]);
     }
 
     /// Names an id; an empty name is left out.
-    pub fn name(&mut self, id: Id, name: &str) {
+    pub fn set_name(&mut self, id: Id, name: &str) {
         if !name.is_empty() {
             self.push_parts(
                 ModuleSection::Names,
@@ -135,7 +135,7 @@ impl SpirvBuilder {
     }
 
     /// Decorates an id, once.
-    pub fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
+    pub fn decorate_id(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
         let head = [id.word(), decoration.0];
         self.once_parts(ModuleSection::Annotations, Op::Decorate, &head, operands);
     }
@@ -158,10 +158,10 @@ impl SpirvBuilder {
     }
 
     /// Gives an id a name for linking.
-    pub fn linkage(&mut self, id: Id, name: &str, linkage: LinkageType) {
+    pub fn set_linkage(&mut self, id: Id, name: &str, linkage: LinkageType) {
         let mut words = string_words(name);
         words.push(linkage.0);
-        self.decorate(id, Decoration::LinkageAttributes, &words);
+        self.decorate_id(id, Decoration::LinkageAttributes, &words);
     }
 
     /// Makes a variable outside of functions; `pointer` is its pointer type.
@@ -174,7 +174,7 @@ impl SpirvBuilder {
         let id = self.fresh_id();
         let mut words = vec![pointer.word(), id.word(), class.0];
         words.extend(initializer.map(Id::word));
-        self.push(ModuleSection::Globals, Op::Variable, &words);
+        self.push_inst(ModuleSection::Globals, Op::Variable, &words);
         self.set_type_of(id, pointer);
         id
     }
@@ -182,30 +182,30 @@ impl SpirvBuilder {
     /// Makes an input variable that holds a built-in value.
     pub fn builtin_variable(&mut self, pointer: Id, builtin: BuiltIn) -> Id {
         let id = self.global_variable(pointer, StorageClass::Input, None);
-        self.decorate(id, Decoration::BuiltIn, &[builtin.0]);
+        self.decorate_id(id, Decoration::BuiltIn, &[builtin.0]);
         id
     }
 
     /// Appends an instruction without a result to a section.
-    pub fn push(&mut self, section: ModuleSection, op: Op, words: &[u32]) {
+    pub fn push_inst(&mut self, section: ModuleSection, op: Op, words: &[u32]) {
         self.push_parts(section, op, words, &[]);
     }
 
     fn push_parts(&mut self, section: ModuleSection, op: Op, head: &[u32], tail: &[u32]) -> Inst {
         let inst = self.module.create_parts(op, head, tail);
-        self.module.append(section.list(), inst);
+        self.module.append_inst(section.list(), inst);
         inst
     }
 
-    fn once(&mut self, section: ModuleSection, op: Op, words: &[u32]) {
+    fn push_once(&mut self, section: ModuleSection, op: Op, words: &[u32]) {
         self.once_parts(section, op, words, &[]);
     }
 
     fn once_parts(&mut self, section: ModuleSection, op: Op, head: &[u32], tail: &[u32]) {
-        let hash = hash(op, &[head, tail]);
-        if self.find(hash, op, head, 0, tail).is_none() {
+        let hash = hash_parts(op, &[head, tail]);
+        if self.find_interned(hash, op, head, 0, tail).is_none() {
             let inst = self.push_parts(section, op, head, tail);
-            self.remember(hash, inst);
+            self.record_interned(hash, inst);
         }
     }
 
@@ -216,33 +216,40 @@ impl SpirvBuilder {
         op: Op,
         operands: &[u32],
     ) -> Id {
-        let hash = hash(op, &[operands]);
-        if let Some(inst) = self.find(hash, op, &[], 1, operands) {
+        let hash = hash_parts(op, &[operands]);
+        if let Some(inst) = self.find_interned(hash, op, &[], 1, operands) {
             return self.result_of(inst);
         }
         let id = self.fresh_id();
         let inst = self.push_parts(section, op, &[id.word()], operands);
-        self.remember(hash, inst);
+        self.record_interned(hash, inst);
         id
     }
 
     /// A global instruction with a typed result, once for equal type and operands.
     pub(super) fn intern_typed(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let head = [ty.word()];
-        let hash = hash(op, &[&head, operands]);
-        if let Some(inst) = self.find(hash, op, &head, 1, operands) {
+        let hash = hash_parts(op, &[&head, operands]);
+        if let Some(inst) = self.find_interned(hash, op, &head, 1, operands) {
             return self.result_of(inst);
         }
         let id = self.fresh_id();
         let head = [ty.word(), id.word()];
         let inst = self.push_parts(ModuleSection::Globals, op, &head, operands);
-        self.remember(hash, inst);
+        self.record_interned(hash, inst);
         self.set_type_of(id, ty);
         id
     }
 
     /// The one instruction with these words: `head`, then `results` of any value, then `tail`.
-    fn find(&self, hash: u64, op: Op, head: &[u32], results: usize, tail: &[u32]) -> Option<Inst> {
+    fn find_interned(
+        &self,
+        hash: u64,
+        op: Op,
+        head: &[u32],
+        results: usize,
+        tail: &[u32],
+    ) -> Option<Inst> {
         let is_it = |inst: &Inst| {
             let inst = self.module.inst(*inst);
             let words = inst.words();
@@ -258,13 +265,13 @@ impl SpirvBuilder {
         self.module.inst(inst).result().unwrap_or(Id::MAX)
     }
 
-    fn remember(&mut self, hash: u64, inst: Inst) {
+    fn record_interned(&mut self, hash: u64, inst: Inst) {
         let SpirvBuilder { module, unique, .. } = self;
         unique.insert_unique(hash, inst, |inst| hash_again(module, *inst));
     }
 }
 
-fn hash(op: Op, parts: &[&[u32]]) -> u64 {
+fn hash_parts(op: Op, parts: &[&[u32]]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u16(op.0);
     for word in parts.iter().copied().flatten() {
@@ -278,9 +285,9 @@ fn hash_again(module: &SpirvModule, inst: Inst) -> u64 {
     let inst = module.inst(inst);
     let words = inst.words();
     match (inst.result(), inst.result_type()) {
-        (None, _) => hash(inst.op(), &[words]),
-        (Some(_), None) => hash(inst.op(), &[&words[1..]]),
-        (Some(_), Some(_)) => hash(inst.op(), &[&words[..1], &words[2..]]),
+        (None, _) => hash_parts(inst.op(), &[words]),
+        (Some(_), None) => hash_parts(inst.op(), &[&words[1..]]),
+        (Some(_), Some(_)) => hash_parts(inst.op(), &[&words[..1], &words[2..]]),
     }
 }
 

@@ -10,7 +10,7 @@ impl SpirvBuilder {
     /// Begins a function under an id that was reserved before.
     pub fn begin_function(&mut self, id: Id, result: Id, control: FunctionControl, ty: Id) -> Func {
         let words = [result.word(), id.word(), control.0, ty.word()];
-        let def = self.module.create(Op::Function, &words);
+        let def = self.module.create_inst(Op::Function, &words);
         let func = self.module.create_function(def);
         self.set_type_of(id, result);
         self.current = Some((func, None));
@@ -21,13 +21,13 @@ impl SpirvBuilder {
     ///
     /// # Panics
     /// Outside of a function.
-    pub fn parameter(&mut self, ty: Id) -> Id {
+    pub fn append_parameter(&mut self, ty: Id) -> Id {
         let id = self.fresh_id();
         let inst = self
             .module
-            .create(Op::FunctionParameter, &[ty.word(), id.word()]);
+            .create_inst(Op::FunctionParameter, &[ty.word(), id.word()]);
         let list = self.module.function(self.current_function()).params;
-        self.module.append(list, inst);
+        self.module.append_inst(list, inst);
         self.set_type_of(id, ty);
         id
     }
@@ -57,9 +57,9 @@ impl SpirvBuilder {
     ///
     /// # Panics
     /// Outside of a block.
-    pub fn value(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
+    pub fn append_value(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let id = self.fresh_id();
-        self.define(id, op, ty, operands);
+        self.define_value(id, op, ty, operands);
         id
     }
 
@@ -67,8 +67,8 @@ impl SpirvBuilder {
     ///
     /// # Panics
     /// Outside of a block.
-    pub fn define(&mut self, id: Id, op: Op, ty: Id, operands: &[u32]) {
-        self.append(op, &[ty.word(), id.word()], operands);
+    pub fn define_value(&mut self, id: Id, op: Op, ty: Id, operands: &[u32]) {
+        self.append_parts(op, &[ty.word(), id.word()], operands);
         self.set_type_of(id, ty);
     }
 
@@ -76,25 +76,25 @@ impl SpirvBuilder {
     ///
     /// # Panics
     /// Outside of a block.
-    pub fn effect(&mut self, op: Op, words: &[u32]) {
-        self.append(op, words, &[]);
+    pub fn append_effect(&mut self, op: Op, words: &[u32]) {
+        self.append_parts(op, words, &[]);
     }
 
-    fn append(&mut self, op: Op, head: &[u32], tail: &[u32]) {
+    fn append_parts(&mut self, op: Op, head: &[u32], tail: &[u32]) {
         let inst = self.module.create_parts(op, head, tail);
         let body = self.module.block(self.current_block()).body;
-        self.module.append(body, inst);
+        self.module.append_inst(body, inst);
     }
 
     /// Appends an `OpPhi` whose operands are given later by [`SpirvBuilder::set_phi`].
     ///
     /// # Panics
     /// Outside of a block.
-    pub fn phi(&mut self, ty: Id) -> (Id, Inst) {
+    pub fn append_phi(&mut self, ty: Id) -> (Id, Inst) {
         let id = self.fresh_id();
-        let inst = self.module.create(Op::Phi, &[ty.word(), id.word()]);
+        let inst = self.module.create_inst(Op::Phi, &[ty.word(), id.word()]);
         let body = self.module.block(self.current_block()).body;
-        self.module.append(body, inst);
+        self.module.append_inst(body, inst);
         self.set_type_of(id, ty);
         (id, inst)
     }
@@ -114,13 +114,16 @@ impl SpirvBuilder {
         let id = self.fresh_id();
         let mut words = vec![pointer.word(), id.word(), StorageClass::Function.0];
         words.extend(initializer.map(Id::word));
-        let inst = self.module.create(Op::Variable, &words);
+        let inst = self.module.create_inst(Op::Variable, &words);
         let entry = self.module.function(self.current_function()).blocks[0];
         let body = self.module.block(entry).body;
-        let first = self.module.insts(body).find(|i| i.op() != Op::Variable);
+        let first = self
+            .module
+            .list_insts(body)
+            .find(|i| i.op() != Op::Variable);
         match first.map(|i| i.handle()) {
             Some(at) => self.module.insert_before(at, inst),
-            None => self.module.append(body, inst),
+            None => self.module.append_inst(body, inst),
         }
         self.set_type_of(id, pointer);
         id

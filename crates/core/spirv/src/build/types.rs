@@ -8,7 +8,7 @@ use crate::ir::ModuleSection;
 
 impl SpirvBuilder {
     /// A type by its opcode and operands, once for equal operands.
-    pub fn ty(&mut self, op: Op, operands: &[u32]) -> Id {
+    pub fn declare_type(&mut self, op: Op, operands: &[u32]) -> Id {
         self.intern_untyped(ModuleSection::Globals, op, operands)
     }
 
@@ -25,54 +25,54 @@ impl SpirvBuilder {
     pub fn define_type(&mut self, id: Id, op: Op, operands: &[u32]) {
         let mut words = vec![id.word()];
         words.extend_from_slice(operands);
-        self.push(ModuleSection::Globals, op, &words);
+        self.push_inst(ModuleSection::Globals, op, &words);
     }
 
     /// `OpTypeVoid`.
-    pub fn void(&mut self) -> Id {
-        self.ty(Op::TypeVoid, &[])
+    pub fn void_type(&mut self) -> Id {
+        self.declare_type(Op::TypeVoid, &[])
     }
 
     /// `OpTypeBool`.
-    pub fn bool(&mut self) -> Id {
-        self.ty(Op::TypeBool, &[])
+    pub fn bool_type(&mut self) -> Id {
+        self.declare_type(Op::TypeBool, &[])
     }
 
     /// `OpTypeInt` of a width in bits.
-    pub fn int(&mut self, width: u32, signed: bool) -> Id {
-        self.ty(Op::TypeInt, &[width, u32::from(signed)])
+    pub fn int_type(&mut self, width: u32, signed: bool) -> Id {
+        self.declare_type(Op::TypeInt, &[width, u32::from(signed)])
     }
 
     /// `OpTypeFloat` of a width in bits, IEEE 754 encoded.
-    pub fn float(&mut self, width: u32) -> Id {
-        self.ty(Op::TypeFloat, &[width])
+    pub fn float_type(&mut self, width: u32) -> Id {
+        self.declare_type(Op::TypeFloat, &[width])
     }
 
     /// `OpTypeVector`.
-    pub fn vector(&mut self, component: Id, count: u32) -> Id {
-        self.ty(Op::TypeVector, &[component.word(), count])
+    pub fn vector_type(&mut self, component: Id, count: u32) -> Id {
+        self.declare_type(Op::TypeVector, &[component.word(), count])
     }
 
     /// `OpTypeArray`; `length` is a constant.
-    pub fn array(&mut self, element: Id, length: Id) -> Id {
-        self.ty(Op::TypeArray, &[element.word(), length.word()])
+    pub fn array_type(&mut self, element: Id, length: Id) -> Id {
+        self.declare_type(Op::TypeArray, &[element.word(), length.word()])
     }
 
     /// `OpTypeStruct` without decorations.
-    pub fn structure(&mut self, members: &[Id]) -> Id {
+    pub fn struct_type(&mut self, members: &[Id]) -> Id {
         let words: Vec<u32> = members.iter().map(|m| m.word()).collect();
-        self.ty(Op::TypeStruct, &words)
+        self.declare_type(Op::TypeStruct, &words)
     }
 
     /// `OpTypePointer`.
-    pub fn pointer(&mut self, class: StorageClass, pointee: Id) -> Id {
-        self.ty(Op::TypePointer, &[class.0, pointee.word()])
+    pub fn pointer_type(&mut self, class: StorageClass, pointee: Id) -> Id {
+        self.declare_type(Op::TypePointer, &[class.0, pointee.word()])
     }
 
     /// `OpTypeFunction`.
     pub fn function_type(&mut self, result: Id, params: &[Id]) -> Id {
         let mut words = vec![result.word()];
         words.extend(params.iter().map(|p| p.word()));
-        self.ty(Op::TypeFunction, &words)
+        self.declare_type(Op::TypeFunction, &words)
     }
 }

@@ -16,50 +16,50 @@ use crate::{Id, IdMap};
 /// # Errors
 /// Where a pointer into such a buffer goes to a function or a phi that takes pointers into others
 /// too.
-pub(super) fn modernise(
+pub(super) fn modernise_buffers(
     module: &mut SpirvModule,
     version: SpirvVersion,
 ) -> Result<(), ConvertError> {
-    let blocks = redecorate(module);
+    let blocks = redecorate_blocks(module);
     if blocks.is_empty() {
         return Ok(());
     }
     let mut mover = StorageBufferConverter::new(module, version, &blocks);
     let globals: Vec<Inst> = module
-        .section(ModuleSection::Globals)
+        .section_insts(ModuleSection::Globals)
         .map(InstRef::handle)
         .collect();
     for inst in globals {
-        mover.global(module, inst);
+        mover.move_global(module, inst);
     }
     for func in module.functions().to_vec() {
         let all: Vec<Inst> = module.function_insts(func).map(InstRef::handle).collect();
         for inst in all {
-            mover.instruction(module, inst)?;
+            mover.move_instruction(module, inst)?;
         }
     }
-    mover.check(module)
+    mover.verify_pointer_uses(module)
 }
 
 /// Decorates structures `Block` that were decorated `BufferBlock`; returns them, sorted. Groups are
 /// decorated as structures are, and their targets found.
-fn redecorate(module: &mut SpirvModule) -> Vec<Id> {
+fn redecorate_blocks(module: &mut SpirvModule) -> Vec<Id> {
     let is_old = |i: &InstRef<'_>| {
         i.op() == Op::Decorate && i.operands().get(1) == Some(&Decoration::BufferBlock.0)
     };
-    let annotations = module.section(ModuleSection::Annotations);
+    let annotations = module.section_insts(ModuleSection::Annotations);
     let old: Vec<Inst> = annotations.filter(is_old).map(InstRef::handle).collect();
     let mut blocks = Vec::new();
     for inst in old {
-        blocks.push(module.inst(inst).id(0));
+        blocks.push(module.inst(inst).id_operand(0));
         module.words_mut(inst)[1] = Decoration::Block.0;
     }
     blocks.sort_unstable();
-    let groups = module.section(ModuleSection::Annotations);
+    let groups = module.section_insts(ModuleSection::Annotations);
     let groups = groups.filter(|i| i.op() == Op::GroupDecorate);
     let members: Vec<Id> = groups
-        .filter(|g| blocks.binary_search(&g.id(0)).is_ok())
-        .flat_map(|g| g.ids(1))
+        .filter(|g| blocks.binary_search(&g.id_operand(0)).is_ok())
+        .flat_map(|g| g.id_operands(1))
         .collect();
     blocks.extend(members);
     blocks.sort_unstable();
@@ -91,7 +91,7 @@ impl StorageBufferConverter {
         }
         StorageBufferConverter {
             version,
-            definitions: IdDefinitions::compute(module),
+            definitions: IdDefinitions::from_module(module),
             buffers,
             moved: IdMap::new(module.bound(), false),
             counterparts: IdMap::new(module.bound(), None),
@@ -100,14 +100,14 @@ impl StorageBufferConverter {
     }
 
     /// Types and variables.
-    fn global(&mut self, module: &mut SpirvModule, inst: Inst) {
+    fn move_global(&mut self, module: &mut SpirvModule, inst: Inst) {
         let i = module.inst(inst);
         let Some(id) = i.result() else { return };
         match i.op() {
-            Op::TypeArray | Op::TypeRuntimeArray if self.buffers[i.id(0)] => {
+            Op::TypeArray | Op::TypeRuntimeArray if self.buffers[i.id_operand(0)] => {
                 self.buffers.set(id, true);
             }
-            Op::TypePointer if i.word(0) == UNIFORM && self.buffers[i.id(1)] => {
+            Op::TypePointer if i.operand_word(0) == UNIFORM && self.buffers[i.id_operand(1)] => {
                 module.words_mut(inst)[1] = STORAGE;
                 self.moved.set(id, true);
             }
@@ -128,16 +128,23 @@ impl StorageBufferConverter {
     }
 
     /// Instructions whose result is a pointer like their operand.
-    fn instruction(&mut self, module: &mut SpirvModule, inst: Inst) -> Result<(), ConvertError> {
+    fn move_instruction(
+        &mut self,
+        module: &mut SpirvModule,
+        inst: Inst,
+    ) -> Result<(), ConvertError> {
         let i = module.inst(inst);
         let derives = match i.op() {
             Op::AccessChain
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
             | Op::InBoundsPtrAccessChain
-            | Op::CopyObject => self.is_moved(module, i.id(0)),
-            Op::Select => self.is_moved(module, i.id(1)),
-            Op::Phi => i.ids(0).step_by(2).any(|v| self.is_moved(module, v)),
+            | Op::CopyObject => self.is_moved(module, i.id_operand(0)),
+            Op::Select => self.is_moved(module, i.id_operand(1)),
+            Op::Phi => i
+                .id_operands(0)
+                .step_by(2)
+                .any(|v| self.is_moved(module, v)),
             _ => false,
         };
         let (true, Some(old), Some(id)) = (derives, i.result_type(), i.result()) else {
@@ -146,7 +153,7 @@ impl StorageBufferConverter {
         if self.moved[old] {
             return Ok(());
         }
-        let new = self.counterpart(module, old);
+        let new = self.find_counterpart(module, old);
         let new = new.ok_or_else(|| {
             let what = "a pointer into a storage buffer has an unexpected type";
             ConvertError::new(self.version, module.inst(inst), what)
@@ -157,24 +164,24 @@ impl StorageBufferConverter {
     }
 
     /// The pointer type into storage buffers in the place of one into uniform buffers.
-    fn counterpart(&mut self, module: &mut SpirvModule, old: Id) -> Option<Id> {
+    fn find_counterpart(&mut self, module: &mut SpirvModule, old: Id) -> Option<Id> {
         if let Some(known) = self.counterparts[old] {
             return Some(known);
         }
         let pointer = self.definitions.get(module, old)?;
-        if pointer.op() != Op::TypePointer || pointer.word(0) != UNIFORM {
+        if pointer.op() != Op::TypePointer || pointer.operand_word(0) != UNIFORM {
             return None;
         }
-        let pointee = pointer.id(1);
-        let globals = module.section(ModuleSection::Globals);
+        let pointee = pointer.id_operand(1);
+        let globals = module.section_insts(ModuleSection::Globals);
         let mut same = globals
             .filter(|i| i.op() == Op::TypePointer && i.operands() == [STORAGE, pointee.word()]);
         let known = same.next().and_then(InstRef::result);
         let id = known.unwrap_or_else(|| {
             let id = module.fresh_id();
             let words = [id.word(), STORAGE, pointee.word()];
-            let inst = module.create(Op::TypePointer, &words);
-            module.append(ModuleSection::Globals.list(), inst);
+            let inst = module.create_inst(Op::TypePointer, &words);
+            module.append_inst(ModuleSection::Globals.list(), inst);
             id
         });
         self.moved.set(id, true);
@@ -184,12 +191,15 @@ impl StorageBufferConverter {
 
     /// Demands that no pointer into a buffer is used where another kind is expected: as an argument,
     /// in a phi before its definition.
-    fn check(&self, module: &SpirvModule) -> Result<(), ConvertError> {
+    fn verify_pointer_uses(&self, module: &SpirvModule) -> Result<(), ConvertError> {
         let fault = |inst, what: &str| Err(ConvertError::new(self.version, inst, what));
         let mut types = IdMap::new(0, None);
         for func in module.functions() {
             let f = module.function(*func);
-            types.set(module.function_id(*func), Some(module.inst(f.def).id(1)));
+            types.set(
+                module.function_id(*func),
+                Some(module.inst(f.def).id_operand(1)),
+            );
         }
         for inst in module
             .functions()
@@ -198,9 +208,10 @@ impl StorageBufferConverter {
         {
             match inst.op() {
                 Op::FunctionCall => {
-                    let ty = types[inst.id(0)].and_then(|ty| self.definitions.get(module, ty));
+                    let ty =
+                        types[inst.id_operand(0)].and_then(|ty| self.definitions.get(module, ty));
                     let Some(ty) = ty else { continue };
-                    for (param, argument) in ty.ids(1).zip(inst.ids(1)) {
+                    for (param, argument) in ty.id_operands(1).zip(inst.id_operands(1)) {
                         if self.is_moved(module, argument) != self.moved[param] {
                             return fault(
                                 inst,
@@ -213,8 +224,8 @@ impl StorageBufferConverter {
                 Op::Phi | Op::Select => {
                     let own = inst.result_type().is_some_and(|ty| self.moved[ty]);
                     let values: Vec<Id> = match inst.op() {
-                        Op::Phi => inst.ids(0).step_by(2).collect(),
-                        _ => inst.ids(1).collect(),
+                        Op::Phi => inst.id_operands(0).step_by(2).collect(),
+                        _ => inst.id_operands(1).collect(),
                     };
                     if values.iter().any(|v| self.is_moved(module, *v) != own) {
                         return fault(
@@ -223,7 +234,7 @@ impl StorageBufferConverter {
                         );
                     }
                 }
-                Op::ReturnValue if self.is_moved(module, inst.id(0)) => {}
+                Op::ReturnValue if self.is_moved(module, inst.id_operand(0)) => {}
                 _ => {}
             }
         }

@@ -9,7 +9,7 @@ use crate::analysis::{IdDefinitions, ModuleRequirements, RequirementCeiling};
 use crate::grammar::enumerants::{Decoration, ExecutionMode, StorageClass};
 use crate::grammar::{Kind, Op, OperandCategory, OperandIter, SpirvVersion};
 use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
-use crate::recompute::declare;
+use crate::recompute::declare_chosen;
 
 /// Instructions that only inform, and go where a version does not have them.
 const INFORM: &[Op] = &[Op::ModuleProcessed];
@@ -27,7 +27,10 @@ const HINTS: &[Decoration] = &[
 ///
 /// # Errors
 /// When the version does not have what an instruction does; the module may have changed then.
-pub(super) fn lower(module: &mut SpirvModule, version: SpirvVersion) -> Result<(), ConvertError> {
+pub(super) fn lower_version(
+    module: &mut SpirvModule,
+    version: SpirvVersion,
+) -> Result<(), ConvertError> {
     if module.version <= version {
         return Ok(());
     }
@@ -35,10 +38,10 @@ pub(super) fn lower(module: &mut SpirvModule, version: SpirvVersion) -> Result<(
     module.version = version;
     if old >= ALL_VARIABLES && version < ALL_VARIABLES {
         reduce_interfaces(module);
-        composites::lower(module, version)?;
+        composites::lower_composites(module, version)?;
     }
     drop_hints(module, version);
-    controls(module, version);
+    drop_controls(module, version);
     workgroup_sizes(module, version);
     texels::drop_extensions(module, version);
     let needs = ModuleRequirements::in_version(module, version);
@@ -46,23 +49,23 @@ pub(super) fn lower(module: &mut SpirvModule, version: SpirvVersion) -> Result<(
         Some(inst) => ConvertError::new(version, module.inst(inst), what),
         None => ConvertError::of_module(version, what),
     };
-    if let Some((first, reason)) = needs.newer().first() {
+    if let Some((first, reason)) = needs.newer_versions().first() {
         let what = format!("{} needs SPIR-V {first}", reason.what);
         return Err(refused(reason.inst, what));
     }
-    let choice = needs.choose(&RequirementCeiling::default());
+    let choice = needs.choose_within(&RequirementCeiling::default());
     let choice = choice.map_err(|over| {
         refused(
             over.reason.inst,
             format!("{} needs {}", over.reason.what, over.needed),
         )
     })?;
-    declare(module, &choice, false);
+    declare_chosen(module, &choice, false);
     Ok(())
 }
 
 /// Whether a version has an enumerant or instruction by itself.
-fn lacks(version: SpirvVersion, first: SpirvVersion, extensions: &[&str]) -> bool {
+fn is_unavailable(version: SpirvVersion, first: SpirvVersion, extensions: &[&str]) -> bool {
     version < first && extensions.is_empty()
 }
 
@@ -73,7 +76,7 @@ fn drop_hints(module: &mut SpirvModule, version: SpirvVersion) {
     let mut own = IdMap::new(module.bound(), false);
     if version < CONSTANT_VARIABLES {
         for inst in module.all_insts().filter(|i| i.op() == Op::Variable) {
-            let class = StorageClass(inst.word(0));
+            let class = StorageClass(inst.operand_word(0));
             if let (StorageClass::Function | StorageClass::Private, Some(id)) =
                 (class, inst.result())
             {
@@ -83,7 +86,7 @@ fn drop_hints(module: &mut SpirvModule, version: SpirvVersion) {
     }
     let is_gone = |i: &InstRef<'_>| {
         let row = i.op().info();
-        let late = row.is_some_and(|row| lacks(version, row.version, row.extensions));
+        let late = row.is_some_and(|row| is_unavailable(version, row.version, row.extensions));
         if INFORM.contains(&i.op()) {
             return late;
         }
@@ -92,25 +95,26 @@ fn drop_hints(module: &mut SpirvModule, version: SpirvVersion) {
             Op::MemberDecorate => 2,
             _ => return false,
         };
-        let what = Decoration(i.word(at));
-        if what == Decoration::NonWritable && own[i.id(0)] {
+        let what = Decoration(i.operand_word(at));
+        if what == Decoration::NonWritable && own[i.id_operand(0)] {
             return true;
         }
-        let row = Kind::Decoration.info().enumerant(what.0);
-        let late = late || row.is_some_and(|row| lacks(version, row.version, row.extensions));
+        let row = Kind::Decoration.info().enumerant_by_value(what.0);
+        let late =
+            late || row.is_some_and(|row| is_unavailable(version, row.version, row.extensions));
         HINTS.contains(&what) && late
     };
     let sections = [ModuleSection::Processed, ModuleSection::Annotations];
-    let gone = sections.into_iter().flat_map(|s| module.section(s));
+    let gone = sections.into_iter().flat_map(|s| module.section_insts(s));
     let gone: Vec<Inst> = gone.filter(is_gone).map(InstRef::handle).collect();
     for inst in gone {
-        module.remove(inst);
+        module.remove_inst(inst);
     }
 }
 
 /// Takes from the controls of loops, functions and selections what a version does not have: they are
 /// wishes.
-fn controls(module: &mut SpirvModule, version: SpirvVersion) {
+fn drop_controls(module: &mut SpirvModule, version: SpirvVersion) {
     let wishes = [
         Kind::LoopControl,
         Kind::FunctionControl,
@@ -138,7 +142,7 @@ fn controls(module: &mut SpirvModule, version: SpirvVersion) {
             {
                 // Parameters stand in the order of the bits, one for each bit that has one.
                 let with = (0..32).map(|b| 1 << b).filter(|b| {
-                    let row = kind.info().enumerant(*b);
+                    let row = kind.info().enumerant_by_value(*b);
                     bits & b != 0 && row.is_some_and(|row| !row.parameters.is_empty())
                 });
                 let bit = with.into_iter().nth(dropped).unwrap_or(0);
@@ -162,8 +166,8 @@ fn controls(module: &mut SpirvModule, version: SpirvVersion) {
 fn known_bits(kind: Kind, mask: u32, version: SpirvVersion) -> u32 {
     let mut kept = 0;
     for bit in (0..32).map(|b| 1 << b).filter(|b| mask & b != 0) {
-        let row = kind.info().enumerant(bit);
-        if row.is_none_or(|row| !lacks(version, row.version, row.extensions)) {
+        let row = kind.info().enumerant_by_value(bit);
+        if row.is_none_or(|row| !is_unavailable(version, row.version, row.extensions)) {
             kept |= bit;
         }
     }
@@ -176,23 +180,27 @@ fn workgroup_sizes(module: &mut SpirvModule, version: SpirvVersion) {
     if row.is_none_or(|row| version >= row.version) {
         return;
     }
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     let by_id = module
-        .section(ModuleSection::ExecutionModes)
-        .filter(|i| i.op() == Op::ExecutionModeId && i.word(1) == ExecutionMode::LocalSizeId.0);
+        .section_insts(ModuleSection::ExecutionModes)
+        .filter(|i| {
+            i.op() == Op::ExecutionModeId && i.operand_word(1) == ExecutionMode::LocalSizeId.0
+        });
     let sizes: Vec<(Inst, Option<Vec<u32>>)> = by_id
         .map(|inst| {
-            let values = inst.ids(2).map(|id| definitions.constant(module, id));
+            let values = inst
+                .id_operands(2)
+                .map(|id| definitions.constant_value(module, id));
             let values: Option<Vec<u32>> = values.map(|v| v.map(|v| v as u32)).collect();
-            let head = [inst.word(0), ExecutionMode::LocalSize.0];
+            let head = [inst.operand_word(0), ExecutionMode::LocalSize.0];
             (inst.handle(), values.map(|v| [&head[..], &v].concat()))
         })
         .collect();
     for (inst, words) in sizes {
         if let Some(words) = words {
-            let new = module.create(Op::ExecutionMode, &words);
+            let new = module.create_inst(Op::ExecutionMode, &words);
             module.insert_before(inst, new);
-            module.remove(inst);
+            module.remove_inst(inst);
         }
     }
 }

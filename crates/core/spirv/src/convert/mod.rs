@@ -20,7 +20,7 @@ mod texels;
 
 pub use error::ConvertError;
 pub use interfaces::complete_interfaces;
-pub use raise::raise;
+pub use raise::raise_version;
 
 use crate::grammar::SpirvVersion;
 use crate::ir::SpirvModule;
@@ -52,17 +52,17 @@ pub fn to_version(module: &mut SpirvModule, version: SpirvVersion) -> Result<(),
     }
     let mut converted = module.clone();
     if version > module.version {
-        raise(&mut converted, version)?;
+        raise_version(&mut converted, version)?;
     } else {
-        lower::lower(&mut converted, version)?;
+        lower::lower_version(&mut converted, version)?;
     }
     // What depends on more than the grammar's rows is for the verifier to find.
     let options = verify::VerifyOptions {
         scalar_block_layout: true,
         ..verify::VerifyOptions::default()
     };
-    if let Err(faults) = verify::module(&converted, &options) {
-        let was_valid = verify::module(module, &options).is_ok();
+    if let Err(faults) = verify::verify_module(&converted, &options) {
+        let was_valid = verify::verify_module(module, &options).is_ok();
         if let Some(fault) = faults.into_iter().next().filter(|_| was_valid) {
             return Err(ConvertError {
                 version,

@@ -20,16 +20,16 @@ const SUCCESSORS: &[(Op, Op)] = &[
 ///
 /// # Errors
 /// When a buffer of the form that 1.4 took back is used in a way that the newer form does not have.
-pub fn raise(module: &mut SpirvModule, version: SpirvVersion) -> Result<(), ConvertError> {
+pub fn raise_version(module: &mut SpirvModule, version: SpirvVersion) -> Result<(), ConvertError> {
     let old = module.version;
     if old >= version {
         return Ok(());
     }
     let reaches = |first: SpirvVersion| old < first && version >= first;
     if reaches(ALL_VARIABLES) {
-        buffers::modernise(module, version)?;
+        buffers::modernise_buffers(module, version)?;
     }
-    successors(module, version);
+    replace_removed_opcodes(module, version);
     module.version = version;
     if reaches(ALL_VARIABLES) {
         complete_interfaces(module);
@@ -40,7 +40,7 @@ pub fn raise(module: &mut SpirvModule, version: SpirvVersion) -> Result<(), Conv
     Ok(())
 }
 
-fn successors(module: &mut SpirvModule, version: SpirvVersion) {
+fn replace_removed_opcodes(module: &mut SpirvModule, version: SpirvVersion) {
     let taken_back = |op: Op| op.info().is_some_and(|row| version > row.last_version);
     let old = module.all_insts().filter(|i| taken_back(i.op()));
     let old: Vec<Inst> = old.map(InstRef::handle).collect();
@@ -48,9 +48,9 @@ fn successors(module: &mut SpirvModule, version: SpirvVersion) {
         let op = module.inst(inst).op();
         if let Some((_, new)) = SUCCESSORS.iter().find(|s| s.0 == op) {
             let words = module.inst(inst).words().to_vec();
-            let new = module.create(*new, &words);
+            let new = module.create_inst(*new, &words);
             module.insert_before(inst, new);
-            module.remove(inst);
+            module.remove_inst(inst);
         }
     }
 }
@@ -62,14 +62,14 @@ fn different_targets(module: &mut SpirvModule) {
         let blocks: Vec<Block> = module.function(func).blocks.clone();
         for block in blocks {
             let end = module.terminator(block);
-            if end.op() != Op::BranchConditional || end.id(1) != end.id(2) {
+            if end.op() != Op::BranchConditional || end.id_operand(1) != end.id_operand(2) {
                 continue;
             }
-            let target = end.id(1);
-            let merge = module.merge(block).map(InstRef::handle);
+            let target = end.id_operand(1);
+            let merge = module.merge_inst(block).map(InstRef::handle);
             module.set_terminator(block, Op::Branch, &[target.word()]);
             if let Some(merge) = merge {
-                module.remove(merge);
+                module.remove_inst(merge);
             }
         }
     }

@@ -15,12 +15,12 @@ pub(super) fn drop_extensions(module: &mut SpirvModule, version: SpirvVersion) {
     if version >= EXTENSIONS {
         return;
     }
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     let changes: Vec<(Inst, usize, u32)> = module
         .all_insts()
         .filter_map(|inst| {
-            let (at, mask) = mask(inst)?;
-            let implied = implied(module, &definitions, inst)?;
+            let (at, mask) = find_image_operands(inst)?;
+            let implied = find_implied_extension(module, &definitions, inst)?;
             (mask & implied != 0).then_some((inst.handle(), at, mask & !implied))
         })
         .collect();
@@ -36,7 +36,7 @@ pub(super) fn drop_extensions(module: &mut SpirvModule, version: SpirvVersion) {
 }
 
 /// Where an instruction's image operands are, in words, and which there are.
-fn mask(inst: InstRef<'_>) -> Option<(usize, u32)> {
+fn find_image_operands(inst: InstRef<'_>) -> Option<(usize, u32)> {
     let row = inst.op().info()?;
     row.operands
         .iter()
@@ -52,15 +52,21 @@ fn mask(inst: InstRef<'_>) -> Option<(usize, u32)> {
 }
 
 /// The extension that the sampled type of an instruction's image implies.
-fn implied(module: &SpirvModule, definitions: &IdDefinitions, inst: InstRef<'_>) -> Option<u32> {
-    let object = definitions.get(module, inst.id(0))?;
+fn find_implied_extension(
+    module: &SpirvModule,
+    definitions: &IdDefinitions,
+    inst: InstRef<'_>,
+) -> Option<u32> {
+    let object = definitions.get(module, inst.id_operand(0))?;
     let mut ty = definitions.get(module, object.result_type()?)?;
     if ty.op() == Op::TypeSampledImage {
-        ty = definitions.get(module, ty.id(0))?;
+        ty = definitions.get(module, ty.id_operand(0))?;
     }
-    let sampled = definitions.get(module, ty.id(0))?;
-    (ty.op() == Op::TypeImage && sampled.op() == Op::TypeInt).then(|| match sampled.word(1) {
-        0 => ImageOperands::ZeroExtend.0,
-        _ => ImageOperands::SignExtend.0,
+    let sampled = definitions.get(module, ty.id_operand(0))?;
+    (ty.op() == Op::TypeImage && sampled.op() == Op::TypeInt).then(|| {
+        match sampled.operand_word(1) {
+            0 => ImageOperands::ZeroExtend.0,
+            _ => ImageOperands::SignExtend.0,
+        }
     })
 }

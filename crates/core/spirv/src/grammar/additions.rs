@@ -125,7 +125,7 @@ impl NewInstruction {
 
     /// The same with one more operand.
     #[must_use]
-    pub fn operand(mut self, kind: Kind, quantifier: OperandQuantifier, name: &str) -> Self {
+    pub fn with_operand(mut self, kind: Kind, quantifier: OperandQuantifier, name: &str) -> Self {
         let name = name.to_owned();
         self.operands.push(NewOperand {
             kind,
@@ -137,14 +137,14 @@ impl NewInstruction {
 
     /// The same, available with this capability or another that was given.
     #[must_use]
-    pub fn capability(mut self, capability: Capability) -> Self {
+    pub fn with_capability(mut self, capability: Capability) -> Self {
         self.availability.capabilities.push(capability);
         self
     }
 
     /// The same, available with this extension or another that was given, in no version without.
     #[must_use]
-    pub fn extension(mut self, name: &str) -> Self {
+    pub fn with_extension(mut self, name: &str) -> Self {
         self.availability.extensions.push(name.to_owned());
         self.availability.version = SpirvVersion::NEVER;
         self
@@ -152,7 +152,7 @@ impl NewInstruction {
 
     /// The same with these effects.
     #[must_use]
-    pub fn effects(mut self, effects: InstructionEffects) -> Self {
+    pub fn with_effects(mut self, effects: InstructionEffects) -> Self {
         self.effects = effects;
         self
     }
@@ -242,17 +242,17 @@ impl GrammarAdditions {
     ///
     /// # Errors
     /// The first thing that cannot be added.
-    pub fn register(&self) -> Result<(), AdditionError> {
-        registry::change(|registry| {
+    pub fn register_all(&self) -> Result<(), AdditionError> {
+        registry::change_registry(|registry| {
             let mut new = GrammarRegistry::default();
             for value in &self.values {
-                value.add(registry, &mut new)?;
+                value.add_to_registry(registry, &mut new)?;
             }
             for instruction in &self.instructions {
-                instruction.add(registry, &mut new)?;
+                instruction.add_to_registry(registry, &mut new)?;
             }
             for set in &self.sets {
-                set.add(registry, &mut new)?;
+                set.add_to_registry(registry, &mut new)?;
             }
             registry.instructions.extend(new.instructions);
             registry.names.extend(new.names);
@@ -265,15 +265,19 @@ impl GrammarAdditions {
 }
 
 impl NewInstruction {
-    fn add(&self, old: &GrammarRegistry, new: &mut GrammarRegistry) -> Result<(), AdditionError> {
+    fn add_to_registry(
+        &self,
+        old: &GrammarRegistry,
+        new: &mut GrammarRegistry,
+    ) -> Result<(), AdditionError> {
         let conflict = || AdditionError::Instruction(self.opcode, self.name.clone());
         let short = self.name.strip_prefix("Op").unwrap_or("");
         if !is_name(short) || !short.starts_with(|c: char| c.is_ascii_uppercase()) {
             return Err(AdditionError::Name(self.name.clone()));
         }
         let op = Op(self.opcode);
-        let result = result_form(&self.operands).map_err(|why| self.wrong(why))?;
-        check_operands(&self.operands).map_err(|why| self.wrong(why))?;
+        let result = result_form(&self.operands).map_err(|why| self.invalid_addition(why))?;
+        check_operands(&self.operands).map_err(|why| self.invalid_addition(why))?;
         let in_tables = op.in_tables();
         let added = [old, &*new].map(|r| r.instructions.get(&self.opcode).map(|i| i.row));
         if let Some(row) = in_tables.or(added[0]).or(added[1]) {
@@ -284,7 +288,7 @@ impl NewInstruction {
         if Op::by_name_in_tables(short).is_some() || is_named(old) || is_named(new) {
             return Err(conflict());
         }
-        let name = leak(&self.name);
+        let name = leak_text(&self.name);
         let row = Box::leak(Box::new(InstructionInfo {
             op,
             name,
@@ -304,13 +308,17 @@ impl NewInstruction {
         Ok(())
     }
 
-    fn wrong(&self, why: &'static str) -> AdditionError {
+    fn invalid_addition(&self, why: &'static str) -> AdditionError {
         AdditionError::Operands(self.name.clone(), why)
     }
 }
 
 impl NewValue {
-    fn add(&self, old: &GrammarRegistry, new: &mut GrammarRegistry) -> Result<(), AdditionError> {
+    fn add_to_registry(
+        &self,
+        old: &GrammarRegistry,
+        new: &mut GrammarRegistry,
+    ) -> Result<(), AdditionError> {
         let conflict = || AdditionError::Value(self.kind, self.value, self.name.clone());
         let info = self.kind.info();
         let fits = match info.category {
@@ -342,7 +350,7 @@ impl NewValue {
         if info.by_name_in_tables(&self.name).is_some() || is_named(old) || is_named(new) {
             return Err(conflict());
         }
-        let name = leak(&self.name);
+        let name = leak_text(&self.name);
         let row = Box::leak(Box::new(EnumerantInfo {
             name,
             aliases: &[],
@@ -360,7 +368,11 @@ impl NewValue {
 }
 
 impl NewSet {
-    fn add(&self, old: &GrammarRegistry, new: &mut GrammarRegistry) -> Result<(), AdditionError> {
+    fn add_to_registry(
+        &self,
+        old: &GrammarRegistry,
+        new: &mut GrammarRegistry,
+    ) -> Result<(), AdditionError> {
         let conflict = || AdditionError::Set(self.name.clone());
         let mut rows: Vec<&NewExtInst> = self.instructions.iter().collect();
         rows.sort_by_key(|i| i.number);
@@ -389,14 +401,14 @@ impl NewSet {
         }
         let leaked = rows.iter().map(|row| ExtInst {
             number: row.number,
-            name: leak(&row.name),
+            name: leak_text(&row.name),
             operands: leak_operands(&row.operands),
             capabilities: row.availability.capabilities.clone().leak(),
             extensions: leak_names(&row.availability.extensions),
             version: row.availability.version,
             last_version: row.availability.last_version,
         });
-        let name = leak(&self.name);
+        let name = leak_text(&self.name);
         let instructions = leaked.collect::<Vec<_>>().leak();
         let set = Box::leak(Box::new(ExtInstSet { name, instructions }));
         let effects = rows
@@ -466,19 +478,23 @@ fn same_operands(rows: &[OperandInfo], new: &[NewOperand]) -> bool {
     rows.len() == new.len() && rows.iter().zip(new).all(same)
 }
 
-fn leak(text: &str) -> &'static str {
+fn leak_text(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
 }
 
 fn leak_names(names: &[String]) -> &'static [&'static str] {
-    names.iter().map(|n| leak(n)).collect::<Vec<_>>().leak()
+    names
+        .iter()
+        .map(|n| leak_text(n))
+        .collect::<Vec<_>>()
+        .leak()
 }
 
 fn leak_operands(operands: &[NewOperand]) -> &'static [OperandInfo] {
     let rows = operands.iter().map(|o| OperandInfo {
         kind: o.kind,
         quantifier: o.quantifier,
-        name: leak(&o.name),
+        name: leak_text(&o.name),
     });
     rows.collect::<Vec<_>>().leak()
 }

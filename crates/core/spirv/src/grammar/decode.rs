@@ -116,9 +116,9 @@ impl<'a> OperandIter<'a> {
         self
     }
 
-    fn step(&mut self) -> Result<Option<ParsedOperand<'a>>, DecodeError> {
+    fn decode_next(&mut self) -> Result<Option<ParsedOperand<'a>>, DecodeError> {
         let rest = &self.words[self.at..];
-        let next = self.expected.next(|| rest.is_empty());
+        let next = self.expected.next_operand(|| rest.is_empty());
         let Some((kind, name)) = next.map_err(|(kind, name)| DecodeError::Missing(kind, name))?
         else {
             return match rest {
@@ -126,7 +126,7 @@ impl<'a> OperandIter<'a> {
                 _ => Err(DecodeError::Surplus(self.at)),
             };
         };
-        let length = self.length(kind, rest)?;
+        let length = self.measure_operand(kind, rest)?;
         let words = rest.get(..length).ok_or(DecodeError::Missing(kind, name))?;
         let at = self.at;
         self.at += length;
@@ -139,14 +139,14 @@ impl<'a> OperandIter<'a> {
     }
 
     /// The number of words of an operand, whose parameters are put before what is expected next.
-    fn length(&mut self, kind: Kind, rest: &[u32]) -> Result<usize, DecodeError> {
+    fn measure_operand(&mut self, kind: Kind, rest: &[u32]) -> Result<usize, DecodeError> {
         let word = rest[0];
         let unknown = DecodeError::UnknownValue(kind, word);
         let info = kind.info();
         match (info.category, kind) {
             (OperandCategory::ValueEnum, _) => {
-                let enumerant = info.enumerant(word).ok_or(unknown)?;
-                self.expected.push(enumerant.parameters);
+                let enumerant = info.enumerant_by_value(word).ok_or(unknown)?;
+                self.expected.push_operands(enumerant.parameters);
             }
             (OperandCategory::BitEnum, _) => {
                 if !info.has_bits(word) {
@@ -175,7 +175,7 @@ impl<'a> Iterator for OperandIter<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let item = match self.state {
-            OperandDecodeState::Running => self.step(),
+            OperandDecodeState::Running => self.decode_next(),
             OperandDecodeState::Unknown => Err(DecodeError::UnknownOpcode),
             OperandDecodeState::Failed => return None,
         };

@@ -2,7 +2,9 @@
 //! lacks. A chapter of the specification has a default; instructions that differ have a row by
 //! name. What has neither is taken to have every effect.
 
-use super::{ExtInstSet, InstructionClass, Op, glsl_std_450, instructions, opencl_std, registry};
+use super::{
+    ExtInstSet, InstructionClass, Op, all_instructions, glsl_std_450, opencl_std, registry,
+};
 
 /// A set of effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +25,7 @@ impl InstructionEffects {
     pub const ANY: InstructionEffects = InstructionEffects(15);
 
     /// These and others.
-    pub const fn and(self, other: InstructionEffects) -> InstructionEffects {
+    pub const fn union(self, other: InstructionEffects) -> InstructionEffects {
         InstructionEffects(self.0 | other.0)
     }
 
@@ -65,10 +67,10 @@ const PURE: InstructionEffects = InstructionEffects::PURE;
 const ANY: InstructionEffects = InstructionEffects::ANY;
 const TRAPS: InstructionEffects = InstructionEffects::TRAPS;
 const CONVERGENT: InstructionEffects = InstructionEffects::CONVERGENT;
-const LOAD: InstructionEffects = InstructionEffects::READS.and(TRAPS);
-const STORE: InstructionEffects = InstructionEffects::WRITES.and(TRAPS);
+const LOAD: InstructionEffects = InstructionEffects::READS.union(TRAPS);
+const STORE: InstructionEffects = InstructionEffects::WRITES.union(TRAPS);
 /// Reads that all invocations of a group make together.
-const GROUP_LOAD: InstructionEffects = LOAD.and(CONVERGENT);
+const GROUP_LOAD: InstructionEffects = LOAD.union(CONVERGENT);
 
 /// Instructions that differ from their chapter.
 const BY_OP: &[(Op, InstructionEffects)] = &[
@@ -170,20 +172,20 @@ const BY_OP: &[(Op, InstructionEffects)] = &[
 
 impl Op {
     /// What running an instruction of this opcode does. Extended instructions: see
-    /// [`ExtInstSet::effects`]; calls: what the function does.
+    /// [`ExtInstSet::instruction_effects`]; calls: what the function does.
     #[inline]
     pub fn effects(self) -> InstructionEffects {
-        match self.row() {
+        match self.row_index() {
             Some(row) => EFFECTS[row],
-            None => registry::effects(self).unwrap_or(ANY),
+            None => registry::find_effects(self).unwrap_or(ANY),
         }
     }
 }
 
 /// Effects by row of the grammar, made when the crate is compiled.
-static EFFECTS: [InstructionEffects; instructions().len()] = {
-    let rows = instructions();
-    let mut effects = [ANY; instructions().len()];
+static EFFECTS: [InstructionEffects; all_instructions().len()] = {
+    let rows = all_instructions();
+    let mut effects = [ANY; all_instructions().len()];
     let mut at = 0;
     while at < rows.len() {
         effects[at] = InstructionEffects::of_class(rows[at].class);
@@ -192,7 +194,7 @@ static EFFECTS: [InstructionEffects; instructions().len()] = {
     let mut at = 0;
     while at < BY_OP.len() {
         let (op, differing) = BY_OP[at];
-        if let Some(row) = op.row() {
+        if let Some(row) = op.row_index() {
             effects[row] = differing;
         }
         at += 1;
@@ -235,7 +237,7 @@ const OPENCL: &[(u32, InstructionEffects)] = &[
 impl ExtInstSet {
     /// What running an instruction of this set does. Sets other than those of mathematical
     /// functions are taken to have every effect.
-    pub fn effects(&self, number: u32) -> InstructionEffects {
+    pub fn instruction_effects(&self, number: u32) -> InstructionEffects {
         let rows = match self.name {
             "GLSL.std.450" => GLSL,
             "OpenCL.std" => OPENCL,
@@ -243,7 +245,7 @@ impl ExtInstSet {
         };
         match rows.iter().find(|row| row.0 == number) {
             Some((_, effects)) => *effects,
-            None if self.instruction(number).is_some() => PURE,
+            None if self.instruction_by_number(number).is_some() => PURE,
             None => ANY,
         }
     }
@@ -267,8 +269,8 @@ mod tests {
         let glsl = ExtInstSet::by_name("GLSL.std.450").expect("the set is in the grammar");
         assert!(
             glsl.instruction_by_name("Sqrt")
-                .is_some_and(|i| glsl.effects(i.number).is_pure())
+                .is_some_and(|i| glsl.instruction_effects(i.number).is_pure())
         );
-        assert_eq!(glsl.effects(60_000), InstructionEffects::ANY);
+        assert_eq!(glsl.instruction_effects(60_000), InstructionEffects::ANY);
     }
 }

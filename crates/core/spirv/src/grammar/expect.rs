@@ -42,7 +42,7 @@ impl ExpectedOperands {
     ///
     /// # Errors
     /// Kind and name of an operand that must stand but cannot since the instruction has ended.
-    pub fn next(
+    pub fn next_operand(
         &mut self,
         ended: impl FnOnce() -> bool,
     ) -> Result<Option<(Kind, &'static str)>, (Kind, &'static str)> {
@@ -69,14 +69,14 @@ impl ExpectedOperands {
                 OperandFrame::Bits(kind, bits) => {
                     let bit = *bits & bits.wrapping_neg();
                     *bits ^= bit;
-                    if let Some(e) = kind.info().enumerant(bit) {
-                        self.push(e.parameters);
+                    if let Some(e) = kind.info().enumerant_by_value(bit) {
+                        self.push_operands(e.parameters);
                     }
                 }
             }
         };
         if !ended() {
-            return Ok(Some(self.part(next.kind, next.name)));
+            return Ok(Some(self.enter_composite(next.kind, next.name)));
         }
         if next.quantifier == OperandQuantifier::One {
             return Err((next.kind, next.name));
@@ -87,7 +87,7 @@ impl ExpectedOperands {
     }
 
     /// The first part of a composite, anything else as it is.
-    fn part(&mut self, kind: Kind, name: &'static str) -> (Kind, &'static str) {
+    fn enter_composite(&mut self, kind: Kind, name: &'static str) -> (Kind, &'static str) {
         if let [first, second] = kind.info().bases {
             self.pending = Some((*second, name));
             return (*first, name);
@@ -101,7 +101,7 @@ impl ExpectedOperands {
     }
 
     /// Parameters come before what was expected so far.
-    pub fn push(&mut self, operands: &'static [OperandInfo]) {
+    pub fn push_operands(&mut self, operands: &'static [OperandInfo]) {
         self.push_frame(OperandFrame::List(operands), operands.is_empty());
     }
 
@@ -122,11 +122,11 @@ impl ExpectedOperands {
     /// are ids, and later versions have more of them.
     pub fn enter_ext(&mut self, set: Option<&'static ExtInstSet>, number: u32) {
         let Some(set) = set else { return };
-        if let Some(row) = set.instruction(number) {
+        if let Some(row) = set.instruction_by_number(number) {
             if !set.name.starts_with("NonSemantic.") {
                 self.depth = 0;
             }
-            self.push(row.operands);
+            self.push_operands(row.operands);
         }
     }
 
@@ -158,7 +158,7 @@ impl ExpectedOperands {
             return false;
         }
         self.depth = 0;
-        self.push(operands);
+        self.push_operands(operands);
         true
     }
 }

@@ -31,40 +31,43 @@ impl GrammarAdditions {
         set_name: Option<&str>,
     ) -> Result<GrammarAdditions, SourceDiagnostic> {
         let file: Value = serde_json::from_str(text).map_err(|e| {
-            let start = offset(text, e.line(), e.column());
+            let start = to_byte_offset(text, e.line(), e.column());
             SourceDiagnostic::error(
-                SourceLocation::text(start, start),
+                SourceLocation::from_text_range(start, start),
                 format!("the grammar is no JSON: {e}"),
             )
         })?;
         let is_core = file.get("operand_kinds").is_some() || file.get("magic_number").is_some();
         let read = match set_name {
-            None if is_core => core(&file),
-            _ => set(&file, set_name),
+            None if is_core => read_core_grammar(&file),
+            _ => read_ext_inst_set(&file, set_name),
         };
         read.map_err(|what| SourceDiagnostic::error(SourceLocation::Unknown, what))
     }
 }
 
-fn offset(text: &str, line: usize, column: usize) -> usize {
+fn to_byte_offset(text: &str, line: usize, column: usize) -> usize {
     let before = text.split_inclusive('\n').take(line.saturating_sub(1));
     let start: usize = before.map(str::len).sum();
     (start + column.saturating_sub(1)).min(text.len())
 }
 
-fn core(file: &Value) -> GrammarJsonResult<GrammarAdditions> {
+fn read_core_grammar(file: &Value) -> GrammarJsonResult<GrammarAdditions> {
     let mut additions = GrammarAdditions::default();
-    let kinds = list(file, "operand_kinds");
+    let kinds = read_list(file, "operand_kinds");
     let own = OwnKinds(kinds);
     // Capabilities first: everything else names them.
     let mut names: Vec<(&str, Capability)> = Vec::new();
-    for row in own.values("Capability") {
-        names.push((text(row, "enumerant")?, Capability(number(row, "value")?)));
+    for row in own.kind_values("Capability") {
+        names.push((
+            read_text(row, "enumerant")?,
+            Capability(read_number(row, "value")?),
+        ));
     }
     let context = GrammarJsonContext { own, names };
     for kind in KINDS.iter().filter(|k| k.category != OperandCategory::Id) {
-        for row in context.own.values(kind.name) {
-            let (name, value) = (text(row, "enumerant")?, number(row, "value")?);
+        for row in context.own.kind_values(kind.name) {
+            let (name, value) = (read_text(row, "enumerant")?, read_number(row, "value")?);
             let is_bit = kind.category == OperandCategory::ValueEnum || value.is_power_of_two();
             if kind.in_tables(value).is_some() || kind.by_name_in_tables(name).is_some() || !is_bit
             {
@@ -74,13 +77,13 @@ fn core(file: &Value) -> GrammarJsonResult<GrammarAdditions> {
                 kind: kind.kind,
                 name: name.to_owned(),
                 value,
-                parameters: context.operands(row, "parameters")?,
-                availability: context.availability(row)?,
+                parameters: context.read_operands(row, "parameters")?,
+                availability: context.read_availability(row)?,
             });
         }
     }
-    for row in list(file, "instructions") {
-        let (name, opcode) = (text(row, "opname")?, number(row, "opcode")?);
+    for row in read_list(file, "instructions") {
+        let (name, opcode) = (read_text(row, "opname")?, read_number(row, "opcode")?);
         let opcode = u16::try_from(opcode).map_err(|_| format!("{name}: {opcode} is no opcode"))?;
         if Op(opcode).in_tables().is_some()
             || Op::by_name_in_tables(&name[2.min(name.len())..]).is_some()
@@ -90,32 +93,32 @@ fn core(file: &Value) -> GrammarJsonResult<GrammarAdditions> {
         additions.instructions.push(NewInstruction {
             opcode,
             name: name.to_owned(),
-            class: class(row),
-            operands: context.operands(row, "operands")?,
-            availability: context.availability(row)?,
-            effects: effects(row)?.unwrap_or(InstructionEffects::of_class(class(row))),
+            class: read_class(row),
+            operands: context.read_operands(row, "operands")?,
+            availability: context.read_availability(row)?,
+            effects: read_effects(row)?.unwrap_or(InstructionEffects::of_class(read_class(row))),
         });
     }
     Ok(additions)
 }
 
-fn set(file: &Value, name: Option<&str>) -> GrammarJsonResult<GrammarAdditions> {
+fn read_ext_inst_set(file: &Value, name: Option<&str>) -> GrammarJsonResult<GrammarAdditions> {
     let named = file.get("name").and_then(Value::as_str);
     let name = name
         .or(named)
         .ok_or("the grammar does not say what its set is called")?;
     let context = GrammarJsonContext {
-        own: OwnKinds(list(file, "operand_kinds")),
+        own: OwnKinds(read_list(file, "operand_kinds")),
         names: Vec::new(),
     };
     let mut instructions = Vec::new();
-    for row in list(file, "instructions") {
+    for row in read_list(file, "instructions") {
         instructions.push(NewExtInst {
-            number: number(row, "opcode")?,
-            name: text(row, "opname")?.to_owned(),
-            operands: context.operands(row, "operands")?,
-            availability: context.availability(row)?,
-            effects: effects(row)?.unwrap_or(InstructionEffects::ANY),
+            number: read_number(row, "opcode")?,
+            name: read_text(row, "opname")?.to_owned(),
+            operands: context.read_operands(row, "operands")?,
+            availability: context.read_availability(row)?,
+            effects: read_effects(row)?.unwrap_or(InstructionEffects::ANY),
         });
     }
     let name = name.to_owned();
@@ -130,13 +133,14 @@ fn set(file: &Value, name: Option<&str>) -> GrammarJsonResult<GrammarAdditions> 
 struct OwnKinds<'a>(&'a [Value]);
 
 impl<'a> OwnKinds<'a> {
-    fn find(&self, name: &str) -> Option<&'a Value> {
+    fn find_kind(&self, name: &str) -> Option<&'a Value> {
         let mut kinds = self.0.iter();
         kinds.find(|k| k.get("kind").and_then(Value::as_str) == Some(name))
     }
 
-    fn values(&self, name: &str) -> &'a [Value] {
-        self.find(name).map_or(&[], |kind| list(kind, "enumerants"))
+    fn kind_values(&self, name: &str) -> &'a [Value] {
+        self.find_kind(name)
+            .map_or(&[], |kind| read_list(kind, "enumerants"))
     }
 }
 
@@ -147,10 +151,10 @@ struct GrammarJsonContext<'a> {
 }
 
 impl GrammarJsonContext<'_> {
-    fn operands(&self, row: &Value, key: &str) -> GrammarJsonResult<Vec<NewOperand>> {
-        let operands = list(row, key).iter().map(|o| {
+    fn read_operands(&self, row: &Value, key: &str) -> GrammarJsonResult<Vec<NewOperand>> {
+        let operands = read_list(row, key).iter().map(|o| {
             Ok(NewOperand {
-                kind: self.kind(text(o, "kind")?)?,
+                kind: self.resolve_kind(read_text(o, "kind")?)?,
                 quantifier: match o.get("quantifier").and_then(Value::as_str) {
                     Some("?") => OperandQuantifier::Optional,
                     Some("*") => OperandQuantifier::Many,
@@ -167,13 +171,13 @@ impl GrammarJsonContext<'_> {
     }
 
     /// A kind of the tables. Of other kinds the values have no names: they are ids or numbers.
-    fn kind(&self, name: &str) -> GrammarJsonResult<Kind> {
+    fn resolve_kind(&self, name: &str) -> GrammarJsonResult<Kind> {
         if let Some(row) = KINDS.iter().find(|k| k.name == name) {
             return Ok(row.kind);
         }
         let own = self
             .own
-            .find(name)
+            .find_kind(name)
             .and_then(|k| k.get("category")?.as_str());
         match own {
             Some("Id") => Ok(Kind::IdRef),
@@ -182,10 +186,11 @@ impl GrammarJsonContext<'_> {
         }
     }
 
-    fn availability(&self, row: &Value) -> GrammarJsonResult<AdditionAvailability> {
-        let names = |key| list(row, key).iter().filter_map(Value::as_str);
-        let capabilities: GrammarJsonResult<Vec<Capability>> =
-            names("capabilities").map(|n| self.capability(n)).collect();
+    fn read_availability(&self, row: &Value) -> GrammarJsonResult<AdditionAvailability> {
+        let names = |key| read_list(row, key).iter().filter_map(Value::as_str);
+        let capabilities: GrammarJsonResult<Vec<Capability>> = names("capabilities")
+            .map(|n| self.resolve_capability(n))
+            .collect();
         let extensions: Vec<String> = names("extensions").map(str::to_owned).collect();
         let first = match row.get("version").and_then(Value::as_str) {
             None if extensions.is_empty() => SpirvVersion::V1_0,
@@ -201,7 +206,7 @@ impl GrammarJsonContext<'_> {
         })
     }
 
-    fn capability(&self, name: &str) -> GrammarJsonResult<Capability> {
+    fn resolve_capability(&self, name: &str) -> GrammarJsonResult<Capability> {
         let own = self.names.iter().find(|(n, _)| *n == name);
         let known = || {
             Kind::Capability
@@ -223,7 +228,7 @@ fn parse_version(text: &str) -> GrammarJsonResult<SpirvVersion> {
     parsed.ok_or_else(|| format!("'{text}' is no version"))
 }
 
-fn class(row: &Value) -> InstructionClass {
+fn read_class(row: &Value) -> InstructionClass {
     let name = row.get("class").and_then(Value::as_str).unwrap_or("");
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     let found = InstructionClass::ALL
@@ -232,13 +237,13 @@ fn class(row: &Value) -> InstructionClass {
     found.copied().unwrap_or(InstructionClass::Reserved)
 }
 
-fn effects(row: &Value) -> GrammarJsonResult<Option<InstructionEffects>> {
+fn read_effects(row: &Value) -> GrammarJsonResult<Option<InstructionEffects>> {
     let Some(given) = row.get("effects").and_then(Value::as_array) else {
         return Ok(None);
     };
     let mut all = InstructionEffects::PURE;
     for name in given {
-        all = all.and(match name.as_str() {
+        all = all.union(match name.as_str() {
             Some("reads") => InstructionEffects::READS,
             Some("writes") => InstructionEffects::WRITES,
             Some("convergent") => InstructionEffects::CONVERGENT,
@@ -249,26 +254,36 @@ fn effects(row: &Value) -> GrammarJsonResult<Option<InstructionEffects>> {
     Ok(Some(all))
 }
 
-fn list<'a>(row: &'a Value, key: &str) -> &'a [Value] {
+fn read_list<'a>(row: &'a Value, key: &str) -> &'a [Value] {
     row.get(key)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
 }
 
-fn text<'a>(row: &'a Value, key: &str) -> GrammarJsonResult<&'a str> {
+fn read_text<'a>(row: &'a Value, key: &str) -> GrammarJsonResult<&'a str> {
     let value = row.get(key).and_then(Value::as_str);
-    value.ok_or_else(|| format!("a row of the grammar has no text {key}: {}", shown(row)))
+    value.ok_or_else(|| {
+        format!(
+            "a row of the grammar has no text {key}: {}",
+            describe_row(row)
+        )
+    })
 }
 
 /// A number, also as a text such as `0x0004`.
-fn number(row: &Value, key: &str) -> GrammarJsonResult<u32> {
+fn read_number(row: &Value, key: &str) -> GrammarJsonResult<u32> {
     let value = row.get(key);
     let plain = value.and_then(Value::as_u64);
     let hex = || u64::from_str_radix(value?.as_str()?.strip_prefix("0x")?, 16).ok();
     let found = plain.or_else(hex).and_then(|n| u32::try_from(n).ok());
-    found.ok_or_else(|| format!("a row of the grammar has no number {key}: {}", shown(row)))
+    found.ok_or_else(|| {
+        format!(
+            "a row of the grammar has no number {key}: {}",
+            describe_row(row)
+        )
+    })
 }
 
-fn shown(row: &Value) -> String {
+fn describe_row(row: &Value) -> String {
     row.to_string().chars().take(60).collect()
 }

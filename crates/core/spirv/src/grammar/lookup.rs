@@ -17,7 +17,8 @@ impl Op {
     /// [`GrammarAdditions`](super::GrammarAdditions).
     #[inline]
     pub fn info(self) -> Option<&'static InstructionInfo> {
-        self.in_tables().or_else(|| registry::instruction(self))
+        self.in_tables()
+            .or_else(|| registry::find_instruction(self))
     }
 
     /// Row of this opcode in the table.
@@ -26,9 +27,9 @@ impl Op {
         INSTRUCTIONS.get(usize::from(*BY_NUMBER.get(usize::from(self.0))?))
     }
 
-    /// Number of this opcode's row among [`instructions`].
+    /// Number of this opcode's row among [`all_instructions`].
     #[inline]
-    pub(crate) const fn row(self) -> Option<usize> {
+    pub(crate) const fn row_index(self) -> Option<usize> {
         let number = self.0 as usize;
         if number >= BY_NUMBER.len() {
             return None;
@@ -44,7 +45,7 @@ impl Op {
     /// Opcode by name, with or without the leading `Op`.
     pub fn by_name(name: &str) -> Option<Op> {
         let name = name.strip_prefix("Op").unwrap_or(name);
-        Op::by_name_in_tables(name).or_else(|| registry::op(name))
+        Op::by_name_in_tables(name).or_else(|| registry::opcode_by_name(name))
     }
 
     /// Opcode by name, without the leading `Op`, in the table.
@@ -66,7 +67,7 @@ impl Op {
     /// Whether the instruction has a result; unknown instructions are taken to have none.
     #[inline]
     pub fn result_form(self) -> ResultForm {
-        match self.shape().head() {
+        match self.shape().head_length() {
             0 => ResultForm::None,
             1 => ResultForm::Untyped,
             _ => ResultForm::Typed,
@@ -107,7 +108,7 @@ impl Op {
 }
 
 /// All instructions of the core grammar by increasing opcode.
-pub const fn instructions() -> &'static [InstructionInfo] {
+pub const fn all_instructions() -> &'static [InstructionInfo] {
     &INSTRUCTIONS
 }
 
@@ -146,7 +147,7 @@ impl Kind {
 }
 
 /// All operand kinds.
-pub(crate) fn kinds() -> &'static [KindInfo] {
+pub(crate) fn all_kinds() -> &'static [KindInfo] {
     &KINDS
 }
 
@@ -157,9 +158,9 @@ pub(crate) fn ext_inst_sets() -> &'static [ExtInstSet] {
 
 impl KindInfo {
     /// Row of a value; the first where several names share it.
-    pub fn enumerant(&self, value: u32) -> Option<&'static EnumerantInfo> {
+    pub fn enumerant_by_value(&self, value: u32) -> Option<&'static EnumerantInfo> {
         let found = self.in_tables(value);
-        found.or_else(|| registry::value(self.kind, value))
+        found.or_else(|| registry::find_enumerant(self.kind, value))
     }
 
     #[inline]
@@ -202,7 +203,10 @@ impl KindInfo {
     pub fn has_bits(&self, mask: u32) -> bool {
         let mut rest = mask;
         while rest != 0 {
-            if self.enumerant(rest & rest.wrapping_neg()).is_none() {
+            if self
+                .enumerant_by_value(rest & rest.wrapping_neg())
+                .is_none()
+            {
                 return false;
             }
             rest &= rest - 1;
@@ -212,7 +216,7 @@ impl KindInfo {
 
     /// Writes a value by name, a mask as names joined by `|`, what has no name as a number.
     pub fn fmt_value(&self, value: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(e) = self.enumerant(value) {
+        if let Some(e) = self.enumerant_by_value(value) {
             return f.write_str(e.name);
         }
         if self.category != OperandCategory::BitEnum || value == 0 {
@@ -223,7 +227,7 @@ impl KindInfo {
         while rest != 0 {
             let bit = rest & rest.wrapping_neg();
             rest ^= bit;
-            match self.enumerant(bit) {
+            match self.enumerant_by_value(bit) {
                 Some(e) => write!(f, "{bar}{}", e.name)?,
                 None => write!(f, "{bar}{bit:#x}")?,
             }
@@ -237,16 +241,16 @@ impl ExtInstSet {
     /// The set that an `OpExtInstImport` names. Later revisions of the reflection sets and
     /// unknown ones of a known family are not found.
     pub fn by_name(name: &str) -> Option<&'static ExtInstSet> {
-        let found = ExtInstSet::in_tables(name).or_else(|| registry::set(name));
+        let found = ExtInstSet::in_tables(name).or_else(|| registry::set_by_name(name));
         found.or_else(|| ExtInstSet::of_other_version(name))
     }
 
     /// The newest version that the tables have of a set of which they do not have this version. A later version
     /// of a non-semantic set has the instructions of the earlier ones.
     fn of_other_version(name: &str) -> Option<&'static ExtInstSet> {
-        let wanted = unversioned(name).filter(|family| family.starts_with("NonSemantic."))?;
+        let wanted = strip_version(name).filter(|family| family.starts_with("NonSemantic."))?;
         let mut known = EXT_INST_SETS.iter().rev();
-        known.find(|set| set.name == wanted || unversioned(set.name) == Some(wanted))
+        known.find(|set| set.name == wanted || strip_version(set.name) == Some(wanted))
     }
 
     #[inline]
@@ -255,7 +259,7 @@ impl ExtInstSet {
     }
 
     /// Row of an instruction number.
-    pub fn instruction(&self, number: u32) -> Option<&'static ExtInst> {
+    pub fn instruction_by_number(&self, number: u32) -> Option<&'static ExtInst> {
         let at = self.instructions.partition_point(|i| i.number < number);
         self.instructions.get(at).filter(|i| i.number == number)
     }
@@ -275,7 +279,7 @@ impl ExtInstSet {
 }
 
 /// The name of a set without the version at its end.
-fn unversioned(name: &str) -> Option<&str> {
+fn strip_version(name: &str) -> Option<&str> {
     let (family, version) = name.rsplit_once('.')?;
     let is_number = !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit());
     is_number.then_some(family)
@@ -288,7 +292,7 @@ mod tests {
 
     #[test]
     fn every_row_is_found_by_number_and_name() {
-        for row in instructions() {
+        for row in all_instructions() {
             assert_eq!(row.op.info().map(|i| i.name), Some(row.name));
             assert_eq!(Op::by_name(row.name), Some(row.op));
             assert_eq!(row.op.result_form(), row.result);
@@ -309,7 +313,7 @@ mod tests {
     #[test]
     fn extended_sets_are_found() {
         let set = ExtInstSet::by_name("OpenCL.std").expect("the set is in the table");
-        assert_eq!(set.instruction(0).map(|i| i.name), Some("acos"));
+        assert_eq!(set.instruction_by_number(0).map(|i| i.name), Some("acos"));
         assert_eq!(
             set.instruction_by_name("vloadn").map(|i| i.number),
             Some(171)

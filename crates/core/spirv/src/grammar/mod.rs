@@ -37,8 +37,8 @@ pub use generated::ext::{
 };
 pub use generated::kinds::Kind;
 pub use generated::op::GRAMMAR;
-pub use lookup::instructions;
-pub(crate) use lookup::{ext_inst_sets, kinds};
+pub use lookup::all_instructions;
+pub(crate) use lookup::{all_kinds, ext_inst_sets};
 pub(crate) use shape::{IdPositions, OpcodeRole, TrailingOperands};
 pub(crate) use types::enumeration;
 pub use types::{

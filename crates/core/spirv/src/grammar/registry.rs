@@ -40,7 +40,7 @@ static ANY: AtomicBool = AtomicBool::new(false);
 static REGISTRY: RwLock<Option<GrammarRegistry>> = RwLock::new(None);
 
 #[cold]
-fn ask<T>(question: impl FnOnce(&GrammarRegistry) -> Option<T>) -> Option<T> {
+fn query_registry<T>(question: impl FnOnce(&GrammarRegistry) -> Option<T>) -> Option<T> {
     if !ANY.load(Ordering::Acquire) {
         return None;
     }
@@ -50,7 +50,7 @@ fn ask<T>(question: impl FnOnce(&GrammarRegistry) -> Option<T>) -> Option<T> {
 }
 
 /// Changes the registry; other threads see all of a change or nothing.
-pub(super) fn change<E>(
+pub(super) fn change_registry<E>(
     change: impl FnOnce(&mut GrammarRegistry) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
@@ -59,32 +59,32 @@ pub(super) fn change<E>(
     Ok(())
 }
 
-pub(super) fn instruction(op: Op) -> Option<&'static InstructionInfo> {
-    ask(|r| r.instructions.get(&op.0).map(|i| i.row))
+pub(super) fn find_instruction(op: Op) -> Option<&'static InstructionInfo> {
+    query_registry(|r| r.instructions.get(&op.0).map(|i| i.row))
 }
 
-pub(super) fn effects(op: Op) -> Option<InstructionEffects> {
-    ask(|r| r.instructions.get(&op.0).map(|i| i.effects))
+pub(super) fn find_effects(op: Op) -> Option<InstructionEffects> {
+    query_registry(|r| r.instructions.get(&op.0).map(|i| i.effects))
 }
 
-pub(super) fn op(name: &str) -> Option<Op> {
-    ask(|r| r.names.get(name).copied())
+pub(super) fn opcode_by_name(name: &str) -> Option<Op> {
+    query_registry(|r| r.names.get(name).copied())
 }
 
-pub(super) fn value(kind: Kind, value: u32) -> Option<&'static EnumerantInfo> {
-    ask(|r| r.values.get(&(kind, value)).copied())
+pub(super) fn find_enumerant(kind: Kind, value: u32) -> Option<&'static EnumerantInfo> {
+    query_registry(|r| r.values.get(&(kind, value)).copied())
 }
 
 pub(super) fn value_by_name(kind: Kind, name: &str) -> Option<&'static EnumerantInfo> {
-    ask(|r| r.value_names.get(&(kind, name)).copied())
+    query_registry(|r| r.value_names.get(&(kind, name)).copied())
 }
 
-pub(super) fn set(name: &str) -> Option<&'static ExtInstSet> {
-    ask(|r| r.sets.get(name).map(|s| s.set))
+pub(super) fn set_by_name(name: &str) -> Option<&'static ExtInstSet> {
+    query_registry(|r| r.sets.get(name).map(|s| s.set))
 }
 
 pub(super) fn effects_of_extended(set: &str, number: u32) -> Option<InstructionEffects> {
-    ask(|r| {
+    query_registry(|r| {
         let added = r.sets.get(set)?;
         let rows = added.set.instructions;
         let at = rows.binary_search_by_key(&number, |i| i.number).ok()?;

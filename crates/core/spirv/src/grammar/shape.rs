@@ -93,7 +93,7 @@ pub(crate) struct IdPositions {
 impl IdPositions {
     /// Bit n: word n is an id, for an instruction of so many words. `None` where it has too many.
     #[inline]
-    pub fn mask(self, words: usize) -> Option<u32> {
+    pub fn id_mask(self, words: usize) -> Option<u32> {
         (words < 32).then(|| self.bits | u32::MAX << self.from & !(u32::MAX << words))
     }
 }
@@ -103,7 +103,7 @@ static SHAPES: [OpcodeFormat; BY_NUMBER.len()] = {
     let mut at = 0;
     while at < INSTRUCTIONS.len() {
         let row = &INSTRUCTIONS[at];
-        shapes[row.op.0 as usize] = OpcodeFormat::of(row);
+        shapes[row.op.0 as usize] = OpcodeFormat::from_instruction(row);
         at += 1;
     }
     shapes
@@ -115,15 +115,15 @@ impl Op {
     pub(crate) fn shape(self) -> OpcodeFormat {
         match SHAPES.get(usize::from(self.0)) {
             Some(shape) if shape.rest != TrailingOperands::Unknown => *shape,
-            _ => added(self),
+            _ => find_added_shape(self),
         }
     }
 }
 
 /// The row of an opcode that the table does not have: it may have been added.
 #[cold]
-fn added(op: Op) -> OpcodeFormat {
-    registry::instruction(op).map_or(OpcodeFormat::UNKNOWN, OpcodeFormat::of)
+fn find_added_shape(op: Op) -> OpcodeFormat {
+    registry::find_instruction(op).map_or(OpcodeFormat::UNKNOWN, OpcodeFormat::from_instruction)
 }
 
 impl OpcodeFormat {
@@ -137,14 +137,14 @@ impl OpcodeFormat {
         kind: Kind::IdRef,
     };
 
-    const fn of(row: &InstructionInfo) -> OpcodeFormat {
+    const fn from_instruction(row: &InstructionInfo) -> OpcodeFormat {
         let mut shape = OpcodeFormat::UNKNOWN;
         shape.result = match row.result {
             ResultForm::None => 0,
             ResultForm::Untyped => 1,
             ResultForm::Typed => 2,
         };
-        shape.role = role(row);
+        shape.role = classify_role(row);
         let operands = row.operands;
         while (shape.fixed as usize) < operands.len() && shape.fixed < 16 {
             let operand = &operands[shape.fixed as usize];
@@ -156,11 +156,11 @@ impl OpcodeFormat {
             }
             shape.fixed += 1;
         }
-        shape.behind(operands.split_at(shape.fixed as usize).1)
+        shape.with_variable_operands(operands.split_at(shape.fixed as usize).1)
     }
 
     /// The row with what stands behind the words that always stand.
-    const fn behind(mut self, operands: &[OperandInfo]) -> OpcodeFormat {
+    const fn with_variable_operands(mut self, operands: &[OperandInfo]) -> OpcodeFormat {
         let left_out = if is_optional(operands) { 0 } else { ANY };
         (self.rest, self.most) = match operands {
             [] => (TrailingOperands::Literals, 0),
@@ -203,17 +203,17 @@ impl OpcodeFormat {
 
     /// Which word is the result.
     #[inline]
-    pub fn result(self) -> Option<usize> {
+    pub fn result_position(self) -> Option<usize> {
         usize::from(self.result).checked_sub(1)
     }
 
     /// Words up to the result.
     #[inline]
-    pub fn head(self) -> usize {
+    pub fn head_length(self) -> usize {
         usize::from(self.result)
     }
 
-    /// The result's bit among those of [`Self::spots`].
+    /// The result's bit among those of [`Self::locate_ids`].
     #[inline]
     pub fn result_bit(self) -> u32 {
         (1 << self.result) >> 1
@@ -238,7 +238,7 @@ impl OpcodeFormat {
     /// Where the ids of an instruction are: its result, its type and what it uses. `None` where it
     /// has to be split to tell, and where it has too few words or too many.
     #[inline]
-    pub fn spots(self, words: &[u32]) -> Option<IdPositions> {
+    pub fn locate_ids(self, words: &[u32]) -> Option<IdPositions> {
         let fixed = usize::from(self.fixed);
         let more = words.len().checked_sub(fixed)?;
         let bits = u32::from(self.ids);
@@ -254,8 +254,8 @@ impl OpcodeFormat {
             return Some(IdPositions { bits, from });
         }
         let more = match self.rest {
-            TrailingOperands::Parameters => parameters(self.kind, &words[fixed..])?,
-            TrailingOperands::Nested => return nested(words),
+            TrailingOperands::Parameters => find_parameter_ids(self.kind, &words[fixed..])?,
+            TrailingOperands::Nested => return locate_nested_ids(words),
             _ => return None,
         };
         Some(IdPositions {
@@ -267,27 +267,30 @@ impl OpcodeFormat {
     /// Bit n: word n is an id that the instruction uses, as all but its result are. `None` where it has to
     /// be split to tell.
     #[inline(always)]
-    pub fn uses(self, words: &[u32]) -> Option<u32> {
-        let mask = self.spots(words)?.mask(words.len())?;
+    pub fn use_mask(self, words: &[u32]) -> Option<u32> {
+        let mask = self.locate_ids(words)?.id_mask(words.len())?;
         Some(mask & !self.result_bit())
     }
 
     /// The result of an instruction.
     #[inline]
     pub fn result_of(self, words: &[u32]) -> Option<Id> {
-        words.get(self.result()?).copied().and_then(Id::new)
+        words
+            .get(self.result_position()?)
+            .copied()
+            .and_then(Id::new)
     }
 
     /// Whether the grammar has nothing but single ids for these words.
     pub fn has_ids_only(self, words: &[u32]) -> bool {
         let all = |spots: IdPositions| {
-            let mask = spots.mask(words.len());
+            let mask = spots.id_mask(words.len());
             mask == Some(!(u32::MAX << words.len()))
         };
-        words.len() < 32 && self.spots(words).is_some_and(all) && self.is_whole(words)
+        words.len() < 32 && self.locate_ids(words).is_some_and(all) && self.is_whole(words)
     }
 
-    /// Whether what stands behind the words that always stand is whole, where [`Self::spots`] does not
+    /// Whether what stands behind the words that always stand is whole, where [`Self::locate_ids`] does not
     /// look: strings end and pairs are complete.
     #[inline]
     pub fn is_whole(self, words: &[u32]) -> bool {
@@ -310,7 +313,7 @@ fn is_text(words: &[u32]) -> bool {
 
 /// Which of the words are ids: a value or mask, and no more than the operands that it brings.
 #[inline(never)]
-fn parameters(kind: Kind, words: &[u32]) -> Option<u32> {
+fn find_parameter_ids(kind: Kind, words: &[u32]) -> Option<u32> {
     let value = *words.first()?;
     let (mut ids, mut at) = (0, 1);
     let mut take = |parameters: &[OperandInfo]| {
@@ -328,11 +331,14 @@ fn parameters(kind: Kind, words: &[u32]) -> Option<u32> {
     };
     let info = kind.info();
     if info.category == OperandCategory::ValueEnum {
-        take(info.enumerant(value)?.parameters)?;
+        take(info.enumerant_by_value(value)?.parameters)?;
     } else {
         let mut mask = value;
         while mask != 0 {
-            take(info.enumerant(mask & mask.wrapping_neg())?.parameters)?;
+            take(
+                info.enumerant_by_value(mask & mask.wrapping_neg())?
+                    .parameters,
+            )?;
             mask &= mask - 1;
         }
     }
@@ -342,7 +348,7 @@ fn parameters(kind: Kind, words: &[u32]) -> Option<u32> {
 /// Where ids are behind an opcode whose instruction has nothing but ids and numbers: it has its type and
 /// result before the opcode.
 #[inline(never)]
-fn nested(words: &[u32]) -> Option<IdPositions> {
+fn locate_nested_ids(words: &[u32]) -> Option<IdPositions> {
     let [_, as_words @ ..] = words else {
         return None;
     };
@@ -354,7 +360,7 @@ fn nested(words: &[u32]) -> Option<IdPositions> {
     {
         return None;
     }
-    let IdPositions { bits, from } = shape.spots(as_words)?;
+    let IdPositions { bits, from } = shape.locate_ids(as_words)?;
     Some(IdPositions {
         bits: (bits & !0b11) << 1 | 0b11,
         from: from + 1,
@@ -412,7 +418,7 @@ static ONE_WORD: [bool; KINDS.len()] = {
     one
 };
 
-const fn role(row: &InstructionInfo) -> OpcodeRole {
+const fn classify_role(row: &InstructionInfo) -> OpcodeRole {
     match row.op {
         Op::Function => OpcodeRole::Function,
         Op::FunctionParameter => OpcodeRole::Parameter,
@@ -428,19 +434,19 @@ const fn role(row: &InstructionInfo) -> OpcodeRole {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grammar::{DecodeError, OperandIter, instructions};
+    use crate::grammar::{DecodeError, OperandIter, all_instructions};
 
     /// Where the row says where the ids are, splitting finds the same.
     #[test]
     fn rows_agree_with_splitting() {
         let mut agreed = 0;
-        for row in instructions() {
+        for row in all_instructions() {
             for length in 0..9usize {
                 for fill in [0, 1, 2, 3, 8, 0x6161_6161] {
                     let mut words = vec![fill; length];
                     for last in [fill, 0, 0x61] {
                         words.iter_mut().last().into_iter().for_each(|w| *w = last);
-                        agreed += u32::from(agrees(row.op, &words));
+                        agreed += u32::from(is_consistent_with_decoder(row.op, &words));
                     }
                 }
             }
@@ -448,8 +454,8 @@ mod tests {
         assert!(agreed > 10_000, "only {agreed} combinations");
     }
 
-    fn agrees(op: Op, words: &[u32]) -> bool {
-        let Some(spots) = op.shape().spots(words) else {
+    fn is_consistent_with_decoder(op: Op, words: &[u32]) -> bool {
+        let Some(spots) = op.shape().locate_ids(words) else {
             return false;
         };
         if !op.shape().is_whole(words) {

@@ -68,9 +68,9 @@ impl SpirvModule {
     /// Whether control flow must be structured: the module declares `Shader`, or what implies it.
     pub fn is_structured(&self) -> bool {
         let mut declared: Vec<Capability> = self
-            .section(ModuleSection::Capabilities)
+            .section_insts(ModuleSection::Capabilities)
             .filter(|c| c.op() == Op::Capability)
-            .map(|c| Capability(c.word(0)))
+            .map(|c| Capability(c.operand_word(0)))
             .collect();
         let mut at = 0;
         while let Some(capability) = declared.get(at).copied() {
@@ -78,7 +78,7 @@ impl SpirvModule {
             if capability == Capability::Shader {
                 return true;
             }
-            let row = Kind::Capability.info().enumerant(capability.0);
+            let row = Kind::Capability.info().enumerant_by_value(capability.0);
             for implied in row.map_or(&[][..], |r| r.capabilities) {
                 if !declared.contains(implied) {
                     declared.push(*implied);
@@ -89,7 +89,7 @@ impl SpirvModule {
     }
 
     /// The targets of a block's terminator with their positions among its words, in its order.
-    pub fn targets(&self, ids: &IdWords, block: Block) -> Vec<(usize, Id)> {
+    pub fn block_targets(&self, ids: &IdWords, block: Block) -> Vec<(usize, Id)> {
         let mut targets = Vec::new();
         self.visit_targets(ids, self.terminator(block), |at, id| targets.push((at, id)));
         targets
@@ -106,7 +106,7 @@ impl SpirvModule {
             Op::BranchConditional | Op::Switch => 1,
             _ => return,
         };
-        ids.visit(terminator, |at, id| {
+        ids.visit_uses(terminator, |at, id| {
             if at >= skip {
                 visit(at, id);
             }
@@ -132,7 +132,7 @@ impl SpirvModule {
     /// Where instructions can be put at the end of a block: before its merge instruction or
     /// terminator.
     pub fn before_end(&self, block: Block) -> Inst {
-        let merge = self.merge(block);
+        let merge = self.merge_inst(block);
         merge.unwrap_or_else(|| self.terminator(block)).handle()
     }
 
@@ -185,9 +185,9 @@ impl SpirvModule {
     /// Puts another terminator in the place of a block's. Phis are the caller's care.
     pub fn set_terminator(&mut self, block: Block, op: Op, words: &[u32]) -> Inst {
         let old = self.terminator(block).handle();
-        let new = self.create(op, words);
+        let new = self.create_inst(op, words);
         self.insert_before(old, new);
-        self.remove(old);
+        self.remove_inst(old);
         new
     }
 
@@ -225,7 +225,7 @@ impl SpirvModule {
     /// Moves an instruction before another one, in any block. That its operands are available
     /// there is the caller's care.
     pub fn move_before(&mut self, at: Inst, inst: Inst) {
-        self.remove(inst);
+        self.remove_inst(inst);
         self.insert_before(at, inst);
     }
 
@@ -247,7 +247,7 @@ impl SpirvModule {
         if misplaced || self.list_of(at) != Some(self.block(block).body) {
             return Err(EditError::NoSplitHere);
         }
-        let merge = self.merge(block).map(|m| (m.op(), m.handle()));
+        let merge = self.merge_inst(block).map(|m| (m.op(), m.handle()));
         if merge.is_some() && self.terminator(block).handle() == at {
             return Err(EditError::NoSplitHere);
         }
@@ -262,16 +262,16 @@ impl SpirvModule {
         let mut next = Some(at);
         while let Some(inst) = next {
             next = self.next(inst);
-            self.remove(inst);
-            self.append(body, inst);
+            self.remove_inst(inst);
+            self.append_inst(body, inst);
         }
         let old_body = self.block(block).body;
         if let Some((Op::LoopMerge, inst)) = merge {
-            self.remove(inst);
-            self.append(old_body, inst);
+            self.remove_inst(inst);
+            self.append_inst(old_body, inst);
         }
-        let branch = self.create(Op::Branch, &[new_label.word()]);
-        self.append(old_body, branch);
+        let branch = self.create_inst(Op::Branch, &[new_label.word()]);
+        self.append_inst(old_body, branch);
         self.continue_in(block, new_label);
         let func = self.block(block).func;
         for target in self.distinct_targets(ids, new) {
@@ -286,14 +286,17 @@ impl SpirvModule {
     /// leads back to the header.
     fn continue_in(&mut self, header: Block, target: Id) {
         let own = self.label(header);
-        let merge = self.merge(header).filter(|m| m.op() == Op::LoopMerge);
-        if let Some(inst) = merge.filter(|m| m.id(1) == own).map(InstRef::handle) {
+        let merge = self.merge_inst(header).filter(|m| m.op() == Op::LoopMerge);
+        if let Some(inst) = merge
+            .filter(|m| m.id_operand(1) == own)
+            .map(InstRef::handle)
+        {
             self.words_mut(inst)[1] = target.word();
         }
     }
 
     fn distinct_targets(&self, ids: &IdWords, block: Block) -> Vec<Id> {
-        let mut targets: Vec<Id> = self.targets(ids, block).iter().map(|t| t.1).collect();
+        let mut targets: Vec<Id> = self.block_targets(ids, block).iter().map(|t| t.1).collect();
         targets.sort_unstable();
         targets.dedup();
         targets
@@ -301,12 +304,12 @@ impl SpirvModule {
 
     fn require_edge(&self, ids: &IdWords, from: Block, to: Block) -> Result<(Id, Id), EditError> {
         let (a, b) = (self.label(from), self.label(to));
-        let found = self.targets(ids, from).iter().any(|t| t.1 == b);
+        let found = self.block_targets(ids, from).iter().any(|t| t.1 == b);
         found.then_some((a, b)).ok_or(EditError::NoEdge(a, b))
     }
 
-    fn retarget(&mut self, ids: &IdWords, block: Block, old: Id, new: Id) {
-        let positions = self.targets(ids, block);
+    fn retarget_terminator(&mut self, ids: &IdWords, block: Block, old: Id, new: Id) {
+        let positions = self.block_targets(ids, block);
         let terminator = self.terminator(block).handle();
         for (at, label) in positions {
             if label == old {
@@ -328,8 +331,10 @@ impl SpirvModule {
     ) -> Result<Block, EditError> {
         let (source, target) = self.require_edge(ids, from, to)?;
         if self.is_structured() {
-            let merge = self.merge(from).filter(|m| m.op() == Op::SelectionMerge);
-            let merge = merge.map(|m| m.id(0));
+            let merge = self
+                .merge_inst(from)
+                .filter(|m| m.op() == Op::SelectionMerge);
+            let merge = merge.map(|m| m.id_operand(0));
             let direct = match self.terminator(from).op() {
                 Op::BranchConditional => merge.is_none(),
                 Op::Switch => merge != Some(target),
@@ -341,10 +346,10 @@ impl SpirvModule {
         }
         let block = self.create_block_after(from);
         let label = self.label(block);
-        let branch = self.create(Op::Branch, &[target.word()]);
+        let branch = self.create_inst(Op::Branch, &[target.word()]);
         let body = self.block(block).body;
-        self.append(body, branch);
-        self.retarget(ids, from, target, label);
+        self.append_inst(body, branch);
+        self.retarget_terminator(ids, from, target, label);
         self.rename_phi_parent(to, source, label);
         if from == to {
             self.continue_in(from, label);
@@ -373,11 +378,11 @@ impl SpirvModule {
         }
         self.check_target(from, new)?;
         self.check_loop_stays(ids, from, to)?;
-        let known = self.targets(ids, from).iter().any(|t| t.1 == label);
+        let known = self.block_targets(ids, from).iter().any(|t| t.1 == label);
         if known && self.terminator(from).op() == Op::BranchConditional {
             self.check_same_targets(source)?;
         }
-        self.retarget(ids, from, target, label);
+        self.retarget_terminator(ids, from, target, label);
         self.remove_phi_parent(to, source);
         if !known {
             self.extend_phis(new, source, value);
@@ -402,7 +407,7 @@ impl SpirvModule {
         if terminator.op() != Op::Branch {
             return Err(EditError::NoBranch(source));
         }
-        let old = terminator.id(0);
+        let old = terminator.id_operand(0);
         if old == target {
             self.check_same_targets(source)?;
         }
@@ -426,7 +431,11 @@ impl SpirvModule {
         if self.function(self.block(to).func).blocks.first() == Some(&to) {
             return Err(EditError::Entry(label));
         }
-        if self.is_structured() && self.merge(from).is_none_or(|m| m.id(0) != label) {
+        if self.is_structured()
+            && self
+                .merge_inst(from)
+                .is_none_or(|m| m.id_operand(0) != label)
+        {
             return Err(EditError::Unstructured(self.label(from)));
         }
         Ok(())
@@ -455,11 +464,11 @@ impl SpirvModule {
         match terminator.op() {
             Op::BranchConditional => {
                 self.check_merge_can_go(ids, from)?;
-                let other = [terminator.id(1), terminator.id(2)];
+                let other = [terminator.id_operand(1), terminator.id_operand(2)];
                 let other = other.into_iter().find(|t| *t != target);
                 self.branch_to(from, other);
             }
-            Op::Switch if terminator.id(1) == target => {
+            Op::Switch if terminator.id_operand(1) == target => {
                 return Err(EditError::DefaultEdge(source));
             }
             Op::Switch => {
@@ -482,11 +491,11 @@ impl SpirvModule {
     /// a selection goes, that of a loop goes when the block branches nowhere. Phis of the old and
     /// the new targets are the caller's care.
     pub fn branch_to(&mut self, block: Block, target: Option<Id>) {
-        let merge = self.merge(block).map(|m| (m.op(), m.handle()));
+        let merge = self.merge_inst(block).map(|m| (m.op(), m.handle()));
         if let Some((op, inst)) = merge
             && (op == Op::SelectionMerge || target.is_none())
         {
-            self.remove(inst);
+            self.remove_inst(inst);
         }
         match target {
             Some(label) => self.set_terminator(block, Op::Branch, &[label.word()]),

@@ -21,7 +21,7 @@ impl SpirvModule {
         (index < self.functions.len()).then(|| Func::at(index))
     }
 
-    /// Makes an instruction as [`SpirvModule::create`] does, if it keeps what the IR demands of
+    /// Makes an instruction as [`SpirvModule::create_inst`] does, if it keeps what the IR demands of
     /// instructions: operands as the grammar has them, ids that are not 0 and below the bound.
     /// Opcodes and values that the grammar does not know are taken as they are.
     ///
@@ -29,7 +29,7 @@ impl SpirvModule {
     /// What is wrong with the words.
     pub fn try_create(&mut self, op: Op, words: &[u32]) -> Result<Inst, SourceDiagnostic> {
         self.check_operands(op, words)?;
-        Ok(self.create(op, words))
+        Ok(self.create_inst(op, words))
     }
 
     /// Gives an instruction other words as [`SpirvModule::replace_words`] does, on the same conditions.
@@ -54,7 +54,7 @@ impl SpirvModule {
         }
         let set = match (op, words) {
             (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, [_, _, set, ..]) => {
-                Id::new(*set).and_then(|set| self.imported(set))
+                Id::new(*set).and_then(|set| self.find_imported_set(set))
             }
             _ => None,
         };
@@ -87,9 +87,9 @@ impl SpirvModule {
     }
 
     /// The set that an `OpExtInstImport` imports under an id.
-    fn imported(&self, set: Id) -> Option<&'static ExtInstSet> {
-        let mut imports = self.section(ModuleSection::Imports);
+    fn find_imported_set(&self, set: Id) -> Option<&'static ExtInstSet> {
+        let mut imports = self.section_insts(ModuleSection::Imports);
         let import = imports.find(|i| i.op() == Op::ExtInstImport && i.result() == Some(set))?;
-        ExtInstSet::by_name(&import.string(0))
+        ExtInstSet::by_name(&import.string_operand(0))
     }
 }

@@ -20,7 +20,7 @@ impl CloneMap {
         self.new[id]
     }
 
-    fn resolve(&self, id: Id) -> Id {
+    fn resolve_id(&self, id: Id) -> Id {
         self.new[id].unwrap_or(id)
     }
 }
@@ -57,7 +57,7 @@ impl SpirvModule {
             .collect();
         let mut clones = self.fresh_clones(results.iter().copied());
         for block in blocks {
-            let label = clones.resolve(self.label(*block));
+            let label = clones.resolve_id(self.label(*block));
             let new = self.create_block(func, label);
             self.clone_insts(ids, *block, new, &clones);
             clones.blocks.push(new);
@@ -78,7 +78,7 @@ impl SpirvModule {
         blocks: &[Block],
         inside: &[bool],
     ) -> Result<(), EditError> {
-        let labels = super::LabelPositions::of(self, func);
+        let labels = super::LabelPositions::from_function(self, func);
         for block in blocks {
             let label = self.label(*block);
             if self.block(*block).func != func {
@@ -90,11 +90,11 @@ impl SpirvModule {
             if has_variables {
                 return Err(EditError::Entry(label));
             }
-            let Some(merge) = self.merge(*block).filter(|_| self.is_structured()) else {
+            let Some(merge) = self.merge_inst(*block).filter(|_| self.is_structured()) else {
                 continue;
             };
             let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
-            for named in merge.ids(0).take(count) {
+            for named in merge.id_operands(0).take(count) {
                 let at = labels.position(named);
                 let named = at.map(|at| self.function(func).blocks[at as usize]);
                 if !named.is_some_and(|b| inside[b.index()]) {
@@ -107,7 +107,7 @@ impl SpirvModule {
 
     /// Phis of clones lose what came from outside; phis outside take from clones too.
     fn settle_phis(&mut self, ids: &IdWords, func: Func, blocks: &[Block], clones: &CloneMap) {
-        let labels = super::LabelPositions::of(self, func);
+        let labels = super::LabelPositions::from_function(self, func);
         let mut own: Vec<Id> = clones.blocks.iter().map(|b| self.label(*b)).collect();
         own.sort_unstable();
         for block in &clones.blocks {
@@ -123,7 +123,11 @@ impl SpirvModule {
         }
         for (block, clone) in blocks.iter().zip(&clones.blocks) {
             let (old, new) = (self.label(*block), self.label(*clone));
-            let mut targets: Vec<Id> = self.targets(ids, *clone).iter().map(|t| t.1).collect();
+            let mut targets: Vec<Id> = self
+                .block_targets(ids, *clone)
+                .iter()
+                .map(|t| t.1)
+                .collect();
             targets.sort_unstable();
             targets.dedup();
             for target in targets
@@ -137,7 +141,7 @@ impl SpirvModule {
                 let phis: Vec<Inst> = self.phis(at).map(InstRef::handle).collect();
                 for phi in phis {
                     if let Some(value) = self.phi_value(phi, old) {
-                        self.set_phi_value(phi, new, clones.resolve(value));
+                        self.set_phi_value(phi, new, clones.resolve_id(value));
                     }
                 }
             }
@@ -164,7 +168,7 @@ impl SpirvModule {
             self.clone_list(ids, from.tail, to, &clones);
         }
         for block in from.blocks {
-            let label = clones.resolve(self.label(block));
+            let label = clones.resolve_id(self.label(block));
             let clone = self.create_block(new, label);
             self.clone_insts(ids, block, clone, &clones);
             clones.blocks.push(clone);
@@ -196,11 +200,11 @@ impl SpirvModule {
     }
 
     fn clone_list(&mut self, ids: &IdWords, from: List, to: List, clones: &CloneMap) {
-        let known = self.insts(from).filter(|i| !ids.is_unknown_remark(*i));
+        let known = self.list_insts(from).filter(|i| !ids.is_unknown_remark(*i));
         let all: Vec<Inst> = known.map(InstRef::handle).collect();
         for inst in all {
             let clone = self.clone_inst(ids, inst, clones);
-            self.append(to, clone);
+            self.append_inst(to, clone);
         }
     }
 
@@ -208,13 +212,13 @@ impl SpirvModule {
     fn clone_inst(&mut self, ids: &IdWords, inst: Inst, clones: &CloneMap) -> Inst {
         let old = self.inst(inst);
         let mut words = old.words().to_vec();
-        ids.visit(old, |at, id| words[at] = clones.resolve(id).word());
+        ids.visit_uses(old, |at, id| words[at] = clones.resolve_id(id).word());
         if let Some(id) = old.result() {
             let at = words.len() - old.operands().len() - 1;
-            words[at] = clones.resolve(id).word();
+            words[at] = clones.resolve_id(id).word();
         }
         let op = old.op();
-        self.create(op, &words)
+        self.create_inst(op, &words)
     }
 
     /// Says of clones what is said of their originals.
@@ -223,7 +227,7 @@ impl SpirvModule {
             return;
         }
         for section in [ModuleSection::Names, ModuleSection::Annotations] {
-            let all: Vec<Inst> = self.section(section).map(InstRef::handle).collect();
+            let all: Vec<Inst> = self.section_insts(section).map(InstRef::handle).collect();
             for inst in all {
                 self.clone_annotation(inst, clones);
             }
@@ -241,7 +245,7 @@ impl SpirvModule {
                 if let Some(new) = target.filter(|_| op != Op::Decorate || !is_linkage) {
                     let mut words = old.words().to_vec();
                     words[0] = new.word();
-                    let clone = self.create(op, &words);
+                    let clone = self.create_inst(op, &words);
                     self.insert_after(inst, clone);
                 }
                 return;

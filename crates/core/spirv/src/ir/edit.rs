@@ -19,7 +19,7 @@ impl SpirvModule {
 
     /// Makes room for so many more instructions of so many words in all, so that a module whose size is known
     /// about grows in place.
-    pub fn reserve(&mut self, instructions: usize, words: usize) {
+    pub fn reserve_insts(&mut self, instructions: usize, words: usize) {
         self.nodes.reserve_exact(instructions);
         self.words.reserve_exact(words);
     }
@@ -28,33 +28,33 @@ impl SpirvModule {
     ///
     /// # Panics
     /// When the words are 65,535 or more: no instruction is that long.
-    pub fn create(&mut self, op: Op, words: &[u32]) -> Inst {
+    pub fn create_inst(&mut self, op: Op, words: &[u32]) -> Inst {
         self.create_parts(op, words, &[])
     }
 
     /// The same of words in two parts.
     pub(crate) fn create_parts(&mut self, op: Op, head: &[u32], tail: &[u32]) -> Inst {
-        let start = self.put(op, head, tail);
+        let start = self.put_words(op, head, tail);
         self.create_at(start)
     }
 
     /// The instruction whose words begin at a place of the pool.
     #[inline]
     pub(super) fn create_at(&mut self, start: u32) -> Inst {
-        self.nodes.push(start)
+        self.nodes.push_free(start)
     }
 
     /// Puts an instruction's words into the pool, and says where.
-    fn put(&mut self, op: Op, head: &[u32], tail: &[u32]) -> u32 {
+    fn put_words(&mut self, op: Op, head: &[u32], tail: &[u32]) -> u32 {
         self.as_read = false;
-        self.words.put(op, head, tail)
+        self.words.push_instruction(op, head, tail)
     }
 
     /// Puts a free instruction at the end of a list.
-    pub fn append(&mut self, list: List, inst: Inst) {
-        let tail = self.ends(list).tail;
-        if !self.nodes.follow(inst, list, tail) {
-            return self.link(list, tail, inst, None);
+    pub fn append_inst(&mut self, list: List, inst: Inst) {
+        let tail = self.list_ends(list).tail;
+        if !self.nodes.append_adjacent(inst, list, tail) {
+            return self.link_inst(list, tail, inst, None);
         }
         self.as_read = false;
         let ends = &mut self.lists[list.index()];
@@ -70,7 +70,7 @@ impl SpirvModule {
         let Some(list) = self.list_of(at) else {
             panic!("insertion before a free instruction")
         };
-        self.link(list, self.previous(at), inst, Some(at));
+        self.link_inst(list, self.previous(at), inst, Some(at));
     }
 
     /// Puts a free instruction behind another one.
@@ -81,11 +81,11 @@ impl SpirvModule {
         let Some(list) = self.list_of(at) else {
             panic!("insertion behind a free instruction")
         };
-        self.link(list, Some(at), inst, self.next(at));
+        self.link_inst(list, Some(at), inst, self.next(at));
     }
 
     /// Takes an instruction out of its list; its handle stays valid.
-    pub fn remove(&mut self, inst: Inst) {
+    pub fn remove_inst(&mut self, inst: Inst) {
         let Some(list) = self.list_of(inst) else {
             return;
         };
@@ -97,7 +97,7 @@ impl SpirvModule {
         if next.is_none() {
             self.lists[list.index()].tail = previous;
         }
-        self.nodes.free(inst, previous, next);
+        self.nodes.unlink_node(inst, previous, next);
     }
 
     /// The operand words of an instruction, to change in place.
@@ -109,7 +109,7 @@ impl SpirvModule {
     /// Gives an instruction other words, of any number; it stays where it is.
     ///
     /// # Panics
-    /// As [`SpirvModule::create`].
+    /// As [`SpirvModule::create_inst`].
     pub fn replace_words(&mut self, inst: Inst, words: &[u32]) {
         self.replace_parts(inst, words, &[]);
     }
@@ -117,22 +117,22 @@ impl SpirvModule {
     /// The same with words in two parts.
     pub(crate) fn replace_parts(&mut self, inst: Inst, head: &[u32], tail: &[u32]) {
         let op = self.inst(inst).op();
-        let start = self.put(op, head, tail);
+        let start = self.put_words(op, head, tail);
         self.nodes.set_start(inst, start);
     }
 
     /// Gives an instruction another opcode and other words; it stays where it is.
     ///
     /// # Panics
-    /// As [`SpirvModule::create`].
-    pub fn replace(&mut self, inst: Inst, op: Op, words: &[u32]) {
-        let start = self.put(op, words, &[]);
+    /// As [`SpirvModule::create_inst`].
+    pub fn replace_inst(&mut self, inst: Inst, op: Op, words: &[u32]) {
+        let start = self.put_words(op, words, &[]);
         self.nodes.set_start(inst, start);
     }
 
     /// Makes a function without blocks and puts it behind the others. `def` is its `OpFunction`.
     pub fn create_function(&mut self, def: Inst) -> Func {
-        let end = self.create(Op::FunctionEnd, &[]);
+        let end = self.create_inst(Op::FunctionEnd, &[]);
         self.create_function_at(def, end)
     }
 
@@ -140,11 +140,11 @@ impl SpirvModule {
         let params = self.create_list();
         let func = Func::at(self.functions.len());
         self.functions.push(SpirvFunction {
-            lead: List::none(),
+            lead: List::always_empty(),
             def,
             params,
             blocks: Vec::new(),
-            tail: List::none(),
+            tail: List::always_empty(),
             end,
         });
         self.order.push(func);
@@ -160,7 +160,7 @@ impl SpirvModule {
 
     /// Makes an empty block with the given label and puts it behind the function's others.
     pub fn create_block(&mut self, func: Func, label: Id) -> Block {
-        let label = self.create(Op::Label, &[label.word()]);
+        let label = self.create_inst(Op::Label, &[label.word()]);
         self.create_block_at(func, label)
     }
 
@@ -169,7 +169,7 @@ impl SpirvModule {
         let block = Block::at(self.blocks.len());
         self.blocks.push(BasicBlock {
             func,
-            lead: List::none(),
+            lead: List::always_empty(),
             label,
             body,
         });
@@ -199,7 +199,7 @@ impl SpirvModule {
     }
 
     fn own_list(&mut self, list: List) -> List {
-        if list == List::none() {
+        if list == List::always_empty() {
             self.create_list()
         } else {
             list
@@ -213,12 +213,12 @@ impl SpirvModule {
     }
 
     #[track_caller]
-    fn link(&mut self, list: List, previous: Option<Inst>, inst: Inst, next: Option<Inst>) {
+    fn link_inst(&mut self, list: List, previous: Option<Inst>, inst: Inst, next: Option<Inst>) {
         assert!(
             self.list_of(inst).is_none(),
             "the instruction is in a list already"
         );
-        assert!(list != List::none(), "nothing stands in this list");
+        assert!(list != List::always_empty(), "nothing stands in this list");
         self.as_read = false;
         if previous.is_none() {
             self.lists[list.index()].head = Some(inst);
@@ -226,6 +226,6 @@ impl SpirvModule {
         if next.is_none() {
             self.lists[list.index()].tail = Some(inst);
         }
-        self.nodes.put(inst, list, previous, next);
+        self.nodes.insert_between(inst, list, previous, next);
     }
 }

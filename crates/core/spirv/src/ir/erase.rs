@@ -7,7 +7,7 @@ use crate::{Id, IdMap, IdSet};
 /// Ids whose instructions were deleted, and whose names and decorations still stand.
 ///
 /// Names and decorations are found by going through all of them; collecting the ids makes that one
-/// pass for any number of deletions. Hand it to [`SpirvModule::sweep`] before the module is used.
+/// pass for any number of deletions. Hand it to [`SpirvModule::sweep_annotations`] before the module is used.
 #[derive(Debug, Default)]
 #[must_use = "names and decorations of deleted ids make a module invalid; Module::sweep them"]
 pub struct ErasedIds {
@@ -41,31 +41,31 @@ impl ErasedIds {
 impl SpirvModule {
     /// Takes an instruction out of the module for good. Its result must not be used any more, but
     /// for names and decorations.
-    pub fn erase(&mut self, inst: Inst, erased: &mut ErasedIds) {
+    pub fn erase_inst(&mut self, inst: Inst, erased: &mut ErasedIds) {
         if let Some(id) = self.inst(inst).result() {
             erased.insert(id);
         }
-        self.remove(inst);
+        self.remove_inst(inst);
     }
 
     /// Removes the names and decorations of deleted ids.
-    pub fn sweep(&mut self, erased: &ErasedIds) {
+    pub fn sweep_annotations(&mut self, erased: &ErasedIds) {
         if erased.is_empty() {
             return;
         }
         let mut at = self
-            .section(ModuleSection::Names)
+            .section_insts(ModuleSection::Names)
             .next()
             .map(InstRef::handle);
         while let Some(inst) = at {
             at = self.next(inst);
             let target = self.inst(inst).get_id(0);
             if target.is_some_and(|id| erased.contains(id)) {
-                self.remove(inst);
+                self.remove_inst(inst);
             }
         }
         let mut at = self
-            .section(ModuleSection::Annotations)
+            .section_insts(ModuleSection::Annotations)
             .next()
             .map(InstRef::handle);
         while let Some(inst) = at {
@@ -82,7 +82,7 @@ impl SpirvModule {
             Op::GroupMemberDecorate => 2,
             _ => {
                 if decoration.operands().first().is_some_and(dead) {
-                    self.remove(inst);
+                    self.remove_inst(inst);
                 }
                 return;
             }
@@ -94,7 +94,7 @@ impl SpirvModule {
         let kept = targets.chunks(step).filter(|t| !dead(&t[0])).flatten();
         let kept: Vec<u32> = std::iter::once(group).chain(kept).copied().collect();
         if dead(group) || kept.len() == 1 {
-            self.remove(inst);
+            self.remove_inst(inst);
         } else if kept.len() < words.len() {
             self.replace_words(inst, &kept);
         }
@@ -136,7 +136,7 @@ impl SpirvModule {
         }
         for inst in all {
             // What nothing defines has a number, too.
-            ids.rewrite(self, inst, |id| {
+            ids.rewrite_uses(self, inst, |id| {
                 number(id, &mut new, &mut next);
                 new[id].unwrap_or(id)
             });
@@ -153,10 +153,10 @@ impl SpirvModule {
     /// Whether the tables know every instruction and its operands, and every set of extended instructions but those
     /// that mean nothing. Passes leave a module alone that has others, as its ids cannot be told from its numbers.
     pub fn is_known(&self) -> bool {
-        let mut imports = self.section(ModuleSection::Imports);
+        let mut imports = self.section_insts(ModuleSection::Imports);
         let means_nothing = |name: &str| name.starts_with("NonSemantic.");
         let is_known = |name: &str| means_nothing(name) || ExtInstSet::by_name(name).is_some();
-        if !imports.all(|import| is_known(&import.string(0))) {
+        if !imports.all(|import| is_known(&import.string_operand(0))) {
             return false;
         }
         let ids = super::IdWords::new(self);

@@ -38,10 +38,10 @@ pub struct IdWords {
 impl IdWords {
     /// Reads the module's imports, and its values where it has integers of 64 bits and switches.
     pub fn new(module: &SpirvModule) -> Self {
-        let imports = module.section(ModuleSection::Imports);
+        let imports = module.section_insts(ModuleSection::Imports);
         let imports = imports.filter(|i| i.op() == Op::ExtInstImport);
         let sets = imports.map(|i| {
-            let name = i.string(0);
+            let name = i.string_operand(0);
             ImportedSet {
                 id: i.result().map_or(0, Id::word),
                 set: ExtInstSet::by_name(&name),
@@ -54,8 +54,8 @@ impl IdWords {
             wide_types: Vec::new(),
             bound: module.bound(),
         };
-        let globals = module.section(ModuleSection::Globals);
-        let is_wide = |i: &InstRef<'_>| i.op() == Op::TypeInt && i.word(0) > 32;
+        let globals = module.section_insts(ModuleSection::Globals);
+        let is_wide = |i: &InstRef<'_>| i.op() == Op::TypeInt && i.operand_word(0) > 32;
         let types: Vec<u32> = globals
             .filter(is_wide)
             .filter_map(|i| i.words().first().copied())
@@ -64,7 +64,7 @@ impl IdWords {
             found.wide = IdSet::with_bound(module.bound());
             found.wide_types = types;
             for inst in module.all_insts() {
-                found.learn(inst);
+                found.record_inst(inst);
             }
         }
         found
@@ -72,7 +72,7 @@ impl IdWords {
 
     /// Takes note of an instruction that was put into the module since.
     #[inline]
-    pub fn learn(&mut self, inst: InstRef<'_>) {
+    pub fn record_inst(&mut self, inst: InstRef<'_>) {
         let words = inst.words();
         if let Some(id) = inst.result() {
             self.bound = self.bound.max(id.word().saturating_add(1));
@@ -87,11 +87,11 @@ impl IdWords {
     }
 
     /// The extended instruction set that an `OpExtInst` names.
-    pub fn set(&self, inst: InstRef<'_>) -> Option<&'static ExtInstSet> {
-        self.import(inst)?.set
+    pub fn ext_inst_set(&self, inst: InstRef<'_>) -> Option<&'static ExtInstSet> {
+        self.find_import(inst)?.set
     }
 
-    fn import(&self, inst: InstRef<'_>) -> Option<&ImportedSet> {
+    fn find_import(&self, inst: InstRef<'_>) -> Option<&ImportedSet> {
         let id = *inst.operands().first()?;
         self.sets.iter().find(|import| import.id == id)
     }
@@ -100,9 +100,12 @@ impl IdWords {
     /// about the place where it stands, so that copies of code are made without it.
     pub fn is_unknown_remark(&self, inst: InstRef<'_>) -> bool {
         let is_extended = matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR);
-        let import = self.import(inst).filter(|i| is_extended && i.is_silent);
+        let import = self
+            .find_import(inst)
+            .filter(|i| is_extended && i.is_silent);
         let number = inst.operands().get(1).copied();
-        let is_known = |set: &ExtInstSet| number.is_some_and(|n| set.instruction(n).is_some());
+        let is_known =
+            |set: &ExtInstSet| number.is_some_and(|n| set.instruction_by_number(n).is_some());
         import.is_some_and(|import| !import.set.is_some_and(is_known))
     }
 
@@ -117,9 +120,9 @@ impl IdWords {
     /// its result. Of an instruction that the tables do not know, every word that could be an id of
     /// the module when the imports were read, or of an instruction put in since.
     #[inline]
-    pub fn visit(&self, inst: InstRef<'_>, mut visit: impl FnMut(usize, Id)) {
+    pub fn visit_uses(&self, inst: InstRef<'_>, mut visit: impl FnMut(usize, Id)) {
         let (words, shape) = (inst.words(), inst.op().shape());
-        let Some(spots) = shape.spots(words) else {
+        let Some(spots) = shape.locate_ids(words) else {
             return self.visit_split(inst, &mut visit);
         };
         let mut bits = spots.bits & !shape.result_bit();
@@ -147,17 +150,17 @@ impl IdWords {
             }
         };
         match shape.rest {
-            TrailingOperands::Unknown => self.possible(inst, 0, id),
+            TrailingOperands::Unknown => self.visit_possible_ids(inst, 0, id),
             TrailingOperands::Switch => {
                 let step = self.switch_literal_words(inst) + 1;
                 (0..2.min(words.len())).for_each(&mut id);
                 (1 + step..words.len()).step_by(step).for_each(id);
             }
             TrailingOperands::Ext => {
-                let set = self.set(inst);
-                let row = set.and_then(|s| s.instruction(*words.get(3)?));
+                let set = self.ext_inst_set(inst);
+                let row = set.and_then(|s| s.instruction_by_number(*words.get(3)?));
                 match row {
-                    Some(row) if !has_ids_only(row) => self.split(inst, set, id),
+                    Some(row) if !has_ids_only(row) => self.visit_parsed_ids(inst, set, id),
                     Some(_) => {
                         [0, 2].into_iter().for_each(&mut id);
                         (4..words.len()).for_each(id);
@@ -165,11 +168,11 @@ impl IdWords {
                     // The reader does not know either: they need not be below the bound.
                     None => {
                         [0, 2].into_iter().for_each(&mut id);
-                        self.possible(inst, 4, id);
+                        self.visit_possible_ids(inst, 4, id);
                     }
                 }
             }
-            _ => self.split(inst, None, id),
+            _ => self.visit_parsed_ids(inst, None, id),
         }
     }
 
@@ -183,13 +186,13 @@ impl IdWords {
         );
         op.info().is_some()
             && (by_shape
-                || op.shape().spots(inst.words()).is_some()
+                || op.shape().locate_ids(inst.words()).is_some()
                 || OperandIter::new(op, inst.words()).all(|o| o.is_ok()))
     }
 
     /// Gives each id that an instruction uses the name that `map` has for it.
     #[inline]
-    pub fn rewrite(
+    pub fn rewrite_uses(
         &self,
         module: &mut SpirvModule,
         inst: super::Inst,
@@ -197,7 +200,7 @@ impl IdWords {
     ) {
         let old = module.inst(inst);
         let shape = old.op().shape();
-        let Some(spots) = shape.spots(old.words()) else {
+        let Some(spots) = shape.locate_ids(old.words()) else {
             return self.rewrite_split(module, inst, &mut map);
         };
         let mut bits = spots.bits & !shape.result_bit();
@@ -225,7 +228,7 @@ impl IdWords {
         map: &mut dyn FnMut(Id) -> Id,
     ) {
         let mut changes: Vec<(usize, u32)> = Vec::new();
-        self.visit(module.inst(inst), |at, id| {
+        self.visit_uses(module.inst(inst), |at, id| {
             let new = map(id);
             if new != id {
                 changes.push((at, new.word()));
@@ -240,14 +243,14 @@ impl IdWords {
     }
 
     /// The words from a position on that could be ids.
-    fn possible(&self, inst: InstRef<'_>, from: usize, id: impl FnMut(usize)) {
+    fn visit_possible_ids(&self, inst: InstRef<'_>, from: usize, id: impl FnMut(usize)) {
         let words = inst.words();
         (from..words.len())
             .filter(|at| words[*at] < self.bound)
             .for_each(id);
     }
 
-    fn split(
+    fn visit_parsed_ids(
         &self,
         inst: InstRef<'_>,
         set: Option<&'static ExtInstSet>,
@@ -257,7 +260,7 @@ impl IdWords {
         for operand in OperandIter::new(inst.op(), inst.words()).with_ext(set) {
             let Ok(operand) = operand else {
                 // What follows a value that the tables do not know may be ids.
-                return self.possible(inst, end, id);
+                return self.visit_possible_ids(inst, end, id);
             };
             end = operand.at + operand.words.len();
             let kind = operand.kind;

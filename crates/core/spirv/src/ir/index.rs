@@ -2,7 +2,7 @@
 
 use super::ModuleSection;
 use crate::Id;
-use crate::binary::{InstructionStream, SpirvHeader, split};
+use crate::binary::{InstructionStream, SpirvHeader, split_first_word};
 use crate::grammar::{Op, OpcodeRole};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use std::ops::Range;
@@ -79,9 +79,9 @@ impl SpirvIndex {
     /// # Errors
     /// When the header is none, an instruction's length leads out of the module, or functions and
     /// blocks do not end.
-    pub fn of(words: &[u32]) -> Result<SpirvIndex, SourceDiagnostic> {
+    pub fn from_words(words: &[u32]) -> Result<SpirvIndex, SourceDiagnostic> {
         let mut index = SpirvIndex {
-            header: SpirvHeader::read(words)?,
+            header: SpirvHeader::from_words(words)?,
             sections: Vec::with_capacity(ModuleSection::ALL.len()),
             functions: Vec::new(),
             blocks: Vec::new(),
@@ -89,8 +89,8 @@ impl SpirvIndex {
         let mut at = SpirvHeader::WORDS;
         while at < words.len() {
             at = match Op(words[at] as u16) {
-                Op::Function => index.function(words, at)?,
-                op => index.section(words, at, op)?,
+                Op::Function => index.index_function(words, at)?,
+                op => index.index_section(words, at, op)?,
             };
         }
         Ok(index)
@@ -107,12 +107,12 @@ impl SpirvIndex {
     }
 
     /// The blocks of a function in order; none for a declaration.
-    pub fn blocks(&self, function: &FunctionWords) -> &[BlockWords] {
+    pub fn function_blocks(&self, function: &FunctionWords) -> &[BlockWords] {
         &self.blocks[function.blocks.clone()]
     }
 
     /// Goes over instructions of one section; where the next ones begin.
-    fn section(
+    fn index_section(
         &mut self,
         words: &[u32],
         begin: usize,
@@ -123,13 +123,13 @@ impl SpirvIndex {
             if behind {
                 ModuleSection::Trailer
             } else {
-                ModuleSection::of(op)
+                ModuleSection::from_op(op)
             }
         };
         let (section, mut known) = (of(first), first);
         let mut at = begin;
         while at < words.len() {
-            let (length, op) = split(words[at]);
+            let (length, op) = split_first_word(words[at]);
             // Sections are mostly of one opcode each.
             if op != known {
                 if op == Op::Function || of(op) != section {
@@ -142,7 +142,7 @@ impl SpirvIndex {
                 role,
                 OpcodeRole::Plain | OpcodeRole::Annotation | OpcodeRole::Line
             ) {
-                return Err(misplaced(op, at, "outside of a function"));
+                return Err(misplaced_error(op, at, "outside of a function"));
             }
             at = behind_inst(words, at, length)?;
         }
@@ -154,11 +154,11 @@ impl SpirvIndex {
     }
 
     /// Goes over a function; where what follows begins.
-    fn function(&mut self, words: &[u32], begin: usize) -> Result<usize, SourceDiagnostic> {
+    fn index_function(&mut self, words: &[u32], begin: usize) -> Result<usize, SourceDiagnostic> {
         let first_block = self.blocks.len();
-        let mut at = behind_inst(words, begin, split(words[begin]).0)?;
+        let mut at = behind_inst(words, begin, split_first_word(words[begin]).0)?;
         while at < words.len() {
-            let (length, op) = split(words[at]);
+            let (length, op) = split_first_word(words[at]);
             let next = behind_inst(words, at, length)?;
             match op.shape().role {
                 OpcodeRole::Label => {
@@ -175,7 +175,7 @@ impl SpirvIndex {
                 }
                 OpcodeRole::Parameter | OpcodeRole::Line => at = next,
                 OpcodeRole::Plain if op == Op::ExtInst => at = next,
-                _ => return Err(misplaced(op, at, "outside of a basic block")),
+                _ => return Err(misplaced_error(op, at, "outside of a basic block")),
             }
         }
         Err(ends_within(at, "a function"))
@@ -186,12 +186,12 @@ impl SpirvIndex {
 #[inline]
 fn block_end(words: &[u32], mut at: usize) -> Result<usize, SourceDiagnostic> {
     while at < words.len() {
-        let (length, op) = split(words[at]);
+        let (length, op) = split_first_word(words[at]);
         let next = behind_inst(words, at, length)?;
         match op.shape().role {
             OpcodeRole::Plain | OpcodeRole::Line | OpcodeRole::Annotation => at = next,
             OpcodeRole::Terminator => return Ok(next),
-            _ => return Err(misplaced(op, at, "before the end of a basic block")),
+            _ => return Err(misplaced_error(op, at, "before the end of a basic block")),
         }
     }
     Err(ends_within(at, "a basic block"))
@@ -202,7 +202,7 @@ fn block_end(words: &[u32], mut at: usize) -> Result<usize, SourceDiagnostic> {
 fn behind_inst(words: &[u32], at: usize, length: usize) -> Result<usize, SourceDiagnostic> {
     if length == 0 || length > words.len() - at {
         return Err(
-            match InstructionStream::within(words, at..words.len()).next() {
+            match InstructionStream::with_range(words, at..words.len()).next() {
                 Some(Err(error)) => error,
                 _ => ends_within(at, "an instruction"),
             },
@@ -212,7 +212,7 @@ fn behind_inst(words: &[u32], at: usize, length: usize) -> Result<usize, SourceD
 }
 
 #[cold]
-fn misplaced(op: Op, at: usize, where_: &str) -> SourceDiagnostic {
+fn misplaced_error(op: Op, at: usize, where_: &str) -> SourceDiagnostic {
     SourceDiagnostic::error(
         SourceLocation::Word(at as u32),
         format!("{op} stands {where_}"),
@@ -230,7 +230,7 @@ macro_rules! insts {
         impl $of {
             /// The instructions, of the words that were indexed.
             pub fn insts<'a>(&self, words: &'a [u32]) -> InstructionStream<'a> {
-                InstructionStream::within(words, self.words.clone())
+                InstructionStream::with_range(words, self.words.clone())
             }
         }
     )*};
@@ -240,14 +240,14 @@ insts!(SectionWords, FunctionWords, BlockWords);
 
 impl FunctionWords {
     /// The function's id; none where the module was written without one.
-    pub fn id(&self, words: &[u32]) -> Option<Id> {
+    pub fn read_id(&self, words: &[u32]) -> Option<Id> {
         Id::new(*words.get(self.words.start + 2)?)
     }
 }
 
 impl BlockWords {
     /// The id of the block's label; none where the module was written without one.
-    pub fn label(&self, words: &[u32]) -> Option<Id> {
+    pub fn read_label(&self, words: &[u32]) -> Option<Id> {
         Id::new(*words.get(self.words.start + 1)?)
     }
 }

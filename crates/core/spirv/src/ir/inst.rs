@@ -45,7 +45,7 @@ impl<'a> InstRef<'a> {
     /// Result type.
     #[inline]
     pub fn result_type(self) -> Option<Id> {
-        match self.op.shape().result() {
+        match self.op.shape().result_position() {
             Some(1) => self.words.first().copied().and_then(Id::new),
             _ => None,
         }
@@ -60,7 +60,9 @@ impl<'a> InstRef<'a> {
     /// The words behind result type and result id.
     #[inline]
     pub fn operands(self) -> &'a [u32] {
-        self.words.get(self.op.shape().head()..).unwrap_or(&[])
+        self.words
+            .get(self.op.shape().head_length()..)
+            .unwrap_or(&[])
     }
 
     /// Word `n` of the operands, which the grammar demands.
@@ -69,17 +71,17 @@ impl<'a> InstRef<'a> {
     /// When the instruction has fewer words, which the reader excludes for operands that the
     /// grammar demands.
     #[inline]
-    pub fn word(self, n: usize) -> u32 {
+    pub fn operand_word(self, n: usize) -> u32 {
         self.operands()[n]
     }
 
     /// Word `n` of the operands as an id, which the grammar demands there.
     ///
     /// # Panics
-    /// As [`Self::word`], and when the word is 0.
+    /// As [`Self::operand_word`], and when the word is 0.
     #[inline]
-    pub fn id(self, n: usize) -> Id {
-        match Id::new(self.word(n)) {
+    pub fn id_operand(self, n: usize) -> Id {
+        match Id::new(self.operand_word(n)) {
             Some(id) => id,
             None => panic!("{} has the id 0", self.op),
         }
@@ -93,13 +95,13 @@ impl<'a> InstRef<'a> {
 
     /// The operands from word `n` on as ids; words that are 0, which no id is, are left out.
     #[inline]
-    pub fn ids(self, n: usize) -> impl DoubleEndedIterator<Item = Id> + 'a {
+    pub fn id_operands(self, n: usize) -> impl DoubleEndedIterator<Item = Id> + 'a {
         let words = self.operands().get(n..).unwrap_or(&[]);
         words.iter().filter_map(|w| Id::new(*w))
     }
 
     /// The literal string that begins at word `n` of the operands.
-    pub fn string(self, n: usize) -> String {
+    pub fn string_operand(self, n: usize) -> String {
         literal_string(self.operands().get(n..).unwrap_or(&[])).into_owned()
     }
 
@@ -113,12 +115,14 @@ impl<'a> InstRef<'a> {
     /// assert_eq!(int.operand("Width").unwrap().words, [32]);
     /// assert!(int.operand("Height").is_none());
     /// ```
-    pub fn operand(self, name: &str) -> Option<ParsedOperand<'a>> {
-        self.parsed().map_while(Result::ok).find(|o| o.name == name)
+    pub fn named_operand(self, name: &str) -> Option<ParsedOperand<'a>> {
+        self.parse_operands()
+            .map_while(Result::ok)
+            .find(|o| o.name == name)
     }
 
     /// The operands split by the grammar.
-    pub fn parsed(self) -> OperandIter<'a> {
+    pub fn parse_operands(self) -> OperandIter<'a> {
         OperandIter::new(self.op, self.words)
     }
 }

@@ -31,12 +31,15 @@ impl SpirvModule {
         erased: &mut ErasedIds,
     ) -> usize {
         let blocks = self.function(func).blocks.clone();
-        let labels = LabelPositions::of(self, func);
-        let (mut joinable, mut named) = self.joinable(ids, &blocks, &labels);
+        let labels = LabelPositions::from_function(self, func);
+        let (mut joinable, mut named) = self.find_joinable(ids, &blocks, &labels);
         if !joinable.contains(&true) {
             return 0;
         }
-        for (joinable, reached) in joinable.iter_mut().zip(self.reached(ids, &blocks, &labels)) {
+        for (joinable, reached) in joinable
+            .iter_mut()
+            .zip(self.find_reached(ids, &blocks, &labels))
+        {
             *joinable &= reached;
         }
         let mut into = vec![NONE; blocks.len()];
@@ -55,7 +58,7 @@ impl SpirvModule {
                 if named[next as usize] == BlockTargetRole::Continue {
                     named[at] = BlockTargetRole::Continue;
                 }
-                self.absorb(blocks[at], blocks[next as usize], &mut rename, erased);
+                self.absorb_block(blocks[at], blocks[next as usize], &mut rename, erased);
                 into[next as usize] = at as u32;
                 joined += 1;
             }
@@ -71,7 +74,7 @@ impl SpirvModule {
 
     /// Whether each block can become the end of another: it has one predecessor, which ends in a
     /// branch and heads no selection, and nothing is merged in it. And what it is named as.
-    fn joinable(
+    fn find_joinable(
         &self,
         ids: &IdWords,
         blocks: &[Block],
@@ -98,10 +101,10 @@ impl SpirvModule {
             if let Some(at) = self.sole_target(*block, blocks, labels) {
                 joinable[at as usize] = true;
             }
-            if let Some(merge) = self.merge(*block) {
-                name(merge.id(0), BlockTargetRole::Merge);
+            if let Some(merge) = self.merge_inst(*block) {
+                name(merge.id_operand(0), BlockTargetRole::Merge);
                 if merge.op() == Op::LoopMerge {
-                    name(merge.id(1), BlockTargetRole::Continue);
+                    name(merge.id_operand(1), BlockTargetRole::Continue);
                 }
             }
         }
@@ -118,19 +121,19 @@ impl SpirvModule {
         if terminator.op() != Op::Branch {
             return None;
         }
-        let at = labels.position(terminator.id(0))?;
-        if let Some(merge) = self.merge(block) {
+        let at = labels.position(terminator.id_operand(0))?;
+        if let Some(merge) = self.merge_inst(block) {
             let next = *blocks.get(at as usize)?;
             let ends = self.terminator(next).op();
             let plain = matches!(ends, Op::Branch | Op::BranchConditional);
-            if merge.op() != Op::LoopMerge || !plain || self.merge(next).is_some() {
+            if merge.op() != Op::LoopMerge || !plain || self.merge_inst(next).is_some() {
                 return None;
             }
         }
         Some(at)
     }
 
-    fn absorb(
+    fn absorb_block(
         &mut self,
         first: Block,
         second: Block,
@@ -138,22 +141,22 @@ impl SpirvModule {
         erased: &mut ErasedIds,
     ) {
         let branch = self.terminator(first).handle();
-        let merge = self.merge(first).map(InstRef::handle);
-        self.remove(branch);
+        let merge = self.merge_inst(first).map(InstRef::handle);
+        self.remove_inst(branch);
         if let Some(merge) = merge {
-            self.remove(merge);
+            self.remove_inst(merge);
         }
         let body = self.block(first).body;
-        let lead = self.insts(self.block(second).lead);
+        let lead = self.list_insts(self.block(second).lead);
         let moved: Vec<Inst> = lead.chain(self.body(second)).map(InstRef::handle).collect();
         for inst in moved {
             let i = self.inst(inst);
             if let (Op::Phi, Some(old), Some(new)) = (i.op(), i.result(), i.get_id(0)) {
                 rename(old, new);
-                self.erase(inst, erased);
+                self.erase_inst(inst, erased);
             } else {
-                self.remove(inst);
-                self.append(body, inst);
+                self.remove_inst(inst);
+                self.append_inst(body, inst);
             }
         }
         if let Some(merge) = merge {
@@ -174,8 +177,8 @@ impl SpirvModule {
         };
         let kept = blocks.iter().zip(into).filter(|(_, into)| **into == NONE);
         for (block, _) in kept {
-            if let Some(merge) = self.merge(*block).filter(|m| m.op() == Op::LoopMerge)
-                && let (Some(head), handle) = (head(merge.id(1)), merge.handle())
+            if let Some(merge) = self.merge_inst(*block).filter(|m| m.op() == Op::LoopMerge)
+                && let (Some(head), handle) = (head(merge.id_operand(1)), merge.handle())
             {
                 self.words_mut(handle)[1] = self.label(head).word();
             }

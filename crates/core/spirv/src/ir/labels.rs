@@ -9,7 +9,7 @@ use crate::Id;
 pub(crate) struct LabelPositions(Vec<(Id, u32)>);
 
 impl LabelPositions {
-    pub fn of(module: &SpirvModule, func: Func) -> LabelPositions {
+    pub fn from_function(module: &SpirvModule, func: Func) -> LabelPositions {
         let blocks = module.function(func).blocks.iter().enumerate();
         let mut labels: Vec<_> = blocks
             .map(|(at, b): (usize, &Block)| (module.label(*b), at as u32))

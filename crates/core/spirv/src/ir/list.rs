@@ -20,7 +20,7 @@ pub struct InstIter<'a> {
 
 impl<'a> InstIter<'a> {
     pub(super) fn new(module: &'a SpirvModule, list: List) -> Self {
-        let ends = module.ends(list);
+        let ends = module.list_ends(list);
         InstIter {
             module,
             front: ends.head,

@@ -33,11 +33,11 @@ impl SpirvModule {
         blocks.pop();
         blocks.insert(at, block);
         let body = self.block(block).body;
-        let branch = self.create(Op::Branch, &[label.word()]);
-        self.append(body, branch);
+        let branch = self.create_inst(Op::Branch, &[label.word()]);
+        self.append_inst(body, branch);
         for source in outside {
             let terminator = self.terminator(*source).handle();
-            for (at, target) in self.targets(ids, *source) {
+            for (at, target) in self.block_targets(ids, *source) {
                 if target == label {
                     self.words_mut(terminator)[at] = new_label.word();
                 }
@@ -58,7 +58,7 @@ impl SpirvModule {
         let label = self.label(header).word();
         for at in 0..self.function(self.block(header).func).blocks.len() {
             let block = self.function(self.block(header).func).blocks[at];
-            let Some(merge) = self.merge(block).filter(|_| block != header) else {
+            let Some(merge) = self.merge_inst(block).filter(|_| block != header) else {
                 continue;
             };
             let labels = if merge.op() == Op::LoopMerge { 2 } else { 1 };
@@ -83,7 +83,7 @@ impl SpirvModule {
             let id = self.fresh_id().word();
             let mut joined = vec![head[0], id];
             joined.extend(outer.iter().copied().flatten());
-            let inst = self.create(Op::Phi, &joined);
+            let inst = self.create_inst(Op::Phi, &joined);
             let at = self.first_after_phis(pre_header);
             self.insert_before(at, inst);
             id

@@ -6,7 +6,7 @@ use super::nodes::InstArena;
 use super::pool::WordPool;
 use super::walk::SpirvWalk;
 use crate::Id;
-use crate::binary::split;
+use crate::binary::split_first_word;
 use crate::grammar::{InstructionClass, Op, OpcodeRole, SpirvVersion};
 use std::fmt;
 use std::num::NonZeroU32;
@@ -60,7 +60,7 @@ impl Inst {
 
     /// The handle that was given next.
     #[inline]
-    pub(super) fn behind(self) -> Inst {
+    pub(super) fn next_handle(self) -> Inst {
         Inst(self.0.saturating_add(1))
     }
 }
@@ -112,7 +112,7 @@ impl ModuleSection {
     ];
 
     /// The section in which an instruction outside of functions belongs.
-    pub fn of(op: Op) -> ModuleSection {
+    pub fn from_op(op: Op) -> ModuleSection {
         match op {
             Op::Capability => ModuleSection::Capabilities,
             Op::Extension => ModuleSection::Extensions,
@@ -132,8 +132,8 @@ impl ModuleSection {
 
     /// Whether an instruction may stand in this section: what computes stands in functions only. Opcodes that
     /// the grammar does not know are taken for types and the like.
-    pub fn takes(self, op: Op) -> bool {
-        ModuleSection::of(op) == self && (self != ModuleSection::Globals || is_global(op))
+    pub fn can_hold(self, op: Op) -> bool {
+        ModuleSection::from_op(op) == self && (self != ModuleSection::Globals || is_global(op))
     }
 
     /// The list of this section's instructions.
@@ -178,7 +178,7 @@ impl List {
     }
 
     /// A list that stays empty: that of lines where there are none.
-    pub(super) fn none() -> List {
+    pub(super) fn always_empty() -> List {
         List::at(ModuleSection::ALL.len())
     }
 }
@@ -265,8 +265,8 @@ impl SpirvModule {
     #[inline]
     pub fn inst(&self, inst: Inst) -> InstRef<'_> {
         let start = self.nodes.start(inst);
-        let words = self.words.from(start);
-        let (length, op) = split(words[0]);
+        let words = self.words.words_from(start);
+        let (length, op) = split_first_word(words[0]);
         InstRef {
             handle: inst,
             op,
@@ -281,7 +281,7 @@ impl SpirvModule {
 
     /// The words that the module was read from, header included; none where it was made.
     pub(crate) fn words_as_read(&self) -> &[u32] {
-        self.words.read()
+        self.words.original_words()
     }
 
     /// The instructions in the order of their handles, where all of them are in the module: as long as it was
@@ -309,19 +309,19 @@ impl SpirvModule {
 
     /// The instructions of a list in order.
     #[inline]
-    pub fn insts(&self, list: List) -> InstIter<'_> {
+    pub fn list_insts(&self, list: List) -> InstIter<'_> {
         InstIter::new(self, list)
     }
 
     /// Whether a list has no instruction.
     pub fn is_empty(&self, list: List) -> bool {
-        self.ends(list).head.is_none()
+        self.list_ends(list).head.is_none()
     }
 
     /// The instructions of a section in order.
     #[inline]
-    pub fn section(&self, section: ModuleSection) -> InstIter<'_> {
-        self.insts(section.list())
+    pub fn section_insts(&self, section: ModuleSection) -> InstIter<'_> {
+        self.list_insts(section.list())
     }
 
     /// The instruction behind this one in its list.
@@ -340,7 +340,7 @@ impl SpirvModule {
     /// for instructions that were removed.
     #[inline]
     pub fn list_of(&self, inst: Inst) -> Option<List> {
-        self.nodes.list(inst)
+        self.nodes.containing_list(inst)
     }
 
     /// The functions in order.
@@ -364,7 +364,7 @@ impl SpirvModule {
     /// The instructions of a block behind its label.
     #[inline]
     pub fn body(&self, block: Block) -> InstIter<'_> {
-        self.insts(self.block(block).body)
+        self.list_insts(self.block(block).body)
     }
 
     /// The id of a block's label.
@@ -381,7 +381,7 @@ impl SpirvModule {
     /// When the block is being built and still empty.
     #[inline]
     pub fn terminator(&self, block: Block) -> InstRef<'_> {
-        match self.ends(self.block(block).body).tail {
+        match self.list_ends(self.block(block).body).tail {
             Some(inst) => self.inst(inst),
             None => panic!("a block under construction has no terminator"),
         }
@@ -390,13 +390,13 @@ impl SpirvModule {
     /// Whether any block ends with `OpSwitch`.
     pub(super) fn has_switches(&self) -> bool {
         let mut blocks = self.order.iter().flat_map(|f| &self.function(*f).blocks);
-        let ends = |b: &Block| self.ends(self.block(*b).body).tail;
+        let ends = |b: &Block| self.list_ends(self.block(*b).body).tail;
         blocks.any(|b| ends(b).is_some_and(|i| self.inst(i).op == Op::Switch))
     }
 
     /// The merge instruction of a block, before its terminator.
     #[inline]
-    pub fn merge(&self, block: Block) -> Option<InstRef<'_>> {
+    pub fn merge_inst(&self, block: Block) -> Option<InstRef<'_>> {
         let before = self.previous(self.terminator(block).handle)?;
         let inst = self.inst(before);
         matches!(inst.op, Op::LoopMerge | Op::SelectionMerge).then_some(inst)
@@ -421,24 +421,24 @@ impl SpirvModule {
 
     /// The imports of extended instruction sets that describe the module and compute nothing.
     pub fn silent_sets(&self) -> Vec<Id> {
-        let imports = self.section(ModuleSection::Imports);
+        let imports = self.section_insts(ModuleSection::Imports);
         let imports = imports.filter(|i| i.op() == Op::ExtInstImport);
-        let silent = imports.filter(|i| is_silent_set(&i.string(0)));
+        let silent = imports.filter(|i| is_silent_set(&i.string_operand(0)));
         silent.filter_map(InstRef::result).collect()
     }
 
     /// Gives back the room that was not needed for what was read.
-    pub(super) fn trim(&mut self) {
-        self.nodes.trim();
-        trim(&mut self.lists);
-        trim(&mut self.blocks);
+    pub(super) fn trim_tables(&mut self) {
+        self.nodes.trim_rows();
+        trim_capacity(&mut self.lists);
+        trim_capacity(&mut self.blocks);
         for function in &mut self.functions {
-            trim(&mut function.blocks);
+            trim_capacity(&mut function.blocks);
         }
     }
 
     #[inline]
-    pub(super) fn ends(&self, list: List) -> InstListEnds {
+    pub(super) fn list_ends(&self, list: List) -> InstListEnds {
         self.lists[list.index()]
     }
 }
@@ -450,7 +450,7 @@ pub(super) fn is_silent_set(name: &str) -> bool {
 
 /// Gives back the room of a vector that was not needed, where it is more than a little, as its contents may have
 /// to move.
-pub(super) fn trim<T>(rows: &mut Vec<T>) {
+pub(super) fn trim_capacity<T>(rows: &mut Vec<T>) {
     if rows.capacity() - rows.len() > rows.len() / 32 {
         rows.shrink_to_fit();
     }

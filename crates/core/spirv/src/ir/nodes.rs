@@ -8,7 +8,7 @@
 //! one: memory grows with what is put in, not with the module, nor with what is taken out.
 
 use super::edit::GROWTH;
-use super::module::{Inst, List, trim};
+use super::module::{Inst, List, trim_capacity};
 
 /// An instruction in the arena.
 #[derive(Clone, Copy, Debug)]
@@ -69,13 +69,13 @@ impl InstArena {
     }
 
     /// Gives back the room that was not needed, where it is more than a little.
-    pub fn trim(&mut self) {
-        trim(&mut self.rows);
+    pub fn trim_rows(&mut self) {
+        trim_capacity(&mut self.rows);
     }
 
     /// A new instruction whose words begin at `start`, in no list.
     #[inline]
-    pub fn push(&mut self, start: u32) -> Inst {
+    pub fn push_free(&mut self, start: u32) -> Inst {
         self.push_node(start, FIRST | LAST)
     }
 
@@ -84,7 +84,7 @@ impl InstArena {
     pub fn push_in(&mut self, start: u32, list: List, is_first: bool, is_last: bool) -> Inst {
         let first = if is_first { FIRST } else { 0 };
         let last = if is_last { LAST } else { 0 };
-        self.push_node(start, number(list) | first | last)
+        self.push_node(start, list_number(list) | first | last)
     }
 
     #[inline]
@@ -106,7 +106,7 @@ impl InstArena {
         self.rows[inst.index()].start = start;
     }
 
-    pub fn list(&self, inst: Inst) -> Option<List> {
+    pub fn containing_list(&self, inst: Inst) -> Option<List> {
         let known = self.rows[inst.index()].list;
         let number = if known & GONE == 0 {
             known & (GONE - 1)
@@ -119,7 +119,7 @@ impl InstArena {
     /// Puts a new instruction at the end of a list whose last one was made just before it, or which has none;
     /// false where that is not so.
     #[inline]
-    pub fn follow(&mut self, inst: Inst, list: List, tail: Option<Inst>) -> bool {
+    pub fn append_adjacent(&mut self, inst: Inst, list: List, tail: Option<Inst>) -> bool {
         let at = inst.index();
         if self.rows[at].list != FIRST | LAST {
             return false;
@@ -135,16 +135,22 @@ impl InstArena {
                 0
             }
         };
-        self.rows[at].list = number(list) | first | LAST;
+        self.rows[at].list = list_number(list) | first | LAST;
         true
     }
 
     /// Puts an instruction that is in no list into one, between two of its instructions.
-    pub fn put(&mut self, inst: Inst, list: List, previous: Option<Inst>, next: Option<Inst>) {
+    pub fn insert_between(
+        &mut self,
+        inst: Inst,
+        list: List,
+        previous: Option<Inst>,
+        next: Option<Inst>,
+    ) {
         if self.rows[inst.index()].list & GONE != 0 {
             self.leave_run(inst);
         }
-        self.rows[inst.index()].list = number(list) | FIRST | LAST;
+        self.rows[inst.index()].list = list_number(list) | FIRST | LAST;
         if let Some(previous) = previous {
             self.set_next(previous, Some(inst));
         }
@@ -156,10 +162,12 @@ impl InstArena {
     }
 
     /// Takes an instruction out of its list, from between its neighbours.
-    pub fn free(&mut self, inst: Inst, previous: Option<Inst>, next: Option<Inst>) {
+    pub fn unlink_node(&mut self, inst: Inst, previous: Option<Inst>, next: Option<Inst>) {
         let at = inst.index();
-        let before = at.checked_sub(1).map_or(0, |at| self.gone(at));
-        let behind = self.gone(at + 1);
+        let before = at
+            .checked_sub(1)
+            .map_or(0, |at| self.removed_run_length(at));
+        let behind = self.removed_run_length(at + 1);
         self.rows[at].list = GONE;
         self.set_run(at - before, before + 1 + behind);
         if let Some(previous) = previous {
@@ -171,7 +179,7 @@ impl InstArena {
     }
 
     /// Length of the run of instructions taken out that a node is the first or the last of.
-    fn gone(&self, at: usize) -> usize {
+    fn removed_run_length(&self, at: usize) -> usize {
         match self.rows.get(at) {
             Some(node) if node.list & GONE != 0 => (node.list & (GONE - 1)) as usize,
             _ => 0,
@@ -198,11 +206,11 @@ impl InstArena {
         let (first, length) = loop {
             if !is_gone(self, at.checked_sub(far + 1)) {
                 let first = at - far;
-                break (first, self.gone(first));
+                break (first, self.removed_run_length(first));
             }
             if !is_gone(self, Some(at + far + 1)) {
                 let last = at + far;
-                let length = self.gone(last);
+                let length = self.removed_run_length(last);
                 break (last + 1 - length, length);
             }
             far += 1;
@@ -228,10 +236,10 @@ impl InstArena {
     pub fn next(&self, inst: Inst) -> Option<Inst> {
         let flags = self.rows[inst.index()].list;
         if flags & (LAST | LINKED) == 0 {
-            return Some(self.behind(inst));
+            return Some(self.live_after(inst));
         }
         if flags & LINKED != 0 {
-            self.links[self.link(inst)].next
+            self.links[self.link_index(inst)].next
         } else {
             None
         }
@@ -241,19 +249,19 @@ impl InstArena {
     pub fn previous(&self, inst: Inst) -> Option<Inst> {
         let flags = self.rows[inst.index()].list;
         if flags & LINKED != 0 {
-            self.links[self.link(inst)].previous
+            self.links[self.link_index(inst)].previous
         } else if flags & FIRST != 0 {
             None
         } else {
-            self.before(inst)
+            self.live_before(inst)
         }
     }
 
     /// The instruction with the next handle, those that were taken out passed over.
     #[inline]
-    fn behind(&self, inst: Inst) -> Inst {
-        let behind = inst.behind();
-        match self.gone(behind.index()) {
+    fn live_after(&self, inst: Inst) -> Inst {
+        let behind = inst.next_handle();
+        match self.removed_run_length(behind.index()) {
             0 => behind,
             length => Inst::at(behind.index() + length),
         }
@@ -261,13 +269,15 @@ impl InstArena {
 
     /// The instruction with the handle before, those that were taken out passed over.
     #[inline]
-    fn before(&self, inst: Inst) -> Option<Inst> {
+    fn live_before(&self, inst: Inst) -> Option<Inst> {
         let before = inst.index().checked_sub(1)?;
-        before.checked_sub(self.gone(before)).map(Inst::at)
+        before
+            .checked_sub(self.removed_run_length(before))
+            .map(Inst::at)
     }
 
     pub fn set_next(&mut self, inst: Inst, next: Option<Inst>) {
-        let implied = self.behind(inst);
+        let implied = self.live_after(inst);
         let flags = &mut self.rows[inst.index()].list;
         if *flags & LINKED == 0 {
             if next.is_none() {
@@ -280,12 +290,12 @@ impl InstArena {
             }
             self.write_down(inst);
         }
-        let at = self.link(inst);
+        let at = self.link_index(inst);
         self.links[at].next = next;
     }
 
     fn set_previous(&mut self, inst: Inst, previous: Option<Inst>) {
-        let implied = self.before(inst);
+        let implied = self.live_before(inst);
         let flags = &mut self.rows[inst.index()].list;
         if *flags & LINKED == 0 {
             if previous.is_none() {
@@ -298,12 +308,12 @@ impl InstArena {
             }
             self.write_down(inst);
         }
-        let at = self.link(inst);
+        let at = self.link_index(inst);
         self.links[at].previous = previous;
     }
 
     /// Where the links of an instruction that has some stand.
-    fn link(&self, inst: Inst) -> usize {
+    fn link_index(&self, inst: Inst) -> usize {
         let page = self.pages[inst.index() / PAGE] as usize;
         page * PAGE + inst.index() % PAGE
     }
@@ -327,12 +337,12 @@ impl InstArena {
             self.links.extend([InstLink::default(); PAGE]);
         }
         self.rows[inst.index()].list |= LINKED;
-        let at = self.link(inst);
+        let at = self.link_index(inst);
         self.links[at] = known;
     }
 }
 
 /// A list as it stands in a node.
-fn number(list: List) -> u32 {
+fn list_number(list: List) -> u32 {
     list.index() as u32 + 1
 }

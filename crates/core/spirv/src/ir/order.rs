@@ -16,7 +16,7 @@ impl SpirvModule {
             self.visit_targets(ids, terminator, |_, label| visit(label));
         });
         let Ok(cfg) = cfg else { return false };
-        let dominators = BlockDominators::compute(&cfg);
+        let dominators = BlockDominators::from_cfg(&cfg);
         self.order_blocks_by(func, &cfg, &dominators)
     }
 
@@ -28,7 +28,7 @@ impl SpirvModule {
         dominators: &BlockDominators,
     ) -> bool {
         let count = cfg.len() as u32;
-        let early = |at: &u32| dominators.immediate(*at).is_some_and(|d| d > *at);
+        let early = |at: &u32| dominators.immediate_dominator(*at).is_some_and(|d| d > *at);
         if !(0..count).any(|at| early(&at)) {
             return false;
         }
@@ -39,7 +39,7 @@ impl SpirvModule {
         let mut order = Vec::with_capacity(cfg.len());
         let mut stack = Vec::new();
         for at in (0..count).filter(|at| dominators.is_reachable(*at)) {
-            if let Some(above) = dominators.immediate(at)
+            if let Some(above) = dominators.immediate_dominator(at)
                 && !placed[above as usize]
             {
                 next[at as usize] = std::mem::replace(&mut first[above as usize], at);

@@ -46,12 +46,14 @@ impl SpirvModule {
         op: Op,
         words: &[u32],
     ) -> Result<Inst, SourceDiagnostic> {
-        let spot = self.spot(at, op).map_err(|why| refused(op, &why))?;
+        let spot = self
+            .find_insertion_spot(at, op)
+            .map_err(|why| placement_error(op, &why))?;
         self.check_operands(op, words)?;
-        let inst = self.create(op, words);
+        let inst = self.create_inst(op, words);
         match spot {
             InsertAnchor::Before(next) => self.insert_before(next, inst),
-            InsertAnchor::EndOf(section) => self.append(section.list(), inst),
+            InsertAnchor::EndOf(section) => self.append_inst(section.list(), inst),
         }
         Ok(inst)
     }
@@ -61,11 +63,11 @@ impl SpirvModule {
     /// # Errors
     /// Why it cannot.
     pub fn check_place(&self, at: InsertPosition, op: Op) -> Result<(), SourceDiagnostic> {
-        let spot = self.spot(at, op);
-        spot.map(|_| ()).map_err(|why| refused(op, &why))
+        let spot = self.find_insertion_spot(at, op);
+        spot.map(|_| ()).map_err(|why| placement_error(op, &why))
     }
 
-    /// Takes an instruction out of the module, as [`SpirvModule::erase`] does, if nothing needs it; `uses` are
+    /// Takes an instruction out of the module, as [`SpirvModule::erase_inst`] does, if nothing needs it; `uses` are
     /// those of the module as it is, and take note.
     ///
     /// # Errors
@@ -80,20 +82,20 @@ impl SpirvModule {
         let old = self.inst(inst);
         let op = old.op();
         if self.list_of(inst).is_none() || shapes_functions(op) || op == Op::MemoryModel {
-            return Err(refused(op, "it cannot be erased by itself"));
+            return Err(placement_error(op, "it cannot be erased by itself"));
         }
         if matches!(op, Op::SelectionMerge | Op::LoopMerge) && self.is_structured() {
-            return Err(refused(op, "structured control flow needs it"));
+            return Err(placement_error(op, "structured control flow needs it"));
         }
         let is_used = |id| {
             let mut uses = uses.uses(id);
             uses.any(|u| !self.inst(u.inst).op().is_about_ids())
         };
         if let Some(id) = old.result().filter(|id| is_used(*id)) {
-            return Err(refused(op, &format!("{id} is used")));
+            return Err(placement_error(op, &format!("{id} is used")));
         }
-        uses.remove(old);
-        self.erase(inst, erased);
+        uses.remove_inst(old);
+        self.erase_inst(inst, erased);
         Ok(())
     }
 
@@ -111,21 +113,24 @@ impl SpirvModule {
         words: &[u32],
     ) -> Result<Inst, SourceDiagnostic> {
         if !op.is_terminator() {
-            return Err(refused(op, "it ends no block"));
+            return Err(placement_error(op, "it ends no block"));
         }
         self.check_operands(op, words)?;
-        let merge = self.merge(block).map(InstRef::op);
+        let merge = self.merge_inst(block).map(InstRef::op);
         let fits = match merge {
             Some(Op::LoopMerge) => matches!(op, Op::Branch | Op::BranchConditional),
             Some(_) => matches!(op, Op::BranchConditional | Op::Switch),
             None => true,
         };
         if let Some(merge) = merge.filter(|_| !fits) {
-            return Err(refused(op, &format!("it cannot stand behind {merge}")));
+            return Err(placement_error(
+                op,
+                &format!("it cannot stand behind {merge}"),
+            ));
         }
         // In no list, it is no part of the module yet.
-        let new = self.create(op, words);
-        let labels = LabelPositions::of(self, self.block(block).func);
+        let new = self.create_inst(op, words);
+        let labels = LabelPositions::from_function(self, self.block(block).func);
         let mut wrong = None;
         self.visit_targets(ids, self.inst(new), |_, label| {
             match labels.position(label) {
@@ -135,7 +140,7 @@ impl SpirvModule {
             }
         });
         match wrong {
-            Some(why) => Err(refused(op, &why)),
+            Some(why) => Err(placement_error(op, &why)),
             None => Ok(self.set_terminator(block, op, words)),
         }
     }
@@ -144,22 +149,24 @@ impl SpirvModule {
     ///
     /// # Errors
     /// Why it cannot stand there.
-    fn spot(&self, at: InsertPosition, op: Op) -> Result<InsertAnchor, String> {
+    fn find_insertion_spot(&self, at: InsertPosition, op: Op) -> Result<InsertAnchor, String> {
         if shapes_functions(op) {
             return Err("functions and blocks are made as a whole".to_owned());
         }
         let before = match at {
-            InsertPosition::Section if ModuleSection::of(op).takes(op) => {
-                return Ok(InsertAnchor::EndOf(ModuleSection::of(op)));
+            InsertPosition::Section if ModuleSection::from_op(op).can_hold(op) => {
+                return Ok(InsertAnchor::EndOf(ModuleSection::from_op(op)));
             }
             InsertPosition::Section => return Err("it stands in functions only".to_owned()),
-            InsertPosition::Begin(block) => self.begin(block, op),
+            InsertPosition::Begin(block) => self.block_start_for(block, op),
             InsertPosition::End(block) => self.before_end(block),
             InsertPosition::Before(inst) => inst,
             InsertPosition::Behind(inst) => match (self.next(inst), self.list_of(inst)) {
                 (Some(next), Some(_)) => next,
                 (None, Some(list)) => match list.section() {
-                    Some(section) if section.takes(op) => return Ok(InsertAnchor::EndOf(section)),
+                    Some(section) if section.can_hold(op) => {
+                        return Ok(InsertAnchor::EndOf(section));
+                    }
                     _ => return Err(format!("nothing can stand behind {}", self.inst(inst).op())),
                 },
                 (_, None) => inst,
@@ -168,9 +175,9 @@ impl SpirvModule {
         let Some(list) = self.list_of(before) else {
             return Err("the instruction beside it is in no list".to_owned());
         };
-        let ends_block = self.ends(list).tail.map(|i| self.inst(i).op());
+        let ends_block = self.list_ends(list).tail.map(|i| self.inst(i).op());
         match list.section() {
-            Some(section) if section.takes(op) => {}
+            Some(section) if section.can_hold(op) => {}
             Some(section) => return Err(format!("it does not belong to the section {section:?}")),
             None if ends_block.is_some_and(Op::is_terminator) => self.within_block(before, op)?,
             None if op.is_line() => {}
@@ -180,11 +187,11 @@ impl SpirvModule {
     }
 
     /// What an instruction is put before that is to stand at the beginning of a block.
-    fn begin(&self, block: Block, op: Op) -> Inst {
-        let own = rank(op);
+    fn block_start_for(&self, block: Block, op: Op) -> Inst {
+        let own = rank_of_op(op);
         let first = self.body(block).find(|i| match own {
             1 | 2 => rank_of(*i) > own,
-            _ => rank(i.op()) == 3,
+            _ => rank_of_op(i.op()) == 3,
         });
         first.map_or_else(|| self.before_end(block), InstRef::handle)
     }
@@ -196,7 +203,7 @@ impl SpirvModule {
             class,
             Some(InstructionClass::TypeDeclaration | InstructionClass::ConstantCreation)
         );
-        if ModuleSection::of(op) != ModuleSection::Globals || is_global && op != Op::Undef {
+        if ModuleSection::from_op(op) != ModuleSection::Globals || is_global && op != Op::Undef {
             return Err("it stands outside of functions only".to_owned());
         }
         let previous = self.previous(next).map(|i| self.inst(i));
@@ -212,7 +219,7 @@ impl SpirvModule {
         while let Some(inst) = before.filter(|i| rank_of(*i) == 0) {
             before = self.previous(inst.handle()).map(|i| self.inst(i));
         }
-        let rank = rank(op);
+        let rank = rank_of_op(op);
         if rank > 0 && before.is_some_and(|i| rank_of(i) > rank) {
             return Err("phis and variables stand first".to_owned());
         }
@@ -227,7 +234,7 @@ impl SpirvModule {
     }
 }
 
-fn refused(op: Op, why: &str) -> SourceDiagnostic {
+fn placement_error(op: Op, why: &str) -> SourceDiagnostic {
     SourceDiagnostic::error(SourceLocation::Unknown, format!("{op}: {why}"))
 }
 
@@ -241,7 +248,7 @@ fn shapes_functions(op: Op) -> bool {
 }
 
 /// In which order instructions stand in a block; 0 for those that stand anywhere.
-fn rank(op: Op) -> u32 {
+fn rank_of_op(op: Op) -> u32 {
     match op {
         Op::Line | Op::NoLine => 0,
         Op::Phi => 1,
@@ -254,6 +261,6 @@ fn rank(op: Op) -> u32 {
 fn rank_of(inst: InstRef<'_>) -> u32 {
     match inst.op() {
         Op::ExtInst | Op::ExtInstWithForwardRefsKHR => 0,
-        op => rank(op),
+        op => rank_of_op(op),
     }
 }

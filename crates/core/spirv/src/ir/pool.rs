@@ -5,7 +5,7 @@
 //! own, so that the first edit does not copy the module.
 
 use super::edit::GROWTH;
-use crate::binary::{first_word, split};
+use crate::binary::{first_word, split_first_word};
 use crate::grammar::Op;
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) struct WordPool {
 
 impl WordPool {
     /// The words of a module that was read.
-    pub fn of(read: Vec<u32>) -> WordPool {
+    pub fn from_words(read: Vec<u32>) -> WordPool {
         let made = Vec::new();
         WordPool { read, made }
     }
@@ -28,7 +28,7 @@ impl WordPool {
     }
 
     /// The words as they were read, if any were.
-    pub fn read(&self) -> &[u32] {
+    pub fn original_words(&self) -> &[u32] {
         &self.read
     }
 
@@ -40,7 +40,7 @@ impl WordPool {
 
     /// The words from a position on, as far as they lie side by side.
     #[inline]
-    pub fn from(&self, at: u32) -> &[u32] {
+    pub fn words_from(&self, at: u32) -> &[u32] {
         let at = at as usize;
         match self.read.get(at..) {
             Some(words) if !words.is_empty() => words,
@@ -51,7 +51,7 @@ impl WordPool {
     /// The words of an instruction behind its first.
     #[inline]
     pub fn operands_mut(&mut self, at: u32) -> &mut [u32] {
-        let (length, _) = split(self.from(at)[0]);
+        let (length, _) = split_first_word(self.words_from(at)[0]);
         let (at, read) = (at as usize, self.read.len());
         let own = if at < read {
             &mut self.read[at..]
@@ -62,7 +62,7 @@ impl WordPool {
     }
 
     /// The words of a range, which is not of both vectors.
-    pub fn range(&self, range: Range<usize>) -> &[u32] {
+    pub fn words_in(&self, range: Range<usize>) -> &[u32] {
         let read = self.read.len();
         if range.end <= read {
             &self.read[range]
@@ -77,7 +77,7 @@ impl WordPool {
     }
 
     /// Puts an instruction behind all others, its words behind the first in two parts, and says where.
-    pub fn put(&mut self, op: Op, head: &[u32], tail: &[u32]) -> u32 {
+    pub fn push_instruction(&mut self, op: Op, head: &[u32], tail: &[u32]) -> u32 {
         let length = head.len() + tail.len();
         assert!(length < 0xffff, "{op} is longer than an instruction may be");
         let start = self.len() as u32;

@@ -23,7 +23,7 @@ impl SpirvModule {
     /// # Errors
     /// When the bytes are no module, or an instruction is malformed or stands where it may not.
     pub fn from_bytes(bytes: &[u8]) -> Result<SpirvModule, SourceDiagnostic> {
-        SpirvModule::from_words(binary::words(bytes)?)
+        SpirvModule::from_words(binary::words_from_bytes(bytes)?)
     }
 
     /// Reads a module from its words, header included.
@@ -31,7 +31,7 @@ impl SpirvModule {
     /// # Errors
     /// As [`SpirvModule::from_bytes`].
     pub fn from_words(words: Vec<u32>) -> Result<SpirvModule, SourceDiagnostic> {
-        let header = SpirvHeader::read(&words)?;
+        let header = SpirvHeader::from_words(&words)?;
         let limit = UNIVERSAL_BOUND.max(words.len() as u32);
         if header.bound == 0 || header.bound > limit {
             let message = format!("a bound of {} ids is out of the possible", header.bound);
@@ -55,16 +55,16 @@ impl SpirvModule {
             sets: Vec::new(),
         };
         let mut stream = InstructionStream::new(&words);
-        while let Some(inst) = stream.step() {
-            reader.check(inst, &words)?;
-            reader.room(inst.at, words.len());
-            reader.place(inst, words.len())?;
+        while let Some(inst) = stream.next_valid() {
+            reader.check_operands(inst, &words)?;
+            reader.reserve_nodes(inst.at, words.len());
+            reader.place_instruction(inst, words.len())?;
         }
-        if let Some(fault) = stream.fault() {
+        if let Some(fault) = stream.diagnose_fault() {
             return Err(fault);
         }
-        let mut module = reader.finish(words.len())?;
-        module.words = WordPool::of(words);
+        let mut module = reader.finish_module(words.len())?;
+        module.words = WordPool::from_words(words);
         check_switches(&module)?;
         Ok(module)
     }
@@ -82,7 +82,7 @@ fn check_switches(module: &SpirvModule) -> Result<(), SourceDiagnostic> {
         }
         let ids = ids.get_or_insert_with(|| IdWords::new(module));
         let mut outside = None;
-        ids.visit(switch, |_, id| {
+        ids.visit_uses(switch, |_, id| {
             if id.word() >= module.bound {
                 outside = Some(id);
             }
@@ -100,7 +100,7 @@ fn not_below(id: u32, bound: u32) -> String {
 }
 
 /// How many more of something there will be in a module of which so many words were read.
-fn expected(so_far: usize, at: usize, whole: usize) -> usize {
+fn estimate_remaining(so_far: usize, at: usize, whole: usize) -> usize {
     let more = so_far as u64 * (whole - at) as u64 / at as u64;
     more as usize + so_far / 16 + 16
 }
@@ -135,10 +135,10 @@ struct SpirvReader {
 impl SpirvReader {
     /// Holds the first invariant of the IR: operands as the grammar demands, ids within the bound.
     #[inline]
-    fn check(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), SourceDiagnostic> {
+    fn check_operands(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), SourceDiagnostic> {
         let bound = self.module.bound;
         let shape = inst.op.shape();
-        if let Some(spots) = shape.spots(inst.words)
+        if let Some(spots) = shape.locate_ids(inst.words)
             && are_below(whole, inst, spots, bound)
             && shape.is_whole(inst.words)
         {
@@ -150,19 +150,21 @@ impl SpirvReader {
     /// The same for what the shape alone does not tell.
     #[inline(never)]
     fn check_further(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), SourceDiagnostic> {
-        match self.spots(inst) {
+        match self.locate_ids(inst) {
             Some(spots) if are_below(whole, inst, spots, self.module.bound) => Ok(()),
             _ => self.check_split(inst),
         }
     }
 
     /// Where ids are of what the shape alone does not tell.
-    fn spots(&self, inst: RawInst<'_>) -> Option<IdPositions> {
+    fn locate_ids(&self, inst: RawInst<'_>) -> Option<IdPositions> {
         let from = match (inst.op.shape().rest, inst.words) {
             // Its labels are checked at the end.
             (TrailingOperands::Switch, [_, _, ..]) => inst.words.len(),
             (TrailingOperands::Ext, [_, _, _, number, operands @ ..]) => {
-                let row = self.set(inst)?.instruction(*number)?;
+                let row = self
+                    .find_ext_inst_set(inst)?
+                    .instruction_by_number(*number)?;
                 let one = |o: &OperandInfo| {
                     o.kind == Kind::IdRef && o.quantifier == OperandQuantifier::One
                 };
@@ -178,7 +180,7 @@ impl SpirvReader {
     }
 
     /// The set of an extended instruction, where it is known.
-    fn set(&self, inst: RawInst<'_>) -> Option<&'static ExtInstSet> {
+    fn find_ext_inst_set(&self, inst: RawInst<'_>) -> Option<&'static ExtInstSet> {
         let (TrailingOperands::Ext, [_, _, set, ..]) = (inst.op.shape().rest, inst.words) else {
             return None;
         };
@@ -192,7 +194,7 @@ impl SpirvReader {
             let place = SourceLocation::Word((inst.at + 1 + at) as u32);
             SourceDiagnostic::error(place, format!("{}: {message}", inst.op))
         };
-        let set = self.set(inst);
+        let set = self.find_ext_inst_set(inst);
         let bound = self.module.bound;
         let checked = if inst.op == Op::Switch { 2 } else { usize::MAX };
         for operand in OperandIter::new(inst.op, inst.words)
@@ -230,10 +232,10 @@ impl SpirvReader {
     /// Room for nodes: as many more as there would be if the rest of the module were like what was
     /// read. Doubling would take twice the memory that is needed.
     #[inline]
-    fn room(&mut self, at: usize, whole: usize) {
+    fn reserve_nodes(&mut self, at: usize, whole: usize) {
         let nodes = &mut self.module.nodes;
         if nodes.is_full() {
-            nodes.reserve_exact(expected(nodes.len(), at, whole));
+            nodes.reserve_exact(estimate_remaining(nodes.len(), at, whole));
         }
     }
 
@@ -241,24 +243,28 @@ impl SpirvReader {
     fn room_for_block(&mut self, at: usize, whole: usize) {
         let (blocks, lists) = (&mut self.module.blocks, &mut self.module.lists);
         if blocks.len() == blocks.capacity() {
-            blocks.reserve_exact(expected(blocks.len(), at, whole));
+            blocks.reserve_exact(estimate_remaining(blocks.len(), at, whole));
         }
         if lists.len() == lists.capacity() {
-            lists.reserve_exact(expected(lists.len(), at, whole));
+            lists.reserve_exact(estimate_remaining(lists.len(), at, whole));
         }
     }
 
     #[inline]
-    fn place(&mut self, raw: RawInst<'_>, whole: usize) -> Result<(), SourceDiagnostic> {
+    fn place_instruction(
+        &mut self,
+        raw: RawInst<'_>,
+        whole: usize,
+    ) -> Result<(), SourceDiagnostic> {
         match self.state {
             SpirvReadState::Block(func, list, is_empty) => self.in_block(raw, func, list, is_empty),
             SpirvReadState::Function(func) => self.in_function(raw, func, whole),
-            SpirvReadState::Module => self.outside(raw),
+            SpirvReadState::Module => self.place_outside_functions(raw),
         }
     }
 
     #[inline(never)]
-    fn outside(&mut self, raw: RawInst<'_>) -> Result<(), SourceDiagnostic> {
+    fn place_outside_functions(&mut self, raw: RawInst<'_>) -> Result<(), SourceDiagnostic> {
         let goes_on = self.lines.is_none() && self.module.order.is_empty();
         if goes_on
             && matches!(
@@ -266,9 +272,9 @@ impl SpirvReader {
                 OpcodeRole::Plain | OpcodeRole::Annotation
             )
         {
-            self.import(raw);
-            let list = self.section(raw.op);
-            self.push(list, raw);
+            self.record_import(raw);
+            let list = self.enter_section(raw.op);
+            self.push_instruction(list, raw);
             return Ok(());
         }
         let inst = self.module.create_at(raw.at as u32);
@@ -282,24 +288,24 @@ impl SpirvReader {
                 self.state = SpirvReadState::Function(func);
             }
             Op::Label | Op::FunctionParameter | Op::FunctionEnd => {
-                return Err(misplaced(raw, "outside of a function"));
+                return Err(misplaced_error(raw, "outside of a function"));
             }
-            op if op.is_terminator() => return Err(misplaced(raw, "outside of a function")),
-            op if op.is_line() || !self.module.order.is_empty() => self.wait(inst),
+            op if op.is_terminator() => return Err(misplaced_error(raw, "outside of a function")),
+            op if op.is_line() || !self.module.order.is_empty() => self.defer_instruction(inst),
             op => {
-                self.import(raw);
-                let list = self.section(op);
+                self.record_import(raw);
+                let list = self.enter_section(op);
                 if let Some(lines) = self.lines.take() {
-                    self.adopt(list, lines);
+                    self.adopt_deferred(list, lines);
                 }
-                self.module.append(list, inst);
+                self.module.append_inst(list, inst);
             }
         }
         Ok(())
     }
 
     /// Takes note of a set of extended instructions.
-    fn import(&mut self, raw: RawInst<'_>) {
+    fn record_import(&mut self, raw: RawInst<'_>) {
         if let (Op::ExtInstImport, [id, name @ ..]) = (raw.op, raw.words) {
             let set = ExtInstSet::by_name(&literal_string(name));
             self.sets.push((*id, set));
@@ -307,7 +313,7 @@ impl SpirvReader {
     }
 
     /// Puts an instruction at the end of a list.
-    fn push(&mut self, list: List, raw: RawInst<'_>) {
+    fn push_instruction(&mut self, list: List, raw: RawInst<'_>) {
         let ends = &mut self.module.lists[list.index()];
         let nodes = &mut self.module.nodes;
         let goes_on = ends
@@ -320,8 +326,8 @@ impl SpirvReader {
             nodes.set_next(last, Some(inst));
             ends.tail = Some(inst);
         } else {
-            let inst = nodes.push(raw.at as u32);
-            self.module.append(list, inst);
+            let inst = nodes.push_free(raw.at as u32);
+            self.module.append_inst(list, inst);
         }
     }
 
@@ -338,9 +344,9 @@ impl SpirvReader {
             Op::FunctionParameter if !has_blocks => {
                 let params = self.module.function(func).params;
                 if let Some(lines) = self.lines.take() {
-                    self.adopt(params, lines);
+                    self.adopt_deferred(params, lines);
                 }
-                self.module.append(params, inst);
+                self.module.append_inst(params, inst);
             }
             Op::Label => {
                 self.room_for_block(raw.at, whole);
@@ -357,8 +363,8 @@ impl SpirvReader {
                 }
                 self.state = SpirvReadState::Module;
             }
-            op if op.is_line() || op == Op::ExtInst => self.wait(inst),
-            _ => return Err(misplaced(raw, "outside of a basic block")),
+            op if op.is_line() || op == Op::ExtInst => self.defer_instruction(inst),
+            _ => return Err(misplaced_error(raw, "outside of a basic block")),
         }
         Ok(())
     }
@@ -379,7 +385,7 @@ impl SpirvReader {
                 | OpcodeRole::FunctionEnd
                 | OpcodeRole::Parameter
         ) {
-            return Err(misplaced(raw, "before the end of a basic block")
+            return Err(misplaced_error(raw, "before the end of a basic block")
                 .with_hint("a basic block ends in a branch, a return or OpUnreachable"));
         }
         let ends = role == OpcodeRole::Terminator;
@@ -401,27 +407,27 @@ impl SpirvReader {
     }
 
     /// The list of the section that an instruction outside of functions belongs in.
-    fn section(&mut self, op: Op) -> List {
-        let section = ModuleSection::of(op);
+    fn enter_section(&mut self, op: Op) -> List {
+        let section = ModuleSection::from_op(op);
         self.in_order &= section >= self.section;
         self.section = section;
         section.list()
     }
 
-    fn wait(&mut self, inst: Inst) {
+    fn defer_instruction(&mut self, inst: Inst) {
         let list = *self.lines.get_or_insert_with(|| self.module.create_list());
-        self.module.append(list, inst);
+        self.module.append_inst(list, inst);
     }
 
     /// Moves waiting instructions to the end of a list.
-    fn adopt(&mut self, list: List, lines: List) {
-        while let Some(inst) = self.module.ends(lines).head {
-            self.module.remove(inst);
-            self.module.append(list, inst);
+    fn adopt_deferred(&mut self, list: List, lines: List) {
+        while let Some(inst) = self.module.list_ends(lines).head {
+            self.module.remove_inst(inst);
+            self.module.append_inst(list, inst);
         }
     }
 
-    fn finish(mut self, end: usize) -> Result<SpirvModule, SourceDiagnostic> {
+    fn finish_module(mut self, end: usize) -> Result<SpirvModule, SourceDiagnostic> {
         if !matches!(self.state, SpirvReadState::Module) {
             let place = SourceLocation::Word(end as u32);
             return Err(SourceDiagnostic::error(
@@ -435,9 +441,9 @@ impl SpirvReader {
             } else {
                 ModuleSection::Trailer.list()
             };
-            self.adopt(list, lines);
+            self.adopt_deferred(list, lines);
         }
-        self.module.trim();
+        self.module.trim_tables();
         self.module.as_read = self.in_order;
         Ok(self.module)
     }
@@ -453,7 +459,7 @@ fn are_below(whole: &[u32], inst: RawInst<'_>, spots: IdPositions, bound: u32) -
     let is_id = |word: u32| word.wrapping_sub(1) < bound - 1;
     let words = inst.words;
     let window = whole.get(inst.at + 1..inst.at + 1 + WINDOW);
-    if let (Some(window), Some(wanted)) = (window, spots.mask(words.len()))
+    if let (Some(window), Some(wanted)) = (window, spots.id_mask(words.len()))
         && words.len() <= WINDOW
     {
         let mut outside = 0;
@@ -470,6 +476,6 @@ fn are_below(whole: &[u32], inst: RawInst<'_>, spots: IdPositions, bound: u32) -
 }
 
 #[cold]
-fn misplaced(raw: RawInst<'_>, where_: &str) -> SourceDiagnostic {
+fn misplaced_error(raw: RawInst<'_>, where_: &str) -> SourceDiagnostic {
     SourceDiagnostic::error(raw.place(), format!("{} stands {where_}", raw.op))
 }

@@ -21,11 +21,11 @@ impl SpirvModule {
             return Ok(());
         }
         let refused = EditError::Unstructured(self.label(from));
-        let (cfg, dominators) = self.flow(ids, from, true)?;
-        let position = |block| cfg.position(self.label(block)).ok_or(refused);
+        let (cfg, dominators) = self.build_flow_graph(ids, from, true)?;
+        let position = |block| cfg.block_position(self.label(block)).ok_or(refused);
         let (from, to) = (position(from)?, position(to)?);
         let is_loop = |at: u32| {
-            let merge = self.merge(cfg.block(at));
+            let merge = self.merge_inst(cfg.block(at));
             merge.filter(|m| m.op() == Op::LoopMerge)
         };
         // Of blocks that cannot be reached it is not known which loop they are in.
@@ -34,8 +34,10 @@ impl SpirvModule {
             return Err(refused);
         }
         for merge in (0..cfg.len() as u32).filter_map(is_loop) {
-            let (Some(merge), Some(next)) = (cfg.position(merge.id(0)), cfg.position(merge.id(1)))
-            else {
+            let (Some(merge), Some(next)) = (
+                cfg.block_position(merge.id_operand(0)),
+                cfg.block_position(merge.id_operand(1)),
+            ) else {
                 return Err(refused);
             };
             let is_inside = dominators.dominates(next, from) && !dominators.dominates(merge, from);
@@ -48,13 +50,15 @@ impl SpirvModule {
 
     /// Refuses to take the merge instruction from a selection that is left from further inside.
     pub(super) fn check_merge_can_go(&self, ids: &IdWords, header: Block) -> Result<(), EditError> {
-        let merge = self.merge(header).filter(|m| m.op() == Op::SelectionMerge);
+        let merge = self
+            .merge_inst(header)
+            .filter(|m| m.op() == Op::SelectionMerge);
         if merge.is_none() || !self.is_structured() {
             return Ok(());
         }
-        let (cfg, dominators) = self.flow(ids, header, false)?;
-        let constructs = ConstructTree::compute(self, &cfg, &dominators);
-        let at = cfg.position(self.label(header));
+        let (cfg, dominators) = self.build_flow_graph(ids, header, false)?;
+        let constructs = ConstructTree::from_cfg(self, &cfg, &dominators);
+        let at = cfg.block_position(self.label(header));
         let fits = at.is_some_and(|at| {
             !dominators.is_reachable(at) || constructs.is_left_directly(self, &cfg, &dominators, at)
         });
@@ -64,7 +68,7 @@ impl SpirvModule {
 
     /// The graph of a block's function and its dominators. In the structural graph (specification,
     /// section 2.11) merge instructions are edges too.
-    fn flow(
+    fn build_flow_graph(
         &self,
         ids: &IdWords,
         at: Block,
@@ -75,13 +79,15 @@ impl SpirvModule {
             self.visit_targets(ids, terminator, |_, label| visit(label));
             let before = self.previous(terminator.handle()).map(|i| self.inst(i));
             match before.map(|i| (i.op(), i)) {
-                Some((Op::SelectionMerge, i)) if is_structural => visit(i.id(0)),
-                Some((Op::LoopMerge, i)) if is_structural => i.ids(0).take(2).for_each(visit),
+                Some((Op::SelectionMerge, i)) if is_structural => visit(i.id_operand(0)),
+                Some((Op::LoopMerge, i)) if is_structural => {
+                    i.id_operands(0).take(2).for_each(visit)
+                }
                 _ => {}
             }
         });
         let cfg = cfg.map_err(|_| EditError::Unstructured(self.label(at)))?;
-        let dominators = BlockDominators::compute(&cfg);
+        let dominators = BlockDominators::from_cfg(&cfg);
         Ok((cfg, dominators))
     }
 }

@@ -9,10 +9,10 @@ impl SpirvModule {
     /// Words of an `OpSwitch`'s literals: 2 where its selector is wider than 32 bits.
     pub fn switch_literal_words(&self, definitions: &IdDefinitions, switch: InstRef<'_>) -> usize {
         let ty = definitions
-            .get(self, switch.id(0))
+            .get(self, switch.id_operand(0))
             .and_then(InstRef::result_type);
         let int = ty.and_then(|ty| definitions.get(self, ty));
-        let wide = int.is_some_and(|int| int.op() == Op::TypeInt && int.word(0) > 32);
+        let wide = int.is_some_and(|int| int.op() == Op::TypeInt && int.operand_word(0) > 32);
         if wide { 2 } else { 1 }
     }
 }

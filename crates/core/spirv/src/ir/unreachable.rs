@@ -28,14 +28,14 @@ impl SpirvModule {
         erased: &mut ErasedIds,
     ) -> bool {
         let blocks = self.function(func).blocks.clone();
-        let labels = LabelPositions::of(self, func);
-        let fates = self.fates(ids, &blocks, &labels);
+        let labels = LabelPositions::from_function(self, func);
+        let fates = self.classify_blocks(ids, &blocks, &labels);
         if fates.iter().all(|f| *f == BlockReachability::Reached) {
             return false;
         }
         let mut changed = false;
         for (block, fate) in blocks.iter().zip(&fates) {
-            changed |= self.settle(*block, *fate, erased);
+            changed |= self.clear_unreached_block(*block, *fate, erased);
         }
         for (block, fate) in blocks.iter().zip(&fates) {
             match fate {
@@ -44,7 +44,7 @@ impl SpirvModule {
                         let at = labels.position(parent).map(|p| p as usize);
                         at.filter(|at| fates[*at] != BlockReachability::Gone)
                             .is_some_and(|at| {
-                                let targets = module.targets(ids, blocks[at]);
+                                let targets = module.block_targets(ids, blocks[at]);
                                 targets.iter().any(|t| t.1 == label)
                             })
                     };
@@ -68,7 +68,7 @@ impl SpirvModule {
     }
 
     /// Whether each block can be reached from the entry, by terminators.
-    pub(super) fn reached(
+    pub(super) fn find_reached(
         &self,
         ids: &IdWords,
         blocks: &[Block],
@@ -92,13 +92,13 @@ impl SpirvModule {
         reached
     }
 
-    fn fates(
+    fn classify_blocks(
         &self,
         ids: &IdWords,
         blocks: &[Block],
         labels: &LabelPositions,
     ) -> Vec<BlockReachability> {
-        let reached = self.reached(ids, blocks, labels);
+        let reached = self.find_reached(ids, blocks, labels);
         let fate = |reached: bool| {
             if reached {
                 BlockReachability::Reached
@@ -111,7 +111,7 @@ impl SpirvModule {
             if fates[at] != BlockReachability::Reached {
                 continue;
             }
-            let Some(inst) = self.merge(blocks[at]) else {
+            let Some(inst) = self.merge_inst(blocks[at]) else {
                 continue;
             };
             let position = |n| inst.get_id(n).and_then(|l| labels.position(l));
@@ -138,7 +138,12 @@ impl SpirvModule {
     }
 
     /// Empties a block that is not reached.
-    fn settle(&mut self, block: Block, fate: BlockReachability, erased: &mut ErasedIds) -> bool {
+    fn clear_unreached_block(
+        &mut self,
+        block: Block,
+        fate: BlockReachability,
+        erased: &mut ErasedIds,
+    ) -> bool {
         let terminator = match fate {
             BlockReachability::Reached => return false,
             BlockReachability::Gone => {
@@ -161,13 +166,13 @@ impl SpirvModule {
             }
         }
         for inst in insts {
-            self.erase(inst, erased);
+            self.erase_inst(inst, erased);
         }
         if let Some((op, target)) = terminator {
             let words: Vec<u32> = target.map(Id::word).into_iter().collect();
-            let inst = self.create(op, &words);
+            let inst = self.create_inst(op, &words);
             let body = self.block(block).body;
-            self.append(body, inst);
+            self.append_inst(body, inst);
         }
         true
     }
@@ -178,7 +183,7 @@ impl SpirvModule {
         let Some(first) = self.phis(block).next() else {
             return false;
         };
-        let parents: Vec<Id> = first.ids(0).skip(1).step_by(2).collect();
+        let parents: Vec<Id> = first.id_operands(0).skip(1).step_by(2).collect();
         let mut changed = false;
         for parent in parents {
             if !leads(self, parent, label) {
@@ -199,7 +204,7 @@ impl SpirvModule {
                 continue;
             }
             if let Some(ty) = self.inst(phi).result_type() {
-                let undef = self.undef(ty);
+                let undef = self.ensure_undef(ty);
                 self.set_phi_value(phi, parent, undef);
                 changed = true;
             }
@@ -208,15 +213,15 @@ impl SpirvModule {
     }
 
     /// An undefined value of a type, at module level; one that is there is used again.
-    pub fn undef(&mut self, ty: Id) -> Id {
-        let globals = self.section(ModuleSection::Globals);
+    pub fn ensure_undef(&mut self, ty: Id) -> Id {
+        let globals = self.section_insts(ModuleSection::Globals);
         let mut known = globals.filter(|i| i.op() == Op::Undef && i.result_type() == Some(ty));
         if let Some(id) = known.next().and_then(InstRef::result) {
             return id;
         }
         let id = self.fresh_id();
-        let inst = self.create(Op::Undef, &[ty.word(), id.word()]);
-        self.append(ModuleSection::Globals.list(), inst);
+        let inst = self.create_inst(Op::Undef, &[ty.word(), id.word()]);
+        self.append_inst(ModuleSection::Globals.list(), inst);
         id
     }
 }

@@ -56,23 +56,23 @@ impl<'a> SpirvWalk<'a> {
 
     /// The next instruction.
     #[inline]
-    pub fn handle(&mut self) -> Option<Inst> {
+    pub fn next_handle(&mut self) -> Option<Inst> {
         let inst = match self.at {
             Some(inst) => inst,
-            None => self.advance()?,
+            None => self.advance_part()?,
         };
         self.at = self.module.next(inst);
         Some(inst)
     }
 
     /// The first instruction of the next part that has any.
-    fn advance(&mut self) -> Option<Inst> {
+    fn advance_part(&mut self) -> Option<Inst> {
         let module = self.module;
-        let head = |list: List| module.ends(list).head;
+        let head = |list: List| module.list_ends(list).head;
         loop {
             let (found, next) = match self.part {
                 SpirvWalkPart::Section(at) => match ModuleSection::ALL[at] {
-                    ModuleSection::Trailer => (None, self.function()),
+                    ModuleSection::Trailer => (None, self.next_function()),
                     section => (head(section.list()), SpirvWalkPart::Section(at + 1)),
                 },
                 SpirvWalkPart::Lead(f) => (head(f.lead), SpirvWalkPart::Def(f)),
@@ -94,7 +94,7 @@ impl<'a> SpirvWalk<'a> {
                 SpirvWalkPart::Body(f, at, block) => {
                     (head(block.body), SpirvWalkPart::Block(f, at + 1))
                 }
-                SpirvWalkPart::End(f) => (Some(f.end), self.function()),
+                SpirvWalkPart::End(f) => (Some(f.end), self.next_function()),
                 SpirvWalkPart::Trailer => {
                     (head(ModuleSection::Trailer.list()), SpirvWalkPart::Done)
                 }
@@ -107,7 +107,7 @@ impl<'a> SpirvWalk<'a> {
         }
     }
 
-    fn function(&mut self) -> SpirvWalkPart<'a> {
+    fn next_function(&mut self) -> SpirvWalkPart<'a> {
         match self.functions.next() {
             Some(func) => SpirvWalkPart::Lead(self.module.function(*func)),
             None => self.last,
@@ -120,7 +120,7 @@ impl<'a> Iterator for SpirvWalk<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<InstRef<'a>> {
-        let inst = self.handle()?;
+        let inst = self.next_handle()?;
         Some(self.module.inst(inst))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::module::SpirvModule;
 use super::walk::SpirvWalk;
-use crate::binary::{self, SpirvHeader, split};
+use crate::binary::{self, SpirvHeader, split_first_word};
 use std::io::{self, Write};
 
 /// Bytes that are handed to a writer at once.
@@ -12,14 +12,14 @@ impl SpirvModule {
     /// The module's words, header included.
     pub fn to_words(&self) -> Vec<u32> {
         let mut out = Vec::with_capacity(self.words.len().max(SpirvHeader::WORDS));
-        self.write(|words| out.extend_from_slice(words));
+        self.write_words(|words| out.extend_from_slice(words));
         out
     }
 
     /// The module as little-endian bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(4 * self.words.len().max(SpirvHeader::WORDS));
-        self.write(|words| binary::put_bytes(words, &mut out));
+        self.write_words(|words| binary::put_bytes(words, &mut out));
         out
     }
 
@@ -30,7 +30,7 @@ impl SpirvModule {
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(PIECE.min(4 * self.words.len()));
         let mut result = Ok(());
-        self.write(|words| {
+        self.write_words(|words| {
             for words in words.chunks(PIECE / 4) {
                 if bytes.len() + 4 * words.len() > PIECE && result.is_ok() {
                     result = out.write_all(&bytes);
@@ -47,28 +47,32 @@ impl SpirvModule {
 
     /// Hands out the module's words piece by piece: the header, and then runs of instructions that
     /// stand one behind the other in the pool.
-    pub fn write(&self, mut put: impl FnMut(&[u32])) {
+    pub fn write_words(&self, mut put: impl FnMut(&[u32])) {
         let header = SpirvHeader {
             version: self.version,
             generator: self.generator,
             bound: self.bound,
             schema: self.schema,
         };
-        put(&header.words());
+        put(&header.to_words());
         if self.as_read {
-            put(self.words.read().get(SpirvHeader::WORDS..).unwrap_or(&[]));
+            put(self
+                .words
+                .original_words()
+                .get(SpirvHeader::WORDS..)
+                .unwrap_or(&[]));
             return;
         }
         let mut run = 0..0;
         let mut walk = SpirvWalk::of_module(self);
-        while let Some(inst) = walk.handle() {
+        while let Some(inst) = walk.next_handle() {
             let start = self.nodes.start(inst) as usize;
-            if start != run.end || start == self.words.read().len() {
-                put(self.words.range(run));
+            if start != run.end || start == self.words.original_words().len() {
+                put(self.words.words_in(run));
                 run = start..start;
             }
-            run.end += split(self.words.from(start as u32)[0]).0;
+            run.end += split_first_word(self.words.words_from(start as u32)[0]).0;
         }
-        put(self.words.range(run));
+        put(self.words.words_in(run));
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct TargetAnnotation {
 impl TargetAnnotation {
     /// The decoration as an instruction of its own: its opcode, and its words behind the target,
     /// which are put into `words`.
-    pub fn put(&self, module: &SpirvModule, words: &mut Vec<u32>) -> Op {
+    pub fn write_instruction(&self, module: &SpirvModule, words: &mut Vec<u32>) -> Op {
         let inst = module.inst(self.inst);
         let (op, rest) = (inst.op(), &inst.words()[1..]);
         words.clear();
@@ -64,18 +64,21 @@ pub(super) struct TargetAnnotations {
 
 impl TargetAnnotations {
     /// One pass over the module's annotations and a sort.
-    pub fn compute(module: &SpirvModule) -> Self {
+    pub fn from_module(module: &SpirvModule) -> Self {
         let (mut rows, mut groups) = (Vec::new(), Vec::new());
-        for inst in module.section(ModuleSection::Annotations) {
+        for inst in module.section_insts(ModuleSection::Annotations) {
             let pairs = inst.operands().get(1..).unwrap_or(&[]);
             match inst.op() {
                 Op::GroupDecorate => {
-                    groups.extend(inst.ids(1).map(|target| (inst.id(0), target, u32::MAX)));
+                    groups.extend(
+                        inst.id_operands(1)
+                            .map(|target| (inst.id_operand(0), target, u32::MAX)),
+                    );
                 }
                 Op::GroupMemberDecorate => groups.extend(
                     pairs
                         .chunks_exact(2)
-                        .filter_map(|pair| Some((inst.id(0), Id::new(pair[0])?, pair[1]))),
+                        .filter_map(|pair| Some((inst.id_operand(0), Id::new(pair[0])?, pair[1]))),
                 ),
                 Op::DecorationGroup => {}
                 _ => rows.extend(inst.get_id(0).map(|target| TargetAnnotation {
@@ -91,7 +94,7 @@ impl TargetAnnotations {
             let resolved: Vec<TargetAnnotation> = groups
                 .into_iter()
                 .flat_map(|(group, target, member)| {
-                    let rows = all.of(group).iter();
+                    let rows = all.decorations_of(group).iter();
                     rows.map(move |row| TargetAnnotation {
                         target,
                         member,
@@ -99,7 +102,7 @@ impl TargetAnnotations {
                     })
                 })
                 .collect();
-            let section = module.section(ModuleSection::Annotations);
+            let section = module.section_insts(ModuleSection::Annotations);
             let declared = section.filter(|i| i.op() == Op::DecorationGroup);
             let mut names: Vec<Id> = declared.filter_map(|i| i.result()).collect();
             names.sort_unstable();
@@ -113,14 +116,14 @@ impl TargetAnnotations {
     }
 
     /// The decorations of an id and its members.
-    pub fn of(&self, id: Id) -> &[TargetAnnotation] {
+    pub fn decorations_of(&self, id: Id) -> &[TargetAnnotation] {
         let from = self.rows.partition_point(|r| r.target < id);
         let length = self.rows[from..].partition_point(|r| r.target == id);
         &self.rows[from..from + length]
     }
 
     /// All decorations by increasing target.
-    pub fn all(&self) -> &[TargetAnnotation] {
+    pub fn all_rows(&self) -> &[TargetAnnotation] {
         &self.rows
     }
 }

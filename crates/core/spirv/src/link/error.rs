@@ -90,7 +90,7 @@ pub enum LinkError {
 
 impl LinkError {
     /// The module that the error is about, where it is about one, or the second of two.
-    pub fn module(&self) -> Option<usize> {
+    pub fn module_index(&self) -> Option<usize> {
         match self {
             LinkError::Nothing | LinkError::TooLarge => None,
             LinkError::Version { module, .. }
@@ -107,7 +107,7 @@ impl LinkError {
     }
 
     /// The error in a sentence that calls modules by the given names.
-    pub fn describe(&self, name: impl Fn(usize) -> String) -> String {
+    pub fn describe_with(&self, name: impl Fn(usize) -> String) -> String {
         match self {
             LinkError::Nothing => "there is no module to link".to_owned(),
             LinkError::Version {
@@ -185,7 +185,7 @@ impl LinkError {
 
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.describe(|module| format!("module {module}")))
+        f.write_str(&self.describe_with(|module| format!("module {module}")))
     }
 }
 

@@ -106,8 +106,8 @@ impl<'s> SpirvImporter<'s> {
         SpirvImporter {
             source,
             ids: IdWords::new(source),
-            definitions: IdDefinitions::compute(source),
-            annotations: TargetAnnotations::compute(source),
+            definitions: IdDefinitions::from_module(source),
+            annotations: TargetAnnotations::from_module(source),
             new: IdMap::new(source.bound(), None),
             fates: IdMap::new(source.bound(), IdImportState::Open),
             keys: ValueKeyBuilder::default(),
@@ -118,14 +118,14 @@ impl<'s> SpirvImporter<'s> {
 
     /// Says that an id of the source is not to be imported: this id of the destination stands for
     /// it.
-    pub fn assign(&mut self, id: Id, stands_for_it: Id) {
+    pub fn assign_id(&mut self, id: Id, stands_for_it: Id) {
         self.new.set(id, Some(stands_for_it));
         self.fates.set(id, IdImportState::Assigned);
     }
 
     /// Says which id an id of the source gets when it is imported: one that the destination does
     /// not define.
-    pub fn reserve(&mut self, id: Id, becomes: Id) {
+    pub fn reserve_id(&mut self, id: Id, becomes: Id) {
         self.new.set(id, Some(becomes));
     }
 
@@ -144,13 +144,13 @@ impl<'s> SpirvImporter<'s> {
     /// # Errors
     /// When an id is none of these, or the tables do not know an instruction that is needed; the
     /// destination is then as it was.
-    pub fn import(
+    pub fn import_ids(
         &mut self,
         destination: &mut SpirvModule,
         values: &mut GlobalValueTable,
         wanted: &[Id],
     ) -> Result<Vec<Id>, ImportError> {
-        let needed = self.needed(wanted)?;
+        let needed = self.find_needed(wanted)?;
         self.copy_needed(destination, values, Some(&needed));
         let found = |id: &Id| self.new[*id].ok_or(ImportError::NotGlobal(*id));
         wanted.iter().map(found).collect()
@@ -167,25 +167,25 @@ impl<'s> SpirvImporter<'s> {
     ) -> Result<(), ImportError> {
         self.source
             .all_insts()
-            .try_for_each(|inst| self.known(inst))?;
+            .try_for_each(|inst| self.require_known(inst))?;
         for section in [ModuleSection::Capabilities, ModuleSection::Extensions] {
-            self.once(destination, values, section);
+            self.copy_once(destination, values, section);
         }
         self.copy_needed(destination, values, None);
         for section in [ModuleSection::EntryPoints, ModuleSection::ExecutionModes] {
-            for inst in self.source.section(section) {
-                self.copy(destination, inst, section.list());
+            for inst in self.source.section_insts(section) {
+                self.copy_inst(destination, inst, section.list());
             }
         }
-        self.once(destination, values, ModuleSection::Sources);
-        self.once(destination, values, ModuleSection::Processed);
-        for inst in self.source.section(ModuleSection::Trailer) {
-            self.copy(destination, inst, ModuleSection::Trailer.list());
+        self.copy_once(destination, values, ModuleSection::Sources);
+        self.copy_once(destination, values, ModuleSection::Processed);
+        for inst in self.source.section_insts(ModuleSection::Trailer) {
+            self.copy_inst(destination, inst, ModuleSection::Trailer.list());
         }
         Ok(())
     }
 
-    fn known(&self, inst: InstRef<'_>) -> Result<(), ImportError> {
+    fn require_known(&self, inst: InstRef<'_>) -> Result<(), ImportError> {
         if self.ids.is_certain(inst) {
             return Ok(());
         }
@@ -195,7 +195,7 @@ impl<'s> SpirvImporter<'s> {
 
     /// What is wanted and what that uses: all ids that are defined outside of functions, and those
     /// of functions.
-    fn needed(&self, wanted: &[Id]) -> Result<IdMap<bool>, ImportError> {
+    fn find_needed(&self, wanted: &[Id]) -> Result<IdMap<bool>, ImportError> {
         let mut functions: IdMap<Option<Func>> = IdMap::new(0, None);
         for func in self.source.functions() {
             functions.set(self.source.function_id(*func), Some(*func));
@@ -218,16 +218,16 @@ impl<'s> SpirvImporter<'s> {
             }
             if let Some(func) = functions[id] {
                 for inst in self.source.function_insts(func) {
-                    self.known(inst)?;
-                    self.ids.visit(inst, |_, used| work.push(used));
+                    self.require_known(inst)?;
+                    self.ids.visit_uses(inst, |_, used| work.push(used));
                 }
             } else if let Some(inst) = self.definitions.get(self.source, id) {
-                self.known(inst)?;
-                self.ids.visit(inst, |_, used| work.push(used));
+                self.require_known(inst)?;
+                self.ids.visit_uses(inst, |_, used| work.push(used));
             }
             let mut words = Vec::new();
-            for row in self.annotations.of(id) {
-                let op = row.put(self.source, &mut words);
+            for row in self.annotations.decorations_of(id) {
+                let op = row.write_instruction(self.source, &mut words);
                 map_ids(op, &mut words, self.source.bound(), |id| {
                     work.push(id);
                     Some(id)
@@ -255,7 +255,7 @@ impl<'s> SpirvImporter<'s> {
         ] {
             let mut lines: Option<Inst> = None;
             let mut last = false;
-            let mut insts = source.section(section).peekable();
+            let mut insts = source.section_insts(section).peekable();
             while let Some(inst) = insts.next() {
                 if inst.op().is_line() {
                     lines = Some(inst.handle());
@@ -265,13 +265,13 @@ impl<'s> SpirvImporter<'s> {
                 let wanted = match (inst.result(), inst.op()) {
                     (Some(id), _) => needed(id) && self.fates[id] == IdImportState::Open,
                     (None, Op::TypeForwardPointer) => {
-                        let pointer = inst.id(0);
+                        let pointer = inst.id_operand(0);
                         needed(pointer) && self.fates[pointer] == IdImportState::Open
                     }
                     (None, op) if is_continuation(op) => last && section == ModuleSection::Globals,
                     (None, _) => only.is_none() && section == ModuleSection::Globals,
                 };
-                last = wanted && self.global(destination, values, inst, lines, continued);
+                last = wanted && self.copy_global(destination, values, inst, lines, continued);
                 if last {
                     lines = None;
                 }
@@ -280,7 +280,7 @@ impl<'s> SpirvImporter<'s> {
         for func in source.functions() {
             let id = source.function_id(*func);
             if needed(id) && self.fates[id] == IdImportState::Open {
-                self.function(destination, *func);
+                self.copy_function(destination, *func);
             }
         }
         for (key, pointer) in recursive {
@@ -289,8 +289,8 @@ impl<'s> SpirvImporter<'s> {
             }
         }
         destination.place_declarations_first();
-        self.names(destination, values);
-        self.decorations(destination);
+        self.copy_names(destination, values);
+        self.copy_decorations(destination);
     }
 
     /// Finds pointers that are declared before what they point to in the destination; returns those
@@ -301,9 +301,9 @@ impl<'s> SpirvImporter<'s> {
         needed: impl Fn(Id) -> bool,
     ) -> Vec<(Box<[u32]>, Id)> {
         let mut new = Vec::new();
-        let globals = self.source.section(ModuleSection::Globals);
+        let globals = self.source.section_insts(ModuleSection::Globals);
         for inst in globals.filter(|i| i.op() == Op::TypeForwardPointer) {
-            let pointer = inst.id(0);
+            let pointer = inst.id_operand(0);
             if !needed(pointer) || self.fates[pointer] != IdImportState::Open {
                 continue;
             }
@@ -314,7 +314,7 @@ impl<'s> SpirvImporter<'s> {
                 annotations,
                 ..
             } = self;
-            let key = recursive::canonical(source, ids, definitions, annotations, pointer);
+            let key = recursive::canonicalise_type(source, ids, definitions, annotations, pointer);
             let Some(key) = key else { continue };
             match values.get_recursive(&key) {
                 Some(known) => {
@@ -329,7 +329,7 @@ impl<'s> SpirvImporter<'s> {
 
     /// Copies an instruction outside of functions unless the destination has its like. Returns
     /// whether it did.
-    fn global(
+    fn copy_global(
         &mut self,
         destination: &mut SpirvModule,
         values: &mut GlobalValueTable,
@@ -337,16 +337,16 @@ impl<'s> SpirvImporter<'s> {
         line: Option<Inst>,
         continued: bool,
     ) -> bool {
-        let section = ModuleSection::of(inst.op());
+        let section = ModuleSection::from_op(inst.op());
         let mut is_keyed = false;
         if let Some(id) = inst.result() {
             // What was used before it stands has an id of its own already.
             if is_value(inst.op()) && !continued && self.new[id].is_none() {
-                let rows = self.annotations.of(id);
+                let rows = self.annotations.decorations_of(id);
                 let new = &self.new;
                 is_keyed = self
                     .keys
-                    .make(self.source, &self.ids, inst, rows, |id| new[id]);
+                    .build_key(self.source, &self.ids, inst, rows, |id| new[id]);
                 if let Some(known) = values.get(&self.keys).filter(|_| is_keyed) {
                     self.new.set(id, Some(known));
                     self.fates.set(id, IdImportState::Merged);
@@ -355,9 +355,9 @@ impl<'s> SpirvImporter<'s> {
             }
         }
         if let Some(line) = line {
-            self.copy(destination, self.source.inst(line), section.list());
+            self.copy_inst(destination, self.source.inst(line), section.list());
         }
-        self.copy(destination, inst, section.list());
+        self.copy_inst(destination, inst, section.list());
         if let Some(new) = inst.result().and_then(|id| self.new[id])
             && is_keyed
         {
@@ -366,47 +366,47 @@ impl<'s> SpirvImporter<'s> {
         true
     }
 
-    fn function(&mut self, destination: &mut SpirvModule, func: Func) {
+    fn copy_function(&mut self, destination: &mut SpirvModule, func: Func) {
         let source = self.source;
         let f = source.function(func);
-        let def = self.create(destination, source.inst(f.def));
+        let def = self.create_inst(destination, source.inst(f.def));
         let new = destination.create_function(def);
         if !source.is_empty(f.lead) {
             let lead = destination.function_lead(new);
-            self.list(destination, f.lead, lead);
+            self.copy_list(destination, f.lead, lead);
         }
-        self.list(destination, f.params, destination.function(new).params);
+        self.copy_list(destination, f.params, destination.function(new).params);
         if !source.is_empty(f.tail) {
             let tail = destination.function_tail(new);
-            self.list(destination, f.tail, tail);
+            self.copy_list(destination, f.tail, tail);
         }
         for block in &f.blocks {
             let from = source.block(*block);
-            let label = self.named(destination, source.label(*block));
+            let label = self.map_id(destination, source.label(*block));
             self.fates
                 .set(source.label(*block), IdImportState::Copied(self.round));
             let block = destination.create_block(new, label);
             if !source.is_empty(from.lead) {
                 let lead = destination.block_lead(block);
-                self.list(destination, from.lead, lead);
+                self.copy_list(destination, from.lead, lead);
             }
-            self.list(destination, from.body, destination.block(block).body);
+            self.copy_list(destination, from.body, destination.block(block).body);
         }
     }
 
-    fn list(&mut self, destination: &mut SpirvModule, from: List, to: List) {
-        for inst in self.source.insts(from) {
-            self.copy(destination, inst, to);
+    fn copy_list(&mut self, destination: &mut SpirvModule, from: List, to: List) {
+        for inst in self.source.list_insts(from) {
+            self.copy_inst(destination, inst, to);
         }
     }
 
-    fn copy(&mut self, destination: &mut SpirvModule, inst: InstRef<'_>, to: List) {
-        let inst = self.create(destination, inst);
-        destination.append(to, inst);
+    fn copy_inst(&mut self, destination: &mut SpirvModule, inst: InstRef<'_>, to: List) {
+        let inst = self.create_inst(destination, inst);
+        destination.append_inst(to, inst);
     }
 
     /// The id that stands for one of the source.
-    fn named(&mut self, destination: &mut SpirvModule, id: Id) -> Id {
+    fn map_id(&mut self, destination: &mut SpirvModule, id: Id) -> Id {
         *self
             .new
             .get_mut(id)
@@ -414,12 +414,12 @@ impl<'s> SpirvImporter<'s> {
     }
 
     /// The instruction with the destination's ids.
-    fn create(&mut self, destination: &mut SpirvModule, inst: InstRef<'_>) -> Inst {
+    fn create_inst(&mut self, destination: &mut SpirvModule, inst: InstRef<'_>) -> Inst {
         let mut words = std::mem::take(&mut self.scratch);
         words.clear();
         words.extend_from_slice(inst.words());
         let SpirvImporter { ids, new, .. } = self;
-        ids.visit(inst, |at, id| {
+        ids.visit_uses(inst, |at, id| {
             let id = new
                 .get_mut(id)
                 .get_or_insert_with(|| destination.fresh_id());
@@ -428,34 +428,34 @@ impl<'s> SpirvImporter<'s> {
         let mut op = inst.op();
         if let Some(id) = inst.result() {
             let at = words.len() - inst.operands().len() - 1;
-            words[at] = self.named(destination, id).word();
+            words[at] = self.map_id(destination, id).word();
             self.fates.set(id, IdImportState::Copied(self.round));
         }
         if op == Op::CopyLogical && self.is_plain_copy(inst) {
             op = Op::CopyObject;
         }
-        let created = destination.create(op, &words);
+        let created = destination.create_inst(op, &words);
         self.scratch = words;
         created
     }
 
     /// Whether the two types of an `OpCopyLogical` became one.
     fn is_plain_copy(&self, inst: InstRef<'_>) -> bool {
-        let operand = self.definitions.get(self.source, inst.id(0));
+        let operand = self.definitions.get(self.source, inst.id_operand(0));
         let from = operand.and_then(InstRef::result_type);
         let new = |id: Option<Id>| id.and_then(|id| self.new[id]);
         new(from).is_some() && new(from) == new(inst.result_type())
     }
 
     /// Copies instructions that belong to no id, each once.
-    fn once(
+    fn copy_once(
         &mut self,
         destination: &mut SpirvModule,
         values: &mut GlobalValueTable,
         section: ModuleSection,
     ) {
         let mut continued = false;
-        let mut insts = self.source.section(section).peekable();
+        let mut insts = self.source.section_insts(section).peekable();
         while let Some(inst) = insts.next() {
             if inst.result().is_some() {
                 continue;
@@ -463,19 +463,19 @@ impl<'s> SpirvImporter<'s> {
             let is_begin = insts.peek().is_some_and(|i| is_continuation(i.op()));
             let is_part = continued || is_begin;
             continued = is_begin;
-            let new = self.create(destination, inst);
+            let new = self.create_inst(destination, inst);
             let words = destination.inst(new).words();
             if is_part || values.is_new(inst.op(), words) {
-                destination.append(section.list(), new);
+                destination.append_inst(section.list(), new);
             }
         }
     }
 
     /// Names of what was copied, and of what was merged with something that has none.
-    fn names(&mut self, destination: &mut SpirvModule, values: &mut GlobalValueTable) {
+    fn copy_names(&mut self, destination: &mut SpirvModule, values: &mut GlobalValueTable) {
         let mut now_named = Vec::new();
-        for inst in self.source.section(ModuleSection::Names) {
-            let target = inst.id(0);
+        for inst in self.source.section_insts(ModuleSection::Names) {
+            let target = inst.id_operand(0);
             let Some(new) = self.new[target] else {
                 continue;
             };
@@ -485,7 +485,7 @@ impl<'s> SpirvImporter<'s> {
                 IdImportState::Open | IdImportState::Assigned => false,
             };
             if carried {
-                self.copy(destination, inst, ModuleSection::Names.list());
+                self.copy_inst(destination, inst, ModuleSection::Names.list());
                 now_named.push(new);
             }
         }
@@ -494,26 +494,26 @@ impl<'s> SpirvImporter<'s> {
         }
     }
 
-    fn decorations(&mut self, destination: &mut SpirvModule) {
+    fn copy_decorations(&mut self, destination: &mut SpirvModule) {
         let annotations = std::mem::replace(
             &mut self.annotations,
-            TargetAnnotations::compute(&SpirvModule::new(self.source.version)),
+            TargetAnnotations::from_module(&SpirvModule::new(self.source.version)),
         );
         let mut words = Vec::new();
-        for row in annotations.all() {
+        for row in annotations.all_rows() {
             let Some(new) = self.new[row.target] else {
                 continue;
             };
             if self.fates[row.target] != IdImportState::Copied(self.round) {
                 continue;
             }
-            let op = row.put(self.source, &mut words);
+            let op = row.write_instruction(self.source, &mut words);
             map_ids(op, &mut words, self.source.bound(), |id| {
-                Some(self.named(destination, id))
+                Some(self.map_id(destination, id))
             });
             words.insert(0, new.word());
-            let inst = destination.create(op, &words);
-            destination.append(ModuleSection::Annotations.list(), inst);
+            let inst = destination.create_inst(op, &words);
+            destination.append_inst(ModuleSection::Annotations.list(), inst);
         }
         self.annotations = annotations;
     }

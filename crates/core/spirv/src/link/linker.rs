@@ -56,50 +56,53 @@ const MOST_IDS: u32 = 1 << 30;
 ///
 /// # Errors
 /// What keeps the modules apart; see [`LinkError`].
-pub fn link(
+pub fn link_modules(
     mut modules: Vec<SpirvModule>,
     options: &LinkOptions,
 ) -> Result<SpirvModule, LinkError> {
-    let version = version(&modules, options)?;
-    let (addressing, memory) = models(&modules)?;
+    let version = choose_version(&modules, options)?;
+    let (addressing, memory) = find_common_models(&modules)?;
     let with_entries = modules.iter().filter(|m| has_entries(m)).count();
     for (number, module) in modules.iter_mut().enumerate() {
-        convert::raise(module, version).map_err(|error| LinkError::Convert {
+        convert::raise_version(module, version).map_err(|error| LinkError::Convert {
             module: number,
             error: Box::new(error),
         })?;
         if with_entries > 1 {
-            workgroup::localise(module);
+            workgroup::localise_workgroup_size(module);
         }
     }
-    let symbols = LinkSymbols::of(&modules)?;
+    let symbols = LinkSymbols::from_modules(&modules)?;
     symbols.same_kind()?;
     if !options.allow_partial {
         symbols.all_resolved()?;
     }
     let mut out = SpirvModule::new(version);
-    let inst = out.create(Op::MemoryModel, &[addressing.0, memory.0]);
-    out.append(ModuleSection::MemoryModel.list(), inst);
+    let inst = out.create_inst(Op::MemoryModel, &[addressing.0, memory.0]);
+    out.append_inst(ModuleSection::MemoryModel.list(), inst);
     let mut linker = SpirvLinker {
-        values: GlobalValueTable::compute(&out),
+        values: GlobalValueTable::from_module(&out),
         out,
         ids: vec![None; symbols.all.len()],
         types: vec![None; symbols.all.len()],
         entries: FxHashMap::default(),
     };
     for (number, module) in modules.into_iter().enumerate() {
-        linker.add(number, &module, &symbols)?;
-        let added = module.section(ModuleSection::EntryPoints).count();
+        linker.add_module(number, &module, &symbols)?;
+        let added = module.section_insts(ModuleSection::EntryPoints).count();
         linker.entry_points(number, added, options.entry_names)?;
     }
     if linker.out.bound() >= MOST_IDS {
         return Err(LinkError::TooLarge);
     }
-    Ok(linker.finish(&symbols, options))
+    Ok(linker.finish_module(&symbols, options))
 }
 
 /// The version of the result.
-fn version(modules: &[SpirvModule], options: &LinkOptions) -> Result<SpirvVersion, LinkError> {
+fn choose_version(
+    modules: &[SpirvModule],
+    options: &LinkOptions,
+) -> Result<SpirvVersion, LinkError> {
     let mut highest = None;
     let with_entries = modules.iter().filter(|m| has_entries(m)).count();
     for (module, m) in modules.iter().enumerate() {
@@ -120,16 +123,24 @@ fn version(modules: &[SpirvModule], options: &LinkOptions) -> Result<SpirvVersio
 }
 
 fn has_entries(module: &SpirvModule) -> bool {
-    module.section(ModuleSection::EntryPoints).next().is_some()
+    module
+        .section_insts(ModuleSection::EntryPoints)
+        .next()
+        .is_some()
 }
 
 /// The addressing and memory model that all modules have.
-fn models(modules: &[SpirvModule]) -> Result<(AddressingModel, MemoryModel), LinkError> {
+fn find_common_models(
+    modules: &[SpirvModule],
+) -> Result<(AddressingModel, MemoryModel), LinkError> {
     let mut first = None;
     for (number, module) in modules.iter().enumerate() {
-        let own = module.section(ModuleSection::MemoryModel).next();
+        let own = module.section_insts(ModuleSection::MemoryModel).next();
         let own = own.ok_or(LinkError::NoMemoryModel { module: number })?;
-        let (addressing, memory) = (AddressingModel(own.word(0)), MemoryModel(own.word(1)));
+        let (addressing, memory) = (
+            AddressingModel(own.operand_word(0)),
+            MemoryModel(own.operand_word(1)),
+        );
         let (a, m) = *first.get_or_insert((addressing, memory));
         let modules = [0, number];
         if a != addressing {
@@ -156,7 +167,7 @@ struct SpirvLinker {
 }
 
 impl SpirvLinker {
-    fn add(
+    fn add_module(
         &mut self,
         number: usize,
         module: &SpirvModule,
@@ -167,12 +178,12 @@ impl SpirvLinker {
         for (at, mention) in mentions {
             let out = &mut self.out;
             let id = *self.ids[*at].get_or_insert_with(|| out.fresh_id());
-            let kept = symbols.all[*at].kept();
+            let kept = symbols.all[*at].kept_mention();
             let is_kept = |kept: SymbolMention| kept.module == number && kept.id == mention.id;
             if kept.is_some_and(is_kept) {
-                importer.reserve(mention.id, id);
+                importer.reserve_id(mention.id, id);
             } else {
-                importer.assign(mention.id, id);
+                importer.assign_id(mention.id, id);
             }
         }
         importer
@@ -205,7 +216,7 @@ impl SpirvLinker {
     ) -> Result<(), LinkError> {
         let points = self
             .out
-            .section(ModuleSection::EntryPoints)
+            .section_insts(ModuleSection::EntryPoints)
             .rev()
             .take(added);
         let mut new: Vec<Inst> = points.map(InstRef::handle).collect();
@@ -215,8 +226,8 @@ impl SpirvLinker {
             if point.op() != Op::EntryPoint {
                 continue;
             }
-            let model = point.word(0);
-            let name = point.string(2);
+            let model = point.operand_word(0);
+            let name = point.string_operand(2);
             let entry = self.entries.entry((model, name.clone()));
             let (module, count) = entry.or_insert((number, 0));
             *count += 1;
@@ -236,13 +247,13 @@ impl SpirvLinker {
                 suffix += 1;
                 free.1 = format!("{name}.{suffix}");
             }
-            rename(&mut self.out, inst, &free.1);
+            rename_entry_point(&mut self.out, inst, &free.1);
             self.entries.insert(free, (number, 1));
         }
         Ok(())
     }
 
-    fn finish(self, symbols: &LinkSymbols, options: &LinkOptions) -> SpirvModule {
+    fn finish_module(self, symbols: &LinkSymbols, options: &LinkOptions) -> SpirvModule {
         let mut out = self.out;
         if symbols.has_variables() {
             order::definitions_first(&mut out);
@@ -255,7 +266,7 @@ impl SpirvLinker {
     }
 }
 
-fn rename(module: &mut SpirvModule, entry: Inst, name: &str) {
+fn rename_entry_point(module: &mut SpirvModule, entry: Inst, name: &str) {
     let point = module.inst(entry);
     let words = point.words();
     let old = words[2..].iter().position(|w| w.to_le_bytes().contains(&0));
@@ -276,7 +287,7 @@ fn remove_linkage(module: &mut SpirvModule, options: &LinkOptions) {
     let mut left = !has_entries(module);
     let mut gone = Vec::new();
     for inst in module
-        .section(ModuleSection::Annotations)
+        .section_insts(ModuleSection::Annotations)
         .filter(is_linkage)
     {
         let is_import = inst.operands().last() == Some(&LinkageType::Import.0);
@@ -287,11 +298,11 @@ fn remove_linkage(module: &mut SpirvModule, options: &LinkOptions) {
         }
     }
     if !left {
-        let capabilities = module.section(ModuleSection::Capabilities);
-        let linkage = capabilities.filter(|c| c.word(0) == Capability::Linkage.0);
+        let capabilities = module.section_insts(ModuleSection::Capabilities);
+        let linkage = capabilities.filter(|c| c.operand_word(0) == Capability::Linkage.0);
         gone.extend(linkage.map(InstRef::handle));
     }
     for inst in gone {
-        module.remove(inst);
+        module.remove_inst(inst);
     }
 }

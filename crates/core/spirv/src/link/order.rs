@@ -13,7 +13,7 @@ pub(super) fn definitions_first(module: &mut SpirvModule) {
     let mut groups: Vec<(Inst, Inst)> = Vec::new();
     let mut forward = IdMap::new(0, false);
     let mut lines = None;
-    for inst in module.section(ModuleSection::Globals) {
+    for inst in module.section_insts(ModuleSection::Globals) {
         let first = *lines.get_or_insert(inst.handle());
         if inst.op().is_line() {
             continue;
@@ -23,7 +23,7 @@ pub(super) fn definitions_first(module: &mut SpirvModule) {
             leader.set(id, Some(groups.len() as u32));
         }
         if inst.op() == Op::TypeForwardPointer {
-            forward.set(inst.id(0), true);
+            forward.set(inst.id_operand(0), true);
         }
         groups.push((first, inst.handle()));
     }
@@ -41,7 +41,7 @@ pub(super) fn definitions_first(module: &mut SpirvModule) {
                     if inst.op() != Op::ExtInstWithForwardRefsKHR
                         && inst.op() != Op::TypeForwardPointer
                     {
-                        ids.visit(inst, |_, id| {
+                        ids.visit_uses(inst, |_, id| {
                             let next = leader[id].filter(|_| !forward[id]);
                             stack.extend(
                                 next.filter(|n| state[*n as usize] == GlobalVisitState::New),
@@ -67,8 +67,8 @@ pub(super) fn definitions_first(module: &mut SpirvModule) {
         let mut next = Some(first);
         while let Some(inst) = next {
             next = module.next(inst).filter(|_| inst != last);
-            module.remove(inst);
-            module.append(ModuleSection::Globals.list(), inst);
+            module.remove_inst(inst);
+            module.append_inst(ModuleSection::Globals.list(), inst);
         }
     }
     // Lines behind the last global stay behind it.
@@ -86,13 +86,13 @@ enum GlobalVisitState {
 fn move_to_end(module: &mut SpirvModule, first: Option<Inst>) {
     let Some(first) = first else { return };
     let rest: Vec<Inst> = module
-        .section(ModuleSection::Globals)
+        .section_insts(ModuleSection::Globals)
         .map(InstRef::handle)
         .skip_while(|i| *i != first)
         .take_while(|i| module.inst(*i).op().is_line())
         .collect();
     for inst in rest {
-        module.remove(inst);
-        module.append(ModuleSection::Globals.list(), inst);
+        module.remove_inst(inst);
+        module.append_inst(ModuleSection::Globals.list(), inst);
     }
 }

@@ -16,7 +16,7 @@ const MOST: usize = 4096;
 
 /// What a type is, in words that do not depend on ids. `None` where it reaches too many types, or
 /// something that is not the same by value.
-pub(super) fn canonical(
+pub(super) fn canonicalise_type(
     module: &SpirvModule,
     ids: &IdWords,
     definitions: &IdDefinitions,
@@ -32,7 +32,7 @@ pub(super) fn canonical(
         at += 1;
         let inst = definitions.get(module, id).filter(|i| is_value(i.op()))?;
         let mut words = inst.words().to_vec();
-        ids.visit(inst, |at, id| {
+        ids.visit_uses(inst, |at, id| {
             let next = order.len() as u32;
             words[at] = *numbers.entry(id).or_insert_with(|| {
                 order.push(id);
@@ -47,8 +47,8 @@ pub(super) fn canonical(
         out.extend([u32::from(inst.op().0), words.len() as u32]);
         out.append(&mut words);
         let mut rows: Vec<Vec<u32>> = Vec::new();
-        for row in annotations.of(id) {
-            let op = row.put(module, &mut row_words);
+        for row in annotations.decorations_of(id) {
+            let op = row.write_instruction(module, &mut row_words);
             let head = [u32::from(op.0), row_words.len() as u32];
             rows.push(head.into_iter().chain(row_words.iter().copied()).collect());
         }

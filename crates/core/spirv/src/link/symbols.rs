@@ -33,7 +33,7 @@ pub(super) struct LinkSymbol {
 
 impl LinkSymbol {
     /// The mention that is copied: the definition, or else the first import.
-    pub fn kept(&self) -> Option<SymbolMention> {
+    pub fn kept_mention(&self) -> Option<SymbolMention> {
         self.definition.map(|d| d.0).or(self.import)
     }
 
@@ -56,39 +56,39 @@ impl LinkSymbols {
     ///
     /// # Errors
     /// When two modules export the same symbol.
-    pub fn of(modules: &[SpirvModule]) -> Result<LinkSymbols, LinkError> {
+    pub fn from_modules(modules: &[SpirvModule]) -> Result<LinkSymbols, LinkError> {
         let mut symbols = LinkSymbols::default();
         for (number, module) in modules.iter().enumerate() {
             symbols.mentions.push(Vec::new());
-            symbols.add(number, module)?;
+            symbols.add_module(number, module)?;
         }
         Ok(symbols)
     }
 
-    fn add(&mut self, number: usize, module: &SpirvModule) -> Result<(), LinkError> {
-        let annotations = TargetAnnotations::compute(module);
+    fn add_module(&mut self, number: usize, module: &SpirvModule) -> Result<(), LinkError> {
+        let annotations = TargetAnnotations::from_module(module);
         let mut definitions = None;
         let mut words = Vec::new();
-        for row in annotations.all() {
-            row.put(module, &mut words);
+        for row in annotations.all_rows() {
+            row.write_instruction(module, &mut words);
             let [what, name @ .., linkage] = words.as_slice() else {
                 continue;
             };
             if *what != Decoration::LinkageAttributes.0 || name.is_empty() {
                 continue;
             }
-            let definitions = definitions.get_or_insert_with(|| IdDefinitions::compute(module));
+            let definitions = definitions.get_or_insert_with(|| IdDefinitions::from_module(module));
             let inst = definitions.get(module, row.target);
-            let Some(mention) = inst.and_then(|inst| mention(number, inst)) else {
+            let Some(mention) = inst.and_then(|inst| make_mention(number, inst)) else {
                 continue;
             };
             let name = literal_string(name).into_owned();
-            self.mention(name, LinkageType(*linkage), mention)?;
+            self.add_mention(name, LinkageType(*linkage), mention)?;
         }
         Ok(())
     }
 
-    fn mention(
+    fn add_mention(
         &mut self,
         name: String,
         linkage: LinkageType,
@@ -145,7 +145,7 @@ impl LinkSymbols {
     pub fn same_kind(&self) -> Result<(), LinkError> {
         for (at, mention) in self.mentions.iter().flatten() {
             let symbol = &self.all[*at];
-            if let Some(kept) = symbol.kept().filter(|kept| kept.op != mention.op) {
+            if let Some(kept) = symbol.kept_mention().filter(|kept| kept.op != mention.op) {
                 return Err(LinkError::Type {
                     modules: [kept.module, mention.module],
                     symbol: symbol.name.clone(),
@@ -159,12 +159,12 @@ impl LinkSymbols {
     pub fn has_variables(&self) -> bool {
         let resolved = self.all.iter().filter(|s| s.is_resolved());
         resolved
-            .filter_map(LinkSymbol::kept)
+            .filter_map(LinkSymbol::kept_mention)
             .any(|kept| kept.op != Op::Function)
     }
 }
 
-fn mention(module: usize, inst: InstRef<'_>) -> Option<SymbolMention> {
+fn make_mention(module: usize, inst: InstRef<'_>) -> Option<SymbolMention> {
     let ty = match inst.op() {
         Op::Function => inst.get_id(1)?,
         Op::Variable | Op::UntypedVariableKHR => inst.result_type()?,

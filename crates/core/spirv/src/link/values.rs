@@ -26,38 +26,39 @@ const DECORATED: u32 = u32::MAX;
 
 impl GlobalValueTable {
     /// One pass over the module outside of its functions.
-    pub fn compute(module: &SpirvModule) -> Self {
+    pub fn from_module(module: &SpirvModule) -> Self {
         let mut values = GlobalValueTable {
             known: FxHashMap::default(),
             recursive: FxHashMap::default(),
             once: FxHashSet::default(),
             named: IdMap::new(module.bound(), false),
         };
-        let annotations = TargetAnnotations::compute(module);
+        let annotations = TargetAnnotations::from_module(module);
         let ids = IdWords::new(module);
         let mut keys = ValueKeyBuilder::default();
         for section in ModuleSection::ALL {
-            for inst in module.section(section) {
+            for inst in module.section_insts(section) {
                 if is_once(inst.op()) {
                     values.once.insert(once_key(inst.op(), inst.words()));
                 }
                 if matches!(inst.op(), Op::Name | Op::MemberName) {
-                    values.named.set(inst.id(0), true);
+                    values.named.set(inst.id_operand(0), true);
                 }
                 if let Some(id) = inst.result().filter(|_| is_value(inst.op())) {
-                    let rows = annotations.of(id);
-                    if keys.make(module, &ids, inst, rows, Some) {
-                        values.known.entry(keys.key()).or_insert(id);
+                    let rows = annotations.decorations_of(id);
+                    if keys.build_key(module, &ids, inst, rows, Some) {
+                        values.known.entry(keys.to_boxed()).or_insert(id);
                     }
                 }
             }
         }
         let mut definitions = None;
-        let globals = module.section(ModuleSection::Globals);
+        let globals = module.section_insts(ModuleSection::Globals);
         for inst in globals.filter(|i| i.op() == Op::TypeForwardPointer) {
-            let definitions = definitions.get_or_insert_with(|| IdDefinitions::compute(module));
-            let pointer = inst.id(0);
-            let key = recursive::canonical(module, &ids, definitions, &annotations, pointer);
+            let definitions = definitions.get_or_insert_with(|| IdDefinitions::from_module(module));
+            let pointer = inst.id_operand(0);
+            let key =
+                recursive::canonicalise_type(module, &ids, definitions, &annotations, pointer);
             if let Some(key) = key {
                 values.recursive.entry(key).or_insert(pointer);
             }
@@ -78,7 +79,7 @@ impl GlobalValueTable {
     }
 
     pub(super) fn insert(&mut self, keys: &ValueKeyBuilder, id: Id) {
-        self.known.insert(keys.key(), id);
+        self.known.insert(keys.to_boxed(), id);
     }
 
     /// Whether an instruction that may stand once was not there yet; now it is.
@@ -151,7 +152,7 @@ pub(super) struct ValueKeyBuilder {
 impl ValueKeyBuilder {
     /// The key of a value: opcode, words without the result id, decorations in an order of their
     /// own; ids as `map` has them. Returns whether `map` has all of them.
-    pub fn make(
+    pub fn build_key(
         &mut self,
         module: &SpirvModule,
         ids: &IdWords,
@@ -165,7 +166,7 @@ impl ValueKeyBuilder {
         self.words.push(u32::from(inst.op().0));
         self.words.extend_from_slice(words);
         let mut complete = true;
-        ids.visit(inst, |at, id| match map(id) {
+        ids.visit_uses(inst, |at, id| match map(id) {
             Some(new) => self.words[at + 1] = new.word(),
             None => complete = false,
         });
@@ -175,7 +176,7 @@ impl ValueKeyBuilder {
         }
         self.rows.clear();
         for row in rows {
-            let op = row.put(module, &mut self.row);
+            let op = row.write_instruction(module, &mut self.row);
             complete &= map_ids(op, &mut self.row, module.bound(), &map);
             let mut words = vec![DECORATED, u32::from(op.0)];
             words.append(&mut self.row);
@@ -187,7 +188,7 @@ impl ValueKeyBuilder {
         complete
     }
 
-    fn key(&self) -> Box<[u32]> {
+    fn to_boxed(&self) -> Box<[u32]> {
         self.words.as_slice().into()
     }
 }

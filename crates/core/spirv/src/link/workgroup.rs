@@ -14,39 +14,40 @@ use crate::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 pub(super) const SIZE_BY_ID: SpirvVersion = SpirvVersion::new(1, 2);
 
 /// The decoration of a constant as the size of workgroups.
-fn decoration(module: &SpirvModule) -> Option<InstRef<'_>> {
+fn find_size_decoration(module: &SpirvModule) -> Option<InstRef<'_>> {
     let wanted = [Decoration::BuiltIn.0, BuiltIn::WorkgroupSize.0];
     module
-        .section(ModuleSection::Annotations)
+        .section_insts(ModuleSection::Annotations)
         .find(|i| i.op() == Op::Decorate && i.operands().get(1..) == Some(&wanted))
 }
 
 /// Whether the size of a module's workgroups is known only after specialisation.
 pub(super) fn is_specialised(module: &SpirvModule) -> bool {
-    let Some(target) = decoration(module).map(|d| d.id(0)) else {
+    let Some(target) = find_size_decoration(module).map(|d| d.id_operand(0)) else {
         return false;
     };
-    let constants = module.section(ModuleSection::Globals);
+    let constants = module.section_insts(ModuleSection::Globals);
     let mut own = constants.filter(|i| i.result() == Some(target));
     own.any(|i| i.op() == Op::SpecConstantComposite)
 }
 
 /// Turns a module's `WorkgroupSize` constant into execution modes.
-pub(super) fn localise(module: &mut SpirvModule) {
-    let Some((found, target)) = decoration(module).map(|d| (d.handle(), d.id(0))) else {
+pub(super) fn localise_workgroup_size(module: &mut SpirvModule) {
+    let Some((found, target)) = find_size_decoration(module).map(|d| (d.handle(), d.id_operand(0)))
+    else {
         return;
     };
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     // In kernels it decorates variables.
     let is_constant =
         |i: &InstRef<'_>| matches!(i.op(), Op::ConstantComposite | Op::SpecConstantComposite);
     let Some(constant) = definitions.get(module, target).filter(is_constant) else {
         return;
     };
-    let parts: Vec<Id> = constant.ids(0).collect();
+    let parts: Vec<Id> = constant.id_operands(0).collect();
     let values: Option<Vec<u32>> = parts
         .iter()
-        .map(|part| definitions.constant(module, *part).map(|v| v as u32))
+        .map(|part| definitions.constant_value(module, *part).map(|v| v as u32))
         .collect();
     let (op, mode, size) = match values {
         Some(values) => (Op::ExecutionMode, ExecutionMode::LocalSize, values),
@@ -55,19 +56,19 @@ pub(super) fn localise(module: &mut SpirvModule) {
             (Op::ExecutionModeId, ExecutionMode::LocalSizeId, parts)
         }
     };
-    module.remove(found);
+    module.remove_inst(found);
     let is_size = |i: &InstRef<'_>| {
         let sizes = [ExecutionMode::LocalSize.0, ExecutionMode::LocalSizeId.0];
         i.operands().get(1).is_some_and(|m| sizes.contains(m))
     };
     let modes = module
-        .section(ModuleSection::ExecutionModes)
+        .section_insts(ModuleSection::ExecutionModes)
         .filter(is_size);
     let old: Vec<Inst> = modes.map(InstRef::handle).collect();
     for inst in old {
-        module.remove(inst);
+        module.remove_inst(inst);
     }
-    let points = module.section(ModuleSection::EntryPoints);
+    let points = module.section_insts(ModuleSection::EntryPoints);
     let points = points.filter(|p| {
         let models = [
             ExecutionModel::GLCompute,
@@ -77,9 +78,9 @@ pub(super) fn localise(module: &mut SpirvModule) {
             ExecutionModel::TaskEXT,
             ExecutionModel::MeshEXT,
         ];
-        p.op() == Op::EntryPoint && models.contains(&ExecutionModel(p.word(0)))
+        p.op() == Op::EntryPoint && models.contains(&ExecutionModel(p.operand_word(0)))
     });
-    let mut functions: Vec<Id> = points.map(|p| p.id(1)).collect();
+    let mut functions: Vec<Id> = points.map(|p| p.id_operand(1)).collect();
     functions.sort_unstable();
     functions.dedup();
     for function in functions {
@@ -87,7 +88,7 @@ pub(super) fn localise(module: &mut SpirvModule) {
             .into_iter()
             .chain(size.clone())
             .collect();
-        let inst = module.create(op, &words);
-        module.append(ModuleSection::ExecutionModes.list(), inst);
+        let inst = module.create_inst(op, &words);
+        module.append_inst(ModuleSection::ExecutionModes.list(), inst);
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct ReducedCandidate {
 impl ReducedCandidate {
     pub fn new(module: &SpirvModule) -> Self {
         let mut nulls = FxHashMap::default();
-        for inst in module.section(ModuleSection::Globals) {
+        for inst in module.section_insts(ModuleSection::Globals) {
             if let (Op::ConstantNull, Some(ty), Some(id)) =
                 (inst.op(), inst.result_type(), inst.result())
             {
@@ -38,7 +38,7 @@ impl ReducedCandidate {
         }
         ReducedCandidate {
             ids: IdWords::new(module),
-            definitions: IdDefinitions::compute(module),
+            definitions: IdDefinitions::from_module(module),
             stands_for: IdMap::new(module.bound(), None),
             module: module.clone(),
             nulls,
@@ -51,26 +51,26 @@ impl ReducedCandidate {
     }
 
     /// Simplifies a unit. What an earlier one took away is left alone.
-    pub fn apply(&mut self, unit: &ReduceUnit) {
+    pub fn apply_unit(&mut self, unit: &ReduceUnit) {
         match *unit {
-            ReduceUnit::Global(inst) => self.module.erase(inst, &mut self.erased),
+            ReduceUnit::Global(inst) => self.module.erase_inst(inst, &mut self.erased),
             ReduceUnit::EntryPoint(inst) => self.entry_point(inst),
-            ReduceUnit::Function(func) => self.function(func),
-            ReduceUnit::Body(func) => self.body(func),
-            ReduceUnit::Branch(block, at) => self.branch(block, at),
+            ReduceUnit::Function(func) => self.remove_function(func),
+            ReduceUnit::Body(func) => self.clear_body(func),
+            ReduceUnit::Branch(block, at) => self.force_branch(block, at),
             ReduceUnit::SkipLoop(block) => self.skip_loop(block),
-            ReduceUnit::Stop(block) => self.stop(block),
+            ReduceUnit::Stop(block) => self.return_from_block(block),
             ReduceUnit::Join(func) => self.joined.push(func),
-            ReduceUnit::Inst(inst) => self.instruction(inst),
+            ReduceUnit::Inst(inst) => self.remove_instruction(inst),
             ReduceUnit::Forward(inst, id) => {
                 if let Some(result) = self.module.inst(inst).result() {
-                    self.replace(result, id);
-                    self.module.erase(inst, &mut self.erased);
+                    self.replace_id(result, id);
+                    self.module.erase_inst(inst, &mut self.erased);
                 }
             }
-            ReduceUnit::Parameter(func, number) => self.parameter(func, number),
-            ReduceUnit::Operand(inst, at) => self.operand(inst, at),
-            ReduceUnit::Constant(inst) => self.constant(inst),
+            ReduceUnit::Parameter(func, number) => self.remove_parameter(func, number),
+            ReduceUnit::Operand(inst, at) => self.nullify_operand(inst, at),
+            ReduceUnit::Constant(inst) => self.nullify_constant(inst),
             ReduceUnit::Word(inst, at) => {
                 let mut words = self.module.inst(inst).words().to_vec();
                 if at < words.len() {
@@ -82,14 +82,14 @@ impl ReducedCandidate {
     }
 
     /// The module with everything in order again: names of what is gone, uses, phis, blocks.
-    pub fn finish(mut self) -> SpirvModule {
+    pub fn finish_module(mut self) -> SpirvModule {
         let functions = self.module.functions().to_vec();
         if self.any_replaced {
-            self.rewrite();
+            self.rewrite_uses();
         }
         if self.has_new_flow {
             for func in &functions {
-                self.settle(*func);
+                self.repair_function(*func);
             }
         }
         for func in std::mem::take(&mut self.joined) {
@@ -98,21 +98,21 @@ impl ReducedCandidate {
             self.module
                 .join_blocks(&self.ids, func, rename, &mut self.erased);
             for (old, new) in pairs {
-                self.replace(old, new);
+                self.replace_id(old, new);
             }
-            self.rewrite();
+            self.rewrite_uses();
         }
-        self.module.sweep(&self.erased);
+        self.module.sweep_annotations(&self.erased);
         self.module
     }
 
-    fn replace(&mut self, old: Id, new: Id) {
+    fn replace_id(&mut self, old: Id, new: Id) {
         self.stands_for.set(old, Some(new));
         self.any_replaced = true;
     }
 
     /// Gives every use of what is gone what stands for it.
-    fn rewrite(&mut self) {
+    fn rewrite_uses(&mut self) {
         let functions = self.module.functions().to_vec();
         let insts: Vec<Inst> = functions
             .iter()
@@ -121,7 +121,7 @@ impl ReducedCandidate {
             .collect();
         for inst in insts {
             let stands_for = &self.stands_for;
-            self.ids.rewrite(&mut self.module, inst, |id| {
+            self.ids.rewrite_uses(&mut self.module, inst, |id| {
                 // Chains are short; a circle is no valid replacement and found out later.
                 let mut found = id;
                 for _ in 0..64 {
@@ -136,7 +136,7 @@ impl ReducedCandidate {
     }
 
     /// The null value of a type, for types of numbers, booleans and composites.
-    fn null(&mut self, ty: Id) -> Option<Id> {
+    fn make_null(&mut self, ty: Id) -> Option<Id> {
         let inst = self.definitions.get(&self.module, ty)?;
         let has_null = matches!(
             inst.op(),
@@ -156,8 +156,8 @@ impl ReducedCandidate {
         }
         let id = self.module.fresh_id();
         let words = [ty.word(), id.word()];
-        let inst = self.module.create(Op::ConstantNull, &words);
-        self.module.append(ModuleSection::Globals.list(), inst);
+        let inst = self.module.create_inst(Op::ConstantNull, &words);
+        self.module.append_inst(ModuleSection::Globals.list(), inst);
         self.nulls.insert(ty, id);
         Some(id)
     }
@@ -167,35 +167,35 @@ impl ReducedCandidate {
     }
 
     fn entry_point(&mut self, inst: Inst) {
-        let function = self.module.inst(inst).id(1);
-        self.module.remove(inst);
-        let mut points = self.module.section(ModuleSection::EntryPoints);
-        if points.any(|p| p.op() == Op::EntryPoint && p.id(1) == function) {
+        let function = self.module.inst(inst).id_operand(1);
+        self.module.remove_inst(inst);
+        let mut points = self.module.section_insts(ModuleSection::EntryPoints);
+        if points.any(|p| p.op() == Op::EntryPoint && p.id_operand(1) == function) {
             return;
         }
-        let modes = self.module.section(ModuleSection::ExecutionModes);
+        let modes = self.module.section_insts(ModuleSection::ExecutionModes);
         let own = modes.filter(|m| m.get_id(0) == Some(function));
         let own: Vec<Inst> = own.map(InstRef::handle).collect();
         for inst in own {
-            self.module.remove(inst);
+            self.module.remove_inst(inst);
         }
     }
 
     /// Calls of the function give null.
-    fn function(&mut self, func: Func) {
+    fn remove_function(&mut self, func: Func) {
         let id = self.module.function_id(func);
         let calls = self
             .module
             .functions()
             .iter()
             .flat_map(|f| self.module.function_insts(*f))
-            .filter(|i| i.op() == Op::FunctionCall && i.id(0) == id);
+            .filter(|i| i.op() == Op::FunctionCall && i.id_operand(0) == id);
         let calls: Vec<Inst> = calls.map(InstRef::handle).collect();
         for call in calls {
-            self.instruction(call);
+            self.remove_instruction(call);
         }
-        let points = self.module.section(ModuleSection::EntryPoints);
-        let own = points.filter(|p| p.op() == Op::EntryPoint && p.id(1) == id);
+        let points = self.module.section_insts(ModuleSection::EntryPoints);
+        let own = points.filter(|p| p.op() == Op::EntryPoint && p.id_operand(1) == id);
         let own: Vec<Inst> = own.map(InstRef::handle).collect();
         for point in own {
             self.entry_point(point);
@@ -205,20 +205,20 @@ impl ReducedCandidate {
     }
 
     /// The end of a function: a return of null, or of nothing.
-    fn end(&mut self, func: Func) -> Option<(Op, Vec<u32>)> {
+    fn make_return(&mut self, func: Func) -> Option<(Op, Vec<u32>)> {
         let def = self.module.inst(self.module.function(func).def);
         let ty = def.result_type()?;
-        if self.definitions.op(&self.module, ty) == Some(Op::TypeVoid) {
+        if self.definitions.defining_op(&self.module, ty) == Some(Op::TypeVoid) {
             return Some((Op::Return, Vec::new()));
         }
-        Some(match self.null(ty) {
+        Some(match self.make_null(ty) {
             Some(null) => (Op::ReturnValue, vec![null.word()]),
             None => (Op::Unreachable, Vec::new()),
         })
     }
 
-    fn body(&mut self, func: Func) {
-        let Some((op, words)) = self.end(func) else {
+    fn clear_body(&mut self, func: Func) {
+        let Some((op, words)) = self.make_return(func) else {
             return;
         };
         let blocks = self.module.function(func).blocks.clone();
@@ -227,7 +227,7 @@ impl ReducedCandidate {
         };
         let insts: Vec<Inst> = self.module.body(*first).map(InstRef::handle).collect();
         for inst in insts {
-            self.module.erase(inst, &mut self.erased);
+            self.module.erase_inst(inst, &mut self.erased);
         }
         for block in rest {
             let label = self.module.label(*block);
@@ -241,20 +241,20 @@ impl ReducedCandidate {
                 self.erased.insert(id);
             }
         }
-        let end = self.module.create(op, &words);
+        let end = self.module.create_inst(op, &words);
         let body = self.module.block(*first).body;
-        self.module.append(body, end);
+        self.module.append_inst(body, end);
         self.module.set_block_order(func, vec![*first]);
     }
 
     /// Takes a parameter from a function, its type and its calls.
-    fn parameter(&mut self, func: Func, number: usize) {
+    fn remove_parameter(&mut self, func: Func, number: usize) {
         let id = self.module.function_id(func);
-        let params = self.module.insts(self.module.function(func).params);
+        let params = self.module.list_insts(self.module.function(func).params);
         let mut params = params.filter(|p| p.op() == Op::FunctionParameter);
         let param = params.nth(number).map(InstRef::handle);
         let def = self.module.function(func).def;
-        let ty = self.module.inst(def).id(1);
+        let ty = self.module.inst(def).id_operand(1);
         let ty = self
             .definitions
             .get(&self.module, ty)
@@ -268,10 +268,10 @@ impl ReducedCandidate {
         ty.remove(number + 1);
         let ty = self.function_type(&ty);
         self.module.words_mut(def)[3] = ty.word();
-        self.instruction(param);
+        self.remove_instruction(param);
         let functions = self.module.functions().iter();
         let calls = functions.flat_map(|f| self.module.function_insts(*f));
-        let calls = calls.filter(|i| i.op() == Op::FunctionCall && i.id(0) == id);
+        let calls = calls.filter(|i| i.op() == Op::FunctionCall && i.id_operand(0) == id);
         let calls: Vec<Inst> = calls.map(InstRef::handle).collect();
         for call in calls {
             let mut words = self.module.inst(call).words().to_vec();
@@ -283,26 +283,26 @@ impl ReducedCandidate {
     }
 
     fn function_type(&mut self, operands: &[u32]) -> Id {
-        let globals = self.module.section(ModuleSection::Globals);
+        let globals = self.module.section_insts(ModuleSection::Globals);
         let mut same = globals.filter(|i| i.op() == Op::TypeFunction && i.operands() == operands);
         if let Some(known) = same.next().and_then(InstRef::result) {
             return known;
         }
         let id = self.module.fresh_id();
         let words = [&[id.word()], operands].concat();
-        let inst = self.module.create(Op::TypeFunction, &words);
-        self.module.append(ModuleSection::Globals.list(), inst);
+        let inst = self.module.create_inst(Op::TypeFunction, &words);
+        self.module.append_inst(ModuleSection::Globals.list(), inst);
         self.new_types.insert(id, operands.to_vec());
         id
     }
 
     fn remove_merge(&mut self, block: Block) {
-        if let Some(merge) = self.module.merge(block).map(InstRef::handle) {
-            self.module.remove(merge);
+        if let Some(merge) = self.module.merge_inst(block).map(InstRef::handle) {
+            self.module.remove_inst(merge);
         }
     }
 
-    fn branch(&mut self, block: Block, at: usize) {
+    fn force_branch(&mut self, block: Block, at: usize) {
         let end = self.module.terminator(block);
         if !matches!(end.op(), Op::BranchConditional | Op::Switch) {
             return;
@@ -315,8 +315,11 @@ impl ReducedCandidate {
     }
 
     fn skip_loop(&mut self, block: Block) {
-        let merge = self.module.merge(block).filter(|m| m.op() == Op::LoopMerge);
-        let Some(target) = merge.map(|m| m.id(0)) else {
+        let merge = self
+            .module
+            .merge_inst(block)
+            .filter(|m| m.op() == Op::LoopMerge);
+        let Some(target) = merge.map(|m| m.id_operand(0)) else {
             return;
         };
         self.remove_merge(block);
@@ -324,9 +327,9 @@ impl ReducedCandidate {
         self.has_new_flow = true;
     }
 
-    fn stop(&mut self, block: Block) {
+    fn return_from_block(&mut self, block: Block) {
         let func = self.module.block(block).func;
-        if let Some((op, words)) = self.end(func) {
+        if let Some((op, words)) = self.make_return(func) {
             self.remove_merge(block);
             self.module.set_terminator(block, op, &words);
             self.has_new_flow = true;
@@ -334,34 +337,34 @@ impl ReducedCandidate {
     }
 
     /// Takes an instruction of a function away; null stands for its result.
-    fn instruction(&mut self, inst: Inst) {
+    fn remove_instruction(&mut self, inst: Inst) {
         let i = self.module.inst(inst);
         if let (Some(ty), Some(id)) = (i.result_type(), i.result())
-            && let Some(null) = self.null(ty)
+            && let Some(null) = self.make_null(ty)
         {
-            self.replace(id, null);
+            self.replace_id(id, null);
         }
-        self.module.erase(inst, &mut self.erased);
+        self.module.erase_inst(inst, &mut self.erased);
     }
 
-    fn operand(&mut self, inst: Inst, at: usize) {
+    fn nullify_operand(&mut self, inst: Inst, at: usize) {
         let word = self.module.inst(inst).words().get(at).copied();
         let ty = word.and_then(Id::new).and_then(|id| self.type_of(id));
-        if let Some(null) = ty.and_then(|ty| self.null(ty)) {
+        if let Some(null) = ty.and_then(|ty| self.make_null(ty)) {
             self.module.words_mut(inst)[at] = null.word();
         }
     }
 
-    fn constant(&mut self, inst: Inst) {
+    fn nullify_constant(&mut self, inst: Inst) {
         let i = self.module.inst(inst);
         if let (Some(ty), Some(id)) = (i.result_type(), i.result()) {
             let words = [ty.word(), id.word()];
-            self.module.replace(inst, Op::ConstantNull, &words);
+            self.module.replace_inst(inst, Op::ConstantNull, &words);
         }
     }
 
     /// Brings a function whose edges changed in order.
-    fn settle(&mut self, func: Func) {
+    fn repair_function(&mut self, func: Func) {
         self.module
             .remove_unreachable(&self.ids, func, &mut self.erased);
         self.repair_phis(func);
@@ -374,7 +377,7 @@ impl ReducedCandidate {
         let mut edges: Vec<(Id, Id)> = Vec::new();
         for block in &blocks {
             let from = self.module.label(*block);
-            let targets = self.module.targets(&self.ids, *block);
+            let targets = self.module.block_targets(&self.ids, *block);
             edges.extend(targets.into_iter().map(|(_, to)| (to, from)));
         }
         edges.sort_unstable();
@@ -402,9 +405,9 @@ impl ReducedCandidate {
         for parent in parents {
             let value = match self.module.phi_value(phi, *parent) {
                 Some(value) => value,
-                None => match self.null(ty) {
+                None => match self.make_null(ty) {
                     Some(null) => null,
-                    None => self.module.undef(ty),
+                    None => self.module.ensure_undef(ty),
                 },
             };
             new.extend([value.word(), parent.word()]);

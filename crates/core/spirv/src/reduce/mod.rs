@@ -1,6 +1,6 @@
 //! Shrinking a module while it keeps a property: what is left of a program that a tool fails on.
 //!
-//! [`reduce`] tries simpler modules and keeps those that are valid and still have the property, which
+//! [`reduce_module`] tries simpler modules and keeps those that are valid and still have the property, which
 //! the caller's closure decides: by running a command, say. Each pass has a list of units that can be
 //! simplified (entry points, functions, branches, instructions, operands, constants, names, …) and
 //! tries all of them at once, then halves, quarters, and so on down to single ones (Zeller and
@@ -76,28 +76,28 @@ pub struct ReduceProgress {
 /// ```
 ///
 /// Returns `None` where the closure does not hold for the module itself.
-pub fn reduce(
+pub fn reduce_module(
     module: &SpirvModule,
     options: &ReduceOptions,
     is_interesting: impl FnMut(&[u32]) -> bool,
     report: impl FnMut(ReduceProgress),
 ) -> Option<SpirvModule> {
     let mut reducer = SpirvReducer {
-        must_be_valid: verify::module(module, &options.verify).is_ok(),
-        size: measure(module),
+        must_be_valid: verify::verify_module(module, &options.verify).is_ok(),
+        size: measure_size(module),
         current: module.clone(),
         options,
         is_interesting,
         report,
         attempts: 0,
     };
-    if !reducer.holds(&module.to_words()) {
+    if !reducer.test_words(&module.to_words()) {
         return None;
     }
     loop {
         let before = reducer.size;
         for (name, units) in PASSES {
-            reducer.pass(name, *units);
+            reducer.run_pass(name, *units);
         }
         if reducer.size == before || reducer.attempts >= options.attempts {
             break;
@@ -109,14 +109,14 @@ pub fn reduce(
 /// What gets smaller: instructions of functions, operands that are no constants, words.
 type ReducedSize = [usize; 3];
 
-fn measure(module: &SpirvModule) -> ReducedSize {
+fn measure_size(module: &SpirvModule) -> ReducedSize {
     let ids = IdWords::new(module);
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     let mut size = [0; 3];
     for func in module.functions() {
         for inst in module.function_insts(*func) {
             size[0] += 1;
-            ids.visit(inst, |_, id| {
+            ids.visit_uses(inst, |_, id| {
                 size[1] += usize::from(is_computed(module, &definitions, id));
             });
         }
@@ -146,20 +146,20 @@ struct SpirvReducer<'a, I, R> {
 }
 
 impl<I: FnMut(&[u32]) -> bool, R: FnMut(ReduceProgress)> SpirvReducer<'_, I, R> {
-    fn holds(&mut self, words: &[u32]) -> bool {
+    fn test_words(&mut self, words: &[u32]) -> bool {
         self.attempts += 1;
         (self.is_interesting)(words)
     }
 
     /// Tries the units of a pass in parts that get smaller.
-    fn pass(&mut self, name: &'static str, find: fn(&SpirvModule) -> Vec<ReduceUnit>) {
+    fn run_pass(&mut self, name: &'static str, find: fn(&SpirvModule) -> Vec<ReduceUnit>) {
         let mut units = find(&self.current);
         let mut length = units.len();
         while length > 0 {
             let mut at = 0;
             while at < units.len() && self.attempts < self.options.attempts {
                 let end = units.len().min(at + length);
-                if self.attempt(name, &units[at..end]) {
+                if self.try_units(name, &units[at..end]) {
                     // What was tried before and stayed is there still.
                     units = find(&self.current);
                 } else {
@@ -171,24 +171,24 @@ impl<I: FnMut(&[u32]) -> bool, R: FnMut(ReduceProgress)> SpirvReducer<'_, I, R> 
     }
 
     /// Simplifies units; returns whether that was kept.
-    fn attempt(&mut self, pass: &'static str, units: &[ReduceUnit]) -> bool {
+    fn try_units(&mut self, pass: &'static str, units: &[ReduceUnit]) -> bool {
         let mut candidate = ReducedCandidate::new(&self.current);
         for unit in units {
-            candidate.apply(unit);
+            candidate.apply_unit(unit);
         }
-        let module = candidate.finish();
-        self.keep(pass, &module)
+        let module = candidate.finish_module();
+        self.keep_if_smaller(pass, &module)
     }
 
-    fn keep(&mut self, pass: &'static str, module: &SpirvModule) -> bool {
+    fn keep_if_smaller(&mut self, pass: &'static str, module: &SpirvModule) -> bool {
         let words = module.to_words();
         // Read anew, so that nothing is kept that is not in the words.
         let Ok(module) = SpirvModule::from_words(words.clone()) else {
             return false;
         };
-        let size = measure(&module);
-        let is_valid = || verify::module(&module, &self.options.verify).is_ok();
-        if size >= self.size || self.must_be_valid && !is_valid() || !self.holds(&words) {
+        let size = measure_size(&module);
+        let is_valid = || verify::verify_module(&module, &self.options.verify).is_ok();
+        if size >= self.size || self.must_be_valid && !is_valid() || !self.test_words(&words) {
             return false;
         }
         self.size = size;
@@ -206,8 +206,9 @@ impl<I: FnMut(&[u32]) -> bool, R: FnMut(ReduceProgress)> SpirvReducer<'_, I, R> 
         let mut dense = self.current.clone();
         dense.compact_ids();
         let words = dense.to_words();
-        let is_valid = !self.must_be_valid || verify::module(&dense, &self.options.verify).is_ok();
-        if is_valid && self.holds(&words) {
+        let is_valid =
+            !self.must_be_valid || verify::verify_module(&dense, &self.options.verify).is_ok();
+        if is_valid && self.test_words(&words) {
             return dense;
         }
         self.current

@@ -45,33 +45,33 @@ type ReducePass = (&'static str, fn(&SpirvModule) -> Vec<ReduceUnit>);
 /// The passes, those first that take away most.
 pub(super) const PASSES: &[ReducePass] = &[
     ("entry points", entry_points),
-    ("functions", functions),
-    ("bodies", bodies),
-    ("debug information", debug),
-    ("branches", branches),
-    ("ends of blocks", stops),
-    ("instructions", instructions),
-    ("operations", operations),
-    ("blocks", joins),
-    ("what is not used", unused),
-    ("operands", operands),
-    ("parameters", parameters),
-    ("constants", constants),
-    ("interfaces", interfaces),
-    ("declarations", declarations),
+    ("functions", find_functions),
+    ("bodies", find_bodies),
+    ("debug information", find_debug_info),
+    ("branches", find_branches),
+    ("ends of blocks", find_stoppable_blocks),
+    ("instructions", find_instructions),
+    ("operations", find_forwardable_operations),
+    ("blocks", find_function_joins),
+    ("what is not used", find_unused),
+    ("operands", find_operands),
+    ("parameters", find_parameters),
+    ("constants", find_constants),
+    ("interfaces", find_interfaces),
+    ("declarations", find_declarations),
 ];
 
 fn entry_points(module: &SpirvModule) -> Vec<ReduceUnit> {
-    let points = module.section(ModuleSection::EntryPoints);
+    let points = module.section_insts(ModuleSection::EntryPoints);
     points.map(|p| ReduceUnit::EntryPoint(p.handle())).collect()
 }
 
-fn functions(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_functions(module: &SpirvModule) -> Vec<ReduceUnit> {
     let all = module.functions().iter();
     all.map(|f| ReduceUnit::Function(*f)).collect()
 }
 
-fn bodies(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_bodies(module: &SpirvModule) -> Vec<ReduceUnit> {
     let all = module.functions().iter();
     let long = all.filter(|f| module.function_insts(**f).nth(6).is_some());
     let has_body = |f: &&Func| !module.function(**f).blocks.is_empty();
@@ -81,16 +81,16 @@ fn bodies(module: &SpirvModule) -> Vec<ReduceUnit> {
 }
 
 /// Names, lines and sources, and what extended instructions describe, the last first.
-fn debug(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_debug_info(module: &SpirvModule) -> Vec<ReduceUnit> {
     let sections = [
         ModuleSection::Names,
         ModuleSection::Sources,
         ModuleSection::Processed,
     ];
-    let globals = sections.into_iter().flat_map(|s| module.section(s));
+    let globals = sections.into_iter().flat_map(|s| module.section_insts(s));
     let globals = globals.filter(|i| i.result().is_none());
     let lines = module
-        .section(ModuleSection::Globals)
+        .section_insts(ModuleSection::Globals)
         .chain(function_insts(module));
     let lines = lines.filter(|i| i.op().is_line());
     let silent = module.silent_sets();
@@ -107,18 +107,20 @@ fn debug(module: &SpirvModule) -> Vec<ReduceUnit> {
         .collect()
 }
 
-fn blocks(module: &SpirvModule) -> impl Iterator<Item = Block> {
+fn iter_blocks(module: &SpirvModule) -> impl Iterator<Item = Block> {
     let functions = module.functions().iter();
     functions.flat_map(|f| module.function(*f).blocks.iter().copied())
 }
 
-fn branches(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_branches(module: &SpirvModule) -> Vec<ReduceUnit> {
     let ids = IdWords::new(module);
     let mut units = Vec::new();
-    for block in blocks(module) {
-        let is_loop = module.merge(block).is_some_and(|m| m.op() == Op::LoopMerge);
+    for block in iter_blocks(module) {
+        let is_loop = module
+            .merge_inst(block)
+            .is_some_and(|m| m.op() == Op::LoopMerge);
         units.extend(is_loop.then_some(ReduceUnit::SkipLoop(block)));
-        let targets = module.targets(&ids, block);
+        let targets = module.block_targets(&ids, block);
         if targets.len() > 1 {
             units.extend(targets.iter().map(|t| ReduceUnit::Branch(block, t.0)));
         }
@@ -126,12 +128,12 @@ fn branches(module: &SpirvModule) -> Vec<ReduceUnit> {
     units
 }
 
-fn stops(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_stoppable_blocks(module: &SpirvModule) -> Vec<ReduceUnit> {
     let goes_on = |b: &Block| {
         let end = module.terminator(*b).op();
         matches!(end, Op::Branch | Op::BranchConditional | Op::Switch)
     };
-    blocks(module)
+    iter_blocks(module)
         .filter(goes_on)
         .map(ReduceUnit::Stop)
         .collect()
@@ -153,7 +155,7 @@ fn can_go(inst: InstRef<'_>) -> bool {
 }
 
 /// Instructions, the last first, so that users go before what they use.
-fn instructions(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_instructions(module: &SpirvModule) -> Vec<ReduceUnit> {
     let all = function_insts(module).filter(|i| can_go(*i));
     let mut units: Vec<ReduceUnit> = all.map(|i| ReduceUnit::Inst(i.handle())).collect();
     units.reverse();
@@ -161,9 +163,9 @@ fn instructions(module: &SpirvModule) -> Vec<ReduceUnit> {
 }
 
 /// Instructions with an operand of their own type.
-fn operations(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_forwardable_operations(module: &SpirvModule) -> Vec<ReduceUnit> {
     let ids = IdWords::new(module);
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     let mut units = Vec::new();
     for inst in function_insts(module).filter(|i| can_go(*i)) {
         let Some(ty) = inst.result_type() else {
@@ -173,7 +175,7 @@ fn operations(module: &SpirvModule) -> Vec<ReduceUnit> {
             continue;
         }
         let mut seen = None;
-        ids.visit(inst, |at, id| {
+        ids.visit_uses(inst, |at, id| {
             let operand = definitions.get(module, id).filter(|_| at > 0);
             let is_same = operand.and_then(InstRef::result_type) == Some(ty);
             if is_same && inst.result() != Some(id) && seen != Some(id) {
@@ -185,18 +187,18 @@ fn operations(module: &SpirvModule) -> Vec<ReduceUnit> {
     units
 }
 
-fn joins(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_function_joins(module: &SpirvModule) -> Vec<ReduceUnit> {
     let all = module.functions().iter();
     all.map(|f| ReduceUnit::Join(*f)).collect()
 }
 
 /// What nothing uses but names, decorations and interfaces; what only that uses comes behind it.
-fn unused(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_unused(module: &SpirvModule) -> Vec<ReduceUnit> {
     let ids = IdWords::new(module);
     let mut uses: IdMap<u32> = IdMap::new(module.bound(), 0);
     let all: Vec<InstRef<'_>> = module.all_insts().collect();
     for inst in all.iter().filter(|i| !i.op().is_about_ids()) {
-        ids.visit(*inst, |_, id| *uses.get_mut(id) += 1);
+        ids.visit_uses(*inst, |_, id| *uses.get_mut(id) += 1);
     }
     let mut units = Vec::new();
     for inst in all.iter().rev() {
@@ -216,21 +218,21 @@ fn unused(module: &SpirvModule) -> Vec<ReduceUnit> {
         if !is_dead || !is_removable || matches!(inst.op(), Op::Label | Op::FunctionParameter) {
             continue;
         }
-        ids.visit(*inst, |_, id| *uses.get_mut(id) -= 1);
+        ids.visit_uses(*inst, |_, id| *uses.get_mut(id) -= 1);
         units.push(ReduceUnit::Global(inst.handle()));
     }
     units
 }
 
-fn operands(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_operands(module: &SpirvModule) -> Vec<ReduceUnit> {
     let ids = IdWords::new(module);
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     let mut units = Vec::new();
     for inst in function_insts(module) {
         if matches!(inst.op(), Op::Phi | Op::FunctionParameter) {
             continue;
         }
-        ids.visit(inst, |at, id| {
+        ids.visit_uses(inst, |at, id| {
             if is_computed(module, &definitions, id) {
                 units.push(ReduceUnit::Operand(inst.handle(), at));
             }
@@ -240,9 +242,9 @@ fn operands(module: &SpirvModule) -> Vec<ReduceUnit> {
 }
 
 /// Parameters, the last of each function first.
-fn parameters(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_parameters(module: &SpirvModule) -> Vec<ReduceUnit> {
     let count = |func: &Func| {
-        let params = module.insts(module.function(*func).params);
+        let params = module.list_insts(module.function(*func).params);
         params.filter(|p| p.op() == Op::FunctionParameter).count()
     };
     let all = module.functions().iter();
@@ -250,18 +252,20 @@ fn parameters(module: &SpirvModule) -> Vec<ReduceUnit> {
         .collect()
 }
 
-fn constants(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_constants(module: &SpirvModule) -> Vec<ReduceUnit> {
     let is_value = |i: &InstRef<'_>| matches!(i.op(), Op::Constant | Op::ConstantComposite);
-    let all = module.section(ModuleSection::Globals).filter(is_value);
+    let all = module
+        .section_insts(ModuleSection::Globals)
+        .filter(is_value);
     all.map(|i| ReduceUnit::Constant(i.handle())).collect()
 }
 
-fn interfaces(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_interfaces(module: &SpirvModule) -> Vec<ReduceUnit> {
     let ids = IdWords::new(module);
     let mut units = Vec::new();
-    for point in module.section(ModuleSection::EntryPoints) {
+    for point in module.section_insts(ModuleSection::EntryPoints) {
         let mut at = Vec::new();
-        ids.visit(point, |word, _| at.push(word));
+        ids.visit_uses(point, |word, _| at.push(word));
         let own = at.into_iter().skip(1).rev();
         units.extend(own.map(|word| ReduceUnit::Word(point.handle(), word)));
     }
@@ -269,7 +273,7 @@ fn interfaces(module: &SpirvModule) -> Vec<ReduceUnit> {
 }
 
 /// What is declared of ids and of the module.
-fn declarations(module: &SpirvModule) -> Vec<ReduceUnit> {
+fn find_declarations(module: &SpirvModule) -> Vec<ReduceUnit> {
     let sections = [
         ModuleSection::ExecutionModes,
         ModuleSection::Annotations,
@@ -277,6 +281,6 @@ fn declarations(module: &SpirvModule) -> Vec<ReduceUnit> {
         ModuleSection::Capabilities,
         ModuleSection::Trailer,
     ];
-    let all = sections.into_iter().flat_map(|s| module.section(s));
+    let all = sections.into_iter().flat_map(|s| module.section_insts(s));
     all.map(|i| ReduceUnit::Global(i.handle())).collect()
 }

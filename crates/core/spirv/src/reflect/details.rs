@@ -65,22 +65,24 @@ impl EntryDetails {
     ///
     /// # Errors
     /// When there is no such entry point, or the layout of types cannot be told.
-    pub fn of(module: &SpirvModule, name: &str) -> Result<EntryDetails, SourceDiagnostic> {
+    pub fn from_module(module: &SpirvModule, name: &str) -> Result<EntryDetails, SourceDiagnostic> {
         let (number, point) = entry_point(module, name)?;
         let reflector = InterfaceReflector::new(module)?;
         let mut details = EntryDetails {
-            modes: reflector.modes(point.id(1)),
+            modes: reflector.read_execution_modes(point.id_operand(1)),
             ..EntryDetails::default()
         };
-        for operand in point.parsed().map_while(Result::ok).skip(3) {
+        for operand in point.parse_operands().map_while(Result::ok).skip(3) {
             let variable = operand.words.first().copied().and_then(Id::new);
-            if let Some(variable) = variable.and_then(|id| reflector.def(id)) {
-                reflector.ports(variable, &mut details);
+            if let Some(variable) = variable.and_then(|id| reflector.find_definition(id)) {
+                reflector.gather_ports(variable, &mut details);
             }
         }
-        for variable in EntryReach::compute(module).variables(number) {
-            if let Some(block) = reflector.pushed(*variable) {
-                details.push_constants.extend(reflector.members(block));
+        for variable in EntryReach::from_module(module).used_variables(number) {
+            if let Some(block) = reflector.find_pushed_block(*variable) {
+                details
+                    .push_constants
+                    .extend(reflector.describe_members(block));
             }
         }
         details.push_constants.sort_by_key(|m| m.offset);
@@ -89,8 +91,8 @@ impl EntryDetails {
 }
 
 impl<'a> InterfaceReflector<'a> {
-    fn modes(&self, function: Id) -> Vec<EntryExecutionMode> {
-        let modes = self.module.section(ModuleSection::ExecutionModes);
+    fn read_execution_modes(&self, function: Id) -> Vec<EntryExecutionMode> {
+        let modes = self.module.section_insts(ModuleSection::ExecutionModes);
         let modes = modes.filter(|m| m.get_id(0) == Some(function));
         let mode = |inst: InstRef<'_>| {
             let [_, mode, operands @ ..] = inst.operands() else {
@@ -112,11 +114,11 @@ impl<'a> InterfaceReflector<'a> {
     }
 
     /// What passes through a variable of an interface.
-    fn ports(&self, variable: InstRef<'a>, details: &mut EntryDetails) {
-        let (Some(id), Some(ty)) = (variable.result(), self.contents(variable)) else {
+    fn gather_ports(&self, variable: InstRef<'a>, details: &mut EntryDetails) {
+        let (Some(id), Some(ty)) = (variable.result(), self.find_data_type(variable)) else {
             return;
         };
-        let ports = match StorageClass(variable.word(0)) {
+        let ports = match StorageClass(variable.operand_word(0)) {
             StorageClass::Input => &mut details.inputs,
             StorageClass::Output => &mut details.outputs,
             _ => return,
@@ -124,31 +126,40 @@ impl<'a> InterfaceReflector<'a> {
         let block = self.block_of(ty);
         match block {
             Some(block) if !self.has_place(id, u32::MAX) => {
-                let members = self.def(block).into_iter().flat_map(|b| b.ids(0));
+                let members = self
+                    .find_definition(block)
+                    .into_iter()
+                    .flat_map(|b| b.id_operands(0));
                 ports.extend(members.enumerate().map(|(n, ty)| {
                     let name = self.member_name(block, n as u32);
-                    self.port(id, name, ty, block, n as u32)
+                    self.describe_port(id, name, ty, block, n as u32)
                 }));
             }
-            _ => ports.push(self.port(id, self.names.get(self.module, id), ty, id, u32::MAX)),
+            _ => ports.push(self.describe_port(
+                id,
+                self.names.get(self.module, id),
+                ty,
+                id,
+                u32::MAX,
+            )),
         }
     }
 
     /// The block that a variable is, or is an array of.
     fn block_of(&self, ty: Id) -> Option<Id> {
-        let mut inst = self.def(ty)?;
+        let mut inst = self.find_definition(ty)?;
         if matches!(inst.op(), Op::TypeArray | Op::TypeRuntimeArray) {
-            inst = self.def(inst.get_id(0)?)?;
+            inst = self.find_definition(inst.get_id(0)?)?;
         }
         (inst.op() == Op::TypeStruct).then(|| inst.result())?
     }
 
     fn has_place(&self, id: Id, member: u32) -> bool {
-        let mut all = self.decorations.of(self.module, id, member);
+        let mut all = self.decorations.decorations_of(self.module, id, member);
         all.any(|(d, _)| matches!(d, Decoration::Location | Decoration::BuiltIn))
     }
 
-    fn port(
+    fn describe_port(
         &self,
         variable: Id,
         name: Option<String>,
@@ -157,7 +168,7 @@ impl<'a> InterfaceReflector<'a> {
         member: u32,
     ) -> InterfaceVariable {
         let word = |what| {
-            let mut all = self.decorations.of(self.module, of, member);
+            let mut all = self.decorations.decorations_of(self.module, of, member);
             all.find(|(d, _)| *d == what)
                 .and_then(|(_, operands)| operands.first().copied())
         };
@@ -172,26 +183,29 @@ impl<'a> InterfaceReflector<'a> {
     }
 
     fn member_name(&self, block: Id, member: u32) -> Option<String> {
-        let names = self.module.section(ModuleSection::Names);
+        let names = self.module.section_insts(ModuleSection::Names);
         let mut names = names.filter(|i| i.op() == Op::MemberName);
-        let found = names.find(|i| i.get_id(0) == Some(block) && i.word(1) == member)?;
-        Some(found.string(2)).filter(|name| !name.is_empty())
+        let found = names.find(|i| i.get_id(0) == Some(block) && i.operand_word(1) == member)?;
+        Some(found.string_operand(2)).filter(|name| !name.is_empty())
     }
 
     /// The block that a variable pushes.
-    fn pushed(&self, variable: Id) -> Option<Id> {
-        let inst = self.def(variable)?;
-        let block = self.def(self.contents(inst)?)?;
-        let is_pushed = inst.word(0) == StorageClass::PushConstant.0;
+    fn find_pushed_block(&self, variable: Id) -> Option<Id> {
+        let inst = self.find_definition(variable)?;
+        let block = self.find_definition(self.find_data_type(inst)?)?;
+        let is_pushed = inst.operand_word(0) == StorageClass::PushConstant.0;
         (is_pushed && block.op() == Op::TypeStruct).then(|| block.result())?
     }
 
-    fn members(&self, block: Id) -> Vec<PushConstantMember> {
-        let members = self.def(block).into_iter().flat_map(|b| b.ids(0));
+    fn describe_members(&self, block: Id) -> Vec<PushConstantMember> {
+        let members = self
+            .find_definition(block)
+            .into_iter()
+            .flat_map(|b| b.id_operands(0));
         let member = |(n, ty): (usize, Id)| PushConstantMember {
             name: self.member_name(block, n as u32),
             ty,
-            offset: self.layouts.member(block, n as u32).offset,
+            offset: self.layouts.member_layout(block, n as u32).offset,
             size: self.layouts.get(ty).size,
         };
         members.enumerate().map(member).collect()

@@ -133,18 +133,21 @@ pub enum ClspvArgument {
 
 impl ClspvInterface {
     /// What a module says of an entry point's function, and the parameters that it thereby has.
-    pub(super) fn of(
+    pub(super) fn from_module(
         module: &SpirvModule,
         definitions: &IdDefinitions,
         interface: &EntryInterface,
     ) -> Option<(ClspvInterface, Vec<InterfaceParam>)> {
-        let imports = module.section(ModuleSection::Imports);
+        let imports = module.section_insts(ModuleSection::Imports);
         let set = imports
-            .filter(|i| i.string(0).starts_with("NonSemantic.ClspvReflection."))
+            .filter(|i| {
+                i.string_operand(0)
+                    .starts_with("NonSemantic.ClspvReflection.")
+            })
             .find_map(InstRef::result)?;
         let said = |s: ModuleSection| {
-            let said = module.section(s).filter(|i| i.op() == Op::ExtInst);
-            said.filter(move |i| i.id(0) == set)
+            let said = module.section_insts(s).filter(|i| i.op() == Op::ExtInst);
+            said.filter(move |i| i.id_operand(0) == set)
         };
         let reader = ClspvReader {
             module,
@@ -155,48 +158,50 @@ impl ClspvInterface {
         let mut kernel = None;
         for inst in said(ModuleSection::Globals).chain(said(ModuleSection::Trailer)) {
             let is_own = kernel.is_some() && inst.get_id(2) == kernel;
-            match inst.word(1) {
+            match inst.operand_word(1) {
                 reflection::KERNEL if inst.get_id(2) == Some(interface.function) => {
                     kernel = inst.result();
                 }
                 reflection::SPEC_CONSTANT_WORKGROUP_SIZE => {
-                    passing.workgroup_size = reader.three(inst, 2);
+                    passing.workgroup_size = reader.read_triple(inst, 2);
                 }
-                reflection::SPEC_CONSTANT_WORK_DIM => passing.dimensions = reader.number(inst, 2),
+                reflection::SPEC_CONSTANT_WORK_DIM => {
+                    passing.dimensions = reader.read_number(inst, 2)
+                }
                 reflection::PROPERTY_REQUIRED_WORKGROUP_SIZE if is_own => {
-                    passing.required_size = reader.three(inst, 3);
+                    passing.required_size = reader.read_triple(inst, 3);
                 }
                 reflection::PUSH_CONSTANT_GLOBAL_OFFSET => {
-                    passing.global_offset = reader.number(inst, 2);
+                    passing.global_offset = reader.read_number(inst, 2);
                 }
                 reflection::PROGRAM_SCOPE_VARIABLE_POINTER_PUSH_CONSTANT
                 | reflection::PROGRAM_SCOPE_VARIABLE_POINTER_RELOCATION => {
-                    reader.program(inst, passing.program.get_or_insert_default());
+                    reader.read_program_memory(inst, passing.program.get_or_insert_default());
                 }
                 reflection::PRINTF_INFO | reflection::PRINTF_BUFFER_POINTER_PUSH_CONSTANT => {
-                    reader.printf(inst, passing.printf.get_or_insert_default());
+                    reader.read_printf(inst, passing.printf.get_or_insert_default());
                 }
                 reflection::LITERAL_SAMPLER => {
-                    let sampler = reader.three(inst, 2);
+                    let sampler = reader.read_triple(inst, 2);
                     passing.samplers.extend(sampler.map(LiteralSampler::from));
                 }
                 reflection::IMAGE_ARGUMENT_INFO_CHANNEL_ORDER_PUSH_CONSTANT if is_own => {
-                    let query = reader.query(inst, ImageFact::ChannelOrder);
+                    let query = reader.read_image_query(inst, ImageFact::ChannelOrder);
                     passing.queries.extend(query);
                 }
                 reflection::IMAGE_ARGUMENT_INFO_CHANNEL_DATA_TYPE_PUSH_CONSTANT if is_own => {
-                    let query = reader.query(inst, ImageFact::ChannelType);
+                    let query = reader.read_image_query(inst, ImageFact::ChannelType);
                     passing.queries.extend(query);
                 }
                 reflection::NORMALIZED_SAMPLER_MASK_PUSH_CONSTANT if is_own => {
                     if let (Some(ordinal), Some(offset)) =
-                        (reader.number(inst, 3), reader.number(inst, 4))
+                        (reader.read_number(inst, 3), reader.read_number(inst, 4))
                     {
                         passing.masks.push(SamplerMask { ordinal, offset });
                     }
                 }
                 _ if is_own => {
-                    if let Some((ordinal, passed, param)) = reader.argument(inst) {
+                    if let Some((ordinal, passed, param)) = reader.read_argument(inst) {
                         passing.arguments.push(passed);
                         params.push((ordinal, param));
                     }
@@ -242,24 +247,26 @@ struct ClspvReader<'a> {
 }
 
 impl ClspvReader<'_> {
-    fn number(&self, inst: InstRef<'_>, n: usize) -> Option<u32> {
-        let value = self.definitions.constant(self.module, inst.get_id(n)?)?;
+    fn read_number(&self, inst: InstRef<'_>, n: usize) -> Option<u32> {
+        let value = self
+            .definitions
+            .constant_value(self.module, inst.get_id(n)?)?;
         u32::try_from(value).ok()
     }
 
-    fn three(&self, inst: InstRef<'_>, n: usize) -> Option<[u32; 3]> {
-        let at = |k| self.number(inst, n + k);
+    fn read_triple(&self, inst: InstRef<'_>, n: usize) -> Option<[u32; 3]> {
+        let at = |k| self.read_number(inst, n + k);
         Some([at(0)?, at(1)?, at(2)?])
     }
 
     /// A string's bytes.
-    fn text(&self, id: Option<Id>) -> Option<String> {
+    fn read_string(&self, id: Option<Id>) -> Option<String> {
         let text = self.definitions.get(self.module, id?)?;
-        (text.op() == Op::String).then(|| text.string(0))
+        (text.op() == Op::String).then(|| text.string_operand(0))
     }
 
-    fn query(&self, inst: InstRef<'_>, what: ImageFact) -> Option<ImageQuery> {
-        let [ordinal, offset] = [self.number(inst, 3)?, self.number(inst, 4)?];
+    fn read_image_query(&self, inst: InstRef<'_>, what: ImageFact) -> Option<ImageQuery> {
+        let [ordinal, offset] = [self.read_number(inst, 3)?, self.read_number(inst, 4)?];
         Some(ImageQuery {
             ordinal,
             offset,
@@ -267,13 +274,13 @@ impl ClspvReader<'_> {
         })
     }
 
-    fn program(&self, inst: InstRef<'_>, program: &mut ProgramMemory) {
-        let (a, b) = (self.number(inst, 2), self.number(inst, 3));
-        if inst.word(1) == reflection::PROGRAM_SCOPE_VARIABLE_POINTER_RELOCATION {
+    fn read_program_memory(&self, inst: InstRef<'_>, program: &mut ProgramMemory) {
+        let (a, b) = (self.read_number(inst, 2), self.read_number(inst, 3));
+        if inst.operand_word(1) == reflection::PROGRAM_SCOPE_VARIABLE_POINTER_RELOCATION {
             program.pointers.extend(a.zip(b));
             return;
         }
-        let (Some(offset), Some(data)) = (a, self.text(inst.get_id(4))) else {
+        let (Some(offset), Some(data)) = (a, self.read_string(inst.get_id(4))) else {
             return;
         };
         program.offset = offset;
@@ -283,33 +290,34 @@ impl ClspvReader<'_> {
         program.bytes.extend(bytes);
     }
 
-    fn printf(&self, inst: InstRef<'_>, printf: &mut PrintfBuffer) {
-        let Some(first) = self.number(inst, 2) else {
+    fn read_printf(&self, inst: InstRef<'_>, printf: &mut PrintfBuffer) {
+        let Some(first) = self.read_number(inst, 2) else {
             return;
         };
-        if inst.word(1) == reflection::PRINTF_BUFFER_POINTER_PUSH_CONSTANT {
+        if inst.operand_word(1) == reflection::PRINTF_BUFFER_POINTER_PUSH_CONSTANT {
             printf.offset = first;
-            printf.size = self.number(inst, 4).unwrap_or(0);
+            printf.size = self.read_number(inst, 4).unwrap_or(0);
             return;
         }
-        let text = self.text(inst.get_id(3)).unwrap_or_default();
-        let sizes = (4..inst.operands().len()).filter_map(|n| self.number(inst, n));
+        let text = self.read_string(inst.get_id(3)).unwrap_or_default();
+        let sizes = (4..inst.operands().len()).filter_map(|n| self.read_number(inst, n));
         let text = (first, text.into_bytes(), sizes.collect());
         printf.texts.push(text);
     }
 
     /// An operand of the `ArgumentInfo` that is the last operand: the name, or what the type is called.
-    fn info(&self, info: Option<Id>, operand: usize) -> Option<String> {
+    fn read_argument_info(&self, info: Option<Id>, operand: usize) -> Option<String> {
         let info = self.definitions.get(self.module, info?)?;
-        self.text(info.get_id(operand)).filter(|t| !t.is_empty())
+        self.read_string(info.get_id(operand))
+            .filter(|t| !t.is_empty())
     }
 
-    fn argument(&self, inst: InstRef<'_>) -> Option<(u32, ClspvArgument, InterfaceParam)> {
+    fn read_argument(&self, inst: InstRef<'_>) -> Option<(u32, ClspvArgument, InterfaceParam)> {
         // Types are written down by name; those of what is bound its binding has.
         let ty = inst.result_type()?;
-        let ordinal = self.number(inst, 3)?;
-        let (a, b) = (self.number(inst, 4)?, self.number(inst, 5)?);
-        let (passed, kind) = match inst.word(1) {
+        let ordinal = self.read_number(inst, 3)?;
+        let (a, b) = (self.read_number(inst, 4)?, self.read_number(inst, 5)?);
+        let (passed, kind) = match inst.operand_word(1) {
             reflection::ARGUMENT_POD_PUSH_CONSTANT => {
                 let kind = ParamKind::Value {
                     ty,
@@ -332,7 +340,7 @@ impl ClspvReader<'_> {
                 (passed, ParamKind::Workgroup { pointee: ty })
             }
             reflection::ARGUMENT_STORAGE_BUFFER | reflection::ARGUMENT_UNIFORM => {
-                let class = match inst.word(1) {
+                let class = match inst.operand_word(1) {
                     reflection::ARGUMENT_UNIFORM => StorageClass::Uniform,
                     _ => StorageClass::StorageBuffer,
                 };
@@ -350,8 +358,8 @@ impl ClspvReader<'_> {
             _ => return None,
         };
         let param = InterfaceParam {
-            name: self.info(inst.get_id(6), 2),
-            type_name: self.info(inst.get_id(6), 3),
+            name: self.read_argument_info(inst.get_id(6), 2),
+            type_name: self.read_argument_info(inst.get_id(6), 3),
             kind,
         };
         Some((ordinal, passed, param))

@@ -36,7 +36,7 @@ pub(super) struct PromotionCandidates {
 const PLAIN: u32 = MemoryAccess::Aligned.0 | MemoryAccess::Nontemporal.0;
 
 impl PromotionCandidates {
-    pub fn gather(
+    pub fn from_function(
         promoter: &mut VariablePromoter,
         module: &SpirvModule,
         func: Func,
@@ -52,19 +52,19 @@ impl PromotionCandidates {
         for (at, block) in blocks.iter().enumerate() {
             for inst in module.body(*block) {
                 if inst.op() == Op::Variable {
-                    found.declare(promoter, module, inst, &choose);
+                    found.record_variable(promoter, module, inst, &choose);
                 } else if !found.all.is_empty() {
-                    found.note(promoter, inst, at as u32, &mut casts);
+                    found.record_access(promoter, inst, at as u32, &mut casts);
                 }
             }
         }
         for candidate in found.all.iter().filter(|c| !c.kept) {
-            promoter.fates.keep(candidate.variable);
+            promoter.fates.keep_id(candidate.variable);
         }
         for cast in casts {
-            let slot = promoter.fates.slot(cast);
+            let slot = promoter.fates.slot_of(cast);
             if found.all.get(slot as usize).is_none_or(|c| !c.kept) {
-                promoter.fates.keep(cast);
+                promoter.fates.keep_id(cast);
             }
         }
         let all = &found.all;
@@ -76,11 +76,11 @@ impl PromotionCandidates {
     }
 
     /// The candidates that can become values.
-    pub fn kept(&self) -> impl Iterator<Item = &PromotionCandidate> {
+    pub fn iter_promotable(&self) -> impl Iterator<Item = &PromotionCandidate> {
         self.all.iter().filter(|c| c.kept)
     }
 
-    fn declare(
+    fn record_variable(
         &mut self,
         promoter: &mut VariablePromoter,
         module: &SpirvModule,
@@ -90,14 +90,14 @@ impl PromotionCandidates {
         let (Some(variable), Some(pointer)) = (inst.result(), inst.result_type()) else {
             return;
         };
-        let is_local = inst.word(0) == StorageClass::Function.0;
+        let is_local = inst.operand_word(0) == StorageClass::Function.0;
         if !is_local || promoter.pinned.contains(variable) || !choose(variable) {
             return;
         }
         let pointer = promoter.type_of(module, pointer);
         let Some(ty) = pointer
             .filter(|p| p.op() == Op::TypePointer)
-            .map(|p| p.id(1))
+            .map(|p| p.id_operand(1))
         else {
             return;
         };
@@ -115,7 +115,7 @@ impl PromotionCandidates {
         });
     }
 
-    fn note(
+    fn record_access(
         &mut self,
         promoter: &mut VariablePromoter,
         inst: InstRef<'_>,
@@ -124,7 +124,7 @@ impl PromotionCandidates {
     ) {
         let slot = |n: usize| {
             let id = inst.get_id(n);
-            id.map_or(NONE, |id| promoter.fates.slot(id)) as usize
+            id.map_or(NONE, |id| promoter.fates.slot_of(id)) as usize
         };
         match inst.op() {
             Op::Load => {
@@ -132,12 +132,13 @@ impl PromotionCandidates {
                 if let Some(c) = self.all.get_mut(slot(0)) {
                     c.kept &=
                         accessed.unwrap_or(0) & !PLAIN == 0 && inst.result_type() == Some(c.ty);
-                    if c.variable != inst.id(0) {
+                    if c.variable != inst.id_operand(0) {
                         c.kept = false;
                     }
                     if c.written_in != block && c.read_in != block {
                         c.read_in = block;
-                        self.reads.push((promoter.fates.slot(inst.id(0)), block));
+                        self.reads
+                            .push((promoter.fates.slot_of(inst.id_operand(0)), block));
                     }
                 }
             }
@@ -147,34 +148,41 @@ impl PromotionCandidates {
                     c.kept = false;
                 }
                 if let Some(c) = self.all.get_mut(slot(0)) {
-                    c.kept &= accessed.unwrap_or(0) & !PLAIN == 0 && c.variable == inst.id(0);
+                    c.kept &=
+                        accessed.unwrap_or(0) & !PLAIN == 0 && c.variable == inst.id_operand(0);
                     if c.written_in != block {
                         c.written_in = block;
-                        self.writes.push((promoter.fates.slot(inst.id(0)), block));
+                        self.writes
+                            .push((promoter.fates.slot_of(inst.id_operand(0)), block));
                     }
                 }
             }
             Op::LifetimeStart | Op::LifetimeStop => {}
             // Lifetimes are told of an address that was cast.
             Op::Bitcast => {
-                let own = promoter.fates.slot(inst.id(0));
+                let own = promoter.fates.slot_of(inst.id_operand(0));
                 if let (Some(_), Some(result)) = (self.all.get(own as usize), inst.result()) {
                     promoter.fates.set_slot(result, own);
                     casts.push(result);
                 }
             }
-            Op::ExtInst if promoter.ids.set(inst).is_some_and(|s| s.is_debug_info()) => {
+            Op::ExtInst
+                if promoter
+                    .ids
+                    .ext_inst_set(inst)
+                    .is_some_and(|s| s.is_debug_info()) =>
+            {
                 let all = &mut self.all;
-                promoter.ids.visit(inst, |_, id| {
-                    if let Some(c) = all.get_mut(promoter.fates.slot(id) as usize) {
+                promoter.ids.visit_uses(inst, |_, id| {
+                    if let Some(c) = all.get_mut(promoter.fates.slot_of(id) as usize) {
                         c.declarations.push(inst.handle());
                     }
                 });
             }
             _ => {
                 let all = &mut self.all;
-                promoter.ids.visit(inst, |_, id| {
-                    if let Some(c) = all.get_mut(promoter.fates.slot(id) as usize) {
+                promoter.ids.visit_uses(inst, |_, id| {
+                    if let Some(c) = all.get_mut(promoter.fates.slot_of(id) as usize) {
                         c.kept = false;
                     }
                 });
@@ -196,9 +204,9 @@ fn can_be_value(promoter: &VariablePromoter, module: &SpirvModule, ty: Id) -> bo
         match inst.op() {
             Op::TypeBool | Op::TypeInt | Op::TypeFloat | Op::TypeVector | Op::TypeMatrix => {}
             Op::TypePointer | Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => {}
-            Op::TypeArray => work.push(inst.id(0)),
+            Op::TypeArray => work.push(inst.id_operand(0)),
             // A structure of structures may name its parts more often than there are types.
-            Op::TypeStruct if seen < 1000 => work.extend(inst.ids(0)),
+            Op::TypeStruct if seen < 1000 => work.extend(inst.id_operands(0)),
             _ => return false,
         }
     }

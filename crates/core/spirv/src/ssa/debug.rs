@@ -7,7 +7,7 @@ use crate::ir::{Inst, SpirvModule};
 
 /// Puts a `DebugValue` before `at` that says what the `DebugDeclare` said, of a value. Declarations
 /// of other kinds say nothing of values.
-pub(super) fn tell(
+pub(super) fn insert_debug_value(
     promoter: &VariablePromoter,
     module: &mut SpirvModule,
     declaration: Inst,
@@ -15,7 +15,7 @@ pub(super) fn tell(
     at: Inst,
 ) -> Option<()> {
     let inst = module.inst(declaration);
-    let set = promoter.ids.set(inst)?;
+    let set = promoter.ids.ext_inst_set(inst)?;
     let number = set.instruction_by_name("DebugValue")?.number;
     let declares = set.instruction_by_name("DebugDeclare")?.number;
     let mut words = inst.words().to_vec();
@@ -25,7 +25,7 @@ pub(super) fn tell(
     words[1] = module.fresh_id().word();
     words[3] = number;
     words[5] = value.word();
-    let told = module.create(Op::ExtInst, &words);
+    let told = module.create_inst(Op::ExtInst, &words);
     module.insert_before(at, told);
     Some(())
 }

@@ -18,7 +18,7 @@ impl PromotionReplacements {
     }
 
     /// The candidate of an id, [`NONE`] for others.
-    pub fn slot(&self, id: Id) -> u32 {
+    pub fn slot_of(&self, id: Id) -> u32 {
         let word = self.0[id];
         if word & SLOT == 0 { NONE } else { word ^ SLOT }
     }
@@ -29,17 +29,17 @@ impl PromotionReplacements {
     }
 
     /// The id stays as it is.
-    pub fn keep(&mut self, id: Id) {
+    pub fn keep_id(&mut self, id: Id) {
         self.0.set(id, 0);
     }
 
     /// Another id takes the place of this one.
-    pub fn replace(&mut self, id: Id, new: Id) {
+    pub fn replace_id(&mut self, id: Id, new: Id) {
         self.0.set(id, new.word());
     }
 
     /// What stands for an id in the end.
-    pub fn resolve(&self, mut id: Id) -> Id {
+    pub fn resolve_id(&self, mut id: Id) -> Id {
         while let Some(new) = Id::new(self.0[id]).filter(|new| new.word() & SLOT == 0) {
             id = new;
         }

@@ -78,44 +78,44 @@ const NONE: u32 = u32::MAX;
 ///
 /// # Errors
 /// When a branch goes to what is no label of its function.
-pub fn construct(module: &mut SpirvModule) -> Result<PromotionCounts, SourceDiagnostic> {
+pub fn construct_ssa(module: &mut SpirvModule) -> Result<PromotionCounts, SourceDiagnostic> {
     let mut promoter = VariablePromoter::new(module);
     let mut erased = ErasedIds::new();
     let mut sum = PromotionCounts::default();
     for func in module.functions().to_vec() {
-        let promoted = promoter.promote(module, func, |_| true, &mut erased)?;
+        let promoted = promoter.promote_variables(module, func, |_| true, &mut erased)?;
         sum.variables += promoted.variables;
         sum.phis += promoted.phis;
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     Ok(sum)
 }
 
 impl VariablePromoter {
     /// One pass over what stands outside of functions, and over their variables.
     pub fn new(module: &SpirvModule) -> Self {
-        let globals = module.section(ModuleSection::Globals);
+        let globals = module.section_insts(ModuleSection::Globals);
         let is_type = |i: &InstRef<'_>| {
             let info = i.op().info();
             info.is_some_and(|i| i.class == InstructionClass::TypeDeclaration)
         };
         let types = globals.filter(is_type);
-        let variables = variables(module);
-        let names = module.section(ModuleSection::Names);
-        let names = names.filter(|n| n.op() == Op::Name && variables.contains(n.id(0)));
+        let variables = gather_function_variables(module);
+        let names = module.section_insts(ModuleSection::Names);
+        let names = names.filter(|n| n.op() == Op::Name && variables.contains(n.id_operand(0)));
         let (mut relaxed, mut pinned) = (IdSet::new(), IdSet::new());
-        let decorations = module.section(ModuleSection::Annotations);
+        let decorations = module.section_insts(ModuleSection::Annotations);
         for d in decorations.filter(|i| i.op() == Op::Decorate) {
-            match Decoration(d.word(1)) {
-                Decoration::RelaxedPrecision => relaxed.insert(d.id(0)),
-                Decoration::Volatile => pinned.insert(d.id(0)),
+            match Decoration(d.operand_word(1)) {
+                Decoration::RelaxedPrecision => relaxed.insert(d.id_operand(0)),
+                Decoration::Volatile => pinned.insert(d.id_operand(0)),
                 _ => false,
             };
         }
         VariablePromoter {
             ids: IdWords::new(module),
             types: SortedInsts::new(types.filter_map(|t| Some((t.result()?, t.handle())))),
-            names: SortedInsts::new(names.map(|n| (n.id(0), n.handle()))),
+            names: SortedInsts::new(names.map(|n| (n.id_operand(0), n.handle()))),
             relaxed,
             pinned,
             fates: PromotionReplacements::new(module.bound()),
@@ -124,9 +124,9 @@ impl VariablePromoter {
     }
 
     /// The variables of a function that can become values, in their order.
-    pub fn promotable(&mut self, module: &SpirvModule, func: Func) -> Vec<Id> {
-        let found = PromotionCandidates::gather(self, module, func, |_| true);
-        found.kept().map(|c| c.variable).collect()
+    pub fn find_promotable(&mut self, module: &SpirvModule, func: Func) -> Vec<Id> {
+        let found = PromotionCandidates::from_function(self, module, func, |_| true);
+        found.iter_promotable().map(|c| c.variable).collect()
     }
 
     /// Turns those variables of a function that `choose` picks and that can be turned into values.
@@ -134,36 +134,36 @@ impl VariablePromoter {
     ///
     /// # Errors
     /// When a branch goes to what is no label of the function.
-    pub fn promote(
+    pub fn promote_variables(
         &mut self,
         module: &mut SpirvModule,
         func: Func,
         choose: impl Fn(Id) -> bool,
         erased: &mut ErasedIds,
     ) -> Result<PromotionCounts, SourceDiagnostic> {
-        let mut candidates = PromotionCandidates::gather(self, module, func, choose);
-        let variables = candidates.kept().count();
+        let mut candidates = PromotionCandidates::from_function(self, module, func, choose);
+        let variables = candidates.iter_promotable().count();
         if variables == 0 {
             return Ok(PromotionCounts::default());
         }
         // What is no longer needed goes before the next is made: together it is larger than the module.
         let mut graph = FlowGraph::with_ids(module, &self.ids, func)?.into_graph();
-        let above = graph.dominators();
+        let above = graph.compute_dominators();
         let frontiers = DominanceFrontiers::of_graph(
             &graph,
             |block| above[block as usize] != NONE,
             |block| Some(above[block as usize]).filter(|up| *up != block && *up != NONE),
         );
-        let mut phis = PendingPhis::place(module, &candidates, &graph, &frontiers);
+        let mut phis = PendingPhis::place_at_frontiers(module, &candidates, &graph, &frontiers);
         drop(frontiers);
         graph.predecessors = EdgeLists::default();
         (candidates.reads, candidates.writes) = (Vec::new(), Vec::new());
         let count = phis.len();
-        let tree = DominanceTree::numbered(above, &graph.reverse_postorder);
+        let tree = DominanceTree::from_parents(above, &graph.reverse_postorder);
         let mut renamer = SsaRenamer::new(self, module, func, candidates, &mut phis, erased);
-        renamer.walk(&tree, &graph.successors);
+        renamer.walk_dominator_tree(&tree, &graph.successors);
         drop((tree, graph));
-        renamer.finish();
+        renamer.apply_renames();
         Ok(PromotionCounts {
             variables,
             phis: count,
@@ -175,20 +175,20 @@ impl VariablePromoter {
         self.types.get(ty).map(|inst| module.inst(inst))
     }
 
-    fn resolve(&self, id: Id) -> Id {
-        self.fates.resolve(id)
+    fn resolve_id(&self, id: Id) -> Id {
+        self.fates.resolve_id(id)
     }
 
-    fn undef(&mut self, module: &mut SpirvModule, ty: Id) -> Id {
+    fn ensure_undef(&mut self, module: &mut SpirvModule, ty: Id) -> Id {
         *self
             .undefs
             .get_mut(ty)
-            .get_or_insert_with(|| module.undef(ty))
+            .get_or_insert_with(|| module.ensure_undef(ty))
     }
 }
 
 /// The variables of functions.
-fn variables(module: &SpirvModule) -> IdSet {
+fn gather_function_variables(module: &SpirvModule) -> IdSet {
     let mut found = IdSet::new();
     for func in module.functions() {
         let Some(entry) = module.function(*func).blocks.first() else {

@@ -27,7 +27,7 @@ pub(super) struct PendingPhis {
 
 impl PendingPhis {
     /// Phis for all candidates.
-    pub fn place(
+    pub fn place_at_frontiers(
         module: &mut SpirvModule,
         candidates: &PromotionCandidates,
         graph: &FlowEdges,
@@ -63,7 +63,7 @@ impl PendingPhis {
         let mut end = 0;
         for phi in &mut phis {
             phi.first = end;
-            end += 2 * graph.predecessors.of(phi.block).len() as u32;
+            end += 2 * graph.predecessors.targets(phi.block).len() as u32;
         }
         PendingPhis {
             all: phis,
@@ -86,7 +86,7 @@ impl PendingPhis {
     }
 
     /// The values and labels of a phi that are known.
-    pub fn pairs(&self, at: usize) -> &[u32] {
+    pub fn incoming_pairs(&self, at: usize) -> &[u32] {
         let PendingPhi { first, words, .. } = self.all[at];
         &self.words[first as usize..][..words as usize]
     }
@@ -116,13 +116,13 @@ const PLACED: u32 = 4;
 
 impl PhiPlacementMarks {
     /// What is known of a block and a candidate.
-    fn get(&self, block: u32, slot: u32) -> u32 {
+    fn block_flags(&self, block: u32, slot: u32) -> u32 {
         let mark = self.of_block[block as usize];
         if mark >> 3 == slot + 1 { mark & 7 } else { 0 }
     }
 
-    fn add(&mut self, block: u32, slot: u32, what: u32) {
-        self.of_block[block as usize] = (slot + 1) << 3 | self.get(block, slot) | what;
+    fn add_block_flags(&mut self, block: u32, slot: u32, what: u32) {
+        self.of_block[block as usize] = (slot + 1) << 3 | self.block_flags(block, slot) | what;
     }
 
     fn of_slot(
@@ -135,16 +135,16 @@ impl PhiPlacementMarks {
         mut place: impl FnMut(u32),
     ) {
         for (_, block) in writes {
-            self.add(*block, slot, WRITTEN);
+            self.add_block_flags(*block, slot, WRITTEN);
         }
         for (_, block) in reads {
-            self.add(*block, slot, LIVE);
+            self.add_block_flags(*block, slot, LIVE);
             self.work.push(*block);
         }
         while let Some(block) = self.work.pop() {
-            for &before in graph.predecessors.of(block) {
-                if self.get(before, slot) & (WRITTEN | LIVE) == 0 {
-                    self.add(before, slot, LIVE);
+            for &before in graph.predecessors.targets(block) {
+                if self.block_flags(before, slot) & (WRITTEN | LIVE) == 0 {
+                    self.add_block_flags(before, slot, LIVE);
                     self.work.push(before);
                 }
             }
@@ -152,9 +152,9 @@ impl PhiPlacementMarks {
         self.work.extend(writes.iter().map(|w| w.1));
         while let Some(block) = self.work.pop() {
             for &join in frontiers.of_block(block) {
-                let known = self.get(join, slot);
+                let known = self.block_flags(join, slot);
                 if known & (PLACED | LIVE) == LIVE {
-                    self.add(join, slot, PLACED);
+                    self.add_block_flags(join, slot, PLACED);
                     place(join);
                     if known & WRITTEN == 0 {
                         self.work.push(join);

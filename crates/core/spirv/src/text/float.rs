@@ -29,7 +29,7 @@ impl FloatLiteralFormat {
     }
 
     /// The IEEE 754 format of a width in bits.
-    pub fn ieee(width: u32) -> Option<Self> {
+    pub fn from_width(width: u32) -> Option<Self> {
         match width {
             16 => Some(Self::F16),
             32 => Some(Self::F32),
@@ -39,7 +39,7 @@ impl FloatLiteralFormat {
     }
 
     /// The format of a width in bits with another encoding.
-    pub fn encoded(width: u32, encoding: FPEncoding) -> Option<Self> {
+    pub fn from_encoding(width: u32, encoding: FPEncoding) -> Option<Self> {
         match (width, encoding) {
             (16, FPEncoding::BFloat16KHR) => Some(Self::BFLOAT16),
             (8, FPEncoding::Float8E4M3EXT) => Some(Self::E4M3),
@@ -58,7 +58,7 @@ impl FloatLiteralFormat {
     }
 
     /// Exponent field of infinities and NaNs.
-    fn top(self) -> u64 {
+    fn special_exponent(self) -> u64 {
         (1 << self.exponent) - 1
     }
 
@@ -67,10 +67,10 @@ impl FloatLiteralFormat {
     }
 
     /// Writes the literal of a value's bits.
-    pub fn print(self, bits: u64, out: &mut String) {
-        let exponent = bits >> self.fraction & self.top();
+    pub fn print_literal(self, bits: u64, out: &mut String) {
+        let exponent = bits >> self.fraction & self.special_exponent();
         let zero = exponent == 0 && bits & self.fraction_mask() == 0;
-        let plain = zero || (exponent != 0 && exponent != self.top());
+        let plain = zero || (exponent != 0 && exponent != self.special_exponent());
         match self {
             Self::F32 if plain => print_general(f64::from(f32::from_bits(bits as u32)), 9, out),
             Self::F64 if plain => print_general(f64::from_bits(bits), 17, out),
@@ -79,7 +79,7 @@ impl FloatLiteralFormat {
     }
 
     fn print_hexadecimal(self, bits: u64, out: &mut String) {
-        let mut exponent = (bits >> self.fraction & self.top()) as i64 - self.bias();
+        let mut exponent = (bits >> self.fraction & self.special_exponent()) as i64 - self.bias();
         let mut fraction = bits & self.fraction_mask();
         let negative = bits >> (self.width() - 1) & 1 != 0;
         let mut leading = 1;
@@ -112,7 +112,7 @@ impl FloatLiteralFormat {
     }
 
     /// The bits of a literal.
-    pub fn parse(self, text: &str) -> Result<u64, NumberError> {
+    pub fn parse_literal(self, text: &str) -> Result<u64, NumberError> {
         let (negative, digits) = match text.strip_prefix('-') {
             Some(digits) => (true, digits),
             None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -155,8 +155,8 @@ impl FloatLiteralFormat {
                 field as i64 - format.bias(),
             ),
         };
-        let encoded = self.encode(significand, exponent - i64::from(format.fraction));
-        match encoded >> self.fraction == self.top() {
+        let encoded = self.encode_bits(significand, exponent - i64::from(format.fraction));
+        match encoded >> self.fraction == self.special_exponent() {
             true => Err(NumberError::TooLarge),
             false => Ok(encoded),
         }
@@ -184,12 +184,12 @@ impl FloatLiteralFormat {
                 _ => 0,
             };
         }
-        Ok(self.encode(significand, exponent))
+        Ok(self.encode_bits(significand, exponent))
     }
 
     /// The bits of `significand * 2^exponent`, rounded towards zero. With the exponent one above
     /// the largest the fraction is kept as an infinity's or a NaN's; beyond, it is infinite.
-    fn encode(self, significand: u64, exponent: i64) -> u64 {
+    fn encode_bits(self, significand: u64, exponent: i64) -> u64 {
         if significand == 0 {
             return 0;
         }
@@ -203,7 +203,7 @@ impl FloatLiteralFormat {
                 let shift = u32::try_from(shift).unwrap_or(u32::MAX);
                 significand.checked_shr(shift).unwrap_or(0)
             }
-            _ if field as u64 > self.top() => self.top() << self.fraction,
+            _ if field as u64 > self.special_exponent() => self.special_exponent() << self.fraction,
             _ => (field as u64) << self.fraction | fraction,
         }
     }
@@ -272,15 +272,15 @@ fn print_general(value: f64, precision: usize, out: &mut String) {
 mod tests {
     use super::*;
 
-    fn printed(format: FloatLiteralFormat, bits: u64) -> String {
+    fn print_to_string(format: FloatLiteralFormat, bits: u64) -> String {
         let mut out = String::new();
-        format.print(bits, &mut out);
+        format.print_literal(bits, &mut out);
         out
     }
 
     #[test]
     fn plain_numbers_are_decimal() {
-        let f32_of = |v: f32| printed(FloatLiteralFormat::F32, u64::from(v.to_bits()));
+        let f32_of = |v: f32| print_to_string(FloatLiteralFormat::F32, u64::from(v.to_bits()));
         for (value, text) in [
             (0.1, "0.100000001"),
             (-0.0, "-0"),
@@ -297,7 +297,7 @@ mod tests {
         ] {
             assert_eq!(f32_of(value), text);
         }
-        let f64_of = |v: f64| printed(FloatLiteralFormat::F64, v.to_bits());
+        let f64_of = |v: f64| print_to_string(FloatLiteralFormat::F64, v.to_bits());
         assert_eq!(f64_of(0.1), "0.10000000000000001");
         assert_eq!(f64_of(1e300), "1.0000000000000001e+300");
         assert_eq!(f64_of(5e-324), "0x1p-1074");
@@ -312,8 +312,8 @@ mod tests {
             FloatLiteralFormat::E5M2,
         ] {
             for bits in 0..1u64 << format.width() {
-                let text = printed(format, bits);
-                assert_eq!(format.parse(&text), Ok(bits), "{format:?} {text}");
+                let text = print_to_string(format, bits);
+                assert_eq!(format.parse_literal(&text), Ok(bits), "{format:?} {text}");
             }
         }
     }
@@ -328,18 +328,26 @@ mod tests {
             1,
             0x807f_ffff,
         ] {
-            let text = printed(FloatLiteralFormat::F32, bits);
-            assert_eq!(FloatLiteralFormat::F32.parse(&text), Ok(bits), "{text}");
+            let text = print_to_string(FloatLiteralFormat::F32, bits);
+            assert_eq!(
+                FloatLiteralFormat::F32.parse_literal(&text),
+                Ok(bits),
+                "{text}"
+            );
         }
         for bits in [0x7ff0_0000_0000_0001, 0xfff8_0000_0000_0000, 1, 1 << 63] {
-            let text = printed(FloatLiteralFormat::F64, bits);
-            assert_eq!(FloatLiteralFormat::F64.parse(&text), Ok(bits), "{text}");
+            let text = print_to_string(FloatLiteralFormat::F64, bits);
+            assert_eq!(
+                FloatLiteralFormat::F64.parse_literal(&text),
+                Ok(bits),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn malformed_and_too_large_literals_are_refused() {
-        let parse = |text| FloatLiteralFormat::F32.parse(text);
+        let parse = |text| FloatLiteralFormat::F32.parse_literal(text);
         for text in [
             "", "-", ".", "inf", "nan", "1e", "0x", "0x1.8", "0x.p1", "+-1", "0x1p", "0x1p+-1",
             "1.2.3", "1f",
@@ -348,7 +356,7 @@ mod tests {
         }
         assert_eq!(parse("1e39"), Err(NumberError::TooLarge));
         assert_eq!(
-            FloatLiteralFormat::F16.parse("65536"),
+            FloatLiteralFormat::F16.parse_literal("65536"),
             Err(NumberError::TooLarge)
         );
         assert_eq!(parse("0x1p99999999999999999999"), Ok(0x7f80_0000));

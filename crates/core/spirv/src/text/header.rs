@@ -65,7 +65,7 @@ const GENERATORS: [&str; 52] = [
 const SECOND_ARM: u32 = 47;
 
 /// Writes the comment. A generator whose name would read back as another is given by number.
-pub fn print(header: &SpirvHeader, out: &mut String) {
+pub fn print_header(header: &SpirvHeader, out: &mut String) {
     let (tool, build) = (header.generator >> 16, header.generator & 0xffff);
     // Writing to a string does not fail.
     let _ = write!(
@@ -93,7 +93,7 @@ pub struct HeaderComment {
 impl HeaderComment {
     /// Reads the comment lines at the head of a text: the version wherever it stands, the rest from the line
     /// `; SPIR-V` on.
-    pub fn read(text: &str) -> HeaderComment {
+    pub fn from_text(text: &str) -> HeaderComment {
         let mut found = HeaderComment::default();
         let lines = text.lines().map_while(|line| {
             let line = line.trim();
@@ -105,16 +105,16 @@ impl HeaderComment {
             if let Some((key, value)) = line.split_once(':')
                 && (begun || key == "Version")
             {
-                found.take(key, value.trim());
+                found.apply_entry(key, value.trim());
             }
         }
         found
     }
 
-    fn take(&mut self, key: &str, value: &str) {
+    fn apply_entry(&mut self, key: &str, value: &str) {
         match key {
-            "Version" => self.version = version(value),
-            "Generator" => self.generator = generator(value),
+            "Version" => self.version = parse_version(value),
+            "Generator" => self.generator = parse_generator(value),
             "Bound" => self.bound = value.parse().ok(),
             "Schema" => self.schema = value.parse().ok(),
             _ => {}
@@ -122,7 +122,7 @@ impl HeaderComment {
     }
 }
 
-fn version(text: &str) -> Option<SpirvVersion> {
+fn parse_version(text: &str) -> Option<SpirvVersion> {
     let (major, minor) = text.split_once('.')?;
     match (major.parse(), minor.parse()) {
         (Ok(1), Ok(minor)) => Some(SpirvVersion::new(1, minor)),
@@ -130,7 +130,7 @@ fn version(text: &str) -> Option<SpirvVersion> {
     }
 }
 
-fn generator(text: &str) -> Option<u32> {
+fn parse_generator(text: &str) -> Option<u32> {
     let (name, build) = text.rsplit_once("; ")?;
     let unknown = name
         .strip_prefix("Unknown(")
@@ -156,8 +156,8 @@ mod tests {
                 schema: 2,
             };
             let mut text = String::new();
-            print(&header, &mut text);
-            let read = HeaderComment::read(&text);
+            print_header(&header, &mut text);
+            let read = HeaderComment::from_text(&text);
             assert_eq!(read.generator, Some(header.generator), "{text}");
             assert_eq!(read.version, Some(header.version));
             assert_eq!((read.bound, read.schema), (Some(99), Some(2)));
@@ -167,8 +167,11 @@ mod tests {
     #[test]
     fn only_the_head_of_a_text_is_read() {
         let text = "OpNop\n; SPIR-V\n; Bound: 5\n";
-        assert_eq!(HeaderComment::read(text), HeaderComment::default());
-        assert_eq!(HeaderComment::read("; Bound: 5\n").bound, None);
-        assert_eq!(HeaderComment::read("\n; SPIR-V\n; Bound: x\n").bound, None);
+        assert_eq!(HeaderComment::from_text(text), HeaderComment::default());
+        assert_eq!(HeaderComment::from_text("; Bound: 5\n").bound, None);
+        assert_eq!(
+            HeaderComment::from_text("\n; SPIR-V\n; Bound: x\n").bound,
+            None
+        );
     }
 }

@@ -13,7 +13,7 @@ pub enum NumberError {
 }
 
 /// Magnitude of an unsigned literal, and whether it was hexadecimal.
-fn magnitude(text: &str) -> Result<(u64, bool), NumberError> {
+fn parse_magnitude(text: &str) -> Result<(u64, bool), NumberError> {
     let (digits, radix) = match text.as_bytes() {
         [b'0', b'x' | b'X', ..] => (&text[2..], 16),
         [b'0', _, ..] => (&text[1..], 8),
@@ -42,12 +42,12 @@ fn magnitude(text: &str) -> Result<(u64, bool), NumberError> {
 
 /// The bits of a literal of an integer type up to 64 bits wide, sign-extended to 64 bits where
 /// the type is signed. Hexadecimal digits give the bits themselves.
-pub fn parse(text: &str, width: u8, signed: bool) -> Result<u64, NumberError> {
+pub fn parse_integer(text: &str, width: u8, signed: bool) -> Result<u64, NumberError> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    let (value, hexadecimal) = magnitude(digits)?;
+    let (value, hexadecimal) = parse_magnitude(digits)?;
     let sign = 1u64 << (width - 1);
     let mask = sign | (sign - 1);
     if negative {
@@ -69,8 +69,8 @@ pub fn parse(text: &str, width: u8, signed: bool) -> Result<u64, NumberError> {
 /// A literal of 32 bits of which it is not known whether it is signed.
 pub fn parse_word(text: &str) -> Result<u32, NumberError> {
     let bits = match text.starts_with('-') {
-        true => parse(text, 32, true)?,
-        false => parse(text, 32, false)?,
+        true => parse_integer(text, 32, true)?,
+        false => parse_integer(text, 32, false)?,
     };
     Ok(bits as u32)
 }
@@ -81,22 +81,25 @@ mod tests {
 
     #[test]
     fn radices_and_ranges() {
-        assert_eq!(parse("255", 8, false), Ok(255));
-        assert_eq!(parse("256", 8, false), Err(NumberError::TooLarge));
-        assert_eq!(parse("-128", 8, true), Ok(-128i64 as u64));
-        assert_eq!(parse("-129", 8, true), Err(NumberError::TooLarge));
-        assert_eq!(parse("128", 8, true), Err(NumberError::TooLarge));
-        assert_eq!(parse("0xff", 8, true), Ok(u64::MAX));
-        assert_eq!(parse("-1", 8, false), Err(NumberError::Negative));
-        assert_eq!(parse("+5", 32, false), Ok(5));
-        assert_eq!(parse("010", 32, false), Ok(8));
-        assert_eq!(parse("08", 32, false), Err(NumberError::Malformed));
-        assert_eq!(parse("0x", 32, false), Err(NumberError::Malformed));
-        assert_eq!(parse("-", 32, true), Err(NumberError::Malformed));
-        assert_eq!(parse("18446744073709551615", 64, false), Ok(u64::MAX));
+        assert_eq!(parse_integer("255", 8, false), Ok(255));
+        assert_eq!(parse_integer("256", 8, false), Err(NumberError::TooLarge));
+        assert_eq!(parse_integer("-128", 8, true), Ok(-128i64 as u64));
+        assert_eq!(parse_integer("-129", 8, true), Err(NumberError::TooLarge));
+        assert_eq!(parse_integer("128", 8, true), Err(NumberError::TooLarge));
+        assert_eq!(parse_integer("0xff", 8, true), Ok(u64::MAX));
+        assert_eq!(parse_integer("-1", 8, false), Err(NumberError::Negative));
+        assert_eq!(parse_integer("+5", 32, false), Ok(5));
+        assert_eq!(parse_integer("010", 32, false), Ok(8));
+        assert_eq!(parse_integer("08", 32, false), Err(NumberError::Malformed));
+        assert_eq!(parse_integer("0x", 32, false), Err(NumberError::Malformed));
+        assert_eq!(parse_integer("-", 32, true), Err(NumberError::Malformed));
+        assert_eq!(
+            parse_integer("18446744073709551615", 64, false),
+            Ok(u64::MAX)
+        );
         let most = "18446744073709551616";
-        assert_eq!(parse(most, 64, false), Err(NumberError::TooLarge));
-        assert_eq!(parse("-9223372036854775808", 64, true), Ok(1 << 63));
+        assert_eq!(parse_integer(most, 64, false), Err(NumberError::TooLarge));
+        assert_eq!(parse_integer("-9223372036854775808", 64, true), Ok(1 << 63));
         assert_eq!(parse_word("-1"), Ok(u32::MAX));
         assert_eq!(parse_word("4294967295"), Ok(u32::MAX));
     }

@@ -81,27 +81,27 @@ impl<'a> AssemblyLexer<'a> {
     }
 
     /// Everything from a word to the last one read, as one word.
-    pub fn since(&self, first: AssemblyWord<'a>) -> AssemblyWord<'a> {
+    pub fn span_since(&self, first: AssemblyWord<'a>) -> AssemblyWord<'a> {
         AssemblyWord {
-            text: self.between(first.start, self.last),
+            text: self.text_between(first.start, self.last),
             start: first.start,
         }
     }
 
     /// Goes back to the end of a word.
-    pub fn rewind(&mut self, word: AssemblyWord<'_>) {
+    pub fn rewind_to(&mut self, word: AssemblyWord<'_>) {
         self.at = word.end();
         self.last = self.at;
     }
 
     /// The text between two places where words begin or end.
-    pub fn between(&self, start: usize, end: usize) -> &'a str {
+    pub fn text_between(&self, start: usize, end: usize) -> &'a str {
         self.source.get(start..end).unwrap_or("")
     }
 
     /// The next word. Quotation marks hold it together; a backslash takes the next character's
     /// meaning. A string without an end reaches to the end of the text.
-    pub fn word(&mut self) -> Option<AssemblyWord<'a>> {
+    pub fn next_word(&mut self) -> Option<AssemblyWord<'a>> {
         self.peek()?;
         let start = self.at;
         if self.seen.0 == start && self.seen.1 > start {
@@ -151,9 +151,9 @@ impl<'a> AssemblyLexer<'a> {
             Some(b'O') => is_opcode(&self.source[self.at..]),
             Some(b'%') => {
                 let mut ahead = self.clone();
-                ahead.word();
+                ahead.next_word();
                 self.seen = (self.at, ahead.at);
-                ahead.peek() == Some(b'=') && ahead.word().is_some_and(|w| w.text == "=")
+                ahead.peek() == Some(b'=') && ahead.next_word().is_some_and(|w| w.text == "=")
             }
             Some(_) => false,
         }
@@ -181,7 +181,7 @@ pub fn looks_like_assembly(bytes: &[u8]) -> bool {
         return true;
     }
     let mut lexer = AssemblyLexer::new(text);
-    let mut next = || lexer.word().map_or("", |w| w.text);
+    let mut next = || lexer.next_word().map_or("", |w| w.text);
     let opcode = match next() {
         id if id.starts_with('%') => match next() {
             "=" => next(),
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn words_comments_and_strings() {
         let mut lexer = AssemblyLexer::new("\u{feff}%1 = OpX ; no\n\t\"a ;\\\" b\"c;d\n\"open");
-        let words: Vec<_> = std::iter::from_fn(|| lexer.word().map(|w| w.text)).collect();
+        let words: Vec<_> = std::iter::from_fn(|| lexer.next_word().map(|w| w.text)).collect();
         assert_eq!(words, ["%1", "=", "OpX", "\"a ;\\\" b\"c", "\"open"]);
     }
 

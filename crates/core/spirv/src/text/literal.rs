@@ -18,19 +18,19 @@ pub enum NumericLiteralType {
 
 impl NumericLiteralType {
     /// Words that a literal of this type takes.
-    pub fn words(self) -> usize {
+    pub fn word_count(self) -> usize {
         usize::from(self.width()).div_ceil(32)
     }
 
     /// Writes the literal with these words. Returns `false`, having written nothing, when they are
     /// not the words that reading it would give.
-    pub fn print(self, words: &[u32], out: &mut String) -> bool {
+    pub fn print_literal(self, words: &[u32], out: &mut String) -> bool {
         let bits = match *words {
             [word] => u64::from(word),
             [low, high] => u64::from(high) << 32 | u64::from(low),
             _ => return false,
         };
-        if words.len() != self.words() {
+        if words.len() != self.word_count() {
             return false;
         }
         let spare = 64 - u32::from(self.width());
@@ -51,19 +51,21 @@ impl NumericLiteralType {
             }
             _ if bits << spare >> spare != bits => return false,
             NumericLiteralType::Int { .. } => push_number(bits, out),
-            NumericLiteralType::Float(format) => format.print(bits, out),
+            NumericLiteralType::Float(format) => format.print_literal(bits, out),
         }
         true
     }
 
     /// Adds the words of a literal.
-    pub fn parse(self, text: &str, out: &mut Vec<u32>) -> Result<(), NumberError> {
+    pub fn parse_literal(self, text: &str, out: &mut Vec<u32>) -> Result<(), NumberError> {
         let bits = match self {
-            NumericLiteralType::Int { width, signed } => integer::parse(text, width, signed)?,
-            NumericLiteralType::Float(format) => format.parse(text)?,
+            NumericLiteralType::Int { width, signed } => {
+                integer::parse_integer(text, width, signed)?
+            }
+            NumericLiteralType::Float(format) => format.parse_literal(text)?,
         };
         out.push(bits as u32);
-        if self.words() == 2 {
+        if self.word_count() == 2 {
             out.push((bits >> 32) as u32);
         }
         Ok(())
@@ -78,17 +80,17 @@ impl NumericLiteralType {
 
     /// The type that `OpTypeInt` or `OpTypeFloat` with these words behind the result declares;
     /// `None` for what has no literals here.
-    fn declared(op: Op, parameters: &[u32]) -> Option<NumericLiteralType> {
+    fn from_declaration(op: Op, parameters: &[u32]) -> Option<NumericLiteralType> {
         match (op, parameters) {
             (Op::TypeInt, &[width @ 1..=64, signed]) => Some(NumericLiteralType::Int {
                 width: width as u8,
                 signed: signed != 0,
             }),
             (Op::TypeFloat, &[width]) => {
-                FloatLiteralFormat::ieee(width).map(NumericLiteralType::Float)
+                FloatLiteralFormat::from_width(width).map(NumericLiteralType::Float)
             }
             (Op::TypeFloat, &[width, encoding]) => {
-                FloatLiteralFormat::encoded(width, FPEncoding(encoding))
+                FloatLiteralFormat::from_encoding(width, FPEncoding(encoding))
                     .map(NumericLiteralType::Float)
             }
             _ => None,
@@ -105,11 +107,11 @@ pub struct LiteralTypes {
 
 impl LiteralTypes {
     /// Takes in an instruction by its opcode and the words behind its first.
-    pub fn define(&mut self, op: Op, words: &[u32]) {
+    pub fn record_instruction(&mut self, op: Op, words: &[u32]) {
         match (op.result_form(), words) {
             (ResultForm::Typed, &[ty, id, ..]) => self.values.set(id, ty),
             (ResultForm::Untyped, &[id, ref parameters @ ..]) => {
-                if let Some(number) = NumericLiteralType::declared(op, parameters) {
+                if let Some(number) = NumericLiteralType::from_declaration(op, parameters) {
                     self.types.set(id, Some(number));
                 }
             }
@@ -118,12 +120,12 @@ impl LiteralTypes {
     }
 
     /// The numeric type with this id.
-    pub fn number(&self, ty: u32) -> Option<NumericLiteralType> {
+    pub fn number_type(&self, ty: u32) -> Option<NumericLiteralType> {
         self.types.get(ty)
     }
 
     /// The numeric type of the value with this id.
     pub fn number_of_value(&self, id: u32) -> Option<NumericLiteralType> {
-        self.number(self.values.get(id))
+        self.number_type(self.values.get(id))
     }
 }

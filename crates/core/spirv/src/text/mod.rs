@@ -1,7 +1,7 @@
 //! SPIR-V assembly: text from words and words from text.
 //!
 //! The language is that of SPIRV-Tools (its `docs/syntax.md`), so that its assembler reads what
-//! [`print()`] writes and [`parse`] reads what its disassembler writes. Both work on words by the
+//! [`print_assembly()`] writes and [`parse_assembly`] reads what its disassembler writes. Both work on words by the
 //! tables of [`crate::grammar`] and know nothing of the module IR; neither judges whether a module
 //! is valid.
 //!
@@ -27,5 +27,5 @@ mod suggest;
 mod symbols;
 
 pub use lexer::looks_like_assembly;
-pub use parse::{ParseOptions, parse, places};
-pub use print::{ModuleDisassembly, PrintOptions, print};
+pub use parse::{ParseOptions, locate_words, parse_assembly};
+pub use print::{ModuleDisassembly, PrintOptions, print_assembly};

@@ -162,18 +162,18 @@ pub struct FriendlyNames {
 
 impl FriendlyNames {
     /// Names the ids of a module as far as its instructions can be walked.
-    pub fn of(words: &[u32]) -> FriendlyNames {
+    pub fn from_words(words: &[u32]) -> FriendlyNames {
         let mut names = FriendlyNames::default();
         let mut types = LiteralTypes::default();
         for inst in InstructionStream::new(words).map_while(Result::ok) {
-            types.define(inst.op, inst.words);
-            names.take(&inst, &types);
+            types.record_instruction(inst.op, inst.words);
+            names.record_instruction(&inst, &types);
         }
         names
     }
 
     /// Writes the name of an id.
-    pub fn write(&self, id: u32, out: &mut String) {
+    pub fn write_name(&self, id: u32, out: &mut String) {
         match self.names.get(id) {
             FriendlyName::Text(start, length) => {
                 out.push_str(&self.text[start as usize..][..length as usize]);
@@ -183,7 +183,7 @@ impl FriendlyNames {
     }
 
     /// Names what an instruction defines or decorates.
-    fn take(&mut self, inst: &RawInst<'_>, types: &LiteralTypes) {
+    fn record_instruction(&mut self, inst: &RawInst<'_>, types: &LiteralTypes) {
         let mut name = std::mem::take(&mut self.scratch);
         name.clear();
         let id = match (inst.op, inst.words) {
@@ -208,7 +208,7 @@ impl FriendlyNames {
                 };
                 if let Some(id) = id
                     && matches!(self.names.get(*id), FriendlyName::Unnamed)
-                    && !self.describe(op, words, types, &mut name)
+                    && !self.describe_definition(op, words, types, &mut name)
                 {
                     self.keep_number(*id);
                 }
@@ -221,14 +221,20 @@ impl FriendlyNames {
             if name.len() > LONGEST {
                 self.keep_number(id);
             } else {
-                self.give(id, &mut name);
+                self.assign_name(id, &mut name);
             }
         }
         self.scratch = name;
     }
 
     /// Describes a type or constant; `false` for what is called by its number.
-    fn describe(&self, op: Op, words: &[u32], types: &LiteralTypes, name: &mut String) -> bool {
+    fn describe_definition(
+        &self,
+        op: Op,
+        words: &[u32],
+        types: &LiteralTypes,
+        name: &mut String,
+    ) -> bool {
         match (op, words) {
             (Op::TypeInt, &[_, width, signed, ..]) => describe_int(width, signed != 0, name),
             (Op::TypeFloat, &[_, width, ref encoding @ ..]) => {
@@ -267,7 +273,7 @@ impl FriendlyNames {
         };
         match part {
             FriendlyNamePart::Text(_) => {}
-            FriendlyNamePart::Id(_) => self.write(*first, name),
+            FriendlyNamePart::Id(_) => self.write_name(*first, name),
             FriendlyNamePart::Number(_) => push_number(u64::from(*first), name),
             FriendlyNamePart::Value(kind, _) => describe_value(*kind, *first, name),
             FriendlyNamePart::String(_) => push_clean(operand, name),
@@ -283,15 +289,15 @@ impl FriendlyNames {
         types: &LiteralTypes,
         name: &mut String,
     ) -> bool {
-        self.write(ty, name);
+        self.write_name(ty, name);
         name.push('_');
         let start = name.len();
-        let number = types.number(ty);
-        if !number.is_some_and(|number| number.print(literal, name)) {
+        let number = types.number_type(ty);
+        if !number.is_some_and(|number| number.print_literal(literal, name)) {
             return false;
         }
         let value = name.split_off(start);
-        let clean = |c| if c == b'-' { 'n' } else { clean(c) };
+        let clean = |c| if c == b'-' { 'n' } else { sanitize_char(c) };
         name.extend(value.bytes().map(clean));
         true
     }
@@ -299,19 +305,19 @@ impl FriendlyNames {
     /// An id without a name of its own is called by its number, unless that name is taken.
     fn keep_number(&mut self, id: u32) {
         if self.numeric && self.taken.contains_key(id.to_string().as_str()) {
-            self.give(id, &mut id.to_string());
+            self.assign_name(id, &mut id.to_string());
         } else {
             self.names.set(id, FriendlyName::Number);
         }
     }
 
     /// Gives an id a name made of a suggestion, which is changed in place.
-    fn give(&mut self, id: u32, name: &mut String) {
+    fn assign_name(&mut self, id: u32, name: &mut String) {
         let base = name.len();
         let mut suffix = match self.taken.get(name.as_str()) {
             Some(next) => *next,
             None if self.is_number_taken(name) => 0,
-            None => return self.record(id, name),
+            None => return self.record_name(id, name),
         };
         let base_name: Box<str> = name.as_str().into();
         loop {
@@ -324,7 +330,7 @@ impl FriendlyNames {
             }
         }
         self.taken.insert(base_name, suffix);
-        self.record(id, name);
+        self.record_name(id, name);
     }
 
     /// Whether a name is the number of an id that is called so.
@@ -333,7 +339,7 @@ impl FriendlyNames {
         number.is_some_and(|id| matches!(self.names.get(id), FriendlyName::Number))
     }
 
-    fn record(&mut self, id: u32, name: &str) {
+    fn record_name(&mut self, id: u32, name: &str) {
         self.numeric |= is_plain_number(name);
         if let Entry::Vacant(entry) = self.taken.entry(name.into()) {
             entry.insert(0);
@@ -385,7 +391,7 @@ fn describe_float(width: u32, encoding: Option<FPEncoding>, name: &mut String) {
 }
 
 fn describe_value(kind: Kind, value: u32, name: &mut String) {
-    match kind.info().enumerant(value) {
+    match kind.info().enumerant_by_value(value) {
         Some(row) => name.push_str(row.name),
         None => {
             name.push_str("StorageClass");
@@ -395,7 +401,7 @@ fn describe_value(kind: Kind, value: u32, name: &mut String) {
 }
 
 /// What may not stand in an id becomes an underscore.
-fn clean(c: u8) -> char {
+fn sanitize_char(c: u8) -> char {
     let allowed = c.is_ascii_alphanumeric() || c == b'_';
     if allowed { char::from(c) } else { '_' }
 }
@@ -404,7 +410,7 @@ fn clean(c: u8) -> char {
 fn push_clean(string: &[u32], name: &mut String) {
     let start = name.len();
     let bytes = string.iter().flat_map(|w| w.to_le_bytes());
-    name.extend(bytes.take_while(|b| *b != 0).map(clean));
+    name.extend(bytes.take_while(|b| *b != 0).map(sanitize_char));
     if name.len() == start {
         name.push('_');
     }

@@ -4,11 +4,11 @@ use super::float::FloatLiteralFormat;
 use super::integer::{self, NumberError};
 use super::lexer::{AssemblyWord, is_opcode};
 use super::literal::NumericLiteralType;
-use super::parse::{AssemblyFault, AssemblyParser, fault, shown};
-use super::suggest::nearest;
+use super::parse::{AssemblyFault, AssemblyParser, fault_at, shorten_word};
+use super::suggest::find_nearest;
 use crate::grammar::{
     ExpectedOperands, ExtInstSet, InstructionInfo, Kind, KindInfo, Op, OperandCategory, ResultForm,
-    instructions, literal_string,
+    all_instructions, literal_string,
 };
 
 /// The instruction being read.
@@ -24,7 +24,7 @@ struct AssemblyInstruction<'a> {
 
 impl<'a> AssemblyParser<'a> {
     /// Reads an instruction whose opcode has a name, given its result if one stands before `=`.
-    pub(super) fn known(
+    pub(super) fn parse_known_instruction(
         &mut self,
         opcode: AssemblyWord<'a>,
         result: Option<(AssemblyWord<'a>, u32)>,
@@ -33,8 +33,8 @@ impl<'a> AssemblyParser<'a> {
         let row = row.ok_or_else(|| unknown_opcode(opcode))?;
         if let (Some((word, _)), ResultForm::None) = (result, row.result) {
             let message = format!("{} has no result", row.name);
-            let hint = format!("leave out '{} ='", shown(word.text));
-            return Err(Box::new(fault(word, message).with_hint(hint)));
+            let hint = format!("leave out '{} ='", shorten_word(word.text));
+            return Err(Box::new(fault_at(word, message).with_hint(hint)));
         }
         let mut current = AssemblyInstruction {
             row,
@@ -44,10 +44,10 @@ impl<'a> AssemblyParser<'a> {
             expected: ExpectedOperands::new(row.operands),
         };
         self.words.push(u32::from(row.op.0));
-        self.operands(&mut current)?;
-        self.close(current.start, opcode)?;
+        self.parse_operands(&mut current)?;
+        self.finish_instruction(current.start, opcode)?;
         let words = &self.words[current.start + 1..];
-        self.types.define(row.op, words);
+        self.types.record_instruction(row.op, words);
         if let (Op::ExtInstImport, [id, string @ ..]) = (row.op, words) {
             let set = ExtInstSet::by_name(&literal_string(string));
             self.sets.set(*id, set);
@@ -55,11 +55,14 @@ impl<'a> AssemblyParser<'a> {
         Ok(())
     }
 
-    fn operands(&mut self, current: &mut AssemblyInstruction<'a>) -> Result<(), AssemblyFault> {
+    fn parse_operands(
+        &mut self,
+        current: &mut AssemblyInstruction<'a>,
+    ) -> Result<(), AssemblyFault> {
         let assigned = current.result.is_some();
         loop {
             let lexer = &mut self.lexer;
-            let next = current.expected.next(|| lexer.at_instruction());
+            let next = current.expected.next_operand(|| lexer.at_instruction());
             let kind = match next {
                 Ok(Some((Kind::IdResult, _))) if assigned => {
                     self.words.extend(current.result.take());
@@ -72,30 +75,30 @@ impl<'a> AssemblyParser<'a> {
                 }
                 Ok(Some((kind, _))) => kind,
                 Ok(None) => return Ok(()),
-                Err(what) => return Err(self.missing(current, assigned, what)),
+                Err(what) => return Err(self.missing_operand_fault(current, assigned, what)),
             };
-            let Some(word) = self.lexer.word() else {
+            let Some(word) = self.lexer.next_word() else {
                 return Ok(());
             };
             if word.text.starts_with('!') {
                 self.raw_operand(word)?;
                 return self.raw_rest(current);
             }
-            self.operand(current, kind, word)?;
+            self.parse_operand(current, kind, word)?;
         }
     }
 
     /// The fault of an instruction that ends before an operand.
-    fn missing(
+    fn missing_operand_fault(
         &mut self,
         current: &AssemblyInstruction<'a>,
         assigned: bool,
         (kind, name): (Kind, &str),
     ) -> AssemblyFault {
-        let so_far = self.lexer.since(current.opcode);
+        let so_far = self.lexer.span_since(current.opcode);
         if kind == Kind::LiteralSpecConstantOpInteger
             && self.lexer.peek() == Some(b'O')
-            && let Some(word) = self.lexer.word()
+            && let Some(word) = self.lexer.next_word()
         {
             return unknown_spec_op(word);
         }
@@ -106,7 +109,7 @@ impl<'a> AssemblyParser<'a> {
             (_, "") => format!("{} lacks its {}", row.name, kind.info().name),
             _ => format!("{} lacks its operand '{name}'", row.name),
         };
-        let fault = fault(so_far, message);
+        let fault = fault_at(so_far, message);
         if row.result != ResultForm::None && !assigned {
             let hint = format!("the result stands in front: '%id = {}'", row.name);
             return Box::new(fault.with_hint(hint));
@@ -118,7 +121,9 @@ impl<'a> AssemblyParser<'a> {
     fn raw_rest(&mut self, current: &mut AssemblyInstruction<'a>) -> Result<(), AssemblyFault> {
         if current.result.is_some() {
             while self.words.len() < current.start + 2 && !self.lexer.at_instruction() {
-                let Some(word) = self.lexer.word() else { break };
+                let Some(word) = self.lexer.next_word() else {
+                    break;
+                };
                 self.raw_operand(word)?;
             }
             self.words.extend(current.result.take());
@@ -126,7 +131,7 @@ impl<'a> AssemblyParser<'a> {
         self.raw_operands()
     }
 
-    fn operand(
+    fn parse_operand(
         &mut self,
         current: &mut AssemblyInstruction<'a>,
         kind: Kind,
@@ -135,38 +140,38 @@ impl<'a> AssemblyParser<'a> {
         let info = kind.info();
         match (info.category, kind) {
             (OperandCategory::Id, _) => {
-                let id = self.id(word)?;
+                let id = self.parse_id(word)?;
                 self.words.push(id);
             }
             (OperandCategory::ValueEnum, _) => {
                 let row = info.by_name(word.text);
                 let row = row.ok_or_else(|| unknown_value(info, word))?;
                 self.words.push(row.value);
-                current.expected.push(row.parameters);
+                current.expected.push_operands(row.parameters);
             }
             (OperandCategory::BitEnum, _) => {
-                let mask = mask(info, word)?;
+                let mask = parse_mask(info, word)?;
                 self.words.push(mask);
                 current.expected.push_bits(kind, mask);
             }
-            (_, Kind::LiteralString) => self.string(word)?,
+            (_, Kind::LiteralString) => self.parse_string(word)?,
             (_, Kind::LiteralFloat) => {
-                self.number(NumericLiteralType::Float(FloatLiteralFormat::F32), word)?
+                self.parse_number(NumericLiteralType::Float(FloatLiteralFormat::F32), word)?
             }
             (_, Kind::LiteralContextDependentNumber) => {
                 let ty = self.words[current.start + 1];
                 let number = self
                     .types
-                    .number(ty)
-                    .ok_or_else(|| untyped(current, word))?;
-                self.number(number, word)?;
+                    .number_type(ty)
+                    .ok_or_else(|| untyped_literal_fault(current, word))?;
+                self.parse_number(number, word)?;
             }
             (_, Kind::LiteralInteger)
                 if current.expected.in_pair() && current.row.op == Op::Switch =>
             {
                 let selector = self.words[current.start + 1];
                 match self.types.number_of_value(selector) {
-                    Some(number) => self.number(number, word)?,
+                    Some(number) => self.parse_number(number, word)?,
                     None => self.any_number(word)?,
                 }
             }
@@ -177,7 +182,7 @@ impl<'a> AssemblyParser<'a> {
                 let op = op.ok_or_else(|| unknown_spec_op(word))?;
                 self.words.push(u32::from(op.0));
             }
-            _ => self.number(
+            _ => self.parse_number(
                 NumericLiteralType::Int {
                     width: 32,
                     signed: false,
@@ -189,34 +194,34 @@ impl<'a> AssemblyParser<'a> {
     }
 
     /// The number of an id with its `%`.
-    pub(super) fn id(&mut self, word: AssemblyWord<'a>) -> Result<u32, AssemblyFault> {
+    pub(super) fn parse_id(&mut self, word: AssemblyWord<'a>) -> Result<u32, AssemblyFault> {
         let Some(name) = word.text.strip_prefix('%') else {
-            let message = format!("an id is expected, not '{}'", shown(word.text));
+            let message = format!("an id is expected, not '{}'", shorten_word(word.text));
             return Err(Box::new(
-                fault(word, message).with_hint("ids begin with '%'"),
+                fault_at(word, message).with_hint("ids begin with '%'"),
             ));
         };
-        self.symbols.id(name).ok_or_else(|| {
-            let message = format!("'{}' is no id", shown(word.text));
+        self.symbols.resolve_id(name).ok_or_else(|| {
+            let message = format!("'{}' is no id", shorten_word(word.text));
             let hint = "an id is '%' and letters, digits or underscores, or a number";
-            Box::new(fault(word, message).with_hint(hint))
+            Box::new(fault_at(word, message).with_hint(hint))
         })
     }
 
-    fn number(
+    fn parse_number(
         &mut self,
         number: NumericLiteralType,
         word: AssemblyWord<'_>,
     ) -> Result<(), AssemblyFault> {
-        let parsed = number.parse(word.text, &mut self.words);
-        parsed.map_err(|e| number_fault(&describe(number), e, word))
+        let parsed = number.parse_literal(word.text, &mut self.words);
+        parsed.map_err(|e| number_fault(&describe_number(number), e, word))
     }
 
     /// A number of one word, of which no more is known.
     fn any_number(&mut self, word: AssemblyWord<'_>) -> Result<(), AssemblyFault> {
         let parsed = match word.text.contains('.') {
             true => FloatLiteralFormat::F32
-                .parse(word.text)
+                .parse_literal(word.text)
                 .map(|bits| bits as u32),
             false => integer::parse_word(word.text),
         };
@@ -227,7 +232,7 @@ impl<'a> AssemblyParser<'a> {
 
     /// The word that `!` and a number give.
     pub(super) fn raw_word(&mut self, word: AssemblyWord<'_>) -> Result<u32, AssemblyFault> {
-        let value = integer::parse(&word.text[1..], 32, false);
+        let value = integer::parse_integer(&word.text[1..], 32, false);
         let value = value.map_err(|e| number_fault("an unsigned number of 32 bits", e, word))?;
         Ok(value as u32)
     }
@@ -241,26 +246,29 @@ impl<'a> AssemblyParser<'a> {
                 Ok(())
             }
             b'%' => {
-                let id = self.id(word)?;
+                let id = self.parse_id(word)?;
                 self.words.push(id);
                 Ok(())
             }
-            b'"' => self.string(word),
+            b'"' => self.parse_string(word),
             b'0'..=b'9' | b'-' | b'.' => self.any_number(word),
             _ => {
-                let message = format!("'{}' has no meaning behind a raw word", shown(word.text));
+                let message = format!(
+                    "'{}' has no meaning behind a raw word",
+                    shorten_word(word.text)
+                );
                 let hint = "write names of values as '!' and their number there";
-                Err(Box::new(fault(word, message).with_hint(hint)))
+                Err(Box::new(fault_at(word, message).with_hint(hint)))
             }
         }
     }
 
     /// A literal string with its quotation marks.
-    fn string(&mut self, word: AssemblyWord<'a>) -> Result<(), AssemblyFault> {
+    fn parse_string(&mut self, word: AssemblyWord<'a>) -> Result<(), AssemblyFault> {
         let Some(body) = word.text.strip_prefix('"') else {
-            let message = format!("a string is expected, not '{}'", shown(word.text));
+            let message = format!("a string is expected, not '{}'", shorten_word(word.text));
             return Err(Box::new(
-                fault(word, message).with_hint("strings stand in '\"'"),
+                fault_at(word, message).with_hint("strings stand in '\"'"),
             ));
         };
         let mut filled = 0;
@@ -297,12 +305,12 @@ impl<'a> AssemblyParser<'a> {
     fn string_fault(&mut self, word: AssemblyWord<'a>, message: &str) -> AssemblyFault {
         let first = word.text.split('\n').next();
         let Some(text) = first.filter(|text| *text != word.text) else {
-            return fault(word, message);
+            return fault_at(word, message);
         };
         let line = AssemblyWord { text, ..word };
-        self.lexer.rewind(line);
+        self.lexer.rewind_to(line);
         let hint = "if the string should end on its line, close it there with '\"'";
-        Box::new(fault(line, message).with_hint(hint))
+        Box::new(fault_at(line, message).with_hint(hint))
     }
 
     fn ext_inst(
@@ -317,7 +325,7 @@ impl<'a> AssemblyParser<'a> {
                 row.ok_or_else(|| unknown_ext_inst(set, word))?.number
             }
             _ => {
-                let number = integer::parse(word.text, 32, false);
+                let number = integer::parse_integer(word.text, 32, false);
                 number.map_err(|e| number_fault("an instruction number", e, word))? as u32
             }
         };
@@ -328,7 +336,7 @@ impl<'a> AssemblyParser<'a> {
 }
 
 /// A mask of names joined by `|`.
-fn mask(info: &KindInfo, word: AssemblyWord<'_>) -> Result<u32, AssemblyFault> {
+fn parse_mask(info: &KindInfo, word: AssemblyWord<'_>) -> Result<u32, AssemblyFault> {
     let mut mask = 0;
     let mut start = word.start;
     for text in word.text.split('|') {
@@ -341,7 +349,7 @@ fn mask(info: &KindInfo, word: AssemblyWord<'_>) -> Result<u32, AssemblyFault> {
     Ok(mask)
 }
 
-fn describe(number: NumericLiteralType) -> String {
+fn describe_number(number: NumericLiteralType) -> String {
     match number {
         NumericLiteralType::Int { width, signed } => {
             let sign = if signed { "a signed" } else { "an unsigned" };
@@ -354,8 +362,8 @@ fn describe(number: NumericLiteralType) -> String {
 }
 
 fn number_fault(expected: &str, error: NumberError, word: AssemblyWord<'_>) -> AssemblyFault {
-    let text = shown(word.text);
-    fault(
+    let text = shorten_word(word.text);
+    fault_at(
         word,
         match error {
             NumberError::Malformed => format!("'{text}' is not {expected}"),
@@ -373,42 +381,52 @@ fn with_guess(fault: AssemblyFault, guess: Option<String>) -> AssemblyFault {
 }
 
 fn unknown_opcode(word: AssemblyWord<'_>) -> AssemblyFault {
-    let names = instructions().iter().map(|row| row.name);
-    let guess = nearest(word.text, names).map(str::to_owned);
-    let message = format!("there is no instruction {}", shown(word.text));
-    with_guess(fault(word, message), guess)
+    let names = all_instructions().iter().map(|row| row.name);
+    let guess = find_nearest(word.text, names).map(str::to_owned);
+    let message = format!("there is no instruction {}", shorten_word(word.text));
+    with_guess(fault_at(word, message), guess)
 }
 
 fn unknown_spec_op(word: AssemblyWord<'_>) -> AssemblyFault {
-    let message = format!("'{}' cannot be used in OpSpecConstantOp", shown(word.text));
+    let message = format!(
+        "'{}' cannot be used in OpSpecConstantOp",
+        shorten_word(word.text)
+    );
     if let Some(name) = word.text.strip_prefix("Op")
         && Op::by_name(word.text).is_some()
     {
-        return with_guess(fault(word, message), Some(name.to_owned()));
+        return with_guess(fault_at(word, message), Some(name.to_owned()));
     }
-    let rows = instructions().iter();
+    let rows = all_instructions().iter();
     let typed = rows.filter(|row| row.result == ResultForm::Typed);
-    let guess = nearest(word.text, typed.map(|row| &row.name[2..]));
-    with_guess(fault(word, message), guess.map(str::to_owned))
+    let guess = find_nearest(word.text, typed.map(|row| &row.name[2..]));
+    with_guess(fault_at(word, message), guess.map(str::to_owned))
 }
 
 fn unknown_ext_inst(set: &ExtInstSet, word: AssemblyWord<'_>) -> AssemblyFault {
     let names = set.instructions.iter().map(|row| row.name);
-    let guess = nearest(word.text, names).map(str::to_owned);
-    let message = format!("{} has no instruction '{}'", set.name, shown(word.text));
-    with_guess(fault(word, message), guess)
+    let guess = find_nearest(word.text, names).map(str::to_owned);
+    let message = format!(
+        "{} has no instruction '{}'",
+        set.name,
+        shorten_word(word.text)
+    );
+    with_guess(fault_at(word, message), guess)
 }
 
 fn unknown_value(info: &KindInfo, word: AssemblyWord<'_>) -> AssemblyFault {
     let rows = info.enumerants.iter();
     let names = rows.flat_map(|row| row.aliases.iter().copied().chain([row.name]));
-    let guess = nearest(word.text, names).map(str::to_owned);
-    let message = format!("'{}' is no {}", shown(word.text), info.name);
-    with_guess(fault(word, message), guess)
+    let guess = find_nearest(word.text, names).map(str::to_owned);
+    let message = format!("'{}' is no {}", shorten_word(word.text), info.name);
+    with_guess(fault_at(word, message), guess)
 }
 
-fn untyped(current: &AssemblyInstruction<'_>, word: AssemblyWord<'_>) -> AssemblyFault {
+fn untyped_literal_fault(
+    current: &AssemblyInstruction<'_>,
+    word: AssemblyWord<'_>,
+) -> AssemblyFault {
     let message = format!("the type of {}'s literal is not known", current.row.name);
     let hint = "declare its type, an integer or floating-point type, before it";
-    Box::new(fault(word, message).with_hint(hint))
+    Box::new(fault_at(word, message).with_hint(hint))
 }

@@ -50,13 +50,16 @@ impl Default for ParseOptions {
 ///
 /// # Errors
 /// Everything wrong with the text, up to a limit, in the order of the text.
-pub fn parse(source: &str, options: &ParseOptions) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
+pub fn parse_assembly(
+    source: &str,
+    options: &ParseOptions,
+) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
     parse_watched(source, options, |_, _| {})
 }
 
 /// Where in a text the instruction stands that each word of its module belongs to. The words are given by
 /// increasing position; all places are unknown where the text has faults.
-pub fn places(source: &str, words: &[u32]) -> Vec<SourceLocation> {
+pub fn locate_words(source: &str, words: &[u32]) -> Vec<SourceLocation> {
     let mut found = vec![SourceLocation::Unknown; words.len()];
     let (mut at, mut last) = (0, SourceLocation::Unknown);
     let parsed = parse_watched(source, &ParseOptions::default(), |begin, place| {
@@ -81,7 +84,7 @@ fn parse_watched(
 ) -> Result<Vec<u32>, Vec<SourceDiagnostic>> {
     let mut comment = HeaderComment::default();
     if options.header_comment {
-        comment = HeaderComment::read(source);
+        comment = HeaderComment::from_text(source);
     }
     let version = options.version.or(comment.version);
     let generator = options.generator.or(comment.generator);
@@ -99,17 +102,20 @@ fn parse_watched(
         types: LiteralTypes::default(),
         sets: IdTable::default(),
     };
-    parser.words.extend(header.words());
+    parser.words.extend(header.to_words());
     let mut faults = Vec::new();
     while faults.len() < MOST_FAULTS && parser.lexer.peek().is_some() {
         let start = parser.words.len();
         let begin = parser.lexer.position();
-        if let Err(fault) = parser.instruction() {
+        if let Err(fault) = parser.parse_instruction() {
             faults.push(*fault);
             parser.words.truncate(start);
             parser.skip_to_instruction();
         } else {
-            watch(start, SourceLocation::text(begin, parser.lexer.last_end()));
+            watch(
+                start,
+                SourceLocation::from_text_range(begin, parser.lexer.last_end()),
+            );
         }
     }
     if !faults.is_empty() {
@@ -123,9 +129,9 @@ fn parse_watched(
 pub(super) type AssemblyFault = Box<SourceDiagnostic>;
 
 /// A fault at a word.
-pub(super) fn fault(word: AssemblyWord<'_>, message: impl Into<String>) -> AssemblyFault {
+pub(super) fn fault_at(word: AssemblyWord<'_>, message: impl Into<String>) -> AssemblyFault {
     Box::new(SourceDiagnostic::error(
-        SourceLocation::text(word.start, word.end()),
+        SourceLocation::from_text_range(word.start, word.end()),
         message,
     ))
 }
@@ -141,50 +147,59 @@ pub(super) struct AssemblyParser<'a> {
 
 impl<'a> AssemblyParser<'a> {
     /// Reads one instruction and adds its words.
-    fn instruction(&mut self) -> Result<(), AssemblyFault> {
-        let Some(first) = self.lexer.word() else {
+    fn parse_instruction(&mut self) -> Result<(), AssemblyFault> {
+        let Some(first) = self.lexer.next_word() else {
             return Ok(());
         };
         match first.text.as_bytes()[0] {
             b'%' => {
-                let result = self.id(first)?;
-                self.equals(first)?;
-                let opcode = self.lexer.word().filter(|w| is_opcode(w.text));
+                let result = self.parse_id(first)?;
+                self.expect_equals(first)?;
+                let opcode = self.lexer.next_word().filter(|w| is_opcode(w.text));
                 let opcode = opcode.ok_or_else(|| {
-                    fault(
+                    fault_at(
                         first,
                         format!("an instruction must follow {} =", first.text),
                     )
                 })?;
-                self.known(opcode, Some((first, result)))
+                self.parse_known_instruction(opcode, Some((first, result)))
             }
             b'!' => {
                 let word = self.raw_word(first)?;
                 self.words.push(word);
                 self.raw_operands()
             }
-            _ if first.text.starts_with("OpUnknown(") => self.unknown(first),
-            _ if is_opcode(first.text) => self.known(first, None),
+            _ if first.text.starts_with("OpUnknown(") => self.parse_unknown_instruction(first),
+            _ if is_opcode(first.text) => self.parse_known_instruction(first, None),
             _ => Err(Box::new(
-                fault(
+                fault_at(
                     first,
-                    format!("an instruction is expected, not '{}'", shown(first.text)),
+                    format!(
+                        "an instruction is expected, not '{}'",
+                        shorten_word(first.text)
+                    ),
                 )
                 .with_hint("an instruction is '%id = OpName operands' or 'OpName operands'"),
             )),
         }
     }
 
-    fn equals(&mut self, id: AssemblyWord<'_>) -> Result<(), AssemblyFault> {
-        match self.lexer.word() {
+    fn expect_equals(&mut self, id: AssemblyWord<'_>) -> Result<(), AssemblyFault> {
+        match self.lexer.next_word() {
             Some(word) if word.text == "=" => Ok(()),
-            Some(word) => Err(fault(word, format!("'=' must follow {}", shown(id.text)))),
-            None => Err(fault(id, format!("'=' must follow {}", shown(id.text)))),
+            Some(word) => Err(fault_at(
+                word,
+                format!("'=' must follow {}", shorten_word(id.text)),
+            )),
+            None => Err(fault_at(
+                id,
+                format!("'=' must follow {}", shorten_word(id.text)),
+            )),
         }
     }
 
     /// Puts the length into an instruction's first word, whose opcode it holds.
-    pub(super) fn close(
+    pub(super) fn finish_instruction(
         &mut self,
         start: usize,
         opcode: AssemblyWord<'_>,
@@ -192,22 +207,22 @@ impl<'a> AssemblyParser<'a> {
         let length = self.words.len() - start;
         if length > LONGEST {
             let message = format!("{} has {length} words, {LONGEST} are the most", opcode.text);
-            return Err(fault(opcode, message));
+            return Err(fault_at(opcode, message));
         }
         self.words[start] |= (length as u32) << 16;
         Ok(())
     }
 
     /// `OpUnknown(opcode, words)` and operands of any kind.
-    fn unknown(&mut self, first: AssemblyWord<'a>) -> Result<(), AssemblyFault> {
+    fn parse_unknown_instruction(&mut self, first: AssemblyWord<'a>) -> Result<(), AssemblyFault> {
         let mut last = first;
         if !first.text.ends_with(')') {
-            let next = self.lexer.word().filter(|w| w.text.ends_with(')'));
+            let next = self.lexer.next_word().filter(|w| w.text.ends_with(')'));
             last = next.ok_or_else(|| malformed_unknown(first))?;
         }
         let numbers = self
             .lexer
-            .between(first.start + "OpUnknown(".len(), last.end() - 1);
+            .text_between(first.start + "OpUnknown(".len(), last.end() - 1);
         let (op, length) = numbers
             .split_once(',')
             .and_then(|(op, length)| {
@@ -222,7 +237,7 @@ impl<'a> AssemblyParser<'a> {
         let given = self.words.len() - start;
         if given != length {
             let message = format!("OpUnknown says {length} words but has {given}");
-            return Err(fault(first, message));
+            return Err(fault_at(first, message));
         }
         Ok(())
     }
@@ -230,7 +245,9 @@ impl<'a> AssemblyParser<'a> {
     /// Operands up to the next instruction, which may be anything but names of values.
     pub(super) fn raw_operands(&mut self) -> Result<(), AssemblyFault> {
         while !self.lexer.at_instruction() {
-            let Some(word) = self.lexer.word() else { break };
+            let Some(word) = self.lexer.next_word() else {
+                break;
+            };
             self.raw_operand(word)?;
         }
         Ok(())
@@ -238,18 +255,18 @@ impl<'a> AssemblyParser<'a> {
 
     fn skip_to_instruction(&mut self) {
         while !self.lexer.at_instruction() {
-            self.lexer.word();
+            self.lexer.next_word();
         }
     }
 }
 
 fn malformed_unknown(first: AssemblyWord<'_>) -> AssemblyFault {
     let message = "OpUnknown needs an opcode and a number of words";
-    Box::new(fault(first, message).with_hint("write it as 'OpUnknown(9999, 3) 1 2'"))
+    Box::new(fault_at(first, message).with_hint("write it as 'OpUnknown(9999, 3) 1 2'"))
 }
 
 /// A word as messages show it: its beginning where it is long.
-pub(super) fn shown(word: &str) -> std::borrow::Cow<'_, str> {
+pub(super) fn shorten_word(word: &str) -> std::borrow::Cow<'_, str> {
     const MOST: usize = 60;
     match word.char_indices().nth(MOST) {
         Some((at, _)) => format!("{}…", &word[..at]).into(),

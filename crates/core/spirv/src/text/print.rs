@@ -42,13 +42,13 @@ impl Default for PrintOptions {
 /// # Errors
 /// When the words do not begin with a header, or an instruction's length is wrong. Unknown and
 /// malformed instructions are no errors; they are printed as numbers.
-pub fn print(words: &[u32], options: &PrintOptions) -> Result<String, SourceDiagnostic> {
-    let header = SpirvHeader::read(words)?;
+pub fn print_assembly(words: &[u32], options: &PrintOptions) -> Result<String, SourceDiagnostic> {
+    let header = SpirvHeader::from_words(words)?;
     // Texts of usual modules have about eight bytes a word.
     let mut printer = DisassemblyPrinter::new(words, options, words.len() * 10);
-    printer.header(&header, options);
+    printer.print_header(&header, options);
     for inst in InstructionStream::new(words) {
-        printer.instruction(&inst?);
+        printer.print_instruction(&inst?);
     }
     Ok(printer.out)
 }
@@ -80,7 +80,7 @@ impl<'w> ModuleDisassembly<'w> {
     /// # Errors
     /// Those of [`print`].
     pub fn new(words: &'w [u32], options: PrintOptions) -> Result<Self, SourceDiagnostic> {
-        let header = SpirvHeader::read(words)?;
+        let header = SpirvHeader::from_words(words)?;
         for inst in InstructionStream::new(words) {
             inst?;
         }
@@ -96,9 +96,9 @@ impl fmt::Display for ModuleDisassembly<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let room = self.words.len().saturating_mul(10).min(PART + PART / 8);
         let mut printer = DisassemblyPrinter::new(self.words, &self.options, room);
-        printer.header(&self.header, &self.options);
+        printer.print_header(&self.header, &self.options);
         for inst in InstructionStream::new(self.words).map_while(Result::ok) {
-            printer.instruction(&inst);
+            printer.print_instruction(&inst);
             if printer.out.len() >= PART {
                 f.write_str(&printer.out)?;
                 printer.out.clear();
@@ -130,24 +130,26 @@ impl DisassemblyPrinter {
         DisassemblyPrinter {
             out: String::with_capacity(room),
             indent: if options.indent { INDENT } else { 0 },
-            names: options.friendly_names.then(|| FriendlyNames::of(words)),
+            names: options
+                .friendly_names
+                .then(|| FriendlyNames::from_words(words)),
             types: LiteralTypes::default(),
             sets: IdTable::default(),
         }
     }
 
-    fn header(&mut self, header: &SpirvHeader, options: &PrintOptions) {
+    fn print_header(&mut self, header: &SpirvHeader, options: &PrintOptions) {
         if options.header {
-            header::print(header, &mut self.out);
+            header::print_header(header, &mut self.out);
         }
     }
 
-    fn instruction(&mut self, inst: &RawInst<'_>) {
+    fn print_instruction(&mut self, inst: &RawInst<'_>) {
         let start = self.out.len();
-        match self.operands(inst) {
-            OperandPrintExtent::All => self.define(inst),
+        match self.print_operands(inst) {
+            OperandPrintExtent::All => self.record_definition(inst),
             OperandPrintExtent::UpTo(at) => {
-                self.define(inst);
+                self.record_definition(inst);
                 for word in &inst.words[at..] {
                     self.out.push_str(" !");
                     push_number(u64::from(*word), &mut self.out);
@@ -155,15 +157,15 @@ impl DisassemblyPrinter {
             }
             OperandPrintExtent::Malformed => {
                 self.out.truncate(start);
-                self.unknown(inst);
+                self.print_unknown(inst);
             }
         }
         self.out.push('\n');
     }
 
     /// Takes in what later instructions are printed by.
-    fn define(&mut self, inst: &RawInst<'_>) {
-        self.types.define(inst.op, inst.words);
+    fn record_definition(&mut self, inst: &RawInst<'_>) {
+        self.types.record_instruction(inst.op, inst.words);
         if let (Op::ExtInstImport, [id, string @ ..]) = (inst.op, inst.words) {
             let set = ExtInstSet::by_name(&literal_string(string));
             self.sets.set(*id, set);
@@ -171,7 +173,7 @@ impl DisassemblyPrinter {
     }
 
     /// Prints an instruction by the grammar.
-    fn operands(&mut self, inst: &RawInst<'_>) -> OperandPrintExtent {
+    fn print_operands(&mut self, inst: &RawInst<'_>) -> OperandPrintExtent {
         let Some(row) = inst.op.info() else {
             return OperandPrintExtent::Malformed;
         };
@@ -181,13 +183,13 @@ impl DisassemblyPrinter {
             ResultForm::Typed => Some(inst.words.get(1)),
         };
         match result {
-            None => self.pad(self.indent),
-            Some(Some(id)) if *id < u32::MAX && inst.words[0] < u32::MAX => self.result(*id),
+            None => self.print_padding(self.indent),
+            Some(Some(id)) if *id < u32::MAX && inst.words[0] < u32::MAX => self.print_result(*id),
             Some(_) => return OperandPrintExtent::Malformed,
         }
         self.out.push_str(row.name);
         if inst.op.shape().has_ids_only(inst.words) && !inst.words.contains(&u32::MAX) {
-            self.ids(inst);
+            self.print_id_operands(inst);
             return OperandPrintExtent::All;
         }
         let mut operands = OperandIter::new(inst.op, inst.words);
@@ -199,7 +201,7 @@ impl DisassemblyPrinter {
             (Op::Switch, [value, ..]) => {
                 selector = self.types.number_of_value(*value);
                 operands = operands
-                    .with_switch_literal_words(selector.map_or(1, NumericLiteralType::words));
+                    .with_switch_literal_words(selector.map_or(1, NumericLiteralType::word_count));
             }
             _ => {}
         }
@@ -210,7 +212,7 @@ impl DisassemblyPrinter {
                 Ok(operand) => {
                     let start = self.out.len();
                     self.out.push(' ');
-                    if !self.operand(inst, selector, &operand) {
+                    if !self.print_operand(inst, selector, &operand) {
                         self.out.truncate(start);
                         return OperandPrintExtent::UpTo(at);
                     }
@@ -226,18 +228,18 @@ impl DisassemblyPrinter {
     }
 
     /// Prints the operands of an instruction that has nothing but ids, as most have.
-    fn ids(&mut self, inst: &RawInst<'_>) {
-        let result = inst.op.shape().result();
+    fn print_id_operands(&mut self, inst: &RawInst<'_>) {
+        let result = inst.op.shape().result_position();
         for (at, id) in inst.words.iter().enumerate() {
             if Some(at) != result {
                 self.out.push(' ');
-                self.id(*id);
+                self.print_id(*id);
             }
         }
     }
 
     /// Prints an operand; `false` when it has no text from which it could be read back.
-    fn operand(
+    fn print_operand(
         &mut self,
         inst: &RawInst<'_>,
         selector: Option<NumericLiteralType>,
@@ -247,23 +249,23 @@ impl DisassemblyPrinter {
         let word = operand.words[0];
         match (info.category, operand.kind) {
             (OperandCategory::Id, _) if word == u32::MAX => return false,
-            (OperandCategory::Id, _) => self.id(word),
-            (OperandCategory::ValueEnum, _) => match info.enumerant(word) {
+            (OperandCategory::Id, _) => self.print_id(word),
+            (OperandCategory::ValueEnum, _) => match info.enumerant_by_value(word) {
                 Some(row) => self.out.push_str(row.name),
                 None => return false,
             },
-            (OperandCategory::BitEnum, _) => return self.mask(info, word),
-            (_, Kind::LiteralString) => return self.string(operand.words),
+            (OperandCategory::BitEnum, _) => return self.print_mask(info, word),
+            (_, Kind::LiteralString) => return self.print_string(operand.words),
             (_, Kind::LiteralFloat) => {
                 return NumericLiteralType::Float(super::float::FloatLiteralFormat::F32)
-                    .print(operand.words, &mut self.out);
+                    .print_literal(operand.words, &mut self.out);
             }
             (_, Kind::LiteralContextDependentNumber) => {
-                let number = self.types.number(inst.words[0]);
-                return number.is_some_and(|n| n.print(operand.words, &mut self.out));
+                let number = self.types.number_type(inst.words[0]);
+                return number.is_some_and(|n| n.print_literal(operand.words, &mut self.out));
             }
             (_, Kind::LiteralInteger) if inst.op == Op::Switch => match selector {
-                Some(number) => return number.print(operand.words, &mut self.out),
+                Some(number) => return number.print_literal(operand.words, &mut self.out),
                 None => push_number(u64::from(word), &mut self.out),
             },
             (_, Kind::LiteralSpecConstantOpInteger) => match Op(word as u16).info() {
@@ -279,7 +281,7 @@ impl DisassemblyPrinter {
     /// Prints an extended instruction's name; the number where its set is not known.
     fn ext_inst(&mut self, inst: &RawInst<'_>, number: u32) -> bool {
         match self.sets.get(inst.words[2]) {
-            Some(set) => match set.instruction(number) {
+            Some(set) => match set.instruction_by_number(number) {
                 Some(row) => self.out.push_str(row.name),
                 None => return false,
             },
@@ -288,16 +290,16 @@ impl DisassemblyPrinter {
         true
     }
 
-    fn mask(&mut self, info: &KindInfo, mask: u32) -> bool {
+    fn print_mask(&mut self, info: &KindInfo, mask: u32) -> bool {
         if mask == 0 {
-            let none = info.enumerant(0);
+            let none = info.enumerant_by_value(0);
             self.out.push_str(none.map_or("", |row| row.name));
             return none.is_some();
         }
         let mut rest = mask;
         while rest != 0 {
             let bit = rest & rest.wrapping_neg();
-            let Some(row) = info.enumerant(bit) else {
+            let Some(row) = info.enumerant_by_value(bit) else {
                 return false;
             };
             if rest != mask {
@@ -310,7 +312,7 @@ impl DisassemblyPrinter {
     }
 
     /// Prints a string unless it is no UTF-8 or has something behind its end.
-    fn string(&mut self, words: &[u32]) -> bool {
+    fn print_string(&mut self, words: &[u32]) -> bool {
         let mut buffer = Vec::new();
         buffer.extend(words.iter().flat_map(|w| w.to_le_bytes()));
         let end = buffer.iter().position(|b| *b == 0).unwrap_or(buffer.len());
@@ -336,8 +338,8 @@ impl DisassemblyPrinter {
     }
 
     /// Prints an instruction that the grammar does not know or does not fit.
-    fn unknown(&mut self, inst: &RawInst<'_>) {
-        self.pad(self.indent);
+    fn print_unknown(&mut self, inst: &RawInst<'_>) {
+        self.print_padding(self.indent);
         self.out.push_str("OpUnknown(");
         push_number(u64::from(inst.op.0), &mut self.out);
         self.out.push_str(", ");
@@ -350,9 +352,9 @@ impl DisassemblyPrinter {
     }
 
     /// Prints `%id = `, its end at the column of opcodes.
-    fn result(&mut self, id: u32) {
+    fn print_result(&mut self, id: u32) {
         let start = self.out.len();
-        self.id(id);
+        self.print_id(id);
         let width = self.out.len() - start + " = ".len();
         if width < self.indent {
             const SPACES: &str = "               ";
@@ -361,15 +363,15 @@ impl DisassemblyPrinter {
         self.out.push_str(" = ");
     }
 
-    fn id(&mut self, id: u32) {
+    fn print_id(&mut self, id: u32) {
         self.out.push('%');
         match &self.names {
-            Some(names) => names.write(id, &mut self.out),
+            Some(names) => names.write_name(id, &mut self.out),
             None => push_number(u64::from(id), &mut self.out),
         }
     }
 
-    fn pad(&mut self, count: usize) {
+    fn print_padding(&mut self, count: usize) {
         for _ in 0..count {
             self.out.push(' ');
         }

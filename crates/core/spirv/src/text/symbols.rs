@@ -33,8 +33,8 @@ impl<'a> AssemblySymbols<'a> {
     }
 
     /// The number of an id, given without its `%`; `None` when it is no name or number of an id.
-    pub fn id(&mut self, name: &'a str) -> Option<u32> {
-        let id = match number(name) {
+    pub fn resolve_id(&mut self, name: &'a str) -> Option<u32> {
+        let id = match parse_id_number(name) {
             Some(id) => id,
             None => match self.named.get(name) {
                 Some(id) => return Some(*id),
@@ -43,7 +43,7 @@ impl<'a> AssemblySymbols<'a> {
                     if name.is_empty() || !name.bytes().all(allowed) {
                         return None;
                     }
-                    let id = self.free();
+                    let id = self.next_free_number();
                     self.named.insert(name, id);
                     id
                 }
@@ -54,7 +54,7 @@ impl<'a> AssemblySymbols<'a> {
     }
 
     /// The smallest number not in use. The text is searched for numbers when the first is asked.
-    fn free(&mut self) -> u32 {
+    fn next_free_number(&mut self) -> u32 {
         let used = self.used.get_or_insert_with(|| used_numbers(self.source));
         let is_used = |id: u32| {
             let row = used.get(id as usize / 64).copied().unwrap_or(0);
@@ -69,11 +69,13 @@ impl<'a> AssemblySymbols<'a> {
 }
 
 /// The number that an id's name is.
-fn number(name: &str) -> Option<u32> {
+fn parse_id_number(name: &str) -> Option<u32> {
     if !name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    integer::parse(name, 32, false).ok().map(|id| id as u32)
+    integer::parse_integer(name, 32, false)
+        .ok()
+        .map(|id| id as u32)
 }
 
 /// Numbers of ids in a text. A text of n bytes has fewer than n / 2 ids, so that names are never
@@ -81,8 +83,8 @@ fn number(name: &str) -> Option<u32> {
 fn used_numbers(source: &str) -> Vec<u64> {
     let mut used = vec![0u64; source.len() / 128 + 1];
     let mut lexer = AssemblyLexer::new(source);
-    while let Some(word) = lexer.word() {
-        let Some(id) = word.text.strip_prefix('%').and_then(number) else {
+    while let Some(word) = lexer.next_word() {
+        let Some(id) = word.text.strip_prefix('%').and_then(parse_id_number) else {
             continue;
         };
         if let Some(row) = used.get_mut(id as usize / 64) {
@@ -100,7 +102,7 @@ mod tests {
     fn names_fill_the_gaps_between_numbers() {
         let text = "%1 %a %3 %b %0x5 %a \"%2\" ; %4";
         let mut symbols = AssemblySymbols::new(text);
-        let mut id = |name| symbols.id(name);
+        let mut id = |name| symbols.resolve_id(name);
         assert_eq!(id("a"), Some(2));
         assert_eq!(id("3"), Some(3));
         assert_eq!(id("b"), Some(4));

@@ -1,6 +1,6 @@
 //! Rule 15: names and decorations fit their targets.
 
-use super::context::{VerifyContext, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
 use crate::analysis::function_name;
 use crate::grammar::Op;
@@ -140,66 +140,66 @@ const OF_IDS: &[Decoration] = &[
 ];
 
 /// Checks an annotation, or `OpMemberName`.
-pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+pub(super) fn verify_annotation(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
-        Op::MemberName => member(cx, inst.word(0), inst.word(1)),
+        Op::MemberName => verify_member_index(cx, inst.operand_word(0), inst.operand_word(1)),
         Op::Line => ensure(
             Rule::OperandClass,
-            cx.op(inst.word(0)) == Op::String,
+            cx.defining_op(inst.operand_word(0)) == Op::String,
             || "the file is no OpString".to_owned(),
         ),
         Op::MemberDecorate | Op::MemberDecorateString => {
-            member(cx, inst.word(0), inst.word(1))?;
+            verify_member_index(cx, inst.operand_word(0), inst.operand_word(1))?;
             of_member(inst)
         }
         Op::Decorate | Op::DecorateString => of_id(cx, inst),
         Op::DecorateId => ensure(
             Rule::Decorations,
-            OF_IDS.contains(&Decoration(inst.word(1))),
-            || format!("{} takes no ids", Decoration(inst.word(1))),
+            OF_IDS.contains(&Decoration(inst.operand_word(1))),
+            || format!("{} takes no ids", Decoration(inst.operand_word(1))),
         ),
-        Op::GroupDecorate | Op::GroupMemberDecorate => group(cx, inst),
+        Op::GroupDecorate | Op::GroupMemberDecorate => verify_decoration_group(cx, inst),
         _ => Ok(()),
     }
 }
 
-fn member(cx: &VerifyContext<'_>, structure: u32, n: u32) -> VerifyResult {
+fn verify_member_index(cx: &VerifyContext<'_>, structure: u32, n: u32) -> VerifyResult {
     ensure(
         Rule::Decorations,
-        cx.op(structure) == Op::TypeStruct,
+        cx.defining_op(structure) == Op::TypeStruct,
         || format!("%{structure} is no structure"),
     )?;
-    let count = cx.members(structure).len();
+    let count = cx.struct_members(structure).len();
     ensure(Rule::Decorations, (n as usize) < count, || {
         format!("member {n} of {count}")
     })
 }
 
 fn of_member(inst: InstRef<'_>) -> VerifyResult {
-    let what = Decoration(inst.word(2));
+    let what = Decoration(inst.operand_word(2));
     let row = ROWS.iter().find(|r| r.0 == what);
     ensure(Rule::Decorations, row.is_none_or(|r| r.2), || {
         format!("{what} cannot stand on members")
     })
 }
 
-fn group(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let group = inst.word(0);
+fn verify_decoration_group(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let group = inst.operand_word(0);
     ensure(
         Rule::Decorations,
-        cx.op(group) == Op::DecorationGroup,
+        cx.defining_op(group) == Op::DecorationGroup,
         || format!("%{group} is no decoration group"),
     )?;
     if inst.op() == Op::GroupMemberDecorate {
         for pair in inst.operands()[1..].chunks_exact(2) {
-            member(cx, pair[0], pair[1])?;
+            verify_member_index(cx, pair[0], pair[1])?;
         }
     }
     Ok(())
 }
 
 fn of_id(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let (target, what) = (inst.word(0), Decoration(inst.word(1)));
+    let (target, what) = (inst.operand_word(0), Decoration(inst.operand_word(1)));
     if cx.is_vulkan() {
         ensure(
             Rule::Environment,
@@ -212,7 +212,7 @@ fn of_id(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         !OF_IDS.contains(&what) || what == Decoration::CounterBuffer && inst.op() != Op::Decorate,
         || format!("{what} takes ids; it stands with OpDecorateId"),
     )?;
-    let op = cx.op(target);
+    let op = cx.defining_op(target);
     if op == Op::DecorationGroup {
         return Ok(());
     }
@@ -227,7 +227,7 @@ fn of_id(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             format!("{what} cannot stand on %{target}, which is {op}")
         })?;
     }
-    value(cx, what, target)?;
+    verify_value_decoration(cx, what, target)?;
     if cx.is_vulkan() {
         class_in_vulkan(what, class)?;
     }
@@ -236,7 +236,7 @@ fn of_id(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 
 /// Whether what a row says of a decoration's target holds.
 fn stands_on(cx: &VerifyContext<'_>, on: &DecorationTarget, target: u32) -> bool {
-    let op = cx.op(target);
+    let op = cx.defining_op(target);
     match on {
         DecorationTarget::Struct => op == Op::TypeStruct,
         DecorationTarget::ArrayOrPointer => matches!(
@@ -270,15 +270,15 @@ fn stands_on(cx: &VerifyContext<'_>, on: &DecorationTarget, target: u32) -> bool
 }
 
 /// What decorations of values demand of them.
-fn value(cx: &VerifyContext<'_>, what: Decoration, target: u32) -> VerifyResult {
-    let op = cx.op(target);
+fn verify_value_decoration(cx: &VerifyContext<'_>, what: Decoration, target: u32) -> VerifyResult {
+    let op = cx.defining_op(target);
     match what {
         Decoration::RelaxedPrecision => ensure(Rule::Decorations, !cx.is_type(target), || {
             "types have no precision".to_owned()
         }),
         Decoration::Uniform | Decoration::UniformId => ensure(
             Rule::Decorations,
-            cx.ty(target) != 0 && cx.op(cx.ty(target)) != Op::TypeVoid,
+            cx.type_of(target) != 0 && cx.defining_op(cx.type_of(target)) != Op::TypeVoid,
             || format!("%{target} is no value"),
         ),
         Decoration::NoSignedWrap | Decoration::NoUnsignedWrap => ensure(
@@ -344,7 +344,7 @@ fn class_in_vulkan(what: Decoration, class: StorageClass) -> VerifyResult {
 }
 
 fn built_in(cx: &VerifyContext<'_>, inst: InstRef<'_>, target: u32) -> VerifyResult {
-    let op = cx.op(target);
+    let op = cx.defining_op(target);
     let is_size = BuiltIn(inst.operands().get(2).copied().unwrap_or(0)) == BuiltIn::WorkgroupSize;
     ensure(
         Rule::Decorations,
@@ -363,10 +363,10 @@ fn built_in(cx: &VerifyContext<'_>, inst: InstRef<'_>, target: u32) -> VerifyRes
             "the size of workgroups is a constant in shaders".to_owned()
         });
     }
-    let parts = cx.inst(target).map_or(&[][..], |i| i.operands());
-    let sizes = parts.iter().map(|p| cx.constant(*p));
+    let parts = cx.defining_inst(target).map_or(&[][..], |i| i.operands());
+    let sizes = parts.iter().map(|p| cx.constant_value(*p));
     let zero = sizes.into_iter().any(|s| s == Some(0));
-    let all = parts.iter().all(|p| cx.constant(*p).is_some());
+    let all = parts.iter().all(|p| cx.constant_value(*p).is_some());
     ensure(Rule::Decorations, !(zero && all), || {
         "a workgroup of no invocations".to_owned()
     })
@@ -401,7 +401,7 @@ const EXCLUSIVE: &[[Decoration; 2]] = &[
 ];
 
 /// Rules about all decorations of a target: none twice, none that exclude each other.
-pub(super) fn all(cx: &VerifyContext<'_>, faults: &mut Vec<SourceDiagnostic>) {
+pub(super) fn verify_decoration_sets(cx: &VerifyContext<'_>, faults: &mut Vec<SourceDiagnostic>) {
     let mut seen: FxHashSet<(u32, u32, u32)> = FxHashSet::default();
     let excluded = |what: Decoration| {
         EXCLUSIVE.iter().find_map(|[a, b]| match what {
@@ -410,14 +410,18 @@ pub(super) fn all(cx: &VerifyContext<'_>, faults: &mut Vec<SourceDiagnostic>) {
             _ => None,
         })
     };
-    for inst in cx.module.section(ModuleSection::Annotations) {
+    for inst in cx.module.section_insts(ModuleSection::Annotations) {
         let (target, member, what) = match inst.op() {
-            Op::Decorate | Op::DecorateId | Op::DecorateString => {
-                (inst.word(0), u32::MAX, Decoration(inst.word(1)))
-            }
-            Op::MemberDecorate | Op::MemberDecorateString => {
-                (inst.word(0), inst.word(1), Decoration(inst.word(2)))
-            }
+            Op::Decorate | Op::DecorateId | Op::DecorateString => (
+                inst.operand_word(0),
+                u32::MAX,
+                Decoration(inst.operand_word(1)),
+            ),
+            Op::MemberDecorate | Op::MemberDecorateString => (
+                inst.operand_word(0),
+                inst.operand_word(1),
+                Decoration(inst.operand_word(2)),
+            ),
             _ => continue,
         };
         let mut check = ensure(
@@ -438,13 +442,13 @@ pub(super) fn all(cx: &VerifyContext<'_>, faults: &mut Vec<SourceDiagnostic>) {
             && matches!(what, Decoration::Coherent | Decoration::Volatile)
             && cx.memory_model == MemoryModel::Vulkan
         {
-            check = Err(fault(
+            check = Err(make_fault(
                 Rule::Decorations,
                 format!("the Vulkan memory model has no {what}"),
             ));
         }
         if let Err(fault) = check {
-            faults.push(fault.about(inst));
+            faults.push(fault.into_diagnostic(inst));
         }
     }
 }
@@ -457,7 +461,11 @@ pub(super) fn is_imported(cx: &VerifyContext<'_>, id: u32) -> bool {
 }
 
 /// Functions without blocks are imported, others are not; imported variables have no initialiser.
-pub(super) fn linkage(cx: &VerifyContext<'_>, inst: InstRef<'_>, has_blocks: bool) -> VerifyResult {
+pub(super) fn verify_linkage(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    has_blocks: bool,
+) -> VerifyResult {
     let Some(id) = inst.result() else {
         return Ok(());
     };

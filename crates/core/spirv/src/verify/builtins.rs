@@ -174,7 +174,10 @@ const ROWS: &[(B, BuiltinType, BuiltinStages)] = &[
 ];
 
 /// Checks the types of built-in variables and of members of blocks, in Vulkan.
-pub(super) fn types(cx: &VerifyContext<'_>, inst: crate::ir::InstRef<'_>) -> VerifyResult {
+pub(super) fn verify_built_in_types(
+    cx: &VerifyContext<'_>,
+    inst: crate::ir::InstRef<'_>,
+) -> VerifyResult {
     if !cx.is_vulkan() {
         return Ok(());
     }
@@ -196,13 +199,17 @@ pub(super) fn types(cx: &VerifyContext<'_>, inst: crate::ir::InstRef<'_>) -> Ver
         || format!("variables with the built-in {built_in} are decorated with Patch in Vulkan"),
     )?;
     let ty = match member {
-        Some(n) => cx.members(target).get(n as usize).copied().unwrap_or(0),
-        None if cx.is_constant(target) => cx.ty(target),
+        Some(n) => cx
+            .struct_members(target)
+            .get(n as usize)
+            .copied()
+            .unwrap_or(0),
+        None if cx.is_constant(target) => cx.type_of(target),
         None => cx.value_shape(target).part,
     };
     if built_in == B::WorkgroupSize {
-        let count = cx.shape(ty).count;
-        let part = cx.shape(cx.shape(ty).part);
+        let count = cx.type_shape(ty).count;
+        let part = cx.type_shape(cx.type_shape(ty).part);
         return ensure(
             Rule::BuiltIns,
             count == 3 && part.op == Op::TypeInt && part.width == 32,
@@ -213,19 +220,19 @@ pub(super) fn types(cx: &VerifyContext<'_>, inst: crate::ir::InstRef<'_>) -> Ver
         return Ok(());
     };
     if member.is_none() {
-        direction(cx, target, built_in, places)?;
+        verify_built_in_class(cx, target, built_in, places)?;
     }
     let is = |ty: u32| is_type(cx, ty, *wanted);
     // Inputs and outputs of some models have one more array around.
-    let inner = cx.shape(ty);
+    let inner = cx.type_shape(ty);
     let per_vertex = matches!(inner.op, Op::TypeArray | Op::TypeRuntimeArray) && is(inner.part);
     ensure(Rule::BuiltIns, is(ty) || per_vertex, || {
-        format!("{built_in} cannot be of {}", cx.describe(ty))
+        format!("{built_in} cannot be of {}", cx.describe_type(ty))
     })
 }
 
 /// A built-in variable is of a class that some execution model has it in.
-fn direction(
+fn verify_built_in_class(
     cx: &VerifyContext<'_>,
     variable: u32,
     built_in: B,
@@ -252,9 +259,9 @@ fn way_of(class: StorageClass) -> u8 {
 }
 
 fn is_type(cx: &VerifyContext<'_>, ty: u32, wanted: BuiltinType) -> bool {
-    let shape = cx.shape(ty);
-    let f32 = |ty: u32| cx.op(ty) == Op::TypeFloat && cx.shape(ty).width == 32;
-    let i32 = |ty: u32| cx.op(ty) == Op::TypeInt && cx.shape(ty).width == 32;
+    let shape = cx.type_shape(ty);
+    let f32 = |ty: u32| cx.defining_op(ty) == Op::TypeFloat && cx.type_shape(ty).width == 32;
+    let i32 = |ty: u32| cx.defining_op(ty) == Op::TypeInt && cx.type_shape(ty).width == 32;
     match wanted {
         BuiltinType::F32 => f32(ty),
         BuiltinType::I32 => i32(ty),
@@ -267,26 +274,30 @@ fn is_type(cx: &VerifyContext<'_>, ty: u32, wanted: BuiltinType) -> bool {
 }
 
 /// Checks that an execution model has the built-in variables of a variable that it uses.
-pub(super) fn used(cx: &VerifyContext<'_>, variable: Id, model: Model) -> VerifyResult {
+pub(super) fn verify_built_in_use(
+    cx: &VerifyContext<'_>,
+    variable: Id,
+    model: Model,
+) -> VerifyResult {
     let shape = cx.value_shape(variable.word());
     let direction = way_of(shape.class);
     let whole = cx.decoration(variable.word(), Decoration::BuiltIn);
     if let Some([built_in, ..]) = whole {
-        return stands(B(*built_in), model, direction);
+        return verify_built_in_placement(B(*built_in), model, direction);
     }
     let mut block = shape.part;
-    if matches!(cx.op(block), Op::TypeArray | Op::TypeRuntimeArray) {
-        block = cx.shape(block).part;
+    if matches!(cx.defining_op(block), Op::TypeArray | Op::TypeRuntimeArray) {
+        block = cx.type_shape(block).part;
     }
-    for n in 0..cx.members(block).len() as u32 {
+    for n in 0..cx.struct_members(block).len() as u32 {
         if let Some([built_in, ..]) = cx.member_decoration(block, n, Decoration::BuiltIn) {
-            stands(B(*built_in), model, direction)?;
+            verify_built_in_placement(B(*built_in), model, direction)?;
         }
     }
     Ok(())
 }
 
-fn stands(built_in: B, model: Model, direction: u8) -> VerifyResult {
+fn verify_built_in_placement(built_in: B, model: Model, direction: u8) -> VerifyResult {
     let Some((_, _, places)) = ROWS.iter().find(|r| r.0 == built_in) else {
         return Ok(());
     };

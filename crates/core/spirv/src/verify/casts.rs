@@ -2,7 +2,7 @@
 
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::Rule;
-use super::signatures::{self, parts};
+use super::signatures::{self, get_components};
 use crate::grammar::Op;
 use crate::grammar::enumerants::{AddressingModel, StorageClass};
 use crate::ir::InstRef;
@@ -11,20 +11,20 @@ fn is_pointer(op: Op) -> bool {
     matches!(op, Op::TypePointer | Op::TypeUntypedPointerKHR)
 }
 
-pub(super) fn bitcast(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let (result, source) = (inst.words()[0], cx.ty(inst.word(0)));
-    let (to, from) = (parts(cx, result), parts(cx, source));
+pub(super) fn verify_bitcast(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let (result, source) = (inst.words()[0], cx.type_of(inst.operand_word(0)));
+    let (to, from) = (get_components(cx, result), get_components(cx, source));
     let numeric = |op| matches!(op, Op::TypeInt | Op::TypeFloat);
     let castable = |op| numeric(op) || is_pointer(op);
     ensure(
         Rule::Values,
-        castable(to.part.op) || cx.op(result) == Op::TypeVectorIdEXT,
-        || format!("the result is of {}", cx.describe(result)),
+        castable(to.part.op) || cx.defining_op(result) == Op::TypeVectorIdEXT,
+        || format!("the result is of {}", cx.describe_type(result)),
     )?;
     ensure(
         Rule::Values,
-        castable(from.part.op) || cx.op(source) == Op::TypeVectorIdEXT,
-        || format!("the operand is of {}", cx.describe(source)),
+        castable(from.part.op) || cx.defining_op(source) == Op::TypeVectorIdEXT,
+        || format!("the operand is of {}", cx.describe_type(source)),
     )?;
     let (p, q) = (is_pointer(to.part.op), is_pointer(from.part.op));
     if p && q || [to.part.op, from.part.op].contains(&Op::TypeVectorIdEXT) {
@@ -48,14 +48,17 @@ pub(super) fn bitcast(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
     ensure(Rule::Values, bits(&to) == bits(&from), || {
         format!(
             "{} and {} differ in size",
-            cx.describe(result),
-            cx.describe(source)
+            cx.describe_type(result),
+            cx.describe_type(source)
         )
     })
 }
 
 pub(super) fn pointer_and_int(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let (result, source) = (cx.shape(inst.words()[0]), cx.value_shape(inst.word(0)));
+    let (result, source) = (
+        cx.type_shape(inst.words()[0]),
+        cx.value_shape(inst.operand_word(0)),
+    );
     let (pointer, int) = match inst.op() {
         Op::ConvertPtrToU => (source, result),
         _ => (result, source),
@@ -82,8 +85,11 @@ pub(super) fn pointer_and_int(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Veri
     Ok(())
 }
 
-pub(super) fn generic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let (result, source) = (cx.shape(inst.words()[0]), cx.value_shape(inst.word(0)));
+pub(super) fn verify_generic_cast(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let (result, source) = (
+        cx.type_shape(inst.words()[0]),
+        cx.value_shape(inst.operand_word(0)),
+    );
     let (wide, narrow) = match inst.op() {
         Op::PtrCastToGeneric => (result, source),
         _ => (source, result),
@@ -106,7 +112,7 @@ pub(super) fn generic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
         "the pointers point to different types".to_owned()
     })?;
     if inst.op() == Op::GenericCastToPtrExplicit {
-        ensure(Rule::Values, inst.word(1) == narrow.class.0, || {
+        ensure(Rule::Values, inst.operand_word(1) == narrow.class.0, || {
             "the storage class is not that of the result".to_owned()
         })?;
     }

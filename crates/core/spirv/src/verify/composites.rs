@@ -1,13 +1,13 @@
 //! Rule 10 for composites: what is put together, taken apart, or copied member by member.
 
-use super::context::{VerifyContext, VerifyFault, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyFault, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
-use super::values::{same, small_composite, vector};
+use super::values::{decompose_vector, ensure_same_type, small_composite};
 use crate::grammar::Op;
 use crate::ir::InstRef;
 
 pub(super) fn extract_dynamic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let shape = cx.value_shape(inst.word(0));
+    let shape = cx.value_shape(inst.operand_word(0));
     if shape.op == Op::TypeVectorIdEXT {
         return Ok(());
     }
@@ -16,14 +16,14 @@ pub(super) fn extract_dynamic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Veri
         matches!(shape.op, Op::TypeVector | Op::TypeVectorIdEXT),
         || "the first operand is no vector".to_owned(),
     )?;
-    same(cx, "the component", shape.part, inst.words()[0])?;
-    index(cx, inst.word(1))?;
+    ensure_same_type(cx, "the component", shape.part, inst.words()[0])?;
+    verify_dynamic_index(cx, inst.operand_word(1))?;
     small_composite(cx, inst.words()[0])
 }
 
 pub(super) fn insert_dynamic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = inst.words()[0];
-    let shape = cx.shape(result);
+    let shape = cx.type_shape(result);
     if shape.op == Op::TypeVectorIdEXT {
         return Ok(());
     }
@@ -32,20 +32,28 @@ pub(super) fn insert_dynamic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
         matches!(shape.op, Op::TypeVector | Op::TypeVectorIdEXT),
         || "the result is no vector".to_owned(),
     )?;
-    same(cx, "the vector", cx.ty(inst.word(0)), result)?;
-    same(cx, "the component", cx.ty(inst.word(1)), shape.part)?;
-    index(cx, inst.word(2))
+    ensure_same_type(cx, "the vector", cx.type_of(inst.operand_word(0)), result)?;
+    ensure_same_type(
+        cx,
+        "the component",
+        cx.type_of(inst.operand_word(1)),
+        shape.part,
+    )?;
+    verify_dynamic_index(cx, inst.operand_word(2))
 }
 
-fn index(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
+fn verify_dynamic_index(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
     ensure(Rule::Values, cx.value_shape(id).op == Op::TypeInt, || {
         "the index is no integer".to_owned()
     })
 }
 
-pub(super) fn shuffle(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let result = cx.shape(inst.words()[0]);
-    let (a, b) = (cx.value_shape(inst.word(0)), cx.value_shape(inst.word(1)));
+pub(super) fn verify_shuffle(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let result = cx.type_shape(inst.words()[0]);
+    let (a, b) = (
+        cx.value_shape(inst.operand_word(0)),
+        cx.value_shape(inst.operand_word(1)),
+    );
     if [result.op, a.op, b.op].contains(&Op::TypeVectorIdEXT) {
         return Ok(());
     }
@@ -73,20 +81,23 @@ pub(super) fn shuffle(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
     small_composite(cx, inst.words()[0])
 }
 
-pub(super) fn construct(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+pub(super) fn verify_composite_construct(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+) -> VerifyResult {
     let result = inst.words()[0];
-    let shape = cx.shape(result);
+    let shape = cx.type_shape(result);
     let given = inst.operands();
     let each = |wanted: &dyn Fn(usize) -> u32, count: usize| {
         ensure(Rule::Values, given.len() == count, || {
             format!(
                 "{} constituents; {} has {count}",
                 given.len(),
-                cx.describe(result)
+                cx.describe_type(result)
             )
         })?;
         for (n, id) in given.iter().enumerate() {
-            same(cx, &format!("constituent {n}"), cx.ty(*id), wanted(n))?;
+            ensure_same_type(cx, &format!("constituent {n}"), cx.type_of(*id), wanted(n))?;
         }
         Ok(())
     };
@@ -94,12 +105,12 @@ pub(super) fn construct(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResu
         Op::TypeVector => {
             let mut count = 0;
             for id in given {
-                let Some(own) = vector(cx, cx.ty(*id)) else {
-                    same(cx, "a constituent", cx.ty(*id), shape.part)?;
+                let Some(own) = decompose_vector(cx, cx.type_of(*id)) else {
+                    ensure_same_type(cx, "a constituent", cx.type_of(*id), shape.part)?;
                     count += 1;
                     continue;
                 };
-                same(cx, "a constituent's component", own.0, shape.part)?;
+                ensure_same_type(cx, "a constituent's component", own.0, shape.part)?;
                 count += own.1;
             }
             ensure(
@@ -110,34 +121,36 @@ pub(super) fn construct(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResu
         }
         Op::TypeMatrix => each(&|_| shape.part, shape.count as usize)?,
         Op::TypeArray => {
-            let length = cx.inst(result).map_or(0, |t| t.word(1));
-            let length = cx.constant(length).map_or(given.len(), |n| n as usize);
+            let length = cx.defining_inst(result).map_or(0, |t| t.operand_word(1));
+            let length = cx
+                .constant_value(length)
+                .map_or(given.len(), |n| n as usize);
             each(&|_| shape.part, length)?;
         }
         Op::TypeStruct => {
-            let members = cx.members(result);
+            let members = cx.struct_members(result);
             each(&|n| members[n], members.len())?;
         }
         Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => each(&|_| shape.part, 1)?,
         Op::TypeVectorIdEXT => return Ok(()),
         _ => {
-            let message = format!("{} is no composite", cx.describe(result));
-            return Err(fault(Rule::Values, message));
+            let message = format!("{} is no composite", cx.describe_type(result));
+            return Err(make_fault(Rule::Values, message));
         }
     }
     small_composite(cx, result)
 }
 
 /// A composite whose parts are all the same value.
-pub(super) fn replicated(
+pub(super) fn verify_replicated_composite(
     cx: &VerifyContext<'_>,
     rule: Rule,
     result: u32,
     value: u32,
 ) -> VerifyResult {
-    let shape = cx.shape(result);
+    let shape = cx.type_shape(result);
     let parts: &[u32] = match shape.op {
-        Op::TypeStruct => cx.members(result),
+        Op::TypeStruct => cx.struct_members(result),
         Op::TypeVector
         | Op::TypeVectorIdEXT
         | Op::TypeMatrix
@@ -146,25 +159,29 @@ pub(super) fn replicated(
         | Op::TypeCooperativeMatrixNV
         | Op::TypeTensorARM => std::slice::from_ref(&shape.part),
         _ => {
-            let message = format!("{} is no composite", cx.describe(result));
-            return Err(fault(rule, message));
+            let message = format!("{} is no composite", cx.describe_type(result));
+            return Err(make_fault(rule, message));
         }
     };
-    let found = cx.ty(value);
+    let found = cx.type_of(value);
     let wrong = parts.iter().find(|part| **part != 0 && **part != found);
     ensure(rule, wrong.is_none(), || {
         format!(
             "the value is of {}, a part of the result of {}",
-            cx.describe(found),
-            cx.describe(*wrong.unwrap_or(&0))
+            cx.describe_type(found),
+            cx.describe_type(*wrong.unwrap_or(&0))
         )
     })
 }
 
 /// The type that literal indices lead to.
-pub(super) fn walk(cx: &VerifyContext<'_>, mut ty: u32, path: &[u32]) -> Result<u32, VerifyFault> {
+pub(super) fn resolve_index_path(
+    cx: &VerifyContext<'_>,
+    mut ty: u32,
+    path: &[u32],
+) -> Result<u32, VerifyFault> {
     if path.len() > 255 {
-        return Err(fault(
+        return Err(make_fault(
             Rule::Limits,
             format!("{} indices; there may be 255", path.len()),
         ));
@@ -173,7 +190,7 @@ pub(super) fn walk(cx: &VerifyContext<'_>, mut ty: u32, path: &[u32]) -> Result<
         "there are no indices".to_owned()
     })?;
     for at in path {
-        let shape = cx.shape(ty);
+        let shape = cx.type_shape(ty);
         let beyond = |count: u64| {
             ensure(Rule::Values, u64::from(*at) < count, || {
                 format!("index {at} of {count}")
@@ -185,8 +202,8 @@ pub(super) fn walk(cx: &VerifyContext<'_>, mut ty: u32, path: &[u32]) -> Result<
                 shape.part
             }
             Op::TypeArray => {
-                let length = cx.inst(ty).map_or(0, |t| t.word(1));
-                if let Some(length) = cx.constant(length) {
+                let length = cx.defining_inst(ty).map_or(0, |t| t.operand_word(1));
+                if let Some(length) = cx.constant_value(length) {
                     beyond(length)?;
                 }
                 shape.part
@@ -196,21 +213,21 @@ pub(super) fn walk(cx: &VerifyContext<'_>, mut ty: u32, path: &[u32]) -> Result<
             | Op::TypeCooperativeMatrixNV
             | Op::TypeVectorIdEXT => shape.part,
             Op::TypeStruct => {
-                let members = cx.members(ty);
+                let members = cx.struct_members(ty);
                 beyond(members.len() as u64)?;
                 members[*at as usize]
             }
             _ => {
-                let message = format!("{} has no parts", cx.describe(ty));
-                return Err(fault(Rule::Values, message));
+                let message = format!("{} has no parts", cx.describe_type(ty));
+                return Err(make_fault(Rule::Values, message));
             }
         };
     }
     Ok(ty)
 }
 
-pub(super) fn logical(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let (result, source) = (inst.words()[0], cx.ty(inst.word(0)));
+pub(super) fn verify_copy_logical(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let (result, source) = (inst.words()[0], cx.type_of(inst.operand_word(0)));
     ensure(Rule::Values, result != source, || {
         "the operand is of the result's type; OpCopyObject copies that".to_owned()
     })?;
@@ -230,18 +247,21 @@ fn matches_logically(cx: &VerifyContext<'_>, a: u32, b: u32) -> bool {
         if a == b || pairs > PAIRS {
             continue;
         }
-        let (x, y) = (cx.shape(a), cx.shape(b));
+        let (x, y) = (cx.type_shape(a), cx.type_shape(b));
         match (x.op, y.op) {
             (Op::TypeArray, Op::TypeArray) => {
-                let length = |ty| cx.inst(ty).map_or(0, |t| t.word(1));
+                let length = |ty| cx.defining_inst(ty).map_or(0, |t| t.operand_word(1));
                 let (n, m) = (length(a), length(b));
-                if n != m && (cx.constant(n).is_none() || cx.constant(n) != cx.constant(m)) {
+                if n != m
+                    && (cx.constant_value(n).is_none()
+                        || cx.constant_value(n) != cx.constant_value(m))
+                {
                     return false;
                 }
                 stack.push((x.part, y.part));
             }
             (Op::TypeStruct, Op::TypeStruct) => {
-                let (p, q) = (cx.members(a), cx.members(b));
+                let (p, q) = (cx.struct_members(a), cx.struct_members(b));
                 if p.len() != q.len() {
                     return false;
                 }

@@ -1,53 +1,59 @@
 //! Rule 9: constants fit their types.
 
-use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, fault};
+use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::ir::InstRef;
 
 /// Checks a constant.
-pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+pub(super) fn verify_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let ty = inst.words()[0];
-    let shape = cx.shape(ty);
+    let shape = cx.type_shape(ty);
     match inst.op() {
         Op::ConstantTrue | Op::ConstantFalse | Op::SpecConstantTrue | Op::SpecConstantFalse => {
             ensure(Rule::Constants, shape.op == Op::TypeBool, || {
-                format!("its type is {}, not bool", cx.describe(ty))
+                format!("its type is {}, not bool", cx.describe_type(ty))
             })
         }
-        Op::Constant | Op::SpecConstant => scalar(cx, inst),
-        Op::ConstantComposite | Op::SpecConstantComposite => composite(cx, inst),
+        Op::Constant | Op::SpecConstant => verify_scalar_constant(cx, inst),
+        Op::ConstantComposite | Op::SpecConstantComposite => verify_composite_constant(cx, inst),
         Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT => {
-            replicate(cx, inst)
+            verify_replicated_constant(cx, inst)
         }
         Op::ConstantFunctionPointerINTEL => function_pointer(cx, inst),
         Op::ConstantNull => ensure(
             Rule::Constants,
-            !shape.holds.any(TypeContents::NO_NULL),
-            || format!("{} has no null", cx.describe(ty)),
+            !shape.holds.has_any(TypeContents::NO_NULL),
+            || format!("{} has no null", cx.describe_type(ty)),
         ),
         Op::ConstantSampler => ensure(Rule::Constants, shape.op == Op::TypeSampler, || {
             "its type is no sampler".to_owned()
         }),
-        Op::SpecConstantOp => operation(cx, inst),
+        Op::SpecConstantOp => verify_spec_constant_op(cx, inst),
         _ => Ok(()),
     }
 }
 
-fn scalar(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+fn verify_scalar_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let ty = inst.words()[0];
-    let shape = cx.shape(ty);
+    let shape = cx.type_shape(ty);
     ensure(
         Rule::Constants,
         matches!(shape.op, Op::TypeInt | Op::TypeFloat),
-        || format!("its type is {}, not a number", cx.describe(ty)),
+        || format!("its type is {}, not a number", cx.describe_type(ty)),
     )?;
     super::values::small_composite(cx, ty)?;
     let words = inst.operands();
     ensure(
         Rule::Constants,
         words.len() as u32 == shape.width.div_ceil(32).max(1),
-        || format!("{} words do not make a {}", words.len(), cx.describe(ty)),
+        || {
+            format!(
+                "{} words do not make a {}",
+                words.len(),
+                cx.describe_type(ty)
+            )
+        },
     )?;
     if shape.width < 32 && shape.width > 0 {
         let high = words[0] >> shape.width;
@@ -63,11 +69,11 @@ fn scalar(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     Ok(())
 }
 
-fn composite(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+fn verify_composite_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let ty = inst.words()[0];
     let parts = inst.operands();
     for part in parts {
-        let op = cx.op(*part);
+        let op = cx.defining_op(*part);
         ensure(
             Rule::Constants,
             cx.is_constant(*part) || op == Op::Undef,
@@ -92,19 +98,19 @@ fn composite(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             format!(
                 "{} constituents; {} has {wanted}",
                 parts.len(),
-                cx.describe(ty)
+                cx.describe_type(ty)
             )
         })
     };
-    let shape = cx.shape(ty);
+    let shape = cx.type_shape(ty);
     let each = |wanted: &dyn Fn(usize) -> u32| {
         for (n, part) in parts.iter().enumerate() {
-            let (found, wanted) = (cx.ty(*part), wanted(n));
+            let (found, wanted) = (cx.type_of(*part), wanted(n));
             ensure(Rule::Constants, found == wanted, || {
                 format!(
                     "constituent {n} is of {}, not of {}",
-                    cx.describe(found),
-                    cx.describe(wanted)
+                    cx.describe_type(found),
+                    cx.describe_type(wanted)
                 )
             })?;
         }
@@ -116,14 +122,14 @@ fn composite(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             each(&|_| shape.part)
         }
         Op::TypeArray => {
-            let length = cx.inst(ty).map_or(0, |t| t.word(1));
-            if let Some(length) = cx.constant(length) {
+            let length = cx.defining_inst(ty).map_or(0, |t| t.operand_word(1));
+            if let Some(length) = cx.constant_value(length) {
                 count(usize::try_from(length).unwrap_or(usize::MAX))?;
             }
             each(&|_| shape.part)
         }
         Op::TypeStruct => {
-            let members = cx.members(ty);
+            let members = cx.struct_members(ty);
             count(members.len())?;
             each(&|n| members[n])
         }
@@ -132,33 +138,41 @@ fn composite(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             each(&|_| shape.part)
         }
         Op::TypeVectorIdEXT => Ok(()),
-        _ => Err(fault(
+        _ => Err(make_fault(
             Rule::Constants,
-            format!("its type is {}, which is no composite", cx.describe(ty)),
+            format!(
+                "its type is {}, which is no composite",
+                cx.describe_type(ty)
+            ),
         )),
     }
 }
 
-fn replicate(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let value = inst.word(0);
+fn verify_replicated_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let value = inst.operand_word(0);
     ensure(
         Rule::Constants,
-        cx.is_constant(value) || cx.op(value) == Op::Undef,
+        cx.is_constant(value) || cx.defining_op(value) == Op::Undef,
         || format!("%{value} is no constant"),
     )?;
-    super::composites::replicated(cx, Rule::Constants, inst.words()[0], value)
+    super::composites::verify_replicated_composite(cx, Rule::Constants, inst.words()[0], value)
 }
 
 /// The pointer to a function: its type points to the function's type, or is that of a pointer whose pointee
 /// is not said.
 fn function_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let (ty, function) = (cx.shape(inst.words()[0]), inst.word(0));
-    let Some(def) = cx.inst(function).filter(|f| f.op() == Op::Function) else {
+    let (ty, function) = (cx.type_shape(inst.words()[0]), inst.operand_word(0));
+    let Some(def) = cx
+        .defining_inst(function)
+        .filter(|f| f.op() == Op::Function)
+    else {
         let message = format!("%{function} is no function");
-        return Err(fault(Rule::Constants, message));
+        return Err(make_fault(Rule::Constants, message));
     };
     let fits = match ty.op {
-        Op::TypePointer => cx.op(ty.part) != Op::TypeFunction || ty.part == def.word(1),
+        Op::TypePointer => {
+            cx.defining_op(ty.part) != Op::TypeFunction || ty.part == def.operand_word(1)
+        }
         Op::TypeUntypedPointerKHR => true,
         _ => false,
     };
@@ -238,24 +252,24 @@ const IN_KERNELS: &[Op] = &[
 
 /// Operations on constants: the opcodes that the specification lists, those of kernels with that
 /// capability only.
-fn operation(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let op = Op(inst.word(0) as u16);
+fn verify_spec_constant_op(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let op = Op(inst.operand_word(0) as u16);
     let (everywhere, in_kernels) = (EVERYWHERE.contains(&op), IN_KERNELS.contains(&op));
     if !everywhere && !in_kernels {
-        return Err(fault(
+        return Err(make_fault(
             Rule::Constants,
             format!("{op} is no operation on constants"),
         ));
     }
     if in_kernels && !cx.is_kernel {
-        return Err(fault(
+        return Err(make_fault(
             Rule::Capabilities,
             format!("{op} on constants needs the capability Kernel"),
         ));
     }
-    super::values::operation(cx, op, inst.words()[0], &inst.operands()[1..])?;
+    super::values::verify_operation_types(cx, op, inst.words()[0], &inst.operands()[1..])?;
     if op == Op::QuantizeToF16 && !cx.is_shader {
-        return Err(fault(
+        return Err(make_fault(
             Rule::Capabilities,
             "OpQuantizeToF16 on constants needs the capability Shader",
         ));

@@ -22,13 +22,13 @@ pub(super) struct VerifyFault {
 }
 
 impl VerifyFault {
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// The fault as a diagnostic about an instruction.
-    pub fn about(self, inst: InstRef<'_>) -> SourceDiagnostic {
+    pub fn into_diagnostic(self, inst: InstRef<'_>) -> SourceDiagnostic {
         let name = match inst.result() {
             Some(id) => format!("{id} = {}", inst.op()),
             None => inst.op().to_string(),
@@ -45,7 +45,7 @@ impl VerifyFault {
 pub(super) type VerifyResult = Result<(), VerifyFault>;
 
 /// A fault of a rule.
-pub(super) fn fault(rule: Rule, message: impl Into<String>) -> VerifyFault {
+pub(super) fn make_fault(rule: Rule, message: impl Into<String>) -> VerifyFault {
     VerifyFault {
         rule,
         message: message.into(),
@@ -58,7 +58,7 @@ pub(super) fn ensure(rule: Rule, holds: bool, message: impl FnOnce() -> String) 
     if holds {
         Ok(())
     } else {
-        Err(fault(rule, message()))
+        Err(make_fault(rule, message()))
     }
 }
 
@@ -104,15 +104,15 @@ impl TypeContents {
     /// Something that has no null value.
     pub const NO_NULL: TypeContents = TypeContents(1 << 8);
 
-    pub fn any(self, of: TypeContents) -> bool {
+    pub fn has_any(self, of: TypeContents) -> bool {
         self.0 & of.0 != 0
     }
 
-    pub const fn and(self, other: TypeContents) -> TypeContents {
+    pub const fn union(self, other: TypeContents) -> TypeContents {
         TypeContents(self.0 | other.0)
     }
 
-    const fn without(self, other: TypeContents) -> TypeContents {
+    const fn difference(self, other: TypeContents) -> TypeContents {
         TypeContents(self.0 & !other.0)
     }
 }
@@ -152,7 +152,7 @@ impl DefPlace {
     pub const FIRST: DefPlace = DefPlace(0);
 
     /// The place this many behind: of a function the block before that number, or the next function.
-    pub fn behind(self, number: usize) -> DefPlace {
+    pub fn nth_after(self, number: usize) -> DefPlace {
         DefPlace(self.0 + number as u32)
     }
 
@@ -160,7 +160,7 @@ impl DefPlace {
     ///
     /// # Errors
     /// When the place is in another function.
-    pub fn block(self, function: DefPlace, blocks: usize) -> Result<Option<u32>, ()> {
+    pub fn block_index(self, function: DefPlace, blocks: usize) -> Result<Option<u32>, ()> {
         match self.0.checked_sub(function.0) {
             Some(at) if at as usize <= blocks => Ok(at.checked_sub(1)),
             _ => Err(()),
@@ -186,7 +186,7 @@ impl DefinitionTable {
     }
 
     /// A definition of an id that has none.
-    fn add(&mut self, id: Id, def: DefinitionInfo) {
+    fn insert_new(&mut self, id: Id, def: DefinitionInfo) {
         if self.all.len() == self.all.capacity() {
             self.all.reserve_exact(self.all.len() / 8 + 16);
         }
@@ -224,14 +224,14 @@ pub(super) struct VerifyContext<'m> {
 
 impl<'m> VerifyContext<'m> {
     pub fn new(module: &'m SpirvModule, options: &'m VerifyOptions) -> Self {
-        let model = module.section(ModuleSection::MemoryModel).next();
-        let model = model.map_or((0, 0), |m| (m.word(0), m.word(1)));
+        let model = module.section_insts(ModuleSection::MemoryModel).next();
+        let model = model.map_or((0, 0), |m| (m.operand_word(0), m.operand_word(1)));
         let mut cx = VerifyContext {
             module,
             options,
             version: module.version,
             ids: IdWords::new(module),
-            decorations: IdDecorations::compute(module),
+            decorations: IdDecorations::from_module(module),
             addressing: AddressingModel(model.0),
             memory_model: MemoryModel(model.1),
             defs: DefinitionTable::new(module),
@@ -243,24 +243,24 @@ impl<'m> VerifyContext<'m> {
             is_kernel: false,
             forward_pointers: FxHashSet::default(),
         };
-        for inst in module.section(ModuleSection::Capabilities) {
-            cx.declare(Capability(inst.word(0)));
+        for inst in module.section_insts(ModuleSection::Capabilities) {
+            cx.declare_capability(Capability(inst.operand_word(0)));
         }
-        for inst in module.section(ModuleSection::Extensions) {
+        for inst in module.section_insts(ModuleSection::Extensions) {
             let name = literal_string(inst.operands());
             cx.extensions.push(name.into_owned());
         }
-        cx.is_shader = cx.has(Capability::Shader);
-        cx.is_kernel = cx.has(Capability::Kernel);
+        cx.is_shader = cx.has_capability(Capability::Shader);
+        cx.is_kernel = cx.has_capability(Capability::Kernel);
         cx
     }
 
     /// Takes note of a capability and those that it implies.
-    fn declare(&mut self, capability: Capability) {
+    fn declare_capability(&mut self, capability: Capability) {
         let rows = Kind::Capability.info().enumerants;
         let mut stack = vec![capability.0];
         while let Some(value) = stack.pop() {
-            let Some(row) = Kind::Capability.info().enumerant(value) else {
+            let Some(row) = Kind::Capability.info().enumerant_by_value(value) else {
                 continue;
             };
             let at = rows.partition_point(|r| r.value < value);
@@ -280,7 +280,7 @@ impl<'m> VerifyContext<'m> {
     }
 
     /// Whether the module declares the capability, or one that implies it.
-    pub fn has(&self, capability: Capability) -> bool {
+    pub fn has_capability(&self, capability: Capability) -> bool {
         let rows = Kind::Capability.info().enumerants;
         let at = rows.partition_point(|r| r.value < capability.0);
         if rows.get(at).is_none_or(|r| r.value != capability.0) {
@@ -290,7 +290,7 @@ impl<'m> VerifyContext<'m> {
     }
 
     pub fn has_any(&self, capabilities: &[Capability]) -> bool {
-        capabilities.is_empty() || capabilities.iter().any(|c| self.has(*c))
+        capabilities.is_empty() || capabilities.iter().any(|c| self.has_capability(*c))
     }
 
     pub fn has_extension(&self, name: &str) -> bool {
@@ -317,21 +317,23 @@ impl<'m> VerifyContext<'m> {
 
     /// Whether pointers may be values in logical addressing.
     pub fn variable_pointers(&self) -> bool {
-        self.has(Capability::VariablePointers)
-            || self.has(Capability::VariablePointersStorageBuffer)
+        self.has_capability(Capability::VariablePointers)
+            || self.has_capability(Capability::VariablePointersStorageBuffer)
     }
 
     /// Takes note of an instruction's result.
     ///
     /// # Errors
     /// When the id is defined already.
-    pub fn define(&mut self, inst: InstRef<'m>, place: DefPlace) -> VerifyResult {
+    pub fn define_result(&mut self, inst: InstRef<'m>, place: DefPlace) -> VerifyResult {
         let Some(id) = inst.result() else {
             return Ok(());
         };
-        ensure(Rule::DefinedOnce, self.def(id.word()).is_none(), || {
-            format!("{id} is defined already")
-        })?;
+        ensure(
+            Rule::DefinedOnce,
+            self.definition(id.word()).is_none(),
+            || format!("{id} is defined already"),
+        )?;
         let is_type = inst
             .op()
             .info()
@@ -350,7 +352,7 @@ impl<'m> VerifyContext<'m> {
             ty,
             place,
         };
-        self.defs.add(id, def);
+        self.defs.insert_new(id, def);
         Ok(())
     }
 
@@ -386,13 +388,13 @@ impl<'m> VerifyContext<'m> {
             Op::TypeUntypedPointerKHR => shape.class = StorageClass(word(0)),
             _ => {}
         }
-        shape.holds = self.held(inst, &shape);
-        shape.locations = self.locations(inst, &shape);
+        shape.holds = self.summarize_contents(inst, &shape);
+        shape.locations = self.count_locations(inst, &shape);
         shape.depth = match inst.op() {
             Op::TypeStruct => {
                 let members = inst.operands().iter();
-                let below = members.filter(|m| self.op(**m) == Op::TypeStruct);
-                1 + below.map(|m| self.shape(*m).depth).max().unwrap_or(0)
+                let below = members.filter(|m| self.defining_op(**m) == Op::TypeStruct);
+                1 + below.map(|m| self.type_shape(*m).depth).max().unwrap_or(0)
             }
             _ => 0,
         };
@@ -400,42 +402,41 @@ impl<'m> VerifyContext<'m> {
     }
 
     /// Locations that a type takes (Vulkan specification, "Location Assignment").
-    fn locations(&self, inst: InstRef<'_>, shape: &TypeSummary) -> u32 {
-        let part = self.shape(shape.part);
+    fn count_locations(&self, inst: InstRef<'_>, shape: &TypeSummary) -> u32 {
+        let part = self.type_shape(shape.part);
         match inst.op() {
             Op::TypeInt | Op::TypeFloat => 1,
             Op::TypeVector => 1 + u32::from(part.width == 64 && shape.count > 2),
             Op::TypeMatrix => part.locations.saturating_mul(shape.count),
             Op::TypeArray => {
-                let length = self.constant(inst.word(1)).unwrap_or(1);
+                let length = self.constant_value(inst.operand_word(1)).unwrap_or(1);
                 let length = u32::try_from(length).unwrap_or(u32::MAX);
                 part.locations.saturating_mul(length)
             }
-            Op::TypeStruct => inst
-                .operands()
-                .iter()
-                .fold(0u32, |sum, m| sum.saturating_add(self.shape(*m).locations)),
+            Op::TypeStruct => inst.operands().iter().fold(0u32, |sum, m| {
+                sum.saturating_add(self.type_shape(*m).locations)
+            }),
             _ => 0,
         }
     }
 
     /// What a type contains, its parts being known.
-    fn held(&self, inst: InstRef<'_>, shape: &TypeSummary) -> TypeContents {
+    fn summarize_contents(&self, inst: InstRef<'_>, shape: &TypeSummary) -> TypeContents {
         match inst.op() {
-            Op::TypeBool => TypeContents::BOOL.and(TypeContents::PLAIN_BOOL),
+            Op::TypeBool => TypeContents::BOOL.union(TypeContents::PLAIN_BOOL),
             Op::TypeInt if shape.width == 8 => TypeContents::INT8,
             Op::TypeInt if shape.width == 16 => TypeContents::INT16,
             Op::TypeFloat if shape.width == 16 && shape.count == 0 => TypeContents::FLOAT16,
-            Op::TypeVector | Op::TypeMatrix | Op::TypeArray => self.shape(shape.part).holds,
+            Op::TypeVector | Op::TypeMatrix | Op::TypeArray => self.type_shape(shape.part).holds,
             Op::TypeRuntimeArray => {
-                let part = self.shape(shape.part).holds;
-                part.and(TypeContents::RUNTIME_ARRAY)
-                    .and(TypeContents::NO_NULL)
+                let part = self.type_shape(shape.part).holds;
+                part.union(TypeContents::RUNTIME_ARRAY)
+                    .union(TypeContents::NO_NULL)
             }
             Op::TypeStruct => {
                 let members = inst.operands().iter();
                 let all = members.fold(TypeContents::NOTHING, |all, m| {
-                    all.and(self.shape(*m).holds)
+                    all.union(self.type_shape(*m).holds)
                 });
                 let own = inst.words()[0];
                 let mut numbers = 0..inst.operands().len() as u32;
@@ -443,7 +444,7 @@ impl<'m> VerifyContext<'m> {
                     self.member_decoration(own, n, Decoration::BuiltIn)
                         .is_some()
                 }) {
-                    all.without(TypeContents::PLAIN_BOOL)
+                    all.difference(TypeContents::PLAIN_BOOL)
                 } else {
                     all
                 }
@@ -454,7 +455,7 @@ impl<'m> VerifyContext<'m> {
             Op::TypeImage
             | Op::TypeSampler
             | Op::TypeSampledImage
-            | Op::TypeAccelerationStructureKHR => TypeContents::OBJECT.and(TypeContents::NO_NULL),
+            | Op::TypeAccelerationStructureKHR => TypeContents::OBJECT.union(TypeContents::NO_NULL),
             Op::TypeInt
             | Op::TypeFloat
             | Op::TypeEvent
@@ -473,29 +474,29 @@ impl<'m> VerifyContext<'m> {
     }
 
     /// The definition of an id.
-    pub fn def(&self, id: u32) -> Option<&DefinitionInfo> {
+    pub fn definition(&self, id: u32) -> Option<&DefinitionInfo> {
         self.defs.get(id)
     }
 
     /// The opcode that defines an id; `OpNop` for none.
-    pub fn op(&self, id: u32) -> Op {
-        self.def(id).map_or(Op::Nop, |d| d.op)
+    pub fn defining_op(&self, id: u32) -> Op {
+        self.definition(id).map_or(Op::Nop, |d| d.op)
     }
 
     /// The instruction that defines an id.
-    pub fn inst(&self, id: u32) -> Option<InstRef<'m>> {
-        self.def(id).map(|d| self.module.inst(d.inst))
+    pub fn defining_inst(&self, id: u32) -> Option<InstRef<'m>> {
+        self.definition(id).map(|d| self.module.inst(d.inst))
     }
 
     /// The type of a value, 0 for none.
-    pub fn ty(&self, value: u32) -> u32 {
-        self.def(value)
+    pub fn type_of(&self, value: u32) -> u32 {
+        self.definition(value)
             .map_or(0, |d| if d.is_type { 0 } else { d.ty })
     }
 
     /// What a type is; a shape of `OpNop` for what is no type.
-    pub fn shape(&self, ty: u32) -> TypeSummary {
-        match self.def(ty) {
+    pub fn type_shape(&self, ty: u32) -> TypeSummary {
+        match self.definition(ty) {
             Some(def) if def.is_type => self.shapes[def.ty as usize],
             _ => NO_SHAPE,
         }
@@ -503,24 +504,24 @@ impl<'m> VerifyContext<'m> {
 
     /// What a value's type is.
     pub fn value_shape(&self, value: u32) -> TypeSummary {
-        self.shape(self.ty(value))
+        self.type_shape(self.type_of(value))
     }
 
     pub fn is_type(&self, id: u32) -> bool {
-        self.def(id).is_some_and(|d| d.is_type)
+        self.definition(id).is_some_and(|d| d.is_type)
     }
 
     pub fn is_constant(&self, id: u32) -> bool {
-        is_constant_op(self.op(id))
+        is_constant_op(self.defining_op(id))
     }
 
     /// The value of an integer constant that no specialisation changes.
-    pub fn constant(&self, id: u32) -> Option<u64> {
-        let inst = self.inst(id)?;
+    pub fn constant_value(&self, id: u32) -> Option<u64> {
+        let inst = self.defining_inst(id)?;
         match inst.op() {
             Op::Constant => {
                 let high = inst.operands().get(1).copied().unwrap_or(0);
-                Some(u64::from(inst.word(0)) | u64::from(high) << 32)
+                Some(u64::from(inst.operand_word(0)) | u64::from(high) << 32)
             }
             Op::ConstantNull => Some(0),
             _ => None,
@@ -543,22 +544,26 @@ impl<'m> VerifyContext<'m> {
     }
 
     /// The members of a structure type.
-    pub fn members(&self, structure: u32) -> &'m [u32] {
-        match self.inst(structure) {
+    pub fn struct_members(&self, structure: u32) -> &'m [u32] {
+        match self.defining_inst(structure) {
             Some(inst) if inst.op() == Op::TypeStruct => inst.operands(),
             _ => &[],
         }
     }
 
     /// A type's name for messages.
-    pub fn describe(&self, ty: u32) -> String {
-        let shape = self.shape(ty);
+    pub fn describe_type(&self, ty: u32) -> String {
+        let shape = self.type_shape(ty);
         match shape.op {
             Op::TypeInt if shape.signed => format!("i{}", shape.width),
             Op::TypeInt => format!("u{}", shape.width),
             Op::TypeFloat => format!("f{}", shape.width),
             Op::TypeBool => "bool".to_owned(),
-            Op::TypeVector => format!("vector of {} {}", shape.count, self.describe(shape.part)),
+            Op::TypeVector => format!(
+                "vector of {} {}",
+                shape.count,
+                self.describe_type(shape.part)
+            ),
             Op::Nop => "nothing".to_owned(),
             op => format!("%{ty} ({op})"),
         }

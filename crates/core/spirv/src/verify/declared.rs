@@ -1,26 +1,28 @@
 //! Rules 1, 6 and 7: the tables know every word, and the module declares what it uses.
 
-use super::context::{VerifyContext, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
 use crate::analysis::ROUNDING;
 use crate::grammar::enumerants::{BuiltIn, Capability, Decoration, GroupOperation};
 use crate::grammar::{
     DecodeError, EnumerantInfo, Kind, Op, OperandCategory, OperandIter, SpirvVersion,
-    extension_version, instructions,
+    all_instructions, extension_version,
 };
 use crate::ir::InstRef;
 
 /// Checks an instruction's opcode and enumerants.
-pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+pub(super) fn verify_availability(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let Some(row) = inst.op().info() else {
-        return Err(fault(Rule::Encoding, "the tables do not know the opcode")
-            .hint("the module needs a newer grammar than this build has"));
+        return Err(
+            make_fault(Rule::Encoding, "the tables do not know the opcode")
+                .with_hint("the module needs a newer grammar than this build has"),
+        );
     };
     if !row.capabilities.is_empty() {
         ensure_any(cx, row.capabilities, || row.name.to_owned())?;
     }
     if !is_ballot_of_amd(cx, inst.op()) {
-        version(
+        verify_version(
             cx,
             row.version,
             row.last_version,
@@ -30,7 +32,7 @@ pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         )?;
     }
     if inst.op() == Op::Extension {
-        let (name, own) = (inst.string(0), cx.version);
+        let (name, own) = (inst.string_operand(0), cx.version);
         let first = extension_version(&name);
         return ensure(Rule::Versions, own >= first, || {
             format!("the extension {name} is for SPIR-V {first}, the module is of {own}")
@@ -42,7 +44,7 @@ pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let mut operands = OperandIter::new(inst.op(), inst.words());
     match inst.op() {
         Op::ExtInst | Op::ExtInstWithForwardRefsKHR => {
-            operands = operands.with_ext(cx.ids.set(inst));
+            operands = operands.with_ext(cx.ids.ext_inst_set(inst));
         }
         Op::Switch => {
             operands = operands.with_switch_literal_words(cx.ids.switch_literal_words(inst));
@@ -53,7 +55,7 @@ pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         let operand = match operand {
             Ok(operand) => operand,
             Err(DecodeError::Surplus(_)) if matches!(inst.op(), Op::ExtInst) => break,
-            Err(error) => return Err(fault(Rule::Encoding, error.to_string())),
+            Err(error) => return Err(make_fault(Rule::Encoding, error.to_string())),
         };
         let word = operand.words[0];
         match operand.kind.info().category {
@@ -62,12 +64,12 @@ pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
                 while rest != 0 {
                     let bit = rest & rest.wrapping_neg();
                     rest ^= bit;
-                    value(cx, operand.kind, bit)?;
+                    verify_enumerant(cx, operand.kind, bit)?;
                 }
             }
-            OperandCategory::ValueEnum => value(cx, operand.kind, word)?,
+            OperandCategory::ValueEnum => verify_enumerant(cx, operand.kind, word)?,
             OperandCategory::Literal if operand.kind == Kind::LiteralExtInstInteger => {
-                extended(cx, inst, word)?;
+                verify_extended_number(cx, inst, word)?;
             }
             _ => {}
         }
@@ -77,15 +79,15 @@ pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 
 /// Whether an instruction has operands that rules 6 and 7 look at.
 fn has_enumerants(op: Op) -> bool {
-    op.row().is_none_or(|row| HAS_ENUMERANTS[row])
+    op.row_index().is_none_or(|row| HAS_ENUMERANTS[row])
 }
 
 /// By row of the grammar, made when the crate is compiled.
-static HAS_ENUMERANTS: [bool; instructions().len()] = {
-    let mut found = [false; instructions().len()];
+static HAS_ENUMERANTS: [bool; all_instructions().len()] = {
+    let mut found = [false; all_instructions().len()];
     let mut row = 0;
     while row < found.len() {
-        let operands = instructions()[row].operands;
+        let operands = all_instructions()[row].operands;
         let mut at = 0;
         while at < operands.len() {
             let kind = operands[at].kind;
@@ -97,13 +99,13 @@ static HAS_ENUMERANTS: [bool; instructions().len()] = {
     found
 };
 
-fn value(cx: &VerifyContext<'_>, kind: Kind, word: u32) -> VerifyResult {
-    let Some(row) = kind.info().enumerant(word) else {
+fn verify_enumerant(cx: &VerifyContext<'_>, kind: Kind, word: u32) -> VerifyResult {
+    let Some(row) = kind.info().enumerant_by_value(word) else {
         return Ok(());
     };
     let name = || format!("{} {}", kind.info().name, row.name);
     if kind == Kind::Capability {
-        capability(cx, Capability(word), row)?;
+        verify_environment_capability(cx, Capability(word), row)?;
     } else if !row.capabilities.is_empty() && !is_free(cx, kind, word) {
         if kind == Kind::Decoration && word == Decoration::FPRoundingMode.0 && cx.is_vulkan() {
             ensure_any(cx, ROUNDING, name)?;
@@ -111,7 +113,7 @@ fn value(cx: &VerifyContext<'_>, kind: Kind, word: u32) -> VerifyResult {
             ensure_any(cx, row.capabilities, name)?;
         }
     }
-    version(
+    verify_version(
         cx,
         row.version,
         row.last_version,
@@ -155,10 +157,10 @@ fn ensure_any(
     let names: Vec<_> = capabilities.iter().map(|c| c.to_string()).collect();
     let message = format!("{} needs the capability {}", name(), names.join(" or "));
     let hint = format!("declare it: OpCapability {}", names[0]);
-    Err(fault(Rule::Capabilities, message).hint(hint))
+    Err(make_fault(Rule::Capabilities, message).with_hint(hint))
 }
 
-fn version(
+fn verify_version(
     cx: &VerifyContext<'_>,
     first: SpirvVersion,
     last: SpirvVersion,
@@ -168,7 +170,7 @@ fn version(
 ) -> VerifyResult {
     if cx.version > last {
         let message = format!("{} is not part of SPIR-V since {last}", name());
-        return Err(fault(Rule::Versions, message));
+        return Err(make_fault(Rule::Versions, message));
     }
     if cx.version >= first || has_capability {
         return Ok(());
@@ -182,31 +184,36 @@ fn version(
             name(),
             cx.version
         );
-        return Err(fault(Rule::Versions, message));
+        return Err(make_fault(Rule::Versions, message));
     }
     if extensions.iter().any(|e| cx.has_extension(e)) {
         return Ok(());
     }
     let message = format!("{} needs the extension {}", name(), extensions.join(" or "));
     let hint = format!("declare it: OpExtension \"{}\"", extensions[0]);
-    Err(fault(Rule::Versions, message).hint(hint))
+    Err(make_fault(Rule::Versions, message).with_hint(hint))
 }
 
-fn extended(cx: &VerifyContext<'_>, inst: InstRef<'_>, number: u32) -> VerifyResult {
-    let Some(set) = cx.ids.set(inst) else {
+fn verify_extended_number(cx: &VerifyContext<'_>, inst: InstRef<'_>, number: u32) -> VerifyResult {
+    let Some(set) = cx.ids.ext_inst_set(inst) else {
         return ensure(
             Rule::OperandClass,
-            cx.op(inst.word(0)) == Op::ExtInstImport,
-            || format!("%{} is no set of extended instructions", inst.word(0)),
+            cx.defining_op(inst.operand_word(0)) == Op::ExtInstImport,
+            || {
+                format!(
+                    "%{} is no set of extended instructions",
+                    inst.operand_word(0)
+                )
+            },
         );
     };
-    match set.instruction(number) {
+    match set.instruction_by_number(number) {
         Some(row) if !row.capabilities.is_empty() => {
             ensure_any(cx, row.capabilities, || row.name.to_owned())
         }
         Some(_) => Ok(()),
         None if set.name.starts_with("NonSemantic.") => Ok(()),
-        None => Err(fault(
+        None => Err(make_fault(
             Rule::Encoding,
             format!("the set {} has no instruction {number}", set.name),
         )),
@@ -214,7 +221,11 @@ fn extended(cx: &VerifyContext<'_>, inst: InstRef<'_>, number: u32) -> VerifyRes
 }
 
 /// Whether the environment takes a capability.
-fn capability(cx: &VerifyContext<'_>, capability: Capability, row: &EnumerantInfo) -> VerifyResult {
+fn verify_environment_capability(
+    cx: &VerifyContext<'_>,
+    capability: Capability,
+    row: &EnumerantInfo,
+) -> VerifyResult {
     use crate::target::TargetEnvironment;
     let by_extension = || row.extensions.iter().any(|e| cx.has_extension(e));
     let taken = match cx.options.target.environment {

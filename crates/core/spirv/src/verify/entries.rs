@@ -1,6 +1,6 @@
 //! Rule 17: entry points, their interfaces, and which instructions their models run.
 
-use super::context::{VerifyContext, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::modes::{self, DeclaredModes};
 use super::rules::Rule;
 use crate::Id;
@@ -14,73 +14,82 @@ use rustc_hash::FxHashSet;
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Checks everything about entry points.
-pub(super) fn check(cx: &VerifyContext<'_>, faults: &mut Vec<SourceDiagnostic>) {
-    let modes = DeclaredModes::of(cx);
+pub(super) fn verify_entry_points(cx: &VerifyContext<'_>, faults: &mut Vec<SourceDiagnostic>) {
+    let modes = DeclaredModes::from_module(cx);
     let points: Vec<InstRef<'_>> = cx
         .module
-        .section(ModuleSection::EntryPoints)
+        .section_insts(ModuleSection::EntryPoints)
         .filter(|p| p.op() == Op::EntryPoint)
         .collect();
     let mut names = FxHashSet::default();
     for point in &points {
         let mut add = |check: VerifyResult| {
             if let Err(fault) = check {
-                faults.push(fault.about(*point));
+                faults.push(fault.into_diagnostic(*point));
             }
         };
         let name = literal_string(&point.operands()[2..]);
         add(ensure(
             Rule::EntryPoints,
-            names.insert((point.word(0), name)),
+            names.insert((point.operand_word(0), name)),
             || "another entry point has the same name and execution model".to_owned(),
         ));
-        add(function(cx, *point));
-        add(modes::together(cx, *point, &modes));
-        add(interface(cx, *point));
+        add(verify_entry_function(cx, *point));
+        add(modes::verify_mode_combination(cx, *point, &modes));
+        add(verify_interface(cx, *point));
     }
-    let mut models_of: Vec<_> = points.iter().map(|p| (p.word(1), p.word(0))).collect();
+    let mut models_of: Vec<_> = points
+        .iter()
+        .map(|p| (p.operand_word(1), p.operand_word(0)))
+        .collect();
     models_of.sort_unstable();
     let mut seen = FxHashSet::default();
     for (function, mode, inst) in &modes.rows {
         let from = models_of.partition_point(|m| m.0 < *function);
         let models = models_of[from..].iter().take_while(|m| m.0 == *function);
         let models: Vec<Model> = models.map(|m| Model(m.1)).collect();
-        let mut check = modes::fits(cx, *inst, *mode, &models);
-        if check.is_ok() && !modes::repeats(*mode) {
+        let mut check = modes::verify_mode_models(cx, *inst, *mode, &models);
+        if check.is_ok() && !modes::can_repeat_mode(*mode) {
             check = ensure(Rule::EntryPoints, seen.insert((*function, mode.0)), || {
                 format!("the mode {mode} stands twice")
             });
         }
         if let Err(fault) = check {
-            faults.push(fault.about(*inst));
+            faults.push(fault.into_diagnostic(*inst));
         }
     }
     if faults.is_empty() {
-        let graph = SpirvCallGraph::compute(cx.module);
-        let reach = EntryReach::with(cx.module, &graph, &cx.ids);
-        uses(cx, &points, &reach, &modes, faults);
-        if let (Err(fault), Some(first)) = (calls(cx, &points, &reach, &graph), points.first()) {
-            faults.push(fault.about(*first));
+        let graph = SpirvCallGraph::from_module(cx.module);
+        let reach = EntryReach::from_call_graph(cx.module, &graph, &cx.ids);
+        verify_entry_uses(cx, &points, &reach, &modes, faults);
+        if let (Err(fault), Some(first)) = (
+            verify_entry_calls(cx, &points, &reach, &graph),
+            points.first(),
+        ) {
+            faults.push(fault.into_diagnostic(*first));
         }
     }
 }
 
-fn function(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyResult {
-    let id = point.word(1);
-    let Some(def) = cx.inst(id).filter(|f| f.op() == Op::Function) else {
-        return Err(fault(Rule::EntryPoints, format!("%{id} is no function")));
+fn verify_entry_function(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyResult {
+    let id = point.operand_word(1);
+    let Some(def) = cx.defining_inst(id).filter(|f| f.op() == Op::Function) else {
+        return Err(make_fault(
+            Rule::EntryPoints,
+            format!("%{id} is no function"),
+        ));
     };
     ensure(
         Rule::EntryPoints,
-        cx.op(def.words()[0]) == Op::TypeVoid,
+        cx.defining_op(def.words()[0]) == Op::TypeVoid,
         || "its function returns a value".to_owned(),
     )?;
     let params = cx
-        .inst(def.word(1))
+        .defining_inst(def.operand_word(1))
         .map_or(0, |t| t.operands().len().saturating_sub(1));
     ensure(
         Rule::EntryPoints,
-        params == 0 || Model(point.word(0)) == Model::Kernel,
+        params == 0 || Model(point.operand_word(0)) == Model::Kernel,
         || "its function has parameters, which only kernels have".to_owned(),
     )?;
     ensure(
@@ -96,14 +105,14 @@ fn interface_ids(point: InstRef<'_>) -> &[u32] {
     &words[literal_string_words(words)..]
 }
 
-fn interface(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyResult {
+fn verify_interface(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyResult {
     let ids = interface_ids(point);
     let mut seen = FxHashSet::default();
     let all = cx.version >= SpirvVersion::new(1, 4);
     let (mut inputs, mut outputs) = (0, 0);
     let (mut shared, mut blocks, mut aliased) = (0, 0, 0);
     for id in ids {
-        let op = cx.op(*id);
+        let op = cx.defining_op(*id);
         ensure(
             Rule::EntryPoints,
             matches!(op, Op::Variable | Op::UntypedVariableKHR),
@@ -120,7 +129,7 @@ fn interface(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyResult {
         ensure(Rule::EntryPoints, !all || seen.insert(*id), || {
             format!("%{id} stands in its interface twice")
         })?;
-        let members = cx.members(shape.part).len() as u32;
+        let members = cx.struct_members(shape.part).len() as u32;
         let is_block = (0..members).any(|n| {
             cx.member_decoration(shape.part, n, Decoration::BuiltIn)
                 .is_some()
@@ -159,7 +168,7 @@ fn workgroup_blocks(
     blocks: u32,
     aliased: u32,
 ) -> VerifyResult {
-    let untyped = cx.has(Capability::UntypedPointersKHR);
+    let untyped = cx.has_capability(Capability::UntypedPointersKHR);
     ensure(
         Rule::EntryPoints,
         blocks < 2 || blocks == aliased || untyped,
@@ -170,7 +179,7 @@ fn workgroup_blocks(
         blocks == 0 || blocks == shared || untyped,
         || "its interface has variables of workgroup memory that are blocks, and others".to_owned(),
     )?;
-    let taken = cx.has(Capability::WorkgroupMemoryExplicitLayoutKHR);
+    let taken = cx.has_capability(Capability::WorkgroupMemoryExplicitLayoutKHR);
     ensure(Rule::Capabilities, blocks == 0 || taken, || {
         "blocks of workgroup memory need the capability WorkgroupMemoryExplicitLayoutKHR".to_owned()
     })
@@ -207,13 +216,13 @@ fn one_of_a_kind(cx: &VerifyContext<'_>, ids: &[u32]) -> VerifyResult {
 
 /// A function of an entry point is not called (specification, section 2.16.1), and in Vulkan no function that
 /// it reaches calls itself.
-fn calls(
+fn verify_entry_calls(
     cx: &VerifyContext<'_>,
     points: &[InstRef<'_>],
     reach: &EntryReach,
     graph: &SpirvCallGraph,
 ) -> VerifyResult {
-    let functions: FxHashSet<u32> = points.iter().map(|point| point.word(1)).collect();
+    let functions: FxHashSet<u32> = points.iter().map(|point| point.operand_word(1)).collect();
     for func in cx.module.functions() {
         let own = cx.module.function_id(*func);
         for callee in graph.callees(*func) {
@@ -223,7 +232,7 @@ fn calls(
             })?;
         }
     }
-    let mut reached = (0..points.len()).flat_map(|n| reach.functions(n));
+    let mut reached = (0..points.len()).flat_map(|n| reach.reachable_functions(n));
     let recursive = reached.find(|func| cx.is_vulkan() && graph.is_recursive(**func));
     ensure(Rule::Environment, recursive.is_none(), || {
         let id = recursive.map(|func| cx.module.function_id(*func));
@@ -277,7 +286,7 @@ const LIMITED: &[(&[Op], &[Model])] = &[
 ];
 
 /// Rules about what entry points reach.
-fn uses(
+fn verify_entry_uses(
     cx: &VerifyContext<'_>,
     points: &[InstRef<'_>],
     reach: &EntryReach,
@@ -285,39 +294,43 @@ fn uses(
     faults: &mut Vec<SourceDiagnostic>,
 ) {
     for (n, point) in points.iter().enumerate() {
-        let model = Model(point.word(0));
+        let model = Model(point.operand_word(0));
         let listed = interface_ids(*point);
         let listed_set: FxHashSet<u32> = listed.iter().copied().collect();
-        for variable in reach.variables(n) {
-            if let Err(fault) = used(cx, *variable, model, &listed_set) {
-                faults.push(fault.about(*point));
+        for variable in reach.used_variables(n) {
+            if let Err(fault) = verify_used_variable(cx, *variable, model, &listed_set) {
+                faults.push(fault.into_diagnostic(*point));
             }
         }
         let mut pushes = reach
-            .variables(n)
+            .used_variables(n)
             .iter()
             .filter(|v| cx.value_shape(v.word()).class == StorageClass::PushConstant);
-        if let Err(fault) = depth(cx, reach.variables(n), point.word(1), modes) {
-            faults.push(fault.about(*point));
+        if let Err(fault) =
+            verify_depth_mode(cx, reach.used_variables(n), point.operand_word(1), modes)
+        {
+            faults.push(fault.into_diagnostic(*point));
         }
         if cx.is_vulkan() && pushes.nth(1).is_some() {
-            let found = fault(
+            let found = make_fault(
                 Rule::Environment,
                 "it uses more than one block of push constants",
             );
-            faults.push(found.about(*point));
+            faults.push(found.into_diagnostic(*point));
         }
-        if let Err(fault) = super::locations::check(cx, model, listed) {
-            faults.push(fault.about(*point));
+        if let Err(fault) = super::locations::verify_locations(cx, model, listed) {
+            faults.push(fault.into_diagnostic(*point));
         }
         if !cx.is_shader {
             continue;
         }
-        for func in reach.functions(n) {
+        for func in reach.reachable_functions(n) {
             for block in &cx.module.function(*func).blocks {
                 for inst in cx.module.body(*block) {
-                    if let Err(fault) = runs(cx, inst, model, point.word(1), modes) {
-                        faults.push(fault.about(inst));
+                    if let Err(fault) =
+                        verify_reached_inst(cx, inst, model, point.operand_word(1), modes)
+                    {
+                        faults.push(fault.into_diagnostic(inst));
                     }
                 }
             }
@@ -326,7 +339,7 @@ fn uses(
 }
 
 /// Who writes the depth says so.
-fn depth(
+fn verify_depth_mode(
     cx: &VerifyContext<'_>,
     variables: &[Id],
     function: u32,
@@ -337,12 +350,12 @@ fn depth(
         .any(|v| cx.decoration(v.word(), Decoration::BuiltIn) == Some(&[BuiltIn::FragDepth.0][..]));
     ensure(
         Rule::EntryPoints,
-        !cx.is_vulkan() || !writes || modes.has(function, Mode::DepthReplacing),
+        !cx.is_vulkan() || !writes || modes.has_mode(function, Mode::DepthReplacing),
         || "it writes FragDepth, but has no mode DepthReplacing".to_owned(),
     )
 }
 
-fn used(
+fn verify_used_variable(
     cx: &VerifyContext<'_>,
     variable: Id,
     model: Model,
@@ -378,10 +391,10 @@ fn used(
     ensure(Rule::Environment, taken, || {
         format!("it uses {variable}; {model} has no variables of the class {class}")
     })?;
-    super::builtins::used(cx, variable, model)
+    super::builtins::verify_built_in_use(cx, variable, model)
 }
 
-fn runs(
+fn verify_reached_inst(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     model: Model,
@@ -414,7 +427,7 @@ fn runs(
         let taken = matches!(
             model,
             Model::GLCompute | Model::TaskNV | Model::MeshNV | Model::TaskEXT | Model::MeshEXT
-        ) && (groups.into_iter().any(|m| modes.has(function, m))
+        ) && (groups.into_iter().any(|m| modes.has_mode(function, m))
             || cx.has_extension("SPV_NV_compute_shader_derivatives"));
         let message = || format!("an entry point of {model} reaches it, which has no derivatives");
         ensure(Rule::EntryPoints, taken, message)?;

@@ -1,6 +1,6 @@
 //! Rule 23: what a client interface takes.
 
-use super::context::{VerifyContext, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{AddressingModel, Capability, MemoryModel, StorageClass};
@@ -26,7 +26,7 @@ pub(super) fn takes_class(cx: &VerifyContext<'_>, class: StorageClass) -> bool {
 /// Checks the memory model.
 pub(super) fn memory_model(cx: &VerifyContext<'_>) -> VerifyResult {
     let (addressing, model) = (cx.addressing, cx.memory_model);
-    if cx.has(Capability::VulkanMemoryModel) {
+    if cx.has_capability(Capability::VulkanMemoryModel) {
         ensure(Rule::Environment, model == MemoryModel::Vulkan, || {
             "the capability VulkanMemoryModel goes with that memory model only".to_owned()
         })?;
@@ -58,7 +58,7 @@ pub(super) fn memory_model(cx: &VerifyContext<'_>) -> VerifyResult {
 }
 
 /// Checks what the module is as a whole: its version, and that it has something to offer.
-pub(super) fn module(cx: &VerifyContext<'_>) -> VerifyResult {
+pub(super) fn verify_module_environment(cx: &VerifyContext<'_>) -> VerifyResult {
     let newest = cx.options.target.version;
     ensure(Rule::Versions, cx.version <= newest, || {
         format!(
@@ -66,19 +66,21 @@ pub(super) fn module(cx: &VerifyContext<'_>) -> VerifyResult {
             cx.version
         )
     })?;
-    let entries = cx.module.section(ModuleSection::EntryPoints);
+    let entries = cx.module.section_insts(ModuleSection::EntryPoints);
     let has_entry = entries
         .into_iter()
         .any(|i| matches!(i.op(), Op::EntryPoint | Op::ConditionalEntryPointINTEL));
     ensure(
         Rule::EntryPoints,
-        has_entry || cx.has(Capability::Linkage) || cx.has(Capability::GraphARM),
+        has_entry
+            || cx.has_capability(Capability::Linkage)
+            || cx.has_capability(Capability::GraphARM),
         || "the module has neither an entry point nor the capability Linkage".to_owned(),
     )?;
     if matches!(cx.options.target.environment, TargetEnvironment::Vulkan(..))
-        && cx.has(Capability::Linkage)
+        && cx.has_capability(Capability::Linkage)
     {
-        return Err(fault(
+        return Err(make_fault(
             Rule::Environment,
             "Vulkan does not take modules that are linked",
         ));

@@ -1,8 +1,8 @@
 //! Rule 21: extended instructions of GLSL.std.450 and OpenCL.std, as tables by name.
 
-use super::context::{VerifyContext, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
-use super::signatures::{self, OperandRelation, TypeConstraint, parts};
+use super::signatures::{self, OperandRelation, TypeConstraint, get_components};
 use crate::grammar::{ExtInstSet, Op, SpirvVersion};
 use crate::ir::InstRef;
 use std::sync::OnceLock;
@@ -252,7 +252,7 @@ const DEBUG_LINE: u32 = crate::grammar::shader_debug_info_100::DEBUG_LINE;
 struct ExtendedRowIndex(Vec<Option<(TypeConstraint, &'static [OperandRelation])>>);
 
 impl ExtendedRowIndex {
-    fn of(set: &str, rows: &[ExtendedRow]) -> Self {
+    fn from_rows(set: &str, rows: &[ExtendedRow]) -> Self {
         let Some(set) = ExtInstSet::by_name(set) else {
             return ExtendedRowIndex(Vec::new());
         };
@@ -269,19 +269,19 @@ impl ExtendedRowIndex {
     }
 }
 
-fn index(set: &str) -> Option<&'static ExtendedRowIndex> {
+fn find_row_index(set: &str) -> Option<&'static ExtendedRowIndex> {
     static GLSL_INDEX: OnceLock<ExtendedRowIndex> = OnceLock::new();
     static OPENCL_INDEX: OnceLock<ExtendedRowIndex> = OnceLock::new();
     match set {
-        "GLSL.std.450" => Some(GLSL_INDEX.get_or_init(|| ExtendedRowIndex::of(set, GLSL))),
-        "OpenCL.std" => Some(OPENCL_INDEX.get_or_init(|| ExtendedRowIndex::of(set, OPENCL))),
+        "GLSL.std.450" => Some(GLSL_INDEX.get_or_init(|| ExtendedRowIndex::from_rows(set, GLSL))),
+        "OpenCL.std" => Some(OPENCL_INDEX.get_or_init(|| ExtendedRowIndex::from_rows(set, OPENCL))),
         _ => None,
     }
 }
 
 /// Checks an import: non-semantic sets need their extension.
-pub(super) fn import(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let name = inst.string(0);
+pub(super) fn verify_import(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let name = inst.string_operand(0);
     ensure(
         Rule::Versions,
         !name.starts_with("NonSemantic.")
@@ -298,11 +298,11 @@ pub(super) fn import(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult 
 }
 
 /// Checks an extended instruction.
-pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let Some(set) = cx.ids.set(inst) else {
+pub(super) fn verify_extended_inst(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let Some(set) = cx.ids.ext_inst_set(inst) else {
         return Ok(());
     };
-    let number = inst.word(1);
+    let number = inst.operand_word(1);
     let result = inst.words()[0];
     if super::ids::is_debug(cx, inst) {
         if set.name == "NonSemantic.Shader.DebugInfo.100"
@@ -310,52 +310,65 @@ pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         {
             ensure(
                 Rule::ExtendedInstructions,
-                cx.constant(*line) != Some(0),
+                cx.constant_value(*line) != Some(0),
                 || "lines are counted from 1".to_owned(),
             )?;
         }
         return ensure(
             Rule::ExtendedInstructions,
-            cx.op(result) == Op::TypeVoid || !set.name.contains("DebugInfo"),
+            cx.defining_op(result) == Op::TypeVoid || !set.name.contains("DebugInfo"),
             || "the result is not void".to_owned(),
         );
     }
     let operands = &inst.operands()[2..];
-    let Some(rows) = index(set.name) else {
+    let Some(rows) = find_row_index(set.name) else {
         return Ok(());
     };
     let mut types = [0; 4];
     for (ty, operand) in types.iter_mut().zip(operands) {
-        *ty = cx.ty(*operand);
+        *ty = cx.type_of(*operand);
     }
     let types = &types[..operands.len().min(4)];
-    let name = set.instruction(number).map_or("", |i| i.name);
+    let name = set.instruction_by_number(number).map_or("", |i| i.name);
     if let Some(Some((is, likes))) = rows.0.get(number as usize) {
-        return signatures::types(cx, Rule::ExtendedInstructions, result, *is, likes, types)
-            .map_err(|f| fault(f.rule, format!("{name}: {}", f.message)));
+        return signatures::verify_operand_types(
+            cx,
+            Rule::ExtendedInstructions,
+            result,
+            *is,
+            likes,
+            types,
+        )
+        .map_err(|f| make_fault(f.rule, format!("{name}: {}", f.message)));
     }
-    special(cx, name, result, types).map_err(|f| fault(f.rule, format!("{name}: {}", f.message)))
+    verify_special_operands(cx, name, result, types)
+        .map_err(|f| make_fault(f.rule, format!("{name}: {}", f.message)))
 }
 
 /// Instructions whose operands differ in shape.
-fn special(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) -> VerifyResult {
-    let own = parts(cx, result);
+fn verify_special_operands(
+    cx: &VerifyContext<'_>,
+    name: &str,
+    result: u32,
+    types: &[u32],
+) -> VerifyResult {
+    let own = get_components(cx, result);
     let ty = |n: usize| types.get(n).copied().unwrap_or(0);
-    let of = |n: usize| parts(cx, ty(n));
+    let of = |n: usize| get_components(cx, ty(n));
     let say =
         |holds: bool, what: &str| ensure(Rule::ExtendedInstructions, holds, || what.to_owned());
     let float = |n: usize| of(n).part.op == Op::TypeFloat;
     let floats = own.part.op == Op::TypeFloat;
     match name {
         "Length" | "length" | "fast_length" => say(
-            floats && own.count == 0 && float(0) && component(cx, ty(0)) == result,
+            floats && own.count == 0 && float(0) && get_component_type(cx, ty(0)) == result,
             "the result is not the component of the operand's floats",
         ),
         "Distance" | "distance" | "fast_distance" => say(
             floats
                 && own.count == 0
                 && float(0)
-                && component(cx, ty(0)) == result
+                && get_component_type(cx, ty(0)) == result
                 && ty(0) == ty(1),
             "the result is not the component of the operands' floats",
         ),
@@ -371,7 +384,7 @@ fn special(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) -> Ve
             floats && ty(0) == result && ty(1) == result && float(2) && of(2).count == 0,
             "result and operands are not floats, and a scalar",
         ),
-        "Determinant" | "MatrixInverse" => matrices(cx, name, result, ty(0)),
+        "Determinant" | "MatrixInverse" => verify_matrix_function(cx, name, result, ty(0)),
         "Modf" | "fract" | "modf" | "sincos" | "Frexp" | "frexp" | "lgamma_r" | "remquo" => {
             with_pointer(cx, name, result, types)
         }
@@ -379,12 +392,14 @@ fn special(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) -> Ve
             floats && ty(0) == result && of(1).part.op == Op::TypeInt && of(1).count == own.count,
             "the operands are not floats of the result's type and as many integers",
         ),
-        "ModfStruct" | "FrexpStruct" => structure(cx, name, result, ty(0)),
-        "PackSnorm4x8" | "PackUnorm4x8" => packed(cx, result, ty(0), 4, 32),
-        "PackSnorm2x16" | "PackUnorm2x16" | "PackHalf2x16" => packed(cx, result, ty(0), 2, 32),
-        "UnpackSnorm4x8" | "UnpackUnorm4x8" => packed(cx, ty(0), result, 4, 32),
+        "ModfStruct" | "FrexpStruct" => verify_struct_result(cx, name, result, ty(0)),
+        "PackSnorm4x8" | "PackUnorm4x8" => verify_packed(cx, result, ty(0), 4, 32),
+        "PackSnorm2x16" | "PackUnorm2x16" | "PackHalf2x16" => {
+            verify_packed(cx, result, ty(0), 2, 32)
+        }
+        "UnpackSnorm4x8" | "UnpackUnorm4x8" => verify_packed(cx, ty(0), result, 4, 32),
         "UnpackSnorm2x16" | "UnpackUnorm2x16" | "UnpackHalf2x16" => {
-            packed(cx, ty(0), result, 2, 32)
+            verify_packed(cx, ty(0), result, 2, 32)
         }
         "PackDouble2x32" => say(
             own.part.op == Op::TypeFloat
@@ -403,7 +418,7 @@ fn special(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) -> Ve
             "the operand is no float of 64 bits, or the result no two integers",
         ),
         "InterpolateAtCentroid" | "InterpolateAtSample" | "InterpolateAtOffset" => {
-            let pointer = cx.shape(ty(0));
+            let pointer = cx.type_shape(ty(0));
             let input = crate::grammar::enumerants::StorageClass::Input;
             say(
                 floats
@@ -419,13 +434,18 @@ fn special(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) -> Ve
 }
 
 /// Functions of square matrices.
-fn matrices(cx: &VerifyContext<'_>, name: &str, result: u32, operand: u32) -> VerifyResult {
+fn verify_matrix_function(
+    cx: &VerifyContext<'_>,
+    name: &str,
+    result: u32,
+    operand: u32,
+) -> VerifyResult {
     let say =
         |holds: bool, what: &str| ensure(Rule::ExtendedInstructions, holds, || what.to_owned());
     match name {
         "Determinant" => {
-            let matrix = cx.shape(operand);
-            let column = cx.shape(matrix.part);
+            let matrix = cx.type_shape(operand);
+            let column = cx.type_shape(matrix.part);
             say(
                 matrix.op == Op::TypeMatrix
                     && matrix.count == column.count
@@ -434,10 +454,10 @@ fn matrices(cx: &VerifyContext<'_>, name: &str, result: u32, operand: u32) -> Ve
             )
         }
         "MatrixInverse" => {
-            let matrix = cx.shape(result);
+            let matrix = cx.type_shape(result);
             say(
                 matrix.op == Op::TypeMatrix
-                    && matrix.count == cx.shape(matrix.part).count
+                    && matrix.count == cx.type_shape(matrix.part).count
                     && operand == result,
                 "result and operand are not the same square matrix",
             )
@@ -448,14 +468,14 @@ fn matrices(cx: &VerifyContext<'_>, name: &str, result: u32, operand: u32) -> Ve
 
 /// Functions with a second result, behind a pointer.
 fn with_pointer(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) -> VerifyResult {
-    let own = parts(cx, result);
+    let own = get_components(cx, result);
     let floats = own.part.op == Op::TypeFloat;
     let ty = |n: usize| types.get(n).copied().unwrap_or(0);
     let say =
         |holds: bool, what: &str| ensure(Rule::ExtendedInstructions, holds, || what.to_owned());
     match name {
         "Modf" | "fract" | "modf" | "sincos" => {
-            let pointer = cx.shape(ty(1));
+            let pointer = cx.type_shape(ty(1));
             say(
                 floats
                     && ty(0) == result
@@ -465,8 +485,8 @@ fn with_pointer(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) 
             )
         }
         "Frexp" | "frexp" | "lgamma_r" => {
-            let pointer = cx.shape(ty(1));
-            let pointee = parts(cx, pointer.part);
+            let pointer = cx.type_shape(ty(1));
+            let pointee = get_components(cx, pointer.part);
             say(
                 floats
                     && ty(0) == result
@@ -479,7 +499,7 @@ fn with_pointer(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) 
             )
         }
         "remquo" => {
-            let pointee = parts(cx, cx.shape(ty(2)).part);
+            let pointee = get_components(cx, cx.type_shape(ty(2)).part);
             say(
                 floats
                     && ty(0) == result
@@ -493,16 +513,22 @@ fn with_pointer(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) 
     }
 }
 
-fn component(cx: &VerifyContext<'_>, ty: u32) -> u32 {
-    match cx.op(ty) {
-        Op::TypeVector => cx.shape(ty).part,
+fn get_component_type(cx: &VerifyContext<'_>, ty: u32) -> u32 {
+    match cx.defining_op(ty) {
+        Op::TypeVector => cx.type_shape(ty).part,
         _ => ty,
     }
 }
 
 /// An integer of as many bits as the components of a vector of floats of 32 bits have together.
-fn packed(cx: &VerifyContext<'_>, int: u32, floats: u32, count: u32, width: u32) -> VerifyResult {
-    let (i, f) = (parts(cx, int), parts(cx, floats));
+fn verify_packed(
+    cx: &VerifyContext<'_>,
+    int: u32,
+    floats: u32,
+    count: u32,
+    width: u32,
+) -> VerifyResult {
+    let (i, f) = (get_components(cx, int), get_components(cx, floats));
     ensure(
         Rule::ExtendedInstructions,
         i.part.op == Op::TypeInt
@@ -515,14 +541,19 @@ fn packed(cx: &VerifyContext<'_>, int: u32, floats: u32, count: u32, width: u32)
     )
 }
 
-fn structure(cx: &VerifyContext<'_>, name: &str, result: u32, operand: u32) -> VerifyResult {
-    let &[first, second] = cx.members(result) else {
-        return Err(fault(
+fn verify_struct_result(
+    cx: &VerifyContext<'_>,
+    name: &str,
+    result: u32,
+    operand: u32,
+) -> VerifyResult {
+    let &[first, second] = cx.struct_members(result) else {
+        return Err(make_fault(
             Rule::ExtendedInstructions,
             "the result is no structure of two members",
         ));
     };
-    let (a, b) = (parts(cx, first), parts(cx, second));
+    let (a, b) = (get_components(cx, first), get_components(cx, second));
     let fits = if name == "ModfStruct" {
         first == second
     } else {

@@ -1,6 +1,6 @@
 //! Rule 13: blocks, branches and phis.
 
-use super::context::{DefPlace, VerifyContext, VerifyFault, VerifyResult, ensure, fault};
+use super::context::{DefPlace, VerifyContext, VerifyFault, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
 use crate::Id;
 use crate::analysis::{DominanceTree, EdgeLists, FlowEdges};
@@ -20,7 +20,7 @@ pub(super) struct FunctionFlow<'m> {
 }
 
 /// Checks the order of a block's instructions and its terminator, before there is a graph.
-pub(super) fn block(
+pub(super) fn verify_block_order(
     cx: &VerifyContext<'_>,
     func: Func,
     block: Block,
@@ -57,9 +57,9 @@ pub(super) fn block(
         }
         before = op;
         if op.is_terminator() {
-            at(terminator(cx, func, inst))?;
+            at(verify_terminator(cx, func, inst))?;
         } else if matches!(op, Op::LoopMerge | Op::SelectionMerge) {
-            at(merge(cx, block, inst))?;
+            at(verify_merge(cx, block, inst))?;
         }
     }
     Ok(())
@@ -69,8 +69,8 @@ pub(super) fn block(
 pub(super) fn merge_blocks(cx: &VerifyContext<'_>, func: Func) -> Result<(), (Inst, VerifyFault)> {
     let mut seen = FxHashSet::default();
     for block in &cx.module.function(func).blocks {
-        if let Some(merge) = cx.module.merge(*block) {
-            let label = merge.word(0);
+        if let Some(merge) = cx.module.merge_inst(*block) {
+            let label = merge.operand_word(0);
             ensure(Rule::Structure, seen.insert(label), || {
                 format!("%{label} is the merge block of another header already")
             })
@@ -90,26 +90,28 @@ fn follows_merge(merge: Op, op: Op) -> VerifyResult {
     })
 }
 
-fn label(cx: &VerifyContext<'_>, id: u32, what: &str) -> VerifyResult {
-    ensure(Rule::Blocks, cx.op(id) == Op::Label, || {
+fn verify_label(cx: &VerifyContext<'_>, id: u32, what: &str) -> VerifyResult {
+    ensure(Rule::Blocks, cx.defining_op(id) == Op::Label, || {
         format!("{what} %{id} is no label")
     })
 }
 
-fn merge(cx: &VerifyContext<'_>, block: Block, inst: InstRef<'_>) -> VerifyResult {
+fn verify_merge(cx: &VerifyContext<'_>, block: Block, inst: InstRef<'_>) -> VerifyResult {
     let own = cx.module.label(block).word();
-    label(cx, inst.word(0), "the merge block")?;
-    ensure(Rule::Structure, inst.word(0) != own, || {
+    verify_label(cx, inst.operand_word(0), "the merge block")?;
+    ensure(Rule::Structure, inst.operand_word(0) != own, || {
         "the merge block is the header itself".to_owned()
     })?;
     if inst.op() == Op::SelectionMerge {
         return Ok(());
     }
-    label(cx, inst.word(1), "the continue target")?;
-    ensure(Rule::Structure, inst.word(0) != inst.word(1), || {
-        "merge block and continue target are the same".to_owned()
-    })?;
-    let control = inst.word(2);
+    verify_label(cx, inst.operand_word(1), "the continue target")?;
+    ensure(
+        Rule::Structure,
+        inst.operand_word(0) != inst.operand_word(1),
+        || "merge block and continue target are the same".to_owned(),
+    )?;
+    let control = inst.operand_word(2);
     ensure(
         Rule::Blocks,
         control & 3 != 3 && !(control & 2 != 0 && control & (0x80 | 0x100) != 0),
@@ -117,31 +119,31 @@ fn merge(cx: &VerifyContext<'_>, block: Block, inst: InstRef<'_>) -> VerifyResul
     )
 }
 
-fn terminator(cx: &VerifyContext<'_>, func: Func, inst: InstRef<'_>) -> VerifyResult {
+fn verify_terminator(cx: &VerifyContext<'_>, func: Func, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
-        Op::Branch => label(cx, inst.word(0), "the target"),
+        Op::Branch => verify_label(cx, inst.operand_word(0), "the target"),
         Op::BranchConditional => {
             ensure(Rule::Blocks, matches!(inst.operands().len(), 3 | 5), || {
                 "weights stand for both targets or for none".to_owned()
             })?;
             ensure(
                 Rule::Values,
-                cx.value_shape(inst.word(0)).op == Op::TypeBool,
+                cx.value_shape(inst.operand_word(0)).op == Op::TypeBool,
                 || "the condition is no boolean".to_owned(),
             )?;
-            label(cx, inst.word(1), "the target")?;
-            label(cx, inst.word(2), "the target")?;
+            verify_label(cx, inst.operand_word(1), "the target")?;
+            verify_label(cx, inst.operand_word(2), "the target")?;
             ensure(
                 Rule::Blocks,
                 cx.version < crate::grammar::SpirvVersion::new(1, 6)
-                    || inst.word(1) != inst.word(2),
+                    || inst.operand_word(1) != inst.operand_word(2),
                 || "both targets are the same, which SPIR-V 1.6 does not allow".to_owned(),
             )
         }
-        Op::Switch => switch(cx, inst),
+        Op::Switch => verify_switch_operands(cx, inst),
         Op::Return => ensure(
             Rule::Functions,
-            cx.op(result_of(cx, func)) == Op::TypeVoid,
+            cx.defining_op(result_of(cx, func)) == Op::TypeVoid,
             || "the function returns a value".to_owned(),
         ),
         Op::ReturnValue => return_value(cx, func, inst),
@@ -153,16 +155,16 @@ fn result_of(cx: &VerifyContext<'_>, func: Func) -> u32 {
     cx.module.inst(cx.module.function(func).def).words()[0]
 }
 
-fn switch(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+fn verify_switch_operands(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     ensure(
         Rule::Values,
-        cx.value_shape(inst.word(0)).op == Op::TypeInt,
+        cx.value_shape(inst.operand_word(0)).op == Op::TypeInt,
         || "the selector is no integer".to_owned(),
     )?;
-    label(cx, inst.word(1), "the default target")?;
+    verify_label(cx, inst.operand_word(1), "the default target")?;
     let words = cx.ids.switch_literal_words(inst);
     for (_, target) in switch_cases(inst, words) {
-        label(cx, target.word(), "the target")?;
+        verify_label(cx, target.word(), "the target")?;
     }
     ensure(
         Rule::Limits,
@@ -172,13 +174,13 @@ fn switch(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 }
 
 fn return_value(cx: &VerifyContext<'_>, func: Func, inst: InstRef<'_>) -> VerifyResult {
-    let found = cx.ty(inst.word(0));
-    let shape = cx.shape(found);
+    let found = cx.type_of(inst.operand_word(0));
+    let shape = cx.type_shape(found);
     ensure(Rule::Functions, found == result_of(cx, func), || {
         format!(
             "the value is of {}, the function's result of {}",
-            cx.describe(found),
-            cx.describe(result_of(cx, func))
+            cx.describe_type(found),
+            cx.describe_type(result_of(cx, func))
         )
     })?;
     ensure(Rule::Functions, shape.op != Op::TypeVoid, || {
@@ -205,25 +207,26 @@ impl<'m> FunctionFlow<'m> {
         func: Func,
     ) -> Result<FunctionFlow<'m>, (Inst, VerifyFault)> {
         let blocks = &cx.module.function(func).blocks;
-        let position = |label| position(cx, place, blocks.len(), label);
+        let position = |label| find_block_position(cx, place, blocks.len(), label);
         let targets = |terminator: InstRef<'_>, visit: &mut dyn FnMut(Id)| {
-            targets(cx, terminator, visit);
+            visit_targets(cx, terminator, visit);
         };
         let graph = FlowEdges::of_targets(cx.module, func, position, targets);
         let mut graph = graph.map_err(|(inst, id)| {
             let message = format!("its target {id} is no block of this function");
-            (inst, fault(Rule::Blocks, message))
+            (inst, make_fault(Rule::Blocks, message))
         })?;
         // They are needed no more, and together with what finds dominators they are large.
         graph.successors = EdgeLists::default();
         if !blocks.is_empty()
-            && let Some(first) = graph.predecessors.of(0).first()
+            && let Some(first) = graph.predecessors.targets(0).first()
         {
             let last = cx.module.terminator(blocks[*first as usize]);
             let message = "it goes to the first block of its function";
-            return Err((last.handle(), fault(Rule::Blocks, message)));
+            return Err((last.handle(), make_fault(Rule::Blocks, message)));
         }
-        let dominators = DominanceTree::numbered(graph.dominators(), &graph.reverse_postorder);
+        let dominators =
+            DominanceTree::from_parents(graph.compute_dominators(), &graph.reverse_postorder);
         let flow = FunctionFlow {
             cx,
             blocks,
@@ -237,38 +240,38 @@ impl<'m> FunctionFlow<'m> {
             {
                 let message = "the block stands before the block that dominates it";
                 let label = cx.module.block(*block).label;
-                return Err((label, fault(Rule::Blocks, message)));
+                return Err((label, make_fault(Rule::Blocks, message)));
             }
         }
         Ok(flow)
     }
 
     /// The position of the block with a label.
-    pub fn position(&self, label: Id) -> Option<u32> {
-        position(self.cx, self.place, self.blocks.len(), label)
+    pub fn block_position(&self, label: Id) -> Option<u32> {
+        find_block_position(self.cx, self.place, self.blocks.len(), label)
     }
 
     /// Checks the phis of a block.
-    pub fn phis(&self, block: u32) -> Result<(), (Inst, VerifyFault)> {
+    pub fn verify_phis(&self, block: u32) -> Result<(), (Inst, VerifyFault)> {
         let cx = self.cx;
         let phis = cx.module.body(self.blocks[block as usize]);
         let mut predecessors = Vec::new();
         for inst in phis.filter(|i| i.op() == Op::Phi) {
             if predecessors.is_empty() {
-                predecessors.extend_from_slice(self.graph.predecessors.of(block));
+                predecessors.extend_from_slice(self.graph.predecessors.targets(block));
                 predecessors.sort_unstable();
                 predecessors.dedup();
             }
-            self.phi(inst, &predecessors)
+            self.verify_phi(inst, &predecessors)
                 .map_err(|f| (inst.handle(), f))?;
         }
         Ok(())
     }
 
-    fn phi(&self, inst: InstRef<'_>, predecessors: &[u32]) -> VerifyResult {
+    fn verify_phi(&self, inst: InstRef<'_>, predecessors: &[u32]) -> VerifyResult {
         let cx = self.cx;
         let result = inst.words()[0];
-        let shape = cx.shape(result);
+        let shape = cx.type_shape(result);
         ensure(Rule::Values, shape.op != Op::TypeVoid, || {
             "void has no values".to_owned()
         })?;
@@ -283,7 +286,7 @@ impl<'m> FunctionFlow<'m> {
             || cx.is_shader && matches!(shape.op, Op::TypeImage | Op::TypeSampler);
         ensure(
             Rule::Values,
-            !is_object || cx.has(Capability::BindlessTextureNV),
+            !is_object || cx.has_capability(Capability::BindlessTextureNV),
             || "phis do not choose between images or samplers".to_owned(),
         )?;
         let pairs = inst.operands();
@@ -299,21 +302,21 @@ impl<'m> FunctionFlow<'m> {
         })?;
         let mut seen: Vec<u32> = Vec::with_capacity(predecessors.len());
         for pair in pairs.chunks_exact(2) {
-            let found = cx.ty(pair[0]);
+            let found = cx.type_of(pair[0]);
             ensure(Rule::Values, found == result, || {
                 format!(
                     "%{} is of {}, not of {}",
                     pair[0],
-                    cx.describe(found),
-                    cx.describe(result)
+                    cx.describe_type(found),
+                    cx.describe_type(result)
                 )
             })?;
-            let parent = Id::new(pair[1]).and_then(|l| self.position(l));
+            let parent = Id::new(pair[1]).and_then(|l| self.block_position(l));
             match parent {
                 Some(p) if predecessors.binary_search(&p).is_ok() => seen.push(p),
                 _ => {
                     let message = format!("%{} is no predecessor", pair[1]);
-                    return Err(fault(Rule::Blocks, message));
+                    return Err(make_fault(Rule::Blocks, message));
                 }
             }
         }
@@ -325,21 +328,26 @@ impl<'m> FunctionFlow<'m> {
 }
 
 /// The position of a block of a function, which is at a place and has so many blocks, by its label.
-fn position(cx: &VerifyContext<'_>, function: DefPlace, blocks: usize, label: Id) -> Option<u32> {
-    let def = cx.def(label.word()).filter(|d| d.op == Op::Label)?;
-    def.place.block(function, blocks).ok().flatten()
+fn find_block_position(
+    cx: &VerifyContext<'_>,
+    function: DefPlace,
+    blocks: usize,
+    label: Id,
+) -> Option<u32> {
+    let def = cx.definition(label.word()).filter(|d| d.op == Op::Label)?;
+    def.place.block_index(function, blocks).ok().flatten()
 }
 
 /// Visits the labels that a terminator goes to.
-fn targets(cx: &VerifyContext<'_>, terminator: InstRef<'_>, visit: &mut dyn FnMut(Id)) {
+fn visit_targets(cx: &VerifyContext<'_>, terminator: InstRef<'_>, visit: &mut dyn FnMut(Id)) {
     match terminator.op() {
-        Op::Branch => visit(terminator.id(0)),
+        Op::Branch => visit(terminator.id_operand(0)),
         Op::BranchConditional => {
-            visit(terminator.id(1));
-            visit(terminator.id(2));
+            visit(terminator.id_operand(1));
+            visit(terminator.id_operand(2));
         }
         Op::Switch => {
-            visit(terminator.id(1));
+            visit(terminator.id_operand(1));
             let words = cx.ids.switch_literal_words(terminator);
             switch_cases(terminator, words).for_each(|(_, label)| visit(label));
         }
@@ -348,8 +356,8 @@ fn targets(cx: &VerifyContext<'_>, terminator: InstRef<'_>, visit: &mut dyn FnMu
 }
 
 /// Checks lifetime markers.
-pub(super) fn lifetime(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let pointer = cx.value_shape(inst.word(0));
+pub(super) fn verify_lifetime(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let pointer = cx.value_shape(inst.operand_word(0));
     ensure(
         Rule::Memory,
         pointer.op == Op::TypePointer && pointer.class == StorageClass::Function,
@@ -357,7 +365,7 @@ pub(super) fn lifetime(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResul
     )?;
     ensure(
         Rule::Memory,
-        inst.word(1) == 0 || cx.has(Capability::Addresses),
+        inst.operand_word(1) == 0 || cx.has_capability(Capability::Addresses),
         || "the size is not 0, which needs the capability Addresses".to_owned(),
     )
 }

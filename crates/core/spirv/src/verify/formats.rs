@@ -3,7 +3,7 @@
 
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::Rule;
-use super::signatures::parts;
+use super::signatures::get_components;
 use crate::grammar::{InstructionClass, Op};
 use crate::ir::InstRef;
 
@@ -22,19 +22,19 @@ fn takes_ieee_only(op: Op) -> bool {
 }
 
 /// Checks the types of an instruction's result and operands.
-pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+pub(super) fn verify_float_encodings(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let op = inst.op();
     let is_dot = op == Op::Dot;
     if !is_dot && !takes_ieee_only(op) {
         return Ok(());
     }
     let is_other = |ty: u32| {
-        let part = parts(cx, ty).part;
-        let is_matrix = cx.op(ty) == Op::TypeCooperativeMatrixKHR;
+        let part = get_components(cx, ty).part;
+        let is_matrix = cx.defining_op(ty) == Op::TypeCooperativeMatrixKHR;
         part.op == Op::TypeFloat && part.count > 0 && !is_matrix && !(is_dot && part.width == 16)
     };
     let result = inst.result_type().map_or(0, |ty| ty.word());
-    let mut operands = inst.operands().iter().map(|id| cx.ty(*id));
+    let mut operands = inst.operands().iter().map(|id| cx.type_of(*id));
     ensure(
         Rule::Values,
         !is_other(result) && !operands.any(is_other),

@@ -1,6 +1,6 @@
 //! Rule 12: functions, parameters and calls.
 
-use super::context::{VerifyContext, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::ids::is_debug;
 use super::rules::Rule;
 use crate::Id;
@@ -10,12 +10,12 @@ use crate::ir::{Func, InstRef};
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Checks `OpFunction` and its parameters.
-pub(super) fn check(cx: &VerifyContext<'_>, func: Func) -> Result<(), SourceDiagnostic> {
+pub(super) fn verify_function(cx: &VerifyContext<'_>, func: Func) -> Result<(), SourceDiagnostic> {
     let function = cx.module.function(func);
     let def = cx.module.inst(function.def);
-    let ty = def.word(1);
-    let shape = cx.shape(ty);
-    let of_def = |check: VerifyResult| check.map_err(|f| f.about(def));
+    let ty = def.operand_word(1);
+    let shape = cx.type_shape(ty);
+    let of_def = |check: VerifyResult| check.map_err(|f| f.into_diagnostic(def));
     of_def(ensure(
         Rule::Functions,
         shape.op == Op::TypeFunction,
@@ -26,8 +26,8 @@ pub(super) fn check(cx: &VerifyContext<'_>, func: Func) -> Result<(), SourceDiag
         shape.part == def.words()[0],
         || "its result is not that of its type".to_owned(),
     ))?;
-    let wanted = cx.inst(ty).map_or(&[][..], |t| &t.operands()[1..]);
-    let params = cx.module.insts(function.params);
+    let wanted = cx.defining_inst(ty).map_or(&[][..], |t| &t.operands()[1..]);
+    let params = cx.module.list_insts(function.params);
     let params = params.filter(|i| i.op() == Op::FunctionParameter);
     let mut count = 0;
     for param in params {
@@ -36,7 +36,7 @@ pub(super) fn check(cx: &VerifyContext<'_>, func: Func) -> Result<(), SourceDiag
         ensure(Rule::Functions, fits, || {
             format!("parameter {count} is not of the type that the function's type has")
         })
-        .map_err(|f| f.about(param))?;
+        .map_err(|f| f.into_diagnostic(param))?;
         count += 1;
     }
     of_def(ensure(Rule::Functions, count == wanted.len(), || {
@@ -45,10 +45,13 @@ pub(super) fn check(cx: &VerifyContext<'_>, func: Func) -> Result<(), SourceDiag
 }
 
 /// Checks a call.
-pub(super) fn call(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let callee = inst.word(0);
-    let Some(function) = cx.inst(callee).filter(|i| i.op() == Op::Function) else {
-        return Err(fault(Rule::Functions, format!("%{callee} is no function")));
+pub(super) fn verify_call(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let callee = inst.operand_word(0);
+    let Some(function) = cx.defining_inst(callee).filter(|i| i.op() == Op::Function) else {
+        return Err(make_fault(
+            Rule::Functions,
+            format!("%{callee} is no function"),
+        ));
     };
     ensure(
         Rule::Functions,
@@ -56,10 +59,10 @@ pub(super) fn call(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         || "the result is not that of the function".to_owned(),
     )?;
     let Some(ty) = cx
-        .inst(function.word(1))
+        .defining_inst(function.operand_word(1))
         .filter(|i| i.op() == Op::TypeFunction)
     else {
-        return Err(fault(Rule::Functions, "the function has no type"));
+        return Err(make_fault(Rule::Functions, "the function has no type"));
     };
     let (wanted, given) = (&ty.operands()[1..], &inst.operands()[1..]);
     ensure(Rule::Functions, wanted.len() == given.len(), || {
@@ -70,21 +73,21 @@ pub(super) fn call(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         )
     })?;
     for (n, (wanted, given)) in wanted.iter().zip(given).enumerate() {
-        let found = cx.ty(*given);
+        let found = cx.type_of(*given);
         ensure(Rule::Functions, found == *wanted, || {
             format!(
                 "argument {n} is of {}, the parameter of {}",
-                cx.describe(found),
-                cx.describe(*wanted)
+                cx.describe_type(found),
+                cx.describe_type(*wanted)
             )
         })?;
-        argument(cx, n, *given)?;
+        verify_argument(cx, n, *given)?;
     }
     Ok(())
 }
 
 /// In logical addressing pointers that are passed are whole variables (section 2.16.1).
-fn argument(cx: &VerifyContext<'_>, n: usize, given: u32) -> VerifyResult {
+fn verify_argument(cx: &VerifyContext<'_>, n: usize, given: u32) -> VerifyResult {
     let shape = cx.value_shape(given);
     if shape.op != Op::TypePointer || !cx.is_logical() {
         return Ok(());
@@ -105,20 +108,20 @@ fn argument(cx: &VerifyContext<'_>, n: usize, given: u32) -> VerifyResult {
             shape.class
         )
     })?;
-    let op = cx.op(given);
+    let op = cx.defining_op(given);
     let whole = matches!(
         op,
         Op::Variable | Op::FunctionParameter | Op::UntypedVariableKHR
     );
     let by_class = match shape.class {
         StorageClass::StorageBuffer => true,
-        StorageClass::Workgroup => cx.has(Capability::VariablePointers),
+        StorageClass::Workgroup => cx.has_capability(Capability::VariablePointers),
         _ => false,
     };
     let is_object = shape.class == StorageClass::UniformConstant
         && op == Op::AccessChain
         && matches!(
-            cx.op(shape.part),
+            cx.defining_op(shape.part),
             Op::TypeImage | Op::TypeSampler | Op::TypeSampledImage
         );
     ensure(Rule::Functions, whole || by_class || is_object, || {
@@ -130,7 +133,7 @@ fn argument(cx: &VerifyContext<'_>, n: usize, given: u32) -> VerifyResult {
 pub(super) fn use_of_function(cx: &VerifyContext<'_>, inst: InstRef<'_>, id: Id) -> VerifyResult {
     ensure(
         Rule::Functions,
-        cx.op(id.word()) != Op::Function
+        cx.defining_op(id.word()) != Op::Function
             || matches!(
                 inst.op(),
                 Op::EntryPoint

@@ -3,7 +3,7 @@
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::rules::Rule;
 use super::scopes;
-use super::signatures::{self, OperandRelation, TypeConstraint, parts};
+use super::signatures::{self, OperandRelation, TypeConstraint, get_components};
 use crate::grammar::enumerants::GroupOperation;
 use crate::grammar::{InstructionClass, Op, SpirvVersion};
 use crate::ir::InstRef;
@@ -29,35 +29,35 @@ const ARITHMETIC: &[(Op, TypeConstraint)] = &[
 ];
 
 /// Checks a group operation.
-pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+pub(super) fn verify_group_operation(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let class = inst.op().info().map(|i| i.class);
     if class == Some(InstructionClass::NonUniform) {
         return non_uniform(cx, inst);
     }
     match inst.op() {
-        Op::GroupAll | Op::GroupAny => signatures::types(
+        Op::GroupAll | Op::GroupAny => signatures::verify_operand_types(
             cx,
             Rule::Groups,
             inst.words()[0],
             TypeConstraint::BoolScalar,
             &[OperandRelation::Result],
-            &[cx.ty(inst.word(1))],
+            &[cx.type_of(inst.operand_word(1))],
         ),
         _ => Ok(()),
     }
 }
 
-fn same(cx: &VerifyContext<'_>, id: u32, result: u32) -> VerifyResult {
-    ensure(Rule::Groups, cx.ty(id) == result, || {
+fn ensure_result_type(cx: &VerifyContext<'_>, id: u32, result: u32) -> VerifyResult {
+    ensure(Rule::Groups, cx.type_of(id) == result, || {
         format!(
             "the value is of {}, the result of {}",
-            cx.describe(cx.ty(id)),
-            cx.describe(result)
+            cx.describe_type(cx.type_of(id)),
+            cx.describe_type(result)
         )
     })
 }
 
-fn unsigned(cx: &VerifyContext<'_>, id: u32, what: &str) -> VerifyResult {
+fn ensure_unsigned(cx: &VerifyContext<'_>, id: u32, what: &str) -> VerifyResult {
     let shape = cx.value_shape(id);
     ensure(
         Rule::Groups,
@@ -67,11 +67,11 @@ fn unsigned(cx: &VerifyContext<'_>, id: u32, what: &str) -> VerifyResult {
 }
 
 fn is_ballot(cx: &VerifyContext<'_>, ty: u32) -> bool {
-    let own = parts(cx, ty);
+    let own = get_components(cx, ty);
     own.part.op == Op::TypeInt && own.part.width == 32 && !own.part.signed && own.count == 4
 }
 
-fn ballot(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
+fn ensure_ballot(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
     ensure(Rule::Groups, is_ballot(cx, ty), || {
         format!("{what} is no vector of four integers of 32 bits without sign")
     })
@@ -86,8 +86,8 @@ fn has_scope(op: Op) -> bool {
     )
 }
 
-fn boolean(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
-    ensure(Rule::Groups, cx.op(ty) == Op::TypeBool, || {
+fn ensure_boolean(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
+    ensure(Rule::Groups, cx.defining_op(ty) == Op::TypeBool, || {
         format!("{what} is no boolean")
     })
 }
@@ -95,22 +95,22 @@ fn boolean(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
 fn non_uniform(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let op = inst.op();
     if has_scope(op) {
-        scopes::execution(cx, inst, inst.word(0))?;
+        scopes::verify_execution_scope(cx, inst, inst.operand_word(0))?;
     }
     let result = inst.words()[0];
     let value = inst.operands().get(1).copied().unwrap_or(0);
     if let Some((_, is)) = ARITHMETIC.iter().find(|r| r.0 == op) {
-        return arithmetic(cx, inst, *is);
+        return verify_group_arithmetic(cx, inst, *is);
     }
     match op {
-        Op::GroupNonUniformElect => boolean(cx, result, "the result"),
+        Op::GroupNonUniformElect => ensure_boolean(cx, result, "the result"),
         Op::GroupNonUniformAll | Op::GroupNonUniformAny => {
-            boolean(cx, result, "the result")?;
-            boolean(cx, cx.ty(value), "the predicate")
+            ensure_boolean(cx, result, "the result")?;
+            ensure_boolean(cx, cx.type_of(value), "the predicate")
         }
         Op::GroupNonUniformAllEqual => {
-            boolean(cx, result, "the result")?;
-            number(cx, cx.ty(value), "the value")
+            ensure_boolean(cx, result, "the result")?;
+            ensure_number(cx, cx.type_of(value), "the value")
         }
         Op::GroupNonUniformBroadcast
         | Op::GroupNonUniformShuffle
@@ -120,9 +120,9 @@ fn non_uniform(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         | Op::GroupNonUniformQuadBroadcast
         | Op::GroupNonUniformQuadSwap
         | Op::GroupNonUniformRotateKHR => {
-            number(cx, result, "the result")?;
-            same(cx, value, result)?;
-            unsigned(cx, inst.word(2), "the invocation")?;
+            ensure_number(cx, result, "the result")?;
+            ensure_result_type(cx, value, result)?;
+            ensure_unsigned(cx, inst.operand_word(2), "the invocation")?;
             let constant = match op {
                 Op::GroupNonUniformBroadcast | Op::GroupNonUniformQuadBroadcast => {
                     cx.version < SpirvVersion::new(1, 5)
@@ -132,43 +132,48 @@ fn non_uniform(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             };
             ensure(
                 Rule::Groups,
-                !constant || cx.is_constant(inst.word(2)),
+                !constant || cx.is_constant(inst.operand_word(2)),
                 || "the invocation is no constant, as SPIR-V before 1.5 demands".to_owned(),
             )
         }
         Op::GroupNonUniformBroadcastFirst => {
-            number(cx, result, "the result")?;
-            same(cx, value, result)
+            ensure_number(cx, result, "the result")?;
+            ensure_result_type(cx, value, result)
         }
-        _ => ballots(cx, inst, result, value),
+        _ => verify_ballot(cx, inst, result, value),
     }
 }
 
 /// Operations on which of a group's invocations something holds for.
-fn ballots(cx: &VerifyContext<'_>, inst: InstRef<'_>, result: u32, value: u32) -> VerifyResult {
+fn verify_ballot(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    result: u32,
+    value: u32,
+) -> VerifyResult {
     match inst.op() {
         Op::GroupNonUniformBallot => {
-            ballot(cx, result, "the result")?;
-            boolean(cx, cx.ty(value), "the predicate")
+            ensure_ballot(cx, result, "the result")?;
+            ensure_boolean(cx, cx.type_of(value), "the predicate")
         }
         Op::GroupNonUniformInverseBallot => {
-            boolean(cx, result, "the result")?;
-            ballot(cx, cx.ty(value), "the value")
+            ensure_boolean(cx, result, "the result")?;
+            ensure_ballot(cx, cx.type_of(value), "the value")
         }
         Op::GroupNonUniformBallotBitExtract => {
-            boolean(cx, result, "the result")?;
-            ballot(cx, cx.ty(value), "the value")?;
-            unsigned(cx, inst.word(2), "the index")
+            ensure_boolean(cx, result, "the result")?;
+            ensure_ballot(cx, cx.type_of(value), "the value")?;
+            ensure_unsigned(cx, inst.operand_word(2), "the index")
         }
         Op::GroupNonUniformBallotBitCount => {
-            let shape = cx.shape(result);
+            let shape = cx.type_shape(result);
             ensure(
                 Rule::Groups,
                 shape.op == Op::TypeInt && !shape.signed,
                 || "the result is no integer without sign".to_owned(),
             )?;
-            ballot(cx, cx.ty(inst.word(2)), "the value")?;
-            let operation = GroupOperation(inst.word(1));
+            ensure_ballot(cx, cx.type_of(inst.operand_word(2)), "the value")?;
+            let operation = GroupOperation(inst.operand_word(1));
             ensure(
                 Rule::Groups,
                 !cx.is_vulkan()
@@ -182,20 +187,20 @@ fn ballots(cx: &VerifyContext<'_>, inst: InstRef<'_>, result: u32, value: u32) -
             )
         }
         Op::GroupNonUniformBallotFindLSB | Op::GroupNonUniformBallotFindMSB => {
-            let shape = cx.shape(result);
+            let shape = cx.type_shape(result);
             ensure(
                 Rule::Groups,
                 shape.op == Op::TypeInt && !shape.signed,
                 || "the result is no integer without sign".to_owned(),
             )?;
-            ballot(cx, cx.ty(value), "the value")
+            ensure_ballot(cx, cx.type_of(value), "the value")
         }
         _ => Ok(()),
     }
 }
 
-fn number(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
-    let own = parts(cx, ty);
+fn ensure_number(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
+    let own = get_components(cx, ty);
     ensure(
         Rule::Groups,
         matches!(own.part.op, Op::TypeInt | Op::TypeFloat | Op::TypeBool),
@@ -203,28 +208,32 @@ fn number(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
     )
 }
 
-fn arithmetic(cx: &VerifyContext<'_>, inst: InstRef<'_>, is: TypeConstraint) -> VerifyResult {
+fn verify_group_arithmetic(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    is: TypeConstraint,
+) -> VerifyResult {
     let result = inst.words()[0];
-    let value = inst.word(2);
-    signatures::types(
+    let value = inst.operand_word(2);
+    signatures::verify_operand_types(
         cx,
         Rule::Groups,
         result,
         is,
         &[OperandRelation::Result],
-        &[cx.ty(value)],
+        &[cx.type_of(value)],
     )?;
-    let clustered = GroupOperation(inst.word(1)) == GroupOperation::ClusteredReduce;
+    let clustered = GroupOperation(inst.operand_word(1)) == GroupOperation::ClusteredReduce;
     let size = inst.operands().get(3).copied();
     if clustered {
         let size = size.unwrap_or(0);
-        unsigned(cx, size, "the size of clusters")?;
+        ensure_unsigned(cx, size, "the size of clusters")?;
         // Other sizes than powers of two are undefined behaviour, which modules may have.
         return ensure(Rule::Groups, cx.is_constant(size), || {
             "the size of clusters is no constant".to_owned()
         });
     }
-    let partitioned = inst.word(1) >= GroupOperation::PartitionedReduceNV.0;
+    let partitioned = inst.operand_word(1) >= GroupOperation::PartitionedReduceNV.0;
     ensure(Rule::Groups, size.is_none() || partitioned, || {
         "a size of clusters stands with ClusteredReduce only".to_owned()
     })

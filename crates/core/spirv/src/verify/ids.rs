@@ -1,6 +1,6 @@
 //! Rules 4 and 5: ids are defined before their uses and stand where their class may.
 
-use super::context::{DefPlace, VerifyContext, VerifyResult, ensure, fault};
+use super::context::{DefPlace, VerifyContext, VerifyResult, ensure, make_fault};
 use super::flow::FunctionFlow;
 use super::rules::Rule;
 use crate::grammar::{ExtInstSet, InstructionClass, Op};
@@ -15,7 +15,11 @@ pub(super) struct SeenIds {
 }
 
 /// Checks the ids that an instruction uses, those before it being in `seen`.
-pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>, seen: &mut SeenIds) -> VerifyResult {
+pub(super) fn verify_ids(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    seen: &mut SeenIds,
+) -> VerifyResult {
     let class = inst.op().info().map(|i| i.class);
     let ty = inst.result_type();
     if let Some(ty) = ty {
@@ -23,22 +27,25 @@ pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>, seen: &mut SeenId
             format!("its type {ty} is not defined before")
         })?;
         ensure(Rule::OperandClass, cx.is_type(ty.word()), || {
-            format!("its result type {ty} is no type, but {}", cx.op(ty.word()))
+            format!(
+                "its result type {ty} is no type, but {}",
+                cx.defining_op(ty.word())
+            )
         })?;
     }
     let free = is_free(cx, inst, class);
     let mut found = Ok(());
     let from = usize::from(ty.is_some());
-    cx.ids.visit(inst, |at, id| {
+    cx.ids.visit_uses(inst, |at, id| {
         if found.is_err() || at < from {
             return;
         }
-        found = operand(cx, inst, at, id, seen, free);
+        found = verify_id_operand(cx, inst, at, id, seen, free);
     });
     found
 }
 
-fn operand(
+fn verify_id_operand(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     at: usize,
@@ -60,22 +67,22 @@ fn operand(
     if cx.is_type(id.word()) {
         let of_operation = op != Op::SpecConstantOp
             || matches!(
-                Op(inst.word(0) as u16),
+                Op(inst.operand_word(0) as u16),
                 Op::CooperativeMatrixLengthKHR | Op::CooperativeMatrixLengthNV
             );
         return ensure(Rule::OperandClass, takes_type(op) && of_operation, || {
             format!("{id} is a type where a value is asked for")
         });
     }
-    if cx.ty(id.word()) == 0 {
+    if cx.type_of(id.word()) == 0 {
         return ensure(Rule::OperandClass, takes_untyped(op, at), || {
-            format!("{id} is no value, but {}", cx.op(id.word()))
+            format!("{id} is no value, but {}", cx.defining_op(id.word()))
         });
     }
     ensure(
         Rule::OperandClass,
-        cx.op(id.word()) != Op::ExtInst
-            || !is_non_semantic(cx, cx.inst(id.word()))
+        cx.defining_op(id.word()) != Op::ExtInst
+            || !is_non_semantic(cx, cx.defining_inst(id.word()))
             || is_non_semantic(cx, Some(inst)),
         || format!("{id} is a non-semantic instruction, which has no value"),
     )
@@ -101,7 +108,7 @@ pub(super) fn is_debug(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> bool {
     is_non_semantic(cx, Some(inst))
         || cx
             .ids
-            .set(inst)
+            .ext_inst_set(inst)
             .is_some_and(|s: &ExtInstSet| s.name.contains("DebugInfo"))
 }
 
@@ -109,8 +116,8 @@ fn is_non_semantic(cx: &VerifyContext<'_>, inst: Option<InstRef<'_>>) -> bool {
     let Some(inst) = inst else { return false };
     matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR)
         && cx
-            .inst(inst.word(0))
-            .is_some_and(|set| set.string(0).starts_with("NonSemantic."))
+            .defining_inst(inst.operand_word(0))
+            .is_some_and(|set| set.string_operand(0).starts_with("NonSemantic."))
 }
 
 /// Instructions other than types that have types among their operands.
@@ -201,13 +208,13 @@ fn may_wait(cx: &VerifyContext<'_>, inst: InstRef<'_>, at: usize, id: Id) -> boo
         // Functions that are called for each element.
         Op::CooperativeMatrixLoadTensorNV
         | Op::CooperativeMatrixPerElementOpNV
-        | Op::CooperativeMatrixReduceNV => cx.op(id.word()) == Op::Function,
+        | Op::CooperativeMatrixReduceNV => cx.defining_op(id.word()) == Op::Function,
         Op::ConstantFunctionPointerINTEL => true,
         Op::TypeStruct | Op::TypeArray | Op::TypeRuntimeArray | Op::TypePointer => {
             cx.forward_pointers.contains(&id.word())
         }
         Op::ExtInst => {
-            let set = cx.ids.set(inst).map_or("", |s| s.name);
+            let set = cx.ids.ext_inst_set(inst).map_or("", |s| s.name);
             set == "OpenCL.DebugInfo.100" || set == "DebugInfo"
         }
         _ => false,
@@ -215,7 +222,7 @@ fn may_wait(cx: &VerifyContext<'_>, inst: InstRef<'_>, at: usize, id: Id) -> boo
 }
 
 /// Definitions in blocks that do not dominate their uses.
-pub(super) fn dominance(
+pub(super) fn verify_dominance(
     cx: &VerifyContext<'_>,
     flow: &FunctionFlow<'_>,
     place: DefPlace,
@@ -229,24 +236,24 @@ pub(super) fn dominance(
             let mut wrong = None;
             if inst.op() == Op::Phi {
                 for pair in inst.operands().chunks_exact(2) {
-                    let parent = Id::new(pair[1]).and_then(|l| flow.position(l));
+                    let parent = Id::new(pair[1]).and_then(|l| flow.block_position(l));
                     if let Some(parent) = parent
                         && flow.dominators.is_reached(parent)
-                        && !reaches(cx, flow, place, pair[0], parent)
+                        && !is_definition_dominating(cx, flow, place, pair[0], parent)
                     {
                         wrong = Id::new(pair[0]);
                     }
                 }
             } else {
-                cx.ids.visit(inst, |_, id| {
-                    if !reaches(cx, flow, place, id.word(), block) {
+                cx.ids.visit_uses(inst, |_, id| {
+                    if !is_definition_dominating(cx, flow, place, id.word(), block) {
                         wrong = Some(id);
                     }
                 });
             }
             if let Some(id) = wrong {
                 let message = format!("{id} is defined where it does not dominate this use");
-                faults.push((inst.handle(), fault(Rule::DefinedBefore, message)));
+                faults.push((inst.handle(), make_fault(Rule::DefinedBefore, message)));
             }
         }
     }
@@ -254,19 +261,21 @@ pub(super) fn dominance(
 }
 
 /// Whether the definition of an id dominates a block.
-fn reaches(
+fn is_definition_dominating(
     cx: &VerifyContext<'_>,
     flow: &FunctionFlow<'_>,
     function: DefPlace,
     id: u32,
     block: u32,
 ) -> bool {
-    let Some(def) = cx.def(id) else { return true };
+    let Some(def) = cx.definition(id) else {
+        return true;
+    };
     // Functions are called from others.
     if def.place == DefPlace::OUTSIDE || def.op == Op::Function {
         return true;
     }
-    match def.place.block(function, flow.blocks.len()) {
+    match def.place.block_index(function, flow.blocks.len()) {
         Err(()) => false,
         Ok(None) => true,
         Ok(Some(_)) if def.op == Op::Label => true,

@@ -1,15 +1,15 @@
 //! Rule 18 for the optional operands of image instructions.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
-use super::images::{ImageTypeOperands, coordinates, is_implicit};
+use super::images::{ImageTypeOperands, count_coordinates, is_implicit};
 use super::rules::Rule;
-use super::signatures::parts;
+use super::signatures::get_components;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, Dim, ImageOperands};
 use crate::ir::InstRef;
 
 /// Checks the optional operands that begin at a word.
-pub(super) fn check(
+pub(super) fn verify_image_operands(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     found: &ImageTypeOperands,
@@ -25,7 +25,7 @@ pub(super) fn check(
         });
     };
     let mask = ImageOperands(mask);
-    together(op, found, mask)?;
+    verify_operand_combination(op, found, mask)?;
     let mut next = rest.iter().copied();
     for (bit, takes, check) in OPERANDS {
         if mask.contains(*bit) {
@@ -39,13 +39,13 @@ pub(super) fn check(
 
 /// Operands in the order of their bits, the ids that each takes, and what each of these has to be.
 const OPERANDS: &[(ImageOperands, usize, ImageOperandCheck)] = &[
-    (ImageOperands::Bias, 1, bias),
-    (ImageOperands::Lod, 1, level),
-    (ImageOperands::Grad, 2, gradient),
+    (ImageOperands::Bias, 1, verify_bias),
+    (ImageOperands::Lod, 1, verify_level),
+    (ImageOperands::Grad, 2, verify_gradient),
     (ImageOperands::ConstOffset, 1, constant_offset),
     (ImageOperands::Offset, 1, any_offset),
     (ImageOperands::ConstOffsets, 1, constant_offsets),
-    (ImageOperands::Sample, 1, sample),
+    (ImageOperands::Sample, 1, verify_sample),
 ];
 
 type ImageOperandCheck = fn(&VerifyContext<'_>, Op, &ImageTypeOperands, u32) -> VerifyResult;
@@ -82,7 +82,11 @@ fn is_access(op: Op) -> bool {
 }
 
 /// Which operands stand beside each other, and with which instructions and images.
-fn together(op: Op, found: &ImageTypeOperands, mask: ImageOperands) -> VerifyResult {
+fn verify_operand_combination(
+    op: Op,
+    found: &ImageTypeOperands,
+    mask: ImageOperands,
+) -> VerifyResult {
     let has = |what: ImageOperands| mask.contains(what);
     let count = |list: &[ImageOperands]| list.iter().filter(|o| has(**o)).count();
     let explicit = is_explicit(op);
@@ -125,28 +129,33 @@ fn together(op: Op, found: &ImageTypeOperands, mask: ImageOperands) -> VerifyRes
     Ok(())
 }
 
-fn scalar(cx: &VerifyContext<'_>, id: u32, wanted: Op, what: &str) -> VerifyResult {
+fn verify_scalar_operand(cx: &VerifyContext<'_>, id: u32, wanted: Op, what: &str) -> VerifyResult {
     ensure(Rule::Images, cx.value_shape(id).op == wanted, || {
-        format!("{what} is of {}", cx.describe(cx.ty(id)))
+        format!("{what} is of {}", cx.describe_type(cx.type_of(id)))
     })
 }
 
-fn bias(cx: &VerifyContext<'_>, _: Op, _: &ImageTypeOperands, id: u32) -> VerifyResult {
-    scalar(cx, id, Op::TypeFloat, "the bias")
+fn verify_bias(cx: &VerifyContext<'_>, _: Op, _: &ImageTypeOperands, id: u32) -> VerifyResult {
+    verify_scalar_operand(cx, id, Op::TypeFloat, "the bias")
 }
 
-fn level(cx: &VerifyContext<'_>, op: Op, _: &ImageTypeOperands, id: u32) -> VerifyResult {
+fn verify_level(cx: &VerifyContext<'_>, op: Op, _: &ImageTypeOperands, id: u32) -> VerifyResult {
     let wanted = if is_access(op) {
         Op::TypeInt
     } else {
         Op::TypeFloat
     };
-    scalar(cx, id, wanted, "the level of detail")
+    verify_scalar_operand(cx, id, wanted, "the level of detail")
 }
 
-fn gradient(cx: &VerifyContext<'_>, _: Op, found: &ImageTypeOperands, id: u32) -> VerifyResult {
-    let plane = coordinates(found.dim);
-    let own = parts(cx, cx.ty(id));
+fn verify_gradient(
+    cx: &VerifyContext<'_>,
+    _: Op,
+    found: &ImageTypeOperands,
+    id: u32,
+) -> VerifyResult {
+    let plane = count_coordinates(found.dim);
+    let own = get_components(cx, cx.type_of(id));
     ensure(
         Rule::Images,
         own.part.op == Op::TypeFloat && own.count.max(1) == plane,
@@ -163,17 +172,17 @@ fn constant_offset(
     ensure(Rule::Images, cx.is_constant(id), || {
         "the offset is no constant".to_owned()
     })?;
-    offset(cx, found, id)
+    verify_offset(cx, found, id)
 }
 
 fn any_offset(cx: &VerifyContext<'_>, op: Op, found: &ImageTypeOperands, id: u32) -> VerifyResult {
-    offset(cx, found, id)?;
+    verify_offset(cx, found, id)?;
     ensure(
         Rule::Images,
         !cx.is_vulkan()
             || is_gather(op)
             || cx.has_extension("SPV_KHR_maximal_reconvergence")
-            || cx.has(Capability::ImageGatherBiasLodAMD),
+            || cx.has_capability(Capability::ImageGatherBiasLodAMD),
         || "Vulkan takes Offset in gathers only".to_owned(),
     )
 }
@@ -191,12 +200,15 @@ fn constant_offsets(
     )
 }
 
-fn sample(cx: &VerifyContext<'_>, _: Op, _: &ImageTypeOperands, id: u32) -> VerifyResult {
-    scalar(cx, id, Op::TypeInt, "the sample")
+fn verify_sample(cx: &VerifyContext<'_>, _: Op, _: &ImageTypeOperands, id: u32) -> VerifyResult {
+    verify_scalar_operand(cx, id, Op::TypeInt, "the sample")
 }
 
-fn offset(cx: &VerifyContext<'_>, found: &ImageTypeOperands, id: u32) -> VerifyResult {
-    let (own, plane) = (parts(cx, cx.ty(id)), coordinates(found.dim));
+fn verify_offset(cx: &VerifyContext<'_>, found: &ImageTypeOperands, id: u32) -> VerifyResult {
+    let (own, plane) = (
+        get_components(cx, cx.type_of(id)),
+        count_coordinates(found.dim),
+    );
     ensure(Rule::Images, found.dim != Dim::Cube, || {
         "cubes have no offsets".to_owned()
     })?;

@@ -1,22 +1,24 @@
 //! Rule 18 for what is asked about images.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
-use super::images::{coordinates, ints, of_operand};
+use super::images::{count_coordinates, has_int_components, of_operand};
 use super::rules::Rule;
-use super::signatures::parts;
+use super::signatures::get_components;
 use crate::grammar::Op;
 use crate::grammar::enumerants::Dim;
 use crate::ir::InstRef;
 
 pub(super) fn query_size(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let found = of_operand(cx, inst.word(0), false)?;
+    let found = of_operand(cx, inst.operand_word(0), false)?;
     let dims = match found.dim {
         Dim::Cube => 2,
-        dim => coordinates(dim),
+        dim => count_coordinates(dim),
     } + u32::from(found.arrayed);
-    ensure(Rule::Images, ints(cx, inst.words()[0], dims), || {
-        format!("the result is not of {dims} integers")
-    })?;
+    ensure(
+        Rule::Images,
+        has_int_components(cx, inst.words()[0], dims),
+        || format!("the result is not of {dims} integers"),
+    )?;
     if inst.op() == Op::ImageQuerySizeLod {
         ensure(
             Rule::Images,
@@ -29,7 +31,7 @@ pub(super) fn query_size(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRes
         })?;
         ensure(
             Rule::Images,
-            cx.value_shape(inst.word(1)).op == Op::TypeInt,
+            cx.value_shape(inst.operand_word(1)).op == Op::TypeInt,
             || "the level is no integer".to_owned(),
         )
     } else {
@@ -47,8 +49,8 @@ pub(super) fn query_size(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRes
 }
 
 pub(super) fn query_lod(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let found = of_operand(cx, inst.word(0), true)?;
-    let own = parts(cx, inst.words()[0]);
+    let found = of_operand(cx, inst.operand_word(0), true)?;
+    let own = get_components(cx, inst.words()[0]);
     ensure(
         Rule::Images,
         own.part.op == Op::TypeFloat && own.count == 2,
@@ -59,20 +61,21 @@ pub(super) fn query_lod(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResu
         matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube),
         || "images like this have no levels".to_owned(),
     )?;
-    let at = parts(cx, cx.ty(inst.word(1)));
+    let at = get_components(cx, cx.type_of(inst.operand_word(1)));
     ensure(
         Rule::Images,
         (at.part.op == Op::TypeFloat || cx.is_kernel && at.part.op == Op::TypeInt)
-            && at.count.max(1) >= coordinates(found.dim),
+            && at.count.max(1) >= count_coordinates(found.dim),
         || "the coordinate does not fit the image".to_owned(),
     )
 }
 
 pub(super) fn query_number(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let found = of_operand(cx, inst.word(0), false)?;
+    let found = of_operand(cx, inst.operand_word(0), false)?;
     ensure(
         Rule::Images,
-        ints(cx, inst.words()[0], 1) && cx.op(inst.words()[0]) == Op::TypeInt,
+        has_int_components(cx, inst.words()[0], 1)
+            && cx.defining_op(inst.words()[0]) == Op::TypeInt,
         || "the result is no integer".to_owned(),
     )?;
     let fits = if inst.op() == Op::ImageQuerySamples {

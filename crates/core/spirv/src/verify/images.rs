@@ -1,8 +1,8 @@
 //! Rule 18: image instructions.
 
-use super::context::{VerifyContext, VerifyFault, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyFault, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
-use super::signatures::parts;
+use super::signatures::get_components;
 use super::{image_operands, image_queries};
 use crate::Id;
 use crate::grammar::enumerants::{Capability, Dim};
@@ -39,8 +39,8 @@ fn is_sparse(op: Op) -> bool {
         || op == Op::ImageSparseRead
 }
 
-fn image(cx: &VerifyContext<'_>, ty: u32) -> Option<ImageTypeOperands> {
-    let inst = cx.inst(ty).filter(|i| i.op() == Op::TypeImage)?;
+fn decode_image_type(cx: &VerifyContext<'_>, ty: u32) -> Option<ImageTypeOperands> {
+    let inst = cx.defining_inst(ty).filter(|i| i.op() == Op::TypeImage)?;
     let words = inst.operands();
     Some(ImageTypeOperands {
         sampled_type: words[0],
@@ -61,21 +61,21 @@ pub(super) fn of_operand(
     let shape = cx.value_shape(value);
     let ty = match (shape.op, sampled) {
         (Op::TypeSampledImage, true) => shape.part,
-        (Op::TypeImage, false) => cx.ty(value),
+        (Op::TypeImage, false) => cx.type_of(value),
         _ => 0,
     };
-    image(cx, ty).ok_or_else(|| {
+    decode_image_type(cx, ty).ok_or_else(|| {
         let what = if sampled { "sampled image" } else { "image" };
-        fault(Rule::Images, format!("%{value} is no {what}"))
+        make_fault(Rule::Images, format!("%{value} is no {what}"))
     })
 }
 
 /// Checks an image instruction.
-pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+pub(super) fn verify_image_inst(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
         Op::SampledImage => sampled_image(cx, inst),
         Op::Image => {
-            let shape = cx.value_shape(inst.word(0));
+            let shape = cx.value_shape(inst.operand_word(0));
             ensure(
                 Rule::Images,
                 shape.op == Op::TypeSampledImage && shape.part == inst.words()[0],
@@ -83,25 +83,25 @@ pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             )
         }
         Op::ImageTexelPointer => texel_pointer(cx, inst),
-        Op::ImageRead | Op::ImageSparseRead => read(cx, inst),
-        Op::ImageWrite => write(cx, inst),
-        Op::ImageFetch | Op::ImageSparseFetch => fetch(cx, inst),
+        Op::ImageRead | Op::ImageSparseRead => verify_image_read(cx, inst),
+        Op::ImageWrite => verify_image_write(cx, inst),
+        Op::ImageFetch | Op::ImageSparseFetch => verify_image_fetch(cx, inst),
         Op::ImageSampleImplicitLod
         | Op::ImageSampleExplicitLod
         | Op::ImageSampleProjImplicitLod
         | Op::ImageSampleProjExplicitLod
         | Op::ImageSparseSampleImplicitLod
-        | Op::ImageSparseSampleExplicitLod => sample(cx, inst, false),
+        | Op::ImageSparseSampleExplicitLod => verify_image_sample(cx, inst, false),
         Op::ImageSampleDrefImplicitLod
         | Op::ImageSampleDrefExplicitLod
         | Op::ImageSampleProjDrefImplicitLod
         | Op::ImageSampleProjDrefExplicitLod
         | Op::ImageSparseSampleDrefImplicitLod
-        | Op::ImageSparseSampleDrefExplicitLod => sample(cx, inst, true),
+        | Op::ImageSparseSampleDrefExplicitLod => verify_image_sample(cx, inst, true),
         Op::ImageGather
         | Op::ImageDrefGather
         | Op::ImageSparseGather
-        | Op::ImageSparseDrefGather => gather(cx, inst),
+        | Op::ImageSparseDrefGather => verify_image_gather(cx, inst),
         Op::ImageQuerySize | Op::ImageQuerySizeLod => image_queries::query_size(cx, inst),
         Op::ImageQueryLod => image_queries::query_lod(cx, inst),
         Op::ImageQueryLevels | Op::ImageQuerySamples => image_queries::query_number(cx, inst),
@@ -119,23 +119,27 @@ fn takes_sampled_image(cx: &VerifyContext<'_>, op: Op) -> bool {
         .info()
         .is_some_and(|i| i.class == InstructionClass::Reserved && i.name.starts_with("OpImage"))
         || op == Op::CopyObject
-        || op == Op::Store && cx.has(Capability::BindlessTextureNV)
+        || op == Op::Store && cx.has_capability(Capability::BindlessTextureNV)
 }
 
 /// What `OpSampledImage` makes is used in its block, by instructions on images (specification, section
 /// 2.16.1).
-pub(super) fn consumers(cx: &VerifyContext<'_>, func: Func, faults: &mut super::VerifyFaults<'_>) {
+pub(super) fn verify_sampled_image_uses(
+    cx: &VerifyContext<'_>,
+    func: Func,
+    faults: &mut super::VerifyFaults<'_>,
+) {
     let mut blocks = FxHashMap::default();
     for block in &cx.module.function(func).blocks {
         for inst in cx.module.body(*block) {
             let mut used = Ok(());
-            cx.ids.visit(inst, |_, id| {
-                let made = cx.op(id.word()) == Op::SampledImage;
+            cx.ids.visit_uses(inst, |_, id| {
+                let made = cx.defining_op(id.word()) == Op::SampledImage;
                 if made && used.is_ok() && !super::ids::is_debug(cx, inst) {
-                    used = consumer(cx, inst, blocks.get(&id) == Some(block), id);
+                    used = verify_sampled_image_use(cx, inst, blocks.get(&id) == Some(block), id);
                 }
             });
-            faults.add(inst, used);
+            faults.add_result(inst, used);
             if let (Op::SampledImage, Some(id)) = (inst.op(), inst.result()) {
                 blocks.insert(id, *block);
             }
@@ -143,7 +147,12 @@ pub(super) fn consumers(cx: &VerifyContext<'_>, func: Func, faults: &mut super::
     }
 }
 
-fn consumer(cx: &VerifyContext<'_>, inst: InstRef<'_>, is_here: bool, id: Id) -> VerifyResult {
+fn verify_sampled_image_use(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    is_here: bool,
+    id: Id,
+) -> VerifyResult {
     ensure(Rule::Images, is_here, || {
         format!("{id} is made by OpSampledImage in another block")
     })?;
@@ -153,14 +162,14 @@ fn consumer(cx: &VerifyContext<'_>, inst: InstRef<'_>, is_here: bool, id: Id) ->
 }
 
 fn sampled_image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let result = cx.shape(inst.words()[0]);
+    let result = cx.type_shape(inst.words()[0]);
     ensure(Rule::Images, result.op == Op::TypeSampledImage, || {
         "the result is no sampled image".to_owned()
     })?;
-    let found = of_operand(cx, inst.word(0), false)?;
+    let found = of_operand(cx, inst.operand_word(0), false)?;
     ensure(
         Rule::Images,
-        same_but_depth(cx, cx.ty(inst.word(0)), result.part),
+        same_but_depth(cx, cx.type_of(inst.operand_word(0)), result.part),
         || "the image is not of the result's image type".to_owned(),
     )?;
     ensure(
@@ -177,14 +186,14 @@ fn sampled_image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     })?;
     ensure(
         Rule::Images,
-        cx.value_shape(inst.word(1)).op == Op::TypeSampler,
-        || format!("%{} is no sampler", inst.word(1)),
+        cx.value_shape(inst.operand_word(1)).op == Op::TypeSampler,
+        || format!("%{} is no sampler", inst.operand_word(1)),
     )
 }
 
 /// Whether two image types are the same but for the operand that says whether they hold depths.
 fn same_but_depth(cx: &VerifyContext<'_>, a: u32, b: u32) -> bool {
-    let (Some(x), Some(y)) = (cx.inst(a), cx.inst(b)) else {
+    let (Some(x), Some(y)) = (cx.defining_inst(a), cx.defining_inst(b)) else {
         return false;
     };
     let (x, y) = (x.operands(), y.operands());
@@ -197,14 +206,14 @@ fn same_but_depth(cx: &VerifyContext<'_>, a: u32, b: u32) -> bool {
 }
 
 /// The texel type of an instruction's result, which sparse instructions put into a structure.
-fn texel(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Result<u32, VerifyFault> {
+fn get_texel_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Result<u32, VerifyFault> {
     let result = inst.words()[0];
     if !is_sparse(inst.op()) {
         return Ok(result);
     }
-    match cx.members(result) {
-        &[code, texel] if cx.op(code) == Op::TypeInt => Ok(texel),
-        _ => Err(fault(
+    match cx.struct_members(result) {
+        &[code, texel] if cx.defining_op(code) == Op::TypeInt => Ok(texel),
+        _ => Err(make_fault(
             Rule::Images,
             "the result is no structure of a code and a texel",
         )),
@@ -212,7 +221,7 @@ fn texel(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Result<u32, VerifyFault> 
 }
 
 /// Coordinates that a dimension has, the array's layer not counted.
-pub(super) fn coordinates(dim: Dim) -> u32 {
+pub(super) fn count_coordinates(dim: Dim) -> u32 {
     match dim {
         Dim::Dim1D | Dim::Buffer => 1,
         Dim::Dim3D | Dim::Cube => 3,
@@ -220,7 +229,7 @@ pub(super) fn coordinates(dim: Dim) -> u32 {
     }
 }
 
-fn coordinate(
+fn verify_coordinate(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     found: &ImageTypeOperands,
@@ -228,7 +237,7 @@ fn coordinate(
     floats: bool,
     projected: bool,
 ) -> VerifyResult {
-    let own = parts(cx, cx.ty(inst.word(at)));
+    let own = get_components(cx, cx.type_of(inst.operand_word(at)));
     let allowed = match own.part.op {
         Op::TypeFloat => floats,
         Op::TypeInt => !floats || cx.is_kernel && inst.op() == Op::ImageSampleExplicitLod,
@@ -238,9 +247,9 @@ fn coordinate(
         let what = if floats { "floats" } else { "integers" };
         format!("the coordinate is not of {what}")
     })?;
-    let mut needed = coordinates(found.dim) + u32::from(found.arrayed);
+    let mut needed = count_coordinates(found.dim) + u32::from(found.arrayed);
     if projected {
-        needed = coordinates(found.dim) + 1;
+        needed = count_coordinates(found.dim) + 1;
     }
     ensure(Rule::Images, own.count.max(1) >= needed, || {
         format!(
@@ -262,7 +271,7 @@ fn texel_fits(
     found: &ImageTypeOperands,
     scalar: bool,
 ) -> VerifyResult {
-    let own = parts(cx, ty);
+    let own = get_components(cx, ty);
     if scalar {
         ensure(
             Rule::Images,
@@ -280,27 +289,27 @@ fn texel_fits(
 }
 
 fn sampled_type_fits(cx: &VerifyContext<'_>, ty: u32, found: &ImageTypeOperands) -> VerifyResult {
-    let component = if cx.op(ty) == Op::TypeVector {
-        cx.shape(ty).part
+    let component = if cx.defining_op(ty) == Op::TypeVector {
+        cx.type_shape(ty).part
     } else {
         ty
     };
     ensure(
         Rule::Images,
-        cx.op(found.sampled_type) == Op::TypeVoid || component == found.sampled_type,
+        cx.defining_op(found.sampled_type) == Op::TypeVoid || component == found.sampled_type,
         || {
             format!(
                 "texels are of {}, the image's of {}",
-                cx.describe(component),
-                cx.describe(found.sampled_type)
+                cx.describe_type(component),
+                cx.describe_type(found.sampled_type)
             )
         },
     )
 }
 
-fn sample(cx: &VerifyContext<'_>, inst: InstRef<'_>, compares: bool) -> VerifyResult {
-    let ty = texel(cx, inst)?;
-    let found = of_operand(cx, inst.word(0), true)?;
+fn verify_image_sample(cx: &VerifyContext<'_>, inst: InstRef<'_>, compares: bool) -> VerifyResult {
+    let ty = get_texel_type(cx, inst)?;
+    let found = of_operand(cx, inst.operand_word(0), true)?;
     texel_fits(cx, ty, &found, compares)?;
     let projected = matches!(
         inst.op(),
@@ -319,14 +328,14 @@ fn sample(cx: &VerifyContext<'_>, inst: InstRef<'_>, compares: bool) -> VerifyRe
             || "images of this dimension are not projected".to_owned(),
         )?;
     }
-    coordinate(cx, inst, &found, 1, true, projected)?;
+    verify_coordinate(cx, inst, &found, 1, true, projected)?;
     if compares {
-        reference(cx, inst.word(2))?;
+        verify_depth_reference(cx, inst.operand_word(2))?;
     }
-    image_operands::check(cx, inst, &found, if compares { 3 } else { 2 })
+    image_operands::verify_image_operands(cx, inst, &found, if compares { 3 } else { 2 })
 }
 
-fn reference(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
+fn verify_depth_reference(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
     let shape = cx.value_shape(id);
     ensure(
         Rule::Images,
@@ -335,9 +344,9 @@ fn reference(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
     )
 }
 
-fn fetch(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let ty = texel(cx, inst)?;
-    let found = of_operand(cx, inst.word(0), false)?;
+fn verify_image_fetch(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let ty = get_texel_type(cx, inst)?;
+    let found = of_operand(cx, inst.operand_word(0), false)?;
     texel_fits(cx, ty, &found, false)?;
     ensure(Rule::Images, found.dim != Dim::Cube, || {
         "cubes are not fetched from".to_owned()
@@ -347,13 +356,13 @@ fn fetch(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         found.sampled == 1 || !cx.is_shader && found.sampled == 0,
         || "the image is not meant to be sampled".to_owned(),
     )?;
-    coordinate(cx, inst, &found, 1, false, false)?;
-    image_operands::check(cx, inst, &found, 2)
+    verify_coordinate(cx, inst, &found, 1, false, false)?;
+    image_operands::verify_image_operands(cx, inst, &found, 2)
 }
 
-fn gather(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let ty = texel(cx, inst)?;
-    let found = of_operand(cx, inst.word(0), true)?;
+fn verify_image_gather(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let ty = get_texel_type(cx, inst)?;
+    let found = of_operand(cx, inst.operand_word(0), true)?;
     texel_fits(cx, ty, &found, false)?;
     ensure(Rule::Images, !found.multisampled, || {
         "a multisampled image is not gathered from".to_owned()
@@ -363,9 +372,9 @@ fn gather(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         matches!(found.dim, Dim::Dim2D | Dim::Cube | Dim::Rect),
         || "images of this dimension are not gathered from".to_owned(),
     )?;
-    coordinate(cx, inst, &found, 1, true, false)?;
+    verify_coordinate(cx, inst, &found, 1, true, false)?;
     if matches!(inst.op(), Op::ImageGather | Op::ImageSparseGather) {
-        let component = inst.word(2);
+        let component = inst.operand_word(2);
         let shape = cx.value_shape(component);
         ensure(
             Rule::Images,
@@ -378,15 +387,15 @@ fn gather(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             })?;
         }
     } else {
-        reference(cx, inst.word(2))?;
+        verify_depth_reference(cx, inst.operand_word(2))?;
     }
-    image_operands::check(cx, inst, &found, 3)
+    image_operands::verify_image_operands(cx, inst, &found, 3)
 }
 
-fn read(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let ty = texel(cx, inst)?;
-    let found = of_operand(cx, inst.word(0), false)?;
-    let own = parts(cx, ty);
+fn verify_image_read(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let ty = get_texel_type(cx, inst)?;
+    let found = of_operand(cx, inst.operand_word(0), false)?;
+    let own = get_components(cx, ty);
     ensure(
         Rule::Images,
         matches!(own.part.op, Op::TypeInt | Op::TypeFloat),
@@ -401,7 +410,7 @@ fn read(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         found.sampled != 1 || !cx.is_shader || !cx.is_vulkan(),
         || "the image is meant to be sampled, not to be read".to_owned(),
     )?;
-    coordinate(cx, inst, &found, 1, false, false)?;
+    verify_coordinate(cx, inst, &found, 1, false, false)?;
     if found.format == 0
         && found.dim != Dim::SubpassData
         && found.sampled == 2
@@ -410,24 +419,24 @@ fn read(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     {
         ensure(
             Rule::Capabilities,
-            cx.has(Capability::StorageImageReadWithoutFormat),
+            cx.has_capability(Capability::StorageImageReadWithoutFormat),
             || "reads of images without format need StorageImageReadWithoutFormat".to_owned(),
         )?;
     }
-    image_operands::check(cx, inst, &found, 2)
+    image_operands::verify_image_operands(cx, inst, &found, 2)
 }
 
-fn write(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let found = of_operand(cx, inst.word(0), false)?;
+fn verify_image_write(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let found = of_operand(cx, inst.operand_word(0), false)?;
     ensure(Rule::Images, found.dim != Dim::SubpassData, || {
         "subpass data is not written to".to_owned()
     })?;
     ensure(Rule::Images, found.sampled != 1 || !cx.is_vulkan(), || {
         "the image is meant to be sampled, not to be written to".to_owned()
     })?;
-    coordinate(cx, inst, &found, 1, false, false)?;
-    let ty = cx.ty(inst.word(2));
-    let own = parts(cx, ty);
+    verify_coordinate(cx, inst, &found, 1, false, false)?;
+    let ty = cx.type_of(inst.operand_word(2));
+    let own = get_components(cx, ty);
     ensure(
         Rule::Images,
         matches!(own.part.op, Op::TypeInt | Op::TypeFloat),
@@ -437,57 +446,59 @@ fn write(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     if found.format == 0 && found.sampled == 2 && cx.is_shader {
         ensure(
             Rule::Capabilities,
-            cx.has(Capability::StorageImageWriteWithoutFormat),
+            cx.has_capability(Capability::StorageImageWriteWithoutFormat),
             || "writes to images without format need StorageImageWriteWithoutFormat".to_owned(),
         )?;
         ensure(Rule::Images, !cx.is_vulkan() || own.count == 4, || {
             "the texel is no vector of four numbers".to_owned()
         })?;
     }
-    image_operands::check(cx, inst, &found, 3)
+    image_operands::verify_image_operands(cx, inst, &found, 3)
 }
 
 fn texel_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     use crate::grammar::enumerants::StorageClass;
-    let result = cx.shape(inst.words()[0]);
+    let result = cx.type_shape(inst.words()[0]);
     ensure(
         Rule::Images,
         result.op == Op::TypePointer && result.class == StorageClass::Image,
         || "the result is no pointer of the class Image".to_owned(),
     )?;
-    let pointer = cx.value_shape(inst.word(0));
-    let found = image(cx, pointer.part);
+    let pointer = cx.value_shape(inst.operand_word(0));
+    let found = decode_image_type(cx, pointer.part);
     let Some(found) = found.filter(|_| pointer.op == Op::TypePointer) else {
-        return Err(fault(
+        return Err(make_fault(
             Rule::Images,
-            format!("%{} is no pointer to an image", inst.word(0)),
+            format!("%{} is no pointer to an image", inst.operand_word(0)),
         ));
     };
     ensure(
         Rule::Images,
         result.part == found.sampled_type
-            || cx.op(found.sampled_type) == Op::TypeVoid
-            || cx.op(result.part) == Op::TypeVector,
+            || cx.defining_op(found.sampled_type) == Op::TypeVoid
+            || cx.defining_op(result.part) == Op::TypeVector,
         || "the result does not point to the image's sampled type".to_owned(),
     )?;
     ensure(Rule::Images, found.dim != Dim::SubpassData, || {
         "there are no pointers into subpass data".to_owned()
     })?;
-    let own = parts(cx, cx.ty(inst.word(1)));
-    let needed = coordinates(found.dim) + u32::from(found.arrayed && found.dim != Dim::Cube);
+    let own = get_components(cx, cx.type_of(inst.operand_word(1)));
+    let needed = count_coordinates(found.dim) + u32::from(found.arrayed && found.dim != Dim::Cube);
     ensure(
         Rule::Images,
         own.part.op == Op::TypeInt && own.count.max(1) == needed,
         || format!("the coordinate is not of {needed} integers"),
     )?;
-    let sample = cx.value_shape(inst.word(2));
+    let sample = cx.value_shape(inst.operand_word(2));
     ensure(Rule::Images, sample.op == Op::TypeInt, || {
         "the sample is no integer".to_owned()
     })?;
     if !found.multisampled {
-        ensure(Rule::Images, cx.constant(inst.word(2)) == Some(0), || {
-            "the image has one sample, 0".to_owned()
-        })?;
+        ensure(
+            Rule::Images,
+            cx.constant_value(inst.operand_word(2)) == Some(0),
+            || "the image has one sample, 0".to_owned(),
+        )?;
     }
     ensure(
         Rule::Images,
@@ -499,10 +510,10 @@ fn texel_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 fn is_atomic_format(cx: &VerifyContext<'_>, format: u32) -> bool {
     use crate::grammar::enumerants::ImageFormat as F;
     matches!(F(format), F::R64i | F::R64ui | F::R32f | F::R32i | F::R32ui)
-        || cx.has(Capability::AtomicFloat16VectorNV)
+        || cx.has_capability(Capability::AtomicFloat16VectorNV)
 }
 
-pub(super) fn ints(cx: &VerifyContext<'_>, ty: u32, count: u32) -> bool {
-    let own = parts(cx, ty);
+pub(super) fn has_int_components(cx: &VerifyContext<'_>, ty: u32, count: u32) -> bool {
+    let own = get_components(cx, ty);
     own.part.op == Op::TypeInt && own.count.max(1) == count
 }

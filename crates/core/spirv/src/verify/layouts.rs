@@ -3,7 +3,7 @@
 //! Three sets of rules (Vulkan specification, "Offset and Stride Assignment"): *scalar*, *standard*
 //! (std430) and *extended* (std140, where arrays and structures are aligned to 16 bytes).
 
-use super::context::{VerifyContext, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Decoration, StorageClass};
@@ -38,18 +38,18 @@ pub(super) struct CheckedLayouts {
 const DEPTH: u32 = 256;
 
 /// Checks the type of a variable, or of a pointer to physical storage.
-pub(super) fn check(
+pub(super) fn verify_layout(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     known: &mut CheckedLayouts,
 ) -> VerifyResult {
-    let pointer = cx.shape(inst.result_type().map_or(0, crate::Id::word));
+    let pointer = cx.type_shape(inst.result_type().map_or(0, crate::Id::word));
     if pointer.op != Op::TypePointer || !cx.is_vulkan() {
         return Ok(());
     }
     let class = pointer.class;
     let mut ty = pointer.part;
-    let is_block = cx.op(ty) == Op::TypeStruct && cx.has_decoration(ty, Decoration::Block);
+    let is_block = cx.defining_op(ty) == Op::TypeStruct && cx.has_decoration(ty, Decoration::Block);
     if inst.op() != Op::Variable && class != StorageClass::PhysicalStorageBuffer {
         return Ok(());
     }
@@ -60,12 +60,12 @@ pub(super) fn check(
         | StorageClass::PushConstant
         | StorageClass::PhysicalStorageBuffer => true,
         StorageClass::Workgroup | StorageClass::UniformConstant => {
-            return without(cx, ty, class, known, 0);
+            return verify_no_layout(cx, ty, class, known, 0);
         }
         StorageClass::Function | StorageClass::Private
             if cx.version > crate::grammar::SpirvVersion::new(1, 4) =>
         {
-            return without(cx, ty, class, known, 0);
+            return verify_no_layout(cx, ty, class, known, 0);
         }
         _ => false,
     };
@@ -73,14 +73,14 @@ pub(super) fn check(
         return Ok(());
     }
     if matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform)
-        && matches!(cx.op(ty), Op::TypeArray | Op::TypeRuntimeArray)
+        && matches!(cx.defining_op(ty), Op::TypeArray | Op::TypeRuntimeArray)
     {
         ensure(
             Rule::Layout,
             !cx.has_decoration(ty, Decoration::ArrayStride),
             || format!("the array of descriptors %{ty} has ArrayStride"),
         )?;
-        ty = cx.shape(ty).part;
+        ty = cx.type_shape(ty).part;
     }
     let scalar = cx.options.scalar_block_layout && class != StorageClass::Workgroup;
     let rules = if scalar {
@@ -91,12 +91,12 @@ pub(super) fn check(
         BlockLayoutRules::Standard
     };
     let walk = LayoutVerifier { cx, rules };
-    walk.decorated(ty, false, known, 0)?;
-    walk.fits(ty, 0, MatrixLayout::default(), known, 0)
+    walk.verify_decorations(ty, false, known, 0)?;
+    walk.verify_offsets(ty, 0, MatrixLayout::default(), known, 0)
 }
 
 /// No type of what has no layout of its own is decorated with one.
-fn without(
+fn verify_no_layout(
     cx: &VerifyContext<'_>,
     ty: u32,
     class: StorageClass,
@@ -106,7 +106,7 @@ fn without(
     if depth > DEPTH || !known.free.insert(ty) {
         return Ok(());
     }
-    let shape = cx.shape(ty);
+    let shape = cx.type_shape(ty);
     if shape.op == Op::TypePointer
         && !matches!(
             shape.class,
@@ -129,13 +129,13 @@ fn without(
     ];
     let say = |what: Decoration| {
         let message = format!("%{ty} has {what}, but the class {class} has no explicit layout");
-        fault(Rule::Layout, message)
+        make_fault(Rule::Layout, message)
     };
     if let Some(what) = whole.into_iter().find(|d| cx.has_decoration(ty, *d)) {
         known.free.remove(&ty);
         return Err(say(what));
     }
-    for n in 0..cx.members(ty).len() as u32 {
+    for n in 0..cx.struct_members(ty).len() as u32 {
         let found = members
             .into_iter()
             .find(|d| cx.member_decoration(ty, n, *d).is_some());
@@ -146,12 +146,14 @@ fn without(
     }
     match shape.op {
         Op::TypeStruct => {
-            for member in cx.members(ty) {
-                without(cx, *member, class, known, depth + 1)?;
+            for member in cx.struct_members(ty) {
+                verify_no_layout(cx, *member, class, known, depth + 1)?;
             }
             Ok(())
         }
-        Op::TypeArray | Op::TypeRuntimeArray => without(cx, shape.part, class, known, depth + 1),
+        Op::TypeArray | Op::TypeRuntimeArray => {
+            verify_no_layout(cx, shape.part, class, known, depth + 1)
+        }
         _ => Ok(()),
     }
 }
@@ -162,16 +164,16 @@ struct LayoutVerifier<'a, 'm> {
 }
 
 impl LayoutVerifier<'_, '_> {
-    fn say(&self, ty: u32, message: &str) -> super::context::VerifyFault {
+    fn make_layout_fault(&self, ty: u32, message: &str) -> super::context::VerifyFault {
         let rules = match self.rules {
             BlockLayoutRules::Scalar => "scalar",
             BlockLayoutRules::Standard => "standard",
             BlockLayoutRules::Extended => "extended",
         };
-        fault(Rule::Layout, format!("%{ty}: {message} ({rules} layout)"))
+        make_fault(Rule::Layout, format!("%{ty}: {message} ({rules} layout)"))
     }
 
-    fn matrix(&self, structure: u32, n: u32) -> (MatrixLayout, bool) {
+    fn find_matrix_layout(&self, structure: u32, n: u32) -> (MatrixLayout, bool) {
         let cx = self.cx;
         let stride = cx.member_decoration(structure, n, Decoration::MatrixStride);
         let row = cx
@@ -188,7 +190,7 @@ impl LayoutVerifier<'_, '_> {
     }
 
     /// Every member has an offset, every array a stride, every matrix both of its.
-    fn decorated(
+    fn verify_decorations(
         &self,
         ty: u32,
         has_matrix: bool,
@@ -199,10 +201,10 @@ impl LayoutVerifier<'_, '_> {
         if depth > DEPTH || !known.decorated.insert((ty, has_matrix)) {
             return Ok(());
         }
-        let shape = cx.shape(ty);
+        let shape = cx.type_shape(ty);
         match shape.op {
             Op::TypeStruct => {
-                for (n, member) in cx.members(ty).iter().enumerate() {
+                for (n, member) in cx.struct_members(ty).iter().enumerate() {
                     let n = n as u32;
                     let has_offset = cx.member_decoration(ty, n, Decoration::Offset).is_some()
                         || cx
@@ -211,8 +213,8 @@ impl LayoutVerifier<'_, '_> {
                     ensure(Rule::Layout, has_offset, || {
                         format!("member {n} of %{ty} has no Offset")
                     })?;
-                    let (_, has_matrix) = self.matrix(ty, n);
-                    self.decorated(*member, has_matrix, known, depth + 1)?;
+                    let (_, has_matrix) = self.find_matrix_layout(ty, n);
+                    self.verify_decorations(*member, has_matrix, known, depth + 1)?;
                 }
                 Ok(())
             }
@@ -223,7 +225,7 @@ impl LayoutVerifier<'_, '_> {
                         || cx.has_decoration(ty, Decoration::ArrayStrideIdEXT),
                     || format!("the array %{ty} has no ArrayStride"),
                 )?;
-                self.decorated(shape.part, has_matrix, known, depth + 1)
+                self.verify_decorations(shape.part, has_matrix, known, depth + 1)
             }
             Op::TypeMatrix => ensure(Rule::Layout, has_matrix || depth == 0, || {
                 format!("a member with the matrix %{ty} has no MatrixStride, or no order")
@@ -233,7 +235,7 @@ impl LayoutVerifier<'_, '_> {
     }
 
     /// Offsets and strides keep alignments and do not overlap.
-    fn fits(
+    fn verify_offsets(
         &self,
         ty: u32,
         offset: u32,
@@ -247,42 +249,42 @@ impl LayoutVerifier<'_, '_> {
         if depth > DEPTH || !known.laid_out.insert(key) {
             return Ok(());
         }
-        let shape = cx.shape(ty);
+        let shape = cx.type_shape(ty);
         match shape.op {
-            Op::TypeStruct => self.members(ty, offset, known, depth),
+            Op::TypeStruct => self.verify_members(ty, offset, known, depth),
             Op::TypeArray | Op::TypeRuntimeArray => {
-                let align = self.align(shape.part, matrix, known, 0);
+                let align = self.compute_alignment(shape.part, matrix, known, 0);
                 let align = if self.rules == BlockLayoutRules::Extended {
                     align.next_multiple_of(16)
                 } else {
                     align
                 };
-                let stride = self.stride(ty);
+                let stride = self.array_stride(ty);
                 ensure(Rule::Layout, stride != Some(0), || {
                     format!("the array %{ty} has the stride 0")
                 })?;
                 if let Some(stride) = stride
                     && stride % align.max(1) != 0
                 {
-                    return Err(self.say(
+                    return Err(self.make_layout_fault(
                         ty,
                         &format!("the stride {stride} is not aligned to {align}"),
                     ));
                 }
                 if let Some(stride) = stride {
-                    let size = self.size(shape.part, matrix, 0);
+                    let size = self.compute_size(shape.part, matrix, 0);
                     if u64::from(stride) < size {
                         let message = format!(
                             "the stride {stride} is smaller than an element of {size} bytes"
                         );
-                        return Err(self.say(ty, &message));
+                        return Err(self.make_layout_fault(ty, &message));
                     }
                 }
-                self.fits(shape.part, offset, matrix, known, depth + 1)?;
+                self.verify_offsets(shape.part, offset, matrix, known, depth + 1)?;
                 if let Some(stride) = stride
                     && shape.op == Op::TypeArray
                 {
-                    self.fits(
+                    self.verify_offsets(
                         shape.part,
                         offset.wrapping_add(stride),
                         matrix,
@@ -293,26 +295,26 @@ impl LayoutVerifier<'_, '_> {
                 Ok(())
             }
             Op::TypeMatrix if matrix.stride != 0 => {
-                let align = self.align(ty, matrix, known, 0);
+                let align = self.compute_alignment(ty, matrix, known, 0);
                 if !matrix.stride.is_multiple_of(align.max(1)) {
                     let message = format!(
                         "the matrix stride {} is not aligned to {align}",
                         matrix.stride
                     );
-                    return Err(self.say(ty, &message));
+                    return Err(self.make_layout_fault(ty, &message));
                 }
-                let column = cx.shape(shape.part);
+                let column = cx.type_shape(shape.part);
                 let size = if matrix.row_major {
-                    self.size(column.part, matrix, 0) * u64::from(shape.count)
+                    self.compute_size(column.part, matrix, 0) * u64::from(shape.count)
                 } else {
-                    self.size(shape.part, matrix, 0)
+                    self.compute_size(shape.part, matrix, 0)
                 };
                 if u64::from(matrix.stride) < size {
                     let message = format!(
                         "the matrix stride {} is smaller than {size} bytes",
                         matrix.stride
                     );
-                    return Err(self.say(ty, &message));
+                    return Err(self.make_layout_fault(ty, &message));
                 }
                 Ok(())
             }
@@ -320,12 +322,12 @@ impl LayoutVerifier<'_, '_> {
         }
     }
 
-    fn stride(&self, array: u32) -> Option<u32> {
+    fn array_stride(&self, array: u32) -> Option<u32> {
         let found = self.cx.decoration(array, Decoration::ArrayStride)?;
         found.first().copied()
     }
 
-    fn members(
+    fn verify_members(
         &self,
         ty: u32,
         incoming: u32,
@@ -333,7 +335,7 @@ impl LayoutVerifier<'_, '_> {
         depth: u32,
     ) -> VerifyResult {
         let cx = self.cx;
-        let members = cx.members(ty);
+        let members = cx.struct_members(ty);
         let offset = |n: usize| {
             let found = cx.member_decoration(ty, n as u32, Decoration::Offset);
             found.and_then(<[u32]>::first).copied()
@@ -344,15 +346,15 @@ impl LayoutVerifier<'_, '_> {
         order.sort();
         let mut next = 0u64;
         for (at, n) in order {
-            let (member, (matrix, _)) = (members[n], self.matrix(ty, n as u32));
-            let shape = cx.shape(member);
+            let (member, (matrix, _)) = (members[n], self.find_matrix_layout(ty, n as u32));
+            let shape = cx.type_shape(member);
             let relaxed = self.is_relaxed() && shape.op == Op::TypeVector;
             // Only vectors that are members are aligned to their components; arrays and structures of them are not.
             let aligned = if relaxed { shape.part } else { member };
-            let align = self.align(aligned, matrix, known, 0);
-            let size = self.size(member, matrix, 0);
+            let align = self.compute_alignment(aligned, matrix, known, 0);
+            let size = self.compute_size(member, matrix, 0);
             if at % align.max(1) != 0 || incoming.wrapping_add(at) % align.max(1) != 0 {
-                return Err(self.say(
+                return Err(self.make_layout_fault(
                     ty,
                     &format!("member {n} at offset {at} is not aligned to {align}"),
                 ));
@@ -361,15 +363,15 @@ impl LayoutVerifier<'_, '_> {
                 let message = format!(
                     "member {n} at offset {at} overlaps the one before, which ends at {next}"
                 );
-                return Err(self.say(ty, &message));
+                return Err(self.make_layout_fault(ty, &message));
             }
-            if relaxed && straddles(incoming.wrapping_add(at), size) {
-                return Err(self.say(
+            if relaxed && is_straddling(incoming.wrapping_add(at), size) {
+                return Err(self.make_layout_fault(
                     ty,
                     &format!("the vector of member {n} straddles 16 bytes at offset {at}"),
                 ));
             }
-            self.fits(member, incoming.wrapping_add(at), matrix, known, depth + 1)?;
+            self.verify_offsets(member, incoming.wrapping_add(at), matrix, known, depth + 1)?;
             next = u64::from(at) + size;
             if self.rules != BlockLayoutRules::Scalar
                 && matches!(shape.op, Op::TypeArray | Op::TypeStruct)
@@ -389,7 +391,13 @@ impl LayoutVerifier<'_, '_> {
             }
     }
 
-    fn align(&self, ty: u32, matrix: MatrixLayout, known: &mut CheckedLayouts, depth: u32) -> u32 {
+    fn compute_alignment(
+        &self,
+        ty: u32,
+        matrix: MatrixLayout,
+        known: &mut CheckedLayouts,
+        depth: u32,
+    ) -> u32 {
         let key = (ty, self.rules, matrix);
         if let Some(align) = known.aligns.get(&key) {
             return *align;
@@ -398,7 +406,7 @@ impl LayoutVerifier<'_, '_> {
             return 1;
         }
         let cx = self.cx;
-        let shape = cx.shape(ty);
+        let shape = cx.type_shape(ty);
         let scalar = self.rules == BlockLayoutRules::Scalar;
         let rounded = |align: u32| {
             if self.rules == BlockLayoutRules::Extended {
@@ -418,26 +426,26 @@ impl LayoutVerifier<'_, '_> {
             Op::TypeInt | Op::TypeFloat => (shape.width / 8).max(1),
             Op::TypePointer | Op::TypeUntypedPointerKHR => 8,
             Op::TypeVector => grouped(
-                self.align(shape.part, matrix, known, depth + 1),
+                self.compute_alignment(shape.part, matrix, known, depth + 1),
                 shape.count,
             ),
             Op::TypeMatrix if matrix.row_major => {
-                let component = cx.shape(shape.part).part;
-                let part = self.align(component, matrix, known, depth + 1);
+                let component = cx.type_shape(shape.part).part;
+                let part = self.compute_alignment(component, matrix, known, depth + 1);
                 rounded(grouped(part, shape.count))
             }
             Op::TypeMatrix => {
-                let column = self.align(shape.part, matrix, known, depth + 1);
+                let column = self.compute_alignment(shape.part, matrix, known, depth + 1);
                 rounded(column)
             }
             Op::TypeArray | Op::TypeRuntimeArray => {
-                rounded(self.align(shape.part, matrix, known, depth + 1))
+                rounded(self.compute_alignment(shape.part, matrix, known, depth + 1))
             }
             Op::TypeStruct => {
-                let members = cx.members(ty).iter().enumerate();
+                let members = cx.struct_members(ty).iter().enumerate();
                 let aligns = members.map(|(n, member)| {
-                    let (matrix, _) = self.matrix(ty, n as u32);
-                    self.align(*member, matrix, known, depth + 1)
+                    let (matrix, _) = self.find_matrix_layout(ty, n as u32);
+                    self.compute_alignment(*member, matrix, known, depth + 1)
                 });
                 rounded(aligns.max().unwrap_or(1))
             }
@@ -448,41 +456,47 @@ impl LayoutVerifier<'_, '_> {
     }
 
     /// Bytes to the end of the last part.
-    fn size(&self, ty: u32, matrix: MatrixLayout, depth: u32) -> u64 {
+    fn compute_size(&self, ty: u32, matrix: MatrixLayout, depth: u32) -> u64 {
         let cx = self.cx;
-        let shape = cx.shape(ty);
+        let shape = cx.type_shape(ty);
         if depth > DEPTH {
             return 0;
         }
         match shape.op {
             Op::TypeInt | Op::TypeFloat => u64::from(shape.width / 8),
             Op::TypePointer | Op::TypeUntypedPointerKHR => 8,
-            Op::TypeVector => u64::from(shape.count) * self.size(shape.part, matrix, depth + 1),
+            Op::TypeVector => {
+                u64::from(shape.count) * self.compute_size(shape.part, matrix, depth + 1)
+            }
             Op::TypeMatrix if matrix.row_major => {
-                let column = cx.shape(shape.part);
-                let part = self.size(column.part, matrix, depth + 1);
+                let column = cx.type_shape(shape.part);
+                let part = self.compute_size(column.part, matrix, depth + 1);
                 u64::from(column.count.saturating_sub(1)) * u64::from(matrix.stride)
                     + u64::from(shape.count) * part
             }
             Op::TypeMatrix => u64::from(shape.count) * u64::from(matrix.stride),
             Op::TypeArray => {
-                let length = cx.inst(ty).map_or(0, |t| t.word(1));
-                let length = cx.constant(length).unwrap_or(0);
-                let part = self.size(shape.part, matrix, depth + 1);
-                let stride = u64::from(self.stride(ty).unwrap_or(0));
+                let length = cx.defining_inst(ty).map_or(0, |t| t.operand_word(1));
+                let length = cx.constant_value(length).unwrap_or(0);
+                let part = self.compute_size(shape.part, matrix, depth + 1);
+                let stride = u64::from(self.array_stride(ty).unwrap_or(0));
                 match length.checked_sub(1) {
                     Some(before) => before.saturating_mul(stride).saturating_add(part),
                     None => 0,
                 }
             }
             Op::TypeStruct => {
-                let Some(last) = cx.members(ty).len().checked_sub(1) else {
+                let Some(last) = cx.struct_members(ty).len().checked_sub(1) else {
                     return 0;
                 };
                 let offset = cx.member_decoration(ty, last as u32, Decoration::Offset);
                 let offset = offset.and_then(<[u32]>::first).copied().unwrap_or(0);
-                let (matrix, _) = self.matrix(ty, last as u32);
-                u64::from(offset).saturating_add(self.size(cx.members(ty)[last], matrix, depth + 1))
+                let (matrix, _) = self.find_matrix_layout(ty, last as u32);
+                u64::from(offset).saturating_add(self.compute_size(
+                    cx.struct_members(ty)[last],
+                    matrix,
+                    depth + 1,
+                ))
             }
             _ => 0,
         }
@@ -490,7 +504,7 @@ impl LayoutVerifier<'_, '_> {
 }
 
 /// Whether a vector crosses a boundary of 16 bytes that it could keep to.
-fn straddles(offset: u32, size: u64) -> bool {
+fn is_straddling(offset: u32, size: u64) -> bool {
     let offset = u64::from(offset);
     if size <= 16 {
         size > 0 && offset / 16 != (offset + size - 1) / 16

@@ -1,13 +1,17 @@
 //! Rule 17, the locations of inputs and outputs.
 
-use super::context::{VerifyContext, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Decoration, ExecutionModel as Model, StorageClass};
 use rustc_hash::FxHashSet;
 
 /// Locations of inputs and outputs do not overlap (Vulkan specification, "Interface Matching").
-pub(super) fn check(cx: &VerifyContext<'_>, model: Model, listed: &[u32]) -> VerifyResult {
+pub(super) fn verify_locations(
+    cx: &VerifyContext<'_>,
+    model: Model,
+    listed: &[u32],
+) -> VerifyResult {
     let has_locations = matches!(
         model,
         Model::Vertex
@@ -37,10 +41,10 @@ pub(super) fn check(cx: &VerifyContext<'_>, model: Model, listed: &[u32]) -> Ver
             Model::Fragment => !is_output && cx.has_decoration(*id, Decoration::PerVertexKHR),
             _ => false,
         };
-        if arrayed && matches!(cx.op(ty), Op::TypeArray | Op::TypeRuntimeArray) {
-            ty = cx.shape(ty).part;
+        if arrayed && matches!(cx.defining_op(ty), Op::TypeArray | Op::TypeRuntimeArray) {
+            ty = cx.type_shape(ty).part;
         }
-        let members = cx.members(ty);
+        let members = cx.struct_members(ty);
         let is_built_in = (0..members.len() as u32)
             .any(|n| cx.member_decoration(ty, n, Decoration::BuiltIn).is_some());
         if is_built_in {
@@ -56,8 +60,8 @@ pub(super) fn check(cx: &VerifyContext<'_>, model: Model, listed: &[u32]) -> Ver
         let key = |at: u32| (is_output, index, at);
         if let Some(location) = location {
             let component = word(Decoration::Component).unwrap_or(0);
-            occupy(cx, ty, location, component, &mut |at| taken.insert(key(at)))
-                .map_err(|at| conflict(*id, at))?;
+            occupy_locations(cx, ty, location, component, &mut |at| taken.insert(key(at)))
+                .map_err(|at| make_conflict_fault(*id, at))?;
             continue;
         }
         for (n, member) in members.iter().enumerate() {
@@ -67,43 +71,43 @@ pub(super) fn check(cx: &VerifyContext<'_>, model: Model, listed: &[u32]) -> Ver
             };
             let Some(location) = word(Decoration::Location) else {
                 let message = format!("member {n} of %{id} of its interface has no Location");
-                return Err(fault(Rule::EntryPoints, message));
+                return Err(make_fault(Rule::EntryPoints, message));
             };
             let component = word(Decoration::Component).unwrap_or(0);
-            occupy(cx, *member, location, component, &mut |at| {
+            occupy_locations(cx, *member, location, component, &mut |at| {
                 taken.insert(key(at))
             })
-            .map_err(|at| conflict(*id, at))?;
+            .map_err(|at| make_conflict_fault(*id, at))?;
         }
     }
     Ok(())
 }
 
-fn conflict(id: u32, at: u32) -> super::context::VerifyFault {
+fn make_conflict_fault(id: u32, at: u32) -> super::context::VerifyFault {
     let message = format!(
         "%{id} of its interface takes location {}, component {}, which another takes",
         at / 4,
         at % 4
     );
-    fault(Rule::EntryPoints, message)
+    make_fault(Rule::EntryPoints, message)
 }
 
 /// Most locations that are looked at.
 const LOCATIONS: u32 = 4096;
 
 /// Takes the components of a value's locations; the first that is taken already is an error.
-fn occupy(
+fn occupy_locations(
     cx: &VerifyContext<'_>,
     ty: u32,
     location: u32,
     component: u32,
     take: &mut dyn FnMut(u32) -> bool,
 ) -> Result<(), u32> {
-    let shape = cx.shape(ty);
+    let shape = cx.type_shape(ty);
     if shape.op == Op::TypeArray {
-        let length = cx.inst(ty).map_or(0, |t| t.word(1));
-        let length = cx.constant(length).unwrap_or(1).min(LOCATIONS.into()) as u32;
-        let each = cx.shape(shape.part).locations;
+        let length = cx.defining_inst(ty).map_or(0, |t| t.operand_word(1));
+        let length = cx.constant_value(length).unwrap_or(1).min(LOCATIONS.into()) as u32;
+        let each = cx.type_shape(shape.part).locations;
         for n in 0..length {
             let at = location.saturating_add(n.saturating_mul(each));
             occupy_one(cx, shape.part, at, component, take)?;
@@ -123,23 +127,23 @@ fn occupy_one(
     if location >= LOCATIONS {
         return Ok(());
     }
-    let components = components(cx, ty);
+    let components = count_components(cx, ty);
     let (from, to) = if components > 0 {
         let from = location * 4 + component;
         (from, from.saturating_add(components))
     } else {
-        let many = cx.shape(ty).locations.min(LOCATIONS);
+        let many = cx.type_shape(ty).locations.min(LOCATIONS);
         (location * 4, (location + many) * 4)
     };
     (from..to).find(|at| !take(*at)).map_or(Ok(()), Err)
 }
 
 /// Components that a scalar or vector takes; 0 for others.
-fn components(cx: &VerifyContext<'_>, ty: u32) -> u32 {
-    let shape = cx.shape(ty);
+fn count_components(cx: &VerifyContext<'_>, ty: u32) -> u32 {
+    let shape = cx.type_shape(ty);
     match shape.op {
         Op::TypeInt | Op::TypeFloat => 1 + u32::from(shape.width == 64),
-        Op::TypeVector => components(cx, shape.part) * shape.count,
+        Op::TypeVector => count_components(cx, shape.part) * shape.count,
         _ => 0,
     }
 }

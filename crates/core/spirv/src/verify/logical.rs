@@ -53,7 +53,7 @@ const VARIABLE_TAKERS: &[Op] = &[
 ];
 
 /// Classes of instructions that compute with values, which logical pointers are not; copies are made of them.
-fn computes(op: Op) -> bool {
+fn is_computation(op: Op) -> bool {
     let class = op.info().map(|i| i.class);
     op != Op::CopyObject
         && matches!(
@@ -73,7 +73,7 @@ fn computes(op: Op) -> bool {
 }
 
 /// Whether a module has logical pointers.
-fn applies(cx: &VerifyContext<'_>) -> bool {
+fn has_logical_pointers(cx: &VerifyContext<'_>) -> bool {
     matches!(
         cx.addressing,
         AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
@@ -82,7 +82,7 @@ fn applies(cx: &VerifyContext<'_>) -> bool {
 
 /// The storage class of a logical pointer type.
 fn class_of(cx: &VerifyContext<'_>, ty: u32) -> Option<StorageClass> {
-    let shape = cx.shape(ty);
+    let shape = cx.type_shape(ty);
     let is_logical = is_pointer(shape.op) && shape.class != StorageClass::PhysicalStorageBuffer;
     is_logical.then_some(shape.class)
 }
@@ -90,28 +90,28 @@ fn class_of(cx: &VerifyContext<'_>, ty: u32) -> Option<StorageClass> {
 /// Whether pointers of a class may be variable.
 fn may_vary(cx: &VerifyContext<'_>, class: StorageClass) -> bool {
     match class {
-        StorageClass::StorageBuffer => cx.has(Capability::VariablePointersStorageBuffer),
-        StorageClass::Workgroup => cx.has(Capability::VariablePointers),
+        StorageClass::StorageBuffer => cx.has_capability(Capability::VariablePointersStorageBuffer),
+        StorageClass::Workgroup => cx.has_capability(Capability::VariablePointers),
         _ => false,
     }
 }
 
-fn require(holds: bool, message: impl FnOnce() -> String) -> VerifyResult {
+fn ensure_logical(holds: bool, message: impl FnOnce() -> String) -> VerifyResult {
     ensure(Rule::LogicalPointers, holds, message)
 }
 
 /// Checks what an instruction makes and takes.
-pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    if !applies(cx) {
+pub(super) fn verify_logical_pointers(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    if !has_logical_pointers(cx) {
         return Ok(());
     }
-    takes(cx, inst)?;
+    verify_pointer_operands(cx, inst)?;
     let Some(class) = inst.result_type().and_then(|ty| class_of(cx, ty.word())) else {
         return Ok(());
     };
     let op = inst.op();
     if VARIABLE_MAKERS.contains(&op) {
-        require(may_vary(cx, class), || {
+        ensure_logical(may_vary(cx, class), || {
             format!(
                 "it makes a pointer of the class {class}, which needs a capability for variable pointers"
             )
@@ -120,28 +120,28 @@ pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         let known = op
             .info()
             .is_some_and(|i| i.class != InstructionClass::Reserved);
-        require(MAKERS.contains(&op) || !known, || {
+        ensure_logical(MAKERS.contains(&op) || !known, || {
             "no such instruction makes a logical pointer".to_owned()
         })?;
     }
     points_to(cx, inst, class)
 }
 
-fn takes(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+fn verify_pointer_operands(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let op = inst.op();
     let varies = VARIABLE_TAKERS.contains(&op);
-    if !varies && !computes(op) {
+    if !varies && !is_computation(op) {
         return array_length(cx, inst);
     }
     let mut found = None;
-    cx.ids.visit(inst, |_, id| {
-        found = found.or_else(|| class_of(cx, cx.ty(id.word())));
+    cx.ids.visit_uses(inst, |_, id| {
+        found = found.or_else(|| class_of(cx, cx.type_of(id.word())));
     });
     let Some(class) = found else { return Ok(()) };
-    require(varies, || {
+    ensure_logical(varies, || {
         format!("it takes a logical pointer, of the class {class}, as a value")
     })?;
-    require(may_vary(cx, class), || {
+    ensure_logical(may_vary(cx, class), || {
         format!(
             "it takes a pointer of the class {class}, which needs a capability for variable pointers"
         )
@@ -151,30 +151,34 @@ fn takes(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 /// The length of an array is asked of a buffer that is known.
 fn array_length(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let pointer = match inst.op() {
-        Op::ArrayLength => inst.word(0),
-        Op::UntypedArrayLengthKHR => inst.word(1),
+        Op::ArrayLength => inst.operand_word(0),
+        Op::UntypedArrayLengthKHR => inst.operand_word(1),
         _ => return Ok(()),
     };
-    require(!is_variable(cx, pointer), || {
+    ensure_logical(!is_variable(cx, pointer), || {
         format!("%{pointer} is a variable pointer")
     })
 }
 
 /// Whether a pointer is made of a variable one. Parameters are taken not to be.
 fn is_variable(cx: &VerifyContext<'_>, pointer: u32) -> bool {
-    let op = cx.op(super::memory::base(cx, pointer));
-    VARIABLE_MAKERS.contains(&op) || steps(cx, pointer)
+    let op = cx.defining_op(super::memory::find_pointer_base(cx, pointer));
+    VARIABLE_MAKERS.contains(&op) || has_element_step(cx, pointer)
 }
 
 /// Whether a step over elements of pointers lies between a pointer and its variable.
-fn steps(cx: &VerifyContext<'_>, mut pointer: u32) -> bool {
+fn has_element_step(cx: &VerifyContext<'_>, mut pointer: u32) -> bool {
     for _ in 0..1 << 16 {
-        let Some(inst) = cx.inst(pointer) else { break };
+        let Some(inst) = cx.defining_inst(pointer) else {
+            break;
+        };
         match inst.op() {
             Op::PtrAccessChain | Op::UntypedPtrAccessChainKHR => return true,
-            Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => pointer = inst.word(0),
+            Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => {
+                pointer = inst.operand_word(0)
+            }
             Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR => {
-                pointer = inst.word(1);
+                pointer = inst.operand_word(1);
             }
             _ => break,
         }
@@ -185,20 +189,20 @@ fn steps(cx: &VerifyContext<'_>, mut pointer: u32) -> bool {
 /// Variable pointers point to no array of blocks and to nothing with a matrix in it, and without
 /// `VariablePointers` into one buffer.
 fn points_to(cx: &VerifyContext<'_>, inst: InstRef<'_>, class: StorageClass) -> VerifyResult {
-    let shape = cx.shape(inst.words()[0]);
+    let shape = cx.type_shape(inst.words()[0]);
     if shape.op != Op::TypePointer || !VARIABLE_MAKERS.contains(&inst.op()) {
         return Ok(());
     }
-    let pointee = cx.shape(shape.part);
+    let pointee = cx.type_shape(shape.part);
     let is_block = |ty: u32| {
         cx.has_decoration(ty, Decoration::Block) || cx.has_decoration(ty, Decoration::BufferBlock)
     };
     let blocks =
         matches!(pointee.op, Op::TypeArray | Op::TypeRuntimeArray) && is_block(pointee.part);
-    require(!blocks, || {
+    ensure_logical(!blocks, || {
         "a variable pointer does not point to an array of blocks".to_owned()
     })?;
-    require(pointee.op != Op::TypeMatrix, || {
+    ensure_logical(pointee.op != Op::TypeMatrix, || {
         "a variable pointer does not point to a matrix".to_owned()
     })?;
     let chosen: &[u32] = match inst.op() {
@@ -206,15 +210,15 @@ fn points_to(cx: &VerifyContext<'_>, inst: InstRef<'_>, class: StorageClass) -> 
         Op::Phi => inst.operands(),
         _ => return Ok(()),
     };
-    if cx.has(Capability::VariablePointers) || class != StorageClass::StorageBuffer {
+    if cx.has_capability(Capability::VariablePointers) || class != StorageClass::StorageBuffer {
         return Ok(());
     }
     let mut buffers = chosen
         .iter()
-        .map(|id| super::memory::base(cx, *id))
-        .filter(|id| cx.op(*id) == Op::Variable);
+        .map(|id| super::memory::find_pointer_base(cx, *id))
+        .filter(|id| cx.defining_op(*id) == Op::Variable);
     let first = buffers.next();
-    require(buffers.all(|other| Some(other) == first), || {
+    ensure_logical(buffers.all(|other| Some(other) == first), || {
         "pointers into several buffers are chosen by modules with VariablePointers only".to_owned()
     })
 }

@@ -1,6 +1,6 @@
 //! Rule 11: variables, pointers, loads and stores.
 
-use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, fault};
+use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
 use super::values;
 use crate::grammar::Op;
@@ -8,22 +8,26 @@ use crate::grammar::enumerants::{Capability, Decoration, MemoryAccess, StorageCl
 use crate::ir::InstRef;
 
 /// Checks an instruction that is about memory.
-pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>, in_function: bool) -> VerifyResult {
+pub(super) fn verify_memory_inst(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    in_function: bool,
+) -> VerifyResult {
     match inst.op() {
-        Op::Variable => super::variables::check(cx, inst, in_function),
-        Op::UntypedVariableKHR => super::variables::untyped(cx, inst, in_function),
-        Op::Load => load(cx, inst),
-        Op::Store => store(cx, inst),
+        Op::Variable => super::variables::verify_variable(cx, inst, in_function),
+        Op::UntypedVariableKHR => super::variables::verify_untyped_variable(cx, inst, in_function),
+        Op::Load => verify_load(cx, inst),
+        Op::Store => verify_store(cx, inst),
         Op::AccessChain
         | Op::InBoundsAccessChain
         | Op::PtrAccessChain
         | Op::InBoundsPtrAccessChain => access_chain(cx, inst),
         Op::ArrayLength => array_length(cx, inst),
-        Op::CopyMemory | Op::CopyMemorySized => copy(cx, inst),
-        Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff => compare(cx, inst),
+        Op::CopyMemory | Op::CopyMemorySized => verify_copy_memory(cx, inst),
+        Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff => verify_pointer_comparison(cx, inst),
         // The grammar counts it among memory's.
-        Op::ImageTexelPointer => super::images::check(cx, inst),
-        op if super::cooperative::is_own(op) => super::cooperative::check(cx, inst),
+        Op::ImageTexelPointer => super::images::verify_image_inst(cx, inst),
+        op if super::cooperative::is_own(op) => super::cooperative::verify_matrix_inst(cx, inst),
         _ => Ok(()),
     }
 }
@@ -33,21 +37,23 @@ pub(super) fn is_pointer(op: Op) -> bool {
 }
 
 /// The variable or other value that a pointer is made from.
-pub(super) fn base(cx: &VerifyContext<'_>, mut pointer: u32) -> u32 {
+pub(super) fn find_pointer_base(cx: &VerifyContext<'_>, mut pointer: u32) -> u32 {
     // Each step goes to an earlier definition, phis are not followed.
     for _ in 0..1 << 16 {
-        let Some(inst) = cx.inst(pointer) else { break };
+        let Some(inst) = cx.defining_inst(pointer) else {
+            break;
+        };
         match inst.op() {
             Op::AccessChain
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
             | Op::InBoundsPtrAccessChain
             | Op::ImageTexelPointer
-            | Op::CopyObject => pointer = inst.word(0),
+            | Op::CopyObject => pointer = inst.operand_word(0),
             Op::UntypedAccessChainKHR
             | Op::UntypedInBoundsAccessChainKHR
             | Op::UntypedPtrAccessChainKHR
-            | Op::UntypedInBoundsPtrAccessChainKHR => pointer = inst.word(1),
+            | Op::UntypedInBoundsPtrAccessChainKHR => pointer = inst.operand_word(1),
             _ => break,
         }
     }
@@ -83,18 +89,21 @@ fn makes_logical_pointer(cx: &VerifyContext<'_>, op: Op) -> bool {
 }
 
 /// The type of a pointer operand.
-fn pointer(
+fn get_pointer_shape(
     cx: &VerifyContext<'_>,
     id: u32,
 ) -> Result<super::context::TypeSummary, super::context::VerifyFault> {
     ensure(
         Rule::Memory,
-        !cx.is_logical() || makes_logical_pointer(cx, cx.op(id)),
-        || format!("%{id} is no logical pointer, but {}", cx.op(id)),
+        !cx.is_logical() || makes_logical_pointer(cx, cx.defining_op(id)),
+        || format!("%{id} is no logical pointer, but {}", cx.defining_op(id)),
     )?;
     let shape = cx.value_shape(id);
     ensure(Rule::Memory, is_pointer(shape.op), || {
-        format!("%{id} is of {}, not a pointer", cx.describe(cx.ty(id)))
+        format!(
+            "%{id} is of {}, not a pointer",
+            cx.describe_type(cx.type_of(id))
+        )
     })?;
     Ok(shape)
 }
@@ -102,35 +111,38 @@ fn pointer(
 /// Whether a type is a composite of numbers that the module can only store.
 fn is_small_composite(cx: &VerifyContext<'_>, ty: u32) -> bool {
     !matches!(
-        cx.op(ty),
+        cx.defining_op(ty),
         Op::TypeInt
             | Op::TypeFloat
             | Op::TypeVector
             | Op::TypeMatrix
             | Op::TypePointer
             | Op::TypeUntypedPointerKHR
-    ) && cx.shape(ty).holds.any(values::storage_only(cx))
+    ) && cx.type_shape(ty).holds.has_any(values::storage_only(cx))
 }
 
-fn load(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+fn verify_load(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = inst.words()[0];
-    let shape = pointer(cx, inst.word(0))?;
+    let shape = get_pointer_shape(cx, inst.operand_word(0))?;
     ensure(
         Rule::Memory,
         shape.op == Op::TypeUntypedPointerKHR || shape.part == result,
         || {
             format!(
                 "the result is of {}, the pointer points to {}",
-                cx.describe(result),
-                cx.describe(shape.part)
+                cx.describe_type(result),
+                cx.describe_type(shape.part)
             )
         },
     )?;
-    let unsized_ = cx.shape(result).holds.any(TypeContents::RUNTIME_ARRAY);
+    let unsized_ = cx
+        .type_shape(result)
+        .holds
+        .has_any(TypeContents::RUNTIME_ARRAY);
     ensure(Rule::Memory, !unsized_, || {
         "a runtime array cannot be loaded".to_owned()
     })?;
-    access(cx, inst, 1, [shape.class, StorageClass(u32::MAX)])?;
+    verify_memory_access(cx, inst, 1, [shape.class, StorageClass(u32::MAX)])?;
     ensure(
         Rule::Memory,
         !cx.is_shader || !is_small_composite(cx, result),
@@ -138,8 +150,8 @@ fn load(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     )
 }
 
-fn store(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let shape = pointer(cx, inst.word(0))?;
+fn verify_store(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let shape = get_pointer_shape(cx, inst.operand_word(0))?;
     ensure(
         Rule::Memory,
         !matches!(
@@ -151,10 +163,10 @@ fn store(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         ),
         || format!("memory of the class {} is read-only", shape.class),
     )?;
-    let object = cx.ty(inst.word(1));
+    let object = cx.type_of(inst.operand_word(1));
     ensure(
         Rule::Memory,
-        !matches!(cx.op(object), Op::TypeVoid | Op::Nop),
+        !matches!(cx.defining_op(object), Op::TypeVoid | Op::Nop),
         || "the object has no value".to_owned(),
     )?;
     ensure(
@@ -163,16 +175,16 @@ fn store(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         || {
             format!(
                 "the object is of {}, the pointer points to {}",
-                cx.describe(object),
-                cx.describe(shape.part)
+                cx.describe_type(object),
+                cx.describe_type(shape.part)
             )
         },
     )?;
     if cx.is_vulkan() && shape.class == StorageClass::Uniform {
-        let variable = cx.value_shape(base(cx, inst.word(0)));
+        let variable = cx.value_shape(find_pointer_base(cx, inst.operand_word(0)));
         let mut block = variable.part;
-        if matches!(cx.op(block), Op::TypeArray | Op::TypeRuntimeArray) {
-            block = cx.shape(block).part;
+        if matches!(cx.defining_op(block), Op::TypeArray | Op::TypeRuntimeArray) {
+            block = cx.type_shape(block).part;
         }
         ensure(
             Rule::Memory,
@@ -180,8 +192,8 @@ fn store(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             || "uniform blocks are read-only in Vulkan".to_owned(),
         )?;
     }
-    access(cx, inst, 2, [shape.class, StorageClass(u32::MAX)])?;
-    let opaque = cx.is_vulkan() && cx.shape(object).holds.any(TypeContents::OBJECT);
+    verify_memory_access(cx, inst, 2, [shape.class, StorageClass(u32::MAX)])?;
+    let opaque = cx.is_vulkan() && cx.type_shape(object).holds.has_any(TypeContents::OBJECT);
     ensure(Rule::Memory, !opaque, || {
         "images, samplers and the like cannot be stored".to_owned()
     })
@@ -206,7 +218,7 @@ const STORES: &[Op] = &[
 ];
 
 /// Checks the memory access operands that begin at a word.
-pub(super) fn access(
+pub(super) fn verify_memory_access(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     at: usize,
@@ -253,7 +265,7 @@ pub(super) fn access(
         if mask.contains(bit) {
             let scope = inst.operands().get(next).copied().unwrap_or(0);
             next += 1;
-            super::scopes::memory(cx, scope)?;
+            super::scopes::verify_memory_scope(cx, scope)?;
         }
     }
     let shared = |class: StorageClass| {
@@ -276,16 +288,17 @@ pub(super) fn access(
 }
 
 fn access_chain(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let result = cx.shape(inst.words()[0]);
+    let result = cx.type_shape(inst.words()[0]);
     ensure(Rule::Memory, result.op == Op::TypePointer, || {
         "the result is no pointer".to_owned()
     })?;
-    let base = cx.value_shape(inst.word(0));
+    let base = cx.value_shape(inst.operand_word(0));
     ensure(
         Rule::Memory,
         base.op == Op::TypePointer
-            && (!cx.is_logical() || makes_logical_pointer(cx, cx.op(inst.word(0)))),
-        || format!("the base %{} is no pointer", inst.word(0)),
+            && (!cx.is_logical()
+                || makes_logical_pointer(cx, cx.defining_op(inst.operand_word(0)))),
+        || format!("the base %{} is no pointer", inst.operand_word(0)),
     )?;
     ensure(Rule::Memory, base.class == result.class, || {
         format!(
@@ -296,7 +309,7 @@ fn access_chain(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let by_element = matches!(inst.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
     let from = if by_element { 2 } else { 1 };
     if by_element {
-        element(cx, inst, base)?;
+        verify_element_operand(cx, inst, base)?;
     }
     let indices = inst.operands().get(from..).unwrap_or(&[]);
     ensure(Rule::Limits, indices.len() <= 255, || {
@@ -304,23 +317,23 @@ fn access_chain(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     })?;
     let mut ty = base.part;
     for index in indices {
-        ty = step(cx, ty, *index)?;
+        ty = resolve_index_step(cx, ty, *index)?;
     }
     ensure(Rule::Memory, ty == result.part, || {
         format!(
             "the indices lead to {}, the result points to {}",
-            cx.describe(ty),
-            cx.describe(result.part)
+            cx.describe_type(ty),
+            cx.describe_type(result.part)
         )
     })
 }
 
-fn element(
+fn verify_element_operand(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     base: super::context::TypeSummary,
 ) -> VerifyResult {
-    let index = inst.word(1);
+    let index = inst.operand_word(1);
     ensure(
         Rule::Memory,
         cx.value_shape(index).op == Op::TypeInt,
@@ -328,7 +341,7 @@ fn element(
     )?;
     if cx.is_vulkan() {
         let class_ok = match base.class {
-            StorageClass::Workgroup => cx.has(Capability::VariablePointers),
+            StorageClass::Workgroup => cx.has_capability(Capability::VariablePointers),
             StorageClass::StorageBuffer => cx.variable_pointers(),
             class => class == StorageClass::PhysicalStorageBuffer,
         };
@@ -345,7 +358,7 @@ fn element(
             | StorageClass::StorageBuffer
             | StorageClass::PhysicalStorageBuffer
             | StorageClass::PushConstant
-    ) || cx.has_decoration(cx.ty(inst.word(0)), Decoration::ArrayStride)
+    ) || cx.has_decoration(cx.type_of(inst.operand_word(0)), Decoration::ArrayStride)
         || !cx.is_shader;
     ensure(Rule::Memory, strided, || {
         "the base's pointer type has no ArrayStride".to_owned()
@@ -353,8 +366,12 @@ fn element(
 }
 
 /// The type of a part that an index leads to.
-fn step(cx: &VerifyContext<'_>, ty: u32, index: u32) -> Result<u32, super::context::VerifyFault> {
-    let shape = cx.shape(ty);
+fn resolve_index_step(
+    cx: &VerifyContext<'_>,
+    ty: u32,
+    index: u32,
+) -> Result<u32, super::context::VerifyFault> {
+    let shape = cx.type_shape(ty);
     ensure(
         Rule::Memory,
         cx.value_shape(index).op == Op::TypeInt,
@@ -368,51 +385,58 @@ fn step(cx: &VerifyContext<'_>, ty: u32, index: u32) -> Result<u32, super::conte
         | Op::TypeCooperativeMatrixKHR
         | Op::TypeCooperativeMatrixNV
         | Op::TypeVectorIdEXT => Ok(shape.part),
-        Op::TypeNodePayloadArrayAMDX => Ok(cx.inst(ty).map_or(0, |t| t.word(0))),
+        Op::TypeNodePayloadArrayAMDX => Ok(cx.defining_inst(ty).map_or(0, |t| t.operand_word(0))),
         Op::TypeStruct => {
-            ensure(Rule::Memory, matches!(cx.op(index), Op::Constant), || {
-                format!("the index %{index} into a structure is no constant")
-            })?;
-            let at = cx.constant(index).unwrap_or(u64::MAX);
-            let members = cx.members(ty);
+            ensure(
+                Rule::Memory,
+                matches!(cx.defining_op(index), Op::Constant),
+                || format!("the index %{index} into a structure is no constant"),
+            )?;
+            let at = cx.constant_value(index).unwrap_or(u64::MAX);
+            let members = cx.struct_members(ty);
             usize::try_from(at)
                 .ok()
                 .and_then(|at| members.get(at))
                 .copied()
-                .ok_or_else(|| fault(Rule::Memory, format!("member {at} of {}", members.len())))
+                .ok_or_else(|| {
+                    make_fault(Rule::Memory, format!("member {at} of {}", members.len()))
+                })
         }
-        _ => Err(fault(
+        _ => Err(make_fault(
             Rule::Memory,
-            format!("{} has no parts to go to", cx.describe(ty)),
+            format!("{} has no parts to go to", cx.describe_type(ty)),
         )),
     }
 }
 
 fn array_length(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let result = cx.shape(inst.words()[0]);
+    let result = cx.type_shape(inst.words()[0]);
     ensure(
         Rule::Memory,
         result.op == Op::TypeInt && result.width == 32 && !result.signed,
         || "the result is no integer of 32 bits without sign".to_owned(),
     )?;
-    let structure = cx.value_shape(inst.word(0)).part;
-    let members = cx.members(structure);
+    let structure = cx.value_shape(inst.operand_word(0)).part;
+    let members = cx.struct_members(structure);
     ensure(
         Rule::Memory,
         members
             .last()
-            .is_some_and(|m| cx.op(*m) == Op::TypeRuntimeArray),
+            .is_some_and(|m| cx.defining_op(*m) == Op::TypeRuntimeArray),
         || "the structure does not end in a runtime array".to_owned(),
     )?;
     ensure(
         Rule::Memory,
-        inst.word(1) as usize + 1 == members.len(),
+        inst.operand_word(1) as usize + 1 == members.len(),
         || "the member is not the last".to_owned(),
     )
 }
 
-fn copy(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let (target, source) = (cx.value_shape(inst.word(0)), cx.value_shape(inst.word(1)));
+fn verify_copy_memory(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let (target, source) = (
+        cx.value_shape(inst.operand_word(0)),
+        cx.value_shape(inst.operand_word(1)),
+    );
     ensure(
         Rule::Memory,
         is_pointer(target.op) && is_pointer(source.op),
@@ -423,17 +447,17 @@ fn copy(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         ensure(
             Rule::Memory,
             target.op != source.op
-                || target.part == source.part && cx.op(target.part) != Op::TypeVoid,
+                || target.part == source.part && cx.defining_op(target.part) != Op::TypeVoid,
             || "target and source point to different types".to_owned(),
         )?;
-        return access(cx, inst, 2, classes);
+        return verify_memory_access(cx, inst, 2, classes);
     }
-    let size = inst.word(2);
+    let size = inst.operand_word(2);
     let shape = cx.value_shape(size);
     ensure(Rule::Memory, shape.op == Op::TypeInt, || {
         "the size is no integer".to_owned()
     })?;
-    let value = cx.constant(size);
+    let value = cx.constant_value(size);
     ensure(Rule::Memory, value != Some(0), || {
         "the size is 0".to_owned()
     })?;
@@ -442,15 +466,20 @@ fn copy(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     ensure(Rule::Memory, !negative, || {
         "the size is negative".to_owned()
     })?;
-    access(cx, inst, 3, classes)
+    verify_memory_access(cx, inst, 3, classes)
 }
 
-fn compare(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let (a, b) = (cx.ty(inst.word(0)), cx.ty(inst.word(1)));
-    ensure(Rule::Memory, a == b && is_pointer(cx.op(a)), || {
-        "the operands are not pointers of one type".to_owned()
-    })?;
-    let result = cx.op(inst.words()[0]);
+fn verify_pointer_comparison(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let (a, b) = (
+        cx.type_of(inst.operand_word(0)),
+        cx.type_of(inst.operand_word(1)),
+    );
+    ensure(
+        Rule::Memory,
+        a == b && is_pointer(cx.defining_op(a)),
+        || "the operands are not pointers of one type".to_owned(),
+    )?;
+    let result = cx.defining_op(inst.words()[0]);
     let wanted = match inst.op() {
         Op::PtrDiff => Op::TypeInt,
         _ => Op::TypeBool,
@@ -458,13 +487,13 @@ fn compare(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     ensure(Rule::Memory, result == wanted, || {
         format!("the result is {result}, not {wanted}")
     })?;
-    let class = cx.shape(a).class;
+    let class = cx.type_shape(a).class;
     if cx.is_logical() {
         ensure(
             Rule::Memory,
             match class {
                 StorageClass::StorageBuffer => cx.variable_pointers(),
-                StorageClass::Workgroup => cx.has(Capability::VariablePointers),
+                StorageClass::Workgroup => cx.has_capability(Capability::VariablePointers),
                 _ => false,
             },
             || format!("pointers of the class {class} cannot be compared"),

@@ -93,14 +93,14 @@ const MOST: usize = 20;
 ///
 /// # Errors
 /// The faults that were found, in the order of the module, 20 at most.
-pub fn words(
+pub fn verify_words(
     words: Vec<u32>,
     options: &VerifyOptions,
 ) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
-    order::check(&words).map_err(|d| vec![d])?;
+    order::verify_order(&words).map_err(|d| vec![d])?;
     let module = SpirvModule::from_words(words)
         .map_err(|d| vec![d.with_note(Rule::Encoding.to_string())])?;
-    self::module(&module, options)?;
+    verify_module(&module, options)?;
     Ok(module)
 }
 
@@ -110,48 +110,51 @@ pub fn words(
 /// The faults that were found, in the order of the module, 20 at most.
 pub fn as_read(module: &SpirvModule, options: &VerifyOptions) -> Result<(), Vec<SourceDiagnostic>> {
     if !module.words_as_read().is_empty() {
-        order::check(module.words_as_read()).map_err(|d| vec![d])?;
+        order::verify_order(module.words_as_read()).map_err(|d| vec![d])?;
     }
-    self::module(module, options)
+    verify_module(module, options)
 }
 
 /// Verifies a module. What only words can breach, the order of sections, is held by [`SpirvModule`].
 ///
 /// # Errors
 /// The faults that were found, in the order of the module, 20 at most.
-pub fn module(module: &SpirvModule, options: &VerifyOptions) -> Result<(), Vec<SourceDiagnostic>> {
+pub fn verify_module(
+    module: &SpirvModule,
+    options: &VerifyOptions,
+) -> Result<(), Vec<SourceDiagnostic>> {
     let mut faults = VerifyFaults {
         module,
         found: Vec::new(),
     };
     let mut cx = VerifyContext::new(module, options);
-    definitions(&mut cx, &mut faults);
-    faults.end()?;
-    operands(&cx, &mut faults);
-    faults.end()?;
-    instructions(&cx, &mut faults);
-    annotations::all(&cx, &mut faults.found);
-    faults.end()?;
-    entries::check(&cx, &mut faults.found);
-    faults.end()?;
+    collect_definitions(&mut cx, &mut faults);
+    faults.take_found()?;
+    verify_operands(&cx, &mut faults);
+    faults.take_found()?;
+    verify_instructions(&cx, &mut faults);
+    annotations::verify_decoration_sets(&cx, &mut faults.found);
+    faults.take_found()?;
+    entries::verify_entry_points(&cx, &mut faults.found);
+    faults.take_found()?;
     let mut place = DefPlace::FIRST;
     for func in module.functions() {
         if let Err((inst, fault)) = control_flow(&cx, place, *func, &mut faults) {
             faults.push(inst, fault);
         }
-        place = place.behind(module.function(*func).blocks.len() + 1);
+        place = place.nth_after(module.function(*func).blocks.len() + 1);
     }
-    faults.end()?;
+    faults.take_found()?;
     if cx.is_shader {
         // What is known of definitions is needed no more: with the graphs it is larger than the module.
         let ids = cx.into_ids();
         for func in module.functions() {
-            if let Err((inst, fault)) = structure::check(module, &ids, *func) {
+            if let Err((inst, fault)) = structure::verify_structure(module, &ids, *func) {
                 faults.push(inst, fault);
             }
         }
     }
-    faults.end()
+    faults.take_found()
 }
 
 /// The faults found so far.
@@ -163,18 +166,19 @@ struct VerifyFaults<'m> {
 impl VerifyFaults<'_> {
     fn push(&mut self, inst: Inst, fault: VerifyFault) {
         if self.found.len() < MOST {
-            self.found.push(fault.about(self.module.inst(inst)));
+            self.found
+                .push(fault.into_diagnostic(self.module.inst(inst)));
         }
     }
 
-    fn add(&mut self, inst: InstRef<'_>, check: VerifyResult) {
+    fn add_result(&mut self, inst: InstRef<'_>, check: VerifyResult) {
         if let Err(fault) = check {
             self.push(inst.handle(), fault);
         }
     }
 
     /// Later rules rely on earlier ones: they are not looked at once something was found.
-    fn end(&mut self) -> Result<(), Vec<SourceDiagnostic>> {
+    fn take_found(&mut self) -> Result<(), Vec<SourceDiagnostic>> {
         if self.found.is_empty() {
             Ok(())
         } else {
@@ -184,138 +188,143 @@ impl VerifyFaults<'_> {
 }
 
 /// Every instruction in order, with the place that it is in and whether that is a block.
-fn each<'m>(module: &'m SpirvModule, mut visit: impl FnMut(InstRef<'m>, DefPlace, bool)) {
+fn visit_insts<'m>(module: &'m SpirvModule, mut visit: impl FnMut(InstRef<'m>, DefPlace, bool)) {
     use crate::ir::ModuleSection;
     for section in ModuleSection::ALL
         .iter()
         .filter(|s| **s != ModuleSection::Trailer)
     {
         module
-            .section(*section)
+            .section_insts(*section)
             .for_each(|i| visit(i, DefPlace::OUTSIDE, false));
     }
     let mut place = DefPlace::FIRST;
     for func in module.functions() {
         let function = module.function(*func);
         let mut outside = |i| visit(i, place, false);
-        module.insts(function.lead).for_each(&mut outside);
+        module.list_insts(function.lead).for_each(&mut outside);
         outside(module.inst(function.def));
-        module.insts(function.params).for_each(&mut outside);
+        module.list_insts(function.params).for_each(&mut outside);
         for (n, block) in function.blocks.iter().enumerate() {
             let block = module.block(*block);
-            let mut inside = |i| visit(i, place.behind(n + 1), true);
-            module.insts(block.lead).for_each(&mut inside);
+            let mut inside = |i| visit(i, place.nth_after(n + 1), true);
+            module.list_insts(block.lead).for_each(&mut inside);
             inside(module.inst(block.label));
-            module.insts(block.body).for_each(&mut inside);
+            module.list_insts(block.body).for_each(&mut inside);
         }
         let mut outside = |i| visit(i, place, false);
-        module.insts(function.tail).for_each(&mut outside);
+        module.list_insts(function.tail).for_each(&mut outside);
         outside(module.inst(function.end));
-        place = place.behind(function.blocks.len() + 1);
+        place = place.nth_after(function.blocks.len() + 1);
     }
     module
-        .section(ModuleSection::Trailer)
+        .section_insts(ModuleSection::Trailer)
         .for_each(|i| visit(i, DefPlace::OUTSIDE, false));
 }
 
 /// Rule 3.
-fn definitions<'m>(cx: &mut VerifyContext<'m>, faults: &mut VerifyFaults<'_>) {
-    each(cx.module, |inst, place, _| {
+fn collect_definitions<'m>(cx: &mut VerifyContext<'m>, faults: &mut VerifyFaults<'_>) {
+    visit_insts(cx.module, |inst, place, _| {
         if inst.op() == Op::TypeForwardPointer {
-            cx.forward_pointers.insert(inst.word(0));
+            cx.forward_pointers.insert(inst.operand_word(0));
         }
-        let found = cx.define(inst, place);
-        faults.add(inst, found);
+        let found = cx.define_result(inst, place);
+        faults.add_result(inst, found);
     });
 }
 
 /// Rules 1 and 4 to 7.
-fn operands(cx: &VerifyContext<'_>, faults: &mut VerifyFaults<'_>) {
+fn verify_operands(cx: &VerifyContext<'_>, faults: &mut VerifyFaults<'_>) {
     let mut seen = ids::SeenIds {
         defined: IdSet::with_bound(cx.module.bound()),
         waiting: Vec::new(),
     };
-    each(cx.module, |inst, _, _| {
-        faults.add(inst, declared::check(cx, inst));
-        faults.add(inst, ids::check(cx, inst, &mut seen));
+    visit_insts(cx.module, |inst, _, _| {
+        faults.add_result(inst, declared::verify_availability(cx, inst));
+        faults.add_result(inst, ids::verify_ids(cx, inst, &mut seen));
         if let Some(id) = inst.result() {
             seen.defined.insert(id);
         }
     });
     for (id, inst) in std::mem::take(&mut seen.waiting) {
         let user = cx.module.inst(inst);
-        let found = context::ensure(Rule::DefinedBefore, cx.def(id.word()).is_some(), || {
-            format!("{id} is not defined")
-        });
-        faults.add(user, found);
+        let found = context::ensure(
+            Rule::DefinedBefore,
+            cx.definition(id.word()).is_some(),
+            || format!("{id} is not defined"),
+        );
+        faults.add_result(user, found);
     }
 }
 
 /// Rules that concern one instruction and the definitions of its operands.
-fn instructions<'m>(cx: &VerifyContext<'m>, faults: &mut VerifyFaults<'m>) {
+fn verify_instructions<'m>(cx: &VerifyContext<'m>, faults: &mut VerifyFaults<'m>) {
     let mut declared = types::DeclaredTypes::default();
     let mut layouts = layouts::CheckedLayouts::default();
     let limited = match cx.is_shader {
         true => values::storage_only(cx),
         false => context::TypeContents::NOTHING,
     };
-    let whole = environment::module(cx)
+    let whole = environment::verify_module_environment(cx)
         .and_then(|()| environment::memory_model(cx))
-        .and_then(|()| cooperative::module(cx));
+        .and_then(|()| cooperative::verify_cooperative_capabilities(cx));
     if let Err(fault) = whole {
         let message = fault.message.clone();
         let found = SourceDiagnostic::error(spirula_diagnostics::SourceLocation::Unknown, message);
         faults.found.push(found.with_note(fault.rule.to_string()));
     }
-    each(cx.module, |inst, _, in_function| {
+    visit_insts(cx.module, |inst, _, in_function| {
         let class = inst.op().info().map(|i| i.class);
         let check = match class {
-            Some(InstructionClass::TypeDeclaration) => declared.check(cx, inst),
-            Some(InstructionClass::ConstantCreation) => constants::check(cx, inst),
-            Some(InstructionClass::Memory) => memory::check(cx, inst, in_function),
-            Some(InstructionClass::Annotation) => {
-                annotations::check(cx, inst).and_then(|()| builtins::types(cx, inst))
+            Some(InstructionClass::TypeDeclaration) => declared.verify_declaration(cx, inst),
+            Some(InstructionClass::ConstantCreation) => constants::verify_constant(cx, inst),
+            Some(InstructionClass::Memory) => memory::verify_memory_inst(cx, inst, in_function),
+            Some(InstructionClass::Annotation) => annotations::verify_annotation(cx, inst)
+                .and_then(|()| builtins::verify_built_in_types(cx, inst)),
+            Some(InstructionClass::Debug) => annotations::verify_annotation(cx, inst),
+            Some(InstructionClass::Image) => images::verify_image_inst(cx, inst),
+            Some(InstructionClass::Group | InstructionClass::NonUniform) => {
+                groups::verify_group_operation(cx, inst)
             }
-            Some(InstructionClass::Debug) => annotations::check(cx, inst),
-            Some(InstructionClass::Image) => images::check(cx, inst),
-            Some(InstructionClass::Group | InstructionClass::NonUniform) => groups::check(cx, inst),
             Some(InstructionClass::Extension) => match inst.op() {
-                Op::ExtInstImport => extended::import(cx, inst),
-                _ => extended::check(cx, inst),
+                Op::ExtInstImport => extended::verify_import(cx, inst),
+                _ => extended::verify_extended_inst(cx, inst),
             },
-            Some(InstructionClass::Barrier) => scopes::barrier(cx, inst),
-            Some(InstructionClass::Atomic) => scopes::atomic(cx, inst),
+            Some(InstructionClass::Barrier) => scopes::verify_barrier(cx, inst),
+            Some(InstructionClass::Atomic) => scopes::verify_atomic(cx, inst),
             Some(InstructionClass::ControlFlow) => match inst.op() {
-                Op::LifetimeStart | Op::LifetimeStop => flow::lifetime(cx, inst),
+                Op::LifetimeStart | Op::LifetimeStop => flow::verify_lifetime(cx, inst),
                 _ => Ok(()),
             },
-            _ if inst.op() == Op::FunctionCall => functions::call(cx, inst),
-            _ if inst.op() == Op::ConstantFunctionPointerINTEL => constants::check(cx, inst),
-            _ if cooperative::is_own(inst.op()) => cooperative::check(cx, inst),
-            _ => values::check(cx, inst),
+            _ if inst.op() == Op::FunctionCall => functions::verify_call(cx, inst),
+            _ if inst.op() == Op::ConstantFunctionPointerINTEL => {
+                constants::verify_constant(cx, inst)
+            }
+            _ if cooperative::is_own(inst.op()) => cooperative::verify_matrix_inst(cx, inst),
+            _ => values::verify_value(cx, inst),
         };
-        faults.add(
+        faults.add_result(
             inst,
             check
-                .and_then(|()| formats::check(cx, inst))
-                .and_then(|()| small::check(cx, inst, limited))
-                .and_then(|()| logical::check(cx, inst)),
+                .and_then(|()| formats::verify_float_encodings(cx, inst))
+                .and_then(|()| small::verify_narrow_operands(cx, inst, limited))
+                .and_then(|()| logical::verify_logical_pointers(cx, inst)),
         );
         if let Some(ty) = inst.result_type()
-            && cx.op(ty.word()) == Op::TypePointer
+            && cx.defining_op(ty.word()) == Op::TypePointer
         {
-            faults.add(inst, layouts::check(cx, inst, &mut layouts));
+            faults.add_result(inst, layouts::verify_layout(cx, inst, &mut layouts));
         }
         if inst.op() == Op::Variable {
-            faults.add(inst, annotations::linkage(cx, inst, false));
+            faults.add_result(inst, annotations::verify_linkage(cx, inst, false));
         }
         let mut of_function = Ok(());
-        cx.ids.visit(inst, |_, id| {
+        cx.ids.visit_uses(inst, |_, id| {
             if of_function.is_ok() {
                 of_function = functions::use_of_function(cx, inst, id);
             }
         });
-        faults.add(inst, of_function);
+        faults.add_result(inst, of_function);
     });
 }
 
@@ -326,25 +335,25 @@ fn control_flow(
     func: Func,
     faults: &mut VerifyFaults<'_>,
 ) -> Result<(), (Inst, VerifyFault)> {
-    if let Err(found) = functions::check(cx, func) {
+    if let Err(found) = functions::verify_function(cx, func) {
         faults.found.push(found);
     }
     let function = cx.module.function(func);
     let def = cx.module.inst(function.def);
-    faults.add(
+    faults.add_result(
         def,
-        annotations::linkage(cx, def, !function.blocks.is_empty()),
+        annotations::verify_linkage(cx, def, !function.blocks.is_empty()),
     );
     for (n, block) in function.blocks.iter().enumerate() {
-        flow::block(cx, func, *block, n == 0)?;
+        flow::verify_block_order(cx, func, *block, n == 0)?;
     }
     flow::merge_blocks(cx, func)?;
     let flow = flow::FunctionFlow::new(cx, place, func)?;
     for block in 0..flow.blocks.len() as u32 {
-        flow.phis(block)?;
+        flow.verify_phis(block)?;
     }
-    images::consumers(cx, func, faults);
-    for (inst, fault) in ids::dominance(cx, &flow, place) {
+    images::verify_sampled_image_uses(cx, func, faults);
+    for (inst, fault) in ids::verify_dominance(cx, &flow, place) {
         faults.push(inst, fault);
     }
     Ok(())

@@ -18,25 +18,30 @@ pub(super) struct DeclaredModes<'m> {
 
 impl<'m> DeclaredModes<'m> {
     /// The modes that a module has.
-    pub fn of(cx: &VerifyContext<'m>) -> Self {
-        let all = cx.module.section(ModuleSection::ExecutionModes);
-        let rows: Vec<_> = all.map(|i| (i.word(0), Mode(i.word(1)), i)).collect();
+    pub fn from_module(cx: &VerifyContext<'m>) -> Self {
+        let all = cx.module.section_insts(ModuleSection::ExecutionModes);
+        let rows: Vec<_> = all
+            .map(|i| (i.operand_word(0), Mode(i.operand_word(1)), i))
+            .collect();
         let mut sorted: Vec<_> = rows.iter().map(|r| (r.0, r.1.0)).collect();
         sorted.sort_unstable();
         DeclaredModes { rows, sorted }
     }
 
-    pub fn has(&self, function: u32, mode: Mode) -> bool {
+    pub fn has_mode(&self, function: u32, mode: Mode) -> bool {
         self.sorted.binary_search(&(function, mode.0)).is_ok()
     }
 
-    fn count(&self, function: u32, modes: &[Mode]) -> usize {
-        modes.iter().filter(|m| self.has(function, **m)).count()
+    fn count_modes(&self, function: u32, modes: &[Mode]) -> usize {
+        modes
+            .iter()
+            .filter(|m| self.has_mode(function, **m))
+            .count()
     }
 }
 
 /// Whether a mode may stand several times.
-pub(super) fn repeats(mode: Mode) -> bool {
+pub(super) fn can_repeat_mode(mode: Mode) -> bool {
     matches!(
         mode,
         Mode::DenormPreserve
@@ -141,15 +146,15 @@ const NUMBERS: &[(&[Model], ModeCount, &[Mode])] = &[
 const TESSELLATION: &[Model] = &[Model::TessellationControl, Model::TessellationEvaluation];
 
 /// Checks which modes an entry point has beside each other.
-pub(super) fn together(
+pub(super) fn verify_mode_combination(
     cx: &VerifyContext<'_>,
     point: InstRef<'_>,
     modes: &DeclaredModes<'_>,
 ) -> VerifyResult {
-    let (model, id) = (Model(point.word(0)), point.word(1));
+    let (model, id) = (Model(point.operand_word(0)), point.operand_word(1));
     let rows = NUMBERS.iter().filter(|_| cx.is_shader);
     for (_, number, list) in rows.filter(|(models, ..)| models.contains(&model)) {
-        let has = modes.count(id, list);
+        let has = modes.count_modes(id, list);
         let names = || {
             let names: Vec<_> = list.iter().map(ToString::to_string).collect();
             names.join(", ")
@@ -165,8 +170,8 @@ pub(super) fn together(
     }
     workgroup_size(cx, id, modes)?;
     if cx.is_vulkan() && model == Model::GLCompute {
-        let sized = modes.has(id, Mode::LocalSize)
-            || modes.has(id, Mode::LocalSizeId)
+        let sized = modes.has_mode(id, Mode::LocalSize)
+            || modes.has_mode(id, Mode::LocalSizeId)
             || has_workgroup_size(cx);
         ensure(Rule::EntryPoints, sized, || {
             "it does not say how large a workgroup is: LocalSize, LocalSizeId or WorkgroupSize"
@@ -191,7 +196,7 @@ fn workgroup_size(
     let words = inst.operands().get(2..).unwrap_or(&[]);
     let size: Option<Vec<u64>> = match mode {
         &Mode::LocalSize => Some(words.iter().map(|word| u64::from(*word)).collect()),
-        _ => words.iter().map(|id| cx.constant(*id)).collect(),
+        _ => words.iter().map(|id| cx.constant_value(*id)).collect(),
     };
     let Some([x, y, z]) = size.as_deref().filter(|_| !has_workgroup_size(cx)) else {
         return Ok(());
@@ -199,13 +204,13 @@ fn workgroup_size(
     ensure(Rule::EntryPoints, x * y * z != 0, || {
         format!("its workgroups of {x} by {y} by {z} have no invocations")
     })?;
-    let quads = modes.has(function, Mode::DerivativeGroupQuadsKHR);
+    let quads = modes.has_mode(function, Mode::DerivativeGroupQuadsKHR);
     ensure(
         Rule::EntryPoints,
         !quads || x % 2 == 0 && y % 2 == 0,
         || format!("its workgroups of {x} by {y} are not made of quads"),
     )?;
-    let lines = modes.has(function, Mode::DerivativeGroupLinearKHR);
+    let lines = modes.has_mode(function, Mode::DerivativeGroupLinearKHR);
     ensure(Rule::EntryPoints, !lines || x * y * z % 4 == 0, || {
         format!(
             "its workgroups of {} invocations are not made of fours",
@@ -215,11 +220,13 @@ fn workgroup_size(
 }
 
 fn has_workgroup_size(cx: &VerifyContext<'_>) -> bool {
-    cx.module.section(ModuleSection::Annotations).any(|i| {
-        i.op() == Op::Decorate
-            && Decoration(i.word(1)) == Decoration::BuiltIn
-            && i.operands().get(2) == Some(&BuiltIn::WorkgroupSize.0)
-    })
+    cx.module
+        .section_insts(ModuleSection::Annotations)
+        .any(|i| {
+            i.op() == Op::Decorate
+                && Decoration(i.operand_word(1)) == Decoration::BuiltIn
+                && i.operands().get(2) == Some(&BuiltIn::WorkgroupSize.0)
+        })
 }
 
 /// Modes and the models that take them; others are for all.
@@ -327,14 +334,17 @@ const MODES: &[(&[Mode], &[Model])] = &[
 ];
 
 /// Checks a mode against the models of its function's entry points.
-pub(super) fn fits(
+pub(super) fn verify_mode_models(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     mode: Mode,
     models: &[Model],
 ) -> VerifyResult {
     ensure(Rule::EntryPoints, !models.is_empty(), || {
-        format!("%{} is the function of no entry point", inst.word(0))
+        format!(
+            "%{} is the function of no entry point",
+            inst.operand_word(0)
+        )
     })?;
     let of_ids = matches!(
         mode,

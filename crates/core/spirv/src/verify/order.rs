@@ -1,7 +1,7 @@
 //! Rule 2 on the words of a module: sections stand in their order, declarations of functions before
 //! definitions.
 
-use super::context::fault;
+use super::context::make_fault;
 use super::rules::Rule;
 use crate::binary::{InstructionStream, RawInst};
 use crate::grammar::{InstructionClass, Op};
@@ -12,20 +12,20 @@ use spirula_diagnostics::SourceDiagnostic;
 ///
 /// # Errors
 /// The first instruction that stands too late, or that may not stand outside of functions.
-pub(super) fn check(words: &[u32]) -> Result<(), SourceDiagnostic> {
+pub(super) fn verify_order(words: &[u32]) -> Result<(), SourceDiagnostic> {
     let mut reached = ModuleSection::Capabilities;
     let mut walk = FunctionOrderState::default();
     let mut models = 0;
     for inst in InstructionStream::new(words) {
         let inst = inst?;
         if walk.inside || inst.op == Op::Function {
-            walk.step(&inst)?;
+            walk.track_inst(&inst)?;
             continue;
         }
         if inst.op == Op::MemoryModel {
             models += 1;
             if models > 1 {
-                return Err(misplaced(
+                return Err(report_misplaced(
                     &inst,
                     "stands twice; a module has one memory model",
                 ));
@@ -33,17 +33,17 @@ pub(super) fn check(words: &[u32]) -> Result<(), SourceDiagnostic> {
         }
         if walk.seen {
             if !matches!(inst.op, Op::Line | Op::NoLine | Op::ExtInst) {
-                return Err(misplaced(&inst, "stands behind the first function"));
+                return Err(report_misplaced(&inst, "stands behind the first function"));
             }
             continue;
         }
-        let section = ModuleSection::of(inst.op);
-        if !section.takes(inst.op) {
-            return Err(misplaced(&inst, "stands outside of a function"));
+        let section = ModuleSection::from_op(inst.op);
+        if !section.can_hold(inst.op) {
+            return Err(report_misplaced(&inst, "stands outside of a function"));
         }
         if section < reached {
             let message = format!("stands behind an instruction of the section {reached:?}");
-            return Err(misplaced(&inst, &message));
+            return Err(report_misplaced(&inst, &message));
         }
         reached = section;
     }
@@ -69,7 +69,7 @@ struct FunctionOrderState {
 }
 
 impl FunctionOrderState {
-    fn step(&mut self, inst: &RawInst<'_>) -> Result<(), SourceDiagnostic> {
+    fn track_inst(&mut self, inst: &RawInst<'_>) -> Result<(), SourceDiagnostic> {
         match inst.op {
             Op::Function => {
                 self.seen = true;
@@ -80,13 +80,13 @@ impl FunctionOrderState {
                 self.inside = false;
                 if !self.has_block && self.defined {
                     let message = "ends a function without blocks behind one with blocks; declarations come first";
-                    return Err(misplaced(inst, message));
+                    return Err(report_misplaced(inst, message));
                 }
                 self.defined |= self.has_block;
             }
             Op::Label => self.has_block = true,
-            op if ModuleSection::of(op) < ModuleSection::Globals || is_declaration(op) => {
-                return Err(misplaced(inst, "stands within a function"));
+            op if ModuleSection::from_op(op) < ModuleSection::Globals || is_declaration(op) => {
+                return Err(report_misplaced(inst, "stands within a function"));
             }
             _ => {}
         }
@@ -103,8 +103,8 @@ fn is_declaration(op: Op) -> bool {
     ) || op == Op::ConstantFunctionPointerINTEL
 }
 
-fn misplaced(inst: &RawInst<'_>, message: &str) -> SourceDiagnostic {
-    let fault = fault(Rule::Order, message);
+fn report_misplaced(inst: &RawInst<'_>, message: &str) -> SourceDiagnostic {
+    let fault = make_fault(Rule::Order, message);
     SourceDiagnostic::error(inst.place(), format!("{} {}", inst.op, fault.message))
         .with_note(Rule::Order.to_string())
         .with_hint("the specification's section 2.4 lists the order")

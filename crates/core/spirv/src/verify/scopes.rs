@@ -1,6 +1,6 @@
 //! Rule 19: scopes, memory semantics, barriers and atomics.
 
-use super::context::{VerifyContext, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
 use crate::grammar::enumerants::{
     Capability, ExecutionModel, MemoryModel, MemorySemantics, Scope, StorageClass,
@@ -10,7 +10,7 @@ use crate::ir::InstRef;
 use crate::target::TargetEnvironment;
 
 /// The value of a scope or of semantics, when it is a constant that nothing changes.
-fn value(
+fn read_scope_constant(
     cx: &VerifyContext<'_>,
     id: u32,
     what: &str,
@@ -21,8 +21,8 @@ fn value(
         shape.op == Op::TypeInt && shape.width == 32,
         || format!("the {what} %{id} is no integer of 32 bits"),
     )?;
-    let found = cx.constant(id);
-    let specialised = cx.has(Capability::CooperativeMatrixNV) && cx.is_constant(id);
+    let found = cx.constant_value(id);
+    let specialised = cx.has_capability(Capability::CooperativeMatrixNV) && cx.is_constant(id);
     ensure(
         Rule::Atomics,
         found.is_some() || !cx.is_shader || specialised,
@@ -31,32 +31,37 @@ fn value(
     Ok(found.map(|v| v as u32))
 }
 
-fn known(cx: &VerifyContext<'_>, id: u32) -> Result<Option<Scope>, super::context::VerifyFault> {
-    let Some(value) = value(cx, id, "scope")? else {
+fn read_scope(
+    cx: &VerifyContext<'_>,
+    id: u32,
+) -> Result<Option<Scope>, super::context::VerifyFault> {
+    let Some(value) = read_scope_constant(cx, id, "scope")? else {
         return Ok(None);
     };
     ensure(
         Rule::Atomics,
-        Kind::Scope.info().enumerant(value).is_some(),
+        Kind::Scope.info().enumerant_by_value(value).is_some(),
         || format!("{value} is no scope"),
     )?;
     Ok(Some(Scope(value)))
 }
 
 /// Checks a memory scope.
-pub(super) fn memory(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
-    let Some(scope) = known(cx, id)? else {
+pub(super) fn verify_memory_scope(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
+    let Some(scope) = read_scope(cx, id)? else {
         return Ok(());
     };
     if scope == Scope::QueueFamily {
-        ensure(Rule::Atomics, cx.has(Capability::VulkanMemoryModel), || {
-            "the scope QueueFamily needs the Vulkan memory model".to_owned()
-        })?;
-    }
-    if scope == Scope::Device && cx.has(Capability::VulkanMemoryModel) {
         ensure(
             Rule::Atomics,
-            cx.has(Capability::VulkanMemoryModelDeviceScope),
+            cx.has_capability(Capability::VulkanMemoryModel),
+            || "the scope QueueFamily needs the Vulkan memory model".to_owned(),
+        )?;
+    }
+    if scope == Scope::Device && cx.has_capability(Capability::VulkanMemoryModel) {
+        ensure(
+            Rule::Atomics,
+            cx.has_capability(Capability::VulkanMemoryModelDeviceScope),
             || "the scope Device needs the capability VulkanMemoryModelDeviceScope".to_owned(),
         )?;
     }
@@ -64,8 +69,8 @@ pub(super) fn memory(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
         return Ok(());
     };
     let subgroups = (major, minor) > (1, 0)
-        || cx.has(Capability::SubgroupBallotKHR)
-        || cx.has(Capability::SubgroupVoteKHR);
+        || cx.has_capability(Capability::SubgroupBallotKHR)
+        || cx.has_capability(Capability::SubgroupVoteKHR);
     ensure(Rule::Atomics, scope != Scope::Subgroup || subgroups, || {
         "Vulkan 1.0 has no memory scope Subgroup without a capability for subgroups".to_owned()
     })?;
@@ -85,8 +90,12 @@ pub(super) fn memory(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
 }
 
 /// Checks the scope of an operation that invocations do together.
-pub(super) fn execution(cx: &VerifyContext<'_>, inst: InstRef<'_>, id: u32) -> VerifyResult {
-    let Some(scope) = known(cx, id)? else {
+pub(super) fn verify_execution_scope(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    id: u32,
+) -> VerifyResult {
+    let Some(scope) = read_scope(cx, id)? else {
         return Ok(());
     };
     let class = inst.op().info().map(|i| i.class);
@@ -146,8 +155,13 @@ const WITHOUT: &[(&[Op], MemorySemantics, &str)] = &[
 ];
 
 /// Checks memory semantics, with the scope that they stand beside.
-fn semantics(cx: &VerifyContext<'_>, inst: InstRef<'_>, id: u32, scope: u32) -> VerifyResult {
-    let Some(value) = value(cx, id, "semantics")? else {
+fn verify_semantics(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    id: u32,
+    scope: u32,
+) -> VerifyResult {
+    let Some(value) = read_scope_constant(cx, id, "semantics")? else {
         return Ok(());
     };
     let found = MemorySemantics(value);
@@ -156,7 +170,7 @@ fn semantics(cx: &VerifyContext<'_>, inst: InstRef<'_>, id: u32, scope: u32) -> 
     })?;
     let mut without = WITHOUT.iter().filter(|row| row.0.contains(&inst.op()));
     if let Some((_, _, message)) = without.find(|row| value & row.1.0 != 0) {
-        return Err(fault(Rule::Atomics, *message));
+        return Err(make_fault(Rule::Atomics, *message));
     }
     let vulkan_only = MemorySemantics::OutputMemory.0
         | MemorySemantics::MakeAvailable.0
@@ -164,7 +178,7 @@ fn semantics(cx: &VerifyContext<'_>, inst: InstRef<'_>, id: u32, scope: u32) -> 
         | MemorySemantics::Volatile.0;
     ensure(
         Rule::Atomics,
-        value & vulkan_only == 0 || cx.has(Capability::VulkanMemoryModel),
+        value & vulkan_only == 0 || cx.has_capability(Capability::VulkanMemoryModel),
         || format!("{found} needs the Vulkan memory model"),
     )?;
     let has = |what: MemorySemantics| value & what.0 != 0;
@@ -225,7 +239,7 @@ fn semantics_in_vulkan(
     ensure(Rule::Atomics, ordered == classes, || {
         "an order and a storage class stand together in Vulkan".to_owned()
     })?;
-    let alone = cx.constant(scope) == Some(Scope::Invocation.0.into());
+    let alone = cx.constant_value(scope) == Some(Scope::Invocation.0.into());
     ensure(Rule::Atomics, !alone || !ordered, || {
         "an order has a wider scope than Invocation in Vulkan".to_owned()
     })?;
@@ -240,10 +254,10 @@ fn semantics_in_vulkan(
 }
 
 /// Checks the semantics of a comparison that failed, beside those of one that did not.
-fn failure(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let [scope, equal, unequal] = [1, 2, 3].map(|at| inst.word(at));
-    semantics(cx, inst, unequal, scope)?;
-    let known = |id: u32| cx.constant(id).map(|value| value as u32);
+fn verify_failure_semantics(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let [scope, equal, unequal] = [1, 2, 3].map(|at| inst.operand_word(at));
+    verify_semantics(cx, inst, unequal, scope)?;
+    let known = |id: u32| cx.constant_value(id).map(|value| value as u32);
     let (Some(equal), Some(unequal)) = (known(equal), known(unequal)) else {
         return Ok(());
     };
@@ -277,48 +291,48 @@ fn failure(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 }
 
 /// Checks barriers.
-pub(super) fn barrier(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+pub(super) fn verify_barrier(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
         Op::ControlBarrier | Op::ControlBarrierArriveEXT | Op::ControlBarrierWaitEXT => {
-            execution(cx, inst, inst.word(0))?;
-            memory(cx, inst.word(1))?;
-            semantics(cx, inst, inst.word(2), inst.word(1))
+            verify_execution_scope(cx, inst, inst.operand_word(0))?;
+            verify_memory_scope(cx, inst.operand_word(1))?;
+            verify_semantics(cx, inst, inst.operand_word(2), inst.operand_word(1))
         }
         Op::MemoryBarrier => {
-            memory(cx, inst.word(0))?;
-            semantics(cx, inst, inst.word(1), inst.word(0))
+            verify_memory_scope(cx, inst.operand_word(0))?;
+            verify_semantics(cx, inst, inst.operand_word(1), inst.operand_word(0))
         }
         Op::MemoryNamedBarrier => {
             ensure(
                 Rule::Atomics,
-                cx.value_shape(inst.word(0)).op == Op::TypeNamedBarrier,
+                cx.value_shape(inst.operand_word(0)).op == Op::TypeNamedBarrier,
                 || "the operand is no named barrier".to_owned(),
             )?;
-            memory(cx, inst.word(1))?;
-            semantics(cx, inst, inst.word(2), inst.word(1))
+            verify_memory_scope(cx, inst.operand_word(1))?;
+            verify_semantics(cx, inst, inst.operand_word(2), inst.operand_word(1))
         }
         _ => Ok(()),
     }
 }
 
 /// Checks an atomic.
-pub(super) fn atomic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+pub(super) fn verify_atomic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let is_store = matches!(inst.op(), Op::AtomicStore | Op::AtomicFlagClear);
     let is_flag = matches!(inst.op(), Op::AtomicFlagTestAndSet | Op::AtomicFlagClear);
-    let pointer = cx.value_shape(inst.word(0));
+    let pointer = cx.value_shape(inst.operand_word(0));
     ensure(Rule::Atomics, super::memory::is_pointer(pointer.op), || {
         "the operand is no pointer".to_owned()
     })?;
     let data = if pointer.op == Op::TypeUntypedPointerKHR {
         if is_store {
-            cx.ty(*inst.operands().get(3).unwrap_or(&0))
+            cx.type_of(*inst.operands().get(3).unwrap_or(&0))
         } else {
             inst.words()[0]
         }
     } else {
         pointer.part
     };
-    let shape = cx.shape(data);
+    let shape = cx.type_shape(data);
     if is_flag {
         ensure(Rule::Atomics, pointer.op == Op::TypePointer, || {
             "flags are not accessed by untyped pointers".to_owned()
@@ -328,34 +342,36 @@ pub(super) fn atomic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult 
             shape.op == Op::TypeInt && shape.width == 32,
             || "the flag is no integer of 32 bits".to_owned(),
         )?;
-        let result = inst.result_type().map_or(Op::TypeBool, |t| cx.op(t.word()));
+        let result = inst
+            .result_type()
+            .map_or(Op::TypeBool, |t| cx.defining_op(t.word()));
         ensure(Rule::Atomics, result == Op::TypeBool, || {
             "the result is no boolean".to_owned()
         })?;
     } else {
-        numbers(cx, inst, data)?;
+        verify_atomic_type(cx, inst, data)?;
     }
-    class(cx, pointer.class)?;
-    memory(cx, inst.word(1))?;
-    semantics(cx, inst, inst.word(2), inst.word(1))?;
+    verify_atomic_class(cx, pointer.class)?;
+    verify_memory_scope(cx, inst.operand_word(1))?;
+    verify_semantics(cx, inst, inst.operand_word(2), inst.operand_word(1))?;
     if matches!(
         inst.op(),
         Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak
     ) {
-        failure(cx, inst)?;
+        verify_failure_semantics(cx, inst)?;
         for at in [4, 5] {
             ensure(
                 Rule::Atomics,
-                cx.ty(inst.word(at)) == inst.words()[0],
+                cx.type_of(inst.operand_word(at)) == inst.words()[0],
                 || "value and comparator are not of the result's type".to_owned(),
             )?;
         }
     } else if let (Some(value), false) = (inst.operands().get(3), is_flag) {
-        ensure(Rule::Atomics, cx.ty(*value) == data, || {
+        ensure(Rule::Atomics, cx.type_of(*value) == data, || {
             format!(
                 "the value is of {}, not of {}",
-                cx.describe(cx.ty(*value)),
-                cx.describe(data)
+                cx.describe_type(cx.type_of(*value)),
+                cx.describe_type(data)
             )
         })?;
     }
@@ -363,8 +379,8 @@ pub(super) fn atomic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult 
 }
 
 /// Which kinds of numbers an atomic works on.
-fn numbers(cx: &VerifyContext<'_>, inst: InstRef<'_>, data: u32) -> VerifyResult {
-    let shape = super::signatures::parts(cx, data);
+fn verify_atomic_type(cx: &VerifyContext<'_>, inst: InstRef<'_>, data: u32) -> VerifyResult {
+    let shape = super::signatures::get_components(cx, data);
     let part = shape.part;
     let floats = matches!(
         inst.op(),
@@ -384,32 +400,32 @@ fn numbers(cx: &VerifyContext<'_>, inst: InstRef<'_>, data: u32) -> VerifyResult
         Op::TypeFloat => {
             floats
                 && (shape.count == 0
-                    || part.width == 16 && cx.has(Capability::AtomicFloat16VectorNV))
+                    || part.width == 16 && cx.has_capability(Capability::AtomicFloat16VectorNV))
         }
         Op::TypePointer => cx.is_kernel,
         _ => false,
     };
     ensure(Rule::Atomics, fits, || {
-        format!("it does not work on {}", cx.describe(data))
+        format!("it does not work on {}", cx.describe_type(data))
     })?;
     if let Some(result) = inst.result_type() {
         ensure(Rule::Atomics, result.word() == data, || {
             format!(
                 "the result is of {}, the pointer points to {}",
-                cx.describe(result.word()),
-                cx.describe(data)
+                cx.describe_type(result.word()),
+                cx.describe_type(data)
             )
         })?;
     }
     if part.op == Op::TypeInt && part.width == 64 {
-        let image = cx.op(inst.word(0)) == Op::ImageTexelPointer;
+        let image = cx.defining_op(inst.operand_word(0)) == Op::ImageTexelPointer;
         ensure(
             Rule::Capabilities,
-            cx.has(if image {
+            cx.has_capability(if image {
                 Capability::Int64ImageEXT
             } else {
                 Capability::Int64Atomics
-            }) || cx.has(Capability::Int64Atomics),
+            }) || cx.has_capability(Capability::Int64Atomics),
             || "atomics of 64 bits need the capability Int64Atomics".to_owned(),
         )?;
     }
@@ -464,15 +480,19 @@ fn float_capability(
     let Some(needed) = row.map(|row| row.1[which]).filter(|_| shape.count == 0) else {
         return Ok(());
     };
-    ensure(Rule::Capabilities, !cx.is_shader || cx.has(needed), || {
-        format!(
-            "atomics on floats of {} bits need the capability {needed}",
-            shape.part.width
-        )
-    })
+    ensure(
+        Rule::Capabilities,
+        !cx.is_shader || cx.has_capability(needed),
+        || {
+            format!(
+                "atomics on floats of {} bits need the capability {needed}",
+                shape.part.width
+            )
+        },
+    )
 }
 
-fn class(cx: &VerifyContext<'_>, class: StorageClass) -> VerifyResult {
+fn verify_atomic_class(cx: &VerifyContext<'_>, class: StorageClass) -> VerifyResult {
     let shared = matches!(
         class,
         StorageClass::Uniform

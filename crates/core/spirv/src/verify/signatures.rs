@@ -3,7 +3,7 @@
 //! A row says what the result is, and for each operand how its type relates to the result's. What
 //! a row cannot say stands in [`super::values`].
 
-use super::context::{TypeSummary, VerifyContext, VerifyResult, fault};
+use super::context::{TypeSummary, VerifyContext, VerifyResult, make_fault};
 use super::rules::Rule;
 use crate::grammar::Op;
 
@@ -496,7 +496,7 @@ const ROWS: &[SignatureRow] = &[
 ];
 
 /// The row of an opcode.
-pub(super) fn row(op: Op) -> Option<&'static SignatureRow> {
+pub(super) fn find_signature(op: Op) -> Option<&'static SignatureRow> {
     use std::sync::OnceLock;
     static INDEX: OnceLock<Vec<u8>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {
@@ -519,13 +519,13 @@ pub(super) struct TypeComponents {
 }
 
 /// The components of a scalar or vector; those of a cooperative matrix count as one.
-pub(super) fn parts(cx: &VerifyContext<'_>, ty: u32) -> TypeComponents {
-    let shape = cx.shape(ty);
+pub(super) fn get_components(cx: &VerifyContext<'_>, ty: u32) -> TypeComponents {
+    let shape = cx.type_shape(ty);
     let (part, count) = match shape.op {
-        Op::TypeVector => (cx.shape(shape.part), shape.count),
-        Op::TypeVectorIdEXT => (cx.shape(shape.part), u32::MAX - 1),
+        Op::TypeVector => (cx.type_shape(shape.part), shape.count),
+        Op::TypeVectorIdEXT => (cx.type_shape(shape.part), u32::MAX - 1),
         Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => {
-            (cx.shape(shape.part), u32::MAX)
+            (cx.type_shape(shape.part), u32::MAX)
         }
         _ => (shape, 0),
     };
@@ -533,7 +533,7 @@ pub(super) fn parts(cx: &VerifyContext<'_>, ty: u32) -> TypeComponents {
 }
 
 /// Checks a result and operands given by their types.
-pub(super) fn types(
+pub(super) fn verify_operand_types(
     cx: &VerifyContext<'_>,
     rule: Rule,
     result: u32,
@@ -541,35 +541,35 @@ pub(super) fn types(
     likes: &[OperandRelation],
     operands: &[u32],
 ) -> VerifyResult {
-    let own = parts(cx, result);
-    if cx.op(result) == Op::TypeVectorIdEXT {
+    let own = get_components(cx, result);
+    if cx.defining_op(result) == Op::TypeVectorIdEXT {
         return Ok(());
     }
-    if !is.takes(&own) {
+    if !is.is_satisfied_by(&own) {
         let message = format!(
             "the result is of {}, not of {}",
-            cx.describe(result),
+            cx.describe_type(result),
             is.name()
         );
-        return Err(fault(rule, message));
+        return Err(make_fault(rule, message));
     }
     let first = operands.first().copied().unwrap_or(0);
     for (n, (like, ty)) in likes.iter().zip(operands).enumerate() {
-        if !like.takes(cx, result, &own, first, *ty) {
+        if !like.is_satisfied_by(cx, result, &own, first, *ty) {
             let message = format!(
                 "operand {n} is of {}, not of {} as a result of {} demands",
-                cx.describe(*ty),
+                cx.describe_type(*ty),
                 like.name(),
-                cx.describe(result)
+                cx.describe_type(result)
             );
-            return Err(fault(rule, message));
+            return Err(make_fault(rule, message));
         }
     }
     Ok(())
 }
 
 impl TypeConstraint {
-    fn takes(self, own: &TypeComponents) -> bool {
+    fn is_satisfied_by(self, own: &TypeComponents) -> bool {
         let TypeComponents { part, count } = own;
         let is = |op| part.op == op;
         match self {
@@ -603,7 +603,7 @@ impl TypeConstraint {
 }
 
 impl OperandRelation {
-    fn takes(
+    fn is_satisfied_by(
         self,
         cx: &VerifyContext<'_>,
         result: u32,
@@ -614,7 +614,7 @@ impl OperandRelation {
         if self == OperandRelation::Result {
             return ty == result;
         }
-        let TypeComponents { part, count } = parts(cx, ty);
+        let TypeComponents { part, count } = get_components(cx, ty);
         let many = |op| part.op == op && count == own.count;
         let scalar = |op| part.op == op && count == 0;
         match self {
@@ -626,11 +626,11 @@ impl OperandRelation {
             OperandRelation::FloatCount => many(Op::TypeFloat),
             OperandRelation::FloatOther => many(Op::TypeFloat) && ty != result,
             OperandRelation::IntFirst => {
-                many(Op::TypeInt) && part.width == parts(cx, first).part.width
+                many(Op::TypeInt) && part.width == get_components(cx, first).part.width
             }
             OperandRelation::IntScalar => scalar(Op::TypeInt),
             OperandRelation::BoolVector => part.op == Op::TypeBool && count > 0,
-            OperandRelation::Component => cx.shape(result).part == ty,
+            OperandRelation::Component => cx.type_shape(result).part == ty,
             OperandRelation::Int32Count => many(Op::TypeInt) && part.width == 32,
         }
     }

@@ -25,7 +25,7 @@ fn may_use(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> bool {
 }
 
 /// Checks the operands of an instruction. `limited` is what the module can only store.
-pub(super) fn check(
+pub(super) fn verify_narrow_operands(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     limited: TypeContents,
@@ -35,9 +35,9 @@ pub(super) fn check(
     }
     let from = usize::from(inst.result_type().is_some());
     let mut found = None;
-    cx.ids.visit(inst, |at, id| {
-        let ty = cx.ty(id.word());
-        if at >= from && ty != 0 && cx.shape(ty).holds.any(limited) {
+    cx.ids.visit_uses(inst, |at, id| {
+        let ty = cx.type_of(id.word());
+        if at >= from && ty != 0 && cx.type_shape(ty).holds.has_any(limited) {
             found = found.or(Some(id));
         }
     });

@@ -15,7 +15,7 @@ struct NarrowStorageRow {
     of_buffer_block: Option<Capability>,
 }
 
-const fn row(
+const fn make_storage_row(
     width: u32,
     class: StorageClass,
     capabilities: &'static [Capability],
@@ -29,17 +29,17 @@ const fn row(
 }
 
 const ROWS: &[NarrowStorageRow] = &[
-    row(
+    make_storage_row(
         16,
         StorageClass::StorageBuffer,
         &[Capability::StorageBuffer16BitAccess],
     ),
-    row(
+    make_storage_row(
         16,
         StorageClass::PhysicalStorageBuffer,
         &[Capability::StorageBuffer16BitAccess],
     ),
-    row(
+    make_storage_row(
         16,
         StorageClass::ShaderRecordBufferKHR,
         &[Capability::StorageBuffer16BitAccess],
@@ -50,33 +50,33 @@ const ROWS: &[NarrowStorageRow] = &[
         capabilities: &[Capability::UniformAndStorageBuffer16BitAccess],
         of_buffer_block: Some(Capability::StorageBuffer16BitAccess),
     },
-    row(
+    make_storage_row(
         16,
         StorageClass::PushConstant,
         &[Capability::StoragePushConstant16],
     ),
-    row(16, StorageClass::Input, &[Capability::StorageInputOutput16]),
-    row(
+    make_storage_row(16, StorageClass::Input, &[Capability::StorageInputOutput16]),
+    make_storage_row(
         16,
         StorageClass::Output,
         &[Capability::StorageInputOutput16],
     ),
-    row(
+    make_storage_row(
         16,
         StorageClass::Workgroup,
         &[Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR],
     ),
-    row(
+    make_storage_row(
         8,
         StorageClass::StorageBuffer,
         &[Capability::StorageBuffer8BitAccess],
     ),
-    row(
+    make_storage_row(
         8,
         StorageClass::PhysicalStorageBuffer,
         &[Capability::StorageBuffer8BitAccess],
     ),
-    row(
+    make_storage_row(
         8,
         StorageClass::ShaderRecordBufferKHR,
         &[Capability::StorageBuffer8BitAccess],
@@ -87,12 +87,12 @@ const ROWS: &[NarrowStorageRow] = &[
         capabilities: &[Capability::UniformAndStorageBuffer8BitAccess],
         of_buffer_block: Some(Capability::StorageBuffer8BitAccess),
     },
-    row(
+    make_storage_row(
         8,
         StorageClass::PushConstant,
         &[Capability::StoragePushConstant8],
     ),
-    row(
+    make_storage_row(
         8,
         StorageClass::Workgroup,
         &[Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR],
@@ -100,17 +100,21 @@ const ROWS: &[NarrowStorageRow] = &[
 ];
 
 /// Checks the type of a variable.
-pub(super) fn check(cx: &VerifyContext<'_>, class: StorageClass, pointee: u32) -> VerifyResult {
-    let holds = cx.shape(pointee).holds;
+pub(super) fn verify_narrow_storage(
+    cx: &VerifyContext<'_>,
+    class: StorageClass,
+    pointee: u32,
+) -> VerifyResult {
+    let holds = cx.type_shape(pointee).holds;
     let small = |width: u32| match width {
         16 => {
-            !cx.has(Capability::Int16) && holds.any(TypeContents::INT16)
-                || !cx.has(Capability::Float16) && holds.any(TypeContents::FLOAT16)
+            !cx.has_capability(Capability::Int16) && holds.has_any(TypeContents::INT16)
+                || !cx.has_capability(Capability::Float16) && holds.has_any(TypeContents::FLOAT16)
         }
-        _ => !cx.has(Capability::Int8) && holds.any(TypeContents::INT8),
+        _ => !cx.has_capability(Capability::Int8) && holds.has_any(TypeContents::INT8),
     };
     for width in [16, 8] {
-        if cx.op(pointee) != Op::TypePointer && small(width) {
+        if cx.defining_op(pointee) != Op::TypePointer && small(width) {
             ensure(Rule::Memory, is_stored(cx, width, class, pointee), || {
                 format!("numbers of {width} bits in the class {class} need a capability")
             })?;
@@ -123,11 +127,11 @@ fn is_stored(cx: &VerifyContext<'_>, width: u32, class: StorageClass, pointee: u
     let found = ROWS.iter().find(|r| r.width == width && r.class == class);
     let Some(row) = found else { return false };
     let mut block = pointee;
-    if matches!(cx.op(block), Op::TypeArray | Op::TypeRuntimeArray) {
-        block = cx.shape(block).part;
+    if matches!(cx.defining_op(block), Op::TypeArray | Op::TypeRuntimeArray) {
+        block = cx.type_shape(block).part;
     }
     cx.has_any(row.capabilities)
-        || row
-            .of_buffer_block
-            .is_some_and(|c| cx.has(c) && cx.has_decoration(block, Decoration::BufferBlock))
+        || row.of_buffer_block.is_some_and(|c| {
+            cx.has_capability(c) && cx.has_decoration(block, Decoration::BufferBlock)
+        })
 }

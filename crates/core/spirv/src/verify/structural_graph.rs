@@ -1,7 +1,7 @@
 //! The structural graph of a function: the edges of its branches and those from headers to their merge blocks
 //! and continue targets (specification, section 2.11.1).
 
-use super::context::{VerifyFault, fault};
+use super::context::{VerifyFault, make_fault};
 use super::rules::Rule;
 use crate::Id;
 use crate::analysis::{DominanceTree, EdgeLists, reverse_postorder};
@@ -30,12 +30,12 @@ impl StructuralGraph {
     ///
     /// # Errors
     /// When a merge instruction names what is no block of it.
-    pub fn of(
+    pub fn from_function(
         module: &SpirvModule,
         ids: &IdWords,
         func: Func,
     ) -> Result<Self, (Inst, VerifyFault)> {
-        let (edges, merges) = edges(module, ids, func)?;
+        let (edges, merges) = collect_structural_edges(module, ids, func)?;
         let blocks = 0..edges.len() as u32;
         let sources = EdgeLists::from_pairs(edges.len(), || {
             blocks.clone().flat_map(|block| {
@@ -47,7 +47,7 @@ impl StructuralGraph {
                         block
                     }
                 };
-                let targets = edges.of(block).iter().enumerate();
+                let targets = edges.targets(block).iter().enumerate();
                 targets.map(move |(at, target)| (*target, marked(at)))
             })
         });
@@ -59,8 +59,8 @@ impl StructuralGraph {
     }
 
     /// Merge block and continue target of a block, [`NONE`] without.
-    pub fn merge(&self, block: u32) -> (u32, u32) {
-        match (self.merges[block as usize], self.edges.of(block)) {
+    pub fn merge_targets(&self, block: u32) -> (u32, u32) {
+        match (self.merges[block as usize], self.edges.targets(block)) {
             (1, [merge, ..]) => (*merge, NONE),
             (2, [merge, continues, ..]) => (*merge, *continues),
             _ => (NONE, NONE),
@@ -74,30 +74,30 @@ impl StructuralGraph {
 
     /// Where a block leads: the blocks that it names as merge block and continue target, and the targets of its
     /// terminator.
-    pub fn targets(&self, block: u32) -> &[u32] {
-        self.edges.of(block)
+    pub fn structural_successors(&self, block: u32) -> &[u32] {
+        self.edges.targets(block)
     }
 
     /// The targets of a block's terminator.
     pub fn successors(&self, block: u32) -> &[u32] {
-        &self.edges.of(block)[usize::from(self.merges[block as usize])..]
+        &self.edges.targets(block)[usize::from(self.merges[block as usize])..]
     }
 
     /// The blocks that branch to a block.
     pub fn predecessors(&self, block: u32) -> impl Iterator<Item = u32> + '_ {
-        let sources = self.sources.of(block).iter().copied();
+        let sources = self.sources.targets(block).iter().copied();
         sources.filter(|source| source & STRUCTURAL == 0)
     }
 
     /// The blocks that the first one leads to, each before those that it leads to but for back edges.
-    pub fn order(&self) -> Vec<u32> {
+    pub fn reverse_postorder(&self) -> Vec<u32> {
         self.edges.reverse_postorder(0)
     }
 
     /// The dominator tree, of the blocks in their order.
-    pub fn dominators(&self, order: &[u32]) -> DominanceTree {
-        DominanceTree::compute(self.edges.len(), order, |block, visit| {
-            let sources = self.sources.of(block).iter();
+    pub fn compute_dominators(&self, order: &[u32]) -> DominanceTree {
+        DominanceTree::from_predecessors(self.edges.len(), order, |block, visit| {
+            let sources = self.sources.targets(block).iter();
             sources.for_each(|source| visit(source & !STRUCTURAL));
         })
     }
@@ -107,17 +107,17 @@ impl StructuralGraph {
     pub fn post_dominators(&self) -> DominanceTree {
         let edges = &self.edges;
         let exit = edges.len() as u32;
-        let ends: Vec<u32> = (0..exit).filter(|b| edges.of(*b).is_empty()).collect();
+        let ends: Vec<u32> = (0..exit).filter(|b| edges.targets(*b).is_empty()).collect();
         let order = reverse_postorder(edges.len() + 1, exit, |node, at| {
             let before = if node == exit {
                 &ends
             } else {
-                self.sources.of(node)
+                self.sources.targets(node)
             };
             before.get(at).map(|block| block & !STRUCTURAL)
         });
-        DominanceTree::compute(edges.len() + 1, &order, |block, visit| {
-            let targets = edges.of(block);
+        DominanceTree::from_predecessors(edges.len() + 1, &order, |block, visit| {
+            let targets = edges.targets(block);
             if targets.is_empty() {
                 visit(exit);
             }
@@ -127,12 +127,12 @@ impl StructuralGraph {
 }
 
 /// The structural edges of a function, with how many of each block's are none of its terminator.
-fn edges(
+fn collect_structural_edges(
     module: &SpirvModule,
     ids: &IdWords,
     func: Func,
 ) -> Result<(EdgeLists, Vec<u8>), (Inst, VerifyFault)> {
-    let labels = LabelPositions::of(module, func);
+    let labels = LabelPositions::from_function(module, func);
     let blocks = &module.function(func).blocks;
     let mut merges = vec![0; blocks.len()];
     let edges = EdgeLists::try_collect(blocks.len(), |block, list| {
@@ -142,9 +142,9 @@ fn edges(
             Some(at) => list.push(at),
             None => missing = Some((inst.handle(), label)),
         };
-        if let Some(merge) = module.merge(blocks[block as usize]) {
+        if let Some(merge) = module.merge_inst(blocks[block as usize]) {
             let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
-            (0..count).for_each(|n| add(merge, merge.id(n)));
+            (0..count).for_each(|n| add(merge, merge.id_operand(n)));
             merges[block as usize] = count as u8;
         }
         let skipped = match terminator.op() {
@@ -152,14 +152,14 @@ fn edges(
             Op::BranchConditional | Op::Switch => 1,
             _ => usize::MAX,
         };
-        ids.visit(terminator, |at, label| {
+        ids.visit_uses(terminator, |at, label| {
             if at >= skipped {
                 add(terminator, label);
             }
         });
         missing.map_or(Ok(()), |(inst, label)| {
             let message = format!("{label} is no block of this function");
-            Err((inst, fault(Rule::Structure, message)))
+            Err((inst, make_fault(Rule::Structure, message)))
         })
     })?;
     Ok((edges, merges))

@@ -5,7 +5,7 @@
 //! is the blocks that its header dominates and its merge block (for loops also its continue target)
 //! does not; it is left to few blocks only and entered through its header.
 
-use super::context::{VerifyFault, fault};
+use super::context::{VerifyFault, make_fault};
 use super::rules::Rule;
 use super::structural_graph::{NONE, StructuralGraph};
 use crate::Id;
@@ -54,16 +54,16 @@ struct ConstructVerifier<'m> {
 }
 
 /// Checks a function's constructs. Its branches go to its blocks.
-pub(super) fn check(module: &SpirvModule, ids: &IdWords, func: Func) -> StructureResult {
+pub(super) fn verify_structure(module: &SpirvModule, ids: &IdWords, func: Func) -> StructureResult {
     if module.function(func).blocks.is_empty() {
         return Ok(());
     }
     let mut structure = ConstructVerifier::new(module, ids, func)?;
     let back = structure.back_edges()?;
-    for construct in structure.constructs(&back) {
-        structure.construct(construct, &back)?;
+    for construct in structure.find_constructs(&back) {
+        structure.verify_construct(construct, &back)?;
     }
-    structure.selections()
+    structure.verify_selections()
 }
 
 impl<'m> ConstructVerifier<'m> {
@@ -72,21 +72,21 @@ impl<'m> ConstructVerifier<'m> {
         ids: &IdWords,
         func: Func,
     ) -> Result<Self, (Inst, VerifyFault)> {
-        let graph = StructuralGraph::of(module, ids, func)?;
+        let graph = StructuralGraph::from_function(module, ids, func)?;
         let handles = &module.function(func).blocks;
         let blocks = handles.len();
         let mut merged_by = vec![NONE; blocks];
         for header in 0..blocks as u32 {
-            let (merge, _) = graph.merge(header);
+            let (merge, _) = graph.merge_targets(header);
             if merge != NONE && std::mem::replace(&mut merged_by[merge as usize], header) != NONE {
-                let inst = module.merge(handles[header as usize]);
+                let inst = module.merge_inst(handles[header as usize]);
                 let inst = inst.map_or(Inst::FIRST, InstRef::handle);
                 let message = "its merge block is that of another header too";
-                return Err((inst, fault(Rule::Structure, message)));
+                return Err((inst, make_fault(Rule::Structure, message)));
             }
         }
-        let order = graph.order();
-        let tree = graph.dominators(&order);
+        let order = graph.reverse_postorder();
+        let tree = graph.compute_dominators(&order);
         let post = graph.has_loops().then(|| graph.post_dominators());
         Ok(ConstructVerifier {
             module,
@@ -107,12 +107,12 @@ impl<'m> ConstructVerifier<'m> {
         self.module.terminator(self.handles[block as usize])
     }
 
-    fn fault(&self, block: u32, message: impl Into<String>) -> (Inst, VerifyFault) {
+    fn make_block_fault(&self, block: u32, message: impl Into<String>) -> (Inst, VerifyFault) {
         let label = self.module.block(self.handles[block as usize]).label;
-        (label, fault(Rule::Structure, message.into()))
+        (label, make_fault(Rule::Structure, message.into()))
     }
 
-    fn name(&self, block: u32) -> Id {
+    fn block_label(&self, block: u32) -> Id {
         self.module.label(self.handles[block as usize])
     }
 
@@ -121,7 +121,7 @@ impl<'m> ConstructVerifier<'m> {
     }
 
     fn is_loop(&self, block: u32) -> bool {
-        self.graph.merge(block).1 != NONE
+        self.graph.merge_targets(block).1 != NONE
     }
 
     /// The block of the back edge to each loop header. A back edge is one to a block that is on the
@@ -136,7 +136,12 @@ impl<'m> ConstructVerifier<'m> {
         on_path[0] = true;
         while let Some((block, next)) = stack.last_mut() {
             let block = *block;
-            let Some(target) = self.graph.targets(block).get(*next as usize).copied() else {
+            let Some(target) = self
+                .graph
+                .structural_successors(block)
+                .get(*next as usize)
+                .copied()
+            else {
                 on_path[block as usize] = false;
                 stack.pop();
                 continue;
@@ -146,13 +151,15 @@ impl<'m> ConstructVerifier<'m> {
                 if !self.is_loop(target) {
                     let message = format!(
                         "it goes back to {}, which is no loop header",
-                        self.name(target)
+                        self.block_label(target)
                     );
-                    return Err(self.fault(block, message));
+                    return Err(self.make_block_fault(block, message));
                 }
                 let known = &mut latch[target as usize];
                 if *known != NONE && *known != block {
-                    return Err(self.fault(target, "the loop has more than one back edge"));
+                    return Err(
+                        self.make_block_fault(target, "the loop has more than one back edge")
+                    );
                 }
                 *known = block;
             }
@@ -163,16 +170,16 @@ impl<'m> ConstructVerifier<'m> {
         }
         for block in 0..blocks as u32 {
             if self.is_loop(block) && self.is_reachable(block) && latch[block as usize] == NONE {
-                return Err(self.fault(block, "the loop has no back edge"));
+                return Err(self.make_block_fault(block, "the loop has no back edge"));
             }
         }
         Ok(latch)
     }
 
-    fn constructs(&self, back: &[u32]) -> Vec<CheckedConstruct> {
+    fn find_constructs(&self, back: &[u32]) -> Vec<CheckedConstruct> {
         let mut found = Vec::new();
         for header in 0..self.handles.len() as u32 {
-            let (merge, continues) = self.graph.merge(header);
+            let (merge, continues) = self.graph.merge_targets(header);
             if merge == NONE || !self.is_reachable(header) {
                 continue;
             }
@@ -198,11 +205,11 @@ impl<'m> ConstructVerifier<'m> {
     }
 
     /// The blocks of a construct, marked in `inside` with the construct's header.
-    fn blocks(&mut self, c: CheckedConstruct) -> Vec<u32> {
+    fn collect_blocks(&mut self, c: CheckedConstruct) -> Vec<u32> {
         let mut found = Vec::new();
         let mut stack = vec![c.header];
         let continues = match c.kind {
-            ConstructKind::Loop => self.graph.merge(c.header).1,
+            ConstructKind::Loop => self.graph.merge_targets(c.header).1,
             _ => NONE,
         };
         self.walk += 1;
@@ -225,13 +232,13 @@ impl<'m> ConstructVerifier<'m> {
             if include {
                 self.inside[block as usize] = walk;
                 found.push(block);
-                stack.extend_from_slice(self.graph.targets(block));
+                stack.extend_from_slice(self.graph.structural_successors(block));
             }
         }
         found
     }
 
-    fn construct(&mut self, c: CheckedConstruct, back: &[u32]) -> StructureResult {
+    fn verify_construct(&mut self, c: CheckedConstruct, back: &[u32]) -> StructureResult {
         if !self.tree.is_above(c.header, c.exit) {
             let what = match c.kind {
                 ConstructKind::Continue(_) => {
@@ -239,7 +246,9 @@ impl<'m> ConstructVerifier<'m> {
                 }
                 _ => "the header does not dominate its merge block",
             };
-            return Err(self.fault(c.header, format!("{what} {}", self.name(c.exit))));
+            return Err(
+                self.make_block_fault(c.header, format!("{what} {}", self.block_label(c.exit)))
+            );
         }
         if let ConstructKind::Continue(_) = c.kind
             && let Some(post) = &self.post
@@ -248,19 +257,19 @@ impl<'m> ConstructVerifier<'m> {
         {
             let message = format!(
                 "the continue target is not post-dominated by the back edge's block {}",
-                self.name(c.exit)
+                self.block_label(c.exit)
             );
-            return Err(self.fault(c.header, message));
+            return Err(self.make_block_fault(c.header, message));
         }
-        let blocks = self.blocks(c);
+        let blocks = self.collect_blocks(c);
         for &block in &blocks {
-            self.block(c, block)?;
+            self.verify_block(c, block)?;
         }
         if c.kind == ConstructKind::Loop {
             self.entries_of_continue(c, back)?;
         }
         if c.kind == ConstructKind::Selection && self.terminator(c.header).op() == Op::Switch {
-            self.switch(c)?;
+            self.verify_switch(c)?;
         }
         Ok(())
     }
@@ -270,16 +279,16 @@ impl<'m> ConstructVerifier<'m> {
         self.inside[block as usize] == self.walk
     }
 
-    fn block(&self, c: CheckedConstruct, block: u32) -> StructureResult {
+    fn verify_block(&self, c: CheckedConstruct, block: u32) -> StructureResult {
         let is_inside = |b: u32| self.is_inside(b);
         for &target in self.graph.successors(block) {
             if !is_inside(target) && !self.is_exit(c, target) {
                 let message = format!(
                     "it leaves the construct of {} to {}, which is no structured exit",
-                    self.name(c.header),
-                    self.name(target)
+                    self.block_label(c.header),
+                    self.block_label(target)
                 );
-                return Err(self.fault(block, message));
+                return Err(self.make_block_fault(block, message));
             }
         }
         if block == c.header {
@@ -289,26 +298,26 @@ impl<'m> ConstructVerifier<'m> {
             if self.is_reachable(source) && !is_inside(source) {
                 let message = format!(
                     "it enters the construct of {} at {}, not at its header",
-                    self.name(c.header),
-                    self.name(block)
+                    self.block_label(c.header),
+                    self.block_label(block)
                 );
-                return Err(self.fault(source, message));
+                return Err(self.make_block_fault(source, message));
             }
         }
-        let (merge, _) = self.graph.merge(block);
+        let (merge, _) = self.graph.merge_targets(block);
         if merge != NONE && self.is_reachable(merge) && !is_inside(merge) {
             let message = format!(
                 "it is in the construct of {}, but its merge block {} is not",
-                self.name(c.header),
-                self.name(merge)
+                self.block_label(c.header),
+                self.block_label(merge)
             );
-            return Err(self.fault(block, message));
+            return Err(self.make_block_fault(block, message));
         }
         Ok(())
     }
 
     fn entries_of_continue(&self, c: CheckedConstruct, back: &[u32]) -> StructureResult {
-        let continues = self.graph.merge(c.header).1;
+        let continues = self.graph.merge_targets(c.header).1;
         if continues == c.header {
             return Ok(());
         }
@@ -319,9 +328,9 @@ impl<'m> ConstructVerifier<'m> {
             {
                 let message = format!(
                     "it goes to the continue target {}, but is not in its loop",
-                    self.name(continues)
+                    self.block_label(continues)
                 );
-                return Err(self.fault(source, message));
+                return Err(self.make_block_fault(source, message));
             }
         }
         Ok(())
@@ -331,11 +340,11 @@ impl<'m> ConstructVerifier<'m> {
     fn is_exit(&self, c: CheckedConstruct, target: u32) -> bool {
         match c.kind {
             ConstructKind::Loop => {
-                let (merge, continues) = self.graph.merge(c.header);
+                let (merge, continues) = self.graph.merge_targets(c.header);
                 target == merge || target == continues
             }
             ConstructKind::Continue(header) => {
-                target == header || target == self.graph.merge(header).0
+                target == header || target == self.graph.merge_targets(header).0
             }
             ConstructKind::Selection => target == c.exit || self.is_outer_exit(c, target),
         }
@@ -347,13 +356,13 @@ impl<'m> ConstructVerifier<'m> {
         let is_switch = |b: u32| self.terminator(b).op() == Op::Switch;
         let own_switch = is_switch(c.header);
         let mut seen_switch = false;
-        let mut block = self.around(c.header);
+        let mut block = self.enclosing_header(c.header);
         while let Some(b) = block {
-            let (merge, continues) = self.graph.merge(b);
+            let (merge, continues) = self.graph.merge_targets(b);
             let is_loop = continues != NONE;
             if merge != NONE && (is_loop || !own_switch && is_switch(b)) {
                 if self.tree.is_above(merge, c.header) {
-                    block = self.around(b);
+                    block = self.enclosing_header(b);
                     continue;
                 }
                 if (!seen_switch || is_loop) && target == merge || is_loop && target == continues {
@@ -364,13 +373,13 @@ impl<'m> ConstructVerifier<'m> {
                     return false;
                 }
             }
-            block = self.around(b);
+            block = self.enclosing_header(b);
         }
         false
     }
 
     /// The header that a block merges, or its dominator.
-    fn around(&self, block: u32) -> Option<u32> {
+    fn enclosing_header(&self, block: u32) -> Option<u32> {
         let header = self.merged_by[block as usize];
         if header != NONE && self.tree.is_above(header, block) {
             return Some(header);
@@ -379,7 +388,7 @@ impl<'m> ConstructVerifier<'m> {
     }
 
     /// Cases follow each other in the order of their targets, each falls through to one at most.
-    fn switch(&mut self, c: CheckedConstruct) -> StructureResult {
+    fn verify_switch(&mut self, c: CheckedConstruct) -> StructureResult {
         let targets = self.graph.successors(c.header).to_vec();
         let default_repeats = targets[1..].contains(&targets[0]);
         self.cases.clear();
@@ -396,14 +405,14 @@ impl<'m> ConstructVerifier<'m> {
                 if self.is_reachable(target) && !self.tree.is_above(c.header, target) {
                     let message = format!(
                         "the switch does not dominate its case {}",
-                        self.name(target)
+                        self.block_label(target)
                     );
-                    return Err(self.fault(c.header, message));
+                    return Err(self.make_block_fault(c.header, message));
                 }
                 let to = self.fall_through(c, target)?;
                 self.cases.insert(target, to);
                 if to != NONE && !fallen.insert(to) {
-                    return Err(self.fault(to, "several cases fall through to it"));
+                    return Err(self.make_block_fault(to, "several cases fall through to it"));
                 }
             }
             let mut to = self.cases.get(&target).copied().unwrap_or(NONE);
@@ -424,10 +433,10 @@ impl<'m> ConstructVerifier<'m> {
             if targets.get(last + 1) != Some(&to) {
                 let message = format!(
                     "the case {} falls through to {}, which is not the next",
-                    self.name(target),
-                    self.name(to)
+                    self.block_label(target),
+                    self.block_label(to)
                 );
-                return Err(self.fault(c.header, message));
+                return Err(self.make_block_fault(c.header, message));
             }
         }
         Ok(())
@@ -458,25 +467,30 @@ impl<'m> ConstructVerifier<'m> {
                 if self.is_exit(c, block) {
                     continue;
                 }
-                let message = format!("the case goes to {}, which is no exit", self.name(block));
-                return Err(self.fault(target, message));
+                let message = format!(
+                    "the case goes to {}, which is no exit",
+                    self.block_label(block)
+                );
+                return Err(self.make_block_fault(target, message));
             }
             if found == NONE {
                 if target != block {
                     found = block;
                 }
             } else if found != block {
-                return Err(self.fault(target, "the case falls through to several others"));
+                return Err(
+                    self.make_block_fault(target, "the case falls through to several others")
+                );
             }
         }
         Ok(found)
     }
 
     /// A branch to two blocks that are new needs a merge instruction.
-    fn selections(&self) -> StructureResult {
+    fn verify_selections(&self) -> StructureResult {
         let mut seen = vec![false; self.handles.len()];
         for &block in &self.order {
-            let (merge, continues) = self.graph.merge(block);
+            let (merge, continues) = self.graph.merge_targets(block);
             for b in [merge, continues] {
                 if b != NONE {
                     seen[b as usize] = true;
@@ -498,8 +512,8 @@ impl<'m> ConstructVerifier<'m> {
                 ),
             };
             if is_missing {
-                let found = fault(Rule::Structure, format!("{what} has no OpSelectionMerge"))
-                    .hint("declare where its paths come together again");
+                let found = make_fault(Rule::Structure, format!("{what} has no OpSelectionMerge"))
+                    .with_hint("declare where its paths come together again");
                 return Err((terminator.handle(), found));
             }
         }

@@ -1,6 +1,6 @@
 //! Rules 8 and 22: declarations of types.
 
-use super::context::{VerifyContext, VerifyResult, ensure, fault};
+use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::rules::Rule;
 use crate::grammar::enumerants::{Capability, Decoration, Dim, ImageFormat, StorageClass};
 use crate::grammar::{InstructionClass, Kind, Op};
@@ -20,14 +20,18 @@ const PARAMETERS: usize = 255;
 
 impl<'m> DeclaredTypes<'m> {
     /// Checks a declaration.
-    pub fn check(&mut self, cx: &VerifyContext<'_>, inst: InstRef<'m>) -> VerifyResult {
+    pub fn verify_declaration(
+        &mut self,
+        cx: &VerifyContext<'_>,
+        inst: InstRef<'m>,
+    ) -> VerifyResult {
         let class = inst.op().info().map(|i| i.class);
         if class != Some(InstructionClass::TypeDeclaration) {
             return Ok(());
         }
-        shape(cx, inst)?;
+        verify_type(cx, inst)?;
         if inst.op() == Op::TypeStruct {
-            nesting(cx, inst)?;
+            verify_nesting(cx, inst)?;
         }
         let may_repeat = matches!(
             inst.op(),
@@ -54,41 +58,41 @@ impl<'m> DeclaredTypes<'m> {
     }
 }
 
-fn nesting(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+fn verify_nesting(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let members = inst.operands();
     ensure(Rule::Limits, members.len() <= MEMBERS, || {
         format!("{} members; there may be {MEMBERS}", members.len())
     })?;
-    let depth = cx.shape(inst.words()[0]).depth;
+    let depth = cx.type_shape(inst.words()[0]).depth;
     ensure(Rule::Limits, depth <= NESTING, || {
         format!("structures nest {depth} deep; they may {NESTING}")
     })
 }
 
-fn shape(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+fn verify_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     match inst.op() {
-        Op::TypeInt => int(cx, inst),
-        Op::TypeFloat => float(cx, inst),
-        Op::TypeVector => vector(cx, inst),
-        Op::TypeMatrix => matrix(cx, inst),
-        Op::TypeArray => array(cx, inst),
-        Op::TypeRuntimeArray => element(cx, inst),
-        Op::TypeStruct => structure(cx, inst),
-        Op::TypePointer => pointer(cx, inst),
-        Op::TypeFunction => function(cx, inst),
-        Op::TypeImage => image(cx, inst),
+        Op::TypeInt => verify_int_type(cx, inst),
+        Op::TypeFloat => verify_float_type(cx, inst),
+        Op::TypeVector => verify_vector_type(cx, inst),
+        Op::TypeMatrix => verify_matrix_type(cx, inst),
+        Op::TypeArray => verify_array_type(cx, inst),
+        Op::TypeRuntimeArray => verify_element_type(cx, inst),
+        Op::TypeStruct => verify_struct_type(cx, inst),
+        Op::TypePointer => verify_pointer_type(cx, inst),
+        Op::TypeFunction => verify_function_type(cx, inst),
+        Op::TypeImage => verify_image_type(cx, inst),
         Op::TypeSampledImage => sampled_image(cx, inst),
         Op::TypeUntypedPointerKHR => untyped_pointer(cx, inst),
         Op::TypeForwardPointer => forward_pointer(cx, inst),
         Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => {
-            super::cooperative::declaration(cx, inst)
+            super::cooperative::verify_matrix_declaration(cx, inst)
         }
         _ => Ok(()),
     }
 }
 
-fn int(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let width = inst.word(0);
+fn verify_int_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let width = inst.operand_word(0);
     let allowed = match width {
         32 => true,
         8 => cx.has_any(&[
@@ -108,24 +112,26 @@ fn int(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
                 Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR,
             ]) || cx.has_extension("SPV_AMD_gpu_shader_int16")
         }
-        64 => cx.has(Capability::Int64),
-        4 => cx.has(Capability::Int4TypeINTEL),
-        1..=64 | 65.. => cx.has(Capability::ArbitraryPrecisionIntegersALTERA),
+        64 => cx.has_capability(Capability::Int64),
+        4 => cx.has_capability(Capability::Int4TypeINTEL),
+        1..=64 | 65.. => cx.has_capability(Capability::ArbitraryPrecisionIntegersALTERA),
         0 => false,
     };
     ensure(Rule::Types, allowed, || {
         format!("integers of {width} bits need a capability that is not declared")
     })?;
-    ensure(Rule::Types, inst.word(1) <= 1, || {
-        format!("the signedness {} is neither 0 nor 1", inst.word(1))
+    ensure(Rule::Types, inst.operand_word(1) <= 1, || {
+        format!("the signedness {} is neither 0 nor 1", inst.operand_word(1))
     })?;
-    ensure(Rule::Types, inst.word(1) == 0 || !cx.is_kernel, || {
-        "integers have no signedness in kernels".to_owned()
-    })
+    ensure(
+        Rule::Types,
+        inst.operand_word(1) == 0 || !cx.is_kernel,
+        || "integers have no signedness in kernels".to_owned(),
+    )
 }
 
-fn float(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let width = inst.word(0);
+fn verify_float_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let width = inst.operand_word(0);
     if inst.operands().len() > 1 {
         return Ok(());
     }
@@ -143,7 +149,7 @@ fn float(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             ]) || cx.has_extension("SPV_AMD_gpu_shader_half_float")
                 || cx.has_extension("SPV_AMD_gpu_shader_half_float_fetch")
         }
-        64 => cx.has(Capability::Float64),
+        64 => cx.has_capability(Capability::Float64),
         _ => false,
     };
     ensure(Rule::Types, allowed, || {
@@ -151,41 +157,43 @@ fn float(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     })
 }
 
-fn vector(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let (part, count) = (inst.word(0), inst.word(1));
-    let op = cx.op(part);
+fn verify_vector_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let (part, count) = (inst.operand_word(0), inst.operand_word(1));
+    let op = cx.defining_op(part);
     ensure(
         Rule::Types,
         matches!(op, Op::TypeInt | Op::TypeFloat | Op::TypeBool)
-            || op == Op::TypePointer && cx.has(Capability::MaskedGatherScatterINTEL),
+            || op == Op::TypePointer && cx.has_capability(Capability::MaskedGatherScatterINTEL),
         || format!("its components are {op}, which is no scalar"),
     )?;
     let allowed = match count {
         2..=4 => true,
-        8 | 16 => cx.has(Capability::Vector16),
+        8 | 16 => cx.has_capability(Capability::Vector16),
         _ => false,
-    } || cx.has(Capability::LongVectorEXT);
+    } || cx.has_capability(Capability::LongVectorEXT);
     ensure(Rule::Types, allowed, || {
         format!("a vector cannot have {count} components here")
     })
 }
 
-fn matrix(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let column = cx.shape(inst.word(0));
+fn verify_matrix_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let column = cx.type_shape(inst.operand_word(0));
     ensure(Rule::Types, column.op == Op::TypeVector, || {
         format!("its columns are {}, which is no vector", column.op)
     })?;
-    ensure(Rule::Types, cx.op(column.part) == Op::TypeFloat, || {
-        "matrices are of floats only".to_owned()
-    })?;
-    ensure(Rule::Types, (2..=4).contains(&inst.word(1)), || {
-        format!("a matrix cannot have {} columns", inst.word(1))
+    ensure(
+        Rule::Types,
+        cx.defining_op(column.part) == Op::TypeFloat,
+        || "matrices are of floats only".to_owned(),
+    )?;
+    ensure(Rule::Types, (2..=4).contains(&inst.operand_word(1)), || {
+        format!("a matrix cannot have {} columns", inst.operand_word(1))
     })
 }
 
-fn element(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let part = inst.word(0);
-    let op = cx.op(part);
+fn verify_element_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let part = inst.operand_word(0);
+    let op = cx.defining_op(part);
     if op == Op::Nop {
         return Ok(());
     }
@@ -202,9 +210,9 @@ fn element(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     })
 }
 
-fn array(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    element(cx, inst)?;
-    let length = inst.word(1);
+fn verify_array_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    verify_element_type(cx, inst)?;
+    let length = inst.operand_word(1);
     ensure(Rule::Types, cx.is_constant(length), || {
         format!("its length %{length} is no constant")
     })?;
@@ -212,7 +220,7 @@ fn array(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     ensure(Rule::Types, shape.op == Op::TypeInt, || {
         format!("its length %{length} is no integer")
     })?;
-    let Some(value) = cx.constant(length) else {
+    let Some(value) = cx.constant_value(length) else {
         return Ok(());
     };
     let positive = if shape.signed {
@@ -226,14 +234,14 @@ fn array(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     })
 }
 
-fn structure(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+fn verify_struct_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let own = inst.words()[0];
     let last = inst.operands().len().saturating_sub(1);
     for (n, member) in inst.operands().iter().enumerate() {
         ensure(Rule::Types, *member != own, || {
             "a structure cannot contain itself".to_owned()
         })?;
-        let op = cx.op(*member);
+        let op = cx.defining_op(*member);
         if op == Op::Nop || cx.forward_pointers.contains(member) {
             continue;
         }
@@ -257,10 +265,10 @@ fn structure(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         }
         if cx.is_vulkan()
             && op == Op::TypeStruct
-            && let Some(inner) = cx.members(*member).last()
-            && cx.op(*inner) == Op::TypeRuntimeArray
+            && let Some(inner) = cx.struct_members(*member).last()
+            && cx.defining_op(*inner) == Op::TypeRuntimeArray
         {
-            return Err(fault(
+            return Err(make_fault(
                 Rule::Types,
                 format!("member {n} is a structure that ends in a runtime array"),
             ));
@@ -271,7 +279,7 @@ fn structure(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         || inst
             .operands()
             .iter()
-            .all(|m| cx.op(*m) != Op::TypeRuntimeArray);
+            .all(|m| cx.defining_op(*m) != Op::TypeRuntimeArray);
     ensure(Rule::Types, is_sized, || {
         "it has a runtime array, but is no block".to_owned()
     })?;
@@ -294,13 +302,13 @@ fn built_in_members(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     })
 }
 
-fn pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let pointee = inst.word(1);
-    let op = cx.op(pointee);
+fn verify_pointer_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    let pointee = inst.operand_word(1);
+    let op = cx.defining_op(pointee);
     ensure(Rule::Types, op == Op::Nop || cx.is_type(pointee), || {
         format!("it points to %{pointee}, which is no type")
     })?;
-    let class = StorageClass(inst.word(0));
+    let class = StorageClass(inst.operand_word(0));
     if op == Op::TypeImage && class == StorageClass::UniformConstant {
         return Ok(());
     }
@@ -313,15 +321,15 @@ fn pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 
 /// Vulkan has untyped pointers to memory that is laid out explicitly.
 fn untyped_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let class = StorageClass(inst.word(0));
+    let class = StorageClass(inst.operand_word(0));
     let taken = match class {
         StorageClass::StorageBuffer
         | StorageClass::PhysicalStorageBuffer
         | StorageClass::Uniform
         | StorageClass::PushConstant => true,
-        StorageClass::Workgroup => cx.has(Capability::WorkgroupMemoryExplicitLayoutKHR),
+        StorageClass::Workgroup => cx.has_capability(Capability::WorkgroupMemoryExplicitLayoutKHR),
         StorageClass::UniformConstant | StorageClass::Image => {
-            cx.has(Capability::DescriptorHeapEXT)
+            cx.has_capability(Capability::DescriptorHeapEXT)
         }
         _ => false,
     };
@@ -330,15 +338,15 @@ fn untyped_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     })
 }
 
-fn function(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    ensure(Rule::Types, cx.is_type(inst.word(0)), || {
-        format!("its result %{} is no type", inst.word(0))
+fn verify_function_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+    ensure(Rule::Types, cx.is_type(inst.operand_word(0)), || {
+        format!("its result %{} is no type", inst.operand_word(0))
     })?;
     let params = &inst.operands()[1..];
     for param in params {
         ensure(
             Rule::Types,
-            cx.is_type(*param) && cx.op(*param) != Op::TypeVoid,
+            cx.is_type(*param) && cx.defining_op(*param) != Op::TypeVoid,
             || format!("its parameter %{param} has no values"),
         )?;
     }
@@ -347,12 +355,12 @@ fn function(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     })
 }
 
-fn image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
+fn verify_image_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let &[sampled_type, dim, depth, arrayed, ms, sampled, format, ..] = inst.operands() else {
         return Ok(());
     };
     sampled_type_fits(cx, sampled_type)?;
-    let say = |what: &str| fault(Rule::Images, what);
+    let say = |what: &str| make_fault(Rule::Images, what);
     for (value, limit, name) in [
         (depth, 2, "depth"),
         (arrayed, 1, "arrayed"),
@@ -408,16 +416,16 @@ fn image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 /// In Vulkan texels are of the kind of numbers that the format says ("Image Format and Type Matching"). Formats of
 /// integers end in `i` or `ui`.
 fn format_fits(cx: &VerifyContext<'_>, sampled_type: u32, format: u32) -> VerifyResult {
-    let row = Kind::ImageFormat.info().enumerant(format);
+    let row = Kind::ImageFormat.info().enumerant_by_value(format);
     let known = row.filter(|row| row.value != ImageFormat::Unknown.0 && cx.is_vulkan());
     let Some(row) = known else { return Ok(()) };
-    let part = cx.shape(sampled_type);
+    let part = cx.type_shape(sampled_type);
     let integers = row.name.ends_with('i');
     ensure(Rule::Images, integers == (part.op == Op::TypeInt), || {
         format!(
             "its format {} is not of {}",
             row.name,
-            cx.describe(sampled_type)
+            cx.describe_type(sampled_type)
         )
     })?;
     let is_wide = row.name.starts_with("R64");
@@ -429,11 +437,11 @@ fn format_fits(cx: &VerifyContext<'_>, sampled_type: u32, format: u32) -> Verify
 }
 
 fn sampled_type_fits(cx: &VerifyContext<'_>, sampled_type: u32) -> VerifyResult {
-    let part = cx.shape(sampled_type);
+    let part = cx.type_shape(sampled_type);
     if cx.is_vulkan() {
         let fits = match part.op {
             Op::TypeInt => {
-                part.width == 32 || part.width == 64 && cx.has(Capability::Int64ImageEXT)
+                part.width == 32 || part.width == 64 && cx.has_capability(Capability::Int64ImageEXT)
             }
             Op::TypeFloat => {
                 part.width == 32
@@ -480,26 +488,26 @@ fn image_capabilities(
         && (ms == 0
             || sampled != 2
             || dim == Dim::SubpassData
-            || cx.has(Capability::StorageImageMultisample)
-                && (arrayed == 0 || cx.has(Capability::ImageMSArray)));
+            || cx.has_capability(Capability::StorageImageMultisample)
+                && (arrayed == 0 || cx.has_capability(Capability::ImageMSArray)));
     ensure(Rule::Capabilities, all, || {
         "images like this need a capability that is not declared".to_owned()
     })
 }
 
 fn sampled_image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let image = cx.inst(inst.word(0));
+    let image = cx.defining_inst(inst.operand_word(0));
     let Some(image) = image.filter(|i| i.op() == Op::TypeImage) else {
-        return Err(fault(
+        return Err(make_fault(
             Rule::Images,
-            format!("%{} is no image", inst.word(0)),
+            format!("%{} is no image", inst.operand_word(0)),
         ));
     };
-    let sampled = image.word(5);
+    let sampled = image.operand_word(5);
     ensure(Rule::Images, sampled != 2, || {
         "its image is not meant to be sampled".to_owned()
     })?;
-    let dim = Dim(image.word(1));
+    let dim = Dim(image.operand_word(1));
     ensure(Rule::Images, dim != Dim::SubpassData, || {
         "its image is of subpass data".to_owned()
     })?;
@@ -511,13 +519,13 @@ fn sampled_image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 }
 
 fn forward_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    let pointer = cx.shape(inst.word(0));
+    let pointer = cx.type_shape(inst.operand_word(0));
     ensure(Rule::Types, pointer.op == Op::TypePointer, || {
-        format!("%{} is no pointer type", inst.word(0))
+        format!("%{} is no pointer type", inst.operand_word(0))
     })?;
     ensure(
         Rule::Types,
-        pointer.class == StorageClass(inst.word(1)),
+        pointer.class == StorageClass(inst.operand_word(1)),
         || "its storage class is not that of the pointer type".to_owned(),
     )?;
     ensure(
@@ -527,7 +535,7 @@ fn forward_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     )?;
     ensure(
         Rule::Types,
-        !cx.is_vulkan() || cx.op(pointer.part) == Op::TypeStruct,
+        !cx.is_vulkan() || cx.defining_op(pointer.part) == Op::TypeStruct,
         || "a forward pointer points to a structure".to_owned(),
     )
 }

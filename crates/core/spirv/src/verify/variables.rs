@@ -1,6 +1,6 @@
 //! Rule 11, variables: their class, type, initialiser and what an environment demands of them.
 
-use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, fault};
+use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, make_fault};
 use super::memory::is_pointer;
 use super::rules::Rule;
 use crate::grammar::Op;
@@ -8,9 +8,13 @@ use crate::grammar::enumerants::{AddressingModel, Capability, Decoration, Storag
 use crate::ir::InstRef;
 
 /// Checks a variable.
-pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>, in_function: bool) -> VerifyResult {
-    let shape = cx.shape(inst.words()[0]);
-    let class = StorageClass(inst.word(0));
+pub(super) fn verify_variable(
+    cx: &VerifyContext<'_>,
+    inst: InstRef<'_>,
+    in_function: bool,
+) -> VerifyResult {
+    let shape = cx.type_shape(inst.words()[0]);
+    let class = StorageClass(inst.operand_word(0));
     ensure(Rule::Memory, shape.op == Op::TypePointer, || {
         "its type is no pointer".to_owned()
     })?;
@@ -28,15 +32,15 @@ pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>, in_function: bool
         super::environment::takes_class(cx, class),
         || format!("the environment has no storage class {class}"),
     )?;
-    initializer(cx, inst, class, shape.part)?;
-    booleans(cx, inst, class, shape.part)?;
+    verify_initializer(cx, inst, class, shape.part)?;
+    verify_boolean_placement(cx, inst, class, shape.part)?;
     pointer_inside(cx, class, shape.part)?;
     if cx.is_vulkan() {
         in_vulkan(cx, inst, class, shape.part)?;
     }
     matrices_of_groups(cx, class, shape.part)?;
     if cx.is_shader {
-        super::storage::check(cx, class, shape.part)?;
+        super::storage::verify_narrow_storage(cx, class, shape.part)?;
     }
     Ok(())
 }
@@ -44,7 +48,7 @@ pub(super) fn check(cx: &VerifyContext<'_>, inst: InstRef<'_>, in_function: bool
 /// The type of what a variable holds; 0 where it is not known.
 pub(super) fn data_type(cx: &VerifyContext<'_>, variable: u32) -> u32 {
     match cx
-        .inst(variable)
+        .defining_inst(variable)
         .filter(|v| v.op() == Op::UntypedVariableKHR)
     {
         Some(untyped) => untyped.operands().get(1).copied().unwrap_or(0),
@@ -67,12 +71,15 @@ fn verify_scope(class: StorageClass, in_function: bool) -> VerifyResult {
 }
 
 /// Checks a variable whose pointer has no pointee.
-pub(super) fn untyped(
+pub(super) fn verify_untyped_variable(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     in_function: bool,
 ) -> VerifyResult {
-    let (shape, class) = (cx.shape(inst.words()[0]), StorageClass(inst.word(0)));
+    let (shape, class) = (
+        cx.type_shape(inst.words()[0]),
+        StorageClass(inst.operand_word(0)),
+    );
     ensure(
         Rule::Memory,
         shape.op == Op::TypeUntypedPointerKHR && shape.class == class,
@@ -80,7 +87,8 @@ pub(super) fn untyped(
     )?;
     verify_scope(class, in_function)?;
     let data = data_type(cx, inst.words()[1]);
-    let is_block = cx.op(data) == Op::TypeStruct && cx.has_decoration(data, Decoration::Block);
+    let is_block =
+        cx.defining_op(data) == Op::TypeStruct && cx.has_decoration(data, Decoration::Block);
     ensure(
         Rule::Memory,
         class != StorageClass::Workgroup || !cx.is_shader || is_block,
@@ -88,7 +96,7 @@ pub(super) fn untyped(
     )
 }
 
-fn initializer(
+fn verify_initializer(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     class: StorageClass,
@@ -97,12 +105,12 @@ fn initializer(
     let Some(&id) = inst.operands().get(1) else {
         return Ok(());
     };
-    let is_global = cx.op(id) == Op::Variable
-        && cx.inst(id).map(|v| v.word(0)) != Some(StorageClass::Function.0);
+    let is_global = cx.defining_op(id) == Op::Variable
+        && cx.defining_inst(id).map(|v| v.operand_word(0)) != Some(StorageClass::Function.0);
     ensure(Rule::Memory, cx.is_constant(id) || is_global, || {
         format!("its initialiser %{id} is no constant or global variable")
     })?;
-    ensure(Rule::Memory, cx.ty(id) == pointee, || {
+    ensure(Rule::Memory, cx.type_of(id) == pointee, || {
         "its initialiser is of another type".to_owned()
     })?;
     if matches!(
@@ -111,7 +119,7 @@ fn initializer(
             | StorageClass::Input
             | StorageClass::HitObjectAttributeNV
     ) {
-        return Err(fault(
+        return Err(make_fault(
             Rule::Memory,
             format!("variables of the class {class} have no initialiser"),
         ));
@@ -119,7 +127,7 @@ fn initializer(
     let taken = !cx.is_vulkan()
         || match class {
             StorageClass::Output | StorageClass::Private | StorageClass::Function => true,
-            StorageClass::Workgroup => cx.op(id) == Op::ConstantNull,
+            StorageClass::Workgroup => cx.defining_op(id) == Op::ConstantNull,
             _ => false,
         };
     ensure(Rule::Environment, taken, || {
@@ -128,7 +136,7 @@ fn initializer(
 }
 
 /// Booleans have no size: they stand where nobody outside sees them.
-fn booleans(
+fn verify_boolean_placement(
     cx: &VerifyContext<'_>,
     inst: InstRef<'_>,
     class: StorageClass,
@@ -162,9 +170,11 @@ fn booleans(
     } else {
         TypeContents::BOOL
     };
-    ensure(Rule::Memory, !cx.shape(pointee).holds.any(which), || {
-        format!("a boolean cannot stand in the class {class}")
-    })
+    ensure(
+        Rule::Memory,
+        !cx.type_shape(pointee).holds.has_any(which),
+        || format!("a boolean cannot stand in the class {class}"),
+    )
 }
 
 /// Pointers in variables are for variable pointers in logical addressing.
@@ -173,13 +183,13 @@ fn pointer_inside(cx: &VerifyContext<'_>, class: StorageClass, pointee: u32) -> 
         cx.addressing,
         AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
     );
-    let inner = cx.shape(pointee);
+    let inner = cx.type_shape(pointee);
     if !logical || !is_pointer(inner.op) || inner.class == StorageClass::PhysicalStorageBuffer {
         return Ok(());
     }
     let taken = match inner.class {
-        StorageClass::StorageBuffer => cx.has(Capability::VariablePointersStorageBuffer),
-        StorageClass::Workgroup => cx.has(Capability::VariablePointers),
+        StorageClass::StorageBuffer => cx.has_capability(Capability::VariablePointersStorageBuffer),
+        StorageClass::Workgroup => cx.has_capability(Capability::VariablePointers),
         _ => false,
     } && matches!(class, StorageClass::Function | StorageClass::Private);
     ensure(Rule::Memory, taken, || {
@@ -191,10 +201,10 @@ fn pointer_inside(cx: &VerifyContext<'_>, class: StorageClass, pointee: u32) -> 
 }
 
 fn is_or_array_of(cx: &VerifyContext<'_>, ty: u32, ops: &[Op]) -> bool {
-    let shape = cx.shape(ty);
+    let shape = cx.type_shape(ty);
     ops.contains(&shape.op)
         || matches!(shape.op, Op::TypeArray | Op::TypeRuntimeArray)
-            && ops.contains(&cx.op(shape.part))
+            && ops.contains(&cx.defining_op(shape.part))
 }
 
 fn in_vulkan(
@@ -205,7 +215,7 @@ fn in_vulkan(
 ) -> VerifyResult {
     let own = inst.words()[1];
     let fits = match class {
-        StorageClass::PushConstant => cx.op(pointee) == Op::TypeStruct,
+        StorageClass::PushConstant => cx.defining_op(pointee) == Op::TypeStruct,
         StorageClass::UniformConstant => is_or_array_of(
             cx,
             pointee,
@@ -225,11 +235,11 @@ fn in_vulkan(
     ensure(Rule::Environment, fits, || {
         format!(
             "Vulkan has no variables of {} in the class {class}",
-            cx.describe(pointee)
+            cx.describe_type(pointee)
         )
     })?;
     if !matches!(class, StorageClass::Input | StorageClass::Output) {
-        let members = 0..cx.members(pointee).len() as u32;
+        let members = 0..cx.struct_members(pointee).len() as u32;
         let invariant = cx.has_decoration(own, Decoration::Invariant)
             || members.into_iter().any(|n| {
                 cx.member_decoration(pointee, n, Decoration::Invariant)
@@ -239,12 +249,12 @@ fn in_vulkan(
             "only inputs and outputs are invariant".to_owned()
         })?;
     }
-    resources(cx, own, class, pointee)?;
-    let op = cx.op(pointee);
+    verify_resource(cx, own, class, pointee)?;
+    let op = cx.defining_op(pointee);
     if op == Op::TypeRuntimeArray {
         ensure(
             Rule::Environment,
-            cx.has(Capability::RuntimeDescriptorArray)
+            cx.has_capability(Capability::RuntimeDescriptorArray)
                 && matches!(
                     class,
                     StorageClass::StorageBuffer
@@ -256,9 +266,9 @@ fn in_vulkan(
     }
     if op == Op::TypeStruct
         && cx
-            .members(pointee)
+            .struct_members(pointee)
             .iter()
-            .any(|m| cx.op(*m) == Op::TypeRuntimeArray)
+            .any(|m| cx.defining_op(*m) == Op::TypeRuntimeArray)
     {
         let decorated = match class {
             StorageClass::StorageBuffer | StorageClass::PhysicalStorageBuffer => {
@@ -275,10 +285,15 @@ fn in_vulkan(
 }
 
 /// Resources are bound, and buffers are blocks.
-fn resources(cx: &VerifyContext<'_>, own: u32, class: StorageClass, pointee: u32) -> VerifyResult {
+fn verify_resource(
+    cx: &VerifyContext<'_>,
+    own: u32,
+    class: StorageClass,
+    pointee: u32,
+) -> VerifyResult {
     let mut block = pointee;
-    if matches!(cx.op(block), Op::TypeArray | Op::TypeRuntimeArray) {
-        block = cx.shape(block).part;
+    if matches!(cx.defining_op(block), Op::TypeArray | Op::TypeRuntimeArray) {
+        block = cx.type_shape(block).part;
     }
     let is = |what| cx.has_decoration(block, what);
     let blocks: &[Decoration] = match class {
@@ -306,7 +321,7 @@ fn resources(cx: &VerifyContext<'_>, own: u32, class: StorageClass, pointee: u32
         Rule::Capabilities,
         class != StorageClass::Workgroup
             || !is(Decoration::Block)
-            || cx.has(Capability::WorkgroupMemoryExplicitLayoutKHR),
+            || cx.has_capability(Capability::WorkgroupMemoryExplicitLayoutKHR),
         || "blocks of workgroup memory need WorkgroupMemoryExplicitLayoutKHR".to_owned(),
     )
 }
@@ -315,7 +330,10 @@ fn matrices_of_groups(cx: &VerifyContext<'_>, class: StorageClass, pointee: u32)
     if matches!(class, StorageClass::Function | StorageClass::Private) {
         return Ok(());
     }
-    let found = cx.shape(pointee).holds.any(TypeContents::COOPERATIVE);
+    let found = cx
+        .type_shape(pointee)
+        .holds
+        .has_any(TypeContents::COOPERATIVE);
     ensure(Rule::Memory, !found, || {
         format!("cooperative matrices cannot stand in the class {class}")
     })

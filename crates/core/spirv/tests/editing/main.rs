@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::verify;
 use spirula_testing::editing::{self, EditCounts};
-use spirula_testing::{ChoiceSequence, corpus, files, generate};
+use spirula_testing::{ChoiceSequence, find_corpus, generate, list_files};
 use std::cell::RefCell;
 
 fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
@@ -26,10 +26,10 @@ proptest! {
 
     #[test]
     fn generated_modules_are_valid(bytes in bytes(120)) {
-        let module = generate::module(&mut ChoiceSequence::new(&bytes));
-        if let Err(faults) = verify::module(&module, &editing::options()) {
+        let module = generate::generate_module(&mut ChoiceSequence::new(&bytes));
+        if let Err(faults) = verify::verify_module(&module, &editing::verify_options()) {
             let options = spirula_spirv::text::PrintOptions::default();
-            let text = spirula_spirv::text::print(&module.to_words(), &options);
+            let text = spirula_spirv::text::print_assembly(&module.to_words(), &options);
             prop_assert!(false, "{}\n{}", faults[0], text.unwrap_or_default());
         }
     }
@@ -39,13 +39,13 @@ proptest! {
 fn edits_of_generated_modules() {
     let tally = RefCell::new(EditCounts::default());
     proptest!(config(), |(shape in bytes(80), edits in bytes(80))| {
-        let module = generate::module(&mut ChoiceSequence::new(&shape));
-        match editing::edit(module, &mut ChoiceSequence::new(&edits)) {
-            Ok(made) => tally.borrow_mut().add(&made),
+        let module = generate::generate_module(&mut ChoiceSequence::new(&shape));
+        match editing::edit_module(module, &mut ChoiceSequence::new(&edits)) {
+            Ok(made) => tally.borrow_mut().add_counts(&made),
             Err(what) => prop_assert!(false, "{what}"),
         }
     });
-    let missing = tally.borrow().missing();
+    let missing = tally.borrow().missing_kinds();
     assert!(missing.is_empty(), "never done: {missing:?}");
 }
 
@@ -54,25 +54,29 @@ const LARGEST: u64 = 6_000;
 
 #[test]
 fn edits_of_the_corpus() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
     let small = |file: &std::path::PathBuf| file.metadata().is_ok_and(|m| m.len() < LARGEST);
-    let files: Vec<_> = files(&folder, ".spv").into_iter().filter(small).collect();
+    let files: Vec<_> = list_files(&folder, ".spv")
+        .into_iter()
+        .filter(small)
+        .collect();
     let modules: Vec<SpirvModule> = files
         .iter()
         .step_by(5)
         .filter_map(|f| {
             let bytes = std::fs::read(f).expect("the corpus can be read");
-            let words = spirula_spirv::binary::words(&bytes).expect("it has whole words");
-            verify::words(words, &editing::options()).ok()
+            let words =
+                spirula_spirv::binary::words_from_bytes(&bytes).expect("it has whole words");
+            verify::verify_words(words, &editing::verify_options()).ok()
         })
         .filter(SpirvModule::is_known)
         .collect();
     assert!(modules.len() > 40, "only {} modules", modules.len());
     proptest!(config(), |(at in any::<prop::sample::Index>(), edits in bytes(60))| {
         let module = modules[at.index(modules.len())].clone();
-        if let Err(what) = editing::edit(module, &mut ChoiceSequence::new(&edits)) {
+        if let Err(what) = editing::edit_module(module, &mut ChoiceSequence::new(&edits)) {
             prop_assert!(false, "{what}");
         }
     });

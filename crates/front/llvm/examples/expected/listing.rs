@@ -8,7 +8,7 @@ use super::patterns::canonical;
 use super::runs::Form;
 use spirula_spirv::binary::{InstructionStream, RawInst};
 use spirula_spirv::grammar::{ExtInstSet, Kind, Op, OperandIter, literal_string};
-use spirula_spirv::text::{PrintOptions, print};
+use spirula_spirv::text::{PrintOptions, print_assembly};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ fn assembly(words: &[u32], friendly_names: bool) -> String {
         indent: false,
         friendly_names,
     };
-    print(words, &options).unwrap_or_default()
+    print_assembly(words, &options).unwrap_or_default()
 }
 
 /// The module with all zeros of numbers written in the way that a form's tests expect.
@@ -115,11 +115,13 @@ fn instruction(
     for operand in operands.flatten() {
         let word = operand.words[0];
         let named = match operand.kind {
-            Kind::Capability | Kind::Decoration => {
-                operand.kind.info().enumerant(word).map(|row| row.name)
-            }
+            Kind::Capability | Kind::Decoration => operand
+                .kind
+                .info()
+                .enumerant_by_value(word)
+                .map(|row| row.name),
             Kind::LiteralExtInstInteger => set
-                .and_then(|set| set.instruction(word))
+                .and_then(|set| set.instruction_by_number(word))
                 .map(|row| row.name)
                 .or_else(|| later(word)),
             _ => None,

@@ -3,7 +3,7 @@
 
 use super::runs::Form;
 use regex_lite::Regex;
-use spirula_spirv::grammar::{Kind as OperandKind, Op, instructions};
+use spirula_spirv::grammar::{Kind as OperandKind, Op, all_instructions};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -116,7 +116,7 @@ const RENAMED: [OperandKind; 6] = [
 /// Former names with today's, for instructions also without `Op`.
 fn renamed() -> HashMap<&'static str, &'static str> {
     let mut names = HashMap::new();
-    for row in instructions() {
+    for row in all_instructions() {
         for alias in row.aliases {
             names.insert(*alias, row.name);
             names.insert(&alias[2..], &row.name[2..]);

@@ -1,6 +1,6 @@
 //! The tools that Spirula is compared with.
 
-use spirula_spirv::binary::words;
+use spirula_spirv::binary::words_from_bytes;
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};
@@ -60,7 +60,7 @@ impl Peers {
             }
         }
         let bytes = fs::read(&output).map_err(|e| e.to_string())?;
-        match words(&bytes) {
+        match words_from_bytes(&bytes) {
             Ok(words) if !words.is_empty() => Ok(words),
             _ => Err("refused".to_owned()),
         }

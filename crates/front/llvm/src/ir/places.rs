@@ -101,7 +101,7 @@ mod tests {
             SourceLocation::Bit(u64::from(u32::MAX)),
             SourceLocation::Bit(1 << 40),
             SourceLocation::Unknown,
-            SourceLocation::text(1, 2),
+            SourceLocation::from_text_range(1, 2),
         ];
         for from in 0..all.len() {
             let mut places = LlvmLocations::default();

@@ -39,7 +39,7 @@ impl<'s> LiftSource<'s> {
     /// The operation of an `OpSpecConstantOp`.
     fn of_constant(inst: InstRef<'s>) -> Self {
         LiftSource {
-            op: Op(inst.word(0) as u16),
+            op: Op(inst.operand_word(0) as u16),
             operands: &inst.operands()[1..],
             ..LiftSource::of(inst)
         }
@@ -127,7 +127,7 @@ impl<'s> SpirvLifter<'s> {
 impl<'s> FunctionLifter<'_, 's> {
     fn parameters(&mut self, func: spirv::Func) {
         let source = self.l.source;
-        let params = source.insts(source.function(func).params);
+        let params = source.list_insts(source.function(func).params);
         for (index, id) in params.filter_map(InstRef::result).enumerate() {
             let value = self.function.param(index);
             self.define(id, value);
@@ -180,11 +180,11 @@ impl<'s> FunctionLifter<'_, 's> {
         let ids = &self.l.ids;
         let special_at = &self.l.special_at;
         for inst in source.function_insts(func) {
-            ids.visit(inst, |_, id| pending.extend(special_at[id]));
+            ids.visit_uses(inst, |_, id| pending.extend(special_at[id]));
         }
         while let Some(at) = pending.pop() {
             if !std::mem::replace(&mut used[at], true) {
-                ids.visit(source.inst(special[at]), |_, id| {
+                ids.visit_uses(source.inst(special[at]), |_, id| {
                     pending.extend(special_at[id])
                 });
             }

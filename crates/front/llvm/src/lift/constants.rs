@@ -52,7 +52,7 @@ impl SpirvLifter<'_> {
             Op::ConstantComposite | Op::SpecConstantComposite => {
                 return self.composite(ty, inst);
             }
-            Op::ConstantFunctionPointerINTEL => self.function_pointer(ty, inst.id(0))?,
+            Op::ConstantFunctionPointerINTEL => self.function_pointer(ty, inst.id_operand(0))?,
             Op::SpecConstantOp => return self.operation(ty, inst),
             _ => return Ok(None),
         };
@@ -92,7 +92,7 @@ impl SpirvLifter<'_> {
             return Ok(None);
         }
         let mut parts = Vec::new();
-        for part in inst.ids(0) {
+        for part in inst.id_operands(0) {
             if self.special_at[part].is_some() {
                 return Ok(None);
             }
@@ -113,17 +113,17 @@ impl SpirvLifter<'_> {
 
     /// An operation on constants, where LLVM has it as a constant expression.
     fn operation(&mut self, ty: LlvmType, inst: InstRef<'_>) -> LiftResult<Option<LlvmConst>> {
-        let op = Op(inst.word(0) as u16);
-        if inst.ids(1).any(|id| self.special_at[id].is_some()) {
+        let op = Op(inst.operand_word(0) as u16);
+        if inst.id_operands(1).any(|id| self.special_at[id].is_some()) {
             return Ok(None);
         }
         if let Some((_, opcode)) = CASTS.iter().find(|row| row.0 == op) {
-            let operand = self.constant(inst.id(1))?;
+            let operand = self.constant(inst.id_operand(1))?;
             return Ok(Some(self.cast_constant(*opcode, ty, operand)));
         }
         match op {
             Op::Bitcast => {
-                let operand = self.constant(inst.id(1))?;
+                let operand = self.constant(inst.id_operand(1))?;
                 let from = self.out.consts.ty(operand);
                 let opcode = match (self.is_pointer(from), self.is_pointer(ty)) {
                     _ if from == ty => return Ok(Some(operand)),
@@ -180,7 +180,7 @@ impl SpirvLifter<'_> {
         element: bool,
         inbounds: bool,
     ) -> LiftResult<LlvmConst> {
-        let base = inst.id(1);
+        let base = inst.id_operand(1);
         let pointee = self.pointee(self.type_of(base)?)?;
         let source = self.ty(pointee)?;
         let mut operands = vec![self.constant(base)?];
@@ -188,7 +188,7 @@ impl SpirvLifter<'_> {
             operands.push(self.i32(0));
         }
         let mut within = pointee;
-        for (index, id) in inst.ids(2).enumerate() {
+        for (index, id) in inst.id_operands(2).enumerate() {
             if element && index == 0 {
                 operands.push(self.constant(id)?);
                 continue;

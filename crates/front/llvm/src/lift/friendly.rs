@@ -241,7 +241,7 @@ impl<'s> FunctionLifter<'_, 's> {
         let Some(import) = import.filter(|inst| inst.op() == Op::ExtInstImport) else {
             return Err("its set is not imported".to_owned());
         };
-        let name = import.string(0);
+        let name = import.string_operand(0);
         if name.starts_with("NonSemantic.") || name.contains("DebugInfo") {
             return Ok(None);
         }
@@ -252,7 +252,7 @@ impl<'s> FunctionLifter<'_, 's> {
                 "the extended instructions of {name} are not lifted"
             ));
         };
-        let Some(row) = set.instruction(number) else {
+        let Some(row) = set.instruction_by_number(number) else {
             return Err(format!("{name} has no instruction {number}"));
         };
         if *prefix == "ocl" && number == opencl_std::PRINTF {
@@ -272,7 +272,7 @@ impl<'s> FunctionLifter<'_, 's> {
         }
         let suffixes = self.suffixes(source, &arguments);
         let name = format!("__spirv_{prefix}_{}{suffixes}", row.name);
-        self.call_named(&name, source, &arguments, set.effects(number))
+        self.call_named(&name, source, &arguments, set.instruction_effects(number))
     }
 
     /// `printf`, which any number of arguments may follow.

@@ -60,14 +60,14 @@ impl SpirvLifter<'_> {
         let function = source.function(func);
         let def = source.inst(function.def);
         let id = source.function_id(func);
-        let ty = self.ty(def.id(1))?;
+        let ty = self.ty(def.id_operand(1))?;
         let (name, convention, linkage) = self.function_name(id);
         let made = self.push_function(name, ty, convention, linkage);
         let params: Vec<Id> = source
-            .insts(function.params)
+            .list_insts(function.params)
             .filter_map(|inst| inst.result())
             .collect();
-        self.function_attributes(made, id, &params, FunctionControl(def.word(0)))?;
+        self.function_attributes(made, id, &params, FunctionControl(def.operand_word(0)))?;
         self.decorations_of_function(made, id, &params);
         if self.is_shader {
             self.parameter_types(made, &params)?;
@@ -85,7 +85,7 @@ impl SpirvLifter<'_> {
     /// by; a function that is exported by that name as well is kept to the module.
     fn function_name(&mut self, id: Id) -> (LlvmSymbol, CallingConvention, Linkage) {
         if let Some(entry) = self.entries[id] {
-            let name = self.source.inst(entry).string(2);
+            let name = self.source.inst(entry).string_operand(2);
             let name = self.out.strings.intern(&name);
             let convention = match self.is_shader {
                 true => CallingConvention::SPIR_FUNC,
@@ -143,7 +143,7 @@ impl SpirvLifter<'_> {
             Some(ty) => self.is_pointer(self.ty(ty)?),
             None => false,
         };
-        for (decoration, words) in self.decorations.of(self.source, id, u32::MAX) {
+        for (decoration, words) in self.decorations.decorations_of(self.source, id, u32::MAX) {
             if decoration != Decoration::FuncParamAttr {
                 continue;
             }

@@ -37,11 +37,11 @@ const TEXTS: &[&str] = &["kernel_arg_type", "kernel_arg_type_qual"];
 impl SpirvLifter<'_> {
     /// Notes which functions are entry points and keeps their names for them.
     pub(super) fn find_entry_points(&mut self) {
-        for inst in self.source.section(ModuleSection::EntryPoints) {
-            let model = ExecutionModel(inst.word(0));
-            let name = self.out.strings.intern(&inst.string(2));
+        for inst in self.source.section_insts(ModuleSection::EntryPoints) {
+            let model = ExecutionModel(inst.operand_word(0));
+            let name = self.out.strings.intern(&inst.string_operand(2));
             let known = self.taken.insert(name, 0).is_some();
-            let function = inst.id(1);
+            let function = inst.id_operand(1);
             let expected = match self.is_shader {
                 true => ExecutionModel::GLCompute,
                 false => ExecutionModel::Kernel,
@@ -66,7 +66,7 @@ impl SpirvLifter<'_> {
     pub(super) fn entry_points(&mut self) {
         self.source_language();
         let mut modes = Vec::new();
-        for inst in self.source.section(ModuleSection::ExecutionModes) {
+        for inst in self.source.section_insts(ModuleSection::ExecutionModes) {
             match self.execution_mode(inst) {
                 Ok(node) => modes.extend(node),
                 Err(why) => self.report(inst, &why),
@@ -74,11 +74,11 @@ impl SpirvLifter<'_> {
         }
         self.md_named("spirv.ExecutionMode", modes);
         let texts = self.find_texts();
-        for inst in self.source.section(ModuleSection::EntryPoints) {
-            let function = inst.id(1);
+        for inst in self.source.section_insts(ModuleSection::EntryPoints) {
+            let function = inst.id_operand(1);
             if !self.is_shader
                 && self.functions[function].is_some()
-                && let Err(why) = self.kernel_arguments(function, &inst.string(2), &texts)
+                && let Err(why) = self.kernel_arguments(function, &inst.string_operand(2), &texts)
             {
                 self.report(inst, &why);
             }
@@ -86,11 +86,11 @@ impl SpirvLifter<'_> {
     }
 
     fn source_language(&mut self) {
-        let mut sources = self.source.section(ModuleSection::Sources);
+        let mut sources = self.source.section_insts(ModuleSection::Sources);
         let Some(inst) = sources.find(|inst| inst.op() == Op::Source) else {
             return;
         };
-        let (language, version) = (SourceLanguage(inst.word(0)), inst.word(1));
+        let (language, version) = (SourceLanguage(inst.operand_word(0)), inst.operand_word(1));
         if language == SourceLanguage::OpenCL_C {
             let (major, minor) = (version / 100_000, version / 1000 % 100);
             let node = self.md_numbers(&[major, minor]);
@@ -102,20 +102,20 @@ impl SpirvLifter<'_> {
 
     /// Attaches an execution mode to its function, or gives a row for the list of all modes.
     fn execution_mode(&mut self, inst: InstRef<'_>) -> LiftResult<Option<LlvmMetadata>> {
-        let Some(func) = self.functions[inst.id(0)] else {
+        let Some(func) = self.functions[inst.id_operand(0)] else {
             return Ok(None);
         };
-        let mode = ExecutionMode(inst.word(1));
+        let mode = ExecutionMode(inst.operand_word(1));
         let ids = inst.op() == Op::ExecutionModeId;
         if self.is_shader && mode == ExecutionMode::LocalSizeId {
-            let sizes: Vec<Id> = inst.ids(2).collect();
+            let sizes: Vec<Id> = inst.id_operands(2).collect();
             self.size_of_constants(func, &sizes)?;
             return Ok(None);
         }
         if self.is_shader && mode == ExecutionMode::LocalSize && !ids {
             let size = self.workgroup_size;
             if let Some(inst) = size.and_then(|id| self.definitions.get(self.source, id)) {
-                let sizes: Vec<Id> = inst.ids(0).collect();
+                let sizes: Vec<Id> = inst.id_operands(0).collect();
                 self.size_of_constants(func, &sizes)?;
                 return Ok(None);
             }
@@ -132,7 +132,7 @@ impl SpirvLifter<'_> {
             // LLVM IR contracts nothing that it does not say may be, so that translators add it.
             ExecutionMode::ContractionOff => return Ok(None),
             ExecutionMode::VecTypeHint => {
-                self.vector_hint(func, inst.word(2));
+                self.vector_hint(func, inst.operand_word(2));
                 return Ok(None);
             }
             _ => {}
@@ -172,7 +172,9 @@ impl SpirvLifter<'_> {
             let number = self.decoration(id, Decoration::SpecId);
             numbers.push(match number {
                 Some(words) => words.first().map(u32::to_string).unwrap_or_default(),
-                None if self.definitions.op(self.source, id) == Some(Op::Constant) => String::new(),
+                None if self.definitions.defining_op(self.source, id) == Some(Op::Constant) => {
+                    String::new()
+                }
                 None => {
                     return Err(format!(
                         "{id} is computed of constants that can be specialised"
@@ -276,7 +278,7 @@ impl SpirvLifter<'_> {
         let Some(func) = self.bodies[id] else {
             return Vec::new();
         };
-        let params = self.source.insts(self.source.function(func).params);
+        let params = self.source.list_insts(self.source.function(func).params);
         params
             .filter_map(|inst| Some((inst.result()?, inst.result_type()?)))
             .collect()
@@ -284,10 +286,10 @@ impl SpirvLifter<'_> {
 
     /// The texts `NAME.a,b,c,` of the module by what stands before the last full stop.
     fn find_texts(&self) -> FxHashMap<String, String> {
-        let strings = self.source.section(ModuleSection::Sources);
+        let strings = self.source.section_insts(ModuleSection::Sources);
         let strings = strings.filter(|inst| inst.op() == Op::String);
         let texts = strings.filter_map(|inst| {
-            let text = inst.string(0);
+            let text = inst.string_operand(0);
             let (name, parts) = text.rsplit_once('.')?;
             let known = TEXTS.iter().any(|kind| name.starts_with(kind));
             known.then(|| (name.to_owned(), parts.to_owned()))
@@ -301,7 +303,7 @@ impl SpirvLifter<'_> {
             return String::new();
         };
         match inst.op() {
-            Op::TypePointer => format!("{}*", self.scalar_name(inst.id(1))),
+            Op::TypePointer => format!("{}*", self.scalar_name(inst.id_operand(1))),
             _ => self.scalar_name(id),
         }
     }
@@ -311,10 +313,14 @@ impl SpirvLifter<'_> {
             return String::new();
         };
         match inst.op() {
-            Op::TypeInt => int_name(inst.word(0)).to_owned(),
-            Op::TypeFloat => float_name(inst.word(0)).to_owned(),
+            Op::TypeInt => int_name(inst.operand_word(0)).to_owned(),
+            Op::TypeFloat => float_name(inst.operand_word(0)).to_owned(),
             Op::TypeBool => "bool".to_owned(),
-            Op::TypeVector => format!("{}{}", self.scalar_name(inst.id(0)), inst.word(1)),
+            Op::TypeVector => format!(
+                "{}{}",
+                self.scalar_name(inst.id_operand(0)),
+                inst.operand_word(1)
+            ),
             _ => self.names.get(self.source, id).unwrap_or_default(),
         }
     }

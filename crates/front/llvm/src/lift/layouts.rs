@@ -31,7 +31,7 @@ impl SpirvLifter<'_> {
         let mut all = std::iter::once(u32::MAX).chain(0..members);
         all.any(|member| {
             self.decorations
-                .of(self.source, id, member)
+                .decorations_of(self.source, id, member)
                 .next()
                 .is_some()
         })
@@ -42,7 +42,7 @@ impl SpirvLifter<'_> {
         let undefined = self.out.consts.intern(ty, ConstKind::Undef);
         let own = self.decoration_rows(id, u32::MAX, &[]);
         let mut parts = vec![self.md_constant(undefined), self.md_node(&own)];
-        for (member, part) in (0..).zip(inst.ids(0)) {
+        for (member, part) in (0..).zip(inst.id_operands(0)) {
             let mut rows = self.decoration_rows(id, member, SAID);
             rows.extend(self.strides(id, member, part)?);
             parts.push(self.md_node(&rows));
@@ -57,7 +57,7 @@ impl SpirvLifter<'_> {
         let mut rows = Vec::new();
         let mut at = ty;
         for _ in 0..MAX_NESTING {
-            let stride = match self.definitions.op(self.source, at) {
+            let stride = match self.definitions.defining_op(self.source, at) {
                 Some(Op::TypeArray | Op::TypeRuntimeArray) => {
                     self.decoration(at, Decoration::ArrayStride)
                 }

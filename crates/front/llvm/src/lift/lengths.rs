@@ -11,7 +11,7 @@
 use super::lifter::{LiftResult, SpirvLifter};
 use super::types::LiftedTypeShape;
 use crate::ir::{ConstKind, LlvmMetadata, LlvmType, LlvmValue};
-use spirula_scalar::fold::{self, eval};
+use spirula_scalar::fold::{self, eval_core};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::InstRef;
@@ -47,7 +47,7 @@ impl SpirvLifter<'_> {
             Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse => {
                 self.special_number(inst)
             }
-            Op::SpecConstantOp if inst.word(0) == u32::from(Op::CompositeExtract.0) => {
+            Op::SpecConstantOp if inst.operand_word(0) == u32::from(Op::CompositeExtract.0) => {
                 self.extracted_number(inst)
             }
             Op::SpecConstantOp => self.computed_number(inst),
@@ -92,7 +92,7 @@ impl SpirvLifter<'_> {
         match inst.op() {
             Op::TypeBool => Some(fold::FoldType::Bool),
             Op::TypeInt => Some(fold::FoldType::Int {
-                width: inst.word(0),
+                width: inst.operand_word(0),
             }),
             _ => None,
         }
@@ -119,7 +119,7 @@ impl SpirvLifter<'_> {
     }
 
     fn computed_number(&mut self, inst: InstRef<'_>) -> Option<SpecialisableNumber> {
-        let (op, result) = (inst.word(0), inst.result_type()?);
+        let (op, result) = (inst.operand_word(0), inst.result_type()?);
         let ty = self.number_type(result)?;
         let undefined = {
             let ty = self.ty(result).ok()?;
@@ -127,12 +127,12 @@ impl SpirvLifter<'_> {
         };
         let mut nodes = vec![self.md_number(op), self.md_constant(undefined)];
         let mut values = Vec::new();
-        for operand in inst.ids(1) {
+        for operand in inst.id_operands(1) {
             let number = self.number_of(operand)?;
             values.push(number.default);
             nodes.push(number.node);
         }
-        let bits = eval(op, ty, &values)?;
+        let bits = eval_core(op, ty, &values)?;
         let node = self.md_node(&nodes);
         let default = fold::FoldConstant { ty, bits };
         Some(SpecialisableNumber { default, node })
@@ -143,7 +143,8 @@ impl SpirvLifter<'_> {
         &mut self,
         inst: InstRef<'_>,
     ) -> LiftResult<Option<(LlvmType, LiftedTypeShape)>> {
-        let (Some(id), part, length) = (inst.result(), inst.id(0), inst.id(1)) else {
+        let (Some(id), part, length) = (inst.result(), inst.id_operand(0), inst.id_operand(1))
+        else {
             return Ok(None);
         };
         let Some(number) = self.lengths.known[length] else {

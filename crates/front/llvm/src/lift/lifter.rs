@@ -118,9 +118,9 @@ impl<'s> SpirvLifter<'s> {
         let bound = source.bound();
         SpirvLifter {
             source,
-            definitions: IdDefinitions::compute(source),
-            names: IdNames::compute(source),
-            decorations: IdDecorations::compute(source),
+            definitions: IdDefinitions::from_module(source),
+            names: IdNames::from_module(source),
+            decorations: IdDecorations::from_module(source),
             ids: IdWords::new(source),
             out: ir::LlvmModule::default(),
             types: IdMap::new(bound, None),
@@ -147,8 +147,10 @@ impl<'s> SpirvLifter<'s> {
 
     /// Triple and layout of data, by the memory model.
     fn header(&mut self) {
-        let mut model = self.source.section(ModuleSection::MemoryModel);
-        let addressing = model.next().map(|inst| AddressingModel(inst.word(0)));
+        let mut model = self.source.section_insts(ModuleSection::MemoryModel);
+        let addressing = model
+            .next()
+            .map(|inst| AddressingModel(inst.operand_word(0)));
         self.is_shader = !matches!(
             addressing,
             Some(AddressingModel::Physical32 | AddressingModel::Physical64)
@@ -167,17 +169,18 @@ impl<'s> SpirvLifter<'s> {
 
     /// The memory model of a shader, where it is not the one that shaders have as a rule.
     fn memory_model(&mut self) {
-        let model = self.source.section(ModuleSection::MemoryModel).next();
-        if let Some(model) = model.filter(|m| self.is_shader && m.word(1) == MemoryModel::Vulkan.0)
+        let model = self.source.section_insts(ModuleSection::MemoryModel).next();
+        if let Some(model) =
+            model.filter(|m| self.is_shader && m.operand_word(1) == MemoryModel::Vulkan.0)
         {
-            let row = self.md_numbers(&[model.word(0), model.word(1)]);
+            let row = self.md_numbers(&[model.operand_word(0), model.operand_word(1)]);
             self.md_named("spirv.MemoryModel", vec![row]);
         }
     }
 
     /// Types, constants and variables, in their order.
     fn module_level(&mut self) {
-        for inst in self.source.section(ModuleSection::Globals) {
+        for inst in self.source.section_insts(ModuleSection::Globals) {
             let Some(row) = inst.op().info() else {
                 self.report(inst, "the instruction is not known");
                 continue;
@@ -242,7 +245,7 @@ impl<'s> SpirvLifter<'s> {
 
     /// The number that an integer constant is.
     pub(super) fn number(&self, id: Id) -> LiftResult<u64> {
-        let known = self.definitions.constant(self.source, id);
+        let known = self.definitions.constant_value(self.source, id);
         known.ok_or_else(|| format!("{id} is no number that is known before specialisation"))
     }
 

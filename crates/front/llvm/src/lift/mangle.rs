@@ -113,18 +113,18 @@ impl SpirvLifter<'_> {
                         let name = format!("AS{space}");
                         around.push(format!("U{}{name}", name.len()));
                     }
-                    at = inst.id(1);
+                    at = inst.id_operand(1);
                 }
                 Op::TypeVector => {
-                    around.push(format!("Dv{}_", inst.word(1)));
-                    at = inst.id(0);
+                    around.push(format!("Dv{}_", inst.operand_word(1)));
+                    at = inst.id_operand(0);
                 }
                 Op::TypeVoid => scalar = Some("v"),
                 Op::TypeBool => scalar = Some("b"),
-                Op::TypeInt => scalar = int_letter(inst.word(0)),
+                Op::TypeInt => scalar = int_letter(inst.operand_word(0)),
                 Op::TypeFloat => {
                     let brain = inst.operands().len() > 1;
-                    scalar = float_letter(inst.word(0), brain);
+                    scalar = float_letter(inst.operand_word(0), brain);
                 }
                 _ => break,
             }
@@ -176,26 +176,26 @@ impl SpirvLifter<'_> {
             return String::new();
         };
         match inst.op() {
-            Op::TypeInt if matches!(inst.word(0), 8 | 16 | 32 | 64) => {
-                int_name(inst.word(0)).to_owned()
+            Op::TypeInt if matches!(inst.operand_word(0), 8 | 16 | 32 | 64) => {
+                int_name(inst.operand_word(0)).to_owned()
             }
-            Op::TypeInt => format!("int{}", inst.word(0)),
+            Op::TypeInt => format!("int{}", inst.operand_word(0)),
             Op::TypeFloat if inst.operands().len() > 1 => "bfloat16".to_owned(),
-            Op::TypeFloat => float_name(inst.word(0)).to_owned(),
+            Op::TypeFloat => float_name(inst.operand_word(0)).to_owned(),
             Op::TypeBool => "bool".to_owned(),
             Op::TypeVector => {
-                let of = self.definitions.get(self.source, inst.id(0));
+                let of = self.definitions.get(self.source, inst.id_operand(0));
                 let of = of.and_then(|of| of.result());
                 let scalar = of.filter(|of| *of != id).map(|of| self.scalar_result(of));
-                format!("{}{}", scalar.unwrap_or_default(), inst.word(1))
+                format!("{}{}", scalar.unwrap_or_default(), inst.operand_word(1))
             }
-            Op::TypePointer | Op::TypeUntypedPointerKHR => format!("ptr{}", inst.word(0)),
+            Op::TypePointer | Op::TypeUntypedPointerKHR => format!("ptr{}", inst.operand_word(0)),
             _ => format!("type{}", id.word()),
         }
     }
 
     fn scalar_result(&self, id: Id) -> String {
-        match self.definitions.op(self.source, id) {
+        match self.definitions.defining_op(self.source, id) {
             Some(Op::TypeVector) => String::new(),
             _ => self.result_name(id),
         }

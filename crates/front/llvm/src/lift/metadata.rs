@@ -85,7 +85,7 @@ impl SpirvLifter<'_> {
         but: &[Decoration],
     ) -> Vec<LlvmMetadata> {
         let source = self.source;
-        let stated = self.decorations.of(source, id, member);
+        let stated = self.decorations.decorations_of(source, id, member);
         let stated: Vec<_> = stated.filter(|(d, _)| !but.contains(d)).collect();
         let mut rows = Vec::new();
         for (decoration, words) in stated {
@@ -97,7 +97,7 @@ impl SpirvLifter<'_> {
     /// A decoration as a list of its number and its operands: numbers, texts, and the values of
     /// constants where it has ids.
     fn decoration_row(&mut self, decoration: Decoration, words: &[u32]) -> Option<LlvmMetadata> {
-        let row = Kind::Decoration.info().enumerant(decoration.0)?;
+        let row = Kind::Decoration.info().enumerant_by_value(decoration.0)?;
         let mut parts = vec![self.md_number(decoration.0)];
         let mut words = words;
         for parameter in row.parameters {

@@ -52,40 +52,41 @@ impl SpirvLifter<'_> {
     pub(super) fn define_type(&mut self, inst: InstRef<'_>) -> LiftResult<()> {
         let Some(id) = inst.result() else {
             // OpTypeForwardPointer: pointers are opaque, so its pointer can be made now.
-            let ty = self.pointer_type(inst.word(1))?;
+            let ty = self.pointer_type(inst.operand_word(1))?;
             let shape = LiftedTypeShape::Pointer(None);
-            self.types.set(inst.id(0), Some(LiftedType { ty, shape }));
+            self.types
+                .set(inst.id_operand(0), Some(LiftedType { ty, shape }));
             return Ok(());
         };
         let (ty, shape) = match inst.op() {
             Op::TypePointer => {
-                let ty = self.pointer_type(inst.word(0))?;
-                (ty, LiftedTypeShape::Pointer(Some(inst.id(1))))
+                let ty = self.pointer_type(inst.operand_word(0))?;
+                (ty, LiftedTypeShape::Pointer(Some(inst.id_operand(1))))
             }
             Op::TypeUntypedPointerKHR => (
-                self.pointer_type(inst.word(0))?,
+                self.pointer_type(inst.operand_word(0))?,
                 LiftedTypeShape::Pointer(None),
             ),
             Op::TypeVector => {
-                let part = inst.id(0);
+                let part = inst.id_operand(0);
                 let element = self.ty(part)?;
-                let ty = self.out.types.vector(element, inst.word(1), false);
+                let ty = self.out.types.vector(element, inst.operand_word(1), false);
                 (ty, LiftedTypeShape::Parts(part))
             }
             // Of a length that is fixed, as vectors are.
-            Op::TypeVectorIdEXT if let Some(len) = self.plain_length(inst.id(1)) => {
-                let part = inst.id(0);
+            Op::TypeVectorIdEXT if let Some(len) = self.plain_length(inst.id_operand(1)) => {
+                let part = inst.id_operand(0);
                 let element = self.ty(part)?;
                 let ty = self.out.types.vector(element, len, false);
                 (ty, LiftedTypeShape::Parts(part))
             }
             Op::TypeArray if let Some(made) = self.special_array(inst)? => made,
             Op::TypeMatrix | Op::TypeArray => {
-                let part = inst.id(0);
+                let part = inst.id_operand(0);
                 let element = self.ty(part)?;
                 let len = match inst.op() {
-                    Op::TypeMatrix => u64::from(inst.word(1)),
-                    _ => self.array_length(inst.id(1))?,
+                    Op::TypeMatrix => u64::from(inst.operand_word(1)),
+                    _ => self.array_length(inst.id_operand(1))?,
                 };
                 (
                     self.out.types.array(element, len),
@@ -93,7 +94,7 @@ impl SpirvLifter<'_> {
                 )
             }
             Op::TypeRuntimeArray => {
-                let part = inst.id(0);
+                let part = inst.id_operand(0);
                 let element = self.ty(part)?;
                 (
                     self.out.types.array(element, 0),
@@ -103,12 +104,15 @@ impl SpirvLifter<'_> {
             Op::TypeStruct => (self.struct_type(id, inst)?, LiftedTypeShape::Struct),
             Op::TypeFunction => (self.function_type(inst)?, LiftedTypeShape::Plain),
             Op::TypeOpaque => {
-                let name = self.out.strings.intern(&inst.string(0));
+                let name = self.out.strings.intern(&inst.string_operand(0));
                 (self.out.types.named_struct(name), LiftedTypeShape::Plain)
             }
             Op::TypeVoid => (LlvmType::VOID, LiftedTypeShape::Plain),
             Op::TypeBool => (LlvmType::I1, LiftedTypeShape::Plain),
-            Op::TypeInt => (self.out.types.int(inst.word(0)), LiftedTypeShape::Plain),
+            Op::TypeInt => (
+                self.out.types.int(inst.operand_word(0)),
+                LiftedTypeShape::Plain,
+            ),
             Op::TypeFloat => (float_type(inst)?, LiftedTypeShape::Plain),
             _ => (self.target_type(inst)?, LiftedTypeShape::Plain),
         };
@@ -143,7 +147,7 @@ impl SpirvLifter<'_> {
 
     fn struct_type(&mut self, id: Id, inst: InstRef<'_>) -> LiftResult<LlvmType> {
         let mut fields = Vec::new();
-        for member in inst.ids(0) {
+        for member in inst.id_operands(0) {
             fields.push(self.ty(member)?);
         }
         let packed = self.decoration(id, Decoration::CPacked).is_some();
@@ -176,9 +180,9 @@ impl SpirvLifter<'_> {
     }
 
     fn function_type(&mut self, inst: InstRef<'_>) -> LiftResult<LlvmType> {
-        let result = self.ty(inst.id(0))?;
+        let result = self.ty(inst.id_operand(0))?;
         let mut params = Vec::new();
-        for param in inst.ids(1) {
+        for param in inst.id_operands(1) {
             params.push(self.ty(param)?);
         }
         Ok(self.out.types.intern(LlvmTypeKind::Function {
@@ -208,7 +212,7 @@ impl SpirvLifter<'_> {
         let (mut types, mut ints) = (Vec::new(), Vec::new());
         let mut numbers = Vec::new();
         let mut special = None;
-        for operand in inst.parsed().skip(1) {
+        for operand in inst.parse_operands().skip(1) {
             let operand = operand.map_err(|error| error.to_string())?;
             match (operand.kind.info().category, Id::new(operand.words[0])) {
                 (OperandCategory::Id, Some(id)) => match self.types[id] {
@@ -249,7 +253,7 @@ impl SpirvLifter<'_> {
             LiftedTypeShape::Struct => {
                 let inst = self.definitions.get(self.source, id);
                 let at = usize::try_from(n).unwrap_or(usize::MAX);
-                inst.and_then(|inst| inst.ids(0).nth(at))
+                inst.and_then(|inst| inst.id_operands(0).nth(at))
                     .ok_or_else(|| format!("{id} has no member {n}"))
             }
             _ => Err(format!("{id} has no parts")),
@@ -260,7 +264,7 @@ impl SpirvLifter<'_> {
     pub(super) fn pointee(&self, pointer_type: Id) -> LiftResult<Id> {
         let inst = self.definitions.get(self.source, pointer_type);
         match inst {
-            Some(inst) if inst.op() == Op::TypePointer => Ok(inst.id(1)),
+            Some(inst) if inst.op() == Op::TypePointer => Ok(inst.id_operand(1)),
             _ => Err(format!("{pointer_type} is no pointer that says to what")),
         }
     }
@@ -268,7 +272,7 @@ impl SpirvLifter<'_> {
 
 fn float_type(inst: InstRef<'_>) -> LiftResult<LlvmType> {
     let encoding = inst.operands().get(1).copied().map(FPEncoding);
-    match (inst.word(0), encoding) {
+    match (inst.operand_word(0), encoding) {
         (16, None) => Ok(LlvmType::HALF),
         (32, None) => Ok(LlvmType::FLOAT),
         (64, None) => Ok(LlvmType::DOUBLE),

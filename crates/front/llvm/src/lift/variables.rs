@@ -17,9 +17,9 @@ impl SpirvLifter<'_> {
             return Err("it is no variable".to_owned());
         };
         let (class, pointee, initializer) = match inst.op() {
-            Op::Variable => (inst.word(0), self.pointee(pointer)?, inst.get_id(1)),
+            Op::Variable => (inst.operand_word(0), self.pointee(pointer)?, inst.get_id(1)),
             Op::UntypedVariableKHR => match inst.get_id(1) {
-                Some(ty) => (inst.word(0), ty, inst.get_id(2)),
+                Some(ty) => (inst.operand_word(0), ty, inst.get_id(2)),
                 None => return Err("a variable of no type".to_owned()),
             },
             _ => return Err("it has no counterpart in LLVM IR".to_owned()),

@@ -59,7 +59,7 @@ pub struct LlvmToken {
 impl LlvmToken {
     /// Its place.
     pub fn place(self) -> SourceLocation {
-        SourceLocation::text(self.start, self.end)
+        SourceLocation::from_text_range(self.start, self.end)
     }
 }
 

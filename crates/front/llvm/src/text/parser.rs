@@ -159,7 +159,7 @@ impl<'a> LlvmParser<'a> {
 
     /// From the beginning of a token to the end of the last one.
     pub fn place_from(&self, start: usize) -> SourceLocation {
-        SourceLocation::text(start, self.last_end)
+        SourceLocation::from_text_range(start, self.last_end)
     }
 
     /// Whether a character comes next.

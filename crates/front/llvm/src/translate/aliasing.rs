@@ -116,7 +116,7 @@ impl LlvmTranslator<'_> {
         let id = self.b.fresh_id();
         let mut words = vec![id.word()];
         words.extend(operands.iter().map(|id| id.word()));
-        self.b.push(ModuleSection::Annotations, op, &words);
+        self.b.push_inst(ModuleSection::Annotations, op, &words);
         *self.aliasing.made.get_mut(node.index())? = Some(id);
         Some(id)
     }

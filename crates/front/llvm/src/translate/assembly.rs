@@ -46,10 +46,11 @@ impl LlvmTranslator<'_> {
         let mut words = [result, id, ty, target].map(Id::word).to_vec();
         push_string(&mut words, &asm.text);
         push_string(&mut words, &asm.constraints);
-        self.b.push(ModuleSection::Globals, Op::AsmINTEL, &words);
+        self.b
+            .push_inst(ModuleSection::Globals, Op::AsmINTEL, &words);
         self.b.set_type_of(id, result);
         if asm.side_effect {
-            self.b.decorate(id, Decoration::SideEffectsINTEL, &[]);
+            self.b.decorate_id(id, Decoration::SideEffectsINTEL, &[]);
         }
         let made = TranslatedInlineAsm {
             id,
@@ -70,7 +71,7 @@ impl LlvmTranslator<'_> {
         let mut words = vec![id.word()];
         push_string(&mut words, triple.unwrap_or(&self.module.triple));
         self.b
-            .push(ModuleSection::Globals, Op::AsmTargetINTEL, &words);
+            .push_inst(ModuleSection::Globals, Op::AsmTargetINTEL, &words);
         self.assembly_target = Some(id);
         id
     }

@@ -225,7 +225,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
     /// Puts something in the place of what was refused, so that the rest can be looked at.
     pub(super) fn stand_in(&mut self, inst: LlvmInst, opcode: LlvmOpcode) {
         if opcode.is_terminator() {
-            self.t.b.effect(Op::Unreachable, &[]);
+            self.t.b.append_effect(Op::Unreachable, &[]);
             self.refused[inst.index()] = true;
             return;
         }
@@ -235,7 +235,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
         match self.t.local_type(self.func, self.local_of(inst), ty) {
             Ok(ty) => {
-                let id = self.t.b.undef(ty);
+                let id = self.t.b.declare_undef(ty);
                 self.set(inst, id);
             }
             Err(_) => self.refused[inst.index()] = true,
@@ -403,7 +403,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         }
         match value.as_const().map(|c| self.t.module.consts.kind(c)) {
             Some(ConstKind::Null) => return Ok(self.t.b.constant_null(ty)),
-            Some(ConstKind::Undef | ConstKind::Poison) => return Ok(self.t.b.undef(ty)),
+            Some(ConstKind::Undef | ConstKind::Poison) => return Ok(self.t.b.declare_undef(ty)),
             _ => {}
         }
         let id = self.pointer(value, pointee)?;
@@ -467,7 +467,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 let zero = self.t.b.constant_u32(0);
                 let mut words: TranslationWords = smallvec![pointer.word()];
                 words.extend(std::iter::repeat_n(zero.word(), steps));
-                self.t.b.value(Op::InBoundsAccessChain, ty, &words)
+                self.t.b.append_value(Op::InBoundsAccessChain, ty, &words)
             }
             None => self.op(Op::Bitcast, ty, [pointer]),
         };
@@ -493,7 +493,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
 
     /// Appends an instruction whose operands are ids.
     pub(super) fn op<const N: usize>(&mut self, op: Op, ty: Id, operands: [Id; N]) -> Id {
-        self.t.b.value(op, ty, &operands.map(Id::word))
+        self.t.b.append_value(op, ty, &operands.map(Id::word))
     }
 
     /// Appends an instruction of OpenCL's extended set.
@@ -501,7 +501,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         let set = self.t.opencl_std();
         let mut words: TranslationWords = smallvec![set.word(), number];
         words.extend(operands.iter().map(|id| id.word()));
-        self.t.b.value(Op::ExtInst, ty, &words)
+        self.t.b.append_value(Op::ExtInst, ty, &words)
     }
 
     /// Decorates a result that was just made. It has no other decorations of that kind.
@@ -510,7 +510,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         words.extend_from_slice(operands);
         self.t
             .b
-            .push(spirv::ModuleSection::Annotations, Op::Decorate, &words);
+            .push_inst(spirv::ModuleSection::Annotations, Op::Decorate, &words);
     }
 
     /// The label of a block.
@@ -534,7 +534,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
 
     fn begin_phi(&mut self, block: LlvmBlock, inst: LlvmInst) -> TranslationResult<Id> {
         let ty = self.result_type(inst)?;
-        let (id, phi) = self.t.b.phi(ty);
+        let (id, phi) = self.t.b.append_phi(ty);
         self.phis.push((inst, block, phi));
         Ok(id)
     }

@@ -100,7 +100,7 @@ impl LlvmTranslator<'_> {
             needs.instruction(inst);
         }
         if module
-            .section(spirula_spirv::ir::ModuleSection::EntryPoints)
+            .section_insts(spirula_spirv::ir::ModuleSection::EntryPoints)
             .next()
             .is_none()
         {
@@ -116,10 +116,10 @@ impl LlvmTranslator<'_> {
                 .push(SourceDiagnostic::error(SourceLocation::Unknown, message));
         }
         for capability in capabilities {
-            self.b.capability(capability);
+            self.b.declare_capability(capability);
         }
         for extension in extensions {
-            self.b.extension(extension);
+            self.b.declare_extension(extension);
         }
     }
 }
@@ -130,7 +130,7 @@ impl TranslationRequirements<'_> {
             return;
         }
         self.capabilities.push(capability);
-        let Some(row) = Kind::Capability.info().enumerant(capability.0) else {
+        let Some(row) = Kind::Capability.info().enumerant_by_value(capability.0) else {
             return;
         };
         if !self.may_declare(capability) {
@@ -222,20 +222,23 @@ impl TranslationRequirements<'_> {
     /// Widths and lengths of types, which the grammar's rows do not tell apart.
     fn types(&mut self) {
         let module = self.module;
-        let section = module.section(spirula_spirv::ir::ModuleSection::Globals);
+        let section = module.section_insts(spirula_spirv::ir::ModuleSection::Globals);
         let mut halves = IdMap::new(0, false);
         let blocks = self.blocks();
         for inst in section {
             self.what = inst.op().info().map_or("a type", |row| row.name);
             if let (Op::TypeInt | Op::TypeFloat, Some(id)) = (inst.op(), inst.result()) {
-                self.widths.set(id, inst.word(0) as u16);
+                self.widths.set(id, inst.operand_word(0) as u16);
             }
             if let (Op::TypeVector, Some(id)) = (inst.op(), inst.result()) {
-                self.vectors.push((id, inst.id(0), inst.word(1)));
+                self.vectors
+                    .push((id, inst.id_operand(0), inst.operand_word(1)));
             }
             match inst.op() {
-                Op::TypeInt if self.has(Capability::Shader) => self.shader_integer(inst.word(0)),
-                Op::TypeInt => match inst.word(0) {
+                Op::TypeInt if self.has(Capability::Shader) => {
+                    self.shader_integer(inst.operand_word(0))
+                }
+                Op::TypeInt => match inst.operand_word(0) {
                     8 => self.capability(Capability::Int8),
                     16 => self.capability(Capability::Int16),
                     64 => self.capability(Capability::Int64),
@@ -247,7 +250,7 @@ impl TranslationRequirements<'_> {
                 },
                 // Those of another encoding than IEEE's have it as an operand.
                 Op::TypeFloat if inst.operands().len() > 1 => {}
-                Op::TypeFloat => match (inst.word(0), inst.result()) {
+                Op::TypeFloat => match (inst.operand_word(0), inst.result()) {
                     (16, _) if self.has(Capability::Shader) => {
                         self.capability(Capability::Float16);
                         self.capability(Capability::StorageBuffer16BitAccess);
@@ -259,12 +262,12 @@ impl TranslationRequirements<'_> {
                     (64, _) => self.capability(Capability::Float64),
                     _ => {}
                 },
-                Op::TypeVector if inst.word(1) > 4 => self.capability(Capability::Vector16),
-                Op::TypeCooperativeMatrixKHR => self.matrix(inst.id(0)),
+                Op::TypeVector if inst.operand_word(1) > 4 => self.capability(Capability::Vector16),
+                Op::TypeCooperativeMatrixKHR => self.matrix(inst.id_operand(0)),
                 Op::TypeImage | Op::TypeSampler => self.image(inst),
                 Op::TypePointer
-                    if inst.word(0) == StorageClass::Workgroup.0
-                        && blocks.contains(&inst.id(1)) =>
+                    if inst.operand_word(0) == StorageClass::Workgroup.0
+                        && blocks.contains(&inst.id_operand(1)) =>
                 {
                     self.capability(Capability::WorkgroupMemoryExplicitLayoutKHR);
                 }
@@ -274,7 +277,7 @@ impl TranslationRequirements<'_> {
             let uses = |n: usize| inst.get_id(n).is_some_and(|id| halves[id]);
             let value = match inst.op() {
                 Op::TypeVector | Op::TypeArray => uses(0),
-                Op::TypeStruct | Op::TypeFunction => inst.ids(0).any(|id| halves[id]),
+                Op::TypeStruct | Op::TypeFunction => inst.id_operands(0).any(|id| halves[id]),
                 _ => inst.result_type().is_some_and(|ty| halves[ty]),
             };
             if value {
@@ -300,10 +303,10 @@ impl TranslationRequirements<'_> {
         }
         let annotations = self
             .module
-            .section(spirula_spirv::ir::ModuleSection::Annotations);
-        let blocks =
-            annotations.filter(|i| i.op() == Op::Decorate && i.word(1) == Decoration::Block.0);
-        blocks.map(|inst| inst.id(0)).collect()
+            .section_insts(spirula_spirv::ir::ModuleSection::Annotations);
+        let blocks = annotations
+            .filter(|i| i.op() == Op::Decorate && i.operand_word(1) == Decoration::Block.0);
+        blocks.map(|inst| inst.id_operand(0)).collect()
     }
 
     /// Integers of a shader, which may be in its buffers.
@@ -343,7 +346,7 @@ impl TranslationRequirements<'_> {
     fn matrix(&mut self, component: Id) {
         for inst in self
             .module
-            .section(spirula_spirv::ir::ModuleSection::Globals)
+            .section_insts(spirula_spirv::ir::ModuleSection::Globals)
         {
             if inst.result() != Some(component) {
                 continue;
@@ -399,7 +402,7 @@ impl TranslationRequirements<'_> {
             self.seen[usize::from(op.0)] = true;
             return;
         }
-        for operand in inst.parsed().flatten() {
+        for operand in inst.parse_operands().flatten() {
             let info = operand.kind.info();
             match info.category {
                 OperandCategory::ValueEnum if operand.kind != Kind::Capability => {
@@ -451,12 +454,12 @@ impl TranslationRequirements<'_> {
     fn is_constant(&self, id: Id) -> bool {
         let mut globals = self
             .module
-            .section(spirula_spirv::ir::ModuleSection::Globals);
+            .section_insts(spirula_spirv::ir::ModuleSection::Globals);
         globals.any(|inst| inst.result() == Some(id))
     }
 
     fn enumerant(&mut self, kind: Kind, value: u32) {
-        let Some(row) = kind.info().enumerant(value) else {
+        let Some(row) = kind.info().enumerant_by_value(value) else {
             return;
         };
         self.what = row.name;
@@ -489,7 +492,7 @@ impl TranslationRequirements<'_> {
             self.extensions.push(RAW_FORMATS);
         }
         // The item may be one found out since SPIR-V 1.5.
-        if op == Op::GroupNonUniformBroadcast && !self.is_constant(inst.id(2)) {
+        if op == Op::GroupNonUniformBroadcast && !self.is_constant(inst.id_operand(2)) {
             self.at_least(row.name, SpirvVersion::new(1, 5));
         }
         if !row.name.starts_with("OpAtomic") {

@@ -94,7 +94,7 @@ impl LlvmTranslator<'_> {
 
     /// Decorates an id; numbers become constants where the decoration has ids as operands.
     pub(super) fn decorate_by_row(&mut self, id: Id, decoration: Decoration, words: Vec<u32>) {
-        let row = Kind::Decoration.info().enumerant(decoration.0);
+        let row = Kind::Decoration.info().enumerant_by_value(decoration.0);
         let Some(row) = row else { return };
         if !self.may_decorate(id, decoration, row, &words) {
             return;
@@ -104,13 +104,13 @@ impl LlvmTranslator<'_> {
             .iter()
             .any(|p| p.kind.info().category == OperandCategory::Id);
         if !ids {
-            self.b.decorate(id, decoration, &words);
+            self.b.decorate_id(id, decoration, &words);
             return;
         }
         let mut all = vec![id.word(), decoration.0];
         all.extend(words.iter().map(|word| self.u32(*word).word()));
         let section = spirula_spirv::ir::ModuleSection::Annotations;
-        self.b.push(section, Op::DecorateId, &all);
+        self.b.push_inst(section, Op::DecorateId, &all);
     }
 
     /// Whether a decoration can stand on an id: its operands are there, it is no second one where
@@ -164,7 +164,7 @@ impl LlvmTranslator<'_> {
         let texts = self.module.function_strings(func, "kernel_arg_type_qual");
         for (text, &param) in texts.into_iter().zip(params) {
             if text.split(' ').any(|word| word == "volatile") {
-                self.b.decorate(param, Decoration::Volatile, &[]);
+                self.b.decorate_id(param, Decoration::Volatile, &[]);
             }
         }
     }
@@ -250,7 +250,7 @@ impl LlvmTranslator<'_> {
         if parts.is_empty() {
             let mut words = Vec::new();
             push_string(&mut words, text);
-            self.b.decorate(id, Decoration::UserSemantic, &words);
+            self.b.decorate_id(id, Decoration::UserSemantic, &words);
             return;
         }
         // Of several of a kind the last counts.

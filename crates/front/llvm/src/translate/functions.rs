@@ -142,7 +142,7 @@ impl<'m> LlvmTranslator<'m> {
                 Ok(signature) => {
                     self.begin_function(func, &signature);
                     let name = self.module.function_name(func);
-                    self.b.linkage(signature.id, name, LinkageType::Import);
+                    self.b.set_linkage(signature.id, name, LinkageType::Import);
                     self.b.end_function();
                 }
                 Err(refusal) => self.report(func, SourceLocation::Unknown, &refusal),
@@ -162,7 +162,7 @@ impl<'m> LlvmTranslator<'m> {
         if !linkage.is_local() && !self.is_kernel(func) && !self.is_shader() {
             let name = self.module.function_name(func);
             let linkage = self.exported(linkage);
-            self.b.linkage(signature.id, name, linkage);
+            self.b.set_linkage(signature.id, name, linkage);
         }
         self.debug_function(func);
         FunctionTranslator::new(self, func, signature, &params).translate();
@@ -255,7 +255,7 @@ impl<'m> LlvmTranslator<'m> {
         let source_names = self.module.function_strings(func, "kernel_arg_name");
         let mut params = Vec::with_capacity(signature.params.len());
         for (index, &ty) in signature.params.iter().enumerate() {
-            let id = self.b.parameter(ty);
+            let id = self.b.append_parameter(ty);
             let name = match self.module.str(function.name(index)) {
                 "" => source_names.get(index).copied().unwrap_or(""),
                 name => name,
@@ -287,12 +287,12 @@ impl<'m> LlvmTranslator<'m> {
             };
             if has {
                 self.b
-                    .decorate(id, Decoration::FuncParamAttr, &[attribute.0]);
+                    .decorate_id(id, Decoration::FuncParamAttr, &[attribute.0]);
             }
         }
         let align = attributes.number(set, AttrKind::Align);
         if let Some(align) = align.and_then(|a| u32::try_from(a).ok()) {
-            self.b.decorate(id, Decoration::Alignment, &[align]);
+            self.b.decorate_id(id, Decoration::Alignment, &[align]);
         }
     }
 
@@ -349,8 +349,8 @@ impl<'m> LlvmTranslator<'m> {
         self.b.begin_block(label);
         let mut words = vec![inner.id.word()];
         words.extend(params.iter().map(|p| p.word()));
-        self.b.value(Op::FunctionCall, inner.result, &words);
-        self.b.effect(Op::Return, &[]);
+        self.b.append_value(Op::FunctionCall, inner.result, &words);
+        self.b.append_effect(Op::Return, &[]);
         self.b.end_function();
         outer.id
     }

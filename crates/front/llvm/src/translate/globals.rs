@@ -102,18 +102,18 @@ impl LlvmTranslator<'_> {
         let id = self.b.global_variable(pointer, class, initializer);
         self.name(id, name);
         if variable.constant && !self.is_shader() {
-            self.b.decorate(id, Decoration::Constant, &[]);
+            self.b.decorate_id(id, Decoration::Constant, &[]);
         }
         let kernel = !self.is_shader();
         if let Some(align) = align.filter(|_| kernel).and_then(|a| u32::try_from(a).ok()) {
-            self.b.decorate(id, Decoration::Alignment, &[align]);
+            self.b.decorate_id(id, Decoration::Alignment, &[align]);
         }
         if kernel && !data.linkage.is_local() && class != StorageClass::Workgroup {
             let linkage = match initial {
                 Some(_) => self.exported(data.linkage),
                 None => LinkageType::Import,
             };
-            self.b.linkage(id, name, linkage);
+            self.b.set_linkage(id, name, linkage);
         }
         let stated = self.module.strings.find("spirv.Decorations");
         let node = stated.and_then(|kind| data.metadata.iter().find(|m| m.0 == kind));

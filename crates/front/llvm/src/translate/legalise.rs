@@ -38,7 +38,9 @@ impl FunctionTranslator<'_, '_> {
             return id;
         }
         let ty = self.t.shape_type(shape.scalar());
-        self.t.b.value(Op::CompositeExtract, ty, &[id.word(), lane])
+        self.t
+            .b
+            .append_value(Op::CompositeExtract, ty, &[id.word(), lane])
     }
 
     /// All lanes of a value.
@@ -61,7 +63,7 @@ impl FunctionTranslator<'_, '_> {
             .take(shape.padded as usize)
             .map(|id| id.word())
             .collect();
-        self.t.b.value(Op::CompositeConstruct, ty, &words)
+        self.t.b.append_value(Op::CompositeConstruct, ty, &words)
     }
 
     /// A scalar in every lane.
@@ -71,7 +73,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let ty = self.t.shape_type(shape);
         let words = vec![scalar.word(); shape.padded as usize];
-        self.t.b.value(Op::CompositeConstruct, ty, &words)
+        self.t.b.append_value(Op::CompositeConstruct, ty, &words)
     }
 
     /// `yes` or `no` by a condition, which may be a scalar where those are vectors.

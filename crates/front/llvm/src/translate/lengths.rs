@@ -132,7 +132,7 @@ impl LlvmTranslator<'_> {
         for &operand in &operands[2..] {
             words.push(self.special_number(operand)?.word());
         }
-        Ok(self.b.constant(Op::SpecConstantOp, ty, &words))
+        Ok(self.b.declare_constant(Op::SpecConstantOp, ty, &words))
     }
 
     /// Indices into a type without those that lead to the arrays in structures that stand for

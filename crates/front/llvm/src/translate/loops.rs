@@ -240,7 +240,7 @@ fn control(t: &LlvmTranslator<'_>, node: LlvmMetadata) -> Vec<u32> {
 /// Whether the version or an extension that may be used has a control: as a hint it may be left
 /// out.
 fn is_known(t: &LlvmTranslator<'_>, control: LoopControl) -> bool {
-    let Some(row) = Kind::LoopControl.info().enumerant(control.0) else {
+    let Some(row) = Kind::LoopControl.info().enumerant_by_value(control.0) else {
         return false;
     };
     if row.version != SpirvVersion::NEVER {
@@ -248,7 +248,7 @@ fn is_known(t: &LlvmTranslator<'_>, control: LoopControl) -> bool {
     }
     let capabilities = row.capabilities.iter();
     let mut extensions = capabilities
-        .filter_map(|c| Kind::Capability.info().enumerant(c.0))
+        .filter_map(|c| Kind::Capability.info().enumerant_by_value(c.0))
         .flat_map(|capability| capability.extensions)
         .peekable();
     extensions.peek().is_none() || extensions.any(|name| t.may_use(name))
@@ -274,6 +274,6 @@ impl FunctionTranslator<'_, '_> {
             self.label(hints.latch).word(),
         ];
         words.extend(hints.control);
-        self.t.b.effect(Op::LoopMerge, &words);
+        self.t.b.append_effect(Op::LoopMerge, &words);
     }
 }

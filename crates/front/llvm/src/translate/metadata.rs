@@ -53,9 +53,12 @@ impl LlvmTranslator<'_> {
         // Modules that were SPIR-V before say it in SPIR-V's own numbers.
         if let Some(&node) = self.module.named("spirv.Source").first()
             && let [language, version, ..] = self.numbers(node)[..]
-            && Kind::SourceLanguage.info().enumerant(language).is_some()
+            && Kind::SourceLanguage
+                .info()
+                .enumerant_by_value(language)
+                .is_some()
         {
-            return self.b.source(language, version);
+            return self.b.declare_source(language, version);
         }
         for (name, language) in VERSIONS {
             if let Some(&node) = self.module.named(name).first()
@@ -63,7 +66,7 @@ impl LlvmTranslator<'_> {
             {
                 let minor = minor.saturating_mul(1000);
                 let version = major.saturating_mul(100_000).saturating_add(minor);
-                return self.b.source(language.0, version);
+                return self.b.declare_source(language.0, version);
             }
         }
     }
@@ -153,7 +156,7 @@ impl LlvmTranslator<'_> {
             let Some(number) = module.consts.as_u64(mode).map(|n| n as u32) else {
                 continue;
             };
-            let row = Kind::ExecutionMode.info().enumerant(number);
+            let row = Kind::ExecutionMode.info().enumerant_by_value(number);
             let (Some(row), true) = (row, self.callee_of(function) == Some(func)) else {
                 continue;
             };
@@ -187,13 +190,13 @@ impl LlvmTranslator<'_> {
                 let mut all = vec![entry.word(), number];
                 all.extend(words);
                 self.b
-                    .push(ModuleSection::ExecutionModes, Op::ExecutionModeId, &all);
+                    .push_inst(ModuleSection::ExecutionModes, Op::ExecutionModeId, &all);
             } else {
                 self.b.execution_mode(entry, ExecutionMode(number), &words);
             }
         }
         for width in floats {
-            let ty = self.b.float(width).word();
+            let ty = self.b.float_type(width).word();
             if !defaulted.contains(&ty) {
                 defaulted.push(ty);
                 self.preserving(entry, ty);
@@ -208,7 +211,7 @@ impl LlvmTranslator<'_> {
         let none = self.u32(0).word();
         let words = [entry.word(), ExecutionMode::FPFastMathDefault.0, ty, none];
         self.b
-            .push(ModuleSection::ExecutionModes, Op::ExecutionModeId, &words);
+            .push_inst(ModuleSection::ExecutionModes, Op::ExecutionModeId, &words);
     }
 
     /// An operand of an execution mode that is an id: a constant, or the type of one that is not
@@ -270,7 +273,7 @@ impl LlvmTranslator<'_> {
             let id = self.b.fresh_id();
             let mut words = vec![id.word()];
             push_string(&mut words, &text);
-            self.b.push(ModuleSection::Sources, Op::String, &words);
+            self.b.push_inst(ModuleSection::Sources, Op::String, &words);
         }
     }
 }

@@ -62,7 +62,9 @@ impl LlvmTranslator<'_> {
             )));
         }
         Ok(match image {
-            true => self.b.ty(type_op(short).ok_or_else(unknown)?, &[id.word()]),
+            true => self
+                .b
+                .declare_type(type_op(short).ok_or_else(unknown)?, &[id.word()]),
             false => id,
         })
     }
@@ -102,7 +104,7 @@ impl LlvmTranslator<'_> {
                 (None, _) => break,
             }
         }
-        Ok(self.b.ty(op, &words))
+        Ok(self.b.declare_type(op, &words))
     }
 }
 

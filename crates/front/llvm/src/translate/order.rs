@@ -19,17 +19,17 @@ pub(super) fn order_globals(module: &mut SpirvModule) {
     let ids = IdWords::new(&SpirvModule::new(module.version));
     let mut ranks = IdMap::new(module.bound(), 0);
     let mut sorted = [const { Vec::new() }; REST as usize + 1];
-    for inst in module.section(ModuleSection::Globals) {
+    for inst in module.section_insts(ModuleSection::Globals) {
         let mut rank = own_rank(inst, &ranks);
-        ids.visit(inst, |_, id| rank = rank.max(ranks[id]));
+        ids.visit_uses(inst, |_, id| rank = rank.max(ranks[id]));
         if let Some(id) = inst.result() {
             ranks.set(id, rank);
         }
         sorted[usize::from(rank)].push(inst.handle());
     }
     for inst in sorted.into_iter().flatten() {
-        module.remove(inst);
-        module.append(ModuleSection::Globals.list(), inst);
+        module.remove_inst(inst);
+        module.append_inst(ModuleSection::Globals.list(), inst);
     }
 }
 

@@ -71,7 +71,7 @@ impl LlvmTranslator<'_> {
         lanes: u32,
     ) -> TranslationResult<Id> {
         if self.module.types.is_pointer_like(ty) && lanes > 1 && self.asked_for(OF_POINTERS) {
-            let id = self.b.vector(element, lanes);
+            let id = self.b.vector_type(element, lanes);
             self.set_first_member(id, element);
             return Ok(id);
         }
@@ -223,7 +223,7 @@ impl FunctionTranslator<'_, '_> {
             None => {
                 let memory = self.t.memory_type(element)?;
                 let words = [whole.word(), lane];
-                let id = self.t.b.value(Op::CompositeExtract, memory, &words);
+                let id = self.t.b.append_value(Op::CompositeExtract, memory, &words);
                 self.loaded(element, id)
             }
         }
@@ -251,7 +251,7 @@ impl FunctionTranslator<'_, '_> {
             }
             (ConstKind::Undef | ConstKind::Poison, _) => {
                 let ty = self.t.register_type(element)?;
-                Some(self.t.b.undef(ty))
+                Some(self.t.b.declare_undef(ty))
             }
             (ConstKind::Data(_), Some(shape)) => {
                 let bits = module.consts.data_elements(&module.types, constant);
@@ -292,7 +292,7 @@ impl FunctionTranslator<'_, '_> {
             words.push(id.word());
         }
         let ty = self.t.register_type(ty)?;
-        Ok(self.t.b.value(Op::CompositeConstruct, ty, &words))
+        Ok(self.t.b.append_value(Op::CompositeConstruct, ty, &words))
     }
 
     fn extract_part(&mut self, inst: LlvmInst) -> TranslationResult<Id> {
@@ -302,7 +302,7 @@ impl FunctionTranslator<'_, '_> {
             Some(lane) if lane < u64::from(lanes) => self.lane_value(operands[0], lane as u32),
             Some(_) => {
                 let ty = self.result_type(inst)?;
-                Ok(self.t.b.undef(ty))
+                Ok(self.t.b.declare_undef(ty))
             }
             None => {
                 let all = self.lane_values(operands[0])?;
@@ -351,7 +351,7 @@ impl FunctionTranslator<'_, '_> {
         let shape = self.shape_of(index)?;
         let index = self.value(index)?;
         let lane = self.t.splat(shape, lane as u64);
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let here = self.op(Op::IEqual, bool, [index, lane]);
         match self.t.b.type_of(no) {
             Some(ty) => Ok(self.select(ty, here, yes, no)),
@@ -373,7 +373,7 @@ impl FunctionTranslator<'_, '_> {
                 self.lane_value(operands[1], lane - lanes)?
             } else {
                 let ty = self.t.register_type(element)?;
-                self.t.b.undef(ty)
+                self.t.b.declare_undef(ty)
             });
         }
         self.compose_lanes(ty, &all)

@@ -4,7 +4,7 @@ use super::builtins::builtin_names;
 use super::intrinsics::intrinsic_names;
 use super::loops::hint_names;
 use spirula_spirv::grammar::enumerants::Capability;
-use spirula_spirv::grammar::{EnumerantInfo, ExtInstSet, Kind, ResultForm, instructions};
+use spirula_spirv::grammar::{EnumerantInfo, ExtInstSet, Kind, ResultForm, all_instructions};
 use std::fmt::Write;
 
 /// Types that only SPIR-V has and LLVM spells in its own way.
@@ -38,7 +38,7 @@ pub fn reference() -> String {
     names.sort_unstable();
     list(&mut page, names.into_iter());
     page.push_str("\n## Types\n\nThose of `target(\"spirv.NAME\", …)`, with the operands of the instruction:\n\n");
-    let mut names: Vec<&str> = instructions()
+    let mut names: Vec<&str> = all_instructions()
         .iter()
         .filter(|row| row.result == ResultForm::Untyped)
         .filter_map(|row| row.name.strip_prefix("OpType"))
@@ -86,7 +86,7 @@ fn triggers(extension: &str) -> String {
                 .iter()
                 .all(|c| capabilities.iter().any(|row| row.value == c.0))
     };
-    let mut names: Vec<&str> = instructions()
+    let mut names: Vec<&str> = all_instructions()
         .iter()
         .filter(|row| row.extensions.contains(&extension) || needs(row.capabilities))
         .map(|row| row.name)
@@ -110,7 +110,7 @@ fn extensions() -> Vec<&'static str> {
     let shader = |capabilities: &[Capability]| capabilities.contains(&Capability::Shader);
     let capabilities = Kind::Capability.info().enumerants.iter();
     let capabilities = capabilities.filter(|row| !shader(row.capabilities));
-    let instructions = instructions()
+    let instructions = all_instructions()
         .iter()
         .filter(|row| !shader(row.capabilities));
     let mut names: Vec<&str> = capabilities

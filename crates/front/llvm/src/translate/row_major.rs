@@ -17,7 +17,7 @@ impl LlvmTranslator<'_> {
     pub(super) fn row_major_matrix(&mut self, column: Id, count: u64) -> TranslationResult<Id> {
         let known = u32::try_from(count).ok().filter(|n| (2..=4).contains(n));
         let count = known.ok_or_else(|| refuse("what is in row-major order is no matrix"))?;
-        let id = self.b.ty(Op::TypeMatrix, &[column.word(), count]);
+        let id = self.b.declare_type(Op::TypeMatrix, &[column.word(), count]);
         self.set_first_member(id, column);
         if let Some(shader) = &mut self.shader {
             shader.elements.set(id, Some((column, count.into())));
@@ -89,9 +89,9 @@ impl FunctionTranslator<'_, '_> {
         let mut words = Vec::new();
         for (index, (have, ty)) in (0..).zip(parts) {
             let operands = [id.word(), index];
-            let part = self.t.b.value(Op::CompositeExtract, have, &operands);
+            let part = self.t.b.append_value(Op::CompositeExtract, have, &operands);
             words.push(self.composed_in_layout(part, have, ty).word());
         }
-        self.t.b.value(Op::CompositeConstruct, ty, &words)
+        self.t.b.append_value(Op::CompositeConstruct, ty, &words)
     }
 }

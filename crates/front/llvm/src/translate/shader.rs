@@ -195,16 +195,16 @@ impl LlvmTranslator<'_> {
                 None => self.b.constant_u32(size),
             });
         }
-        let word = self.b.int(32, false);
-        let vector = self.b.vector(word, 3);
+        let word = self.b.int_type(32, false);
+        let vector = self.b.vector_type(word, 3);
         let id = self.b.fresh_id();
         let mut words = vec![vector.word(), id.word()];
         words.extend(parts.iter().map(|part| part.word()));
         self.b
-            .push(ModuleSection::Globals, Op::SpecConstantComposite, &words);
+            .push_inst(ModuleSection::Globals, Op::SpecConstantComposite, &words);
         self.b.set_type_of(id, vector);
         self.b
-            .decorate(id, Decoration::BuiltIn, &[BuiltIn::WorkgroupSize.0]);
+            .decorate_id(id, Decoration::BuiltIn, &[BuiltIn::WorkgroupSize.0]);
     }
 
     /// A type in memory: as it is in registers, with the layout that is stated for it.
@@ -334,7 +334,7 @@ impl LlvmTranslator<'_> {
             }
         };
         if stride != 0 {
-            self.b.decorate(id, Decoration::ArrayStride, &[stride]);
+            self.b.decorate_id(id, Decoration::ArrayStride, &[stride]);
         }
         self.set_first_member(id, element);
         if let Some(shader) = &mut self.shader {
@@ -348,7 +348,7 @@ impl LlvmTranslator<'_> {
     fn shader_struct(&mut self, name: &str, members: &[Id], rows: &[Option<LlvmMetadata>]) -> Id {
         let words: Vec<u32> = members.iter().map(|m| m.word()).collect();
         let id = match name.is_empty() {
-            true => self.b.structure(members),
+            true => self.b.struct_type(members),
             false => self.b.distinct_type(Op::TypeStruct, &words),
         };
         self.name(id, name);
@@ -359,7 +359,7 @@ impl LlvmTranslator<'_> {
                     continue;
                 };
                 match index.checked_sub(1) {
-                    None => self.b.decorate(id, decoration, &words),
+                    None => self.b.decorate_id(id, decoration, &words),
                     Some(_) if decoration == Decoration::ArrayStride => {}
                     Some(member) => {
                         self.b
@@ -394,7 +394,7 @@ impl LlvmTranslator<'_> {
         if let Some(id) = self.shader.as_ref().and_then(|s| s.glsl) {
             return id;
         }
-        let id = self.b.import("GLSL.std.450");
+        let id = self.b.import_set("GLSL.std.450");
         if let Some(shader) = &mut self.shader {
             shader.glsl = Some(id);
         }
@@ -454,7 +454,7 @@ impl FunctionTranslator<'_, '_> {
             true => Op::InBoundsAccessChain,
             false => Op::AccessChain,
         };
-        Ok(self.t.b.value(op, ty, &words))
+        Ok(self.t.b.append_value(op, ty, &words))
     }
 
     /// What a pointer leads to, which in shaders may be laid out in another way than `ty`.
@@ -514,10 +514,10 @@ impl FunctionTranslator<'_, '_> {
         if name == "MatrixInverse" {
             let given = self.function.inst(call.inst).ty;
             let matrix = self.matrix_type(given)?;
-            let id = self.t.b.value(Op::ExtInst, matrix, &words);
+            let id = self.t.b.append_value(Op::ExtInst, matrix, &words);
             return self.as_columns(id, given, ty);
         }
-        let id = self.t.b.value(Op::ExtInst, ty, &words);
+        let id = self.t.b.append_value(Op::ExtInst, ty, &words);
         self.fast_math(call.inst, id);
         Ok(id)
     }
@@ -536,7 +536,10 @@ impl FunctionTranslator<'_, '_> {
 
     fn matrix_type(&mut self, ty: LlvmType) -> TranslationResult<Id> {
         let (count, column) = self.columns(ty)?;
-        Ok(self.t.b.ty(Op::TypeMatrix, &[column.word(), count]))
+        Ok(self
+            .t
+            .b
+            .declare_type(Op::TypeMatrix, &[column.word(), count]))
     }
 
     /// An array of columns as a matrix.
@@ -556,9 +559,12 @@ impl FunctionTranslator<'_, '_> {
         let mut words = Vec::new();
         for index in 0..count {
             let operands = [id.word(), index];
-            let part = self.t.b.value(Op::CompositeExtract, column, &operands);
+            let part = self
+                .t
+                .b
+                .append_value(Op::CompositeExtract, column, &operands);
             words.push(part.word());
         }
-        Ok(self.t.b.value(Op::CompositeConstruct, whole, &words))
+        Ok(self.t.b.append_value(Op::CompositeConstruct, whole, &words))
     }
 }

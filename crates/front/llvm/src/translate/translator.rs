@@ -131,7 +131,7 @@ pub fn translate(
         translator.run();
     }
     if translator.diagnostics.is_empty() {
-        let mut module = translator.b.finish();
+        let mut module = translator.b.into_module();
         module.version = translator.version;
         order_globals(&mut module);
         match options.pointers {
@@ -240,7 +240,7 @@ impl LlvmTranslator<'_> {
     fn expect_size(&mut self) {
         let functions = self.module.functions.iter();
         let count: usize = functions.map(|function| function.insts.len()).sum();
-        self.b.expect(count * 2, count * 8);
+        self.b.reserve_capacity(count * 2, count * 8);
     }
 
     /// Refuses pointers without types where they cannot be had.
@@ -287,12 +287,12 @@ impl LlvmTranslator<'_> {
 
     /// Names an id, with a name that is cut where it is very long; not with an empty one.
     pub(super) fn name(&mut self, id: Id, name: &str) {
-        self.b.name(id, shortened(name));
+        self.b.set_name(id, shortened(name));
     }
 
     /// A constant of 32 bits, whose value is remembered.
     pub(super) fn u32(&mut self, value: u32) -> Id {
-        let ty = self.b.int(32, false);
+        let ty = self.b.int_type(32, false);
         let id = self.scalar_constant(ty, 32, u64::from(value));
         self.small.set(id, Some(value));
         id
@@ -308,7 +308,7 @@ impl LlvmTranslator<'_> {
         match self.opencl_std {
             Some(id) => id,
             None => {
-                let id = self.b.import("OpenCL.std");
+                let id = self.b.import_set("OpenCL.std");
                 self.opencl_std = Some(id);
                 id
             }

@@ -299,23 +299,23 @@ impl LlvmTranslator<'_> {
 
     fn new_shape_type(&mut self, shape: NumericShape) -> Id {
         let scalar = match shape.elem {
-            NumericElement::Bool => self.b.bool(),
-            NumericElement::Int => self.b.int(shape.width, false),
-            NumericElement::Float => self.b.float(shape.width),
+            NumericElement::Bool => self.b.bool_type(),
+            NumericElement::Int => self.b.int_type(shape.width, false),
+            NumericElement::Float => self.b.float_type(shape.width),
             NumericElement::Brain => {
                 let encoding = FPEncoding::BFloat16KHR.0;
-                self.b.ty(Op::TypeFloat, &[shape.width, encoding])
+                self.b.declare_type(Op::TypeFloat, &[shape.width, encoding])
             }
         };
         if shape.padded == 1 {
             return scalar;
         }
         let id = match shape.padded {
-            0..=16 => self.b.vector(scalar, shape.padded),
+            0..=16 => self.b.vector_type(scalar, shape.padded),
             lanes => {
                 let lanes = self.u32(lanes);
                 let words = [scalar.word(), lanes.word()];
-                self.b.ty(Op::TypeVectorIdEXT, &words)
+                self.b.declare_type(Op::TypeVectorIdEXT, &words)
             }
         };
         self.set_first_member(id, scalar);
@@ -324,7 +324,7 @@ impl LlvmTranslator<'_> {
 
     /// `uchar`: bytes, and `i1` in memory.
     pub(super) fn byte(&mut self) -> Id {
-        self.b.int(8, false)
+        self.b.int_type(8, false)
     }
 
     /// A pointer type.
@@ -334,7 +334,7 @@ impl LlvmTranslator<'_> {
         if let Some(id) = known {
             return id;
         }
-        let id = self.b.pointer(class, pointee);
+        let id = self.b.pointer_type(class, pointee);
         let row = self.types.row_mut(pointee);
         if let Some(slot) = row.pointers.get_mut(class.0 as usize) {
             *slot = Some(id);
@@ -400,7 +400,7 @@ impl LlvmTranslator<'_> {
         }
         let id = match self.shape(ty) {
             Some(shape) => self.shape_type(shape),
-            None if ty == LlvmType::VOID => self.b.void(),
+            None if ty == LlvmType::VOID => self.b.void_type(),
             None => self.memory_type(ty)?,
         };
         self.types.register[ty.index()] = Some(id);
@@ -462,7 +462,7 @@ impl LlvmTranslator<'_> {
                 let Some(fields) = fields else {
                     let mut words = Vec::new();
                     push_string(&mut words, shortened(module.str(*name)));
-                    return Ok(self.b.ty(Op::TypeOpaque, &words));
+                    return Ok(self.b.declare_type(Op::TypeOpaque, &words));
                 };
                 if fields.len() > MAX_MEMBERS {
                     let count = fields.len();
@@ -494,7 +494,7 @@ impl LlvmTranslator<'_> {
             return Err(refuse(format!("an array of {len} elements is too large")));
         };
         let length = self.b.constant_u32(len);
-        let id = self.b.array(element, length);
+        let id = self.b.array_type(element, length);
         self.set_first_member(id, element);
         Ok(id)
     }
@@ -502,7 +502,7 @@ impl LlvmTranslator<'_> {
     pub(super) fn struct_type(&mut self, name: &str, members: &[Id], packed: bool) -> Id {
         let words: Vec<u32> = members.iter().map(|m| m.word()).collect();
         let id = if name.is_empty() && !packed {
-            self.b.structure(members)
+            self.b.struct_type(members)
         } else {
             self.b.distinct_type(Op::TypeStruct, &words)
         };
@@ -510,7 +510,7 @@ impl LlvmTranslator<'_> {
             self.name(id, name);
         }
         if packed {
-            self.b.decorate(id, Decoration::CPacked, &[]);
+            self.b.decorate_id(id, Decoration::CPacked, &[]);
         }
         if let Some(first) = members.first() {
             self.set_first_member(id, *first);

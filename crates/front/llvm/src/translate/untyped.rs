@@ -170,7 +170,7 @@ impl UntypedPointerInfo {
             (Op::LifetimeStart | Op::LifetimeStop, _) => true,
             (Op::ExtInst, [_, _, set, number, ..]) => {
                 let set = self.sets.get(set).copied().flatten();
-                let row = set.and_then(|set| set.instruction(*number));
+                let row = set.and_then(|set| set.instruction_by_number(*number));
                 row.is_some_and(|row| matches!(row.name, "DebugDeclare" | "DebugGlobalVariable"))
             }
             _ => false,

@@ -47,7 +47,7 @@ fn homes(function: &LlvmFunction) -> Vec<LlvmBlock> {
 fn tree(function: &LlvmFunction, order: &[LlvmBlock]) -> DominanceTree {
     let numbers: Vec<u32> = order.iter().map(|b| b.index() as u32).collect();
     let before = LlvmPredecessors::of(function, order);
-    DominanceTree::compute(function.blocks.len(), &numbers, |node, visit| {
+    DominanceTree::from_predecessors(function.blocks.len(), &numbers, |node, visit| {
         let before = before.get(LlvmBlock::new(node as usize)).iter();
         before.for_each(|block| visit(block.index() as u32));
     })

@@ -46,7 +46,7 @@ const VHLO: &[(u64, &str)] = &[
     (20, "result_accuracy"),
 ];
 
-fn named(table: &'static [(u64, &'static str)], code: u64) -> Option<&'static str> {
+fn find_code_name(table: &'static [(u64, &'static str)], code: u64) -> Option<&'static str> {
     let mut rows = table.iter();
     rows.find(|(row, _)| *row == code).map(|(_, name)| *name)
 }
@@ -61,16 +61,19 @@ impl<'a> BytecodeReader<'a> {
         if !matches!(dialect, "builtin" | "vhlo" | "stablehlo") {
             return self.encoded_attribute(dialect, data);
         }
-        let code = data.number()?;
+        let code = data.read_varint()?;
         let kind = match dialect {
             "builtin" => self.builtin_attribute(code, data)?,
-            "vhlo" => match named(VHLO, code) {
+            "vhlo" => match find_code_name(VHLO, code) {
                 Some(name) => self.shared_attribute(name, data)?,
                 None => self.vhlo_attribute(code, data)?,
             },
-            _ => match named(STABLEHLO, code) {
+            _ => match find_code_name(STABLEHLO, code) {
                 Some(name) => self.shared_attribute(name, data)?,
-                None => return data.error(format!("attribute {code} of `stablehlo` is not known")),
+                None => {
+                    return data
+                        .report_error(format!("attribute {code} of `stablehlo` is not known"));
+                }
             },
         };
         Ok(self.module.attributes.intern(kind))
@@ -82,10 +85,10 @@ impl<'a> BytecodeReader<'a> {
         dialect: &str,
         data: &mut BytecodeCursor<'a>,
     ) -> BytecodeResult<MlirAttr> {
-        let bytes = data.take(data.left())?;
+        let bytes = data.take_bytes(data.remaining_bytes())?;
         let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
-        let name = self.module.intern(&format!("{dialect}.encoded"));
-        let body = DialectBody::Text(self.module.intern(&format!("<\"0x{digits}\">")));
+        let name = self.module.intern_text(&format!("{dialect}.encoded"));
+        let body = DialectBody::Text(self.module.intern_text(&format!("<\"0x{digits}\">")));
         let kind = AttributeKind::Dialect { name, body };
         Ok(self.module.attributes.intern(kind))
     }
@@ -101,28 +104,31 @@ impl<'a> BytecodeReader<'a> {
             2 => self.string_attribute(data)?,
             3 => {
                 let kind = self.string_attribute(data)?;
-                self.ty(data)?;
+                self.read_type(data)?;
                 kind
             }
-            4 => AttributeKind::SymbolRef([self.name(data)?].into()),
+            4 => AttributeKind::SymbolRef([self.read_name(data)?].into()),
             5 => self.symbol_ref(data)?,
-            6 => AttributeKind::Type(self.ty(data)?),
+            6 => AttributeKind::Type(self.read_type(data)?),
             7 => AttributeKind::Unit,
-            8 => self.integer(data)?,
-            9 => self.float(data)?,
+            8 => self.read_integer_attribute(data)?,
+            9 => self.read_float_attribute(data)?,
             10..=15 | 22 => AttributeKind::Location(self.location_attribute(code, data)?),
             16 => {
-                let ty = self.ty(data)?;
-                let number = data.number()?;
+                let ty = self.read_type(data)?;
+                let number = data.read_varint()?;
                 let at = usize::try_from(number).unwrap_or(usize::MAX);
                 match self.resource_keys.get(at) {
                     Some(&key) => AttributeKind::Resource { key, ty },
-                    None => return data.error(format!("there is no resource {number}")),
+                    None => return data.report_error(format!("there is no resource {number}")),
                 }
             }
             17 => self.dense_array(data)?,
-            18 => self.elements(data)?,
-            _ => return data.error(format!("attribute {code} of `builtin` is not supported")),
+            18 => self.read_elements_attribute(data)?,
+            _ => {
+                return data
+                    .report_error(format!("attribute {code} of `builtin` is not supported"));
+            }
         })
     }
 
@@ -134,22 +140,22 @@ impl<'a> BytecodeReader<'a> {
         Ok(match code {
             1 => AttributeKind::Array(self.attributes_list(data)?),
             2 => {
-                let value = i128::from(data.number()? != 0);
-                let ty = self.module.types.integer(1);
+                let value = i128::from(data.read_varint()? != 0);
+                let ty = self.module.types.integer_type(1);
                 AttributeKind::Integer { value, ty }
             }
             5 => {
-                let value = i128::from(data.number()?);
-                let ty = self.module.types.integer(32);
+                let value = i128::from(data.read_varint()?);
+                let ty = self.module.types.integer_type(32);
                 AttributeKind::Integer { value, ty }
             }
             6 => AttributeKind::Dictionary(self.named_list(data)?),
-            8 => self.float(data)?,
-            9 => self.integer(data)?,
+            8 => self.read_float_attribute(data)?,
+            9 => self.read_integer_attribute(data)?,
             14 => self.string_attribute(data)?,
-            15 => self.elements(data)?,
-            17 => AttributeKind::Type(self.ty(data)?),
-            _ => return data.error(format!("attribute {code} of `vhlo` is not supported")),
+            15 => self.read_elements_attribute(data)?,
+            17 => AttributeKind::Type(self.read_type(data)?),
+            _ => return data.report_error(format!("attribute {code} of `vhlo` is not supported")),
         })
     }
 
@@ -160,11 +166,11 @@ impl<'a> BytecodeReader<'a> {
         data: &mut BytecodeCursor<'a>,
     ) -> BytecodeResult<AttributeKind> {
         let full = format!("stablehlo.{name}");
-        let body = match dialect::structure(&full) {
-            Some(AttributeSyntax::Keyword) => self.keyword(name, data)?,
-            Some(AttributeSyntax::Fields(fields)) => self.fields(name, fields, data)?,
+        let body = match dialect::find_attribute_structure(&full) {
+            Some(AttributeSyntax::Keyword) => self.read_keyword(name, data)?,
+            Some(AttributeSyntax::Fields(fields)) => self.read_fields(name, fields, data)?,
             Some(AttributeSyntax::Convolution) => {
-                self.fields(name, dialect::CONVOLUTION_FIELDS, data)?
+                self.read_fields(name, dialect::CONVOLUTION_FIELDS, data)?
             }
             None => {
                 let bounds = data.signed_list()?;
@@ -173,31 +179,31 @@ impl<'a> BytecodeReader<'a> {
                     bound => bound.to_string(),
                 });
                 let text = format!("<{}>", shown.collect::<Vec<_>>().join(", "));
-                DialectBody::Text(self.module.intern(&text))
+                DialectBody::Text(self.module.intern_text(&text))
             }
         };
-        let name = self.module.intern(&full);
+        let name = self.module.intern_text(&full);
         Ok(AttributeKind::Dialect { name, body })
     }
 
-    fn keyword(
+    fn read_keyword(
         &mut self,
         name: &str,
         data: &mut BytecodeCursor<'a>,
     ) -> BytecodeResult<DialectBody> {
-        let number = data.number()?;
+        let number = data.read_varint()?;
         // Distributions are counted from one.
         let first = u64::from(name == "rng_distribution");
         let at = number
             .checked_sub(first)
             .and_then(|at| usize::try_from(at).ok());
-        match at.and_then(|at| dialect::words(name).get(at)) {
-            Some(word) => Ok(DialectBody::Keyword(self.module.intern(word))),
-            None => data.error(format!("`{name}` has no value {number}")),
+        match at.and_then(|at| dialect::list_keywords(name).get(at)) {
+            Some(word) => Ok(DialectBody::Keyword(self.module.intern_text(word))),
+            None => data.report_error(format!("`{name}` has no value {number}")),
         }
     }
 
-    fn fields(
+    fn read_fields(
         &mut self,
         name: &str,
         fields: &[dialect::AttributeField],
@@ -211,20 +217,20 @@ impl<'a> BytecodeReader<'a> {
                     (self.module.integers_attribute(&values), values.is_empty())
                 }
                 FieldKind::Integer => {
-                    let value = data.signed()?;
+                    let value = data.read_signed_varint()?;
                     (self.module.integer_attribute(value, 64), value == 0)
                 }
-                FieldKind::Attribute => (self.field(name, field.name, data)?, false),
+                FieldKind::Attribute => (self.read_field(name, field.name, data)?, false),
             };
             if field.always || !is_default {
-                named.push((self.module.intern(field.name), attr));
+                named.push((self.module.intern_text(field.name), attr));
             }
         }
         Ok(DialectBody::Fields(named.into()))
     }
 
     /// A field that is neither a number nor numbers.
-    fn field(
+    fn read_field(
         &mut self,
         name: &str,
         field: &str,
@@ -232,14 +238,14 @@ impl<'a> BytecodeReader<'a> {
     ) -> BytecodeResult<MlirAttr> {
         let kind = match (name, field) {
             ("dot_algorithm", "allow_imprecise_accumulation") => AttributeKind::Integer {
-                value: i128::from(data.signed()? != 0),
-                ty: self.module.types.integer(1),
+                value: i128::from(data.read_signed_varint()? != 0),
+                ty: self.module.types.integer_type(1),
             },
-            ("dot_algorithm", _) => AttributeKind::Type(self.ty(data)?),
-            ("result_accuracy", "mode") => return self.attribute(data),
+            ("dot_algorithm", _) => AttributeKind::Type(self.read_type(data)?),
+            ("result_accuracy", "mode") => return self.read_attribute(data),
             _ => {
-                let bits = data.signed()? as u64;
-                let ty = self.module.types.float(MlirFloat::F64);
+                let bits = data.read_signed_varint()? as u64;
+                let ty = self.module.types.float_type(MlirFloat::F64);
                 AttributeKind::Float { bits, ty }
             }
         };
@@ -247,78 +253,87 @@ impl<'a> BytecodeReader<'a> {
     }
 
     fn symbol_ref(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<AttributeKind> {
-        let mut path = vec![self.name(data)?];
-        let count = data.count()?;
+        let mut path = vec![self.read_name(data)?];
+        let count = data.read_count()?;
         for _ in 0..count {
-            let attr = self.attribute(data)?;
+            let attr = self.read_attribute(data)?;
             match self.module.attributes.kind(attr) {
                 AttributeKind::SymbolRef(nested) => path.extend(nested),
-                _ => return data.error("a part of a symbol's path is no symbol"),
+                _ => return data.report_error("a part of a symbol's path is no symbol"),
             }
         }
         Ok(AttributeKind::SymbolRef(path.into()))
     }
 
     /// Bits of a number of this width: a byte, or a signed number.
-    fn bits(&mut self, width: u32, data: &mut BytecodeCursor<'a>) -> BytecodeResult<u64> {
+    fn read_bits(&mut self, width: u32, data: &mut BytecodeCursor<'a>) -> BytecodeResult<u64> {
         match width {
-            1..=8 => Ok(u64::from(data.byte()?) & ((1 << width) - 1)),
-            9..=64 => Ok(data.signed()? as u64 & (u64::MAX >> (64 - width))),
-            _ => data.error(format!("numbers of {width} bits are not supported")),
+            1..=8 => Ok(u64::from(data.read_byte()?) & ((1 << width) - 1)),
+            9..=64 => Ok(data.read_signed_varint()? as u64 & (u64::MAX >> (64 - width))),
+            _ => data.report_error(format!("numbers of {width} bits are not supported")),
         }
     }
 
-    fn integer(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<AttributeKind> {
-        let ty = self.ty(data)?;
+    fn read_integer_attribute(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<AttributeKind> {
+        let ty = self.read_type(data)?;
         let (width, sign) = match *self.module.types.kind(ty) {
             MlirTypeKind::Integer { width, sign } => (width, sign),
             MlirTypeKind::Index => (64, IntegerSignedness::Signless),
-            _ => return data.error("an integer has another type"),
+            _ => return data.report_error("an integer has another type"),
         };
-        let bits = self.bits(width, data)?;
+        let bits = self.read_bits(width, data)?;
         let negative = sign != IntegerSignedness::Unsigned && width > 1 && bits >> (width - 1) == 1;
         let value = i128::from(bits) - if negative { 1 << width } else { 0 };
         Ok(AttributeKind::Integer { value, ty })
     }
 
-    fn float(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<AttributeKind> {
-        let ty = self.ty(data)?;
+    fn read_float_attribute(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<AttributeKind> {
+        let ty = self.read_type(data)?;
         match *self.module.types.kind(ty) {
             MlirTypeKind::Float(float) => Ok(AttributeKind::Float {
-                bits: self.bits(float.width(), data)?,
+                bits: self.read_bits(float.width(), data)?,
                 ty,
             }),
-            _ => data.error("a float has another type"),
+            _ => data.report_error("a float has another type"),
         }
     }
 
     fn dense_array(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<AttributeKind> {
-        let element = self.ty(data)?;
-        let count = data.number()?;
-        let bytes = data.blob()?;
+        let element = self.read_type(data)?;
+        let count = data.read_varint()?;
+        let bytes = data.read_blob()?;
         let width = self.element_bytes(element, data)?;
         match count.checked_mul(width as u64) == Some(bytes.len() as u64) {
             true => Ok(AttributeKind::DenseArray {
                 element,
                 data: bytes.into(),
             }),
-            false => data.error(format!("{} bytes are no {count} elements", bytes.len())),
+            false => data.report_error(format!("{} bytes are no {count} elements", bytes.len())),
         }
     }
 
     fn element_bytes(&self, element: MlirType, data: &BytecodeCursor<'a>) -> BytecodeResult<usize> {
         match self.module.types.element_bytes(element) {
             Some(width) if width > 0 => Ok(width),
-            _ => data.error("elements of this type are not supported"),
+            _ => data.report_error("elements of this type are not supported"),
         }
     }
 
-    fn elements(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<AttributeKind> {
-        let ty = self.ty(data)?;
-        let bytes = data.blob()?.to_vec();
+    fn read_elements_attribute(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<AttributeKind> {
+        let ty = self.read_type(data)?;
+        let bytes = data.read_blob()?.to_vec();
         match self.module.types.elements_of_bytes(ty, bytes) {
             Ok(elements) => Ok(AttributeKind::Elements(elements)),
-            Err(message) => data.error(message),
+            Err(message) => data.report_error(message),
         }
     }
 
@@ -329,12 +344,15 @@ impl<'a> BytecodeReader<'a> {
     ) -> BytecodeResult<MlirLoc> {
         let kind = match code {
             10 => LocationKind::CallSite {
-                callee: self.location(data)?,
-                caller: self.location(data)?,
+                callee: self.read_location(data)?,
+                caller: self.read_location(data)?,
             },
             11 => {
-                let file = self.name(data)?;
-                let point = (small(data.number()?), small(data.number()?));
+                let file = self.read_name(data)?;
+                let point = (
+                    saturate_to_u32(data.read_varint()?),
+                    saturate_to_u32(data.read_varint()?),
+                );
                 LocationKind::File {
                     file,
                     start: point,
@@ -342,11 +360,11 @@ impl<'a> BytecodeReader<'a> {
                 }
             }
             12 | 13 => {
-                let count = data.count()?;
+                let count = data.read_count()?;
                 let parts: BytecodeResult<Vec<MlirLoc>> =
-                    (0..count).map(|_| self.location(data)).collect();
+                    (0..count).map(|_| self.read_location(data)).collect();
                 let metadata = match code {
-                    13 => Some(self.attribute(data)?),
+                    13 => Some(self.read_attribute(data)?),
                     _ => None,
                 };
                 LocationKind::Fused {
@@ -355,8 +373,8 @@ impl<'a> BytecodeReader<'a> {
                 }
             }
             14 => LocationKind::Name {
-                name: self.name(data)?,
-                child: self.location(data)?,
+                name: self.read_name(data)?,
+                child: self.read_location(data)?,
             },
             22 => self.file_range(data)?,
             _ => LocationKind::Unknown,
@@ -366,10 +384,11 @@ impl<'a> BytecodeReader<'a> {
 
     /// A file with up to four numbers: line and column of the start, and of the end.
     fn file_range(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<LocationKind> {
-        let file = self.name(data)?;
-        let count = data.count()?;
-        let numbers: BytecodeResult<Vec<u32>> =
-            (0..count).map(|_| data.number().map(small)).collect();
+        let file = self.read_name(data)?;
+        let count = data.read_count()?;
+        let numbers: BytecodeResult<Vec<u32>> = (0..count)
+            .map(|_| data.read_varint().map(saturate_to_u32))
+            .collect();
         let numbers = numbers?;
         let at = |position: usize| numbers.get(position).copied();
         let start = (at(0).unwrap_or(0), at(1).unwrap_or(0));
@@ -382,6 +401,6 @@ impl<'a> BytecodeReader<'a> {
     }
 }
 
-fn small(number: u64) -> u32 {
+fn saturate_to_u32(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

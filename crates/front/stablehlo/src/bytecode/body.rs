@@ -43,87 +43,93 @@ struct BytecodeOpReader<'r, 'a> {
 
 impl<'a> BytecodeReader<'a> {
     /// All operations.
-    pub fn body(&mut self, mut data: BytecodeCursor<'a>) -> BytecodeResult<()> {
+    pub fn read_operations(&mut self, mut data: BytecodeCursor<'a>) -> BytecodeResult<()> {
         let mut body = BytecodeOpReader {
             reader: self,
             scope: BytecodeScope::default(),
             blocks: Vec::new(),
             replaced: Vec::new(),
         };
-        let (count, _) = data.flagged()?;
-        let count = data.checked(count)?;
+        let (count, _) = data.read_flagged_varint()?;
+        let count = data.check_count(count)?;
         let ops: BytecodeResult<Vec<MlirOp>> =
-            (0..count).map(|_| body.operation(&mut data)).collect();
+            (0..count).map(|_| body.read_operation(&mut data)).collect();
         let replaced = std::mem::take(&mut body.replaced);
-        self.module.adopt(&ops?);
+        self.module.adopt_operations(&ops?);
         self.module.replace_operands(&replaced);
-        self.module.finish();
+        self.module.index_functions();
         Ok(())
     }
 }
 
 impl<'a> BytecodeOpReader<'_, 'a> {
-    fn operation(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirOp> {
+    fn read_operation(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirOp> {
         let start = *data;
-        self.reader.enter(data)?;
-        let number = data.number()?;
+        self.reader.enter_nesting(data)?;
+        let number = data.read_varint()?;
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let Some(&written) = self.reader.op_names.get(at) else {
-            return start.error(format!("there is no operation {number}"));
+            return start.report_error(format!("there is no operation {number}"));
         };
-        let op = self.reader.module.reserve_op(written.name, start.place());
-        let mask = data.byte()?;
-        let loc = self.reader.location(data)?;
+        let op = self
+            .reader
+            .module
+            .reserve_op(written.name, start.source_location());
+        let mask = data.read_byte()?;
+        let loc = self.reader.read_location(data)?;
         self.reader.module.set_location(op, loc);
         let mut discardable = Vec::new();
         if mask & has::ATTRIBUTES != 0 {
-            discardable = self.dictionary(data)?;
+            discardable = self.read_dictionary(data)?;
         }
         let mut properties = Vec::new();
         if mask & has::PROPERTIES != 0 {
             properties = match written.registered {
-                true => self.properties(op, data)?,
-                false => self.dictionary(data)?,
+                true => self.read_properties(op, data)?,
+                false => self.read_dictionary(data)?,
             };
         }
         self.name_and_attributes(op, properties, discardable, &start)?;
         self.results_and_operands(op, mask, data)?;
         if mask & has::REGIONS != 0 {
-            self.regions(op, data)?;
+            self.read_regions(op, data)?;
         }
-        vhlo::finish(&mut self.reader.module, op);
-        self.reader.leave();
+        vhlo::rename_function_returns(&mut self.reader.module, op);
+        self.reader.leave_nesting();
         Ok(op)
     }
 
-    fn dictionary(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<Vec<NamedAttribute>> {
-        let attr = self.reader.attribute(data)?;
+    fn read_dictionary(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<Vec<NamedAttribute>> {
+        let attr = self.reader.read_attribute(data)?;
         match self.reader.module.attributes.kind(attr) {
             AttributeKind::Dictionary(named) => Ok(named.to_vec()),
-            _ => data.error("attributes of an operation are no dictionary"),
+            _ => data.report_error("attributes of an operation are no dictionary"),
         }
     }
 
     /// Properties, ordered by the names that the operation's definition has; those that may be
     /// missing have a flag. What stands behind says how operands are grouped, which the types say too.
-    fn properties(
+    fn read_properties(
         &mut self,
         op: MlirOp,
         data: &mut BytecodeCursor<'a>,
     ) -> BytecodeResult<Vec<NamedAttribute>> {
-        let number = data.number()?;
+        let number = data.read_varint()?;
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let Some(&part) = self.reader.properties.get(at) else {
-            return data.error(format!("there are no properties {number}"));
+            return data.report_error(format!("there are no properties {number}"));
         };
         let mut part = part;
-        let name = self.reader.module.name(op).to_owned();
+        let name = self.reader.module.op_name(op).to_owned();
         let definition = match name.strip_prefix("vhlo.") {
-            Some(name) => vhlo::attributes(name),
-            None => dialect::operation(&name).map(|known| known.attributes.to_owned()),
+            Some(name) => vhlo::list_attributes(name),
+            None => dialect::find_operation(&name).map(|known| known.attributes.to_owned()),
         };
         let Some(definition) = definition else {
-            return data.error(format!("the operation `{name}` is not known"));
+            return data.report_error(format!("the operation `{name}` is not known"));
         };
         let mut named = Vec::new();
         let rows = definition.split_ascii_whitespace();
@@ -134,10 +140,10 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         for (name, kind) in rows {
             let attr = match kind.ends_with('?') {
                 true => self.reader.optional_attribute(&mut part)?,
-                false => Some(self.reader.attribute(&mut part)?),
+                false => Some(self.reader.read_attribute(&mut part)?),
             };
             if let Some(attr) = attr {
-                named.push((self.reader.module.intern(name), attr));
+                named.push((self.reader.module.intern_text(name), attr));
             }
         }
         Ok(named)
@@ -152,18 +158,18 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         start: &BytecodeCursor<'a>,
     ) -> BytecodeResult<()> {
         let module = &mut self.reader.module;
-        let name = module.name(op).to_owned();
+        let name = module.op_name(op).to_owned();
         if let Some(versioned) = name.strip_prefix("vhlo.") {
-            let converted = vhlo::convert(module, versioned, &mut properties);
+            let converted = vhlo::convert_operation(module, versioned, &mut properties);
             match converted {
                 Some(name) => module.set_name(op, name),
-                None => return start.error(format!("the operation `{name}` is not known")),
+                None => return start.report_error(format!("the operation `{name}` is not known")),
             }
         }
-        if let Some(known) = dialect::operation(module.name(op)) {
+        if let Some(known) = dialect::find_operation(module.op_name(op)) {
             for (name, attr) in &mut properties {
-                if let Some(kind) = known.attribute(module.str(*name)) {
-                    *attr = dialect::normalise(module, kind, *attr);
+                if let Some(kind) = known.find_attribute_kind(module.symbol_text(*name)) {
+                    *attr = dialect::normalise_attribute(module, kind, *attr);
                 }
             }
         }
@@ -179,21 +185,21 @@ impl<'a> BytecodeOpReader<'_, 'a> {
     ) -> BytecodeResult<()> {
         let mut results = Vec::new();
         if mask & has::RESULTS != 0 {
-            let count = data.count()?;
+            let count = data.read_count()?;
             for _ in 0..count {
-                results.push(self.reader.ty(data)?);
+                results.push(self.reader.read_type(data)?);
             }
         }
         if mask & has::OPERANDS != 0 {
-            let count = data.count()?;
+            let count = data.read_count()?;
             let operands: BytecodeResult<Vec<MlirValue>> =
-                (0..count).map(|_| self.operand(data)).collect();
+                (0..count).map(|_| self.read_operand(data)).collect();
             self.reader.module.set_operands(op, &operands?);
         }
         if mask & has::SUCCESSORS != 0 {
-            let count = data.count()?;
+            let count = data.read_count()?;
             let successors: BytecodeResult<Vec<MlirBlock>> =
-                (0..count).map(|_| self.successor(data)).collect();
+                (0..count).map(|_| self.read_successor(data)).collect();
             self.reader.module.set_successors(op, &successors?);
         }
         if mask & has::USE_LISTS != 0 {
@@ -201,11 +207,11 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         }
         self.reader.module.set_results(op, &results);
         let values: Vec<MlirValue> = self.reader.module.results(op).collect();
-        self.define(&values, data)
+        self.define_values(&values, data)
     }
 
-    fn operand(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirValue> {
-        let number = data.number()?;
+    fn read_operand(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirValue> {
+        let number = data.read_varint()?;
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         match self.scope.values.get(at) {
             Some(&Some(value)) => Ok(value),
@@ -220,24 +226,28 @@ impl<'a> BytecodeOpReader<'_, 'a> {
                 self.scope.values[at] = Some(value);
                 Ok(value)
             }
-            None => data.error(format!("there is no value {number}")),
+            None => data.report_error(format!("there is no value {number}")),
         }
     }
 
-    fn successor(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirBlock> {
-        let number = data.number()?;
+    fn read_successor(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirBlock> {
+        let number = data.read_varint()?;
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         match self.blocks.get(at) {
             Some(&block) => Ok(block),
-            None => data.error(format!("there is no block {number}")),
+            None => data.report_error(format!("there is no block {number}")),
         }
     }
 
     /// Gives values the next numbers of the innermost region.
-    fn define(&mut self, values: &[MlirValue], data: &BytecodeCursor<'a>) -> BytecodeResult<()> {
+    fn define_values(
+        &mut self,
+        values: &[MlirValue],
+        data: &BytecodeCursor<'a>,
+    ) -> BytecodeResult<()> {
         for &value in values {
             let Some(slot) = self.scope.values.get_mut(self.scope.next) else {
-                return data.error("a region has more values than it says");
+                return data.report_error("a region has more values than it says");
             };
             if let Some(placeholder) = slot.replace(value) {
                 self.replaced.push((placeholder, value));
@@ -247,19 +257,19 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         Ok(())
     }
 
-    fn regions(&mut self, op: MlirOp, data: &mut BytecodeCursor<'a>) -> BytecodeResult<()> {
-        let (count, isolated) = data.flagged()?;
-        let count = data.checked(count)?;
+    fn read_regions(&mut self, op: MlirOp, data: &mut BytecodeCursor<'a>) -> BytecodeResult<()> {
+        let (count, isolated) = data.read_flagged_varint()?;
+        let count = data.check_count(count)?;
         let mut inner = *data;
         let in_section = isolated && self.reader.version >= 2;
         if in_section {
-            (_, inner) = data.section()?;
+            (_, inner) = data.read_section()?;
         }
         let outer = isolated.then(|| std::mem::take(&mut self.scope));
         let blocks = std::mem::take(&mut self.blocks);
         let span = self.reader.module.reserve_regions(op, count);
-        for at in span.range() {
-            self.region(MlirRegion::new(at), &mut inner)?;
+        for at in span.to_range() {
+            self.read_region(MlirRegion::new(at), &mut inner)?;
         }
         self.blocks = blocks;
         if let Some(outer) = outer {
@@ -271,13 +281,17 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         Ok(())
     }
 
-    fn region(&mut self, region: MlirRegion, data: &mut BytecodeCursor<'a>) -> BytecodeResult<()> {
-        let count = data.count()?;
+    fn read_region(
+        &mut self,
+        region: MlirRegion,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<()> {
+        let count = data.read_count()?;
         if count == 0 {
             return Ok(());
         }
-        let values = data.number()?;
-        let values = data.checked(values)?;
+        let values = data.read_varint()?;
+        let values = data.check_count(values)?;
         let (start, next) = (self.scope.values.len(), self.scope.next);
         self.scope.values.resize(start + values, None);
         self.scope.next = start;
@@ -285,53 +299,60 @@ impl<'a> BytecodeOpReader<'_, 'a> {
         self.blocks = (0..count).map(|_| module.reserve_block(region)).collect();
         module.set_blocks(region, &self.blocks);
         for at in 0..count {
-            self.block(self.blocks[at], data)?;
+            self.read_block(self.blocks[at], data)?;
         }
         // A number that was used and is of no value yet never will be.
         if self.scope.next != self.scope.values.len() {
-            return data.error("a region has fewer values than it says");
+            return data.report_error("a region has fewer values than it says");
         }
         self.scope.values.truncate(start);
         self.scope.next = next;
         Ok(())
     }
 
-    fn block(&mut self, block: MlirBlock, data: &mut BytecodeCursor<'a>) -> BytecodeResult<()> {
-        let (count, has_arguments) = data.flagged()?;
-        let count = data.checked(count)?;
+    fn read_block(
+        &mut self,
+        block: MlirBlock,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<()> {
+        let (count, has_arguments) = data.read_flagged_varint()?;
+        let count = data.check_count(count)?;
         if has_arguments {
-            let types = self.arguments(data)?;
+            let types = self.read_block_arguments(data)?;
             self.reader.module.set_arguments(block, &types);
             let values: Vec<MlirValue> = self.reader.module.arguments(block).collect();
-            self.define(&values, data)?;
-            if self.reader.version >= 3 && data.byte()? != 0 {
+            self.define_values(&values, data)?;
+            if self.reader.version >= 3 && data.read_byte()? != 0 {
                 skip_use_lists(types.len(), data)?;
             }
         }
         let mut ops = Vec::with_capacity(count);
         for _ in 0..count {
             let blocks = self.blocks.clone();
-            ops.push(self.operation(data)?);
+            ops.push(self.read_operation(data)?);
             self.blocks = blocks;
         }
         self.reader.module.set_ops(block, &ops);
         Ok(())
     }
 
-    fn arguments(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<Vec<MlirType>> {
-        let count = data.count()?;
+    fn read_block_arguments(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<Vec<MlirType>> {
+        let count = data.read_count()?;
         let mut types = Vec::with_capacity(count);
         for _ in 0..count {
             let has_location = if self.reader.version >= 4 {
-                let (number, has_location) = data.flagged()?;
+                let (number, has_location) = data.read_flagged_varint()?;
                 types.push(self.reader.type_number(data, number)?);
                 has_location
             } else {
-                types.push(self.reader.ty(data)?);
+                types.push(self.reader.read_type(data)?);
                 true
             };
             if has_location {
-                self.reader.location(data)?;
+                self.reader.read_location(data)?;
             }
         }
         Ok(types)
@@ -342,15 +363,15 @@ impl<'a> BytecodeOpReader<'_, 'a> {
 fn skip_use_lists(values: usize, data: &mut BytecodeCursor<'_>) -> BytecodeResult<()> {
     let lists = match values {
         0 | 1 => 1,
-        _ => data.count()?,
+        _ => data.read_count()?,
     };
     for _ in 0..lists {
         if values > 1 {
-            data.number()?;
+            data.read_varint()?;
         }
-        let (count, _) = data.flagged()?;
-        for _ in 0..data.checked(count)? {
-            data.number()?;
+        let (count, _) = data.read_flagged_varint()?;
+        for _ in 0..data.check_count(count)? {
+            data.read_varint()?;
         }
     }
     Ok(())

@@ -23,12 +23,15 @@ impl<'a> BytecodeCursor<'a> {
         }
     }
 
-    pub fn place(&self) -> SourceLocation {
+    pub fn source_location(&self) -> SourceLocation {
         SourceLocation::Byte((self.base + self.pos) as u64)
     }
 
-    pub fn error<T>(&self, message: impl Into<String>) -> BytecodeResult<T> {
-        Err(Box::new(SourceDiagnostic::error(self.place(), message)))
+    pub fn report_error<T>(&self, message: impl Into<String>) -> BytecodeResult<T> {
+        Err(Box::new(SourceDiagnostic::error(
+            self.source_location(),
+            message,
+        )))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -36,37 +39,37 @@ impl<'a> BytecodeCursor<'a> {
     }
 
     /// Bytes that are left.
-    pub fn left(&self) -> usize {
+    pub fn remaining_bytes(&self) -> usize {
         self.bytes.len() - self.pos
     }
 
-    pub fn byte(&mut self) -> BytecodeResult<u8> {
-        Ok(self.take(1)?[0])
+    pub fn read_byte(&mut self) -> BytecodeResult<u8> {
+        Ok(self.take_bytes(1)?[0])
     }
 
     /// So many bytes.
-    pub fn take(&mut self, count: usize) -> BytecodeResult<&'a [u8]> {
+    pub fn take_bytes(&mut self, count: usize) -> BytecodeResult<&'a [u8]> {
         match self.bytes[self.pos..].get(..count) {
             Some(bytes) => {
                 self.pos += count;
                 Ok(bytes)
             }
-            None => self.error("the input ends too early"),
+            None => self.report_error("the input ends too early"),
         }
     }
 
     /// A part of so many bytes.
-    pub fn part(&mut self, count: usize) -> BytecodeResult<BytecodeCursor<'a>> {
+    pub fn take_subcursor(&mut self, count: usize) -> BytecodeResult<BytecodeCursor<'a>> {
         let base = self.base + self.pos;
-        Ok(BytecodeCursor::new(self.take(count)?, base))
+        Ok(BytecodeCursor::new(self.take_bytes(count)?, base))
     }
 
     /// A number of one to nine bytes; the zeros at the low end of the first say how many.
-    pub fn number(&mut self) -> BytecodeResult<u64> {
-        let first = self.byte()?;
+    pub fn read_varint(&mut self) -> BytecodeResult<u64> {
+        let first = self.read_byte()?;
         let more = first.trailing_zeros().min(8) as usize;
         let mut bytes = [0; 8];
-        bytes[..more].copy_from_slice(self.take(more)?);
+        bytes[..more].copy_from_slice(self.take_bytes(more)?);
         let rest = u64::from_le_bytes(bytes);
         Ok(match more {
             8 => rest,
@@ -76,76 +79,76 @@ impl<'a> BytecodeCursor<'a> {
     }
 
     /// A number whose sign is its lowest bit.
-    pub fn signed(&mut self) -> BytecodeResult<i64> {
-        let number = self.number()?;
+    pub fn read_signed_varint(&mut self) -> BytecodeResult<i64> {
+        let number = self.read_varint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
     /// A number and a flag in its lowest bit.
-    pub fn flagged(&mut self) -> BytecodeResult<(u64, bool)> {
-        let number = self.number()?;
+    pub fn read_flagged_varint(&mut self) -> BytecodeResult<(u64, bool)> {
+        let number = self.read_varint()?;
         Ok((number >> 1, number & 1 == 1))
     }
 
     /// A number of things that take at least one byte each.
-    pub fn count(&mut self) -> BytecodeResult<usize> {
-        let count = self.number()?;
-        self.checked(count)
+    pub fn read_count(&mut self) -> BytecodeResult<usize> {
+        let count = self.read_varint()?;
+        self.check_count(count)
     }
 
     /// A number of things that take at least one byte each.
-    pub fn checked(&self, count: u64) -> BytecodeResult<usize> {
+    pub fn check_count(&self, count: u64) -> BytecodeResult<usize> {
         match usize::try_from(count) {
-            Ok(count) if count <= self.left() => Ok(count),
-            _ => self.error(format!(
+            Ok(count) if count <= self.remaining_bytes() => Ok(count),
+            _ => self.report_error(format!(
                 "{count} things do not fit into {} bytes",
-                self.left()
+                self.remaining_bytes()
             )),
         }
     }
 
-    pub fn blob(&mut self) -> BytecodeResult<&'a [u8]> {
-        let count = self.count()?;
-        self.take(count)
+    pub fn read_blob(&mut self) -> BytecodeResult<&'a [u8]> {
+        let count = self.read_count()?;
+        self.take_bytes(count)
     }
 
     pub fn signed_list(&mut self) -> BytecodeResult<Vec<i64>> {
-        let count = self.count()?;
-        (0..count).map(|_| self.signed()).collect()
+        let count = self.read_count()?;
+        (0..count).map(|_| self.read_signed_varint()).collect()
     }
 
     /// Bytes up to a zero, which is skipped.
-    pub fn terminated(&mut self) -> BytecodeResult<&'a [u8]> {
+    pub fn read_terminated_bytes(&mut self) -> BytecodeResult<&'a [u8]> {
         let rest = &self.bytes[self.pos..];
         match rest.iter().position(|&byte| byte == 0) {
             Some(length) => {
                 self.pos += length + 1;
                 Ok(&rest[..length])
             }
-            None => self.error("a text has no end"),
+            None => self.report_error("a text has no end"),
         }
     }
 
     /// Skips what was put in so that the next byte has an address of this alignment.
-    pub fn align(&mut self, alignment: u64) -> BytecodeResult<()> {
+    pub fn skip_padding(&mut self, alignment: u64) -> BytecodeResult<()> {
         let at = (self.base + self.pos) as u64;
         if !alignment.is_power_of_two() || alignment > 1 << 32 {
-            return self.error("an alignment is a power of two");
+            return self.report_error("an alignment is a power of two");
         }
         let skipped = at.next_multiple_of(alignment) - at;
-        self.take(skipped as usize).map(|_| ())
+        self.take_bytes(skipped as usize).map(|_| ())
     }
 
     /// A section: its number and what is in it.
-    pub fn section(&mut self) -> BytecodeResult<(u8, BytecodeCursor<'a>)> {
-        let id = self.byte()?;
-        let length = self.number()?;
+    pub fn read_section(&mut self) -> BytecodeResult<(u8, BytecodeCursor<'a>)> {
+        let id = self.read_byte()?;
+        let length = self.read_varint()?;
         if id & 0x80 != 0 {
-            let alignment = self.number()?;
-            self.align(alignment)?;
+            let alignment = self.read_varint()?;
+            self.skip_padding(alignment)?;
         }
-        let length = self.checked(length)?;
-        Ok((id & 0x7F, self.part(length)?))
+        let length = self.check_count(length)?;
+        Ok((id & 0x7F, self.take_subcursor(length)?))
     }
 }
 
@@ -155,13 +158,19 @@ mod tests {
 
     #[test]
     fn numbers_of_every_length() {
-        let read = |bytes: &[u8]| BytecodeCursor::new(bytes, 0).number().expect("a number");
+        let read = |bytes: &[u8]| {
+            BytecodeCursor::new(bytes, 0)
+                .read_varint()
+                .expect("a number")
+        };
         assert_eq!(read(&[0x0D]), 6);
         assert_eq!(read(&[0x02, 0x20]), 0x800);
         assert_eq!(read(&[0x80, 1, 2, 0, 0, 0, 0, 0]), 0x201);
         assert_eq!(read(&[0, 1, 0, 0, 0, 0, 0, 0, 0x80]), 1 << 63 | 1);
         assert_eq!(
-            BytecodeCursor::new(&[0x07], 0).signed().expect("a number"),
+            BytecodeCursor::new(&[0x07], 0)
+                .read_signed_varint()
+                .expect("a number"),
             -2
         );
     }

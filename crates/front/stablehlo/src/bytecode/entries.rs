@@ -54,22 +54,22 @@ impl<'a> BytecodeReader<'a> {
     }
 
     /// One level deeper; an error if there are too many.
-    pub fn enter(&mut self, data: &BytecodeCursor<'a>) -> BytecodeResult<()> {
+    pub fn enter_nesting(&mut self, data: &BytecodeCursor<'a>) -> BytecodeResult<()> {
         self.depth += 1;
         match self.depth > MAX_DEPTH {
-            true => data.error(format!("nested more than {MAX_DEPTH} levels deep")),
+            true => data.report_error(format!("nested more than {MAX_DEPTH} levels deep")),
             false => Ok(()),
         }
     }
 
-    /// The reverse of [`BytecodeReader::enter`].
-    pub fn leave(&mut self) {
+    /// The reverse of [`BytecodeReader::enter_nesting`].
+    pub fn leave_nesting(&mut self) {
         self.depth -= 1;
     }
 
     /// The attribute that a number refers to.
-    pub fn attribute(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirAttr> {
-        let number = data.number()?;
+    pub fn read_attribute(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirAttr> {
+        let number = data.read_varint()?;
         self.attribute_number(data, number)
     }
 
@@ -78,7 +78,7 @@ impl<'a> BytecodeReader<'a> {
         &mut self,
         data: &mut BytecodeCursor<'a>,
     ) -> BytecodeResult<Option<MlirAttr>> {
-        match data.flagged()? {
+        match data.read_flagged_varint()? {
             (number, true) => self.attribute_number(data, number).map(Some),
             _ => Ok(None),
         }
@@ -91,25 +91,25 @@ impl<'a> BytecodeReader<'a> {
     ) -> BytecodeResult<MlirAttr> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let Some(&entry) = self.attribute_entries.get(at) else {
-            return data.error(format!("there is no attribute {number}"));
+            return data.report_error(format!("there is no attribute {number}"));
         };
         if let Some(attr) = self.attributes[at] {
             return Ok(attr);
         }
-        self.enter(data)?;
+        self.enter_nesting(data)?;
         let mut data = entry.data;
         let attr = match entry.custom {
             true => self.custom_attribute(entry.dialect, &mut data)?,
-            false => self.textual(&mut data, MlirParser::parse_attribute)?,
+            false => self.parse_textual_entry(&mut data, MlirParser::parse_attribute)?,
         };
-        self.leave();
+        self.leave_nesting();
         self.attributes[at] = Some(attr);
         Ok(attr)
     }
 
     /// The type that a number refers to.
-    pub fn ty(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirType> {
-        let number = data.number()?;
+    pub fn read_type(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirType> {
+        let number = data.read_varint()?;
         self.type_number(data, number)
     }
 
@@ -120,52 +120,52 @@ impl<'a> BytecodeReader<'a> {
     ) -> BytecodeResult<MlirType> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let Some(&entry) = self.type_entries.get(at) else {
-            return data.error(format!("there is no type {number}"));
+            return data.report_error(format!("there is no type {number}"));
         };
         if let Some(ty) = self.types[at] {
             return Ok(ty);
         }
-        self.enter(data)?;
+        self.enter_nesting(data)?;
         let mut data = entry.data;
         let ty = match entry.custom {
             true => self.custom_type(entry.dialect, &mut data)?,
-            false => self.textual(&mut data, MlirParser::parse_type)?,
+            false => self.parse_textual_entry(&mut data, MlirParser::parse_type)?,
         };
-        self.leave();
+        self.leave_nesting();
         self.types[at] = Some(ty);
         Ok(ty)
     }
 
     pub fn types_list(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<Box<[MlirType]>> {
-        let count = data.count()?;
-        (0..count).map(|_| self.ty(data)).collect()
+        let count = data.read_count()?;
+        (0..count).map(|_| self.read_type(data)).collect()
     }
 
     pub fn attributes_list(
         &mut self,
         data: &mut BytecodeCursor<'a>,
     ) -> BytecodeResult<Box<[MlirAttr]>> {
-        let count = data.count()?;
-        (0..count).map(|_| self.attribute(data)).collect()
+        let count = data.read_count()?;
+        (0..count).map(|_| self.read_attribute(data)).collect()
     }
 
     /// An attribute or type that is kept as text.
-    fn textual<T>(
+    fn parse_textual_entry<T>(
         &mut self,
         data: &mut BytecodeCursor<'a>,
         parse: impl FnOnce(&mut MlirParser<'a>) -> BytecodeResult<T>,
     ) -> BytecodeResult<T> {
         let start = *data;
-        let text = data.terminated()?;
+        let text = data.read_terminated_bytes()?;
         let mut parser = MlirParser::new(text);
         std::mem::swap(&mut parser.module, &mut self.module);
         let parsed = parse(&mut parser);
         std::mem::swap(&mut parser.module, &mut self.module);
         match parsed {
             Ok(value) if parser.cursor.at_end() => Ok(value),
-            Ok(_) => start.error("text stands behind an attribute or type"),
+            Ok(_) => start.report_error("text stands behind an attribute or type"),
             // Places are within the text, which is within the input.
-            Err(error) => start.error(error.message),
+            Err(error) => start.report_error(error.message),
         }
     }
 
@@ -174,29 +174,29 @@ impl<'a> BytecodeReader<'a> {
         &mut self,
         data: &mut BytecodeCursor<'a>,
     ) -> BytecodeResult<AttributeKind> {
-        let number = data.number()?;
+        let number = data.read_varint()?;
         let bytes = self.raw_string(data, number)?;
         Ok(match std::str::from_utf8(bytes) {
-            Ok(text) => AttributeKind::String(self.module.intern(text)),
+            Ok(text) => AttributeKind::String(self.module.intern_text(text)),
             Err(_) => AttributeKind::Bytes(bytes.into()),
         })
     }
 
     /// An attribute that has to be a string, as the name of something is.
-    pub fn name(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirSymbol> {
-        let attr = self.attribute(data)?;
+    pub fn read_name(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirSymbol> {
+        let attr = self.read_attribute(data)?;
         match *self.module.attributes.kind(attr) {
             AttributeKind::String(name) => Ok(name),
-            _ => data.error("a name is no string"),
+            _ => data.report_error("a name is no string"),
         }
     }
 
     /// An attribute that has to be a location.
-    pub fn location(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirLoc> {
-        let attr = self.attribute(data)?;
+    pub fn read_location(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirLoc> {
+        let attr = self.read_attribute(data)?;
         match *self.module.attributes.kind(attr) {
             AttributeKind::Location(loc) => Ok(loc),
-            _ => data.error("an attribute stands where a location should"),
+            _ => data.report_error("an attribute stands where a location should"),
         }
     }
 
@@ -205,14 +205,14 @@ impl<'a> BytecodeReader<'a> {
         &mut self,
         data: &mut BytecodeCursor<'a>,
     ) -> BytecodeResult<Box<[NamedAttribute]>> {
-        let count = data.count()?;
+        let count = data.read_count()?;
         let mut named = Vec::with_capacity(count);
         for _ in 0..count {
-            named.push((self.name(data)?, self.attribute(data)?));
+            named.push((self.read_name(data)?, self.read_attribute(data)?));
         }
         self.module.sort_named(&mut named);
         match named.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            true => data.error("a name stands twice in a dictionary"),
+            true => data.report_error("a name stands twice in a dictionary"),
             false => Ok(named.into()),
         }
     }

@@ -37,109 +37,109 @@ pub(crate) struct OpName {
 ///
 /// # Errors
 /// The first fault, with its place.
-pub fn parse(bytes: &[u8]) -> Result<MlirModule, SourceDiagnostic> {
+pub fn parse_bytecode(bytes: &[u8]) -> Result<MlirModule, SourceDiagnostic> {
     if u32::try_from(bytes.len()).is_err() {
         let message = "the input is larger than 4 GiB";
         return Err(SourceDiagnostic::error(SourceLocation::Unknown, message));
     }
-    read(bytes).map_err(|error| *error)
+    read_file(bytes).map_err(|error| *error)
 }
 
-fn read(bytes: &[u8]) -> BytecodeResult<MlirModule> {
+fn read_file(bytes: &[u8]) -> BytecodeResult<MlirModule> {
     let mut cursor = BytecodeCursor::new(bytes, 0);
-    if cursor.take(MAGIC.len())? != MAGIC {
-        return BytecodeCursor::new(bytes, 0).error("this is no MLIR bytecode");
+    if cursor.take_bytes(MAGIC.len())? != MAGIC {
+        return BytecodeCursor::new(bytes, 0).report_error("this is no MLIR bytecode");
     }
-    let version = cursor.number()?;
+    let version = cursor.read_varint()?;
     if version > NEWEST {
-        return cursor.error(format!("version {version} of the bytecode is not known"));
+        return cursor.report_error(format!("version {version} of the bytecode is not known"));
     }
-    cursor.terminated()?;
+    cursor.read_terminated_bytes()?;
     let mut sections = [None; section::COUNT];
     while !cursor.is_empty() {
         let place = cursor;
-        let (id, data) = cursor.section()?;
+        let (id, data) = cursor.read_section()?;
         match sections.get_mut(usize::from(id)) {
             Some(slot @ None) => *slot = Some(data),
-            Some(Some(_)) => return place.error(format!("section {id} stands twice")),
-            None => return place.error(format!("section {id} is not known")),
+            Some(Some(_)) => return place.report_error(format!("section {id} stands twice")),
+            None => return place.report_error(format!("section {id} is not known")),
         }
     }
     let needed = |id: usize| match sections[id] {
         Some(data) => Ok(data),
-        None => cursor.error(format!("section {id} is missing")),
+        None => cursor.report_error(format!("section {id} is missing")),
     };
     let mut reader = BytecodeReader::new(version);
-    reader.strings = strings(needed(section::STRINGS)?)?;
-    reader.dialects(needed(section::DIALECTS)?)?;
+    reader.strings = read_string_table(needed(section::STRINGS)?)?;
+    reader.read_dialects(needed(section::DIALECTS)?)?;
     if let (Some(data), Some(sizes)) = (
         sections[section::RESOURCES],
         sections[section::RESOURCE_SIZES],
     ) {
-        reader.resources(data, sizes)?;
+        reader.read_resources(data, sizes)?;
     }
     if let Some(data) = sections[section::PROPERTIES] {
-        reader.properties = properties(data)?;
+        reader.properties = read_property_table(data)?;
     }
-    reader.entries(needed(section::ENTRIES)?, needed(section::ENTRY_SIZES)?)?;
-    reader.body(needed(section::IR)?)?;
+    reader.index_entries(needed(section::ENTRIES)?, needed(section::ENTRY_SIZES)?)?;
+    reader.read_operations(needed(section::IR)?)?;
     Ok(reader.module)
 }
 
 /// Strings with a zero behind each, their lengths in front, the last first.
-fn strings(mut data: BytecodeCursor<'_>) -> BytecodeResult<Vec<&[u8]>> {
-    let count = data.count()?;
+fn read_string_table(mut data: BytecodeCursor<'_>) -> BytecodeResult<Vec<&[u8]>> {
+    let count = data.read_count()?;
     let mut lengths = Vec::with_capacity(count);
     for _ in 0..count {
-        lengths.push(data.count()?);
+        lengths.push(data.read_count()?);
     }
     let mut all = Vec::with_capacity(count);
     for &length in lengths.iter().rev() {
-        let bytes = data.take(length)?;
+        let bytes = data.take_bytes(length)?;
         all.push(bytes.strip_suffix(&[0]).unwrap_or(bytes));
     }
     Ok(all)
 }
 
 /// Properties with their size in front of each.
-fn properties(mut data: BytecodeCursor<'_>) -> BytecodeResult<Vec<BytecodeCursor<'_>>> {
-    let count = data.count()?;
+fn read_property_table(mut data: BytecodeCursor<'_>) -> BytecodeResult<Vec<BytecodeCursor<'_>>> {
+    let count = data.read_count()?;
     let mut all = Vec::with_capacity(count);
     for _ in 0..count {
-        let size = data.count()?;
-        all.push(data.part(size)?);
+        let size = data.read_count()?;
+        all.push(data.take_subcursor(size)?);
     }
     Ok(all)
 }
 
 impl<'a> BytecodeReader<'a> {
-    fn dialects(&mut self, mut data: BytecodeCursor<'a>) -> BytecodeResult<()> {
-        let count = data.count()?;
+    fn read_dialects(&mut self, mut data: BytecodeCursor<'a>) -> BytecodeResult<()> {
+        let count = data.read_count()?;
         for _ in 0..count {
             let (name, has_version) = match self.version {
-                0 => (data.number()?, false),
-                _ => data.flagged()?,
+                0 => (data.read_varint()?, false),
+                _ => data.read_flagged_varint()?,
             };
-            let name = self.string(&data, name)?;
+            let name = self.resolve_string(&data, name)?;
             self.dialect_names.push(name);
             if has_version {
-                data.section()?;
+                data.read_section()?;
             }
         }
         if self.version >= 4 {
-            data.number()?;
+            data.read_varint()?;
         }
         while !data.is_empty() {
-            let dialect = self.dialect(&mut data)?;
-            let count = data.count()?;
+            let dialect = self.read_dialect(&mut data)?;
+            let count = data.read_count()?;
             for _ in 0..count {
                 let (name, registered) = match self.version {
-                    0..5 => (data.number()?, true),
-                    _ => data.flagged()?,
+                    0..5 => (data.read_varint()?, true),
+                    _ => data.read_flagged_varint()?,
                 };
-                let name = self.string(&data, name)?;
+                let name = self.resolve_string(&data, name)?;
                 let full = format!("{dialect}.{name}");
-                let name = self.module.intern(&full);
+                let name = self.module.intern_text(&full);
                 self.op_names.push(OpName { name, registered });
             }
         }
@@ -147,20 +147,24 @@ impl<'a> BytecodeReader<'a> {
     }
 
     /// The dialect that a number refers to.
-    pub fn dialect(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<&'a str> {
-        let number = data.number()?;
+    pub fn read_dialect(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<&'a str> {
+        let number = data.read_varint()?;
         let found = usize::try_from(number).ok();
         match found.and_then(|at| self.dialect_names.get(at)) {
             Some(&dialect) => Ok(dialect),
-            None => data.error(format!("there is no dialect {number}")),
+            None => data.report_error(format!("there is no dialect {number}")),
         }
     }
 
     /// A string of the table that has to be text.
-    pub fn string(&self, data: &BytecodeCursor<'a>, number: u64) -> BytecodeResult<&'a str> {
+    pub fn resolve_string(
+        &self,
+        data: &BytecodeCursor<'a>,
+        number: u64,
+    ) -> BytecodeResult<&'a str> {
         match std::str::from_utf8(self.raw_string(data, number)?) {
             Ok(text) => Ok(text),
-            Err(_) => data.error("a name is not UTF-8"),
+            Err(_) => data.report_error("a name is not UTF-8"),
         }
     }
 
@@ -168,91 +172,91 @@ impl<'a> BytecodeReader<'a> {
         let found = usize::try_from(number).ok();
         match found.and_then(|at| self.strings.get(at)) {
             Some(bytes) => Ok(bytes),
-            None => data.error(format!("there is no string {number}")),
+            None => data.report_error(format!("there is no string {number}")),
         }
     }
 
     /// Blobs of dialects; what external tools keep is skipped.
-    fn resources(
+    fn read_resources(
         &mut self,
         mut data: BytecodeCursor<'a>,
         mut sizes: BytecodeCursor<'a>,
     ) -> BytecodeResult<()> {
-        let external = sizes.count()?;
+        let external = sizes.read_count()?;
         let mut group = 0;
         while !sizes.is_empty() {
             let is_external = group < external;
             group += 1;
             let dialect = match is_external {
                 true => {
-                    sizes.number()?;
+                    sizes.read_varint()?;
                     ""
                 }
-                false => self.dialect(&mut sizes)?,
+                false => self.read_dialect(&mut sizes)?,
             };
-            let count = sizes.count()?;
+            let count = sizes.read_count()?;
             for _ in 0..count {
-                let key = sizes.number()?;
-                let key = self.string(&sizes, key)?;
-                let size = sizes.number()?;
-                let kind = sizes.byte()?;
-                let size = data.checked(size)?;
-                let value = data.part(size)?;
+                let key = sizes.read_varint()?;
+                let key = self.resolve_string(&sizes, key)?;
+                let size = sizes.read_varint()?;
+                let kind = sizes.read_byte()?;
+                let size = data.check_count(size)?;
+                let value = data.take_subcursor(size)?;
                 if !is_external {
-                    self.resource(dialect, key, kind, value)?;
+                    self.read_resource(dialect, key, kind, value)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn resource(
+    fn read_resource(
         &mut self,
         dialect: &str,
         key: &str,
         kind: u8,
         mut value: BytecodeCursor<'a>,
     ) -> BytecodeResult<()> {
-        let dialect = self.module.intern(dialect);
-        let key = self.module.intern(key);
+        let dialect = self.module.intern_text(dialect);
+        let key = self.module.intern_text(key);
         self.resource_keys.push(key);
         // An empty entry declares the name alone.
         if value.is_empty() || kind != 0 {
             return Ok(());
         }
-        let alignment = value.number()?;
-        let size = value.number()?;
-        value.align(alignment)?;
-        let size = value.checked(size)?;
+        let alignment = value.read_varint()?;
+        let size = value.read_varint()?;
+        value.skip_padding(alignment)?;
+        let size = value.check_count(size)?;
         self.module.resources.push(ResourceBlob {
             dialect,
             key,
             alignment: u32::try_from(alignment).unwrap_or(u32::MAX),
-            data: value.take(size)?.into(),
+            data: value.take_bytes(size)?.into(),
         });
         Ok(())
     }
 
     /// Where each attribute and type is.
-    fn entries(
+    fn index_entries(
         &mut self,
         mut data: BytecodeCursor<'a>,
         mut sizes: BytecodeCursor<'a>,
     ) -> BytecodeResult<()> {
-        let counts = [sizes.number()?, sizes.number()?];
+        let counts = [sizes.read_varint()?, sizes.read_varint()?];
         for (kind, count) in counts.into_iter().enumerate() {
-            let count = sizes.checked(count)?;
+            let count = sizes.check_count(count)?;
             let mut all = Vec::with_capacity(count);
             while all.len() < count {
-                let dialect = self.dialect(&mut sizes)?;
-                let group = sizes.count()?;
+                let dialect = self.read_dialect(&mut sizes)?;
+                let group = sizes.read_count()?;
                 for _ in 0..group.min(count - all.len()) {
-                    let (size, custom) = sizes.flagged()?;
-                    let size = data.checked(size)?;
+                    let (size, custom) = sizes.read_flagged_varint()?;
+                    let size = data.check_count(size)?;
                     all.push(BytecodeEntry {
                         dialect,
                         custom,
-                        data: data.part(size)?,
+                        data: data.take_subcursor(size)?,
                     });
                 }
             }

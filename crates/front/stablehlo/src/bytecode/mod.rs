@@ -13,7 +13,7 @@ mod file;
 mod types;
 mod vhlo;
 
-pub use file::parse;
+pub use file::parse_bytecode;
 
 /// Whether bytes begin as bytecode does.
 pub fn is_bytecode(bytes: &[u8]) -> bool {

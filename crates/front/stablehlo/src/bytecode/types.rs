@@ -53,20 +53,20 @@ impl<'a> BytecodeReader<'a> {
         dialect: &str,
         data: &mut BytecodeCursor<'a>,
     ) -> BytecodeResult<MlirType> {
-        let code = data.number()?;
+        let code = data.read_varint()?;
         let kind = match dialect {
             "builtin" => self.builtin_type(code, data)?,
             "vhlo" => self.vhlo_type(code, data)?,
-            "stablehlo" if code == 0 => self.token(),
-            _ => return data.error(format!("type {code} of `{dialect}` is not known")),
+            "stablehlo" if code == 0 => self.make_token_type(),
+            _ => return data.report_error(format!("type {code} of `{dialect}` is not known")),
         };
         Ok(self.module.types.intern(kind))
     }
 
-    fn token(&mut self) -> MlirTypeKind {
+    fn make_token_type(&mut self) -> MlirTypeKind {
         MlirTypeKind::Dialect {
-            name: self.module.intern("stablehlo.token"),
-            body: self.module.intern(""),
+            name: self.module.intern_text("stablehlo.token"),
+            body: self.module.intern_text(""),
         }
     }
 
@@ -83,14 +83,14 @@ impl<'a> BytecodeReader<'a> {
             4 => MlirTypeKind::Float(MlirFloat::F16),
             5 => MlirTypeKind::Float(MlirFloat::F32),
             6 => MlirTypeKind::Float(MlirFloat::F64),
-            9 => MlirTypeKind::Complex(self.ty(data)?),
+            9 => MlirTypeKind::Complex(self.read_type(data)?),
             12 => MlirTypeKind::None,
-            13 => self.tensor(data, false)?,
-            14 => self.tensor(data, true)?,
+            13 => self.read_tensor_type(data, false)?,
+            14 => self.read_tensor_type(data, true)?,
             15 => MlirTypeKind::Tuple(self.types_list(data)?),
-            18 => MlirTypeKind::UnrankedTensor(self.ty(data)?),
-            19 => self.vector(data)?,
-            _ => return data.error(format!("type {code} of `builtin` is not supported")),
+            18 => MlirTypeKind::UnrankedTensor(self.read_type(data)?),
+            19 => self.read_vector_type(data)?,
+            _ => return data.report_error(format!("type {code} of `builtin` is not supported")),
         })
     }
 
@@ -101,36 +101,36 @@ impl<'a> BytecodeReader<'a> {
     ) -> BytecodeResult<MlirTypeKind> {
         let mut scalars = VHLO_SCALARS.iter();
         if let Some((_, name)) = scalars.find(|(row, _)| *row == code) {
-            return Ok(scalar(name));
+            return Ok(make_scalar_type(name));
         }
         Ok(match code {
-            1 => MlirTypeKind::Complex(self.ty(data)?),
+            1 => MlirTypeKind::Complex(self.read_type(data)?),
             8 => self.function_type(data)?,
-            20 => self.tensor(data, false)?,
-            21 => self.tensor(data, true)?,
-            22 => self.token(),
+            20 => self.read_tensor_type(data, false)?,
+            21 => self.read_tensor_type(data, true)?,
+            22 => self.make_token_type(),
             23 => MlirTypeKind::Tuple(self.types_list(data)?),
-            24 => self.quantized(data)?,
-            25 => MlirTypeKind::UnrankedTensor(self.ty(data)?),
+            24 => self.read_quantized_type(data)?,
+            25 => MlirTypeKind::UnrankedTensor(self.read_type(data)?),
             30 => self.quantized_per_axis(data)?,
-            _ => return data.error(format!("type {code} of `vhlo` is not supported")),
+            _ => return data.report_error(format!("type {code} of `vhlo` is not supported")),
         })
     }
 
     fn integer_type(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirTypeKind> {
-        let number = data.number()?;
+        let number = data.read_varint()?;
         let sign = match number & 3 {
             0 => IntegerSignedness::Signless,
             1 => IntegerSignedness::Signed,
             2 => IntegerSignedness::Unsigned,
-            _ => return data.error("an integer type has an unknown sign"),
+            _ => return data.report_error("an integer type has an unknown sign"),
         };
         match number >> 2 {
             width @ 1..0x0100_0000 => Ok(MlirTypeKind::Integer {
                 width: width as u32,
                 sign,
             }),
-            width => data.error(format!("there are no integers of {width} bits")),
+            width => data.report_error(format!("there are no integers of {width} bits")),
         }
     }
 
@@ -141,28 +141,28 @@ impl<'a> BytecodeReader<'a> {
         })
     }
 
-    fn shape(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<Box<[DimSize]>> {
+    fn read_shape(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<Box<[DimSize]>> {
         let sizes = data.signed_list()?;
         let one = |size: i64| match (size, u64::try_from(size)) {
             (DYNAMIC, _) => Ok(None),
             (_, Ok(size)) => Ok(Some(size)),
-            _ => data.error(format!("a dimension has the size {size}")),
+            _ => data.report_error(format!("a dimension has the size {size}")),
         };
         sizes.into_iter().map(one).collect()
     }
 
-    fn tensor(
+    fn read_tensor_type(
         &mut self,
         data: &mut BytecodeCursor<'a>,
         encoded: bool,
     ) -> BytecodeResult<MlirTypeKind> {
         let encoding = match encoded {
-            true => Some(self.attribute(data)?),
+            true => Some(self.read_attribute(data)?),
             false => None,
         };
-        let (shape, element) = (self.shape(data)?, self.ty(data)?);
+        let (shape, element) = (self.read_shape(data)?, self.read_type(data)?);
         match quantized::tensor_fault(&self.module.types, &shape, element) {
-            Some(why) => data.error(why),
+            Some(why) => data.report_error(why),
             None => Ok(MlirTypeKind::Tensor {
                 shape,
                 element,
@@ -171,23 +171,23 @@ impl<'a> BytecodeReader<'a> {
         }
     }
 
-    fn vector(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirTypeKind> {
-        let shape: Option<Box<[u64]>> = self.shape(data)?.iter().copied().collect();
+    fn read_vector_type(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirTypeKind> {
+        let shape: Option<Box<[u64]>> = self.read_shape(data)?.iter().copied().collect();
         let Some(shape) = shape else {
-            return data.error("a vector has a dimension of unknown size");
+            return data.report_error("a vector has a dimension of unknown size");
         };
         Ok(MlirTypeKind::Vector {
             scalable: vec![false; shape.len()].into(),
             shape,
-            element: self.ty(data)?,
+            element: self.read_type(data)?,
         })
     }
 
     /// The type of what a quantised type stores. The lowest of the flags in front says whether it is
     /// signed, the type there does not.
     fn storage_type(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirType> {
-        let is_signed = data.number()? & 1 == 1;
-        let ty = self.ty(data)?;
+        let is_signed = data.read_varint()? & 1 == 1;
+        let ty = self.read_type(data)?;
         match *self.module.types.kind(ty) {
             MlirTypeKind::Integer { width, .. } if !is_signed => {
                 let sign = IntegerSignedness::Unsigned;
@@ -200,24 +200,27 @@ impl<'a> BytecodeReader<'a> {
         }
     }
 
-    fn double(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<u64> {
-        data.signed().map(|bits| bits as u64)
+    fn read_double(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<u64> {
+        data.read_signed_varint().map(|bits| bits as u64)
     }
 
-    fn quantized(&mut self, data: &mut BytecodeCursor<'a>) -> BytecodeResult<MlirTypeKind> {
+    fn read_quantized_type(
+        &mut self,
+        data: &mut BytecodeCursor<'a>,
+    ) -> BytecodeResult<MlirTypeKind> {
         let storage = self.storage_type(data)?;
-        let expressed = self.ty(data)?;
-        let scale = self.double(data)?;
-        let zero = data.signed()?;
+        let expressed = self.read_type(data)?;
+        let scale = self.read_double(data)?;
+        let zero = data.read_signed_varint()?;
         let quantized = QuantizedType {
             storage,
-            min: data.signed()?,
-            max: data.signed()?,
+            min: data.read_signed_varint()?,
+            max: data.read_signed_varint()?,
             expressed,
             axis: QuantizationGranularity::Tensor,
             parameters: [(scale, zero)].into(),
         };
-        self.checked(quantized, data)
+        self.check_quantized_type(quantized, data)
     }
 
     fn quantized_per_axis(
@@ -225,16 +228,16 @@ impl<'a> BytecodeReader<'a> {
         data: &mut BytecodeCursor<'a>,
     ) -> BytecodeResult<MlirTypeKind> {
         let storage = self.storage_type(data)?;
-        let expressed = self.ty(data)?;
-        let axis = data.number()?;
-        let (min, max) = (data.signed()?, data.signed()?);
-        let count = data.count()?;
+        let expressed = self.read_type(data)?;
+        let axis = data.read_varint()?;
+        let (min, max) = (data.read_signed_varint()?, data.read_signed_varint()?);
+        let count = data.read_count()?;
         let scales: Vec<u64> = (0..count)
-            .map(|_| self.double(data))
+            .map(|_| self.read_double(data))
             .collect::<BytecodeResult<_>>()?;
         let zeros = data.signed_list()?;
         if zeros.len() != scales.len() {
-            return data.error("scales and zero points differ in number");
+            return data.report_error("scales and zero points differ in number");
         }
         let quantized = QuantizedType {
             storage,
@@ -244,28 +247,28 @@ impl<'a> BytecodeReader<'a> {
             axis: QuantizationGranularity::Axis(axis),
             parameters: scales.into_iter().zip(zeros).collect(),
         };
-        self.checked(quantized, data)
+        self.check_quantized_type(quantized, data)
     }
 
-    fn checked(
+    fn check_quantized_type(
         &self,
         quantized: QuantizedType,
         data: &BytecodeCursor<'a>,
     ) -> BytecodeResult<MlirTypeKind> {
-        match quantized::fault(&self.module.types, &quantized) {
-            Some(why) => data.error(why),
+        match quantized::find_quantized_fault(&self.module.types, &quantized) {
+            Some(why) => data.report_error(why),
             None => Ok(MlirTypeKind::Quantized(Box::new(quantized))),
         }
     }
 }
 
 /// A type that is a word.
-fn scalar(name: &str) -> MlirTypeKind {
+fn make_scalar_type(name: &str) -> MlirTypeKind {
     let integer = |sign, digits: &str| MlirTypeKind::Integer {
         width: digits.parse().unwrap_or(1),
         sign,
     };
-    match (MlirFloat::named(name), name) {
+    match (MlirFloat::from_name(name), name) {
         (Some(float), _) => MlirTypeKind::Float(float),
         (_, "index") => MlirTypeKind::Index,
         (_, "none") => MlirTypeKind::None,

@@ -124,7 +124,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
 const SYMBOLS: &[&str] = &["callee", "decomposition", "called_computations"];
 
 /// `name_v2` as the name and 2.
-fn split(name: &str) -> Option<(&str, u32)> {
+fn split_version(name: &str) -> Option<(&str, u32)> {
     let (base, version) = name.rsplit_once("_v")?;
     Some((base, version.parse().ok()?))
 }
@@ -138,14 +138,14 @@ fn base_name(base: &str) -> String {
 }
 
 /// The attributes of an operation of the versioned dialect.
-pub(super) fn attributes(name: &str) -> Option<String> {
-    let (base, version) = split(name)?;
+pub(super) fn list_attributes(name: &str) -> Option<String> {
+    let (base, version) = split_version(name)?;
     let rows = ATTRIBUTES.iter();
     let rows = rows.filter(|(row, first, ..)| *row == base && *first <= version);
     if let Some((_, _, attributes, more)) = rows.max_by_key(|(_, first, ..)| *first) {
         return Some(format!("{attributes} {more}"));
     }
-    let known = dialect::operation(&base_name(base))?;
+    let known = dialect::find_operation(&base_name(base))?;
     let names = known.attributes.split_ascii_whitespace();
     let names = names.map(|row| row.split(':').next().unwrap_or(row));
     // The accuracy of results came with the second versions.
@@ -154,53 +154,59 @@ pub(super) fn attributes(name: &str) -> Option<String> {
 }
 
 /// Makes attributes those of StableHLO; returns the name of the operation there.
-pub(super) fn convert(
+pub(super) fn convert_operation(
     module: &mut MlirModule,
     name: &str,
     properties: &mut Vec<NamedAttribute>,
 ) -> Option<MlirSymbol> {
-    let (base, _) = split(name)?;
+    let (base, _) = split_version(name)?;
     let full = base_name(base);
-    let known = dialect::operation(&full)?;
+    let known = dialect::find_operation(&full)?;
     for (_, group, structure) in GROUPS.iter().filter(|(row, ..)| *row == base) {
         gather_fields(module, properties, group, structure);
     }
-    channel(module, properties);
+    gather_channel_handle(module, properties);
     for (key, attr) in properties.iter_mut() {
-        if SYMBOLS.contains(&module.str(*key)) {
+        if SYMBOLS.contains(&module.symbol_text(*key)) {
             *attr = symbol_ref(module, *attr);
         }
     }
     properties.retain(|&(key, attr)| !says_nothing(module, known, key, attr));
     for (key, attr) in properties.iter_mut() {
-        if module.str(*key) == "use_global_device_ids" {
+        if module.symbol_text(*key) == "use_global_device_ids" {
             *attr = module.attributes.intern(AttributeKind::Unit);
         }
     }
-    Some(module.intern(&full))
+    Some(module.intern_text(&full))
 }
 
 /// What an operation's regions have to know of it: `return` is that of what it stands in.
-pub(super) fn finish(module: &mut MlirModule, op: MlirOp) {
-    if module.name(op) != "func.func" {
+pub(super) fn rename_function_returns(module: &mut MlirModule, op: MlirOp) {
+    if module.op_name(op) != "func.func" {
         return;
     }
     let regions = module.regions(op);
     let blocks: Vec<_> = regions
         .flat_map(|region| module.blocks(region).to_vec())
         .collect();
-    let name = module.intern("func.return");
+    let name = module.intern_text("func.return");
     for block in blocks {
         if let Some(&last) = module.ops(block).last()
-            && module.name(last) == "stablehlo.return"
+            && module.op_name(last) == "stablehlo.return"
         {
             module.set_name(last, name);
         }
     }
 }
 
-fn remove(module: &MlirModule, named: &mut Vec<NamedAttribute>, name: &str) -> Option<MlirAttr> {
-    let at = named.iter().position(|&(key, _)| module.str(key) == name)?;
+fn remove_attribute(
+    module: &MlirModule,
+    named: &mut Vec<NamedAttribute>,
+    name: &str,
+) -> Option<MlirAttr> {
+    let at = named
+        .iter()
+        .position(|&(key, _)| module.symbol_text(key) == name)?;
     Some(named.remove(at).1)
 }
 
@@ -212,14 +218,14 @@ fn gather_fields(
     group: &str,
     structure: &str,
 ) {
-    let fields = match dialect::structure(structure) {
+    let fields = match dialect::find_attribute_structure(structure) {
         Some(AttributeSyntax::Fields(fields)) => fields,
         _ => dialect::CONVOLUTION_FIELDS,
     };
     let mut named = Vec::new();
     let mut is_none = group == "algorithm";
     for field in fields {
-        let Some(attr) = remove(module, properties, field.name) else {
+        let Some(attr) = remove_attribute(module, properties, field.name) else {
             continue;
         };
         if let AttributeKind::Type(ty) = *module.attributes.kind(attr) {
@@ -242,25 +248,25 @@ fn gather_fields(
             }
             FieldKind::Attribute => attr,
         };
-        named.push((module.intern(field.name), attr));
+        named.push((module.intern_text(field.name), attr));
     }
     if is_none {
         return;
     }
-    let name = module.intern(structure);
+    let name = module.intern_text(structure);
     let body = DialectBody::Fields(named.into());
     let attr = module
         .attributes
         .intern(AttributeKind::Dialect { name, body });
-    properties.push((module.intern(group), attr));
+    properties.push((module.intern_text(group), attr));
 }
 
 /// A channel's number and maybe its type as one attribute; number 0 is none.
-fn channel(module: &mut MlirModule, properties: &mut Vec<NamedAttribute>) {
-    let Some(handle) = remove(module, properties, "channel_id") else {
+fn gather_channel_handle(module: &mut MlirModule, properties: &mut Vec<NamedAttribute>) {
+    let Some(handle) = remove_attribute(module, properties, "channel_id") else {
         return;
     };
-    let ty = remove(module, properties, "channel_type");
+    let ty = remove_attribute(module, properties, "channel_type");
     let value = |attr: Option<MlirAttr>| attr.and_then(|attr| module.as_integer(attr)).unwrap_or(0);
     let (handle, ty) = (value(Some(handle)), value(ty));
     if handle == 0 && ty == 0 {
@@ -268,14 +274,17 @@ fn channel(module: &mut MlirModule, properties: &mut Vec<NamedAttribute>) {
     }
     let mut named = Vec::new();
     for (name, value) in [("handle", handle), ("type", ty)] {
-        named.push((module.intern(name), module.integer_attribute(value, 64)));
+        named.push((
+            module.intern_text(name),
+            module.integer_attribute(value, 64),
+        ));
     }
-    let name = module.intern("stablehlo.channel_handle");
+    let name = module.intern_text("stablehlo.channel_handle");
     let body = DialectBody::Fields(named.into());
     let attr = module
         .attributes
         .intern(AttributeKind::Dialect { name, body });
-    properties.push((module.intern("channel_handle"), attr));
+    properties.push((module.intern_text("channel_handle"), attr));
 }
 
 fn symbol_ref(module: &mut MlirModule, attr: MlirAttr) -> MlirAttr {
@@ -297,7 +306,7 @@ fn says_nothing(
     key: MlirSymbol,
     attr: MlirAttr,
 ) -> bool {
-    let name = module.str(key);
+    let name = module.symbol_text(key);
     let mut rows = known.attributes.split_ascii_whitespace();
     let optional = rows.any(|row| {
         let rest = row
@@ -311,12 +320,12 @@ fn says_nothing(
     match module.attributes.kind(attr) {
         AttributeKind::Array(list) => list.is_empty(),
         AttributeKind::Elements(elements) => elements.data.is_empty(),
-        AttributeKind::String(text) => module.str(*text).is_empty(),
+        AttributeKind::String(text) => module.symbol_text(*text).is_empty(),
         AttributeKind::Integer { value: 0, .. } => {
             matches!(name, "use_global_device_ids" | "has_side_effect")
         }
         AttributeKind::Dialect { .. } if name == "result_accuracy" => {
-            let mode = module.field(attr, "mode");
+            let mode = module.find_field(attr, "mode");
             mode.and_then(|mode| module.as_keyword(mode)) == Some("DEFAULT")
         }
         AttributeKind::Dialect { .. } => module.as_keyword(attr) == Some("NOTYPE"),

@@ -34,7 +34,7 @@ pub(crate) enum FieldKind {
     Attribute,
 }
 
-pub(super) const fn integer(name: &'static str) -> AttributeField {
+pub(super) const fn integer_field(name: &'static str) -> AttributeField {
     AttributeField {
         name,
         kind: FieldKind::Integer,
@@ -42,7 +42,7 @@ pub(super) const fn integer(name: &'static str) -> AttributeField {
     }
 }
 
-pub(super) const fn integers(name: &'static str) -> AttributeField {
+pub(super) const fn integers_field(name: &'static str) -> AttributeField {
     AttributeField {
         name,
         kind: FieldKind::Integers,
@@ -50,7 +50,7 @@ pub(super) const fn integers(name: &'static str) -> AttributeField {
     }
 }
 
-const fn attribute(name: &'static str) -> AttributeField {
+const fn attribute_field(name: &'static str) -> AttributeField {
     AttributeField {
         name,
         kind: FieldKind::Attribute,
@@ -58,7 +58,7 @@ const fn attribute(name: &'static str) -> AttributeField {
     }
 }
 
-pub(super) const fn always(field: AttributeField) -> AttributeField {
+pub(super) const fn always_printed_field(field: AttributeField) -> AttributeField {
     AttributeField {
         always: true,
         ..field
@@ -87,7 +87,7 @@ const KEYWORDS: &[(&str, &[&str])] = &[
 ];
 
 /// The words that an attribute (`precision`) may be.
-pub(crate) fn words(mnemonic: &str) -> &'static [&'static str] {
+pub(crate) fn list_keywords(mnemonic: &str) -> &'static [&'static str] {
     let mut rows = KEYWORDS.iter();
     rows.find(|(row, _)| *row == mnemonic)
         .map_or(&[], |(_, words)| words)
@@ -98,76 +98,79 @@ const FIELDS: &[(&str, &[AttributeField])] = &[
     (
         "dot",
         &[
-            integers("lhs_batching_dimensions"),
-            integers("rhs_batching_dimensions"),
-            integers("lhs_contracting_dimensions"),
-            integers("rhs_contracting_dimensions"),
+            integers_field("lhs_batching_dimensions"),
+            integers_field("rhs_batching_dimensions"),
+            integers_field("lhs_contracting_dimensions"),
+            integers_field("rhs_contracting_dimensions"),
         ],
     ),
     (
         "ragged_dot",
         &[
-            always(integers("lhs_batching_dimensions")),
-            always(integers("rhs_batching_dimensions")),
-            always(integers("lhs_contracting_dimensions")),
-            always(integers("rhs_contracting_dimensions")),
-            always(integers("lhs_ragged_dimensions")),
-            always(integers("rhs_group_dimensions")),
+            always_printed_field(integers_field("lhs_batching_dimensions")),
+            always_printed_field(integers_field("rhs_batching_dimensions")),
+            always_printed_field(integers_field("lhs_contracting_dimensions")),
+            always_printed_field(integers_field("rhs_contracting_dimensions")),
+            always_printed_field(integers_field("lhs_ragged_dimensions")),
+            always_printed_field(integers_field("rhs_group_dimensions")),
         ],
     ),
     (
         "gather",
         &[
-            integers("offset_dims"),
-            integers("collapsed_slice_dims"),
-            integers("operand_batching_dims"),
-            integers("start_indices_batching_dims"),
-            integers("start_index_map"),
-            integer("index_vector_dim"),
+            integers_field("offset_dims"),
+            integers_field("collapsed_slice_dims"),
+            integers_field("operand_batching_dims"),
+            integers_field("start_indices_batching_dims"),
+            integers_field("start_index_map"),
+            integer_field("index_vector_dim"),
         ],
     ),
     (
         "scatter",
         &[
-            integers("update_window_dims"),
-            integers("inserted_window_dims"),
-            integers("input_batching_dims"),
-            integers("scatter_indices_batching_dims"),
-            integers("scatter_dims_to_operand_dims"),
-            integer("index_vector_dim"),
+            integers_field("update_window_dims"),
+            integers_field("inserted_window_dims"),
+            integers_field("input_batching_dims"),
+            integers_field("scatter_indices_batching_dims"),
+            integers_field("scatter_dims_to_operand_dims"),
+            integer_field("index_vector_dim"),
         ],
     ),
     (
         "channel_handle",
-        &[always(integer("handle")), always(integer("type"))],
+        &[
+            always_printed_field(integer_field("handle")),
+            always_printed_field(integer_field("type")),
+        ],
     ),
     (
         "output_operand_alias",
         &[
-            always(integers("output_tuple_indices")),
-            always(integer("operand_index")),
-            always(integers("operand_tuple_indices")),
+            always_printed_field(integers_field("output_tuple_indices")),
+            always_printed_field(integer_field("operand_index")),
+            always_printed_field(integers_field("operand_tuple_indices")),
         ],
     ),
     (
         "dot_algorithm",
         &[
-            attribute("lhs_precision_type"),
-            attribute("rhs_precision_type"),
-            attribute("accumulation_type"),
-            always(integer("lhs_component_count")),
-            always(integer("rhs_component_count")),
-            always(integer("num_primitive_operations")),
-            attribute("allow_imprecise_accumulation"),
+            attribute_field("lhs_precision_type"),
+            attribute_field("rhs_precision_type"),
+            attribute_field("accumulation_type"),
+            always_printed_field(integer_field("lhs_component_count")),
+            always_printed_field(integer_field("rhs_component_count")),
+            always_printed_field(integer_field("num_primitive_operations")),
+            attribute_field("allow_imprecise_accumulation"),
         ],
     ),
     (
         "result_accuracy",
         &[
-            attribute("atol"),
-            attribute("rtol"),
-            integer("ulps"),
-            attribute("mode"),
+            attribute_field("atol"),
+            attribute_field("rtol"),
+            integer_field("ulps"),
+            attribute_field("mode"),
         ],
     ),
 ];
@@ -175,15 +178,15 @@ const FIELDS: &[(&str, &[AttributeField])] = &[
 /// The dialects whose attributes are known, with their `.`.
 const DIALECTS: &[&str] = &["stablehlo.", "chlo.", "mhlo."];
 
-fn mnemonic(name: &str) -> Option<&str> {
+fn strip_dialect(name: &str) -> Option<&str> {
     let mut dialects = DIALECTS.iter();
     dialects.find_map(|dialect| name.strip_prefix(dialect))
 }
 
 /// How an attribute (`stablehlo.gather`) is built; `None` for one that is kept as text.
-pub(crate) fn structure(name: &str) -> Option<AttributeSyntax> {
-    let mnemonic = mnemonic(name)?;
-    if !words(mnemonic).is_empty() {
+pub(crate) fn find_attribute_structure(name: &str) -> Option<AttributeSyntax> {
+    let mnemonic = strip_dialect(name)?;
+    if !list_keywords(mnemonic).is_empty() {
         return Some(AttributeSyntax::Keyword);
     }
     if mnemonic == "conv" {
@@ -194,9 +197,9 @@ pub(crate) fn structure(name: &str) -> Option<AttributeSyntax> {
     Some(AttributeSyntax::Fields(fields))
 }
 
-/// Whether [`structure`] knows an attribute.
+/// Whether [`find_attribute_structure`] knows an attribute.
 pub(crate) fn is_known_attribute(name: &str) -> bool {
-    structure(name).is_some()
+    find_attribute_structure(name).is_some()
 }
 
 /// Names of attributes and types of `mhlo` that StableHLO shares, as StableHLO has them.
@@ -225,7 +228,7 @@ pub(crate) enum AttributeConstraint {
 
 /// The attribute in the kind that the operation's definition says: elements, as older texts
 /// have them, become arrays.
-pub(crate) fn normalise(
+pub(crate) fn normalise_attribute(
     module: &mut MlirModule,
     kind: AttributeConstraint,
     attr: MlirAttr,
@@ -238,7 +241,7 @@ pub(crate) fn normalise(
     let AttributeKind::Elements(elements) = module.attributes.kind(attr) else {
         return attr;
     };
-    let element = module.types.element(elements.ty);
+    let element = module.types.element_type(elements.ty);
     let one_dimension = module
         .types
         .shape(elements.ty)
@@ -250,7 +253,7 @@ pub(crate) fn normalise(
         return attr;
     };
     let bytes = width.div_ceil(8) as usize;
-    let element = module.types.integer(width);
+    let element = module.types.integer_type(width);
     let data = values
         .iter()
         .flat_map(|value| value.to_le_bytes().into_iter().take(bytes))

@@ -6,37 +6,37 @@ use crate::mlir::{
 };
 
 /// `module @name attributes {…} {…}`
-pub(crate) fn module<'a>(
+pub(crate) fn parse_module<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
-    if parser.cursor.peek() == b'@' {
+    if parser.cursor.peek_byte() == b'@' {
         let name = parser.symbol_name()?;
-        parser.property(draft, "sym_name", AttributeKind::String(name));
+        parser.add_property(draft, "sym_name", AttributeKind::String(name));
     }
     parser.attributes_with_word(draft)?;
-    draft.regions.push(parser.region(Some(&[]), true)?);
+    draft.regions.push(parser.parse_region(Some(&[]), true)?);
     Ok(())
 }
 
 /// `func.func private @name(%a: type {…}) -> (type {…}) attributes {…} {…}`
-pub(crate) fn function<'a>(
+pub(crate) fn parse_function<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
     let word = parser.cursor.peek_word();
     if matches!(word, "public" | "private" | "nested") {
-        parser.cursor.word();
-        let word = parser.module.intern(word);
-        parser.property(draft, "sym_visibility", AttributeKind::String(word));
+        parser.cursor.read_word();
+        let word = parser.module.intern_text(word);
+        parser.add_property(draft, "sym_visibility", AttributeKind::String(word));
     }
     let name = parser.symbol_name()?;
-    parser.property(draft, "sym_name", AttributeKind::String(name));
-    parser.cursor.expect("(")?;
+    parser.add_property(draft, "sym_name", AttributeKind::String(name));
+    parser.cursor.expect_punctuation("(")?;
     let mut arguments = Vec::new();
-    let inputs = parser.list(")", |parser| {
-        if parser.cursor.peek() == b'%' {
-            arguments.push(parser.argument()?);
+    let inputs = parser.parse_list(")", |parser| {
+        if parser.cursor.peek_byte() == b'%' {
+            arguments.push(parser.parse_argument()?);
             let ty = arguments[arguments.len() - 1].ty;
             return parser.with_attributes(ty);
         }
@@ -46,7 +46,7 @@ pub(crate) fn function<'a>(
     if !arguments.is_empty() && arguments.len() != inputs.len() {
         return parser
             .cursor
-            .error("either all parameters have names or none");
+            .report_error("either all parameters have names or none");
     }
     let results = function_results(parser)?;
     parser.argument_attributes(draft, "arg_attrs", &inputs);
@@ -56,14 +56,14 @@ pub(crate) fn function<'a>(
         inputs: types(&inputs),
         results: types(&results),
     });
-    parser.property(draft, "function_type", AttributeKind::Type(ty));
+    parser.add_property(draft, "function_type", AttributeKind::Type(ty));
     parser.attributes_with_word(draft)?;
-    let blocks = match parser.cursor.peek() {
-        b'{' if arguments.len() == inputs.len() => parser.region(Some(&arguments), true)?,
+    let blocks = match parser.cursor.peek_byte() {
+        b'{' if arguments.len() == inputs.len() => parser.parse_region(Some(&arguments), true)?,
         b'{' => {
             return parser
                 .cursor
-                .error("the parameters of a defined function have names");
+                .report_error("the parameters of a defined function have names");
         }
         _ => Vec::new(),
     };
@@ -72,11 +72,11 @@ pub(crate) fn function<'a>(
 }
 
 fn function_results(parser: &mut MlirParser<'_>) -> MlirParseResult<Vec<(MlirType, MlirAttr)>> {
-    if !parser.cursor.eat("->") {
+    if !parser.cursor.eat_punctuation("->") {
         return Ok(Vec::new());
     }
-    if parser.cursor.eat("(") {
-        return parser.list(")", |parser| {
+    if parser.cursor.eat_punctuation("(") {
+        return parser.parse_list(")", |parser| {
             let ty = parser.parse_type()?;
             parser.with_attributes(ty)
         });
@@ -89,25 +89,25 @@ fn function_results(parser: &mut MlirParser<'_>) -> MlirParseResult<Vec<(MlirTyp
 
 /// `{…} dense<…> : type`, or `() {value = dense<…> : type} : () -> type` for elements whose type
 /// is not that of the result.
-pub(crate) fn constant<'a>(
+pub(crate) fn parse_constant<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
-    if parser.cursor.eat("(") {
-        parser.cursor.expect(")")?;
-        if parser.cursor.eat("<") {
-            draft.properties = parser.dictionary()?;
-            parser.cursor.expect(">")?;
+    if parser.cursor.eat_punctuation("(") {
+        parser.cursor.expect_punctuation(")")?;
+        if parser.cursor.eat_punctuation("<") {
+            draft.properties = parser.parse_dictionary()?;
+            parser.cursor.expect_punctuation(">")?;
         }
-        if parser.cursor.peek() == b'{' {
-            draft.attributes = parser.dictionary()?;
+        if parser.cursor.peek_byte() == b'{' {
+            draft.attributes = parser.parse_dictionary()?;
         }
-        parser.cursor.expect(":")?;
-        (draft.operand_types, draft.result_types) = parser.signature()?;
+        parser.cursor.expect_punctuation(":")?;
+        (draft.operand_types, draft.result_types) = parser.parse_signature()?;
         return Ok(());
     }
-    if parser.cursor.peek() == b'{' {
-        draft.attributes = parser.dictionary()?;
+    if parser.cursor.peek_byte() == b'{' {
+        draft.attributes = parser.parse_dictionary()?;
     }
     let value = parser.parse_attribute()?;
     let ty = match *parser.module.attributes.kind(value) {
@@ -117,11 +117,11 @@ pub(crate) fn constant<'a>(
         _ => {
             return parser
                 .cursor
-                .error("a constant has elements: `dense<…> : tensor<…>`");
+                .report_error("a constant has elements: `dense<…> : tensor<…>`");
         }
     };
-    let name = parser.module.intern("value");
-    draft.property(name, value);
+    let name = parser.module.intern_text("value");
+    draft.add_property(name, value);
     draft.result_types.push(ty);
     Ok(())
 }
@@ -131,20 +131,20 @@ pub(crate) fn expect_const<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
-    parser.format(draft, "%, ")?;
+    parser.parse_format(draft, "%, ")?;
     let kind = if parser.cursor.eat_word("dense_resource") {
-        parser.resource()?
+        parser.parse_resource()?
     } else {
         parser.cursor.expect_word("dense")?;
         let body = parser.skip_dense_body()?;
-        parser.format(
+        parser.parse_format(
             draft,
             "{, tolerance = <tolerance:f64>} {, max_ulp_difference = <max_ulp_difference:i64>}",
         )?;
-        if parser.cursor.peek() == b'{' {
-            draft.attributes = parser.dictionary()?;
+        if parser.cursor.peek_byte() == b'{' {
+            draft.attributes = parser.parse_dictionary()?;
         }
-        parser.cursor.expect(":")?;
+        parser.cursor.expect_punctuation(":")?;
         let ty = parser.parse_type()?;
         parser.dense_of(body, ty)?
     };
@@ -152,24 +152,24 @@ pub(crate) fn expect_const<'a>(
         AttributeKind::Elements(DenseElements { ty, .. }) | AttributeKind::Resource { ty, .. } => {
             draft.operand_types.push(ty);
         }
-        _ => return parser.cursor.error("expected elements"),
+        _ => return parser.cursor.report_error("expected elements"),
     }
-    parser.property(draft, "value", kind);
+    parser.add_property(draft, "value", kind);
     Ok(())
 }
 
 /// `%x [0:4:2, 1:3] : …`: start, limit, maybe stride
-pub(crate) fn slice<'a>(
+pub(crate) fn parse_slice<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
-    parser.format(draft, "% [")?;
-    let ranges = parser.list("]", |parser| {
-        let start = parser.cursor.signed()?;
-        parser.cursor.expect(":")?;
-        let limit = parser.cursor.signed()?;
-        let stride = match parser.cursor.eat(":") {
-            true => parser.cursor.signed()?,
+    parser.parse_format(draft, "% [")?;
+    let ranges = parser.parse_list("]", |parser| {
+        let start = parser.cursor.read_signed_number()?;
+        parser.cursor.expect_punctuation(":")?;
+        let limit = parser.cursor.read_signed_number()?;
+        let stride = match parser.cursor.eat_punctuation(":") {
+            true => parser.cursor.read_signed_number()?,
             false => 1,
         };
         Ok([start, limit, stride])
@@ -180,23 +180,23 @@ pub(crate) fn slice<'a>(
     {
         let values: Vec<i64> = ranges.iter().map(|range| range[at]).collect();
         let attr = parser.integers_attribute(&values);
-        let name = parser.module.intern(name);
-        draft.property(name, attr);
+        let name = parser.module.intern_text(name);
+        draft.add_property(name, attr);
     }
-    parser.formatted(draft, "", super::TrailingTypes::Functional)
+    parser.parse_formatted_operation(draft, "", super::TrailingTypes::Functional)
 }
 
 /// `@name = <["x"=2]> {…}`
-pub(crate) fn mesh<'a>(
+pub(crate) fn parse_mesh<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
     let name = parser.symbol_name()?;
-    parser.property(draft, "sym_name", AttributeKind::String(name));
-    parser.cursor.expect("=")?;
-    unread(parser, draft, "mesh", "sdy.mesh")?;
-    if parser.cursor.peek() == b'{' {
-        draft.attributes = parser.dictionary()?;
+    parser.add_property(draft, "sym_name", AttributeKind::String(name));
+    parser.cursor.expect_punctuation("=")?;
+    parse_raw_body(parser, draft, "mesh", "sdy.mesh")?;
+    if parser.cursor.peek_byte() == b'{' {
+        draft.attributes = parser.parse_dictionary()?;
     }
     Ok(())
 }
@@ -206,25 +206,25 @@ pub(crate) fn sharding_constraint<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
-    parser.format(draft, "%")?;
-    unread(parser, draft, "sharding", "sdy.sharding")?;
-    parser.formatted(draft, "", super::TrailingTypes::Same)
+    parser.parse_format(draft, "%")?;
+    parse_raw_body(parser, draft, "sharding", "sdy.sharding")?;
+    parser.parse_formatted_operation(draft, "", super::TrailingTypes::Same)
 }
 
 /// The body of a dialect's attribute, whose text is kept as it stands.
-fn unread<'a>(
+fn parse_raw_body<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
     property: &str,
     attribute: &str,
 ) -> MlirParseResult<()> {
-    if parser.cursor.peek() != b'<' {
-        return parser.cursor.expected("`<`");
+    if parser.cursor.peek_byte() != b'<' {
+        return parser.cursor.report_expected("`<`");
     }
     let body = parser.balanced_body()?;
-    let body = DialectBody::Text(parser.module.intern(body));
-    let name = parser.module.intern(attribute);
-    parser.property(draft, property, AttributeKind::Dialect { name, body });
+    let body = DialectBody::Text(parser.module.intern_text(body));
+    let name = parser.module.intern_text(attribute);
+    parser.add_property(draft, property, AttributeKind::Dialect { name, body });
     Ok(())
 }
 
@@ -233,22 +233,22 @@ pub(crate) fn reduce_precision<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
-    parser.format(draft, "%, format = ")?;
+    parser.parse_format(draft, "%, format = ")?;
     let word = parser.cursor.peek_word();
     let bits = word
         .strip_prefix('e')
         .and_then(|rest| rest.split_once('m'))
         .and_then(|(e, m)| Some((e.parse::<i32>().ok()?, m.parse::<i32>().ok()?)));
     let Some((exponent, mantissa)) = bits else {
-        return parser.cursor.expected("a format such as `e5m10`");
+        return parser.cursor.report_expected("a format such as `e5m10`");
     };
-    parser.cursor.word();
+    parser.cursor.read_word();
     for (name, value) in [("exponent_bits", exponent), ("mantissa_bits", mantissa)] {
         let attr = parser.integer_attribute(value.into(), 32);
-        let name = parser.module.intern(name);
-        draft.property(name, attr);
+        let name = parser.module.intern_text(name);
+        draft.add_property(name, attr);
     }
-    parser.formatted(draft, "", super::TrailingTypes::Same)
+    parser.parse_formatted_operation(draft, "", super::TrailingTypes::Same)
 }
 
 /// `%a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT,
@@ -257,35 +257,37 @@ pub(crate) fn dot_general<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
-    parser.format(draft, "%, %")?;
+    parser.parse_format(draft, "%, %")?;
     let mut named = Vec::new();
     for (word, field) in [
         ("batching_dims", "batching"),
         ("contracting_dims", "contracting"),
     ] {
         let back = parser.cursor.pos;
-        if !parser.cursor.eat(",") || !parser.cursor.eat_word(word) {
+        if !parser.cursor.eat_punctuation(",") || !parser.cursor.eat_word(word) {
             parser.cursor.pos = back;
             continue;
         }
-        parser.cursor.expect("=")?;
+        parser.cursor.expect_punctuation("=")?;
         let left = parser.integer_list()?;
         parser.cursor.expect_word("x")?;
         let right = parser.integer_list()?;
         for (side, values) in [("lhs", left), ("rhs", right)] {
             if !values.is_empty() {
-                let name = parser.module.intern(&format!("{side}_{field}_dimensions"));
+                let name = parser
+                    .module
+                    .intern_text(&format!("{side}_{field}_dimensions"));
                 named.push((name, parser.integers_attribute(&values)));
             }
         }
     }
-    let name = parser.module.intern("stablehlo.dot");
+    let name = parser.module.intern_text("stablehlo.dot");
     let kind = AttributeKind::Dialect {
         name,
         body: DialectBody::Fields(named.into()),
     };
-    parser.property(draft, "dot_dimension_numbers", kind);
-    parser.formatted(
+    parser.add_property(draft, "dot_dimension_numbers", kind);
+    parser.parse_formatted_operation(
         draft,
         "{, precision = <precision_config:precisions>} {, algorithm = <algorithm:algorithm>}",
         super::TrailingTypes::Functional,
@@ -293,66 +295,70 @@ pub(crate) fn dot_general<'a>(
 }
 
 /// `(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {…} {…} : …`
-pub(crate) fn convolution<'a>(
+pub(crate) fn parse_convolution<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
-    parser.format(draft, "(%*) dim_numbers =")?;
-    let name = parser.module.intern("stablehlo.conv");
+    parser.parse_format(draft, "(%*) dim_numbers =")?;
+    let name = parser.module.intern_text("stablehlo.conv");
     let body = parser.dimension_numbers()?;
     let kind = AttributeKind::Dialect { name, body };
-    parser.property(draft, "dimension_numbers", kind);
-    parser.format(draft, ", window = ")?;
-    parser.cursor.expect("{")?;
-    parser.list("}", |parser| {
-        let word = parser.cursor.word();
-        parser.cursor.expect("=")?;
+    parser.add_property(draft, "dimension_numbers", kind);
+    parser.parse_format(draft, ", window = ")?;
+    parser.cursor.expect_punctuation("{")?;
+    parser.parse_list("}", |parser| {
+        let word = parser.cursor.read_word();
+        parser.cursor.expect_punctuation("=")?;
         let (name, attr) = match word {
-            "stride" => ("window_strides", integers(parser)?),
-            "lhs_dilate" => ("lhs_dilation", integers(parser)?),
-            "rhs_dilate" => ("rhs_dilation", integers(parser)?),
-            "reverse" => ("window_reversal", booleans(parser)?),
-            "pad" => ("padding", padding(parser)?),
-            _ => return parser.cursor.expected("`=` behind a part of the window"),
+            "stride" => ("window_strides", parse_integers(parser)?),
+            "lhs_dilate" => ("lhs_dilation", parse_integers(parser)?),
+            "rhs_dilate" => ("rhs_dilation", parse_integers(parser)?),
+            "reverse" => ("window_reversal", parse_booleans(parser)?),
+            "pad" => ("padding", parse_padding(parser)?),
+            _ => {
+                return parser
+                    .cursor
+                    .report_expected("`=` behind a part of the window");
+            }
         };
-        let name = parser.module.intern(name);
-        draft.property(name, attr);
+        let name = parser.module.intern_text(name);
+        draft.add_property(name, attr);
         Ok(())
     })?;
-    parser.formatted(draft, "", super::TrailingTypes::Functional)
+    parser.parse_formatted_operation(draft, "", super::TrailingTypes::Functional)
 }
 
-fn integers(parser: &mut MlirParser<'_>) -> MlirParseResult<MlirAttr> {
+fn parse_integers(parser: &mut MlirParser<'_>) -> MlirParseResult<MlirAttr> {
     let values = parser.integer_list()?;
     Ok(parser.integers_attribute(&values))
 }
 
 /// `[true, false]`, or `[1, 0]`
-fn booleans(parser: &mut MlirParser<'_>) -> MlirParseResult<MlirAttr> {
-    parser.cursor.expect("[")?;
-    let values = parser.list("]", |parser| match parser.cursor.peek_word() {
+fn parse_booleans(parser: &mut MlirParser<'_>) -> MlirParseResult<MlirAttr> {
+    parser.cursor.expect_punctuation("[")?;
+    let values = parser.parse_list("]", |parser| match parser.cursor.peek_word() {
         word @ ("true" | "false") => {
-            parser.cursor.word();
+            parser.cursor.read_word();
             Ok(u8::from(word == "true"))
         }
-        _ => Ok(u8::from(parser.cursor.signed()? != 0)),
+        _ => Ok(u8::from(parser.cursor.read_signed_number()? != 0)),
     })?;
-    let element = parser.module.types.integer(1);
+    let element = parser.module.types.integer_type(1);
     let data = values.into();
     let kind = AttributeKind::DenseArray { element, data };
     Ok(parser.module.attributes.intern(kind))
 }
 
 /// `[[0, 1], [1, 0]]`: low and high of each dimension
-fn padding(parser: &mut MlirParser<'_>) -> MlirParseResult<MlirAttr> {
-    parser.cursor.expect("[")?;
-    let pairs = parser.list("]", |parser| {
+fn parse_padding(parser: &mut MlirParser<'_>) -> MlirParseResult<MlirAttr> {
+    parser.cursor.expect_punctuation("[")?;
+    let pairs = parser.parse_list("]", |parser| {
         let pair = parser.integer_list()?;
         match pair.len() {
             2 => Ok(pair),
             _ => parser
                 .cursor
-                .error("padding has two numbers for each dimension"),
+                .report_error("padding has two numbers for each dimension"),
         }
     })?;
     let data: Vec<u8> = pairs
@@ -360,39 +366,42 @@ fn padding(parser: &mut MlirParser<'_>) -> MlirParseResult<MlirAttr> {
         .flatten()
         .flat_map(|n| n.to_le_bytes())
         .collect();
-    let element = parser.module.types.integer(64);
+    let element = parser.module.types.integer_type(64);
     let ty = parser
         .module
         .types
-        .tensor(&[pairs.len() as u64, 2], element);
+        .tensor_type(&[pairs.len() as u64, 2], element);
     let kind = AttributeKind::Elements(DenseElements::new(ty, 8, data));
     Ok(parser.module.attributes.intern(kind))
 }
 
 /// `(%a init: %x), (%b init: %y) across dimensions = [1] {…} : … reducer(…) (…) {…}`, or
 /// `(%a init: %x) applies name across dimensions = [1] {…} : …`
-pub(crate) fn reduce<'a>(
+pub(crate) fn parse_reduce<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
     let mut initial = Vec::new();
     loop {
-        parser.format(draft, "(% init")?;
-        parser.cursor.expect(":")?;
-        initial.push(parser.operand()?);
-        parser.cursor.expect(")")?;
-        if !parser.cursor.eat(",") {
+        parser.parse_format(draft, "(% init")?;
+        parser.cursor.expect_punctuation(":")?;
+        initial.push(parser.parse_operand()?);
+        parser.cursor.expect_punctuation(")")?;
+        if !parser.cursor.eat_punctuation(",") {
             break;
         }
     }
     draft.operands.extend(&initial);
     let mut applied = None;
     if parser.cursor.eat_word("applies") {
-        let start = parser.cursor.start();
-        let name = super::full_operation_name(parser.cursor.word());
-        applied = Some((parser.module.intern(&name), parser.cursor.since(start)));
+        let start = parser.cursor.skip_to_start();
+        let name = super::full_operation_name(parser.cursor.read_word());
+        applied = Some((
+            parser.module.intern_text(&name),
+            parser.cursor.location_since(start),
+        ));
     }
-    parser.formatted(
+    parser.parse_formatted_operation(
         draft,
         "across dimensions = <dimensions:i64s>",
         super::TrailingTypes::Functional,
@@ -402,7 +411,7 @@ pub(crate) fn reduce<'a>(
             let ty = scalar_of_result(parser, draft)?;
             vec![parser.applied_block(name, place, ty)?]
         }
-        None => reducer(parser, initial.len())?,
+        None => parse_reducer(parser, initial.len())?,
     };
     draft.regions.push(blocks);
     Ok(())
@@ -415,8 +424,8 @@ fn scalar_of_result(
 ) -> MlirParseResult<MlirType> {
     match draft.operand_types.first() {
         Some(&ty) => {
-            let element = parser.module.types.element(ty);
-            Ok(parser.module.types.tensor(&[], element))
+            let element = parser.module.types.element_type(ty);
+            Ok(parser.module.types.tensor_type(&[], element))
         }
         None => parser
             .cursor
@@ -426,22 +435,22 @@ fn scalar_of_result(
 
 /// `reducer(%a: type, %b: type) (…) {…}`: the block's arguments are first all first ones, then
 /// all second ones.
-fn reducer<'a>(parser: &mut MlirParser<'a>, count: usize) -> MlirParseResult<Vec<MlirBlock>> {
+fn parse_reducer<'a>(parser: &mut MlirParser<'a>, count: usize) -> MlirParseResult<Vec<MlirBlock>> {
     parser.cursor.expect_word("reducer")?;
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for _ in 0..count {
-        parser.cursor.expect("(")?;
+        parser.cursor.expect_punctuation("(")?;
         first.push(located_argument(parser)?);
-        parser.cursor.expect(",")?;
+        parser.cursor.expect_punctuation(",")?;
         second.push(located_argument(parser)?);
-        parser.cursor.expect(")")?;
+        parser.cursor.expect_punctuation(")")?;
     }
     first.append(&mut second);
-    parser.region(Some(&first), false)
+    parser.parse_region(Some(&first), false)
 }
 
 fn located_argument<'a>(parser: &mut MlirParser<'a>) -> MlirParseResult<BlockArgument<'a>> {
-    let argument = parser.argument()?;
+    let argument = parser.parse_argument()?;
     parser.optional_location()?;
     Ok(argument)
 }
@@ -451,17 +460,17 @@ pub(crate) fn while_loop<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
-    parser.cursor.expect("(")?;
+    parser.cursor.expect_punctuation("(")?;
     let mut names = Vec::new();
-    draft.operands = parser.list(")", |parser| {
-        let start = parser.cursor.start();
+    draft.operands = parser.parse_list(")", |parser| {
+        let start = parser.cursor.skip_to_start();
         let name = parser.value_name()?;
-        names.push((name, parser.cursor.since(start)));
-        parser.cursor.expect("=")?;
-        parser.operand()
+        names.push((name, parser.cursor.location_since(start)));
+        parser.cursor.expect_punctuation("=")?;
+        parser.parse_operand()
     })?;
     let mut types = Vec::new();
-    if parser.cursor.eat(":") {
+    if parser.cursor.eat_punctuation(":") {
         types = parser.type_list()?;
     }
     if types.len() != names.len() {
@@ -480,7 +489,9 @@ pub(crate) fn while_loop<'a>(
             .zip(&types)
             .map(|(&(name, place), &ty)| BlockArgument { name, place, ty })
             .collect();
-        draft.regions.push(parser.region(Some(&arguments), false)?);
+        draft
+            .regions
+            .push(parser.parse_region(Some(&arguments), false)?);
     }
     draft.operand_types.clone_from(&types);
     draft.result_types = types;
@@ -488,17 +499,17 @@ pub(crate) fn while_loop<'a>(
 }
 
 /// `(%a, %b) inits(%x) dimension=0 attributes {…} {…} : …`
-pub(crate) fn scan<'a>(
+pub(crate) fn parse_scan<'a>(
     parser: &mut MlirParser<'a>,
     draft: &mut OperationState<'a>,
 ) -> MlirParseResult<()> {
-    parser.format(draft, "(%*)")?;
+    parser.parse_format(draft, "(%*)")?;
     let inputs = draft.operands.len();
-    parser.format(draft, "inits(%*) dimension = <dimension:i64>")?;
+    parser.parse_format(draft, "inits(%*) dimension = <dimension:i64>")?;
     let carries = draft.operands.len() - inputs;
     parser.attributes_with_word(draft)?;
-    draft.regions.push(parser.region(None, false)?);
-    parser.formatted(draft, "", super::TrailingTypes::Functional)?;
+    draft.regions.push(parser.parse_region(None, false)?);
+    parser.parse_formatted_operation(draft, "", super::TrailingTypes::Functional)?;
     let Some(outputs) = draft.result_types.len().checked_sub(carries) else {
         let message = "a scan has a result for each initial value";
         return parser.cursor.error_at(draft.place, message);
@@ -511,24 +522,24 @@ pub(crate) fn scan<'a>(
 /// What several forms share.
 impl<'a> MlirParser<'a> {
     /// Adds an attribute that belongs to the operation.
-    fn property(&mut self, draft: &mut OperationState<'a>, name: &str, kind: AttributeKind) {
-        let name = self.module.intern(name);
+    fn add_property(&mut self, draft: &mut OperationState<'a>, name: &str, kind: AttributeKind) {
+        let name = self.module.intern_text(name);
         let attr = self.module.attributes.intern(kind);
-        draft.property(name, attr);
+        draft.add_property(name, attr);
     }
 
     /// `attributes {…}`, if it stands next.
     fn attributes_with_word(&mut self, draft: &mut OperationState<'a>) -> MlirParseResult<()> {
         if self.cursor.eat_word("attributes") {
-            draft.attributes = self.dictionary()?;
+            draft.attributes = self.parse_dictionary()?;
         }
         Ok(())
     }
 
     /// A type with what stands behind it: `{…}` and a location.
     fn with_attributes(&mut self, ty: MlirType) -> MlirParseResult<(MlirType, MlirAttr)> {
-        let named = match self.cursor.peek() {
-            b'{' => self.dictionary()?,
+        let named = match self.cursor.peek_byte() {
+            b'{' => self.parse_dictionary()?,
             _ => Vec::new(),
         };
         self.optional_location()?;
@@ -547,25 +558,25 @@ impl<'a> MlirParser<'a> {
         let attributes = &self.module.attributes;
         if all.iter().any(|&(_, attr)| *attributes.kind(attr) != empty) {
             let list = all.iter().map(|&(_, attr)| attr).collect();
-            self.property(draft, name, AttributeKind::Array(list));
+            self.add_property(draft, name, AttributeKind::Array(list));
         }
     }
 
     fn segment_sizes(&mut self, draft: &mut OperationState<'a>, name: &str, sizes: &[usize]) {
-        let element = self.module.types.integer(32);
+        let element = self.module.types.integer_type(32);
         let bytes = sizes.iter().flat_map(|&size| (size as u32).to_le_bytes());
         let kind = AttributeKind::DenseArray {
             element,
             data: bytes.collect(),
         };
-        self.property(draft, name, kind);
+        self.add_property(draft, name, kind);
     }
 
     /// `[DEFAULT, HIGHEST]`
-    pub(crate) fn precisions(&mut self) -> MlirParseResult<MlirAttr> {
-        self.cursor.expect("[")?;
-        let list = self.list("]", |parser| match parser.cursor.word() {
-            "" => parser.cursor.expected("a precision"),
+    pub(crate) fn parse_precisions(&mut self) -> MlirParseResult<MlirAttr> {
+        self.cursor.expect_punctuation("[")?;
+        let list = self.parse_list("]", |parser| match parser.cursor.read_word() {
+            "" => parser.cursor.report_expected("a precision"),
             word => Ok(parser.keyword_attribute("stablehlo.precision", word)),
         })?;
         let kind = AttributeKind::Array(list.into());

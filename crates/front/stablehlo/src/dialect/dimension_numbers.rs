@@ -1,21 +1,21 @@
 //! Dimension numbers of convolutions: `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
 
-use super::attributes::{AttributeField, always, integer, integers};
+use super::attributes::{AttributeField, always_printed_field, integer_field, integers_field};
 use crate::mlir::text::{MlirParseResult, MlirParser};
 use crate::mlir::{DialectBody, MlirAttr, MlirModule, NamedAttribute};
 
 /// Fields in order: three for the input, the kernel and the output each. The first two of three
 /// are dimensions by a letter, the third those by a number.
 pub(crate) const FIELDS: &[AttributeField] = &[
-    always(integer("input_batch_dimension")),
-    always(integer("input_feature_dimension")),
-    always(integers("input_spatial_dimensions")),
-    always(integer("kernel_input_feature_dimension")),
-    always(integer("kernel_output_feature_dimension")),
-    always(integers("kernel_spatial_dimensions")),
-    always(integer("output_batch_dimension")),
-    always(integer("output_feature_dimension")),
-    always(integers("output_spatial_dimensions")),
+    always_printed_field(integer_field("input_batch_dimension")),
+    always_printed_field(integer_field("input_feature_dimension")),
+    always_printed_field(integers_field("input_spatial_dimensions")),
+    always_printed_field(integer_field("kernel_input_feature_dimension")),
+    always_printed_field(integer_field("kernel_output_feature_dimension")),
+    always_printed_field(integers_field("kernel_spatial_dimensions")),
+    always_printed_field(integer_field("output_batch_dimension")),
+    always_printed_field(integer_field("output_feature_dimension")),
+    always_printed_field(integers_field("output_spatial_dimensions")),
 ];
 
 /// The letters of input, kernel and output.
@@ -28,8 +28,8 @@ impl MlirParser<'_> {
         for (part, letters) in LETTERS.into_iter().enumerate() {
             match part {
                 0 => {}
-                1 => self.cursor.expect("x")?,
-                _ => self.cursor.expect("->")?,
+                1 => self.cursor.expect_punctuation("x")?,
+                _ => self.cursor.expect_punctuation("->")?,
             }
             self.dimension_list(letters, &FIELDS[part * 3..part * 3 + 3], &mut named)?;
         }
@@ -42,25 +42,25 @@ impl MlirParser<'_> {
         fields: &[AttributeField],
         named: &mut Vec<NamedAttribute>,
     ) -> MlirParseResult<()> {
-        self.cursor.expect("[")?;
-        let start = self.cursor.start();
+        self.cursor.expect_punctuation("[")?;
+        let start = self.cursor.skip_to_start();
         let mut lettered = [None; 2];
         let mut spatial: Vec<(u64, i64)> = Vec::new();
         let mut at = 0;
-        self.list("]", |parser| {
-            if parser.cursor.peek().is_ascii_digit() {
-                spatial.push((parser.cursor.number()?, at));
+        self.parse_list("]", |parser| {
+            if parser.cursor.peek_byte().is_ascii_digit() {
+                spatial.push((parser.cursor.read_number()?, at));
             } else {
-                let word = parser.cursor.word();
+                let word = parser.cursor.read_word();
                 match letters.iter().position(|&letter| letter == word) {
                     Some(letter) => lettered[letter] = Some(at),
-                    None => return parser.cursor.expected("a dimension"),
+                    None => return parser.cursor.report_expected("a dimension"),
                 }
             }
             at += 1;
             Ok(())
         })?;
-        let place = self.cursor.since(start);
+        let place = self.cursor.location_since(start);
         spatial.sort_unstable();
         let in_order = |(at, &(number, _)): (usize, &(u64, i64))| number == at as u64;
         let complete = spatial.iter().enumerate().all(in_order) && spatial.len() + 2 == at as usize;
@@ -72,17 +72,17 @@ impl MlirParser<'_> {
         };
         let spatial: Vec<i64> = spatial.iter().map(|&(_, at)| at).collect();
         for (field, value) in fields.iter().zip([first, second]) {
-            let name = self.module.intern(field.name);
+            let name = self.module.intern_text(field.name);
             named.push((name, self.integer_attribute(value, 64)));
         }
-        let name = self.module.intern(fields[2].name);
+        let name = self.module.intern_text(fields[2].name);
         named.push((name, self.integers_attribute(&spatial)));
         Ok(())
     }
 }
 
 /// The text of dimension numbers.
-pub(crate) fn show(module: &MlirModule, attr: MlirAttr) -> String {
+pub(crate) fn print_dimension_numbers(module: &MlirModule, attr: MlirAttr) -> String {
     let mut out = String::new();
     for (part, letters) in LETTERS.into_iter().enumerate() {
         out.push_str(["", "x", "->"][part]);

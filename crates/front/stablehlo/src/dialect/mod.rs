@@ -11,10 +11,12 @@ mod operations;
 mod table;
 
 pub(crate) use attributes::{
-    AttributeField, AttributeSyntax, FieldKind, is_known_attribute, normalise, shared_name,
-    structure, words,
+    AttributeField, AttributeSyntax, FieldKind, find_attribute_structure, is_known_attribute,
+    list_keywords, normalise_attribute, shared_name,
 };
-pub(crate) use dimension_numbers::{FIELDS as CONVOLUTION_FIELDS, show as show_dimension_numbers};
+pub(crate) use dimension_numbers::{
+    FIELDS as CONVOLUTION_FIELDS, print_dimension_numbers as show_dimension_numbers,
+};
 pub(crate) use operations::{
-    AssemblyFormat, OpDefinition, TrailingTypes, full_operation_name, operation,
+    AssemblyFormat, OpDefinition, TrailingTypes, find_operation, full_operation_name,
 };

@@ -63,7 +63,7 @@ pub(crate) enum TrailingTypes {
 
 impl OpDefinition {
     /// The kind of an attribute that belongs to the operation.
-    pub fn attribute(&self, name: &str) -> Option<AttributeConstraint> {
+    pub fn find_attribute_kind(&self, name: &str) -> Option<AttributeConstraint> {
         let mut all = self.attributes.split_ascii_whitespace();
         let kind = all.find_map(|row| row.strip_prefix(name)?.strip_prefix(':'))?;
         Some(match kind.trim_end_matches('?') {
@@ -76,12 +76,12 @@ impl OpDefinition {
     }
 
     /// The names of the row, for messages.
-    pub fn shown(&self) -> String {
+    pub fn format_names(&self) -> String {
         format!("{}.{}", self.names.0, self.names.1.join("/"))
     }
 }
 
-pub(super) const fn row(
+pub(super) const fn define_operation(
     dialect: &'static str,
     names: &'static [&'static str],
     attributes: &'static str,
@@ -98,7 +98,7 @@ pub(super) const fn row(
 }
 
 /// Numbers of operands, results and regions, and a rule that is a function.
-pub(super) const fn checked(
+pub(super) const fn with_rule(
     signature: &'static str,
     rule: fn(&CheckedOperation<'_>) -> RuleResult,
     operation: OpDefinition,
@@ -111,7 +111,10 @@ pub(super) const fn checked(
 }
 
 /// Numbers of operands, results and regions without a further rule.
-pub(super) const fn counted(signature: &'static str, operation: OpDefinition) -> OpDefinition {
+pub(super) const fn with_signature(
+    signature: &'static str,
+    operation: OpDefinition,
+) -> OpDefinition {
     OpDefinition {
         signature,
         ..operation
@@ -119,7 +122,7 @@ pub(super) const fn counted(signature: &'static str, operation: OpDefinition) ->
 }
 
 /// Operations of StableHLO on elements of these classes.
-pub(super) const fn elementwise(
+pub(super) const fn define_elementwise(
     signature: &'static str,
     names: &'static [&'static str],
     classes: ElementClasses,
@@ -127,22 +130,22 @@ pub(super) const fn elementwise(
     OpDefinition {
         signature,
         rule: VerifierRule::Elementwise(classes),
-        ..row("stablehlo", names, "", same("%*"))
+        ..define_operation("stablehlo", names, "", same_type_format("%*"))
     }
 }
 
-pub(super) const fn isolated(operation: OpDefinition) -> OpDefinition {
+pub(super) const fn with_isolation(operation: OpDefinition) -> OpDefinition {
     OpDefinition {
         isolated: true,
         ..operation
     }
 }
 
-pub(super) const fn functional(format: &'static str) -> AssemblyFormat {
+pub(super) const fn functional_format(format: &'static str) -> AssemblyFormat {
     AssemblyFormat::Format(format, TrailingTypes::Functional)
 }
 
-pub(super) const fn same(format: &'static str) -> AssemblyFormat {
+pub(super) const fn same_type_format(format: &'static str) -> AssemblyFormat {
     AssemblyFormat::Format(format, TrailingTypes::Same)
 }
 
@@ -164,7 +167,7 @@ static BY_NAME: LazyLock<FxHashMap<String, &'static OpDefinition>> = LazyLock::n
 });
 
 /// What is known of an operation.
-pub(crate) fn operation(name: &str) -> Option<&'static OpDefinition> {
+pub(crate) fn find_operation(name: &str) -> Option<&'static OpDefinition> {
     BY_NAME.get(name).copied()
 }
 

@@ -20,27 +20,30 @@ pub struct ElementsRef<'a> {
 
 impl MlirModule {
     /// An attribute of an operation, property or not.
-    pub fn attribute(&self, op: MlirOp, name: &str) -> Option<MlirAttr> {
-        let mut all = self.properties(op).iter().chain(self.discardable(op));
-        all.find(|(key, _)| self.str(*key) == name)
+    pub fn find_attribute(&self, op: MlirOp, name: &str) -> Option<MlirAttr> {
+        let mut all = self
+            .properties(op)
+            .iter()
+            .chain(self.discardable_attributes(op));
+        all.find(|(key, _)| self.symbol_text(*key) == name)
             .map(|&(_, attr)| attr)
     }
 
     /// What an attribute of an operation is.
-    pub fn kind(&self, op: MlirOp, name: &str) -> Option<&AttributeKind> {
-        Some(self.attributes.kind(self.attribute(op, name)?))
+    pub fn find_attribute_kind(&self, op: MlirOp, name: &str) -> Option<&AttributeKind> {
+        Some(self.attributes.kind(self.find_attribute(op, name)?))
     }
 
     /// An integer, such as `iota_dimension`.
-    pub fn integer(&self, op: MlirOp, name: &str) -> Option<i64> {
-        self.as_integer(self.attribute(op, name)?)
+    pub fn find_integer(&self, op: MlirOp, name: &str) -> Option<i64> {
+        self.as_integer(self.find_attribute(op, name)?)
     }
 
     /// A float, such as `epsilon`.
-    pub fn float(&self, op: MlirOp, name: &str) -> Option<f64> {
-        match *self.kind(op, name)? {
+    pub fn find_float(&self, op: MlirOp, name: &str) -> Option<f64> {
+        match *self.find_attribute_kind(op, name)? {
             AttributeKind::Float { bits, ty } => match *self.types.kind(ty) {
-                MlirTypeKind::Float(float) => Some(float.format().decode(bits)),
+                MlirTypeKind::Float(float) => Some(float.format().decode_bits(bits)),
                 _ => None,
             },
             _ => None,
@@ -48,66 +51,69 @@ impl MlirModule {
     }
 
     /// A truth value, such as `is_stable`.
-    pub fn boolean(&self, op: MlirOp, name: &str) -> Option<bool> {
-        Some(self.integer(op, name)? != 0)
+    pub fn find_boolean(&self, op: MlirOp, name: &str) -> Option<bool> {
+        Some(self.find_integer(op, name)? != 0)
     }
 
     /// Integers, such as `dimensions`, from a dense array, from elements or from an array.
-    pub fn integers(&self, op: MlirOp, name: &str) -> Option<Vec<i64>> {
-        self.as_integers(self.attribute(op, name)?)
+    pub fn find_integers(&self, op: MlirOp, name: &str) -> Option<Vec<i64>> {
+        self.as_integers(self.find_attribute(op, name)?)
     }
 
     /// The word of an enumeration, such as `EQ` of `comparison_direction`.
-    pub fn keyword(&self, op: MlirOp, name: &str) -> Option<&str> {
-        self.as_keyword(self.attribute(op, name)?)
+    pub fn find_keyword(&self, op: MlirOp, name: &str) -> Option<&str> {
+        self.as_keyword(self.find_attribute(op, name)?)
     }
 
     /// A string, such as `call_target_name`.
-    pub fn text(&self, op: MlirOp, name: &str) -> Option<&str> {
-        match *self.kind(op, name)? {
-            AttributeKind::String(text) => Some(self.str(text)),
+    pub fn find_text(&self, op: MlirOp, name: &str) -> Option<&str> {
+        match *self.find_attribute_kind(op, name)? {
+            AttributeKind::String(text) => Some(self.symbol_text(text)),
             _ => None,
         }
     }
 
     /// The last name of a reference to a symbol, such as `callee`.
-    pub fn callee(&self, op: MlirOp, name: &str) -> Option<&str> {
-        match self.kind(op, name)? {
-            AttributeKind::SymbolRef(path) => path.last().map(|&symbol| self.str(symbol)),
+    pub fn find_callee(&self, op: MlirOp, name: &str) -> Option<&str> {
+        match self.find_attribute_kind(op, name)? {
+            AttributeKind::SymbolRef(path) => path.last().map(|&symbol| self.symbol_text(symbol)),
             _ => None,
         }
     }
 
     /// The function that a custom call names alone in `called_computations`.
     pub fn called_computation(&self, op: MlirOp) -> Option<&str> {
-        let AttributeKind::Array(list) = self.kind(op, "called_computations")? else {
+        let AttributeKind::Array(list) = self.find_attribute_kind(op, "called_computations")?
+        else {
             return None;
         };
         match (
             &list[..],
             list.first().map(|attr| self.attributes.kind(*attr))?,
         ) {
-            ([_], AttributeKind::SymbolRef(path)) => path.last().map(|&symbol| self.str(symbol)),
+            ([_], AttributeKind::SymbolRef(path)) => {
+                path.last().map(|&symbol| self.symbol_text(symbol))
+            }
             _ => None,
         }
     }
 
     /// A type, such as `function_type`.
     pub fn type_attribute(&self, op: MlirOp, name: &str) -> Option<MlirType> {
-        match *self.kind(op, name)? {
+        match *self.find_attribute_kind(op, name)? {
             AttributeKind::Type(ty) => Some(ty),
             _ => None,
         }
     }
 
     /// Constant elements, such as `value`.
-    pub fn elements(&self, op: MlirOp, name: &str) -> Option<ElementsRef<'_>> {
-        self.as_elements(self.attribute(op, name)?)
+    pub fn find_elements(&self, op: MlirOp, name: &str) -> Option<ElementsRef<'_>> {
+        self.as_elements(self.find_attribute(op, name)?)
     }
 
     /// One of the fields of an attribute of a dialect, such as `lhs_contracting_dimensions` of
     /// `#stablehlo.dot`.
-    pub fn field(&self, attr: MlirAttr, name: &str) -> Option<MlirAttr> {
+    pub fn find_field(&self, attr: MlirAttr, name: &str) -> Option<MlirAttr> {
         let fields = match self.attributes.kind(attr) {
             AttributeKind::Dialect {
                 body: DialectBody::Fields(fields),
@@ -118,13 +124,13 @@ impl MlirModule {
         };
         let mut fields = fields.iter();
         fields
-            .find(|(key, _)| self.str(*key) == name)
+            .find(|(key, _)| self.symbol_text(*key) == name)
             .map(|&(_, attr)| attr)
     }
 
     /// The integers of a field; none where the field is absent, which then is its default.
     pub fn field_integers(&self, attr: MlirAttr, name: &str) -> Vec<i64> {
-        let field = self.field(attr, name);
+        let field = self.find_field(attr, name);
         field
             .and_then(|field| self.as_integers(field))
             .unwrap_or_default()
@@ -132,7 +138,7 @@ impl MlirModule {
 
     /// The integer of a field; zero where the field is absent, which then is its default.
     pub fn field_integer(&self, attr: MlirAttr, name: &str) -> i64 {
-        let field = self.field(attr, name);
+        let field = self.find_field(attr, name);
         field
             .and_then(|field| self.as_integer(field))
             .unwrap_or_default()
@@ -152,7 +158,7 @@ impl MlirModule {
             AttributeKind::Dialect {
                 body: DialectBody::Keyword(word),
                 ..
-            } => Some(self.str(word)),
+            } => Some(self.symbol_text(word)),
             _ => None,
         }
     }
@@ -163,9 +169,10 @@ impl MlirModule {
             AttributeKind::DenseArray { element, data } => self.decode_integers(*element, data),
             AttributeKind::Elements(_) | AttributeKind::Resource { .. } => {
                 let all = self.as_elements(attr)?;
-                let mut numbers = self.decode_integers(self.types.element(all.ty), all.data)?;
+                let mut numbers =
+                    self.decode_integers(self.types.element_type(all.ty), all.data)?;
                 if let (true, &[number]) = (all.splat, numbers.as_slice()) {
-                    let count = usize::try_from(self.types.elements(all.ty)?).ok()?;
+                    let count = usize::try_from(self.types.element_count(all.ty)?).ok()?;
                     // A splat may stand for more elements than memory holds.
                     (count <= MAX_SPLAT).then(|| numbers.resize(count, number))?;
                 }
@@ -187,12 +194,12 @@ impl MlirModule {
         if width == 0 || width > 8 {
             return None;
         }
-        let decode = |bytes: &[u8]| self.extend(element, bytes);
+        let decode = |bytes: &[u8]| self.extend_integer(element, bytes);
         data.chunks_exact(width).map(decode).collect()
     }
 
     /// The value of an integer element.
-    fn extend(&self, element: MlirType, bytes: &[u8]) -> Option<i64> {
+    fn extend_integer(&self, element: MlirType, bytes: &[u8]) -> Option<i64> {
         let mut all = [0; 8];
         all[..bytes.len()].copy_from_slice(bytes);
         let value = u64::from_le_bytes(all);
@@ -220,7 +227,7 @@ impl MlirModule {
                 data: &elements.data,
             }),
             AttributeKind::Resource { key, ty } => {
-                let builtin = self.symbol("builtin")?;
+                let builtin = self.find_symbol("builtin")?;
                 let of = |r: &&ResourceBlob| r.dialect == builtin && r.key == *key;
                 let blob = self.resources().iter().find(of)?;
                 Some(ElementsRef {
@@ -234,15 +241,17 @@ impl MlirModule {
     }
 
     /// A function of the outermost module by its name.
-    pub fn function(&self, name: &str) -> Option<MlirOp> {
-        self.function_index.get(&self.symbol(name)?).copied()
+    pub fn find_function(&self, name: &str) -> Option<MlirOp> {
+        self.function_index.get(&self.find_symbol(name)?).copied()
     }
 
     /// The constant elements that a value always has.
-    pub fn constant(&self, value: MlirValue) -> Option<ElementsRef<'_>> {
+    pub fn find_constant(&self, value: MlirValue) -> Option<ElementsRef<'_>> {
         let op = self.defining_op(value)?;
-        let is_constant = self.name(op).ends_with(".constant");
-        is_constant.then(|| self.elements(op, "value")).flatten()
+        let is_constant = self.op_name(op).ends_with(".constant");
+        is_constant
+            .then(|| self.find_elements(op, "value"))
+            .flatten()
     }
 }
 

@@ -72,10 +72,10 @@ impl AffineExpr {
 
     /// `self op other` in MLIR's form, or `None` where the arithmetic of constants overflows or
     /// divides by a number that is not positive.
-    pub fn combine(self, op: AffineOp, other: AffineExpr) -> Option<AffineExpr> {
+    pub fn combine_with(self, op: AffineOp, other: AffineExpr) -> Option<AffineExpr> {
         let (mut a, mut b) = (self, other);
         if let (Some(x), Some(y)) = (a.as_constant(), b.as_constant()) {
-            return op.fold(x, y).map(AffineExpr::Constant);
+            return op.fold_constants(x, y).map(AffineExpr::Constant);
         }
         if matches!(op, AffineOp::Add | AffineOp::Mul) {
             let swap = a.as_constant().is_some() || (a.is_symbolic() && !b.is_symbolic());
@@ -102,22 +102,22 @@ impl AffineExpr {
             let AffineExpr::Binary(_, a, _) = a else {
                 return None;
             };
-            return a.combine(op, AffineExpr::Constant(op.fold(x, y)?));
+            return a.combine_with(op, AffineExpr::Constant(op.fold_constants(x, y)?));
         }
         // A constant moves to the end of a sum.
         if op == AffineOp::Add
             && let AffineExpr::Binary(AffineOp::Add, x, c) = &a
             && c.as_constant().is_some()
         {
-            let sum = x.as_ref().clone().combine(op, b)?;
-            return sum.combine(op, c.as_ref().clone());
+            let sum = x.as_ref().clone().combine_with(op, b)?;
+            return sum.combine_with(op, c.as_ref().clone());
         }
         Some(AffineExpr::Binary(op, Box::new(a), Box::new(b)))
     }
 }
 
 impl AffineOp {
-    fn fold(self, x: i64, y: i64) -> Option<i64> {
+    fn fold_constants(self, x: i64, y: i64) -> Option<i64> {
         match self {
             AffineOp::Add => x.checked_add(y),
             AffineOp::Mul => x.checked_mul(y),

@@ -33,7 +33,7 @@ impl DenseElements {
     }
 
     /// An element that stands for all of a type that has elements.
-    pub fn splat(ty: MlirType, element: &[u8]) -> DenseElements {
+    pub fn from_splat(ty: MlirType, element: &[u8]) -> DenseElements {
         DenseElements {
             ty,
             splat: true,
@@ -54,8 +54,9 @@ impl MlirTypes {
         ty: MlirType,
         bytes: Vec<u8>,
     ) -> Result<DenseElements, String> {
-        let element = self.element(ty);
-        let (Some(count), Some(width)) = (self.elements(ty), self.element_bytes(element)) else {
+        let element = self.element_type(ty);
+        let (Some(count), Some(width)) = (self.element_count(ty), self.element_bytes(element))
+        else {
             return Err("the type has no elements of a fixed number and size".to_owned());
         };
         let length = bytes.len() as u64;
@@ -72,10 +73,17 @@ impl MlirTypes {
         // Up to eight truth values are one byte, in which equal bits are a splat as well.
         let is_splat = is_splat && !(bits == 1 && count <= 8 && !matches!(bytes[..], [0 | 0xFF]));
         match length {
-            _ if is_splat => Ok(DenseElements::splat(ty, &self.clean(element, bytes))),
-            _ if length == needed => Ok(DenseElements::new(ty, width, self.clean(element, bytes))),
+            _ if is_splat => Ok(DenseElements::from_splat(
+                ty,
+                &self.clear_unused_bits(element, bytes),
+            )),
+            _ if length == needed => Ok(DenseElements::new(
+                ty,
+                width,
+                self.clear_unused_bits(element, bytes),
+            )),
             _ if length == dense => {
-                let elements = unpack(&bytes, bits as u32, count as usize);
+                let elements = unpack_bits(&bytes, bits as u32, count as usize);
                 Ok(DenseElements::new(ty, width, elements))
             }
             _ => Err(format!("{length} bytes stand where {dense} should")),
@@ -83,7 +91,7 @@ impl MlirTypes {
     }
 
     /// Clears the bits above those of an element narrower than its byte.
-    fn clean(&self, element: MlirType, mut bytes: Vec<u8>) -> Vec<u8> {
+    fn clear_unused_bits(&self, element: MlirType, mut bytes: Vec<u8>) -> Vec<u8> {
         let width = match *self.kind(element) {
             MlirTypeKind::Integer { width, .. } => width,
             MlirTypeKind::Float(float) => float.width(),
@@ -108,14 +116,14 @@ fn is_splat(data: &[u8], width: usize) -> bool {
 }
 
 /// Puts elements of 1, 2 or 4 bits, which follow each other from the lowest bit on, into bytes.
-fn unpack(packed: &[u8], bits: u32, count: usize) -> Vec<u8> {
+fn unpack_bits(packed: &[u8], bits: u32, count: usize) -> Vec<u8> {
     let in_byte = (8 / bits.max(1)) as usize;
     let mask = u8::MAX >> (8 - bits);
     let element = |at: usize| packed[at / in_byte] >> (at % in_byte * bits as usize) & mask;
     (0..count).map(element).collect()
 }
 
-/// The bits of `i1` elements, eight to a byte: the reverse of [`unpack`].
+/// The bits of `i1` elements, eight to a byte: the reverse of [`unpack_bits`].
 pub(crate) fn pack_bits(bytes: &[u8]) -> Vec<u8> {
     let pack = |chunk: &[u8]| {
         let bits = chunk.iter().enumerate();
@@ -140,9 +148,9 @@ mod tests {
     fn bits_are_packed_and_unpacked() {
         let bytes = [1, 0, 1, 1, 0, 0, 0, 1, 1];
         assert_eq!(pack_bits(&bytes), [0b1000_1101, 1]);
-        assert_eq!(unpack(&pack_bits(&bytes), 1, 9), bytes);
-        assert_eq!(unpack(&[0b0001_1011, 0b10], 2, 5), [3, 2, 1, 0, 2]);
-        assert_eq!(unpack(&[0x21, 0x43, 0x05], 4, 5), [1, 2, 3, 4, 5]);
+        assert_eq!(unpack_bits(&pack_bits(&bytes), 1, 9), bytes);
+        assert_eq!(unpack_bits(&[0b0001_1011, 0b10], 2, 5), [3, 2, 1, 0, 2]);
+        assert_eq!(unpack_bits(&[0x21, 0x43, 0x05], 4, 5), [1, 2, 3, 4, 5]);
     }
 
     /// Both forms of narrow integers, at every number of elements, and what is neither.
@@ -150,9 +158,9 @@ mod tests {
     fn narrow_integers_have_a_byte_each_or_are_dense() {
         let mut types = MlirTypes::default();
         for bits in [1, 2, 4] {
-            let element = types.integer(bits);
+            let element = types.integer_type(bits);
             for count in 0..40usize {
-                let ty = types.tensor(&[count as u64], element);
+                let ty = types.tensor_type(&[count as u64], element);
                 let wanted: Vec<u8> = (0..count)
                     .map(|at| (at * 7 / 3 % (1 << bits)) as u8)
                     .collect();
@@ -176,8 +184,8 @@ mod tests {
                 assert!(types.elements_of_bytes(ty, vec![0; count + 2]).is_err());
             }
         }
-        let real = types.float(crate::mlir::MlirFloat::F32);
-        let ty = types.tensor(&[0, 3], real);
+        let real = types.float_type(crate::mlir::MlirFloat::F32);
+        let ty = types.tensor_type(&[0, 3], real);
         let none = types.elements_of_bytes(ty, vec![0, 0, 128, 63]).unwrap();
         assert!(!none.splat && none.data.is_empty());
     }

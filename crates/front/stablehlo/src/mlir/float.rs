@@ -40,25 +40,25 @@ pub struct MlirFloatFormat {
 
 /// All formats. [`super::MlirTypeKind::MlirFloat`] has a position in this table.
 pub const FLOATS: &[MlirFloatFormat] = &[
-    row("f16", 16, 5, 10, 15, FloatSpecials::Ieee),
-    row("bf16", 16, 8, 7, 127, FloatSpecials::Ieee),
-    row("f32", 32, 8, 23, 127, FloatSpecials::Ieee),
-    row("f64", 64, 11, 52, 1023, FloatSpecials::Ieee),
-    row("tf32", 19, 8, 10, 127, FloatSpecials::Ieee),
-    row("f8E5M2", 8, 5, 2, 15, FloatSpecials::Ieee),
-    row("f8E4M3", 8, 4, 3, 7, FloatSpecials::Ieee),
-    row("f8E4M3FN", 8, 4, 3, 7, FloatSpecials::NanAllOnes),
-    row("f8E5M2FNUZ", 8, 5, 2, 16, FloatSpecials::NanNegativeZero),
-    row("f8E4M3FNUZ", 8, 4, 3, 8, FloatSpecials::NanNegativeZero),
-    row("f8E4M3B11FNUZ", 8, 4, 3, 11, FloatSpecials::NanNegativeZero),
-    row("f8E3M4", 8, 3, 4, 3, FloatSpecials::Ieee),
-    row("f4E2M1FN", 4, 2, 1, 1, FloatSpecials::Finite),
-    row("f6E2M3FN", 6, 2, 3, 1, FloatSpecials::Finite),
-    row("f6E3M2FN", 6, 3, 2, 3, FloatSpecials::Finite),
-    row("f8E8M0FNU", 8, 8, 0, 127, FloatSpecials::ExponentOnly),
+    define_format("f16", 16, 5, 10, 15, FloatSpecials::Ieee),
+    define_format("bf16", 16, 8, 7, 127, FloatSpecials::Ieee),
+    define_format("f32", 32, 8, 23, 127, FloatSpecials::Ieee),
+    define_format("f64", 64, 11, 52, 1023, FloatSpecials::Ieee),
+    define_format("tf32", 19, 8, 10, 127, FloatSpecials::Ieee),
+    define_format("f8E5M2", 8, 5, 2, 15, FloatSpecials::Ieee),
+    define_format("f8E4M3", 8, 4, 3, 7, FloatSpecials::Ieee),
+    define_format("f8E4M3FN", 8, 4, 3, 7, FloatSpecials::NanAllOnes),
+    define_format("f8E5M2FNUZ", 8, 5, 2, 16, FloatSpecials::NanNegativeZero),
+    define_format("f8E4M3FNUZ", 8, 4, 3, 8, FloatSpecials::NanNegativeZero),
+    define_format("f8E4M3B11FNUZ", 8, 4, 3, 11, FloatSpecials::NanNegativeZero),
+    define_format("f8E3M4", 8, 3, 4, 3, FloatSpecials::Ieee),
+    define_format("f4E2M1FN", 4, 2, 1, 1, FloatSpecials::Finite),
+    define_format("f6E2M3FN", 6, 2, 3, 1, FloatSpecials::Finite),
+    define_format("f6E3M2FN", 6, 3, 2, 3, FloatSpecials::Finite),
+    define_format("f8E8M0FNU", 8, 8, 0, 127, FloatSpecials::ExponentOnly),
 ];
 
-const fn row(
+const fn define_format(
     name: &'static str,
     width: u32,
     exponent: u32,
@@ -91,7 +91,7 @@ impl MlirFloat {
     pub const F64: MlirFloat = MlirFloat(3);
 
     /// The format with this name.
-    pub fn named(name: &str) -> Option<MlirFloat> {
+    pub fn from_name(name: &str) -> Option<MlirFloat> {
         let at = FLOATS.iter().position(|format| format.name == name)?;
         Some(MlirFloat(at as u8))
     }
@@ -119,7 +119,7 @@ impl std::fmt::Debug for MlirFloat {
 }
 
 impl MlirFloatFormat {
-    fn mask(&self) -> u64 {
+    fn bit_mask(&self) -> u64 {
         u64::MAX >> (64 - self.width)
     }
 
@@ -135,45 +135,45 @@ impl MlirFloatFormat {
         (1 << self.exponent) - 1
     }
 
-    fn nan(&self) -> u64 {
+    fn nan_bits(&self) -> u64 {
         let quiet = |mantissa: u32| 1 << mantissa.saturating_sub(1);
         match self.specials {
             FloatSpecials::Ieee => self.top_exponent() << self.mantissa | quiet(self.mantissa),
-            FloatSpecials::NanAllOnes => self.mask() >> 1,
+            FloatSpecials::NanAllOnes => self.bit_mask() >> 1,
             FloatSpecials::NanNegativeZero => self.sign_bit(),
             FloatSpecials::Finite => 0,
-            FloatSpecials::ExponentOnly => self.mask(),
+            FloatSpecials::ExponentOnly => self.bit_mask(),
         }
     }
 
     /// Magnitude of the largest finite value.
-    fn largest(&self) -> u64 {
+    fn largest_finite_bits(&self) -> u64 {
         match self.specials {
             FloatSpecials::Ieee => (self.top_exponent() << self.mantissa) - 1,
-            FloatSpecials::NanAllOnes => (self.mask() >> 1) - 1,
-            FloatSpecials::NanNegativeZero | FloatSpecials::Finite => self.mask() >> 1,
-            FloatSpecials::ExponentOnly => self.mask() - 1,
+            FloatSpecials::NanAllOnes => (self.bit_mask() >> 1) - 1,
+            FloatSpecials::NanNegativeZero | FloatSpecials::Finite => self.bit_mask() >> 1,
+            FloatSpecials::ExponentOnly => self.bit_mask() - 1,
         }
     }
 
     /// What a value above the largest becomes: infinity, or NaN where there is none; formats
     /// without either saturate.
-    fn overflow(&self) -> u64 {
+    fn overflow_bits(&self) -> u64 {
         match self.specials {
             FloatSpecials::Ieee => self.top_exponent() << self.mantissa,
-            FloatSpecials::Finite => self.largest(),
-            _ => self.nan(),
+            FloatSpecials::Finite => self.largest_finite_bits(),
+            _ => self.nan_bits(),
         }
     }
 
     /// The bits of the nearest value of this format, ties to even; to the larger where a value is
     /// nothing but its exponent, and what is not above 0 is NaN there.
-    pub fn encode(&self, value: f64) -> u64 {
+    pub fn encode_value(&self, value: f64) -> u64 {
         if self.width == 64 {
             return value.to_bits();
         }
         if self.specials == FloatSpecials::ExponentOnly && value <= 0.0 {
-            return self.nan();
+            return self.nan_bits();
         }
         let sign = if value.is_sign_negative() {
             self.sign_bit()
@@ -181,22 +181,24 @@ impl MlirFloatFormat {
             0
         };
         if value.is_nan() {
-            return sign_of_nan(self, sign) | self.nan();
+            return sign_of_nan(self, sign) | self.nan_bits();
         }
         if value.is_infinite() {
-            return sign_of_nan(self, sign) | self.overflow();
+            return sign_of_nan(self, sign) | self.overflow_bits();
         }
-        let magnitude = self.round(value.abs());
+        let magnitude = self.round_magnitude(value.abs());
         match self.specials {
             FloatSpecials::NanNegativeZero if magnitude == 0 => 0,
-            _ if magnitude > self.largest() => sign_of_nan(self, sign) | self.overflow(),
+            _ if magnitude > self.largest_finite_bits() => {
+                sign_of_nan(self, sign) | self.overflow_bits()
+            }
             _ => sign | magnitude,
         }
     }
 
     /// Rounds a finite magnitude to the bits of this format; too large a one gives bits above
     /// those of the largest value.
-    fn round(&self, value: f64) -> u64 {
+    fn round_magnitude(&self, value: f64) -> u64 {
         let bits = value.to_bits();
         let stored = (bits >> 52) as i32;
         let fraction = bits & ((1 << 52) - 1);
@@ -224,8 +226,8 @@ impl MlirFloatFormat {
     }
 
     /// The value of the bits, exactly.
-    pub fn decode(&self, bits: u64) -> f64 {
-        let bits = bits & self.mask();
+    pub fn decode_bits(&self, bits: u64) -> f64 {
+        let bits = bits & self.bit_mask();
         if self.width == 64 {
             return f64::from_bits(bits);
         }
@@ -236,15 +238,15 @@ impl MlirFloatFormat {
         };
         let magnitude = bits & !self.sign_bit();
         let is_nan = match self.specials {
-            FloatSpecials::Ieee => magnitude > self.overflow(),
-            FloatSpecials::NanNegativeZero => bits == self.nan(),
-            FloatSpecials::NanAllOnes | FloatSpecials::ExponentOnly => magnitude == self.nan(),
+            FloatSpecials::Ieee => magnitude > self.overflow_bits(),
+            FloatSpecials::NanNegativeZero => bits == self.nan_bits(),
+            FloatSpecials::NanAllOnes | FloatSpecials::ExponentOnly => magnitude == self.nan_bits(),
             FloatSpecials::Finite => false,
         };
         if is_nan {
             return f64::NAN;
         }
-        if self.specials == FloatSpecials::Ieee && magnitude == self.overflow() {
+        if self.specials == FloatSpecials::Ieee && magnitude == self.overflow_bits() {
             return sign * f64::INFINITY;
         }
         let stored = (magnitude >> self.mantissa) as i32;
@@ -290,11 +292,16 @@ mod tests {
     fn decoding_and_encoding_are_inverse() {
         for format in FLOATS.iter().filter(|format| format.width <= 16) {
             for bits in 0..1u64 << format.width {
-                let value = format.decode(bits);
+                let value = format.decode_bits(bits);
                 if value.is_nan() {
-                    assert!(format.decode(format.encode(value)).is_nan());
+                    assert!(format.decode_bits(format.encode_value(value)).is_nan());
                 } else {
-                    assert_eq!(format.encode(value), bits, "{} {bits:#x}", format.name);
+                    assert_eq!(
+                        format.encode_value(value),
+                        bits,
+                        "{} {bits:#x}",
+                        format.name
+                    );
                 }
             }
         }
@@ -307,12 +314,15 @@ mod tests {
             0.0, -0.0, 1.1, 1e-45, 1e-40, 3.5e38, -2.5e-46, 7e-46, 1e300, 16777217.0, 16777219.0,
         ] {
             assert_eq!(
-                format.encode(value),
+                format.encode_value(value),
                 u64::from((value as f32).to_bits()),
                 "{value}"
             );
             let narrow = value as f32;
-            assert_eq!(format.decode(narrow.to_bits().into()), f64::from(narrow));
+            assert_eq!(
+                format.decode_bits(narrow.to_bits().into()),
+                f64::from(narrow)
+            );
         }
     }
 }

@@ -72,13 +72,13 @@ impl PoolRange {
     }
 
     /// As a range of indices.
-    pub fn range(self) -> std::ops::Range<usize> {
+    pub fn to_range(self) -> std::ops::Range<usize> {
         self.start as usize..self.start as usize + self.len as usize
     }
 }
 
 /// Appends elements to a pool and returns where they are.
-pub(crate) fn append<T: Copy>(pool: &mut Vec<T>, elements: &[T]) -> PoolRange {
+pub(crate) fn append_to_pool<T: Copy>(pool: &mut Vec<T>, elements: &[T]) -> PoolRange {
     let start = pool.len();
     pool.extend_from_slice(elements);
     PoolRange::new(start, elements.len())

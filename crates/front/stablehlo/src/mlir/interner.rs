@@ -80,14 +80,14 @@ impl MlirStrings {
             ends,
             index,
         } = self;
-        if let Some(&found) = index.find(hash, |&at| slice(all, ends, at) == text) {
+        if let Some(&found) = index.find(hash, |&at| symbol_slice(all, ends, at) == text) {
             return found;
         }
         let symbol = MlirSymbol::new(ends.len());
         all.push_str(text);
         ends.push(u32::try_from(all.len()).expect("readers bound the size of their input"));
         index.insert_unique(hash, symbol, |&at| {
-            FxBuildHasher.hash_one(slice(all, ends, at))
+            FxBuildHasher.hash_one(symbol_slice(all, ends, at))
         });
         symbol
     }
@@ -96,17 +96,17 @@ impl MlirStrings {
     pub fn find(&self, text: &str) -> Option<MlirSymbol> {
         let hash = FxBuildHasher.hash_one(text);
         self.index
-            .find(hash, |&at| slice(&self.text, &self.ends, at) == text)
+            .find(hash, |&at| symbol_slice(&self.text, &self.ends, at) == text)
             .copied()
     }
 
     /// The text of a symbol.
     pub fn get(&self, symbol: MlirSymbol) -> &str {
-        slice(&self.text, &self.ends, symbol)
+        symbol_slice(&self.text, &self.ends, symbol)
     }
 }
 
-fn slice<'a>(text: &'a str, ends: &[u32], at: MlirSymbol) -> &'a str {
+fn symbol_slice<'a>(text: &'a str, ends: &[u32], at: MlirSymbol) -> &'a str {
     let start = match at.index() {
         0 => 0,
         at => ends[at - 1] as usize,

@@ -27,7 +27,7 @@ pub use interner::MlirSymbol;
 pub use location::{LocationKind, MlirLoc, MlirLocations};
 pub use module::{MlirModule, ResourceBlob, ValueDefinition};
 pub use print::SsaNumbering;
-pub use text::{parse, sections};
+pub use text::{parse_text, split_sections};
 pub use types::{
     DimSize, IntegerSignedness, MlirType, MlirTypeKind, MlirTypes, QuantizationGranularity,
     QuantizedType,

@@ -9,7 +9,7 @@
 //! are its properties.
 
 use super::attribute::{AttributeKind, MlirAttr, MlirAttributes, NamedAttribute};
-use super::id::{MlirBlock, MlirOp, MlirRegion, MlirValue, PoolRange, append};
+use super::id::{MlirBlock, MlirOp, MlirRegion, MlirValue, PoolRange, append_to_pool};
 use super::interner::{MlirStrings, MlirSymbol};
 use super::location::{MlirLoc, MlirLocations};
 use super::types::{MlirType, MlirTypes};
@@ -97,11 +97,11 @@ pub struct ResourceBlob {
 }
 
 /// Ids that follow each other.
-fn ids<T>(
+fn iter_ids<T>(
     span: PoolRange,
     id: fn(usize) -> T,
 ) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator {
-    span.range().map(id)
+    span.to_range().map(id)
 }
 
 impl MlirModule {
@@ -148,12 +148,12 @@ impl MlirModule {
     }
 
     /// The text of a symbol.
-    pub fn str(&self, symbol: MlirSymbol) -> &str {
+    pub fn symbol_text(&self, symbol: MlirSymbol) -> &str {
         self.strings.get(symbol)
     }
 
     /// The symbol of a text that occurs in the module.
-    pub fn symbol(&self, text: &str) -> Option<MlirSymbol> {
+    pub fn find_symbol(&self, text: &str) -> Option<MlirSymbol> {
         self.strings.find(text)
     }
 
@@ -173,8 +173,8 @@ impl MlirModule {
     }
 
     /// Name with dialect: `stablehlo.add`.
-    pub fn name(&self, op: MlirOp) -> &str {
-        self.str(self.ops[op.index()].name)
+    pub fn op_name(&self, op: MlirOp) -> &str {
+        self.symbol_text(self.ops[op.index()].name)
     }
 
     /// Name as a symbol, to compare without looking at text.
@@ -183,7 +183,7 @@ impl MlirModule {
     }
 
     /// Where the operation stands in the input.
-    pub fn place(&self, op: MlirOp) -> SourceLocation {
+    pub fn source_location(&self, op: MlirOp) -> SourceLocation {
         self.ops[op.index()].place
     }
 
@@ -194,7 +194,7 @@ impl MlirModule {
 
     /// Operands.
     pub fn operands(&self, op: MlirOp) -> &[MlirValue] {
-        &self.operands[self.ops[op.index()].operands.range()]
+        &self.operands[self.ops[op.index()].operands.to_range()]
     }
 
     /// Results.
@@ -202,17 +202,17 @@ impl MlirModule {
         &self,
         op: MlirOp,
     ) -> impl ExactSizeIterator<Item = MlirValue> + DoubleEndedIterator + use<> {
-        ids(self.ops[op.index()].results, MlirValue::new)
+        iter_ids(self.ops[op.index()].results, MlirValue::new)
     }
 
     /// Attributes that belong to the operation by its definition, ordered by name.
     pub fn properties(&self, op: MlirOp) -> &[NamedAttribute] {
-        &self.named[self.ops[op.index()].properties.range()]
+        &self.named[self.ops[op.index()].properties.to_range()]
     }
 
     /// All other attributes, ordered by name.
-    pub fn discardable(&self, op: MlirOp) -> &[NamedAttribute] {
-        &self.named[self.ops[op.index()].attributes.range()]
+    pub fn discardable_attributes(&self, op: MlirOp) -> &[NamedAttribute] {
+        &self.named[self.ops[op.index()].attributes.to_range()]
     }
 
     /// Regions.
@@ -220,12 +220,12 @@ impl MlirModule {
         &self,
         op: MlirOp,
     ) -> impl ExactSizeIterator<Item = MlirRegion> + DoubleEndedIterator + use<> {
-        ids(self.ops[op.index()].regions, MlirRegion::new)
+        iter_ids(self.ops[op.index()].regions, MlirRegion::new)
     }
 
     /// Blocks where control may go next.
     pub fn successors(&self, op: MlirOp) -> &[MlirBlock] {
-        &self.successors[self.ops[op.index()].successors.range()]
+        &self.successors[self.ops[op.index()].successors.to_range()]
     }
 
     /// The block that the operation stands in; the root stands in none.
@@ -246,7 +246,7 @@ impl MlirModule {
 
     /// Blocks of a region, the entry first.
     pub fn blocks(&self, region: MlirRegion) -> &[MlirBlock] {
-        &self.block_lists[self.regions[region.index()].blocks.range()]
+        &self.block_lists[self.regions[region.index()].blocks.to_range()]
     }
 
     /// The region that a block stands in.
@@ -259,12 +259,12 @@ impl MlirModule {
         &self,
         block: MlirBlock,
     ) -> impl ExactSizeIterator<Item = MlirValue> + DoubleEndedIterator + use<> {
-        ids(self.blocks[block.index()].arguments, MlirValue::new)
+        iter_ids(self.blocks[block.index()].arguments, MlirValue::new)
     }
 
     /// Operations of a block in order.
     pub fn ops(&self, block: MlirBlock) -> &[MlirOp] {
-        &self.op_lists[self.blocks[block.index()].ops.range()]
+        &self.op_lists[self.blocks[block.index()].ops.to_range()]
     }
 
     /// Type of a value.
@@ -298,7 +298,7 @@ impl MlirModule {
 
 /// What the readers make modules with.
 impl MlirModule {
-    pub(crate) fn intern(&mut self, text: &str) -> MlirSymbol {
+    pub(crate) fn intern_text(&mut self, text: &str) -> MlirSymbol {
         self.strings.intern(text)
     }
 
@@ -334,7 +334,7 @@ impl MlirModule {
     }
 
     pub(crate) fn set_blocks(&mut self, region: MlirRegion, blocks: &[MlirBlock]) {
-        self.regions[region.index()].blocks = append(&mut self.block_lists, blocks);
+        self.regions[region.index()].blocks = append_to_pool(&mut self.block_lists, blocks);
         for block in blocks {
             self.blocks[block.index()].region = region;
         }
@@ -362,14 +362,14 @@ impl MlirModule {
     }
 
     pub(crate) fn set_ops(&mut self, block: MlirBlock, ops: &[MlirOp]) {
-        self.blocks[block.index()].ops = append(&mut self.op_lists, ops);
+        self.blocks[block.index()].ops = append_to_pool(&mut self.op_lists, ops);
         for op in ops {
             self.ops[op.index()].parent = Some(block);
         }
     }
 
     pub(crate) fn set_operands(&mut self, op: MlirOp, operands: &[MlirValue]) {
-        self.ops[op.index()].operands = append(&mut self.operands, operands);
+        self.ops[op.index()].operands = append_to_pool(&mut self.operands, operands);
     }
 
     pub(crate) fn set_results(&mut self, op: MlirOp, types: &[MlirType]) {
@@ -391,17 +391,17 @@ impl MlirModule {
     ) {
         self.sort_named(properties);
         self.sort_named(discardable);
-        self.ops[op.index()].properties = append(&mut self.named, properties);
-        self.ops[op.index()].attributes = append(&mut self.named, discardable);
+        self.ops[op.index()].properties = append_to_pool(&mut self.named, properties);
+        self.ops[op.index()].attributes = append_to_pool(&mut self.named, discardable);
     }
 
     pub(crate) fn set_successors(&mut self, op: MlirOp, successors: &[MlirBlock]) {
-        self.ops[op.index()].successors = append(&mut self.successors, successors);
+        self.ops[op.index()].successors = append_to_pool(&mut self.successors, successors);
     }
 
     /// An integer attribute.
     pub(crate) fn integer_attribute(&mut self, value: i64, width: u32) -> MlirAttr {
-        let ty = self.types.integer(width);
+        let ty = self.types.integer_type(width);
         self.attributes.intern(AttributeKind::Integer {
             value: value.into(),
             ty,
@@ -410,7 +410,7 @@ impl MlirModule {
 
     /// `array<i64: …>`
     pub(crate) fn integers_attribute(&mut self, values: &[i64]) -> MlirAttr {
-        let element = self.types.integer(64);
+        let element = self.types.integer_type(64);
         let bytes = values.iter().flat_map(|value| value.to_le_bytes());
         let data = bytes.collect();
         self.attributes
@@ -423,7 +423,7 @@ impl MlirModule {
 
     /// Orders by the text of the names.
     pub(crate) fn sort_named(&self, named: &mut [NamedAttribute]) {
-        named.sort_by(|a, b| self.str(a.0).cmp(self.str(b.0)));
+        named.sort_by(|a, b| self.symbol_text(a.0).cmp(self.symbol_text(b.0)));
     }
 
     pub(crate) fn set_name(&mut self, op: MlirOp, name: MlirSymbol) {
@@ -452,27 +452,27 @@ impl MlirModule {
 
     /// Makes a single module the root; anything else is put into the module that was made before
     /// reading.
-    pub(crate) fn adopt(&mut self, ops: &[MlirOp]) {
+    pub(crate) fn adopt_operations(&mut self, ops: &[MlirOp]) {
         if let &[op] = ops
-            && self.name(op) == "builtin.module"
+            && self.op_name(op) == "builtin.module"
         {
             self.root = op;
             return;
         }
         let root = self.root;
-        let region = MlirRegion::new(self.reserve_regions(root, 1).range().start);
+        let region = MlirRegion::new(self.reserve_regions(root, 1).to_range().start);
         let block = self.reserve_block(region);
         self.set_blocks(region, &[block]);
         self.set_ops(block, ops);
     }
 
     /// Finds what is looked up by name, once everything is read.
-    pub(crate) fn finish(&mut self) {
+    pub(crate) fn index_functions(&mut self) {
         let regions = self.regions(self.root);
         let blocks = regions.flat_map(|region| self.blocks(region));
         let ops = blocks.flat_map(|&block| self.ops(block).iter().copied());
-        self.functions = ops.filter(|&op| self.name(op) == "func.func").collect();
-        let name = |&op: &MlirOp| Some((self.symbol(self.text(op, "sym_name")?)?, op));
+        self.functions = ops.filter(|&op| self.op_name(op) == "func.func").collect();
+        let name = |&op: &MlirOp| Some((self.find_symbol(self.find_text(op, "sym_name")?)?, op));
         // The first of several functions of one name counts; the verifier refuses the others.
         self.function_index = self.functions.iter().rev().filter_map(name).collect();
     }

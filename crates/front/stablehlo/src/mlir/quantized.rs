@@ -18,7 +18,7 @@ pub(crate) fn storage_range(types: &MlirTypes, storage: MlirType) -> Option<(i64
 }
 
 /// What is wrong with a quantised type, if anything is.
-pub(crate) fn fault(types: &MlirTypes, quantized: &QuantizedType) -> Option<String> {
+pub(crate) fn find_quantized_fault(types: &MlirTypes, quantized: &QuantizedType) -> Option<String> {
     let Some((least, greatest)) = storage_range(types, quantized.storage) else {
         return Some("quantised values are stored as integers of at most 32 bits".to_owned());
     };
@@ -36,7 +36,7 @@ pub(crate) fn fault(types: &MlirTypes, quantized: &QuantizedType) -> Option<Stri
     }
     for &(bits, zero) in &quantized.parameters {
         let (scale, format) = (f64::from_bits(bits), float.format());
-        let rounded = format.decode(format.encode(scale));
+        let rounded = format.decode_bits(format.encode_value(scale));
         if !(rounded.is_finite() && rounded > 0.0) {
             let name = float.name();
             return Some(format!(

@@ -150,12 +150,12 @@ impl MlirTypes {
     }
 
     /// All types, inner ones before outer ones.
-    pub fn all(&self) -> impl Iterator<Item = (MlirType, &MlirTypeKind)> {
+    pub fn iter(&self) -> impl Iterator<Item = (MlirType, &MlirTypeKind)> {
         (0..self.0.len()).map(|at| (MlirType::new(at), self.0.get(at)))
     }
 
     /// Integer without a sign of its own: `i1`, `i64`.
-    pub fn integer(&mut self, width: u32) -> MlirType {
+    pub fn integer_type(&mut self, width: u32) -> MlirType {
         self.intern(MlirTypeKind::Integer {
             width,
             sign: IntegerSignedness::Signless,
@@ -163,12 +163,12 @@ impl MlirTypes {
     }
 
     /// A floating-point type.
-    pub fn float(&mut self, float: MlirFloat) -> MlirType {
+    pub fn float_type(&mut self, float: MlirFloat) -> MlirType {
         self.intern(MlirTypeKind::Float(float))
     }
 
     /// A tensor of static shape.
-    pub fn tensor(&mut self, shape: &[u64], element: MlirType) -> MlirType {
+    pub fn tensor_type(&mut self, shape: &[u64], element: MlirType) -> MlirType {
         self.intern(MlirTypeKind::Tensor {
             shape: shape.iter().map(|&size| Some(size)).collect(),
             element,
@@ -177,7 +177,7 @@ impl MlirTypes {
     }
 
     /// Element type of a tensor, vector or buffer; other types are their own.
-    pub fn element(&self, ty: MlirType) -> MlirType {
+    pub fn element_type(&self, ty: MlirType) -> MlirType {
         match *self.kind(ty) {
             MlirTypeKind::Tensor { element, .. }
             | MlirTypeKind::Vector { element, .. }
@@ -208,7 +208,7 @@ impl MlirTypes {
     }
 
     /// Number of elements of a tensor or vector of static shape, if it has less than 2^64.
-    pub fn elements(&self, ty: MlirType) -> Option<u64> {
+    pub fn element_count(&self, ty: MlirType) -> Option<u64> {
         let shape = self.static_shape(ty)?;
         if shape.contains(&0) {
             return Some(0);

@@ -14,8 +14,10 @@ use spirula_tensor::ir::{
 /// `custom_call @shape_assertion`: the first operand has to be true. The others are what
 /// `{0}`, `{1}` and so on in the message stand for.
 pub(super) fn shape_assertion(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let operands = t.operands(op)?;
-    let scalars = operands.iter().all(|operand| t.shape(operand).is_empty());
+    let operands = t.tensor_operands(op)?;
+    let scalars = operands
+        .iter()
+        .all(|operand| t.tensor_shape(operand).is_empty());
     let is_truth = operands
         .first()
         .is_some_and(|condition| condition.element == TensorElement::Bool);
@@ -23,18 +25,18 @@ pub(super) fn shape_assertion(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
     let are_integers = shown
         .clone()
         .all(|operand| matches!(operand.element, TensorElement::Int { .. }));
-    t.ensure(
+    t.ensure_holds(
         op,
         scalars && is_truth && are_integers,
         "asserts other than a truth value with integers to show",
     )?;
     let shown: Vec<TypedTensor> = shown.cloned().collect();
-    let condition = operands[0].part();
-    let holds = t.builder.scalar(condition);
+    let condition = operands[0].first_component();
+    let holds = t.builder.as_literal(condition);
     if holds.is_none_or(|literal| literal.bits == 0) {
-        let text = t.module.text(op, "error_message").unwrap_or_default();
-        let message = message(t, text, &shown)?;
-        t.builder.assert(RunAssertion {
+        let text = t.module.find_text(op, "error_message").unwrap_or_default();
+        let message = build_message(t, text, &shown)?;
+        t.builder.add_assertion(RunAssertion {
             condition,
             message,
             origin: String::new(),
@@ -44,7 +46,7 @@ pub(super) fn shape_assertion(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Tr
 }
 
 /// The pieces of a message with `{0}` for a value; `{{` is a brace. What is no number of a value stays.
-fn message(
+fn build_message(
     t: &mut StablehloTranslator<'_>,
     text: &str,
     shown: &[TypedTensor],
@@ -61,7 +63,9 @@ fn message(
         });
         if let Some((tensor, after)) = value {
             pieces.push(MessagePiece::Text(std::mem::take(&mut plain)));
-            pieces.push(MessagePiece::Value(shown_number(t, tensor)?.part()));
+            pieces.push(MessagePiece::Value(
+                shown_number(t, tensor)?.first_component(),
+            ));
             rest = after;
         } else {
             plain.push('{');
@@ -78,16 +82,17 @@ fn shown_number(
     t: &mut StablehloTranslator<'_>,
     tensor: &TypedTensor,
 ) -> TranslateResult<TypedTensor> {
-    t.map(&TensorShape::new(), |t, s, _| {
-        let value = t.read(s, tensor, &[]).node();
+    t.map_points(&TensorShape::new(), |t, s, _| {
+        let value = t.read_element(s, tensor, &[]).node();
         let is_signed = !tensor.element.is_unsigned();
-        let wide = ScalarBuilder::new(&mut s.body).resize(ScalarType::I64, is_signed, value);
+        let wide =
+            ScalarBuilder::new(&mut s.body).resize_integer(ScalarType::I64, is_signed, value);
         Ok(ElementValue::new(TensorElement::I64, wide))
     })
 }
 
 /// Demands that a node of the sizes' body is true; the message is made of texts with a size behind each.
-pub(super) fn demand(
+pub(super) fn emit_assertion(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     condition: ScalarNode,
@@ -95,15 +100,15 @@ pub(super) fn demand(
 ) -> TranslateResult<()> {
     let known = t.node_by(|c| c.body.as_literal(condition));
     if let Some(known) = known {
-        return t.ensure(op, known.bits != 0, "has bounds outside of its operand");
+        return t.ensure_holds(op, known.bits != 0, "has bounds outside of its operand");
     }
-    let condition = computed(t, condition);
+    let condition = materialise_node(t, condition);
     let mut message = Vec::new();
     for (text, size) in shown {
         message.push(MessagePiece::Text((*text).to_owned()));
-        message.push(MessagePiece::Value(computed(t, *size)));
+        message.push(MessagePiece::Value(materialise_node(t, *size)));
     }
-    t.builder.assert(RunAssertion {
+    t.builder.add_assertion(RunAssertion {
         condition,
         message,
         origin: String::new(),
@@ -112,11 +117,11 @@ pub(super) fn demand(
 }
 
 /// A node of the sizes' body as a tensor of rank 0.
-fn computed(t: &mut StablehloTranslator<'_>, node: ScalarNode) -> TensorValue {
+fn materialise_node(t: &mut StablehloTranslator<'_>, node: ScalarNode) -> TensorValue {
     let mut s = StructuredOp::default();
-    let copy = t.imported(&mut s, node);
-    s.give(copy);
-    t.builder.structured(s)[0]
+    let copy = t.import_node(&mut s, node);
+    s.add_yield(copy);
+    t.builder.add_structured(s)[0]
 }
 
 /// Targets of custom calls that run a function of the host's Python.
@@ -126,18 +131,20 @@ pub(super) fn is_callback(target: &str) -> bool {
 
 /// A call of Python within control flow: an error of the run that comes to it. Its results, which
 /// nothing sees, are zeros.
-pub(super) fn callback(
+pub(super) fn translate_callback(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     target: &str,
 ) -> TranslateResult<()> {
     if !t.is_nested() {
-        return Err(t.unsupported(op, format!("custom_call @{target}, a callback to Python,")));
+        return Err(
+            t.unsupported_error(op, format!("custom_call @{target}, a callback to Python,"))
+        );
     }
     let never = ScalarLiteral::new(ScalarType::Bool, 0);
-    let condition = t.builder.splat(never, &[]);
+    let condition = t.builder.add_splat(never, &[]);
     let text = format!("the run came to a callback to Python, custom_call @{target}");
-    t.builder.assert(RunAssertion {
+    t.builder.add_assertion(RunAssertion {
         condition,
         message: vec![MessagePiece::Text(text)],
         origin: String::new(),
@@ -148,7 +155,7 @@ pub(super) fn callback(
         items.push(match t.module.types.kind(ty) {
             MlirTypeKind::Tensor { .. } => {
                 let (element, shape) = t.result_type(op, at)?;
-                TranslatedValue::Tensor(t.zeros(element, &shape))
+                TranslatedValue::Tensor(t.emit_zeros(element, &shape))
             }
             _ => TranslatedValue::Token,
         });

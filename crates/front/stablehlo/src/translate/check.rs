@@ -43,48 +43,49 @@ const CHECKS: &[(&str, ResultTolerance)] = &[
 ];
 
 /// A check that a name means.
-pub(super) fn likeness(name: &str) -> Option<ResultTolerance> {
+pub(super) fn find_tolerance(name: &str) -> Option<ResultTolerance> {
     let row = CHECKS.iter().find(|(row, _)| *row == name);
     row.map(|(_, likeness)| *likeness)
 }
 
 /// Notes a check of an operation.
-pub(super) fn check(
+pub(super) fn record_check(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     name: &str,
 ) -> TranslateResult<()> {
-    let Some(mut likeness) = likeness(name) else {
-        return Err(t.unsupported(op, format!("check.{name}")));
+    let Some(mut likeness) = find_tolerance(name) else {
+        return Err(t.unsupported_error(op, format!("check.{name}")));
     };
     if t.is_nested() {
-        return Err(t.unsupported(op, "check within control flow"));
+        return Err(t.unsupported_error(op, "check within control flow"));
     }
     if let (ResultTolerance::Within(_), Some(tolerance)) =
-        (likeness, t.module.float(op, "tolerance"))
+        (likeness, t.module.find_float(op, "tolerance"))
     {
         likeness = ResultTolerance::Within(tolerance);
     }
     if let (ResultTolerance::Ulps(_), Some(most)) =
-        (likeness, t.module.integer(op, "max_ulp_difference"))
+        (likeness, t.module.find_integer(op, "max_ulp_difference"))
     {
         likeness = ResultTolerance::Ulps(most.unsigned_abs());
     }
-    let found = t.operand(op, 0)?;
-    let expected = match t.module.attribute(op, "value") {
+    let found = t.tensor_operand(op, 0)?;
+    let expected = match t.module.find_attribute(op, "value") {
         Some(attr) if matches!(t.module.attributes.kind(attr), AttributeKind::Elements(_)) => {
-            super::constant::elements(t, op, "value")?
+            super::constant::translate_elements(t, op, "value")?
         }
-        _ => t.operand(op, 1)?,
+        _ => t.tensor_operand(op, 1)?,
     };
-    let same = found.element == expected.element && t.shape(&found) == t.shape(&expected);
-    t.ensure(op, same, "compares tensors of different types")?;
+    let same =
+        found.element == expected.element && t.tensor_shape(&found) == t.tensor_shape(&expected);
+    t.ensure_holds(op, same, "compares tensors of different types")?;
     let check = ResultCheck {
         likeness,
         element: found.element,
         found: 0,
         expected: 0,
-        place: t.module.place(op),
+        place: t.module.source_location(op),
     };
     t.checks.push((check, found, expected));
     Ok(())

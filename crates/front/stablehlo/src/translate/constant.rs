@@ -8,23 +8,23 @@ use spirula_program::{ScalarLiteral, ScalarType};
 use spirula_tensor::ir::{DenseTensorType, TensorConstant, TensorValue};
 
 /// The elements that an attribute has, as a tensor.
-pub(super) fn elements(
+pub(super) fn translate_elements(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     name: &str,
 ) -> TranslateResult<TypedTensor> {
     let module = t.module;
-    let found = module.elements(op, name);
-    let found = found.ok_or_else(|| t.unsupported(op, "constant without elements"))?;
-    let (element, shape) = tensor_type(module, module.place(op), found.ty)?;
-    let shape = static_shape(&shape).ok_or_else(|| t.dynamic(op))?;
-    let stored = element.stored();
+    let found = module.find_elements(op, name);
+    let found = found.ok_or_else(|| t.unsupported_error(op, "constant without elements"))?;
+    let (element, shape) = tensor_type(module, module.source_location(op), found.ty)?;
+    let shape = static_shape(&shape).ok_or_else(|| t.dynamic_dimension_error(op))?;
+    let stored = element.stored_element();
     let ty = DenseTensorType {
-        element: stored.storage(),
+        element: stored.storage_type(),
         shape,
     };
-    let count = ty.elements().unwrap_or(0);
-    let parts = stored.parts();
+    let count = ty.element_count().unwrap_or(0);
+    let parts = stored.component_count();
     let width = found.data.len()
         / parts
         / if found.splat {
@@ -34,34 +34,39 @@ pub(super) fn elements(
         };
     let expected = if found.splat { 1 } else { count as usize } * parts * width;
     let is_whole = (count == 0 || found.data.len() == expected) && width <= 8;
-    t.ensure(op, is_whole, "has elements of another type")?;
+    t.ensure_holds(op, is_whole, "has elements of another type")?;
     let mut tensors: Vec<TensorValue> = Vec::new();
     for part in 0..parts {
         tensors.push(match found.splat || count == 0 {
             true => {
-                let bits = bits(stored, &found, width, part);
+                let bits = read_element_bits(stored, &found, width, part);
                 t.builder
-                    .splat(ScalarLiteral::new(ty.element, bits), &ty.shape)
+                    .add_splat(ScalarLiteral::new(ty.element, bits), &ty.shape)
             }
             false => {
                 let size = ty.element.size() as usize;
                 let mut bytes = Vec::with_capacity(count as usize * size);
                 for at in 0..count as usize {
-                    let bits = bits(stored, &found, width, at * parts + part);
+                    let bits = read_element_bits(stored, &found, width, at * parts + part);
                     bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
                 }
-                t.builder.constant(TensorConstant {
+                t.builder.add_constant(TensorConstant {
                     ty: ty.clone(),
                     bytes,
                 })
             }
         });
     }
-    Ok(TypedTensor::of(element, &tensors))
+    Ok(TypedTensor::from_components(element, &tensors))
 }
 
 /// An element, as it is stored.
-fn bits(element: TensorElement, elements: &ElementsRef<'_>, width: usize, at: usize) -> u64 {
+fn read_element_bits(
+    element: TensorElement,
+    elements: &ElementsRef<'_>,
+    width: usize,
+    at: usize,
+) -> u64 {
     let bytes = elements
         .data
         .get(at * width..(at + 1) * width)
@@ -82,7 +87,7 @@ pub(super) fn stored_bits(element: TensorElement, bits: u64) -> u64 {
                 true => (((bits << shift) as i64) >> shift) as u64,
                 false => bits << shift >> shift,
             };
-            element.storage().truncate(extended)
+            element.storage_type().truncate_bits(extended)
         }
         _ => bits,
     }
@@ -94,14 +99,14 @@ pub(super) fn scalar_bits(
     op: MlirOp,
     element: TensorElement,
 ) -> Option<Vec<ScalarLiteral>> {
-    let found = t.module.elements(op, "value")?;
-    let parts = element.parts();
+    let found = t.module.find_elements(op, "value")?;
+    let parts = element.component_count();
     let width = found.data.len() / parts;
     let literal = |part| {
-        let bits = bits(element, &found, width, part);
-        ScalarLiteral::new(element.storage(), bits)
+        let bits = read_element_bits(element, &found, width, part);
+        ScalarLiteral::new(element.storage_type(), bits)
     };
-    let is_one = found.splat || t.module.types.elements(found.ty) == Some(1);
+    let is_one = found.splat || t.module.types.element_count(found.ty) == Some(1);
     (is_one && width > 0 && width <= ScalarType::I64.size() as usize)
         .then(|| (0..parts).map(literal).collect())
 }
@@ -113,28 +118,34 @@ pub(super) fn scalar_list(
     element: TensorElement,
     count: usize,
 ) -> Option<Vec<i64>> {
-    let found = t.module.elements(op, "value")?;
+    let found = t.module.find_elements(op, "value")?;
     let width = match found.splat {
         true => found.data.len(),
         false => found.data.len().checked_div(count)?,
     };
     let number = |at: usize| {
         let at = if found.splat { 0 } else { at };
-        let literal = ScalarLiteral::new(element.storage(), bits(element, &found, width, at));
+        let literal = ScalarLiteral::new(
+            element.storage_type(),
+            read_element_bits(element, &found, width, at),
+        );
         match element.is_unsigned() || element == TensorElement::Bool {
             true => literal.bits as i64,
-            false => literal.signed(),
+            false => literal.to_signed(),
         }
     };
     (width <= 8).then(|| (0..count).map(number).collect())
 }
 
 /// `constant`
-pub(super) fn constant(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let mut tensor = elements(t, op, "value")?;
+pub(super) fn translate_constant(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
+    let mut tensor = translate_elements(t, op, "value")?;
     let declared = t.result_element(op, 0)?;
     // Elements of a quantised type are written as what it stores.
-    if declared.stored() == tensor.element {
+    if declared.stored_element() == tensor.element {
         tensor.element = declared;
     }
     t.give_one(op, tensor)

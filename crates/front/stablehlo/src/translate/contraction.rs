@@ -1,8 +1,8 @@
 //! Products: of matrices and tensors, convolutions.
 
-use super::dims::merged;
+use super::dims::merge_dims;
 use super::error::TranslateResult;
-use super::reduction::{WindowDimension, counts, windows};
+use super::reduction::{WindowDimension, compute_windowed_shape, read_windows};
 use super::scalar::ScalarBuilder;
 use super::translator::StablehloTranslator;
 use crate::mlir::MlirOp;
@@ -16,19 +16,22 @@ pub(super) struct DotDimensions {
 }
 
 /// The pairs that an attribute says.
-pub(super) fn pairs(
+pub(super) fn read_dimension_pairs(
     t: &StablehloTranslator<'_>,
     op: MlirOp,
     name: &str,
 ) -> TranslateResult<DotDimensions> {
-    let numbers = t.module.attribute(op, name);
-    let numbers = numbers.ok_or_else(|| t.invalid(op, "a product has no dimensions"))?;
-    let ranks = [0, 1].map(|at| t.operand(op, at).map(|operand| t.shape(&operand).len()));
+    let numbers = t.module.find_attribute(op, name);
+    let numbers = numbers.ok_or_else(|| t.invalid_error(op, "a product has no dimensions"))?;
+    let ranks = [0, 1].map(|at| {
+        t.tensor_operand(op, at)
+            .map(|operand| t.tensor_shape(&operand).len())
+    });
     let [l, r] = ranks;
     let (l, r) = (l?, r?);
     let of = |field: &str, rank| {
         let found = t.module.field_integers(numbers, field);
-        t.dimensions(op, field, &found, rank)
+        t.check_dimensions(op, field, &found, rank)
     };
     Ok(DotDimensions {
         batch: [
@@ -44,20 +47,20 @@ pub(super) fn pairs(
 
 /// `dot_general`
 pub(super) fn dot_general(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let pairs = pairs(t, op, "dot_dimension_numbers")?;
-    product(t, op, &pairs)
+    let pairs = read_dimension_pairs(t, op, "dot_dimension_numbers")?;
+    translate_product(t, op, &pairs)
 }
 
 /// `dot`: the last dimension of one with the first of the other.
-pub(super) fn dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let operand = t.operand(op, 0)?;
-    let rank = t.shape(&operand).len();
-    t.ensure(op, rank > 0, "has an operand of rank 0")?;
+pub(super) fn translate_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let operand = t.tensor_operand(op, 0)?;
+    let rank = t.tensor_shape(&operand).len();
+    t.ensure_holds(op, rank > 0, "has an operand of rank 0")?;
     let pairs = DotDimensions {
         batch: [Vec::new(), Vec::new()],
         contracting: [vec![rank - 1], vec![0]],
     };
-    product(t, op, &pairs)
+    translate_product(t, op, &pairs)
 }
 
 /// The index along each dimension of both operands, as far as there is one yet.
@@ -73,48 +76,51 @@ impl<'a> DotPositions<'a> {
     }
 
     /// Adds an axis for each dimension that has none yet and is not contracted.
-    pub fn free(&mut self, s: &mut StructuredOp, pairs: &DotDimensions) {
+    pub fn add_free_axes(&mut self, s: &mut StructuredOp, pairs: &DotDimensions) {
         for side in 0..2 {
             for (at, size) in self.shapes[side].iter().enumerate() {
                 let position = &mut self.positions[side][at];
                 if position.is_none() && !pairs.contracting[side].contains(&at) {
-                    *position = Some(s.axis(*size, AxisKind::Parallel));
+                    *position = Some(s.add_axis(*size, AxisKind::Parallel));
                 }
             }
         }
     }
 
     /// The positions, complete.
-    pub fn complete(self) -> [Vec<ScalarNode>; 2] {
+    pub fn into_positions(self) -> [Vec<ScalarNode>; 2] {
         self.positions
             .map(|nodes| nodes.into_iter().flatten().collect())
     }
 }
 
 /// The product that pairs say.
-pub(super) fn product(
+pub(super) fn translate_product(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     pairs: &DotDimensions,
 ) -> TranslateResult<()> {
-    let (l, r) = (t.operand(op, 0)?, t.operand(op, 1)?);
+    let (l, r) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
     let result = t.result_element(op, 0)?;
-    let shapes = [t.shape(&l), t.shape(&r)];
+    let shapes = [t.tensor_shape(&l), t.tensor_shape(&r)];
     let mut s = StructuredOp::default();
     let mut sides = DotPositions::new(&shapes);
-    join(t, op, &mut s, &mut sides, &pairs.batch, AxisKind::Parallel)?;
-    sides.free(&mut s, pairs);
+    add_pair_axes(t, op, &mut s, &mut sides, &pairs.batch, AxisKind::Parallel)?;
+    sides.add_free_axes(&mut s, pairs);
     let contracting = &pairs.contracting;
-    join(t, op, &mut s, &mut sides, contracting, AxisKind::Reduction)?;
-    let [l_at, r_at] = sides.complete();
-    let values = (t.read(&mut s, &l, &l_at), t.read(&mut s, &r, &r_at));
+    add_pair_axes(t, op, &mut s, &mut sides, contracting, AxisKind::Reduction)?;
+    let [l_at, r_at] = sides.into_positions();
+    let values = (
+        t.read_element(&mut s, &l, &l_at),
+        t.read_element(&mut s, &r, &r_at),
+    );
     let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), None, result)?;
-    let tensor = t.finish(s, &value);
+    let tensor = t.finish_structured(s, &value);
     t.give_one(op, tensor)
 }
 
 /// Adds an axis for each pair of dimensions.
-pub(super) fn join(
+pub(super) fn add_pair_axes(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     s: &mut StructuredOp,
@@ -123,20 +129,20 @@ pub(super) fn join(
     kind: AxisKind,
 ) -> TranslateResult<()> {
     let same = pairs[0].len() == pairs[1].len();
-    t.ensure(op, same, "has different numbers of dimensions")?;
+    t.ensure_holds(op, same, "has different numbers of dimensions")?;
     let (shapes, positions) = (sides.shapes, &mut sides.positions);
     for (l, r) in pairs[0].iter().zip(&pairs[1]) {
         let valid = *l < shapes[0].len() && *r < shapes[1].len();
         let merged = if valid {
             t.builder.demand_equal(shapes[0][*l], shapes[1][*r]);
-            merged(shapes[0][*l], shapes[1][*r])
+            merge_dims(shapes[0][*l], shapes[1][*r])
         } else {
             None
         };
         let free = valid && positions[0][*l].is_none() && positions[1][*r].is_none();
         let size = merged.filter(|_| free);
-        t.ensure(op, size.is_some(), "has operands of different sizes")?;
-        let index = s.axis(size.unwrap_or(DimExtent::Static(0)), kind);
+        t.ensure_holds(op, size.is_some(), "has operands of different sizes")?;
+        let index = s.add_axis(size.unwrap_or(DimExtent::Static(0)), kind);
         positions[0][*l] = Some(index);
         positions[1][*r] = Some(index);
     }
@@ -150,21 +156,21 @@ struct ConvolutionLayout {
     spatial: Vec<usize>,
 }
 
-fn layout(
+fn read_layout(
     t: &StablehloTranslator<'_>,
     op: MlirOp,
     names: [&str; 3],
     rank: usize,
 ) -> TranslateResult<ConvolutionLayout> {
-    let numbers = t.module.attribute(op, "dimension_numbers");
-    let numbers = numbers.ok_or_else(|| t.invalid(op, "a convolution has no dimensions"))?;
+    let numbers = t.module.find_attribute(op, "dimension_numbers");
+    let numbers = numbers.ok_or_else(|| t.invalid_error(op, "a convolution has no dimensions"))?;
     let mut all = vec![
         t.module.field_integer(numbers, names[0]),
         t.module.field_integer(numbers, names[1]),
     ];
     all.extend(t.module.field_integers(numbers, names[2]));
-    let all = t.dimensions(op, "dimension_numbers", &all, rank)?;
-    t.ensure(op, all.len() == rank, "has dimensions of another rank")?;
+    let all = t.check_dimensions(op, "dimension_numbers", &all, rank)?;
+    t.ensure_holds(op, all.len() == rank, "has dimensions of another rank")?;
     Ok(ConvolutionLayout {
         first: all[0],
         second: all[1],
@@ -173,8 +179,11 @@ fn layout(
 }
 
 /// `convolution`
-pub(super) fn convolution(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    convolved(t, op, None)
+pub(super) fn translate_convolution(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
+    translate_padded_convolution(t, op, None)
 }
 
 /// `dynamic_conv`: the padding is an operand.
@@ -182,8 +191,8 @@ pub(super) fn dynamic_convolution(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let padding = t.numbers(op, 2)?;
-    convolved(t, op, Some(&padding))
+    let padding = t.find_tracked_operand(op, 2)?;
+    translate_padded_convolution(t, op, Some(&padding))
 }
 
 /// A convolution whose attributes and shapes fit each other.
@@ -206,27 +215,34 @@ struct ConvolutionGeometry {
 }
 
 /// A convolution, its padding from attributes or as nodes of the sizes' body.
-fn convolved(
+fn translate_padded_convolution(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     padding: Option<&[ScalarNode]>,
 ) -> TranslateResult<()> {
-    let (l, r) = (t.operand(op, 0)?, t.operand(op, 1)?);
+    let (l, r) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
     let result = t.result_element(op, 0)?;
-    let (input, kernel) = (t.shape(&l), t.sizes(op, &r)?);
-    let convolution = ConvolutionGeometry::of(t, op, (&input, &kernel), padding)?;
+    let (input, kernel) = (t.tensor_shape(&l), t.static_sizes(op, &r)?);
+    let convolution = ConvolutionGeometry::from_operation(t, op, (&input, &kernel), padding)?;
     let mut shape: TensorShape = std::iter::repeat_n(DimExtent::Static(0), input.len()).collect();
     let to = &convolution.to;
     shape[to.first] = convolution.batch;
     shape[to.second] = DimExtent::Static(convolution.features.0);
-    for (at, size) in to.spatial.iter().zip(counts(t, op, &convolution.windows)?) {
+    for (at, size) in to
+        .spatial
+        .iter()
+        .zip(compute_windowed_shape(t, op, &convolution.windows)?)
+    {
         shape[*at] = size;
     }
-    let mut s = StructuredOp::parallel(&shape);
-    let (l_at, r_at, guard) = convolution.positions(t, &mut s);
-    let values = (t.read(&mut s, &l, &l_at), t.read(&mut s, &r, &r_at));
+    let mut s = StructuredOp::with_parallel_axes(&shape);
+    let (l_at, r_at, guard) = convolution.compute_positions(t, &mut s);
+    let values = (
+        t.read_element(&mut s, &l, &l_at),
+        t.read_element(&mut s, &r, &r_at),
+    );
     let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), Some(guard), result)?;
-    let tensor = t.finish(s, &value);
+    let tensor = t.finish_structured(s, &value);
     t.give_one(op, tensor)
 }
 
@@ -248,7 +264,7 @@ const OUTPUT: [&str; 3] = [
 ];
 
 impl ConvolutionGeometry {
-    fn of(
+    fn from_operation(
         t: &mut StablehloTranslator<'_>,
         op: MlirOp,
         (input, kernel): (&TensorShape, &[u64]),
@@ -256,22 +272,22 @@ impl ConvolutionGeometry {
     ) -> TranslateResult<Self> {
         let rank = input.len();
         let fits = rank >= 2 && kernel.len() == rank;
-        t.ensure(op, fits, "has operands of wrong ranks")?;
-        let from = layout(t, op, INPUT, rank)?;
-        let by = layout(t, op, KERNEL, rank)?;
-        let to = layout(t, op, OUTPUT, rank)?;
+        t.ensure_holds(op, fits, "has operands of wrong ranks")?;
+        let from = read_layout(t, op, INPUT, rank)?;
+        let by = read_layout(t, op, KERNEL, rank)?;
+        let to = read_layout(t, op, OUTPUT, rank)?;
         let spatial: Vec<DimExtent> = from.spatial.iter().map(|at| input[*at]).collect();
         let taps = by.spatial.iter().map(|at| DimExtent::Static(kernel[*at]));
         let taps: Vec<DimExtent> = taps.collect();
-        let mut windows = windows(t, op, &spatial, &taps, ["lhs_dilation", "rhs_dilation"])?;
+        let mut windows = read_windows(t, op, &spatial, &taps, ["lhs_dilation", "rhs_dilation"])?;
         if let Some(padding) = padding {
-            t.ensure(op, padding.len() == 2 * windows.len(), "has wrong padding")?;
+            t.ensure_holds(op, padding.len() == 2 * windows.len(), "has wrong padding")?;
             for (window, padding) in windows.iter_mut().zip(padding.chunks_exact(2)) {
                 (window.low, window.high) = (padding[0], padding[1]);
             }
         }
         let reversed = t.integers_or(op, "window_reversal", windows.len(), 0)?;
-        let groups = |name| t.module.integer(op, name).unwrap_or(1).max(1) as u64;
+        let groups = |name| t.module.find_integer(op, name).unwrap_or(1).max(1) as u64;
         let groups = (groups("feature_group_count"), groups("batch_group_count"));
         let features = (kernel[by.second], kernel[by.first]);
         let batch = match (input[from.first], groups.1) {
@@ -279,13 +295,17 @@ impl ConvolutionGeometry {
             (DimExtent::Static(size), count) if size.is_multiple_of(count) => {
                 DimExtent::Static(size / count)
             }
-            _ => return Err(t.invalid(op, "a convolution has wrong numbers of batches or groups")),
+            _ => {
+                return Err(
+                    t.invalid_error(op, "a convolution has wrong numbers of batches or groups")
+                );
+            }
         };
         let given = DimExtent::Static(features.1.saturating_mul(groups.0));
-        let fits = merged(input[from.second], given).is_some()
+        let fits = merge_dims(input[from.second], given).is_some()
             && features.0.is_multiple_of(groups.0)
             && features.0.is_multiple_of(groups.1);
-        t.ensure(op, fits, "has wrong numbers of features or groups")?;
+        t.ensure_holds(op, fits, "has wrong numbers of features or groups")?;
         Ok(ConvolutionGeometry {
             reversed: reversed.iter().map(|reversed| *reversed != 0).collect(),
             from,
@@ -299,28 +319,28 @@ impl ConvolutionGeometry {
     }
 
     /// Where an element of the result reads the input and the kernel, and whether that is inside.
-    fn positions(
+    fn compute_positions(
         &self,
         t: &mut StablehloTranslator<'_>,
         s: &mut StructuredOp,
     ) -> (Vec<ScalarNode>, Vec<ScalarNode>, ScalarNode) {
         let ConvolutionGeometry { from, by, to, .. } = self;
-        let point = s.point();
+        let point = s.axis_indices();
         let (mut l_at, mut r_at) = (point.clone(), point.clone());
         let windows = self.windows.iter();
         let offsets: Vec<ScalarNode> = windows
-            .map(|window| s.axis(window.size, AxisKind::Reduction))
+            .map(|window| s.add_axis(window.size, AxisKind::Reduction))
             .collect();
         let (outputs, inputs) = self.features;
-        let feature = s.axis(DimExtent::Static(inputs), AxisKind::Reduction);
-        let mut guard = ScalarBuilder::new(&mut s.body).truth(true);
+        let feature = s.add_axis(DimExtent::Static(inputs), AxisKind::Reduction);
+        let mut guard = ScalarBuilder::new(&mut s.body).truth_constant(true);
         for (at, window) in self.windows.iter().enumerate() {
-            let (index, inside) = window.index(t, s, point[to.spatial[at]], offsets[at]);
+            let (index, inside) = window.locate_element(t, s, point[to.spatial[at]], offsets[at]);
             let mut c = ScalarBuilder::new(&mut s.body);
             guard = c.and(guard, inside);
             l_at[from.spatial[at]] = index;
-            let size = c.body.size(window.size);
-            let last = c.plus(size, -1.0);
+            let size = c.body.intern_size(window.size);
+            let last = c.add_constant(size, -1.0);
             r_at[by.spatial[at]] = match self.reversed[at] {
                 false => offsets[at],
                 true => c.sub(last, offsets[at]),
@@ -331,9 +351,9 @@ impl ConvolutionGeometry {
         let mut within = |count: u64, size: DimExtent, rest: ScalarNode| match count {
             1 => rest,
             _ => {
-                let by = c.body.i64((outputs / count).max(1) as i64);
-                let group = c.op2(Scalar::SDiv, point[to.second], by);
-                let size = c.body.size(size);
+                let by = c.body.intern_i64((outputs / count).max(1) as i64);
+                let group = c.apply_binary(Scalar::SDiv, point[to.second], by);
+                let size = c.body.intern_size(size);
                 let first = c.mul(group, size);
                 c.add(first, rest)
             }

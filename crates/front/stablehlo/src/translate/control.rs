@@ -12,33 +12,39 @@ use spirula_program::{ScalarLiteral, ScalarOp as Scalar};
 use spirula_tensor::ir::{TensorBlock, TensorValue};
 
 /// `func.call`
-pub(super) fn call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+pub(super) fn translate_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     call_by(t, op, "callee")
 }
 
 /// `composite`: its decomposition.
-pub(super) fn composite(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+pub(super) fn translate_composite(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
     call_by(t, op, "decomposition")
 }
 
 fn call_by(t: &mut StablehloTranslator<'_>, op: MlirOp, attribute: &str) -> TranslateResult<()> {
     let module = t.module;
-    let callee = module.callee(op, attribute);
-    let callee = callee.ok_or_else(|| t.invalid(op, "a call names no function"))?;
+    let callee = module.find_callee(op, attribute);
+    let callee = callee.ok_or_else(|| t.invalid_error(op, "a call names no function"))?;
     let operands = module.operands(op).iter();
     let arguments = operands
-        .map(|value| t.item(op, *value))
+        .map(|value| t.resolve_value(op, *value))
         .collect::<TranslateResult<_>>()?;
-    let results = t.call(op, callee, arguments)?;
+    let results = t.inline_call(op, callee, arguments)?;
     t.give_items(op, results)
 }
 
 /// `custom_call`: assertions, checks, routines of LAPACK, and markers that say nothing about values.
 pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let target = t.module.text(op, "call_target_name").unwrap_or_default();
+    let target = t
+        .module
+        .find_text(op, "call_target_name")
+        .unwrap_or_default();
     if let Some(name) = target.strip_prefix("check.") {
-        check::check(t, op, name)?;
-        return checked(t, op);
+        check::record_check(t, op, name)?;
+        return bind_check_result(t, op);
     }
     match target {
         "stablehlo.dynamic_reduce_window" => reduction::dynamic_reduce_window(t, op),
@@ -47,19 +53,19 @@ pub(super) fn custom_call(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transl
         "Sharding"
         | "SPMDFullToShardShape"
         | "SPMDShardToFullShape"
-        | "annotate_device_placement" => identity(t, op),
-        _ if assertion::is_callback(target) => assertion::callback(t, op, target),
-        _ => lapack::call(t, op, target)
-            .unwrap_or_else(|| Err(t.unsupported(op, format!("custom_call @{target}")))),
+        | "annotate_device_placement" => forward_operands(t, op),
+        _ if assertion::is_callback(target) => assertion::translate_callback(t, op, target),
+        _ => lapack::translate_lapack_call(t, op, target)
+            .unwrap_or_else(|| Err(t.unsupported_error(op, format!("custom_call @{target}")))),
     }
 }
 
 /// The result of a check that has one: nobody may use what is only compared afterwards.
-fn checked(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+fn bind_check_result(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     if t.module.results(op).len() == 0 {
         return Ok(());
     }
-    let value = t.builder.splat(
+    let value = t.builder.add_splat(
         ScalarLiteral::new(spirula_program::ScalarType::Bool, 1),
         &[],
     );
@@ -70,25 +76,25 @@ fn checked(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
 }
 
 /// `check.expect_…`
-pub(super) fn expect(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let name = t.module.name(op);
-    check::check(t, op, name.strip_prefix("check.").unwrap_or(name))
+pub(super) fn translate_expect(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let name = t.module.op_name(op);
+    check::record_check(t, op, name.strip_prefix("check.").unwrap_or(name))
 }
 
 /// Operations whose results are their operands.
-pub(super) fn identity(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+pub(super) fn forward_operands(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.module.operands(op).iter();
     let items = operands
-        .map(|value| t.item(op, *value))
+        .map(|value| t.resolve_value(op, *value))
         .collect::<TranslateResult<_>>()?;
     t.give_items(op, items)
 }
 
 /// `tuple`
-pub(super) fn tuple(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+pub(super) fn translate_tuple(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.module.operands(op).iter();
     let items = operands
-        .map(|value| t.item(op, *value))
+        .map(|value| t.resolve_value(op, *value))
         .collect::<TranslateResult<_>>()?;
     t.give_items(op, vec![TranslatedValue::Tuple(items)])
 }
@@ -98,22 +104,22 @@ pub(super) fn get_tuple_element(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let at = usize::try_from(t.integer(op, "index")?).unwrap_or(usize::MAX);
+    let at = usize::try_from(t.require_integer(op, "index")?).unwrap_or(usize::MAX);
     let operand = t.module.operands(op).first().copied();
     let item = match operand {
-        Some(value) => t.item(op, value)?,
+        Some(value) => t.resolve_value(op, value)?,
         None => TranslatedValue::Token,
     };
     match item {
         TranslatedValue::Tuple(items) if at < items.len() => {
             t.give_items(op, vec![items[at].clone()])
         }
-        _ => Err(t.invalid(op, "a tuple has no such element")),
+        _ => Err(t.invalid_error(op, "a tuple has no such element")),
     }
 }
 
 /// `after_all` and `create_token`
-pub(super) fn token(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+pub(super) fn translate_token(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     t.give_items(op, vec![TranslatedValue::Token])
 }
 
@@ -122,15 +128,15 @@ pub(super) fn first_id(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Translate
     let (element, shape) = t.result_type(op, 0)?;
     let zero = t
         .builder
-        .splat(ScalarLiteral::new(element.storage(), 0), &shape);
+        .add_splat(ScalarLiteral::new(element.storage_type(), 0), &shape);
     t.give_one(op, TypedTensor::new(element, zero))
 }
 
 /// All parts of tensors, in order.
-fn parts(items: &[TranslatedValue]) -> Vec<TensorValue> {
+fn flatten_components(items: &[TranslatedValue]) -> Vec<TensorValue> {
     let of = |item: &TranslatedValue| match item {
         TranslatedValue::Tensor(tensor) => tensor.parts.to_vec(),
-        TranslatedValue::Tuple(items) => parts(items),
+        TranslatedValue::Tuple(items) => flatten_components(items),
         TranslatedValue::Token => Vec::new(),
     };
     items.iter().flat_map(of).collect()
@@ -154,20 +160,20 @@ fn with_parts(
 }
 
 /// `while`
-pub(super) fn repeat(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+pub(super) fn translate_while(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let operands = t.module.operands(op).iter();
     let initial: Vec<TranslatedValue> = operands
-        .map(|value| t.item(op, *value))
+        .map(|value| t.resolve_value(op, *value))
         .collect::<TranslateResult<_>>()?;
-    let values = parts(&initial);
+    let values = flatten_components(&initial);
     let condition = loop_block(t, op, 0, &initial, &values)?;
-    t.ensure(
+    t.ensure_holds(
         op,
         t.builder.function().block(condition).results.len() == 1,
         "has a wrong condition",
     )?;
     let body = loop_block(t, op, 1, &initial, &values)?;
-    let results = t.builder.repeat(&values, condition, body);
+    let results = t.builder.add_while(&values, condition, body);
     let items = with_parts(&initial, &mut results.into_iter());
     t.give_items(op, items)
 }
@@ -180,50 +186,53 @@ fn loop_block(
     values: &[TensorValue],
 ) -> TranslateResult<TensorBlock> {
     let types: Vec<_> = values.iter().map(|v| t.builder.ty(*v).clone()).collect();
-    let block = t.region(op, region)?;
+    let block = t.region_block(op, region)?;
     let parameters = t.builder.begin_block(&types);
     let items = with_parts(initial, &mut parameters.into_iter());
     let arguments = t.module.arguments(block);
-    t.ensure(
+    t.ensure_holds(
         op,
         arguments.len() == items.len(),
         "has a region of another type",
     )?;
     for (argument, item) in arguments.zip(items) {
-        t.matches(op, t.module.type_of(argument), &item)?;
-        t.bind(argument, item);
+        t.check_value_type(op, t.module.type_of(argument), &item)?;
+        t.bind_value(argument, item);
     }
     let results = t.nested_block(block)?;
     if region == 1 {
-        t.ensure(
+        t.ensure_holds(
             op,
             results.len() == initial.len(),
             "has a region of another type",
         )?;
         let mut arguments = t.module.arguments(block).zip(&results);
-        arguments.try_for_each(|(like, item)| t.matches(op, t.module.type_of(like), item))?;
+        arguments
+            .try_for_each(|(like, item)| t.check_value_type(op, t.module.type_of(like), item))?;
     }
-    let results = parts(&results);
+    let results = flatten_components(&results);
     Ok(t.builder.end_block(&results))
 }
 
 /// `if`
-pub(super) fn choose(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let condition = t.operand(op, 0)?;
+pub(super) fn translate_if(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let condition = t.tensor_operand(op, 0)?;
     let is_truth = condition.element == super::element::TensorElement::Bool;
-    t.ensure(
+    t.ensure_holds(
         op,
-        is_truth && t.shape(&condition).is_empty(),
+        is_truth && t.tensor_shape(&condition).is_empty(),
         "has a wrong condition",
     )?;
-    let (then, items) = branch(t, op, 0)?;
-    let (otherwise, other) = branch(t, op, 1)?;
-    t.ensure(
+    let (then, items) = translate_branch(t, op, 0)?;
+    let (otherwise, other) = translate_branch(t, op, 1)?;
+    t.ensure_holds(
         op,
         items.len() == other.len(),
         "has branches of different types",
     )?;
-    let results = t.builder.choose(condition.part(), then, otherwise);
+    let results = t
+        .builder
+        .add_if(condition.first_component(), then, otherwise);
     give_branches(t, op, &items, results)
 }
 
@@ -238,59 +247,61 @@ fn give_branches(
 }
 
 /// A branch as a block, and what it gives, which is of the types of the operation's results.
-fn branch(
+fn translate_branch(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     at: usize,
 ) -> TranslateResult<(TensorBlock, Vec<TranslatedValue>)> {
-    let block: MlirBlock = t.region(op, at)?;
+    let block: MlirBlock = t.region_block(op, at)?;
     let _ = t.builder.begin_block(&[]);
     let items = t.nested_block(block)?;
     let results = t.module.results(op);
-    t.ensure(
+    t.ensure_holds(
         op,
         results.len() == items.len(),
         "has a branch of another type",
     )?;
     for (result, item) in results.zip(&items) {
-        t.matches(op, t.module.type_of(result), item)?;
+        t.check_value_type(op, t.module.type_of(result), item)?;
     }
-    let results = parts(&items);
+    let results = flatten_components(&items);
     Ok((t.builder.end_block(&results), items))
 }
 
 /// `case`: a chain of `if`s; an index outside takes the last branch.
-pub(super) fn case(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let index = t.operand(op, 0)?;
-    t.ensure(
+pub(super) fn translate_case(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let index = t.tensor_operand(op, 0)?;
+    t.ensure_holds(
         op,
-        t.shape(&index).is_empty() && !index.parts.is_empty(),
+        t.tensor_shape(&index).is_empty() && !index.parts.is_empty(),
         "has a wrong index",
     )?;
     let count = t.module.regions(op).len();
-    t.ensure(op, count > 0, "has no branches")?;
+    t.ensure_holds(op, count > 0, "has no branches")?;
     let mut opened = Vec::new();
     let mut given = Vec::new();
     for at in 0..count - 1 {
-        let condition = t.builder.elementwise(&[index.part()], |body, v| {
-            let number = ScalarLiteral::new(body.ty(v[0]), at as u64);
-            let number = body.literal(number);
-            body.op(Scalar::Eq, &[v[0], number])
-        });
-        let (then, items) = branch(t, op, at)?;
+        let condition = t
+            .builder
+            .add_elementwise(&[index.first_component()], |body, v| {
+                let number = ScalarLiteral::new(body.ty(v[0]), at as u64);
+                let number = body.intern_literal(number);
+                body.apply_op(Scalar::Eq, &[v[0], number])
+            });
+        let (then, items) = translate_branch(t, op, at)?;
         given = items;
         opened.push((condition, then));
         let _ = t.builder.begin_block(&[]);
     }
-    let block = t.region(op, count - 1)?;
+    let block = t.region_block(op, count - 1)?;
     let items = t.nested_block(block)?;
-    let mut results = parts(&items);
+    let mut results = flatten_components(&items);
     if opened.is_empty() {
         given = items;
     }
     while let Some((condition, then)) = opened.pop() {
         let otherwise = t.builder.end_block(&results);
-        results = t.builder.choose(condition, then, otherwise);
+        results = t.builder.add_if(condition, then, otherwise);
     }
     give_branches(t, op, &given, results)
 }

@@ -8,7 +8,7 @@
 use super::constant::scalar_list;
 use super::element::TensorElement;
 use super::error::TranslateResult;
-use super::scalar::{ElementValue, ElementwiseCall, ScalarBuilder, function};
+use super::scalar::{ElementValue, ElementwiseCall, ScalarBuilder, find_elementwise_function};
 use super::table::plain_name;
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
 use crate::mlir::MlirOp;
@@ -31,18 +31,18 @@ pub(super) struct SymbolicDims {
 
 impl SymbolicDims {
     /// Number of tensors made so far.
-    pub fn mark(&self) -> usize {
+    pub fn tensor_count(&self) -> usize {
         self.made.len()
     }
 
     /// Forgets tensors that were made in a block that is closed.
-    pub fn forget(&mut self, mark: usize) {
+    pub fn forget_tensors(&mut self, mark: usize) {
         self.made.truncate(mark);
     }
 }
 
 /// One size for two that have to be equal; none where they cannot be.
-pub(super) fn merged(a: DimExtent, b: DimExtent) -> Option<DimExtent> {
+pub(super) fn merge_dims(a: DimExtent, b: DimExtent) -> Option<DimExtent> {
     match (a, b) {
         (DimExtent::Static(x), DimExtent::Static(y)) => (x == y).then_some(a),
         (DimExtent::Value(_), DimExtent::Static(_)) => Some(b),
@@ -54,15 +54,15 @@ pub(super) fn merged(a: DimExtent, b: DimExtent) -> Option<DimExtent> {
 pub(super) fn merged_shapes(a: &TensorShape, b: &TensorShape) -> Option<TensorShape> {
     let pairs = a.iter().zip(b);
     let merged = pairs
-        .map(|(a, b)| merged(*a, *b))
+        .map(|(a, b)| merge_dims(*a, *b))
         .collect::<Option<TensorShape>>();
     merged.filter(|_| a.len() == b.len())
 }
 
 impl StablehloTranslator<'_> {
     /// A size as a node of the sizes' body.
-    pub fn size(&mut self, dim: DimExtent) -> ScalarNode {
-        self.dims.body.size(dim)
+    pub fn node_from_dim(&mut self, dim: DimExtent) -> ScalarNode {
+        self.dims.body.intern_size(dim)
     }
 
     /// A size computed from sizes.
@@ -71,15 +71,18 @@ impl StablehloTranslator<'_> {
         sizes: &[DimExtent],
         compute: impl FnOnce(&mut ScalarBuilder<'_>, &[ScalarNode]) -> ScalarNode,
     ) -> DimExtent {
-        let nodes: Vec<ScalarNode> = sizes.iter().map(|dim| self.dims.body.size(*dim)).collect();
+        let nodes: Vec<ScalarNode> = sizes
+            .iter()
+            .map(|dim| self.dims.body.intern_size(*dim))
+            .collect();
         let node = compute(&mut ScalarBuilder::new(&mut self.dims.body), &nodes);
-        self.dim(node)
+        self.dim_from_node(node)
     }
 
     /// The size that a node of the sizes' body is.
-    pub fn dim(&mut self, node: ScalarNode) -> DimExtent {
+    pub fn dim_from_node(&mut self, node: ScalarNode) -> DimExtent {
         if let Some(literal) = self.dims.body.as_literal(node) {
-            return DimExtent::Static(literal.signed().max(0) as u64);
+            return DimExtent::Static(literal.to_signed().max(0) as u64);
         }
         if let NodeData::Size(value) = self.dims.body.node(node) {
             return DimExtent::Value(*value);
@@ -89,42 +92,46 @@ impl StablehloTranslator<'_> {
             return DimExtent::Value(*value);
         }
         let mut s = StructuredOp::default();
-        let copy = s.body.import(&self.dims.body, &[node], |_, _, _| None);
-        s.give(copy[0]);
-        let value = self.builder.structured(s)[0];
+        let copy = s
+            .body
+            .import_nodes(&self.dims.body, &[node], |_, _, _| None);
+        s.add_yield(copy[0]);
+        let value = self.builder.add_structured(s)[0];
         self.dims.made.push((node, value));
         DimExtent::Value(value)
     }
 
     /// What an operand holds, as sizes.
     pub fn number_dims(&mut self, op: MlirOp, at: usize) -> TranslateResult<Vec<DimExtent>> {
-        let nodes = self.numbers(op, at)?;
-        Ok(nodes.iter().map(|node| self.dim(*node)).collect())
+        let nodes = self.find_tracked_operand(op, at)?;
+        Ok(nodes.iter().map(|node| self.dim_from_node(*node)).collect())
     }
 
     /// A node of the sizes' body in the body of an operation.
-    pub fn imported(&self, s: &mut StructuredOp, node: ScalarNode) -> ScalarNode {
-        s.body.import(&self.dims.body, &[node], |_, _, _| None)[0]
+    pub fn import_node(&self, s: &mut StructuredOp, node: ScalarNode) -> ScalarNode {
+        s.body
+            .import_nodes(&self.dims.body, &[node], |_, _, _| None)[0]
     }
 
     /// What an operand holds, if that is followed.
-    pub fn numbers(&self, op: MlirOp, at: usize) -> TranslateResult<Rc<[ScalarNode]>> {
-        let nodes = self.operand(op, at)?.followed;
-        nodes.ok_or_else(|| self.unsupported(op, "shape that depends on elements"))
+    pub fn find_tracked_operand(&self, op: MlirOp, at: usize) -> TranslateResult<Rc<[ScalarNode]>> {
+        let nodes = self.tensor_operand(op, at)?.followed;
+        nodes.ok_or_else(|| self.unsupported_error(op, "shape that depends on elements"))
     }
 
     /// What an operand holds, if that is known.
     pub fn known_numbers(&self, op: MlirOp, at: usize) -> TranslateResult<Vec<i64>> {
-        let nodes = self.numbers(op, at)?;
-        let literal = |node: &ScalarNode| Some(self.dims.body.as_literal(*node)?.signed());
+        let nodes = self.find_tracked_operand(op, at)?;
+        let literal = |node: &ScalarNode| Some(self.dims.body.as_literal(*node)?.to_signed());
         let numbers: Option<Vec<i64>> = nodes.iter().map(literal).collect();
-        numbers.ok_or_else(|| self.dynamic(op))
+        numbers.ok_or_else(|| self.dynamic_dimension_error(op))
     }
 
     /// Numbers as nodes of the sizes' body.
     pub fn number_nodes(&mut self, numbers: &[i64]) -> Vec<ScalarNode> {
         let all = numbers.iter();
-        all.map(|number| self.dims.body.i64(*number)).collect()
+        all.map(|number| self.dims.body.intern_i64(*number))
+            .collect()
     }
 
     /// A node computed from nodes of the sizes' body.
@@ -135,48 +142,51 @@ impl StablehloTranslator<'_> {
     /// The number that a node of the sizes is, if that is known.
     pub fn known_node(&self, node: ScalarNode) -> Option<i64> {
         let literal = self.dims.body.as_literal(node);
-        literal.map(|literal| literal.signed())
+        literal.map(|literal| literal.to_signed())
     }
 
     /// What an integer parameter holds, if that may be a size; `known` where it is known.
     pub fn follow_parameter(&mut self, tensor: &mut TypedTensor, known: Option<i64>) {
-        let count = self.builder.ty(tensor.part()).elements();
+        let count = self.builder.ty(tensor.first_component()).element_count();
         let count = count.filter(|count| *count as usize <= FOLLOWED && self.is_dynamic);
         let (TensorElement::Int { signed, .. }, Some(count)) = (tensor.element, count) else {
             return;
         };
-        let rank = self.builder.ty(tensor.part()).rank();
+        let rank = self.builder.ty(tensor.first_component()).rank();
         if rank > 1 {
             return;
         }
         if let (0, Some(known)) = (rank, known) {
-            tensor.followed = Some(Rc::from([self.dims.body.i64(known)]));
+            tensor.followed = Some(Rc::from([self.dims.body.intern_i64(known)]));
             return;
         }
         let nodes = (0..count).map(|at| {
             let mut position = Vec::new();
             if rank == 1 {
-                position.push(self.dims.body.i64(at as i64));
+                position.push(self.dims.body.intern_i64(at as i64));
             }
-            let ty = tensor.element.storage();
-            let element = self.dims.body.element(tensor.parts[0], ty, &position);
-            ScalarBuilder::new(&mut self.dims.body).resize(ScalarType::I64, signed, element)
+            let ty = tensor.element.storage_type();
+            let element = self
+                .dims
+                .body
+                .intern_element(tensor.parts[0], ty, &position);
+            ScalarBuilder::new(&mut self.dims.body).resize_integer(ScalarType::I64, signed, element)
         });
         tensor.followed = Some(nodes.collect());
     }
 
     /// The shape that an operand holds.
     pub fn shape_operand(&mut self, op: MlirOp, at: usize) -> TranslateResult<TensorShape> {
-        let nodes = self.numbers(op, at)?;
-        Ok(nodes.iter().map(|node| self.dim(*node)).collect())
+        let nodes = self.find_tracked_operand(op, at)?;
+        Ok(nodes.iter().map(|node| self.dim_from_node(*node)).collect())
     }
 
     /// Follows what the results of an operation hold, if they are small and of integers.
-    pub fn follow(&mut self, op: MlirOp) {
+    pub fn track_results(&mut self, op: MlirOp) {
         let Some(result) = self.module.results(op).next() else {
             return;
         };
-        let Ok(TranslatedValue::Tensor(mut tensor)) = self.item(op, result) else {
+        let Ok(TranslatedValue::Tensor(mut tensor)) = self.resolve_value(op, result) else {
             return;
         };
         let is_followed = matches!(
@@ -186,43 +196,52 @@ impl StablehloTranslator<'_> {
         if tensor.followed.is_some() || !is_followed || !self.is_dynamic {
             return;
         }
-        let count = self.builder.ty(tensor.part()).elements();
+        let count = self.builder.ty(tensor.first_component()).element_count();
         if count.is_none_or(|count| count as usize > FOLLOWED) {
             return;
         }
-        if let Some(nodes) = self.held(op, &tensor, count.unwrap_or(0) as usize) {
+        if let Some(nodes) = self.compute_tracked_result(op, &tensor, count.unwrap_or(0) as usize) {
             tensor.followed = Some(Rc::from(nodes));
-            self.bind(result, TranslatedValue::Tensor(tensor));
+            self.bind_value(result, TranslatedValue::Tensor(tensor));
         }
     }
 
     /// What a result holds, if it can be followed.
-    fn held(&mut self, op: MlirOp, result: &TypedTensor, count: usize) -> Option<Vec<ScalarNode>> {
-        let name = plain_name(self.module.name(op));
+    fn compute_tracked_result(
+        &mut self,
+        op: MlirOp,
+        result: &TypedTensor,
+        count: usize,
+    ) -> Option<Vec<ScalarNode>> {
+        let name = plain_name(self.module.op_name(op));
         if name == "constant" {
             let numbers = scalar_list(self, op, result.element, count)?;
             let numbers = numbers.into_iter().map(|number| match result.element {
-                TensorElement::Bool => ScalarBuilder::new(&mut self.dims.body).truth(number != 0),
-                _ => self.dims.body.i64(number),
+                TensorElement::Bool => {
+                    ScalarBuilder::new(&mut self.dims.body).truth_constant(number != 0)
+                }
+                _ => self.dims.body.intern_i64(number),
             });
             return Some(numbers.collect());
         }
         let module = self.module;
         let operands = module.operands(op).iter();
         let operands: Vec<Rc<[ScalarNode]>> = operands
-            .map(|value| self.tensor(op, *value).ok()?.followed)
+            .map(|value| self.resolve_tensor(op, *value).ok()?.followed)
             .collect::<Option<_>>()?;
         match name {
             "reshape" => Some(operands.first()?.to_vec()),
-            "concatenate" if module.integer(op, "dimension") == Some(0) => Some(operands.concat()),
+            "concatenate" if module.find_integer(op, "dimension") == Some(0) => {
+                Some(operands.concat())
+            }
             "broadcast_in_dim" | "broadcast" => match operands.first()?.len() {
                 1 => Some(vec![operands[0][0]; count]),
                 same if same == count => Some(operands[0].to_vec()),
                 _ => None,
             },
-            "slice" if self.shape(result).len() == 1 => {
-                let start = *module.integers(op, "start_indices")?.first()?;
-                let stride = *module.integers(op, "strides")?.first()?;
+            "slice" if self.tensor_shape(result).len() == 1 => {
+                let start = *module.find_integers(op, "start_indices")?.first()?;
+                let stride = *module.find_integers(op, "strides")?.first()?;
                 let at = |index: usize| {
                     let step = stride.checked_mul(index as i64)?;
                     usize::try_from(start.checked_add(step)?).ok()
@@ -231,10 +250,16 @@ impl StablehloTranslator<'_> {
                 nodes.collect()
             }
             _ => {
-                let (arity, function) = function(name)?;
+                let (arity, function) = find_elementwise_function(name)?;
                 let element = |index: usize| {
-                    let result =
-                        self.symbol(op, function, arity, &operands, index, result.element)?;
+                    let result = self.evaluate_symbolic_element(
+                        op,
+                        function,
+                        arity,
+                        &operands,
+                        index,
+                        result.element,
+                    )?;
                     Some(result.node())
                 };
                 let mut element = element;
@@ -245,7 +270,7 @@ impl StablehloTranslator<'_> {
 
     /// An element of the result of an operation on symbols; numbers are `i64`s here, whatever their
     /// type, since sizes are far from the ends of all types.
-    fn symbol(
+    fn evaluate_symbolic_element(
         &mut self,
         op: MlirOp,
         function: super::scalar::ElementwiseFunction,
@@ -284,16 +309,16 @@ pub(super) fn get_dimension_size(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let operand = t.operand(op, 0)?;
-    let shape = t.shape(&operand);
-    let dimension = t.dimension(op, "dimension", shape.len())?;
+    let operand = t.tensor_operand(op, 0)?;
+    let shape = t.tensor_shape(&operand);
+    let dimension = t.require_dimension(op, "dimension", shape.len())?;
     let element = t.result_element(op, 0)?;
-    let mut result = t.map(&TensorShape::new(), |t, s, _| {
-        let size = ElementValue::new(TensorElement::I64, s.body.size(shape[dimension]));
-        let converted = ScalarBuilder::new(&mut s.body).convert(&size, element);
-        converted.ok_or_else(|| t.unsupported(op, "type of a size"))
+    let mut result = t.map_points(&TensorShape::new(), |t, s, _| {
+        let size = ElementValue::new(TensorElement::I64, s.body.intern_size(shape[dimension]));
+        let converted = ScalarBuilder::new(&mut s.body).convert_value(&size, element);
+        converted.ok_or_else(|| t.unsupported_error(op, "type of a size"))
     })?;
-    let node = t.size(shape[dimension]);
+    let node = t.node_from_dim(shape[dimension]);
     result.followed = Some(Rc::from([node]));
     t.give_one(op, result)
 }

@@ -49,7 +49,7 @@ impl TensorElement {
     };
 
     /// The element that a type of MLIR is, if there is one.
-    pub fn of(module: &MlirModule, ty: MlirType) -> Option<TensorElement> {
+    pub fn from_type(module: &MlirModule, ty: MlirType) -> Option<TensorElement> {
         match *module.types.kind(ty) {
             MlirTypeKind::Integer { width: 1, .. } => Some(TensorElement::Bool),
             MlirTypeKind::Integer { width, sign } => {
@@ -59,11 +59,13 @@ impl TensorElement {
             MlirTypeKind::Index => Some(TensorElement::I64),
             MlirTypeKind::Float(float) => is_stored(float).then_some(TensorElement::Float(float)),
             MlirTypeKind::Complex(part) => match *module.types.kind(part) {
-                MlirTypeKind::Float(float) => native(float).map(|_| TensorElement::Complex(float)),
+                MlirTypeKind::Float(float) => {
+                    to_native_type(float).map(|_| TensorElement::Complex(float))
+                }
                 _ => None,
             },
             MlirTypeKind::Quantized(ref quantized) => {
-                match TensorElement::of(module, quantized.storage)? {
+                match TensorElement::from_type(module, quantized.storage)? {
                     TensorElement::Int { width, signed } => {
                         Some(TensorElement::Quantized { ty, width, signed })
                     }
@@ -75,20 +77,20 @@ impl TensorElement {
     }
 
     /// What one part of it is stored as.
-    pub fn storage(self) -> ScalarType {
+    pub fn storage_type(self) -> ScalarType {
         match self {
             TensorElement::Bool => ScalarType::Bool,
             TensorElement::Int { width, .. } | TensorElement::Quantized { width, .. } => {
-                integer(width)
+                select_storage_integer(width)
             }
             TensorElement::Float(float) | TensorElement::Complex(float) => {
-                native(float).unwrap_or(integer(float.width()))
+                to_native_type(float).unwrap_or(select_storage_integer(float.width()))
             }
         }
     }
 
     /// Number of tensors that hold it.
-    pub fn parts(self) -> usize {
+    pub fn component_count(self) -> usize {
         match self {
             TensorElement::Complex(_) => 2,
             _ => 1,
@@ -96,7 +98,7 @@ impl TensorElement {
     }
 
     /// Real numbers of what a complex one is made of; others are themselves.
-    pub fn part(self) -> TensorElement {
+    pub fn component_element(self) -> TensorElement {
         match self {
             TensorElement::Complex(float) => TensorElement::Float(float),
             other => other,
@@ -104,7 +106,7 @@ impl TensorElement {
     }
 
     /// The integer of a quantised type; others are themselves.
-    pub fn stored(self) -> TensorElement {
+    pub fn stored_element(self) -> TensorElement {
         match self {
             TensorElement::Quantized { width, signed, .. } => TensorElement::Int { width, signed },
             other => other,
@@ -113,7 +115,10 @@ impl TensorElement {
 
     /// Whether it is an integer without a sign.
     pub fn is_unsigned(self) -> bool {
-        matches!(self.stored(), TensorElement::Int { signed: false, .. })
+        matches!(
+            self.stored_element(),
+            TensorElement::Int { signed: false, .. }
+        )
     }
 }
 
@@ -127,10 +132,10 @@ impl FromStr for TensorElement {
             .strip_prefix("complex<")
             .and_then(|n| n.strip_suffix('>'))
         {
-            let float = MlirFloat::named(part).filter(|float| native(*float).is_some());
+            let float = MlirFloat::from_name(part).filter(|float| to_native_type(*float).is_some());
             return float.map(TensorElement::Complex).ok_or_else(unknown);
         }
-        if let Some(float) = MlirFloat::named(name) {
+        if let Some(float) = MlirFloat::from_name(name) {
             return is_stored(float)
                 .then_some(TensorElement::Float(float))
                 .ok_or_else(unknown);
@@ -155,7 +160,7 @@ fn is_width(width: u32) -> bool {
 }
 
 /// The integer that so many bits are stored in.
-fn integer(width: u32) -> ScalarType {
+fn select_storage_integer(width: u32) -> ScalarType {
     match width {
         0..=8 => ScalarType::I8,
         9..=16 => ScalarType::I16,
@@ -165,7 +170,7 @@ fn integer(width: u32) -> ScalarType {
 }
 
 /// The IR's type of a format.
-pub fn native(float: MlirFloat) -> Option<ScalarType> {
+pub fn to_native_type(float: MlirFloat) -> Option<ScalarType> {
     match float {
         MlirFloat::F16 => Some(ScalarType::F16),
         MlirFloat::F32 => Some(ScalarType::F32),
@@ -176,7 +181,7 @@ pub fn native(float: MlirFloat) -> Option<ScalarType> {
 
 /// Whether every value of a format is one of `f32` or the format is the IR's.
 fn is_stored(float: MlirFloat) -> bool {
-    native(float).is_some() || float.width() <= 16
+    to_native_type(float).is_some() || float.width() <= 16
 }
 
 /// As MLIR writes it.

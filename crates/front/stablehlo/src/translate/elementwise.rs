@@ -10,18 +10,18 @@ use spirula_tensor::ir::{ScalarNode, StructuredOp, TensorShape, TensorValue};
 
 impl StablehloTranslator<'_> {
     /// An element of a tensor.
-    pub fn read(
+    pub fn read_element(
         &self,
         s: &mut StructuredOp,
         tensor: &TypedTensor,
         position: &[ScalarNode],
     ) -> ElementValue {
-        let ty = tensor.element.storage();
+        let ty = tensor.element.storage_type();
         let parts = tensor.parts.iter();
         ElementValue {
             element: tensor.element,
             nodes: parts
-                .map(|part| s.body.element(*part, ty, position))
+                .map(|part| s.body.intern_element(*part, ty, position))
                 .collect(),
         }
     }
@@ -34,26 +34,26 @@ impl StablehloTranslator<'_> {
         tensor: &TypedTensor,
         position: &[ScalarNode],
     ) -> ScalarNode {
-        let value = self.read(s, tensor, position).node();
+        let value = self.read_element(s, tensor, position).node();
         let mut c = ScalarBuilder::new(&mut s.body);
         let is_unsigned = tensor.element.is_unsigned();
-        if is_unsigned && c.ty(value) == ScalarType::I64 {
-            return c.with(ScalarOp::UMin, value, i64::MAX as u64);
+        if is_unsigned && c.node_type(value) == ScalarType::I64 {
+            return c.apply_with_constant(ScalarOp::UMin, value, i64::MAX as u64);
         }
-        c.resize(ScalarType::I64, !is_unsigned, value)
+        c.resize_integer(ScalarType::I64, !is_unsigned, value)
     }
 
     /// A structured operation that gives one value at each point.
-    pub fn finish(&mut self, mut s: StructuredOp, value: &ElementValue) -> TypedTensor {
+    pub fn finish_structured(&mut self, mut s: StructuredOp, value: &ElementValue) -> TypedTensor {
         for node in &value.nodes {
-            s.give(*node);
+            s.add_yield(*node);
         }
-        let parts: Vec<TensorValue> = self.builder.structured(s);
-        TypedTensor::of(value.element, &parts)
+        let parts: Vec<TensorValue> = self.builder.add_structured(s);
+        TypedTensor::from_components(value.element, &parts)
     }
 
     /// A value at each point of a shape.
-    pub fn map(
+    pub fn map_points(
         &mut self,
         shape: &TensorShape,
         compute: impl FnOnce(
@@ -62,22 +62,22 @@ impl StablehloTranslator<'_> {
             &[ScalarNode],
         ) -> TranslateResult<ElementValue>,
     ) -> TranslateResult<TypedTensor> {
-        let mut s = StructuredOp::parallel(shape);
-        let point = s.point();
+        let mut s = StructuredOp::with_parallel_axes(shape);
+        let point = s.axis_indices();
         let value = compute(self, &mut s, &point)?;
-        Ok(self.finish(s, &value))
+        Ok(self.finish_structured(s, &value))
     }
 
     /// Elements of a tensor at positions computed from the index in a shape.
-    pub fn moved(
+    pub fn gather_elements(
         &mut self,
         tensor: &TypedTensor,
         shape: &TensorShape,
         position: impl FnOnce(&mut ScalarBuilder<'_>, &[ScalarNode]) -> Vec<ScalarNode>,
     ) -> TranslateResult<TypedTensor> {
-        self.map(shape, |t, s, point| {
+        self.map_points(shape, |t, s, point| {
             let position = position(&mut ScalarBuilder::new(&mut s.body), point);
-            Ok(t.read(s, tensor, &position))
+            Ok(t.read_element(s, tensor, &position))
         })
     }
 }
@@ -89,12 +89,12 @@ impl ElementwiseCall<'_> {
         t: &StablehloTranslator<'_>,
         operands: &[ElementValue],
     ) -> TranslateResult<()> {
-        let is_select = t.module.name(self.op).ends_with("select");
+        let is_select = t.module.op_name(self.op).ends_with("select");
         let (first, rest) = operands.split_at(usize::from(is_select).min(operands.len()));
         let condition = first.iter().all(|val| val.element == TensorElement::Bool);
         let mut pairs = rest.windows(2);
         let same = pairs.all(|pair| pair[0].element == pair[1].element);
-        t.ensure(
+        t.ensure_holds(
             self.op,
             condition && same,
             "has operands of different types",
@@ -103,38 +103,38 @@ impl ElementwiseCall<'_> {
 }
 
 /// Translates an operation that a row of the scalar table computes.
-pub(super) fn elementwise(
+pub(super) fn translate_elementwise(
     t: &mut StablehloTranslator<'_>,
     op: Mlir,
     arity: usize,
     function: ElementwiseFunction,
 ) -> TranslateResult<()> {
     let module = t.module;
-    let operands = t.operands(op)?;
-    t.ensure(op, operands.len() == arity, "has too few or many operands")?;
+    let operands = t.tensor_operands(op)?;
+    t.ensure_holds(op, operands.len() == arity, "has too few or many operands")?;
     let result = t.result_element(op, 0)?;
     // Conditions and bounds may be one for all elements.
     let whole = operands
         .iter()
-        .filter(|operand| !t.shape(operand).is_empty());
+        .filter(|operand| !t.tensor_shape(operand).is_empty());
     let whole: Vec<TypedTensor> = whole.cloned().collect();
     let shape = t.common_shape(op, &whole)?;
-    let tensor = t.map(&shape, |t, s, point| {
+    let tensor = t.map_points(&shape, |t, s, point| {
         let mut values = Vec::new();
         for operand in &operands {
-            let position = match t.shape(operand).is_empty() {
+            let position = match t.tensor_shape(operand).is_empty() {
                 true => &[],
                 false => point,
             };
-            values.push(t.read(s, operand, position));
+            values.push(t.read_element(s, operand, position));
         }
         let call = ElementwiseCall { module, op, result };
         call.check_operands(t, &values)?;
         let value = function(&mut ScalarBuilder::new(&mut s.body), &call, &values);
         value.ok_or_else(|| {
             let of = operands.first().map(|operand| operand.element.to_string());
-            let what = format!("{} of {}", module.name(op), of.unwrap_or_default());
-            t.unsupported(op, what)
+            let what = format!("{} of {}", module.op_name(op), of.unwrap_or_default());
+            t.unsupported_error(op, what)
         })
     })?;
     t.give_one(op, tensor)

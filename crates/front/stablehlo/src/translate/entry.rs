@@ -37,7 +37,7 @@ pub struct TranslatedEntry {
 ///
 /// # Errors
 /// Where the module is not well formed, or uses what is not known.
-pub fn translate(module: &MlirModule, entry: &str) -> TranslateResult<TranslatedEntry> {
+pub fn translate_entry(module: &MlirModule, entry: &str) -> TranslateResult<TranslatedEntry> {
     translate_for(module, entry, &KnownArguments::default())
 }
 
@@ -55,58 +55,62 @@ pub struct KnownArguments {
 /// The same for arguments of which something is known.
 ///
 /// # Errors
-/// As [`translate`]; also where a shape is not one of its parameter.
+/// As [`translate_entry`]; also where a shape is not one of its parameter.
 pub fn translate_for(
     module: &MlirModule,
     entry: &str,
     known: &KnownArguments,
 ) -> TranslateResult<TranslatedEntry> {
-    let function = module.function(entry);
+    let function = module.find_function(entry);
     let function = function.ok_or_else(|| {
-        TranslateError::invalid(
+        TranslateError::new_invalid(
             SourceLocation::Unknown,
             format!("there is no function @{entry}"),
         )
     })?;
     let mut t = StablehloTranslator::new(module, entry);
-    let body = t.region(function, 0)?;
+    let body = t.region_block(function, 0)?;
     let mut parameters = Vec::new();
     for (at, argument) in module.arguments(body).enumerate() {
-        parameters.push(parameter(&mut t, function, (at, argument), known)?);
+        parameters.push(add_parameter(&mut t, function, (at, argument), known)?);
     }
-    let results = t.block(body)?;
+    let results = t.translate_block(body)?;
     let mut interfaces = Vec::new();
     for item in results {
         let TranslatedValue::Tensor(tensor) = item else {
-            return Err(t.unsupported(function, "result that is no tensor"));
+            return Err(t.unsupported_error(function, "result that is no tensor"));
         };
-        interfaces.push(interface(&t, &tensor));
-        result(&mut t, function, &tensor)?;
+        interfaces.push(describe_interface(&t, &tensor));
+        add_result(&mut t, function, &tensor)?;
     }
     let checks = results_of_checks(&mut t, function, interfaces.len())?;
     Ok(TranslatedEntry {
-        function: t.builder.finish(),
+        function: t.builder.finish_function(),
         parameters,
         results: interfaces,
         checks,
     })
 }
 
-fn interface(t: &StablehloTranslator<'_>, tensor: &TypedTensor) -> InterfaceTensor {
+fn describe_interface(t: &StablehloTranslator<'_>, tensor: &TypedTensor) -> InterfaceTensor {
     InterfaceTensor {
         element: tensor.element,
-        shape: t.shape(tensor).iter().map(|dim| dim.known()).collect(),
+        shape: t
+            .tensor_shape(tensor)
+            .iter()
+            .map(|dim| dim.as_static())
+            .collect(),
     }
 }
 
 /// Sizes with a last dimension for both parts of a complex number.
-fn interleaved(shape: &TensorShape) -> TensorShape {
+fn interleave_shape(shape: &TensorShape) -> TensorShape {
     let mut shape = shape.clone();
     shape.push(DimExtent::Static(2));
     shape
 }
 
-fn parameter(
+fn add_parameter(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     (at, argument): (usize, Mlir),
@@ -114,15 +118,15 @@ fn parameter(
 ) -> TranslateResult<InterfaceTensor> {
     let (element, mut declared) = t.tensor_type(op, t.module.type_of(argument))?;
     let rank = declared.len();
-    if element.parts() == 2 {
+    if element.component_count() == 2 {
         declared.push(Some(2));
     }
     let given = known.shapes.get(at).map(Vec::as_slice);
     let outside = parameter_shape(t, &declared, given);
     let outside = outside.ok_or_else(|| {
         let given: DeclaredSizes = given.into_iter().flatten().copied().map(Some).collect();
-        let (given, takes) = (sizes(&given), sizes(&declared));
-        t.invalid(
+        let (given, takes) = (format_sizes(&given), format_sizes(&declared));
+        t.invalid_error(
             op,
             format!("argument {at} has sizes {given}, it takes {takes}"),
         )
@@ -130,35 +134,35 @@ fn parameter(
     let shape: TensorShape = outside[..rank].iter().cloned().collect();
     let name = format!("arg{at}");
     let ty = DenseTensorType {
-        element: element.storage(),
+        element: element.storage_type(),
         shape: outside,
     };
-    let value = t.builder.parameter(&name, ty, element.is_unsigned());
-    let tensor = match element.parts() {
+    let value = t.builder.add_parameter(&name, ty, element.is_unsigned());
+    let tensor = match element.component_count() {
         1 => TypedTensor::new(element, value),
         parts => {
-            let whole = TypedTensor::new(element.part(), value);
+            let whole = TypedTensor::new(element.component_element(), value);
             let mut halves = Vec::new();
             for part in 0..parts as i64 {
-                let half = t.moved(&whole, &shape, |c, point| {
+                let half = t.gather_elements(&whole, &shape, |c, point| {
                     let mut position = point.to_vec();
-                    position.push(c.body.i64(part));
+                    position.push(c.body.intern_i64(part));
                     position
                 })?;
-                halves.push(half.part());
+                halves.push(half.first_component());
             }
-            TypedTensor::of(element, &halves)
+            TypedTensor::from_components(element, &halves)
         }
     };
-    let interface = interface(t, &tensor);
+    let interface = describe_interface(t, &tensor);
     let mut tensor = tensor;
     t.follow_parameter(&mut tensor, known.numbers.get(at).copied().flatten());
-    t.bind(argument, TranslatedValue::Tensor(tensor));
+    t.bind_value(argument, TranslatedValue::Tensor(tensor));
     Ok(interface)
 }
 
 /// Sizes as types write them, `[2x?]`.
-fn sizes(declared: &DeclaredSizes) -> String {
+fn format_sizes(declared: &DeclaredSizes) -> String {
     let text = declared.iter().map(|size| match size {
         Some(size) => size.to_string(),
         None => "?".to_owned(),
@@ -175,7 +179,7 @@ fn parameter_shape(
     let Some(given) = given else {
         let size = |size: &Option<u64>| match size {
             Some(size) => DimExtent::Static(*size),
-            None => DimExtent::Value(t.builder.size()),
+            None => DimExtent::Value(t.builder.add_parameter_size()),
         };
         return Some(declared.iter().map(size).collect());
     };
@@ -185,36 +189,42 @@ fn parameter_shape(
     whole.then(|| given.iter().map(|size| DimExtent::Static(*size)).collect())
 }
 
-fn result(
+fn add_result(
     t: &mut StablehloTranslator<'_>,
     _op: MlirOp,
     tensor: &TypedTensor,
 ) -> TranslateResult<()> {
-    let value = joined(t, tensor)?;
-    t.builder.result(value, tensor.element.is_unsigned());
+    let value = interleave_components(t, tensor)?;
+    t.builder.add_result(value, tensor.element.is_unsigned());
     Ok(())
 }
 
 /// A tensor as one value: parts of complex numbers interleaved.
-fn joined(t: &mut StablehloTranslator<'_>, tensor: &TypedTensor) -> TranslateResult<TensorValue> {
+fn interleave_components(
+    t: &mut StablehloTranslator<'_>,
+    tensor: &TypedTensor,
+) -> TranslateResult<TensorValue> {
     let [re, im] = tensor.parts[..] else {
-        return Ok(tensor.part());
+        return Ok(tensor.first_component());
     };
-    let shape = interleaved(&t.shape(tensor));
-    let part = tensor.element.part();
+    let shape = interleave_shape(&t.tensor_shape(tensor));
+    let part = tensor.element.component_element();
     let (re, im) = (TypedTensor::new(part, re), TypedTensor::new(part, im));
-    let joined = t.map(&shape, |t, s: &mut StructuredOp, point| {
+    let joined = t.map_points(&shape, |t, s: &mut StructuredOp, point| {
         let (side, position) = (point[point.len() - 1], &point[..point.len() - 1]);
-        let (re, im) = (t.read(s, &re, position), t.read(s, &im, position));
+        let (re, im) = (
+            t.read_element(s, &re, position),
+            t.read_element(s, &im, position),
+        );
         let mut c = ScalarBuilder::new(&mut s.body);
-        let zero = c.body.i64(0);
+        let zero = c.body.intern_i64(0);
         let is_real = c.eq(side, zero);
         Ok(ElementValue::new(
             part,
-            c.cond(is_real, re.node(), im.node()),
+            c.select(is_real, re.node(), im.node()),
         ))
     })?;
-    Ok(joined.part())
+    Ok(joined.first_component())
 }
 
 /// What checks compare, as further results.
@@ -229,7 +239,7 @@ fn results_of_checks(
         for (tensor, at) in [(&found, &mut check.found), (&expected, &mut check.expected)] {
             *at = next;
             next += 1;
-            result(t, op, tensor)?;
+            add_result(t, op, tensor)?;
         }
         checks.push(check);
     }

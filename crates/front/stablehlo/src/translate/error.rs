@@ -22,13 +22,13 @@ pub type TranslateResult<T> = Result<T, TranslateError>;
 
 impl TranslateError {
     /// Something that is not known.
-    pub fn unsupported(place: SourceLocation, what: impl Into<String>) -> Self {
+    pub fn new_unsupported(place: SourceLocation, what: impl Into<String>) -> Self {
         let what = what.into();
         TranslateError::Unsupported { what, place }
     }
 
     /// Something that is wrong.
-    pub fn invalid(place: SourceLocation, message: impl Into<String>) -> Self {
+    pub fn new_invalid(place: SourceLocation, message: impl Into<String>) -> Self {
         TranslateError::Invalid(SourceDiagnostic::error(place, message))
     }
 }

@@ -26,47 +26,50 @@ const DIRECT: u64 = 128;
 const LONGEST: u64 = 1 << 24;
 
 /// `fft`
-pub(super) fn fft(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let operand = t.operand(op, 0)?;
-    let kind = t.module.keyword(op, "fft_type").unwrap_or("FFT");
-    let lengths = t.integers(op, "fft_length")?;
+pub(super) fn translate_fft(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let operand = t.tensor_operand(op, 0)?;
+    let kind = t.module.find_keyword(op, "fft_type").unwrap_or("FFT");
+    let lengths = t.require_integers(op, "fft_length")?;
     let (result, _) = t.result_type(op, 0)?;
-    let rank = t.shape(&operand).len();
+    let rank = t.tensor_shape(&operand).len();
     let is_known = (1..=rank).contains(&lengths.len())
         && lengths.iter().all(|n| (0..=LONGEST as i64).contains(n));
-    t.ensure(op, is_known, "has wrong lengths")?;
-    let float = match (operand.element.part(), result.part()) {
+    t.ensure_holds(op, is_known, "has wrong lengths")?;
+    let float = match (
+        operand.element.component_element(),
+        result.component_element(),
+    ) {
         (TensorElement::Float(float), TensorElement::Float(other)) if float == other => float,
-        _ => return Err(t.unsupported(op, format!("fft of {}", operand.element))),
+        _ => return Err(t.unsupported_error(op, format!("fft of {}", operand.element))),
     };
     let first = rank - lengths.len();
     let last = rank - 1;
     let length = *lengths.last().unwrap_or(&1) as u64;
     let complex = TensorElement::Complex(float);
     let others: Vec<usize> = (first..last).rev().collect();
-    let mut tensor = t.converted(op, &operand, complex)?;
+    let mut tensor = t.convert_tensor(op, &operand, complex)?;
     let result = match kind {
         "IRFFT" => {
             for axis in others {
-                tensor = transform(t, op, &tensor, axis, FourierDirection::Inverse)?;
+                tensor = transform_dimension(t, op, &tensor, axis, FourierDirection::Inverse)?;
             }
-            tensor = mirrored(t, op, &tensor, length)?;
-            let whole = transform(t, op, &tensor, last, FourierDirection::Inverse)?;
-            TypedTensor::new(TensorElement::Float(float), whole.part())
+            tensor = mirror_conjugate_half(t, op, &tensor, length)?;
+            let whole = transform_dimension(t, op, &tensor, last, FourierDirection::Inverse)?;
+            TypedTensor::new(TensorElement::Float(float), whole.first_component())
         }
         _ => {
             let direction = match kind {
                 "IFFT" => FourierDirection::Inverse,
                 _ => FourierDirection::Forward,
             };
-            tensor = transform(t, op, &tensor, last, direction)?;
+            tensor = transform_dimension(t, op, &tensor, last, direction)?;
             if kind == "RFFT" {
-                let mut shape = t.shape(&tensor);
+                let mut shape = t.tensor_shape(&tensor);
                 shape[last] = DimExtent::Static(if length == 0 { 0 } else { length / 2 + 1 });
-                tensor = t.moved(&tensor, &shape, |_, point| point.to_vec())?;
+                tensor = t.gather_elements(&tensor, &shape, |_, point| point.to_vec())?;
             }
             for axis in others {
-                tensor = transform(t, op, &tensor, axis, direction)?;
+                tensor = transform_dimension(t, op, &tensor, axis, direction)?;
             }
             tensor
         }
@@ -75,40 +78,46 @@ pub(super) fn fft(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResul
 }
 
 /// The whole of what is symmetric but for conjugation, from its first half.
-fn mirrored(
+fn mirror_conjugate_half(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     tensor: &TypedTensor,
     length: u64,
 ) -> TranslateResult<TypedTensor> {
-    let mut shape = t.shape(tensor);
+    let mut shape = t.tensor_shape(tensor);
     let last = shape.len() - 1;
     let half = if length == 0 { 0 } else { length / 2 + 1 };
-    t.ensure(
+    t.ensure_holds(
         op,
         shape[last] == DimExtent::Static(half),
         "has an operand of another length",
     )?;
     shape[last] = DimExtent::Static(length);
-    t.map(&shape, |t, s, point| {
+    t.map_points(&shape, |t, s, point| {
         let mut c = ScalarBuilder::new(&mut s.body);
-        let (half, whole) = (c.body.i64(half as i64), c.body.i64(length as i64));
+        let (half, whole) = (
+            c.body.intern_i64(half as i64),
+            c.body.intern_i64(length as i64),
+        );
         let is_given = c.lt(point[last], half);
         let other = c.sub(whole, point[last]);
         let mut position = point.to_vec();
-        position[last] = c.cond(is_given, point[last], other);
-        let mut val = t.read(s, tensor, &position);
+        position[last] = c.select(is_given, point[last], other);
+        let mut val = t.read_element(s, tensor, &position);
         let mut c = ScalarBuilder::new(&mut s.body);
         let negative = c.neg(val.nodes[1]);
-        val.nodes[1] = c.cond(is_given, val.nodes[1], negative);
+        val.nodes[1] = c.select(is_given, val.nodes[1], negative);
         // What stands for itself is real.
-        let (zero, nothing) = (c.body.i64(0), c.bits(tensor.element.storage(), 0));
+        let (zero, nothing) = (
+            c.body.intern_i64(0),
+            c.integer_constant(tensor.element.storage_type(), 0),
+        );
         let is_first = c.eq(point[last], zero);
-        val.nodes[1] = c.cond(is_first, nothing, val.nodes[1]);
+        val.nodes[1] = c.select(is_first, nothing, val.nodes[1]);
         if length.is_multiple_of(2) {
-            let middle = c.body.i64(length as i64 / 2);
+            let middle = c.body.intern_i64(length as i64 / 2);
             let is_middle = c.eq(point[last], middle);
-            val.nodes[1] = c.cond(is_middle, nothing, val.nodes[1]);
+            val.nodes[1] = c.select(is_middle, nothing, val.nodes[1]);
         }
         Ok(val)
     })
@@ -121,15 +130,15 @@ enum FourierDirection {
 }
 
 /// A transform along a dimension.
-fn transform(
+fn transform_dimension(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     tensor: &TypedTensor,
     axis: usize,
     direction: FourierDirection,
 ) -> TranslateResult<TypedTensor> {
-    let shape = t.shape(tensor);
-    let sizes = t.sizes(op, tensor)?;
+    let shape = t.tensor_shape(tensor);
+    let sizes = t.static_sizes(op, tensor)?;
     let n = sizes[axis];
     if n <= 1 || sizes.contains(&0) {
         return Ok(tensor.clone());
@@ -140,53 +149,53 @@ fn transform(
         .map(DimExtent::Static)
         .into_iter()
         .collect();
-    let flat = t.reshaped(op, tensor, flat)?;
+    let flat = t.reshape_tensor(op, tensor, flat)?;
     let scale = match direction {
         FourierDirection::Forward => 1.0,
         FourierDirection::Inverse => 1.0 / n as f64,
     };
-    let done = stage(t, op, &flat, [outer, n, inner], (direction, scale))?;
-    t.reshaped(op, &done, shape)
+    let done = transform_stage(t, op, &flat, [outer, n, inner], (direction, scale))?;
+    t.reshape_tensor(op, &done, shape)
 }
 
 /// A transform along the middle one of three dimensions, times a factor.
-fn stage(
+fn transform_stage(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     tensor: &TypedTensor,
     [outer, n, inner]: [u64; 3],
     (direction, scale): (FourierDirection, f64),
 ) -> TranslateResult<TypedTensor> {
-    let a = factor(n);
+    let a = choose_factor(n);
     let b = n / a;
-    let twiddle = (b > 1).then(|| twiddles(t, tensor.element, [a, b], direction));
+    let twiddle = (b > 1).then(|| make_twiddles(t, tensor.element, [a, b], direction));
     let scale_here = if b > 1 { 1.0 } else { scale };
     let done = match a > DIRECT {
         true => {
             let shape = [outer, a, b * inner];
-            let whole = t.reshaped(
+            let whole = t.reshape_tensor(
                 op,
                 tensor,
                 shape.map(DimExtent::Static).into_iter().collect(),
             )?;
-            let sums = chirped(t, op, &whole, shape, (direction, scale_here))?;
+            let sums = transform_by_convolution(t, op, &whole, shape, (direction, scale_here))?;
             let shape: TensorShape = [outer, a, b, inner]
                 .map(DimExtent::Static)
                 .into_iter()
                 .collect();
-            let sums = t.reshaped(op, &sums, shape.clone())?;
+            let sums = t.reshape_tensor(op, &sums, shape.clone())?;
             match &twiddle {
-                Some(twiddle) => t.map(&shape, |t, s, point| {
-                    let value = t.read(s, &sums, point);
-                    let root = t.read(s, twiddle, &point[1..3]);
-                    Ok(ScalarBuilder::new(&mut s.body).product(&value, &root))
+                Some(twiddle) => t.map_points(&shape, |t, s, point| {
+                    let value = t.read_element(s, &sums, point);
+                    let root = t.read_element(s, twiddle, &point[1..3]);
+                    Ok(ScalarBuilder::new(&mut s.body).multiply_values(&value, &root))
                 })?,
                 None => sums,
             }
         }
         false => {
             let lengths = [outer, a, b, inner];
-            multiplied(
+            transform_by_matrix(
                 t,
                 op,
                 (tensor, twiddle.as_ref()),
@@ -200,23 +209,23 @@ fn stage(
             .map(DimExtent::Static)
             .into_iter()
             .collect();
-        return t.reshaped(op, &done, shape);
+        return t.reshape_tensor(op, &done, shape);
     }
     let shape = [outer * a, b, inner]
         .map(DimExtent::Static)
         .into_iter()
         .collect();
-    let rest = t.reshaped(op, &done, shape)?;
-    let rest = stage(t, op, &rest, [outer * a, b, inner], (direction, scale))?;
+    let rest = t.reshape_tensor(op, &done, shape)?;
+    let rest = transform_stage(t, op, &rest, [outer * a, b, inner], (direction, scale))?;
     let shape: TensorShape = [outer, n, inner]
         .map(DimExtent::Static)
         .into_iter()
         .collect();
-    t.moved(&rest, &shape, |c, point| {
-        let by = c.body.i64(a as i64);
+    t.gather_elements(&rest, &shape, |c, point| {
+        let by = c.body.intern_i64(a as i64);
         let (k1, k2) = (
-            c.op2(Scalar::SMod, point[1], by),
-            c.op2(Scalar::SDiv, point[1], by),
+            c.apply_binary(Scalar::SMod, point[1], by),
+            c.apply_binary(Scalar::SDiv, point[1], by),
         );
         let row = c.mul(point[0], by);
         vec![c.add(row, k1), k2, point[2]]
@@ -224,49 +233,49 @@ fn stage(
 }
 
 /// Transforms of length `a` as products with a matrix, times roots of unity.
-fn multiplied(
+fn transform_by_matrix(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     (tensor, twiddle): (&TypedTensor, Option<&TypedTensor>),
     [outer, a, b, inner]: [u64; 4],
     (direction, scale): (FourierDirection, f64),
 ) -> TranslateResult<TypedTensor> {
-    let matrix = matrix(t, tensor.element, a, direction);
-    let mut s = StructuredOp::parallel(&[outer, a, b, inner].map(DimExtent::Static));
-    let point = s.point();
+    let matrix = make_transform_matrix(t, tensor.element, a, direction);
+    let mut s = StructuredOp::with_parallel_axes(&[outer, a, b, inner].map(DimExtent::Static));
+    let point = s.axis_indices();
     let [o, k1, j2, i] = [0, 1, 2, 3].map(|at| point[at]);
-    let j1 = s.axis(DimExtent::Static(a), AxisKind::Reduction);
+    let j1 = s.add_axis(DimExtent::Static(a), AxisKind::Reduction);
     let mut c = ScalarBuilder::new(&mut s.body);
-    let (by, modulus) = (c.body.i64(b as i64), c.body.i64(a as i64));
+    let (by, modulus) = (c.body.intern_i64(b as i64), c.body.intern_i64(a as i64));
     let j = c.mul(j1, by);
     let j = c.add(j, j2);
     let turn = c.mul(j1, k1);
-    let turn = c.op2(Scalar::SMod, turn, modulus);
-    let element = t.read(&mut s, tensor, &[o, j, i]);
+    let turn = c.apply_binary(Scalar::SMod, turn, modulus);
+    let element = t.read_element(&mut s, tensor, &[o, j, i]);
     let position = if a <= MATRIX {
         vec![j1, k1]
     } else {
         vec![turn]
     };
-    let root = t.read(&mut s, &matrix, &position);
+    let root = t.read_element(&mut s, &matrix, &position);
     let mut value = t.sum_of_products(op, &mut s, (&element, &root), None, tensor.element)?;
     if let Some(twiddle) = twiddle {
-        let root = t.read(&mut s, twiddle, &[k1, j2]);
-        value = ScalarBuilder::new(&mut s.body).product(&value, &root);
+        let root = t.read_element(&mut s, twiddle, &[k1, j2]);
+        value = ScalarBuilder::new(&mut s.body).multiply_values(&value, &root);
     }
     if scale != 1.0 {
         let mut c = ScalarBuilder::new(&mut s.body);
         for node in &mut value.nodes {
-            *node = c.times(*node, scale);
+            *node = c.mul_constant(*node, scale);
         }
     }
-    Ok(t.finish(s, &value))
+    Ok(t.finish_structured(s, &value))
 }
 
 /// Transforms of any length `n` along the middle dimension by a convolution (L. I. Bluestein, "A linear
 /// filtering approach to the computation of discrete Fourier transform", 1970): as
 /// j k = (j² + k² − (k − j)²) / 2, elements times a chirp are convolved with its conjugate.
-fn chirped(
+fn transform_by_convolution(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     tensor: &TypedTensor,
@@ -275,41 +284,41 @@ fn chirped(
 ) -> TranslateResult<TypedTensor> {
     let length = convolution_length(2 * n - 1);
     let turns = (0..n).map(move |j| j * j % (2 * n));
-    let chirp = roots(t, tensor.element, (&[n], 2 * n), direction, turns);
+    let chirp = make_unity_roots(t, tensor.element, (&[n], 2 * n), direction, turns);
     let spectrum = chirp_spectrum(n, length, direction, scale);
     let spectrum = complex_constant(t, tensor.element, &[length], &spectrum);
     let shape: TensorShape = [outer, length, inner]
         .map(DimExtent::Static)
         .into_iter()
         .collect();
-    let modulated = t.map(&shape, |t, s, point| {
+    let modulated = t.map_points(&shape, |t, s, point| {
         let mut c = ScalarBuilder::new(&mut s.body);
-        let (zero, size) = (c.body.i64(0), c.body.i64(n as i64));
+        let (zero, size) = (c.body.intern_i64(0), c.body.intern_i64(n as i64));
         let is_given = c.lt(point[1], size);
-        let at = c.cond(is_given, point[1], zero);
-        let value = t.read(s, tensor, &[point[0], at, point[2]]);
-        let root = t.read(s, &chirp, &[at]);
+        let at = c.select(is_given, point[1], zero);
+        let value = t.read_element(s, tensor, &[point[0], at, point[2]]);
+        let root = t.read_element(s, &chirp, &[at]);
         let mut c = ScalarBuilder::new(&mut s.body);
-        let value = c.product(&value, &root);
-        let nothing = c.known(tensor.element, 0.0);
-        Ok(c.choice(is_given, &value, &nothing))
+        let value = c.multiply_values(&value, &root);
+        let nothing = c.make_constant_value(tensor.element, 0.0);
+        Ok(c.select_value(is_given, &value, &nothing))
     })?;
     let lengths = [outer, length, inner];
-    let found = stage(t, op, &modulated, lengths, (FourierDirection::Forward, 1.0))?;
-    let product = t.map(&shape, |t, s, point| {
-        let value = t.read(s, &found, point);
-        let by = t.read(s, &spectrum, &point[1..2]);
-        Ok(ScalarBuilder::new(&mut s.body).product(&value, &by))
+    let found = transform_stage(t, op, &modulated, lengths, (FourierDirection::Forward, 1.0))?;
+    let product = t.map_points(&shape, |t, s, point| {
+        let value = t.read_element(s, &found, point);
+        let by = t.read_element(s, &spectrum, &point[1..2]);
+        Ok(ScalarBuilder::new(&mut s.body).multiply_values(&value, &by))
     })?;
-    let convolved = stage(t, op, &product, lengths, (FourierDirection::Inverse, 1.0))?;
+    let convolved = transform_stage(t, op, &product, lengths, (FourierDirection::Inverse, 1.0))?;
     let shape: TensorShape = [outer, n, inner]
         .map(DimExtent::Static)
         .into_iter()
         .collect();
-    t.map(&shape, |t, s, point| {
-        let value = t.read(s, &convolved, point);
-        let root = t.read(s, &chirp, &point[1..2]);
-        Ok(ScalarBuilder::new(&mut s.body).product(&value, &root))
+    t.map_points(&shape, |t, s, point| {
+        let value = t.read_element(s, &convolved, point);
+        let root = t.read_element(s, &chirp, &point[1..2]);
+        Ok(ScalarBuilder::new(&mut s.body).multiply_values(&value, &root))
     })
 }
 
@@ -329,17 +338,22 @@ fn chirp_spectrum(n: u64, length: u64, direction: FourierDirection, scale: f64) 
     let scale = scale / length as f64;
     for j in 0..n {
         let turns = (j * j % (2 * n)) as f64 / (2 * n) as f64;
-        let root = [cosine(turns) * scale, sign * sine(turns) * scale];
+        let root = [
+            cos_of_turns(turns) * scale,
+            sign * sin_of_turns(turns) * scale,
+        ];
         chirp[j as usize] = root;
         chirp[((length - j) % length) as usize] = root;
     }
     let roots = (0..length).map(|turn| turn as f64 / length as f64);
-    let roots: Vec<[f64; 2]> = roots.map(|turns| [cosine(turns), -sine(turns)]).collect();
-    transformed(&chirp, 1, &roots)
+    let roots: Vec<[f64; 2]> = roots
+        .map(|turns| [cos_of_turns(turns), -sin_of_turns(turns)])
+        .collect();
+    transform_constants(&chirp, 1, &roots)
 }
 
 /// The forward transform of every `step`-th of some values, as many as there are roots of unity.
-fn transformed(values: &[[f64; 2]], step: usize, roots: &[[f64; 2]]) -> Vec<[f64; 2]> {
+fn transform_constants(values: &[[f64; 2]], step: usize, roots: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let count = values.len().div_ceil(step);
     let Some(radix) = [2, 3, 5]
         .into_iter()
@@ -348,7 +362,7 @@ fn transformed(values: &[[f64; 2]], step: usize, roots: &[[f64; 2]]) -> Vec<[f64
         return values.iter().step_by(step).copied().collect();
     };
     let parts: Vec<Vec<[f64; 2]>> = (0..radix)
-        .map(|part| transformed(&values[part * step..], step * radix, roots))
+        .map(|part| transform_constants(&values[part * step..], step * radix, roots))
         .collect();
     let point = |k: usize| {
         let mut sum = [0.0; 2];
@@ -364,7 +378,7 @@ fn transformed(values: &[[f64; 2]], step: usize, roots: &[[f64; 2]]) -> Vec<[f64
 }
 
 /// The factor that is transformed first: the largest up to [`RADIX`], or the least.
-fn factor(n: u64) -> u64 {
+fn choose_factor(n: u64) -> u64 {
     let small = (2..=RADIX).rev().find(|a| n.is_multiple_of(*a));
     let large = || {
         (RADIX + 1..)
@@ -375,7 +389,7 @@ fn factor(n: u64) -> u64 {
 }
 
 /// Roots of unity `w^turn` for `w = e^(∓2πi/n)`, as a constant.
-fn roots(
+fn make_unity_roots(
     t: &mut StablehloTranslator<'_>,
     element: TensorElement,
     (shape, n): (&[u64], u64),
@@ -388,7 +402,7 @@ fn roots(
     };
     let values = turns.map(|turn| {
         let turns = turn as f64 / n as f64;
-        [cosine(turns), sign * sine(turns)]
+        [cos_of_turns(turns), sign * sin_of_turns(turns)]
     });
     let values: Vec<[f64; 2]> = values.collect();
     complex_constant(t, element, shape, &values)
@@ -401,34 +415,34 @@ fn complex_constant(
     shape: &[u64],
     values: &[[f64; 2]],
 ) -> TypedTensor {
-    let is_double = element.storage() == Ty::F64;
+    let is_double = element.storage_type() == Ty::F64;
     let parts = [0, 1].map(|part| {
         let bytes = values.iter().flat_map(|value| match is_double {
             true => value[part].to_le_bytes().to_vec(),
             false => (value[part] as f32).to_le_bytes().to_vec(),
         });
         let bytes = bytes.collect();
-        t.builder.constant(TensorConstant {
-            ty: DenseTensorType::new(element.storage(), shape),
+        t.builder.add_constant(TensorConstant {
+            ty: DenseTensorType::new(element.storage_type(), shape),
             bytes,
         })
     });
-    TypedTensor::of(element, &parts)
+    TypedTensor::from_components(element, &parts)
 }
 
 /// Sine of a number of turns between 0 and 1, exact at eighths.
-fn sine(turns: f64) -> f64 {
+fn sin_of_turns(turns: f64) -> f64 {
     match turns {
-        _ if turns > 0.5 => -sine(1.0 - turns),
-        _ if turns > 0.25 => sine(0.5 - turns),
+        _ if turns > 0.5 => -sin_of_turns(1.0 - turns),
+        _ if turns > 0.25 => sin_of_turns(0.5 - turns),
         _ if turns > 0.125 => libm::cos((0.25 - turns) * std::f64::consts::TAU),
         _ => libm::sin(turns * std::f64::consts::TAU),
     }
 }
 
-fn cosine(turns: f64) -> f64 {
+fn cos_of_turns(turns: f64) -> f64 {
     let quarter = turns + 0.25;
-    sine(if quarter > 1.0 {
+    sin_of_turns(if quarter > 1.0 {
         quarter - 1.0
     } else {
         quarter
@@ -436,21 +450,21 @@ fn cosine(turns: f64) -> f64 {
 }
 
 /// `w_a^(j k)` as a matrix, or for long transforms the list of all `w_a^i`.
-fn matrix(
+fn make_transform_matrix(
     t: &mut StablehloTranslator<'_>,
     element: TensorElement,
     a: u64,
     direction: FourierDirection,
 ) -> TypedTensor {
     if a > MATRIX {
-        return roots(t, element, (&[a], a), direction, 0..a);
+        return make_unity_roots(t, element, (&[a], a), direction, 0..a);
     }
     let turns = (0..a).flat_map(move |j| (0..a).map(move |k| j * k % a));
-    roots(t, element, (&[a, a], a), direction, turns)
+    make_unity_roots(t, element, (&[a, a], a), direction, turns)
 }
 
 /// `w_n^(k1 j2)` for `n = a b`.
-fn twiddles(
+fn make_twiddles(
     t: &mut StablehloTranslator<'_>,
     element: TensorElement,
     [a, b]: [u64; 2],
@@ -458,5 +472,5 @@ fn twiddles(
 ) -> TypedTensor {
     let n = a * b;
     let turns = (0..a).flat_map(move |k| (0..b).map(move |j| k * j % n));
-    roots(t, element, (&[a, b], n), direction, turns)
+    make_unity_roots(t, element, (&[a, b], n), direction, turns)
 }

@@ -2,7 +2,7 @@
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
-use super::movement::{clamp, static_sizes};
+use super::movement::{clamp_index, static_sizes};
 use super::scalar::ScalarBuilder;
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::{MlirAttr, MlirOp};
@@ -46,12 +46,12 @@ impl GatherDimensions {
     ) -> TranslateResult<GatherDimensions> {
         let list = |at: usize, rank| {
             let found = t.module.field_integers(attr, names[at]);
-            t.dimensions(op, names[at], &found, rank)
+            t.check_dimensions(op, names[at], &found, rank)
         };
         let rank = indices.len();
         let vector = t.module.field_integer(attr, names[5]);
         let vector = usize::try_from(vector).unwrap_or(usize::MAX);
-        t.ensure(op, vector <= rank, "has a wrong index_vector_dim")?;
+        t.ensure_holds(op, vector <= rank, "has a wrong index_vector_dim")?;
         let numbers = GatherDimensions {
             offset: list(0, result)?,
             collapsed: list(1, operand)?,
@@ -72,18 +72,18 @@ impl GatherDimensions {
             && !overlaps
             && operand == numbers.offset.len() + numbers.collapsed.len() + numbers.batching.len()
             && result == numbers.offset.len() + batch_rank;
-        t.ensure(op, fits, "has dimension numbers that do not fit")?;
+        t.ensure_holds(op, fits, "has dimension numbers that do not fit")?;
         Ok(numbers)
     }
 
     /// Dimensions of the operand that slices have, in order.
-    pub fn kept(&self, rank: usize) -> Vec<usize> {
+    pub fn kept_dimensions(&self, rank: usize) -> Vec<usize> {
         let dropped = |at: &usize| self.collapsed.contains(at) || self.batching.contains(at);
         (0..rank).filter(|at| !dropped(at)).collect()
     }
 
     /// The indices of the point of a result that do not belong to the slice.
-    pub fn batch(&self, point: &[ScalarNode]) -> Vec<ScalarNode> {
+    pub fn batch_indices(&self, point: &[ScalarNode]) -> Vec<ScalarNode> {
         let all = point.iter().enumerate();
         all.filter(|(at, _)| !self.offset.contains(at))
             .map(|(_, node)| *node)
@@ -100,14 +100,14 @@ impl GatherDimensions {
     ) -> Vec<ScalarNode> {
         let mut position = batch.to_vec();
         if self.vector < rank {
-            position.insert(self.vector, s.body.i64(at as i64));
+            position.insert(self.vector, s.body.intern_i64(at as i64));
         }
         position
     }
 
     /// Where the slice of a batch begins in the operand: an index for each of its dimensions; each
     /// element of an index goes through `adjust` with its dimension.
-    pub fn start(
+    pub fn compute_slice_start(
         &self,
         t: &StablehloTranslator<'_>,
         s: &mut StructuredOp,
@@ -115,8 +115,8 @@ impl GatherDimensions {
         (batch, rank): (&[ScalarNode], usize),
         mut adjust: impl FnMut(&mut ScalarBuilder<'_>, ScalarNode, usize) -> ScalarNode,
     ) -> Vec<ScalarNode> {
-        let mut start = vec![s.body.i64(0); rank];
-        let indices_rank = t.shape(indices).len();
+        let mut start = vec![s.body.intern_i64(0); rank];
+        let indices_rank = t.tensor_shape(indices).len();
         for (at, dimension) in self.index_map.iter().enumerate() {
             let position = self.index_position(s, batch, indices_rank, at);
             let index = t.read_index(s, indices, &position);
@@ -131,8 +131,8 @@ impl GatherDimensions {
 }
 
 /// `gather`
-pub(super) fn gather(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let slice = t.integers(op, "slice_sizes")?;
+pub(super) fn translate_gather(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let slice = t.require_integers(op, "slice_sizes")?;
     let slice = static_sizes(t, op, &slice)?;
     gather_by(t, op, &slice)
 }
@@ -148,28 +148,29 @@ fn gather_by(
     op: MlirOp,
     slice: &TensorShape,
 ) -> TranslateResult<()> {
-    let (operand, indices) = (t.operand(op, 0)?, t.operand(op, 1)?);
-    let result = t.declared(op, 0)?.1.len();
-    let attr = t.module.attribute(op, "dimension_numbers");
-    let attr = attr.ok_or_else(|| t.invalid(op, "gather has no dimension numbers"))?;
-    let (sizes, index_sizes) = (t.shape(&operand), t.shape(&indices));
+    let (operand, indices) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
+    let result = t.declared_result(op, 0)?.1.len();
+    let attr = t.module.find_attribute(op, "dimension_numbers");
+    let attr = attr.ok_or_else(|| t.invalid_error(op, "gather has no dimension numbers"))?;
+    let (sizes, index_sizes) = (t.tensor_shape(&operand), t.tensor_shape(&indices));
     let is_index = matches!(indices.element, TensorElement::Int { .. });
-    t.ensure(op, is_index, "has indices that are no integers")?;
+    t.ensure_holds(op, is_index, "has indices that are no integers")?;
     let rank = sizes.len();
     let numbers = GatherDimensions::new(t, op, attr, GATHER, (rank, &index_sizes, result))?;
     t.check_slice(op, &sizes, slice)?;
-    let kept = numbers.kept(rank);
+    let kept = numbers.kept_dimensions(rank);
     let shape = gather_shape(&numbers, &kept, slice, &index_sizes, result);
-    let tensor = t.map(&shape, |t, s, point| {
-        let batch = numbers.batch(point);
-        let mut position = numbers.start(t, s, &indices, (&batch, rank), |c, index, at| {
-            clamp(c, index, sizes[at], slice[at])
-        });
+    let tensor = t.map_points(&shape, |t, s, point| {
+        let batch = numbers.batch_indices(point);
+        let mut position =
+            numbers.compute_slice_start(t, s, &indices, (&batch, rank), |c, index, at| {
+                clamp_index(c, index, sizes[at], slice[at])
+            });
         let mut c = ScalarBuilder::new(&mut s.body);
         for (from, to) in numbers.offset.iter().zip(&kept) {
             position[*to] = c.add(position[*to], point[*from]);
         }
-        Ok(t.read(s, &operand, &position))
+        Ok(t.read_element(s, &operand, &position))
     })?;
     t.give_one(op, tensor)
 }

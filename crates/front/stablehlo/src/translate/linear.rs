@@ -1,7 +1,7 @@
 //! `cholesky` and `triangular_solve`: loops over the columns or rows of matrices.
 
-use super::dims::{merged, merged_shapes};
-use super::element::{TensorElement, native};
+use super::dims::{merge_dims, merged_shapes};
+use super::element::{TensorElement, to_native_type};
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
@@ -10,24 +10,24 @@ use spirula_program::ScalarOp as Scalar;
 use spirula_tensor::ir::{AxisKind, DimExtent, ScalarNode, StructuredOp, TensorShape, TensorValue};
 
 /// The type that a factorisation is computed in.
-fn computed(
+fn choose_computation_type(
     t: &StablehloTranslator<'_>,
     op: MlirOp,
     element: TensorElement,
 ) -> TranslateResult<TensorElement> {
     match element {
         TensorElement::Complex(_) => Ok(element),
-        TensorElement::Float(float) if float.width() >= 32 && native(float).is_some() => {
+        TensorElement::Float(float) if float.width() >= 32 && to_native_type(float).is_some() => {
             Ok(element)
         }
         TensorElement::Float(_) => Ok(TensorElement::Float(MlirFloat::F32)),
-        _ => Err(t.unsupported(op, format!("factorisation of {element}"))),
+        _ => Err(t.unsupported_error(op, format!("factorisation of {element}"))),
     }
 }
 
 impl StablehloTranslator<'_> {
     /// A tensor with each element as another type.
-    pub fn converted(
+    pub fn convert_tensor(
         &mut self,
         op: MlirOp,
         tensor: &TypedTensor,
@@ -36,104 +36,114 @@ impl StablehloTranslator<'_> {
         if tensor.element == to {
             return Ok(tensor.clone());
         }
-        let shape = self.shape(tensor);
-        self.map(&shape, |t, s, point| {
-            let value = t.read(s, tensor, point);
-            let converted = ScalarBuilder::new(&mut s.body).convert(&value, to);
+        let shape = self.tensor_shape(tensor);
+        self.map_points(&shape, |t, s, point| {
+            let value = t.read_element(s, tensor, point);
+            let converted = ScalarBuilder::new(&mut s.body).convert_value(&value, to);
             converted.ok_or_else(|| {
                 let what = format!("conversion of {} to {to}", tensor.element);
-                t.unsupported(op, what)
+                t.unsupported_error(op, what)
             })
         })
     }
 }
 
 /// Batch dimensions and the sizes of the matrices.
-pub(super) fn matrices(
+pub(super) fn split_matrix_shape(
     t: &StablehloTranslator<'_>,
     op: MlirOp,
     tensor: &TypedTensor,
 ) -> TranslateResult<(TensorShape, DimExtent, DimExtent)> {
-    let sizes = t.shape(tensor);
+    let sizes = t.tensor_shape(tensor);
     let rank = sizes.len();
-    t.ensure(op, rank >= 2, "has no matrices")?;
+    t.ensure_holds(op, rank >= 2, "has no matrices")?;
     let batch = sizes[..rank - 2].iter().copied().collect();
     Ok((batch, sizes[rank - 2], sizes[rank - 1]))
 }
 
 /// A position in a batch of matrices.
-pub(super) fn at(batch: &[ScalarNode], row: ScalarNode, column: ScalarNode) -> Vec<ScalarNode> {
+pub(super) fn matrix_position(
+    batch: &[ScalarNode],
+    row: ScalarNode,
+    column: ScalarNode,
+) -> Vec<ScalarNode> {
     let mut position = batch.to_vec();
     position.extend([row, column]);
     position
 }
 
 /// `cholesky`: an upper factor is the conjugate transpose of the lower one.
-pub(super) fn cholesky(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let operand = t.operand(op, 0)?;
-    let lower = t.module.boolean(op, "lower").unwrap_or(false);
-    let element = computed(t, op, operand.element)?;
-    let a = t.converted(op, &operand, element)?;
-    let factor = t.cholesky(op, &a, lower)?;
-    let result = t.converted(op, &factor, operand.element)?;
+pub(super) fn translate_cholesky(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
+    let operand = t.tensor_operand(op, 0)?;
+    let lower = t.module.find_boolean(op, "lower").unwrap_or(false);
+    let element = choose_computation_type(t, op, operand.element)?;
+    let a = t.convert_tensor(op, &operand, element)?;
+    let factor = t.factor_cholesky(op, &a, lower)?;
+    let result = t.convert_tensor(op, &factor, operand.element)?;
     t.give_one(op, result)
 }
 
 impl StablehloTranslator<'_> {
     /// The lower or upper factor of positive definite matrices, of which the same triangle is read;
     /// NaN where there is none. Columns of the lower one are computed one after the other.
-    pub fn cholesky(
+    pub fn factor_cholesky(
         &mut self,
         op: MlirOp,
         a: &TypedTensor,
         lower: bool,
     ) -> TranslateResult<TypedTensor> {
         let element = a.element;
-        let (batch, n, columns) = matrices(self, op, a)?;
-        let n = merged(n, columns);
-        let n = n.ok_or_else(|| self.invalid(op, "cholesky has matrices that are not square"))?;
-        let shape = self.shape(a);
-        let zeros = self.zeros(element, &shape);
+        let (batch, n, columns) = split_matrix_shape(self, op, a)?;
+        let n = merge_dims(n, columns);
+        let n =
+            n.ok_or_else(|| self.invalid_error(op, "cholesky has matrices that are not square"))?;
+        let shape = self.tensor_shape(a);
+        let zeros = self.emit_zeros(element, &shape);
         let factor = self.rounds_of_one(zeros, n, |t, l, column| {
             let sums = column_sums(t, op, (a, l), (&batch, n, lower), column)?;
-            t.map(&shape, |t, s, point| {
-                let (outer, row, at_column) = split(point);
+            t.map_points(&shape, |t, s, point| {
+                let (outer, row, at_column) = split_matrix_position(point);
                 let j = s
                     .body
-                    .element(column, spirula_program::ScalarType::I64, &[]);
+                    .intern_element(column, spirula_program::ScalarType::I64, &[]);
                 let mut diagonal = outer.to_vec();
                 diagonal.push(j);
-                let pivot = t.read(s, &sums, &diagonal);
+                let pivot = t.read_element(s, &sums, &diagonal);
                 let mut own = outer.to_vec();
                 own.push(row);
-                let sum = t.read(s, &sums, &own);
-                let old = t.read(s, l, point);
+                let sum = t.read_element(s, &sums, &own);
+                let old = t.read_element(s, l, point);
                 let mut c = ScalarBuilder::new(&mut s.body);
-                let root = c.op1(Scalar::Sqrt, pivot.node());
+                let root = c.apply_unary(Scalar::Sqrt, pivot.node());
                 let nodes = sum.nodes.iter().map(|node| c.div(*node, root)).collect();
                 let below = ElementValue { element, nodes };
-                let nothing = c.known(element, 0.0);
+                let nothing = c.make_constant_value(element, 0.0);
                 let corner = c.of_real(element, root);
                 let (is_above, is_corner) = (c.lt(row, j), c.eq(row, j));
-                let new = c.choice(is_corner, &corner, &below);
-                let new = c.choice(is_above, &nothing, &new);
+                let new = c.select_value(is_corner, &corner, &below);
+                let new = c.select_value(is_above, &nothing, &new);
                 let is_column = c.eq(at_column, j);
-                Ok(c.choice(is_column, &new, &old))
+                Ok(c.select_value(is_column, &new, &old))
             })
         })?;
         match lower {
             true => Ok(factor),
-            false => self.map(&shape, |t, s, point| {
-                let (outer, row, column) = split(point);
-                let val = t.read(s, &factor, &at(outer, column, row));
-                Ok(ScalarBuilder::new(&mut s.body).conjugate(&val))
+            false => self.map_points(&shape, |t, s, point| {
+                let (outer, row, column) = split_matrix_position(point);
+                let val = t.read_element(s, &factor, &matrix_position(outer, column, row));
+                Ok(ScalarBuilder::new(&mut s.body).conjugate_value(&val))
             }),
         }
     }
 }
 
 /// The batch, row and column of a position.
-pub(super) fn split(point: &[ScalarNode]) -> (&[ScalarNode], ScalarNode, ScalarNode) {
+pub(super) fn split_matrix_position(
+    point: &[ScalarNode],
+) -> (&[ScalarNode], ScalarNode, ScalarNode) {
     let rank = point.len();
     (&point[..rank - 2], point[rank - 2], point[rank - 1])
 }
@@ -146,29 +156,29 @@ fn column_sums(
     (batch, n, lower): (&TensorShape, DimExtent, bool),
     column: TensorValue,
 ) -> TranslateResult<TypedTensor> {
-    let mut s = StructuredOp::parallel(batch);
-    let outer = s.point();
-    let row = s.axis(n, AxisKind::Parallel);
-    let k = s.axis(n, AxisKind::Reduction);
+    let mut s = StructuredOp::with_parallel_axes(batch);
+    let outer = s.axis_indices();
+    let row = s.add_axis(n, AxisKind::Parallel);
+    let k = s.add_axis(n, AxisKind::Reduction);
     let j = s
         .body
-        .element(column, spirula_program::ScalarType::I64, &[]);
-    let left = t.read(&mut s, l, &at(&outer, row, k));
-    let right = t.read(&mut s, l, &at(&outer, j, k));
-    let right = ScalarBuilder::new(&mut s.body).conjugate(&right);
+        .intern_element(column, spirula_program::ScalarType::I64, &[]);
+    let left = t.read_element(&mut s, l, &matrix_position(&outer, row, k));
+    let right = t.read_element(&mut s, l, &matrix_position(&outer, j, k));
+    let right = ScalarBuilder::new(&mut s.body).conjugate_value(&right);
     let sum = t.sum_of_products(op, &mut s, (&left, &right), None, a.element)?;
     let position = if lower {
-        at(&outer, row, j)
+        matrix_position(&outer, row, j)
     } else {
-        at(&outer, j, row)
+        matrix_position(&outer, j, row)
     };
-    let mut own = t.read(&mut s, a, &position);
+    let mut own = t.read_element(&mut s, a, &position);
     let mut c = ScalarBuilder::new(&mut s.body);
     if !lower {
-        own = c.conjugate(&own);
+        own = c.conjugate_value(&own);
     }
-    let value = c.difference(&own, &sum);
-    Ok(t.finish(s, &value))
+    let value = c.subtract_values(&own, &sum);
+    Ok(t.finish_structured(s, &value))
 }
 
 /// A triangular system as it is written: `op(a) x = b`, or `x op(a) = b`.
@@ -198,37 +208,38 @@ struct TriangularSystem {
 
 /// `triangular_solve`
 pub(super) fn triangular_solve(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let (a, b) = (t.operand(op, 0)?, t.operand(op, 1)?);
-    let is_set = |name| t.module.boolean(op, name).unwrap_or(false);
+    let (a, b) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
+    let is_set = |name| t.module.find_boolean(op, name).unwrap_or(false);
     let triangular = TriangularAttributes {
         left: is_set("left_side"),
         lower: is_set("lower"),
         unit: is_set("unit_diagonal"),
         transpose: t
             .module
-            .keyword(op, "transpose_a")
+            .find_keyword(op, "transpose_a")
             .unwrap_or("NO_TRANSPOSE"),
     };
-    let result = t.triangular(op, (&a, &b), &triangular)?;
+    let result = t.solve_triangular(op, (&a, &b), &triangular)?;
     t.give_one(op, result)
 }
 
 impl StablehloTranslator<'_> {
     /// The unknowns of triangular systems, their rows one after the other.
-    pub fn triangular(
+    pub fn solve_triangular(
         &mut self,
         op: MlirOp,
         (a, b): (&TypedTensor, &TypedTensor),
         triangular: &TriangularAttributes<'_>,
     ) -> TranslateResult<TypedTensor> {
-        let (batch, n, columns) = matrices(self, op, a)?;
-        let (other_batch, rows, others) = matrices(self, op, b)?;
+        let (batch, n, columns) = split_matrix_shape(self, op, a)?;
+        let (other_batch, rows, others) = split_matrix_shape(self, op, b)?;
         let left = triangular.left;
-        let n = merged(n, columns).and_then(|n| merged(n, if left { rows } else { others }));
+        let n =
+            merge_dims(n, columns).and_then(|n| merge_dims(n, if left { rows } else { others }));
         let fits = n.is_some();
         let n = n.unwrap_or(columns);
         let same = merged_shapes(&batch, &other_batch).is_some() && a.element == b.element;
-        self.ensure(op, fits && same, "has matrices that do not fit")?;
+        self.ensure_holds(op, fits && same, "has matrices that do not fit")?;
         let is_transposed = matches!(triangular.transpose, "TRANSPOSE" | "ADJOINT");
         // x A = b is Aᵀ xᵀ = bᵀ.
         let flipped = is_transposed == left;
@@ -241,16 +252,16 @@ impl StablehloTranslator<'_> {
             left,
             unit: triangular.unit,
         };
-        let element = computed(self, op, a.element)?;
-        let wide = [a, b].map(|tensor| self.converted(op, tensor, element));
+        let element = choose_computation_type(self, op, a.element)?;
+        let wide = [a, b].map(|tensor| self.convert_tensor(op, tensor, element));
         let [wide_a, wide_b] = wide;
         let (wide_a, wide_b) = (wide_a?, wide_b?);
-        let shape = self.shape(b);
-        let zeros = self.zeros(element, &shape);
+        let shape = self.tensor_shape(b);
+        let zeros = self.emit_zeros(element, &shape);
         let solved = self.rounds_of_one(zeros, n, |t, x, round| {
             let row = row_of(t, op, &system, [&wide_a, &wide_b, x], round)?;
-            t.map(&shape, |t, s, point| {
-                let (outer, first, second) = split(point);
+            t.map_points(&shape, |t, s, point| {
+                let (outer, first, second) = split_matrix_position(point);
                 let (own, other) = if left {
                     (first, second)
                 } else {
@@ -259,24 +270,29 @@ impl StablehloTranslator<'_> {
                 let i = solved_row(s, &system, round);
                 let mut position = outer.to_vec();
                 position.push(other);
-                let (new, old) = (t.read(s, &row, &position), t.read(s, x, point));
+                let (new, old) = (
+                    t.read_element(s, &row, &position),
+                    t.read_element(s, x, point),
+                );
                 let mut c = ScalarBuilder::new(&mut s.body);
                 let is_row = c.eq(own, i);
-                Ok(c.choice(is_row, &new, &old))
+                Ok(c.select_value(is_row, &new, &old))
             })
         })?;
-        self.converted(op, &solved, b.element)
+        self.convert_tensor(op, &solved, b.element)
     }
 }
 
 /// The row that a round solves.
 fn solved_row(s: &mut StructuredOp, system: &TriangularSystem, round: TensorValue) -> ScalarNode {
-    let round = s.body.element(round, spirula_program::ScalarType::I64, &[]);
+    let round = s
+        .body
+        .intern_element(round, spirula_program::ScalarType::I64, &[]);
     let mut c = ScalarBuilder::new(&mut s.body);
     match system.backwards {
         true => {
-            let size = c.body.size(system.n);
-            let last = c.plus(size, -1.0);
+            let size = c.body.intern_size(system.n);
+            let last = c.add_constant(size, -1.0);
             c.sub(last, round)
         }
         false => round,
@@ -291,29 +307,29 @@ fn row_of(
     [a, b, x]: [&TypedTensor; 3],
     round: TensorValue,
 ) -> TranslateResult<TypedTensor> {
-    let others = t.shape(b)[system.batch.len() + usize::from(system.left)];
-    let mut s = StructuredOp::parallel(&system.batch);
-    let outer = s.point();
-    let other = s.axis(others, AxisKind::Parallel);
-    let k = s.axis(system.n, AxisKind::Reduction);
+    let others = t.tensor_shape(b)[system.batch.len() + usize::from(system.left)];
+    let mut s = StructuredOp::with_parallel_axes(&system.batch);
+    let outer = s.axis_indices();
+    let other = s.add_axis(others, AxisKind::Parallel);
+    let k = s.add_axis(system.n, AxisKind::Reduction);
     let i = solved_row(&mut s, system, round);
     let matrix = |t: &StablehloTranslator<'_>, s: &mut StructuredOp, row, column| {
         let position = match system.flipped {
-            true => at(&outer, column, row),
-            false => at(&outer, row, column),
+            true => matrix_position(&outer, column, row),
+            false => matrix_position(&outer, row, column),
         };
-        let val = t.read(s, a, &position);
+        let val = t.read_element(s, a, &position);
         match system.conjugated {
-            true => ScalarBuilder::new(&mut s.body).conjugate(&val),
+            true => ScalarBuilder::new(&mut s.body).conjugate_value(&val),
             false => val,
         }
     };
     let unknown = |t: &StablehloTranslator<'_>, s: &mut StructuredOp, of: &TypedTensor, row| {
         let position = match system.left {
-            true => at(&outer, row, other),
-            false => at(&outer, other, row),
+            true => matrix_position(&outer, row, other),
+            false => matrix_position(&outer, other, row),
         };
-        t.read(s, of, &position)
+        t.read_element(s, of, &position)
     };
     let factor = matrix(t, &mut s, i, k);
     let known = unknown(t, &mut s, x, k);
@@ -327,10 +343,10 @@ fn row_of(
     let own = unknown(t, &mut s, b, i);
     let pivot = matrix(t, &mut s, i, i);
     let mut c = ScalarBuilder::new(&mut s.body);
-    let rest = c.difference(&own, &sum);
+    let rest = c.subtract_values(&own, &sum);
     let value = match system.unit {
         true => rest,
-        false => c.quotient(&rest, &pivot),
+        false => c.divide_values(&rest, &pivot),
     };
-    Ok(t.finish(s, &value))
+    Ok(t.finish_structured(s, &value))
 }

@@ -1,6 +1,6 @@
 //! Translation into the tensor IR.
 //!
-//! [`translate()`] makes one function of the entry point, what it calls put in place. An operation
+//! [`translate_entry()`] makes one function of the entry point, what it calls put in place. An operation
 //! is a row of a table: those that compute element by element are functions of scalars
 //! (`scalar/`), which serve maps and the regions of reductions alike; the others (`table`) make
 //! structured operations. Types that the tensor IR lacks are taken apart here ([`TensorElement`]):
@@ -42,5 +42,5 @@ mod translator;
 
 pub use check::{ResultCheck, ResultTolerance};
 pub use element::TensorElement;
-pub use entry::{InterfaceTensor, KnownArguments, TranslatedEntry, translate, translate_for};
+pub use entry::{InterfaceTensor, KnownArguments, TranslatedEntry, translate_entry, translate_for};
 pub use error::{TranslateError, TranslateResult};

@@ -2,7 +2,7 @@
 //! written.
 
 use super::error::TranslateResult;
-use super::reduction::{WindowDimension, fold, given};
+use super::reduction::{WindowDimension, collect_result_tensors, reduce_by_region};
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::{MlirBlock, MlirOp};
@@ -24,7 +24,10 @@ pub(super) struct WindowScan {
 
 impl WindowScan {
     /// The scan that windows are, if they are one; those of few known elements are none.
-    pub fn of(t: &mut StablehloTranslator<'_>, windows: &[WindowDimension]) -> Option<WindowScan> {
+    pub fn from_windows(
+        t: &mut StablehloTranslator<'_>,
+        windows: &[WindowDimension],
+    ) -> Option<WindowScan> {
         let is_zero = |node: ScalarNode| t.known_node(node) == Some(0);
         let is_dense = |w: &WindowDimension| (w.stride, w.base_dilation, w.dilation) == (1, 1, 1);
         let is_point = |w: &WindowDimension| {
@@ -36,11 +39,11 @@ impl WindowScan {
             return None;
         }
         let window = &windows[dimension];
-        if window.size.known().is_some_and(|size| size <= SHORT) {
+        if window.size.as_static().is_some_and(|size| size <= SHORT) {
             return None;
         }
-        let size = t.size(window.size);
-        let (rest, zero) = t.node_by(|c| (c.plus(size, -1.0), c.body.i64(0)));
+        let size = t.node_from_dim(window.size);
+        let (rest, zero) = t.node_by(|c| (c.add_constant(size, -1.0), c.body.intern_i64(0)));
         let is_reverse = match (window.low, window.high) {
             (low, high) if (low, high) == (rest, zero) => false,
             (low, high) if (low, high) == (zero, rest) => true,
@@ -54,26 +57,31 @@ impl WindowScan {
 
     /// What is folded up to each element; none where what windows have beyond the tensor, the initial
     /// value once more for each element, may matter.
-    pub fn translate(
+    pub fn translate_scan(
         self,
         t: &mut StablehloTranslator<'_>,
         op: MlirOp,
         block: MlirBlock,
         (operands, initial): (&[TypedTensor], &[TypedTensor]),
     ) -> TranslateResult<Option<Vec<TypedTensor>>> {
-        let shape = t.shape(&operands[0]);
+        let shape = t.tensor_shape(&operands[0]);
         let mut s = StructuredOp::default();
         let mut position = s.reduced_position(&shape, &[self.dimension]);
         if self.is_reverse {
             let mut c = ScalarBuilder::new(&mut s.body);
-            let size = c.body.size(shape[self.dimension]);
-            let last = c.plus(size, -1.0);
+            let size = c.body.intern_size(shape[self.dimension]);
+            let last = c.add_constant(size, -1.0);
             position[self.dimension] = c.sub(last, position[self.dimension]);
         }
-        let initial: Vec<ElementValue> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
-        let values = operands.iter().map(|v| t.read(&mut s, v, &position));
+        let initial: Vec<ElementValue> = initial
+            .iter()
+            .map(|v| t.read_element(&mut s, v, &[]))
+            .collect();
+        let values = operands
+            .iter()
+            .map(|v| t.read_element(&mut s, v, &position));
         let values: Vec<ElementValue> = values.collect();
-        let results = fold(t, op, &mut s, block, (&initial, &values))?;
+        let results = reduce_by_region(t, op, &mut s, block, (&initial, &values))?;
         if !s.reductions.iter().all(|r| is_kept(t, &s.body, r)) {
             return Ok(None);
         }
@@ -86,22 +94,22 @@ impl WindowScan {
                 },
             });
         }
-        Ok(Some(given(t, s, &results)))
+        Ok(Some(collect_result_tensors(t, s, &results)))
     }
 }
 
 /// Whether what a fold begins with is known, and folded into itself gives itself.
 fn is_kept(t: &StablehloTranslator<'_>, body: &NodeGraph, reduction: &TensorReduction) -> bool {
     let mut known = NodeGraph::default();
-    let initial = known.import(body, &reduction.initial, |known, _, data| match data {
+    let initial = known.import_nodes(body, &reduction.initial, |known, _, data| match data {
         NodeData::Element(value, position) if position.is_empty() => {
-            let literal = t.builder.scalar(*value)?;
-            Some(known.literal(literal))
+            let literal = t.builder.as_literal(*value)?;
+            Some(known.intern_literal(literal))
         }
         _ => None,
     });
     let combiner = &reduction.combiner;
-    let folded = known.import(&combiner.body, &combiner.results, |_, _, data| match data {
+    let folded = known.import_nodes(&combiner.body, &combiner.results, |_, _, data| match data {
         NodeData::Argument(number) => initial.get(*number as usize % initial.len()).copied(),
         _ => None,
     });

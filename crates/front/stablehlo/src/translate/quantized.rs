@@ -37,7 +37,7 @@ struct ElementQuantization {
 }
 
 impl StablehloTranslator<'_> {
-    fn quantized(&self, ty: MlirType) -> Option<&QuantizedType> {
+    fn quantized_type(&self, ty: MlirType) -> Option<&QuantizedType> {
         match self.module.types.kind(ty) {
             MlirTypeKind::Quantized(quantized) => Some(quantized),
             _ => None,
@@ -45,31 +45,31 @@ impl StablehloTranslator<'_> {
     }
 
     /// The real numbers that an element stands for; others are themselves.
-    pub fn expressed(&self, element: TensorElement) -> TensorElement {
+    pub fn expressed_element(&self, element: TensorElement) -> TensorElement {
         let TensorElement::Quantized { ty, .. } = element else {
             return element;
         };
-        let expressed = self.quantized(ty).map(|quantized| quantized.expressed);
-        let found = expressed.and_then(|ty| TensorElement::of(self.module, ty));
+        let expressed = self.quantized_type(ty).map(|quantized| quantized.expressed);
+        let found = expressed.and_then(|ty| TensorElement::from_type(self.module, ty));
         found.unwrap_or(element)
     }
 
-    fn parameters(
+    fn load_quantization_parameters(
         &mut self,
         op: MlirOp,
         tensor: &TypedTensor,
         ty: MlirType,
     ) -> TranslateResult<QuantizationParameters> {
-        let unknown = || self.unsupported(op, "kind of quantisation");
-        let quantized = self.quantized(ty).ok_or_else(unknown)?;
-        let shape = self.shape(tensor);
-        let (sizes, along) = spread(quantized, &shape)
-            .ok_or_else(|| self.invalid(op, "has a wrong number of scales"))?;
-        let scales = self.scales(tensor.element, quantized);
-        let points = points(quantized);
+        let unknown = || self.unsupported_error(op, "kind of quantisation");
+        let quantized = self.quantized_type(ty).ok_or_else(unknown)?;
+        let shape = self.tensor_shape(tensor);
+        let (sizes, along) = spread_parameters(quantized, &shape)
+            .ok_or_else(|| self.invalid_error(op, "has a wrong number of scales"))?;
+        let scales = self.round_scales(tensor.element, quantized);
+        let points = list_zero_points(quantized);
         let mut made = |literals: Vec<ScalarLiteral>| match along {
             // One value is computed where it is used.
-            QuantizationAxes::Tensor => self.builder.splat(literals[0], &[]),
+            QuantizationAxes::Tensor => self.builder.add_splat(literals[0], &[]),
             QuantizationAxes::Dimensions(_) => {
                 let ty = DenseTensorType::new(literals[0].ty, &sizes);
                 let size = ty.element.size() as usize;
@@ -77,7 +77,7 @@ impl StablehloTranslator<'_> {
                     .iter()
                     .flat_map(|l| l.bits.to_le_bytes()[..size].to_vec());
                 let bytes = bytes.collect();
-                self.builder.constant(TensorConstant { ty, bytes })
+                self.builder.add_constant(TensorConstant { ty, bytes })
             }
         };
         Ok(QuantizationParameters {
@@ -88,8 +88,12 @@ impl StablehloTranslator<'_> {
     }
 
     /// The scales in a type that can be computed with, rounded to it while compiling.
-    fn scales(&self, element: TensorElement, quantized: &QuantizedType) -> Vec<ScalarLiteral> {
-        let is_wide = self.expressed(element).storage() == Ty::F64;
+    fn round_scales(
+        &self,
+        element: TensorElement,
+        quantized: &QuantizedType,
+    ) -> Vec<ScalarLiteral> {
+        let is_wide = self.expressed_element(element).storage_type() == Ty::F64;
         let scales = quantized.parameters.iter().map(|(bits, _)| match is_wide {
             true => ScalarLiteral::new(Ty::F64, *bits),
             false => ScalarLiteral::new(Ty::F32, (f64::from_bits(*bits) as f32).to_bits().into()),
@@ -98,7 +102,7 @@ impl StablehloTranslator<'_> {
     }
 
     /// The real numbers that a tensor stands for.
-    pub fn dequantized(
+    pub fn dequantize_tensor(
         &mut self,
         op: MlirOp,
         tensor: &TypedTensor,
@@ -106,32 +110,32 @@ impl StablehloTranslator<'_> {
         let TensorElement::Quantized { ty, .. } = tensor.element else {
             return Ok(tensor.clone());
         };
-        let parameters = self.parameters(op, tensor, ty)?;
-        let shape = self.shape(tensor);
-        self.map(&shape, |t, s, point| {
-            let stored = t.read(s, tensor, point);
-            let at = parameters.at(t, s, point);
-            t.real(op, &mut s.body, &stored, at)
+        let parameters = self.load_quantization_parameters(op, tensor, ty)?;
+        let shape = self.tensor_shape(tensor);
+        self.map_points(&shape, |t, s, point| {
+            let stored = t.read_element(s, tensor, point);
+            let at = parameters.read_element_parameters(t, s, point);
+            t.dequantize_scalar(op, &mut s.body, &stored, at)
         })
     }
 
     /// Real numbers as a quantised tensor.
-    pub fn quantize(
+    pub fn quantize_tensor(
         &mut self,
         op: MlirOp,
         tensor: &TypedTensor,
         to: TensorElement,
     ) -> TranslateResult<TypedTensor> {
         let TensorElement::Quantized { ty, .. } = to else {
-            return Err(self.unsupported(op, "kind of quantisation"));
+            return Err(self.unsupported_error(op, "kind of quantisation"));
         };
-        let like = TypedTensor::of(to, &tensor.parts);
-        let parameters = self.parameters(op, &like, ty)?;
-        let shape = self.shape(tensor);
-        self.map(&shape, |t, s, point| {
-            let value = t.read(s, tensor, point);
-            let at = parameters.at(t, s, point);
-            t.stored(op, &mut s.body, &value, to, at)
+        let like = TypedTensor::from_components(to, &tensor.parts);
+        let parameters = self.load_quantization_parameters(op, &like, ty)?;
+        let shape = self.tensor_shape(tensor);
+        self.map_points(&shape, |t, s, point| {
+            let value = t.read_element(s, tensor, point);
+            let at = parameters.read_element_parameters(t, s, point);
+            t.quantize_scalar(op, &mut s.body, &value, to, at)
         })
     }
 
@@ -143,7 +147,7 @@ impl StablehloTranslator<'_> {
         val: ElementValue,
     ) -> TranslateResult<ElementValue> {
         match self.scalar_parameters(op, body, val.element)? {
-            Some(at) => self.real(op, body, &val, at),
+            Some(at) => self.dequantize_scalar(op, body, &val, at),
             None => Ok(val),
         }
     }
@@ -157,7 +161,7 @@ impl StablehloTranslator<'_> {
         to: TensorElement,
     ) -> TranslateResult<ElementValue> {
         match self.scalar_parameters(op, body, to)? {
-            Some(at) => self.stored(op, body, &val, to, at),
+            Some(at) => self.quantize_scalar(op, body, &val, to, at),
             None => Ok(val),
         }
     }
@@ -171,38 +175,39 @@ impl StablehloTranslator<'_> {
         let TensorElement::Quantized { ty, .. } = element else {
             return Ok(None);
         };
-        let quantized = self.quantized(ty);
+        let quantized = self.quantized_type(ty);
         let quantized = quantized.filter(|quantized| quantized.parameters.len() == 1);
-        let quantized = quantized.ok_or_else(|| self.unsupported(op, "kind of quantisation"))?;
+        let quantized =
+            quantized.ok_or_else(|| self.unsupported_error(op, "kind of quantisation"))?;
         Ok(Some(ElementQuantization {
-            scale: body.literal(self.scales(element, quantized)[0]),
-            zero_point: body.literal(points(quantized)[0]),
+            scale: body.intern_literal(self.round_scales(element, quantized)[0]),
+            zero_point: body.intern_literal(list_zero_points(quantized)[0]),
         }))
     }
 
-    fn real(
+    fn dequantize_scalar(
         &self,
         op: MlirOp,
         body: &mut NodeGraph,
         stored: &ElementValue,
         at: ElementQuantization,
     ) -> TranslateResult<ElementValue> {
-        let expressed = self.expressed(stored.element);
+        let expressed = self.expressed_element(stored.element);
         let TensorElement::Float(float) = expressed else {
-            return Err(self.unsupported(op, "kind of quantisation"));
+            return Err(self.unsupported_error(op, "kind of quantisation"));
         };
         let mut c = ScalarBuilder::new(body);
         let is_signed = !stored.element.is_unsigned();
-        let ty = c.ty(at.zero_point);
-        let integer = c.resize(ty, is_signed, stored.node());
+        let ty = c.node_type(at.zero_point);
+        let integer = c.resize_integer(ty, is_signed, stored.node());
         let offset = c.sub(integer, at.zero_point);
-        let ty = c.ty(at.scale);
-        let offset = c.body.convert(Scalar::SToF, ty, offset);
+        let ty = c.node_type(at.scale);
+        let offset = c.body.apply_conversion(Scalar::SToF, ty, offset);
         let value = c.mul(offset, at.scale);
-        Ok(ElementValue::new(expressed, c.encode(float, value)))
+        Ok(ElementValue::new(expressed, c.encode_float(float, value)))
     }
 
-    fn stored(
+    fn quantize_scalar(
         &self,
         op: MlirOp,
         body: &mut NodeGraph,
@@ -210,34 +215,34 @@ impl StablehloTranslator<'_> {
         to: TensorElement,
         at: ElementQuantization,
     ) -> TranslateResult<ElementValue> {
-        let unknown = || self.unsupported(op, "kind of quantisation");
+        let unknown = || self.unsupported_error(op, "kind of quantisation");
         let (TensorElement::Quantized { ty, .. }, TensorElement::Float(float)) = (to, val.element)
         else {
             return Err(unknown());
         };
-        let quantized = self.quantized(ty).ok_or_else(unknown)?;
+        let quantized = self.quantized_type(ty).ok_or_else(unknown)?;
         let mut c = ScalarBuilder::new(body);
         let value = c.decode_wide(float, val.node());
         let quotient = c.div(value, at.scale);
-        let rounded = c.op1(Scalar::Round, quotient);
-        let ty = c.ty(rounded);
-        let zero_point = c.body.convert(Scalar::SToF, ty, at.zero_point);
+        let rounded = c.apply_unary(Scalar::Round, quotient);
+        let ty = c.node_type(rounded);
+        let zero_point = c.body.apply_conversion(Scalar::SToF, ty, at.zero_point);
         let moved = c.add(rounded, zero_point);
-        let low = c.like(moved, quantized.min as f64);
-        let high = c.like(moved, quantized.max as f64);
+        let low = c.constant_like(moved, quantized.min as f64);
+        let high = c.constant_like(moved, quantized.max as f64);
         let moved = c.maximum(low, moved);
         let moved = c.minimum(moved, high);
         let value = match ty {
             Ty::F64 => TensorElement::Float(MlirFloat::F64),
             _ => TensorElement::Float(MlirFloat::F32),
         };
-        let integer = c.convert(&ElementValue::new(value, moved), to.stored());
+        let integer = c.convert_value(&ElementValue::new(value, moved), to.stored_element());
         Ok(ElementValue::new(to, integer.ok_or_else(unknown)?.node()))
     }
 }
 
 /// Zero points, in an integer that their distance to what is stored fits in.
-fn points(quantized: &QuantizedType) -> Vec<ScalarLiteral> {
+fn list_zero_points(quantized: &QuantizedType) -> Vec<ScalarLiteral> {
     let is_small = |n: i64| n.unsigned_abs() < 1 << 30;
     let mut all = quantized.parameters.iter().map(|(_, point)| *point);
     let bounds = [quantized.min, quantized.max];
@@ -246,25 +251,28 @@ fn points(quantized: &QuantizedType) -> Vec<ScalarLiteral> {
         false => Ty::I64,
     };
     let all = quantized.parameters.iter();
-    all.map(|(_, point)| ScalarLiteral::new(ty, ty.truncate(*point as u64)))
+    all.map(|(_, point)| ScalarLiteral::new(ty, ty.truncate_bits(*point as u64)))
         .collect()
 }
 
 /// Sizes of the tensor of parameters, and which elements share them, where they fit a shape.
-fn spread(quantized: &QuantizedType, shape: &[DimExtent]) -> Option<(Vec<u64>, QuantizationAxes)> {
+fn spread_parameters(
+    quantized: &QuantizedType,
+    shape: &[DimExtent],
+) -> Option<(Vec<u64>, QuantizationAxes)> {
     let count = quantized.parameters.len() as u64;
     let (sizes, along) = match &quantized.axis {
         QuantizationGranularity::Tensor => (vec![], QuantizationAxes::Tensor),
         QuantizationGranularity::Axis(axis) => {
             let axis = *axis as usize;
-            (shape.get(axis)?.known() == Some(count)).then_some(())?;
+            (shape.get(axis)?.as_static() == Some(count)).then_some(())?;
             (vec![count], QuantizationAxes::Dimensions(vec![(axis, 1)]))
         }
         QuantizationGranularity::Blocks { sizes, shape: list } => {
             let mut along = Vec::new();
             (sizes.len() == list.len()).then_some(())?;
             for ((dimension, size), count) in sizes.iter().zip(list) {
-                let whole = shape.get(*dimension as usize)?.known()?;
+                let whole = shape.get(*dimension as usize)?.as_static()?;
                 (*size > 0 && size.checked_mul(*count) == Some(whole)).then_some(())?;
                 along.push((*dimension as usize, *size));
             }
@@ -275,7 +283,7 @@ fn spread(quantized: &QuantizedType, shape: &[DimExtent]) -> Option<(Vec<u64>, Q
 }
 
 impl QuantizationParameters {
-    fn at(
+    fn read_element_parameters(
         &self,
         t: &StablehloTranslator<'_>,
         s: &mut StructuredOp,
@@ -288,8 +296,8 @@ impl QuantizationParameters {
                 let index = dimensions.iter().map(|(dimension, size)| match size {
                     1 => point[*dimension],
                     _ => {
-                        let size = c.body.i64(*size as i64);
-                        c.op2(Scalar::SDiv, point[*dimension], size)
+                        let size = c.body.intern_i64(*size as i64);
+                        c.apply_binary(Scalar::SDiv, point[*dimension], size)
                     }
                 });
                 index.collect()
@@ -297,7 +305,7 @@ impl QuantizationParameters {
         };
         let mut read = |value| {
             s.body
-                .element(value, t.builder.ty(value).element, &position)
+                .intern_element(value, t.builder.ty(value).element, &position)
         };
         ElementQuantization {
             scale: read(self.scale),
@@ -308,10 +316,10 @@ impl QuantizationParameters {
 
 /// `uniform_quantize`, of real numbers or of numbers quantised otherwise.
 pub(super) fn uniform_quantize(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let operand = t.operand(op, 0)?;
+    let operand = t.tensor_operand(op, 0)?;
     let to = t.result_element(op, 0)?;
-    let real = t.dequantized(op, &operand)?;
-    let result = t.quantize(op, &real, to)?;
+    let real = t.dequantize_tensor(op, &operand)?;
+    let result = t.quantize_tensor(op, &real, to)?;
     t.give_one(op, result)
 }
 
@@ -320,7 +328,7 @@ pub(super) fn uniform_dequantize(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let operand = t.operand(op, 0)?;
-    let result = t.dequantized(op, &operand)?;
+    let operand = t.tensor_operand(op, 0)?;
+    let result = t.dequantize_tensor(op, &operand)?;
     t.give_one(op, result)
 }

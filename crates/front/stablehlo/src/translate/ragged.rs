@@ -1,6 +1,8 @@
 //! `chlo.ragged_dot`: products of groups of rows, or of steps, whose sizes are an operand.
 
-use super::contraction::{DotDimensions, DotPositions, join, pairs, product};
+use super::contraction::{
+    DotDimensions, DotPositions, add_pair_axes, read_dimension_pairs, translate_product,
+};
 use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::scalar::{ElementValue, ScalarBuilder};
@@ -12,12 +14,12 @@ use spirula_tensor::ir::{
 };
 
 /// The sum of integers over the reduced axes.
-fn count(s: &mut StructuredOp, value: ScalarNode) -> ScalarNode {
-    let zero = s.body.literal(ScalarLiteral::i64(0));
-    let sums = s.fold(TensorReduction {
+fn reduce_integer_sum(s: &mut StructuredOp, value: ScalarNode) -> ScalarNode {
+    let zero = s.body.intern_literal(ScalarLiteral::from_i64(0));
+    let sums = s.add_reduction(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: ScalarCombiner::of(Scalar::Add, Ty::I64),
+        combiner: ScalarCombiner::from_op(Scalar::Add, Ty::I64),
     });
     sums[0]
 }
@@ -30,26 +32,26 @@ struct RaggedGroups {
     bounds: [TypedTensor; 2],
 }
 
-fn groups(
+fn read_groups(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     pairs: &DotDimensions,
     lhs: &TensorShape,
 ) -> TranslateResult<RaggedGroups> {
-    let sizes = t.operand(op, 2)?;
-    let mut batch = t.shape(&sizes);
+    let sizes = t.tensor_operand(op, 2)?;
+    let mut batch = t.tensor_shape(&sizes);
     let of: TensorShape = pairs.batch[0].iter().map(|at| lhs[*at]).collect();
     let last = batch.pop();
     let fits = last.is_some() && (batch.is_empty() || batch == of);
     let count = last.filter(|_| fits);
-    let count = count.ok_or_else(|| t.unsupported(op, "shape of the sizes of groups"))?;
+    let count = count.ok_or_else(|| t.unsupported_error(op, "shape of the sizes of groups"))?;
     let mut shape = batch.clone();
     shape.push(count);
     let mut bound = |is_end: bool| {
-        let mut s = StructuredOp::parallel(&shape);
-        let point = s.point();
+        let mut s = StructuredOp::with_parallel_axes(&shape);
+        let point = s.axis_indices();
         let (outer, group) = (&point[..point.len() - 1], point[point.len() - 1]);
-        let other = s.axis(count, AxisKind::Reduction);
+        let other = s.add_axis(count, AxisKind::Reduction);
         let mut position = outer.to_vec();
         position.push(other);
         let size = t.read_index(&mut s, &sizes, &position);
@@ -58,10 +60,10 @@ fn groups(
             true => c.le(other, group),
             false => c.lt(other, group),
         };
-        let zero = c.like(size, 0.0);
-        let size = c.cond(counts, size, zero);
-        let bound = self::count(&mut s, size);
-        t.finish(s, &ElementValue::new(TensorElement::I64, bound))
+        let zero = c.constant_like(size, 0.0);
+        let size = c.select(counts, size, zero);
+        let bound = reduce_integer_sum(&mut s, size);
+        t.finish_structured(s, &ElementValue::new(TensorElement::I64, bound))
     };
     let bounds = [bound(false), bound(true)];
     Ok(RaggedGroups {
@@ -73,24 +75,24 @@ fn groups(
 
 impl RaggedGroups {
     /// The number of the group of each index below a size; that of the groups beyond all.
-    fn numbers(&self, t: &mut StablehloTranslator<'_>, size: DimExtent) -> TypedTensor {
+    fn number_indices(&self, t: &mut StablehloTranslator<'_>, size: DimExtent) -> TypedTensor {
         let mut shape = self.batch.clone();
         shape.push(size);
-        let mut s = StructuredOp::parallel(&shape);
-        let mut point = s.point();
-        let group = s.axis(self.count, AxisKind::Reduction);
+        let mut s = StructuredOp::with_parallel_axes(&shape);
+        let mut point = s.axis_indices();
+        let group = s.add_axis(self.count, AxisKind::Reduction);
         let index = point.pop().unwrap_or(group);
         point.push(group);
-        let end = t.read(&mut s, &self.bounds[1], &point).node();
+        let end = t.read_element(&mut s, &self.bounds[1], &point).node();
         let mut c = ScalarBuilder::new(&mut s.body);
         let is_behind = c.le(end, index);
         let behind = c.resize_truth(is_behind);
-        let number = count(&mut s, behind);
-        t.finish(s, &ElementValue::new(TensorElement::I64, number))
+        let number = reduce_integer_sum(&mut s, behind);
+        t.finish_structured(s, &ElementValue::new(TensorElement::I64, number))
     }
 
     /// A position in what the sizes are a batch of.
-    fn at(
+    fn batch_position(
         &self,
         pairs: &DotDimensions,
         positions: &[Option<ScalarNode>],
@@ -106,8 +108,11 @@ impl RaggedGroups {
 impl ScalarBuilder<'_> {
     /// 1 for what holds.
     fn resize_truth(&mut self, truth: ScalarNode) -> ScalarNode {
-        let (one, zero) = (self.bits(Ty::I64, 1), self.bits(Ty::I64, 0));
-        self.cond(truth, one, zero)
+        let (one, zero) = (
+            self.integer_constant(Ty::I64, 1),
+            self.integer_constant(Ty::I64, 0),
+        );
+        self.select(truth, one, zero)
     }
 }
 
@@ -115,36 +120,36 @@ impl ScalarBuilder<'_> {
 /// in groups, each with its own result. A batch in groups is a batch.
 pub(super) fn ragged_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
     let name = "ragged_dot_dimension_numbers";
-    let pairs = pairs(t, op, name)?;
-    let (lhs, rhs) = (t.operand(op, 0)?, t.operand(op, 1)?);
-    let shapes = [t.shape(&lhs), t.shape(&rhs)];
-    let numbers = t.module.attribute(op, name);
+    let pairs = read_dimension_pairs(t, op, name)?;
+    let (lhs, rhs) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
+    let shapes = [t.tensor_shape(&lhs), t.tensor_shape(&rhs)];
+    let numbers = t.module.find_attribute(op, name);
     let field = |of: &str, rank| match numbers {
-        Some(numbers) => t.dimensions(op, of, &t.module.field_integers(numbers, of), rank),
+        Some(numbers) => t.check_dimensions(op, of, &t.module.field_integers(numbers, of), rank),
         None => Ok(Vec::new()),
     };
     let ragged = field("lhs_ragged_dimensions", shapes[0].len())?;
     let group = field("rhs_group_dimensions", shapes[1].len())?;
     let [ragged] = ragged[..] else {
-        return Err(t.invalid(op, "chlo.ragged_dot has not one ragged dimension"));
+        return Err(t.invalid_error(op, "chlo.ragged_dot has not one ragged dimension"));
     };
     if pairs.batch[0].contains(&ragged) {
-        return product(t, op, &pairs);
+        return translate_product(t, op, &pairs);
     }
-    let groups = groups(t, op, &pairs, &shapes[0])?;
+    let groups = read_groups(t, op, &pairs, &shapes[0])?;
     let is_step = pairs.contracting[0].contains(&ragged);
     let fits = group.len() == usize::from(!is_step);
-    t.ensure(op, fits, "has wrong dimensions of groups")?;
+    t.ensure_holds(op, fits, "has wrong dimensions of groups")?;
     let mut s = StructuredOp::default();
-    let of_result = is_step.then(|| s.axis(groups.count, AxisKind::Parallel));
+    let of_result = is_step.then(|| s.add_axis(groups.count, AxisKind::Parallel));
     let mut sides = DotPositions::new(&shapes);
-    join(t, op, &mut s, &mut sides, &pairs.batch, AxisKind::Parallel)?;
+    add_pair_axes(t, op, &mut s, &mut sides, &pairs.batch, AxisKind::Parallel)?;
     if let [group] = group[..] {
         // Known once the row is.
-        sides.positions[1][group] = Some(s.body.i64(0));
+        sides.positions[1][group] = Some(s.body.intern_i64(0));
     }
-    sides.free(&mut s, &pairs);
-    join(
+    sides.add_free_axes(&mut s, &pairs);
+    add_pair_axes(
         t,
         op,
         &mut s,
@@ -153,23 +158,24 @@ pub(super) fn ragged_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transla
         AxisKind::Reduction,
     )?;
     let index = sides.positions[0][ragged];
-    let index = index.ok_or_else(|| t.invalid(op, "chlo.ragged_dot has a wrong dimension"))?;
+    let index =
+        index.ok_or_else(|| t.invalid_error(op, "chlo.ragged_dot has a wrong dimension"))?;
     let guard = match of_result {
         Some(group) => {
-            let at = groups.at(&pairs, &sides.positions[0], group);
+            let at = groups.batch_position(&pairs, &sides.positions[0], group);
             let bounds = &groups.bounds;
-            let range = [0, 1].map(|side| t.read(&mut s, &bounds[side], &at).node());
+            let range = [0, 1].map(|side| t.read_element(&mut s, &bounds[side], &at).node());
             ScalarBuilder::new(&mut s.body).is_between(index, range)
         }
         None => {
-            let numbers = groups.numbers(t, shapes[0][ragged]);
-            let at = groups.at(&pairs, &sides.positions[0], index);
-            let number = t.read(&mut s, &numbers, &at).node();
+            let numbers = groups.number_indices(t, shapes[0][ragged]);
+            let at = groups.batch_position(&pairs, &sides.positions[0], index);
+            let number = t.read_element(&mut s, &numbers, &at).node();
             let mut c = ScalarBuilder::new(&mut s.body);
-            let count = c.body.size(groups.count);
+            let count = c.body.intern_size(groups.count);
             let exists = c.lt(number, count);
-            let first = c.like(number, 0.0);
-            let number = c.cond(exists, number, first);
+            let first = c.constant_like(number, 0.0);
+            let number = c.select(exists, number, first);
             if let [group] = group[..] {
                 sides.positions[1][group] = Some(number);
             }
@@ -177,9 +183,12 @@ pub(super) fn ragged_dot(t: &mut StablehloTranslator<'_>, op: MlirOp) -> Transla
         }
     };
     let result = t.result_element(op, 0)?;
-    let [l_at, r_at] = sides.complete();
-    let values = (t.read(&mut s, &lhs, &l_at), t.read(&mut s, &rhs, &r_at));
+    let [l_at, r_at] = sides.into_positions();
+    let values = (
+        t.read_element(&mut s, &lhs, &l_at),
+        t.read_element(&mut s, &rhs, &r_at),
+    );
     let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), Some(guard), result)?;
-    let tensor = t.finish(s, &value);
+    let tensor = t.finish_structured(s, &value);
     t.give_one(op, tensor)
 }

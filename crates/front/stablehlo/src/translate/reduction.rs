@@ -1,9 +1,9 @@
 //! Reductions: of dimensions, of windows, and the scatter that reverses those of windows.
 
 use super::dims::merged_shapes;
-use super::element::{TensorElement, native};
+use super::element::{TensorElement, to_native_type};
 use super::error::TranslateResult;
-use super::movement::{choose, dilated};
+use super::movement::{locate_dilated_element, select_value};
 use super::prefix::WindowScan;
 use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
@@ -16,7 +16,7 @@ use spirula_tensor::ir::{
 };
 
 /// The format that is folded as `f32`: that of all values, if it has 16 bits or less.
-fn wide(elements: &[TensorElement]) -> Option<MlirFloat> {
+fn find_wide_format(elements: &[TensorElement]) -> Option<MlirFloat> {
     let Some(TensorElement::Float(float)) = elements.first().copied() else {
         return None;
     };
@@ -27,7 +27,7 @@ fn wide(elements: &[TensorElement]) -> Option<MlirFloat> {
 }
 
 /// Folds values by a region from initial values; the accumulators, of the region's types.
-pub(super) fn fold(
+pub(super) fn reduce_by_region(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     s: &mut StructuredOp,
@@ -39,35 +39,38 @@ pub(super) fn fold(
         types.push(t.tensor_type(op, t.module.type_of(argument))?.0);
     }
     let count = values.len();
-    t.ensure(
+    t.ensure_holds(
         op,
         types.len() == 2 * count && count > 0,
         "has a region of another type",
     )?;
-    let wide = wide(&types);
-    let inner: Vec<TensorElement> = types.iter().map(|e| region::widened(*e, wide)).collect();
-    let (combiner, results) = region::combiner(t, op, block, &inner, wide)?;
+    let wide = find_wide_format(&types);
+    let inner: Vec<TensorElement> = types
+        .iter()
+        .map(|e| region::promote_element(*e, wide))
+        .collect();
+    let (combiner, results) = region::build_combiner(t, op, block, &inner, wide)?;
     let found = results.iter().map(|val| val.element);
-    t.ensure(
+    t.ensure_holds(
         op,
         found.eq(inner[..count].iter().copied()),
         "has a region of another type",
     )?;
-    let mut convert = |vals: &[ElementValue],
-                       to: &[TensorElement]|
-     -> TranslateResult<Vec<ScalarNode>> {
-        let mut nodes = Vec::new();
-        for (val, to) in vals.iter().zip(to) {
-            let converted = ScalarBuilder::new(&mut s.body).convert(val, *to);
-            let converted = converted.ok_or_else(|| t.unsupported(op, "type in a reduction"))?;
-            nodes.extend(converted.nodes);
-        }
-        Ok(nodes)
-    };
+    let mut convert =
+        |vals: &[ElementValue], to: &[TensorElement]| -> TranslateResult<Vec<ScalarNode>> {
+            let mut nodes = Vec::new();
+            for (val, to) in vals.iter().zip(to) {
+                let converted = ScalarBuilder::new(&mut s.body).convert_value(val, *to);
+                let converted =
+                    converted.ok_or_else(|| t.unsupported_error(op, "type in a reduction"))?;
+                nodes.extend(converted.nodes);
+            }
+            Ok(nodes)
+        };
     let initial = convert(initial, &inner[..count])?;
     let values = convert(values, &inner[count..])?;
     let mut nodes = s
-        .fold(TensorReduction {
+        .add_reduction(TensorReduction {
             initial,
             values,
             combiner,
@@ -77,33 +80,33 @@ pub(super) fn fold(
     for (inner, outer) in inner.iter().zip(&types[..count]) {
         let val = ElementValue {
             element: *inner,
-            nodes: nodes.by_ref().take(inner.parts()).collect(),
+            nodes: nodes.by_ref().take(inner.component_count()).collect(),
         };
-        let narrow = ScalarBuilder::new(&mut s.body).convert(&val, *outer);
+        let narrow = ScalarBuilder::new(&mut s.body).convert_value(&val, *outer);
         folded.extend(narrow);
     }
     Ok(folded)
 }
 
 /// Results of several accumulators at each point.
-fn finish(
+fn finish_reduction(
     t: &mut StablehloTranslator<'_>,
     mut s: StructuredOp,
     results: &[ElementValue],
 ) -> Vec<TypedTensor> {
     for node in results.iter().flat_map(|val| &val.nodes) {
-        s.give(*node);
+        s.add_yield(*node);
     }
-    given(t, s, results)
+    collect_result_tensors(t, s, results)
 }
 
 /// The tensors that the results of an operation are.
-pub(super) fn given(
+pub(super) fn collect_result_tensors(
     t: &mut StablehloTranslator<'_>,
     s: StructuredOp,
     results: &[ElementValue],
 ) -> Vec<TypedTensor> {
-    let mut parts = t.builder.structured(s).into_iter();
+    let mut parts = t.builder.add_structured(s).into_iter();
     let tensors = results.iter().map(|val| TypedTensor {
         element: val.element,
         parts: parts.by_ref().take(val.nodes.len()).collect(),
@@ -113,40 +116,43 @@ pub(super) fn given(
 }
 
 /// Inputs of one shape and as many initial values of rank 0.
-fn inputs(
+fn read_reduction_inputs(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<(Vec<TypedTensor>, Vec<TypedTensor>, TensorShape)> {
-    let mut operands = t.operands(op)?;
+    let mut operands = t.tensor_operands(op)?;
     let count = operands.len() / 2;
-    t.ensure(
+    t.ensure_holds(
         op,
         operands.len() == 2 * count && count > 0,
         "has a wrong number of operands",
     )?;
     let initial = operands.split_off(count);
     let shape = t.common_shape(op, &operands)?;
-    let scalars = initial.iter().all(|value| t.shape(value).is_empty());
-    t.ensure(op, scalars, "has initial values that are no scalars")?;
+    let scalars = initial.iter().all(|value| t.tensor_shape(value).is_empty());
+    t.ensure_holds(op, scalars, "has initial values that are no scalars")?;
     Ok((operands, initial, shape))
 }
 
 /// `reduce`
-pub(super) fn reduce(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let (operands, initial, shape) = inputs(t, op)?;
-    let dimensions = t.integers(op, "dimensions")?;
-    let dimensions = t.dimensions(op, "dimensions", &dimensions, shape.len())?;
-    let block = t.region(op, 0)?;
+pub(super) fn translate_reduce(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let (operands, initial, shape) = read_reduction_inputs(t, op)?;
+    let dimensions = t.require_integers(op, "dimensions")?;
+    let dimensions = t.check_dimensions(op, "dimensions", &dimensions, shape.len())?;
+    let block = t.region_block(op, 0)?;
     let mut s = StructuredOp::default();
     let position = s.reduced_position(&shape, &dimensions);
-    let initial: Vec<ElementValue> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
+    let initial: Vec<ElementValue> = initial
+        .iter()
+        .map(|v| t.read_element(&mut s, v, &[]))
+        .collect();
     let values: Vec<ElementValue> = operands
         .iter()
-        .map(|v| t.read(&mut s, v, &position))
+        .map(|v| t.read_element(&mut s, v, &position))
         .collect();
-    let results = fold(t, op, &mut s, block, (&initial, &values))?;
-    let results = finish(t, s, &results);
-    t.give(op, results)
+    let results = reduce_by_region(t, op, &mut s, block, (&initial, &values))?;
+    let results = finish_reduction(t, s, &results);
+    t.bind_results(op, results)
 }
 
 /// How a window lies over one dimension.
@@ -170,61 +176,68 @@ pub(super) struct WindowDimension {
 
 impl WindowDimension {
     /// Number of windows; none where numbers are out of range.
-    pub fn count(&self, t: &mut StablehloTranslator<'_>) -> Option<DimExtent> {
+    pub fn count_windows(&self, t: &mut StablehloTranslator<'_>) -> Option<DimExtent> {
         const LIMIT: i64 = 1 << 31;
         let positive = [self.stride, self.base_dilation, self.dilation];
-        let is_small = |dim: DimExtent| dim.known().is_none_or(|size| size < LIMIT as u64);
+        let is_small = |dim: DimExtent| dim.as_static().is_none_or(|size| size < LIMIT as u64);
         let in_range = positive.iter().all(|n| (1..LIMIT).contains(n))
             && is_small(self.size)
             && is_small(self.input);
         if !in_range {
             return None;
         }
-        let (input, size) = (t.size(self.input), t.size(self.size));
+        let (input, size) = (t.node_from_dim(self.input), t.node_from_dim(self.size));
         let count = t.node_by(|c| {
-            let (zero, by) = (c.body.i64(0), c.body.i64(self.base_dilation));
-            let gaps = c.plus(input, -1.0);
+            let (zero, by) = (c.body.intern_i64(0), c.body.intern_i64(self.base_dilation));
+            let gaps = c.add_constant(input, -1.0);
             let gaps = c.mul(gaps, by);
-            let spread = c.plus(gaps, 1.0);
-            let spread = c.op2(Scalar::SMax, spread, zero);
+            let spread = c.add_constant(gaps, 1.0);
+            let spread = c.apply_binary(Scalar::SMax, spread, zero);
             let padded = c.add(spread, self.low);
             let padded = c.add(padded, self.high);
-            let dilation = c.body.i64(self.dilation);
-            let window = c.plus(size, -1.0);
+            let dilation = c.body.intern_i64(self.dilation);
+            let window = c.add_constant(size, -1.0);
             let window = c.mul(window, dilation);
-            let window = c.plus(window, 1.0);
-            let (rest, stride) = (c.sub(padded, window), c.body.i64(self.stride));
-            let steps = c.op2(Scalar::SDiv, rest, stride);
-            let count = c.plus(steps, 1.0);
-            c.op2(Scalar::SMax, count, zero)
+            let window = c.add_constant(window, 1.0);
+            let (rest, stride) = (c.sub(padded, window), c.body.intern_i64(self.stride));
+            let steps = c.apply_binary(Scalar::SDiv, rest, stride);
+            let count = c.add_constant(steps, 1.0);
+            c.apply_binary(Scalar::SMax, count, zero)
         });
-        Some(t.dim(count))
+        Some(t.dim_from_node(count))
     }
 
     /// The index that an element of a window has in the dimension, and whether there is one.
-    pub fn index(
+    pub fn locate_element(
         &self,
         t: &StablehloTranslator<'_>,
         s: &mut StructuredOp,
         window: ScalarNode,
         element: ScalarNode,
     ) -> (ScalarNode, ScalarNode) {
-        let low = t.imported(s, self.low);
+        let low = t.import_node(s, self.low);
         let mut c = ScalarBuilder::new(&mut s.body);
-        let (stride, dilation) = (c.body.i64(self.stride), c.body.i64(self.dilation));
+        let (stride, dilation) = (
+            c.body.intern_i64(self.stride),
+            c.body.intern_i64(self.dilation),
+        );
         let start = c.mul(window, stride);
         let offset = c.mul(element, dilation);
         let position = c.add(start, offset);
         let position = c.sub(position, low);
-        dilated(&mut c, position, self.base_dilation, self.input)
+        locate_dilated_element(&mut c, position, self.base_dilation, self.input)
     }
 }
 
 /// Strides of windows. JAX writes two for dynamic convolutions along one dimension, of which the first counts.
-fn strides(t: &StablehloTranslator<'_>, op: MlirOp, rank: usize) -> TranslateResult<Vec<i64>> {
+fn read_window_strides(
+    t: &StablehloTranslator<'_>,
+    op: MlirOp,
+    rank: usize,
+) -> TranslateResult<Vec<i64>> {
     let name = "window_strides";
-    match t.module.integers(op, name) {
-        Some(found) if found.len() > rank && t.module.name(op) == "stablehlo.dynamic_conv" => {
+    match t.module.find_integers(op, name) {
+        Some(found) if found.len() > rank && t.module.op_name(op) == "stablehlo.dynamic_conv" => {
             Ok(found[..rank].to_vec())
         }
         _ => t.integers_or(op, name, rank, 1),
@@ -232,7 +245,7 @@ fn strides(t: &StablehloTranslator<'_>, op: MlirOp, rank: usize) -> TranslateRes
 }
 
 /// Windows over all dimensions, from the attributes that pooling and convolutions share.
-pub(super) fn windows(
+pub(super) fn read_windows(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     input: &[DimExtent],
@@ -240,12 +253,12 @@ pub(super) fn windows(
     dilations: [&str; 2],
 ) -> TranslateResult<Vec<WindowDimension>> {
     let rank = input.len();
-    let strides = strides(t, op, rank)?;
+    let strides = read_window_strides(t, op, rank)?;
     let base = t.integers_or(op, dilations[0], rank, 1)?;
     let window = t.integers_or(op, dilations[1], rank, 1)?;
     let padding = t.integers_or(op, "padding", 2 * rank, 0)?;
     let is_small = padding.iter().all(|n| n.unsigned_abs() < 1 << 31);
-    t.ensure(op, is_small, "pads too much")?;
+    t.ensure_holds(op, is_small, "pads too much")?;
     let padding = t.number_nodes(&padding);
     let windows = (0..rank).map(|at| WindowDimension {
         input: input[at],
@@ -266,7 +279,7 @@ fn window_sizes(
     rank: usize,
 ) -> TranslateResult<Vec<DimExtent>> {
     let sizes = t.integers_or(op, "window_dimensions", rank, 1)?;
-    t.ensure(
+    t.ensure_holds(
         op,
         sizes.iter().all(|size| *size > 0),
         "has an empty window",
@@ -276,39 +289,39 @@ fn window_sizes(
 }
 
 /// Sizes of a tensor of windows.
-pub(super) fn counts(
+pub(super) fn compute_windowed_shape(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     windows: &[WindowDimension],
 ) -> TranslateResult<TensorShape> {
-    let counts = windows.iter().map(|window| window.count(t));
+    let counts = windows.iter().map(|window| window.count_windows(t));
     let counts: Option<TensorShape> = counts.collect();
-    counts.ok_or_else(|| t.invalid(op, "a window is out of range"))
+    counts.ok_or_else(|| t.invalid_error(op, "a window is out of range"))
 }
 
 /// Axes for the elements of windows; those of one element need none.
 fn window_axes(s: &mut StructuredOp, windows: &[WindowDimension]) -> Vec<ScalarNode> {
     let index = |window: &WindowDimension| match window.size {
-        DimExtent::Static(1) => s.body.i64(0),
-        size => s.axis(size, AxisKind::Reduction),
+        DimExtent::Static(1) => s.body.intern_i64(0),
+        size => s.add_axis(size, AxisKind::Reduction),
     };
     windows.iter().map(index).collect()
 }
 
 /// `reduce_window`
 pub(super) fn reduce_window(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let (operands, initial, _) = inputs(t, op)?;
-    let input = t.shape(&operands[0]);
+    let (operands, initial, _) = read_reduction_inputs(t, op)?;
+    let input = t.tensor_shape(&operands[0]);
     let sizes = window_sizes(t, op, input.len())?;
-    let windows = windows(
+    let windows = read_windows(
         t,
         op,
         &input,
         &sizes,
         ["base_dilations", "window_dilations"],
     )?;
-    let block = t.region(op, 0)?;
-    pool(t, op, block, &windows, (&operands, &initial))
+    let block = t.region_block(op, 0)?;
+    pool_windows(t, op, block, &windows, (&operands, &initial))
 }
 
 /// The `dynamic_reduce_window` that JAX writes as a custom call: sizes, strides, dilations and
@@ -317,11 +330,11 @@ pub(super) fn dynamic_reduce_window(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let (operand, initial) = (t.operand(op, 0)?, t.operand(op, 1)?);
-    let input = t.shape(&operand);
+    let (operand, initial) = (t.tensor_operand(op, 0)?, t.tensor_operand(op, 1)?);
+    let input = t.tensor_shape(&operand);
     let sizes = t.number_dims(op, 2)?;
     let (strides, base) = (t.known_numbers(op, 3)?, t.known_numbers(op, 4)?);
-    let (dilations, padding) = (t.known_numbers(op, 5)?, t.numbers(op, 6)?);
+    let (dilations, padding) = (t.known_numbers(op, 5)?, t.find_tracked_operand(op, 6)?);
     let rank = input.len();
     let counts = [
         sizes.len(),
@@ -330,8 +343,8 @@ pub(super) fn dynamic_reduce_window(
         dilations.len(),
         padding.len() / 2,
     ];
-    let fits = counts == [rank; 5] && t.shape(&initial).is_empty();
-    t.ensure(op, fits, "has too few or many bounds")?;
+    let fits = counts == [rank; 5] && t.tensor_shape(&initial).is_empty();
+    t.ensure_holds(op, fits, "has too few or many bounds")?;
     let windows: Vec<WindowDimension> = (0..rank)
         .map(|at| WindowDimension {
             input: input[at],
@@ -343,64 +356,68 @@ pub(super) fn dynamic_reduce_window(
             dilation: dilations[at],
         })
         .collect();
-    let function = called(t, op).and_then(|name| t.module.function(name));
-    let function = function.ok_or_else(|| t.invalid(op, "a custom call names no function"))?;
-    let block = t.region(function, 0)?;
-    pool(t, op, block, &windows, (&[operand], &[initial]))
+    let function = find_called_function(t, op).and_then(|name| t.module.find_function(name));
+    let function =
+        function.ok_or_else(|| t.invalid_error(op, "a custom call names no function"))?;
+    let block = t.region_block(function, 0)?;
+    pool_windows(t, op, block, &windows, (&[operand], &[initial]))
 }
 
 /// The first function that a custom call names.
-fn called<'m>(t: &StablehloTranslator<'m>, op: MlirOp) -> Option<&'m str> {
+fn find_called_function<'m>(t: &StablehloTranslator<'m>, op: MlirOp) -> Option<&'m str> {
     let module = t.module;
-    let AttributeKind::Array(list) = module.kind(op, "called_computations")? else {
+    let AttributeKind::Array(list) = module.find_attribute_kind(op, "called_computations")? else {
         return None;
     };
     match module.attributes.kind(*list.first()?) {
-        AttributeKind::SymbolRef(path) => path.last().map(|symbol| module.str(*symbol)),
+        AttributeKind::SymbolRef(path) => path.last().map(|symbol| module.symbol_text(*symbol)),
         _ => None,
     }
 }
 
 /// Folds windows of tensors by a block.
-fn pool(
+fn pool_windows(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     block: MlirBlock,
     windows: &[WindowDimension],
     (operands, initial): (&[TypedTensor], &[TypedTensor]),
 ) -> TranslateResult<()> {
-    if let Some(scan) = WindowScan::of(t, windows)
-        && let Some(results) = scan.translate(t, op, block, (operands, initial))?
+    if let Some(scan) = WindowScan::from_windows(t, windows)
+        && let Some(results) = scan.translate_scan(t, op, block, (operands, initial))?
     {
-        return t.give(op, results);
+        return t.bind_results(op, results);
     }
-    let mut s = StructuredOp::parallel(&counts(t, op, windows)?);
-    let point = s.point();
+    let mut s = StructuredOp::with_parallel_axes(&compute_windowed_shape(t, op, windows)?);
+    let point = s.axis_indices();
     let offsets = window_axes(&mut s, windows);
-    let (position, inside) = within(t, &mut s, windows, &point, &offsets);
-    let initial: Vec<ElementValue> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
+    let (position, inside) = locate_window_element(t, &mut s, windows, &point, &offsets);
+    let initial: Vec<ElementValue> = initial
+        .iter()
+        .map(|v| t.read_element(&mut s, v, &[]))
+        .collect();
     let mut values = Vec::new();
     for (operand, initial) in operands.iter().zip(&initial) {
-        let value = t.read(&mut s, operand, &position);
-        values.push(choose(&mut s, inside, &value, initial));
+        let value = t.read_element(&mut s, operand, &position);
+        values.push(select_value(&mut s, inside, &value, initial));
     }
-    let results = fold(t, op, &mut s, block, (&initial, &values))?;
-    let results = finish(t, s, &results);
-    t.give(op, results)
+    let results = reduce_by_region(t, op, &mut s, block, (&initial, &values))?;
+    let results = finish_reduction(t, s, &results);
+    t.bind_results(op, results)
 }
 
 /// The position of an element of a window, and whether there is one.
-fn within(
+fn locate_window_element(
     t: &StablehloTranslator<'_>,
     s: &mut StructuredOp,
     windows: &[WindowDimension],
     point: &[ScalarNode],
     offsets: &[ScalarNode],
 ) -> (Vec<ScalarNode>, ScalarNode) {
-    let mut inside = ScalarBuilder::new(&mut s.body).truth(true);
+    let mut inside = ScalarBuilder::new(&mut s.body).truth_constant(true);
     let mut position = Vec::new();
     for (window, (index, offset)) in windows.iter().zip(point.iter().zip(offsets)) {
-        let (index, is_inside) = window.index(t, s, *index, *offset);
+        let (index, is_inside) = window.locate_element(t, s, *index, *offset);
         position.push(index);
         inside = ScalarBuilder::new(&mut s.body).and(inside, is_inside);
     }
@@ -413,94 +430,96 @@ pub(super) fn select_and_scatter(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let operands = t.operands(op)?;
-    t.ensure(op, operands.len() == 3, "has a wrong number of operands")?;
+    let operands = t.tensor_operands(op)?;
+    t.ensure_holds(op, operands.len() == 3, "has a wrong number of operands")?;
     let [operand, source, initial] = [0, 1, 2].map(|at| operands[at].clone());
-    let input = t.shape(&operand);
+    let input = t.tensor_shape(&operand);
     let sizes = window_sizes(t, op, input.len())?;
-    let windows = windows(t, op, &input, &sizes, ["", ""])?;
-    let shape = counts(t, op, &windows)?;
-    let fits = merged_shapes(&shape, &t.shape(&source)).is_some() && t.shape(&initial).is_empty();
-    t.ensure(op, fits, "has a source of another shape")?;
-    let mut s = StructuredOp::parallel(&shape);
-    let point = s.point();
+    let windows = read_windows(t, op, &input, &sizes, ["", ""])?;
+    let shape = compute_windowed_shape(t, op, &windows)?;
+    let fits = merged_shapes(&shape, &t.tensor_shape(&source)).is_some()
+        && t.tensor_shape(&initial).is_empty();
+    t.ensure_holds(op, fits, "has a source of another shape")?;
+    let mut s = StructuredOp::with_parallel_axes(&shape);
+    let point = s.axis_indices();
     let offsets = window_axes(&mut s, &windows);
-    let (position, inside) = within(t, &mut s, &windows, &point, &offsets);
+    let (position, inside) = locate_window_element(t, &mut s, &windows, &point, &offsets);
     let mut c = ScalarBuilder::new(&mut s.body);
-    let none = c.body.i64(-1);
-    let mut flat = c.body.i64(0);
+    let none = c.body.intern_i64(-1);
+    let mut flat = c.body.intern_i64(0);
     for (index, size) in position.iter().zip(&input) {
-        let size = c.body.size(*size);
+        let size = c.body.intern_size(*size);
         flat = c.mul(flat, size);
         flat = c.add(flat, *index);
     }
-    let flat = c.cond(inside, flat, none);
-    let value = t.read(&mut s, &operand, &position);
-    let zero = ScalarBuilder::new(&mut s.body).known(value.element, 0.0);
-    let value = choose(&mut s, inside, &value, &zero);
-    let combiner = preferred(t, op, operand.element)?;
+    let flat = c.select(inside, flat, none);
+    let value = t.read_element(&mut s, &operand, &position);
+    let zero = ScalarBuilder::new(&mut s.body).make_constant_value(value.element, 0.0);
+    let value = select_value(&mut s, inside, &value, &zero);
+    let combiner = build_preference_combiner(t, op, operand.element)?;
     let mut initials = zero.nodes.to_vec();
     initials.push(none);
     let mut values = value.nodes.to_vec();
     values.push(flat);
-    let chosen = s.fold(TensorReduction {
+    let chosen = s.add_reduction(TensorReduction {
         initial: initials,
         values,
         combiner,
     });
-    s.give(chosen[chosen.len() - 1]);
-    let positions = t.builder.structured(s)[0];
+    s.add_yield(chosen[chosen.len() - 1]);
+    let positions = t.builder.add_structured(s)[0];
     let positions = TypedTensor::new(TensorElement::I64, positions);
     scatter_to(t, op, &positions, &source, &initial, &input)
 }
 
 /// Of two candidates, each a value and a position, the one that the selection prefers. The one that
 /// comes first is asked first, whatever the order of the fold; position -1 is no candidate.
-fn preferred(
+fn build_preference_combiner(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     element: TensorElement,
 ) -> TranslateResult<ScalarCombiner> {
-    let block = t.region(op, 0)?;
-    let count = element.parts();
+    let block = t.region_block(op, 0)?;
+    let count = element.component_count();
     let mut body = NodeGraph::default();
     let mut arguments = Vec::new();
     for side in 0..2 {
         let first = side * (count + 1);
-        let nodes = (0..count).map(|at| body.argument((first + at) as u32, element.storage()));
+        let nodes =
+            (0..count).map(|at| body.intern_argument((first + at) as u32, element.storage_type()));
         let val = ElementValue {
             element,
             nodes: nodes.collect(),
         };
-        let at = body.argument((first + count) as u32, Ty::I64);
+        let at = body.intern_argument((first + count) as u32, Ty::I64);
         arguments.push((val, at));
     }
     let (a, a_at) = arguments[0].clone();
     let (b, b_at) = arguments[1].clone();
     let mut c = ScalarBuilder::new(&mut body);
-    let (zero, is_first) = (c.body.i64(0), c.le(a_at, b_at));
+    let (zero, is_first) = (c.body.intern_i64(0), c.le(a_at, b_at));
     let pick = |c: &mut ScalarBuilder<'_>, condition, a: &ElementValue, b: &ElementValue| {
         let parts = a.nodes.iter().zip(&b.nodes);
-        let nodes = parts.map(|(a, b)| c.cond(condition, *a, *b)).collect();
+        let nodes = parts.map(|(a, b)| c.select(condition, *a, *b)).collect();
         ElementValue { element, nodes }
     };
     let first = pick(&mut c, is_first, &a, &b);
     let second = pick(&mut c, is_first, &b, &a);
-    let keeps = region::scalars(t, &mut body, block, vec![first, second], None)?;
-    t.ensure(
+    let keeps = region::translate_scalar_region(t, &mut body, block, vec![first, second], None)?;
+    t.ensure_holds(
         op,
         keeps.len() == 1 && keeps[0].element == TensorElement::Bool,
         "has a wrong selection",
     )?;
     let mut c = ScalarBuilder::new(&mut body);
-    let differs = c.op2(Scalar::Eq, keeps[0].node(), is_first);
+    let differs = c.apply_binary(Scalar::Eq, keeps[0].node(), is_first);
     let (a_none, b_none) = (c.lt(a_at, zero), c.lt(b_at, zero));
-    let truth = c.truth(true);
-    let takes_a = c.cond(b_none, truth, differs);
+    let truth = c.truth_constant(true);
+    let takes_a = c.select(b_none, truth, differs);
     let a_some = c.not(a_none);
     let takes_a = c.and(a_some, takes_a);
     let mut results = pick(&mut c, takes_a, &a, &b).nodes.to_vec();
-    results.push(c.cond(takes_a, a_at, b_at));
+    results.push(c.select(takes_a, a_at, b_at));
     Ok(ScalarCombiner { body, results })
 }
 
@@ -514,25 +533,25 @@ fn scatter_to(
     sizes: &TensorShape,
 ) -> TranslateResult<()> {
     let element = source.element;
-    t.ensure(
+    t.ensure_holds(
         op,
         initial.element == element,
         "has an initial value of another type",
     )?;
     let count = t.dim_by(sizes, |c, sizes| {
-        let one = c.body.i64(1);
+        let one = c.body.intern_i64(1);
         sizes
             .iter()
             .fold(one, |product, size| c.mul(product, *size))
     });
     let flat: TensorShape = [count].into_iter().collect();
-    let base = t.broadcast(op, initial, &flat, &[])?;
-    let block = t.region(op, 1)?;
+    let base = t.broadcast_tensor(op, initial, &flat, &[])?;
+    let block = t.region_block(op, 1)?;
     let combiners = super::scatter::part_combiners(t, op, block, element)?;
-    let mut s = StructuredOp::parallel(&t.shape(source));
-    let point = s.point();
-    let position = t.read(&mut s, positions, &point).node();
-    let value = t.read(&mut s, source, &point);
+    let mut s = StructuredOp::with_parallel_axes(&t.tensor_shape(source));
+    let point = s.axis_indices();
+    let position = t.read_element(&mut s, positions, &point).node();
+    let value = t.read_element(&mut s, source, &point);
     for (at, combiner) in combiners.into_iter().enumerate() {
         s.yields.push(StructuredYield {
             value: value.nodes[at],
@@ -544,31 +563,31 @@ fn scatter_to(
             },
         });
     }
-    let parts = t.builder.structured(s);
-    let scattered = TypedTensor::of(element, &parts);
-    let result = t.reshaped(op, &scattered, sizes.clone())?;
+    let parts = t.builder.add_structured(s);
+    let scattered = TypedTensor::from_components(element, &parts);
+    let result = t.reshape_tensor(op, &scattered, sizes.clone())?;
     t.give_one(op, result)
 }
 
 /// The type that sums of products are kept in.
-pub(super) fn accumulator(
+pub(super) fn choose_accumulator_type(
     l: TensorElement,
     r: TensorElement,
     result: TensorElement,
 ) -> TensorElement {
-    let widest = |float: MlirFloat| match native(float) {
+    let widest = |float: MlirFloat| match to_native_type(float) {
         Some(Ty::F64) => MlirFloat::F64,
         _ => MlirFloat::F32,
     };
     let all = [l, r, result];
     let has_f64 = all
         .iter()
-        .any(|e| e.part() == TensorElement::Float(MlirFloat::F64));
+        .any(|e| e.component_element() == TensorElement::Float(MlirFloat::F64));
     match result {
         TensorElement::Float(_) if has_f64 => TensorElement::Float(MlirFloat::F64),
         TensorElement::Float(float) => TensorElement::Float(widest(float)),
         TensorElement::Int { signed, .. } => {
-            let width = |e: &TensorElement| match e.stored() {
+            let width = |e: &TensorElement| match e.stored_element() {
                 TensorElement::Int { width, .. } => width,
                 _ => 0,
             };
@@ -589,24 +608,24 @@ impl StablehloTranslator<'_> {
         guard: Option<ScalarNode>,
         result: TensorElement,
     ) -> TranslateResult<ElementValue> {
-        let sum = accumulator(l.element, r.element, result);
-        let error = || self.unsupported(op, format!("product of {}", l.element));
+        let sum = choose_accumulator_type(l.element, r.element, result);
+        let error = || self.unsupported_error(op, format!("product of {}", l.element));
         let mut c = ScalarBuilder::new(&mut s.body);
-        let mut l = c.convert(l, sum).ok_or_else(error)?;
-        let r = c.convert(r, sum).ok_or_else(error)?;
-        let ty = sum.storage();
-        let zero = c.bits(ty, 0);
+        let mut l = c.convert_value(l, sum).ok_or_else(error)?;
+        let r = c.convert_value(r, sum).ok_or_else(error)?;
+        let ty = sum.storage_type();
+        let zero = c.integer_constant(ty, 0);
         // Padding is zeros of the first factor, as the specification has it, so that what is folded
         // stays a product.
         if let Some(guard) = guard {
             for node in &mut l.nodes {
-                *node = c.cond(guard, *node, zero);
+                *node = c.select(guard, *node, zero);
             }
         }
         let (products, add) = match sum {
             TensorElement::Bool => (vec![c.and(l.node(), r.node())], Scalar::LogOr),
             TensorElement::Complex(_) => {
-                let ([a, b], [x, y]) = (l.complex(), r.complex());
+                let ([a, b], [x, y]) = (l.as_complex(), r.as_complex());
                 let (ax, by) = (c.mul(a, x), c.mul(b, y));
                 let (ay, bx) = (c.mul(a, y), c.mul(b, x));
                 (vec![c.sub(ax, by), c.add(ay, bx)], Scalar::FAdd)
@@ -616,10 +635,10 @@ impl StablehloTranslator<'_> {
         };
         let mut nodes = Vec::new();
         for product in products {
-            nodes.extend(s.fold(TensorReduction {
+            nodes.extend(s.add_reduction(TensorReduction {
                 initial: vec![zero],
                 values: vec![product],
-                combiner: ScalarCombiner::of(add, ty),
+                combiner: ScalarCombiner::from_op(add, ty),
             }));
         }
         let val = ElementValue {
@@ -627,6 +646,6 @@ impl StablehloTranslator<'_> {
             nodes: nodes.into(),
         };
         let mut c = ScalarBuilder::new(&mut s.body);
-        c.convert(&val, result).ok_or_else(error)
+        c.convert_value(&val, result).ok_or_else(error)
     }
 }

@@ -4,7 +4,7 @@ use super::bits;
 use super::constant::scalar_bits;
 use super::element::TensorElement;
 use super::error::TranslateResult;
-use super::scalar::{ElementValue, ElementwiseCall, ScalarBuilder, function};
+use super::scalar::{ElementValue, ElementwiseCall, ScalarBuilder, find_elementwise_function};
 use super::table::plain_name;
 use super::translator::StablehloTranslator;
 use crate::mlir::{MlirBlock, MlirFloat, MlirOp, MlirValue as Mlir};
@@ -26,7 +26,7 @@ impl RegionScalars {
         }
     }
 
-    fn set(&mut self, value: Mlir, val: ElementValue) {
+    fn bind_value(&mut self, value: Mlir, val: ElementValue) {
         self.values[value.index()] = Some((self.body, val));
     }
 
@@ -38,7 +38,7 @@ impl RegionScalars {
 
 /// Computes a region on scalars. Floats of the format `wide` are `f32` within: those of 16 bits and
 /// less are folded without rounding in between.
-pub(super) fn scalars(
+pub(super) fn translate_scalar_region(
     t: &mut StablehloTranslator<'_>,
     body: &mut NodeGraph,
     block: MlirBlock,
@@ -63,31 +63,33 @@ fn scalar_block(
     let module = t.module;
     let ops = module.ops(block);
     let Some(last) = ops.last().copied() else {
-        return Err(super::TranslateError::invalid(
+        return Err(super::TranslateError::new_invalid(
             spirula_diagnostics::SourceLocation::Unknown,
             "a region is empty",
         ));
     };
     let parameters = module.arguments(block);
     let fits = parameters.len() == arguments.len();
-    t.ensure(last, fits && depth < DEPTH, "ends a region of another type")?;
+    t.ensure_holds(last, fits && depth < DEPTH, "ends a region of another type")?;
     for (parameter, argument) in parameters.zip(arguments) {
         let element = scalar_type(t, last, parameter, wide)?;
-        t.ensure(
+        t.ensure_holds(
             last,
             element == argument.element,
             "ends a region of another type",
         )?;
-        t.scalars.set(parameter, argument);
+        t.scalars.bind_value(parameter, argument);
     }
     for op in ops {
-        if matches!(module.name(*op), "stablehlo.return" | "func.return") {
+        if matches!(module.op_name(*op), "stablehlo.return" | "func.return") {
             let operands = module.operands(*op).iter();
-            return operands.map(|value| scalar(t, body, *op, *value)).collect();
+            return operands
+                .map(|value| resolve_scalar(t, body, *op, *value))
+                .collect();
         }
         scalar_op(t, body, *op, wide, depth)?;
     }
-    Err(t.invalid(last, "a region does not end in a return"))
+    Err(t.invalid_error(last, "a region does not end in a return"))
 }
 
 /// The element type of a value of rank 0.
@@ -99,13 +101,13 @@ fn scalar_type(
 ) -> TranslateResult<TensorElement> {
     let (element, shape) = t.tensor_type(op, t.module.type_of(value))?;
     if !shape.is_empty() {
-        return Err(t.unsupported(op, "region that computes with tensors"));
+        return Err(t.unsupported_error(op, "region that computes with tensors"));
     }
-    Ok(widened(element, wide))
+    Ok(promote_element(element, wide))
 }
 
 /// The element type that is computed with.
-pub(super) fn widened(element: TensorElement, wide: Option<MlirFloat>) -> TensorElement {
+pub(super) fn promote_element(element: TensorElement, wide: Option<MlirFloat>) -> TensorElement {
     match (element, wide) {
         (TensorElement::Float(float), Some(wide)) if float == wide => {
             TensorElement::Float(MlirFloat::F32)
@@ -115,7 +117,7 @@ pub(super) fn widened(element: TensorElement, wide: Option<MlirFloat>) -> Tensor
 }
 
 /// What a value is; constants may stand outside of the region.
-fn scalar(
+fn resolve_scalar(
     t: &mut StablehloTranslator<'_>,
     body: &mut NodeGraph,
     op: MlirOp,
@@ -125,10 +127,10 @@ fn scalar(
         return Ok(val.clone());
     }
     let constant = t.module.defining_op(value);
-    let constant = constant.filter(|op| t.module.name(*op) == "stablehlo.constant");
+    let constant = constant.filter(|op| t.module.op_name(*op) == "stablehlo.constant");
     match constant {
         Some(constant) => constant_val(t, body, constant, None),
-        None => Err(t.unsupported(op, "region that uses a value from outside")),
+        None => Err(t.unsupported_error(op, "region that uses a value from outside")),
     }
 }
 
@@ -139,20 +141,23 @@ fn constant_val(
     wide: Option<MlirFloat>,
 ) -> TranslateResult<ElementValue> {
     let (given, shape) = t.result_type(op, 0)?;
-    t.ensure(op, shape.is_empty(), "is no scalar")?;
+    t.ensure_holds(op, shape.is_empty(), "is no scalar")?;
     let element = t.declared_element(op, 0)?;
-    let literals = scalar_bits(t, op, element.stored());
-    let literals = literals.ok_or_else(|| t.invalid(op, "a constant has no elements"))?;
+    let literals = scalar_bits(t, op, element.stored_element());
+    let literals = literals.ok_or_else(|| t.invalid_error(op, "a constant has no elements"))?;
     let mut val = ElementValue {
         element,
-        nodes: literals.into_iter().map(|l| body.literal(l)).collect(),
+        nodes: literals
+            .into_iter()
+            .map(|l| body.intern_literal(l))
+            .collect(),
     };
     if given != element {
         val = t.real_scalar(op, body, val)?;
     }
-    let to = widened(element, wide);
-    let converted = ScalarBuilder::new(body).convert(&val, to);
-    converted.ok_or_else(|| t.unsupported(op, format!("constant of {element}")))
+    let to = promote_element(element, wide);
+    let converted = ScalarBuilder::new(body).convert_value(&val, to);
+    converted.ok_or_else(|| t.unsupported_error(op, format!("constant of {element}")))
 }
 
 fn scalar_op(
@@ -163,47 +168,48 @@ fn scalar_op(
     depth: usize,
 ) -> TranslateResult<()> {
     let module = t.module;
-    let name = plain_name(module.name(op));
+    let name = plain_name(module.op_name(op));
     let results: Vec<Mlir> = module.results(op).collect();
     if name == "constant" {
         let val = constant_val(t, body, op, wide)?;
         if let Some(result) = results.first() {
-            t.scalars.set(*result, val);
+            t.scalars.bind_value(*result, val);
         }
         return Ok(());
     }
     let operands = module.operands(op).iter();
     let operands: Vec<ElementValue> = operands
-        .map(|value| scalar(t, body, op, *value))
+        .map(|value| resolve_scalar(t, body, op, *value))
         .collect::<TranslateResult<_>>()?;
     let callee = match name {
-        "func.call" => module.callee(op, "callee"),
-        "composite" => module.callee(op, "decomposition"),
+        "func.call" => module.find_callee(op, "callee"),
+        "composite" => module.find_callee(op, "decomposition"),
         _ => None,
     };
     let values = if let Some(callee) = callee {
-        let function = module.function(callee);
-        let function = function.ok_or_else(|| t.invalid(op, format!("no function @{callee}")))?;
-        let block = t.region(function, 0)?;
+        let function = module.find_function(callee);
+        let function =
+            function.ok_or_else(|| t.invalid_error(op, format!("no function @{callee}")))?;
+        let block = t.region_block(function, 0)?;
         scalar_block(t, body, block, operands, wide, depth + 1)?
     } else if name == "bitcast_convert" {
         let to = t.result_element(op, 0)?;
-        let recast = bits::recast(&mut ScalarBuilder::new(body), &operands, to);
-        vec![recast.ok_or_else(|| t.unsupported(op, "bitcast_convert in a region"))?]
+        let recast = bits::bitcast_value(&mut ScalarBuilder::new(body), &operands, to);
+        vec![recast.ok_or_else(|| t.unsupported_error(op, "bitcast_convert in a region"))?]
     } else if IDENTITIES.contains(&name) {
         operands.into_iter().take(1).collect()
     } else {
-        vec![apply(t, body, op, &operands, wide)?]
+        vec![apply_scalar_function(t, body, op, &operands, wide)?]
     };
-    t.ensure(
+    t.ensure_holds(
         op,
         values.len() == results.len(),
         "has another number of results",
     )?;
     for (result, val) in results.into_iter().zip(values) {
         let element = scalar_type(t, op, result, wide)?;
-        t.ensure(op, element == val.element, "has a result of another type")?;
-        t.scalars.set(result, val);
+        t.ensure_holds(op, element == val.element, "has a result of another type")?;
+        t.scalars.bind_value(result, val);
     }
     Ok(())
 }
@@ -218,23 +224,23 @@ const IDENTITIES: &[&str] = &[
 ];
 
 /// The result of an operation that a row of the table computes.
-fn apply(
+fn apply_scalar_function(
     t: &mut StablehloTranslator<'_>,
     body: &mut NodeGraph,
     op: MlirOp,
     operands: &[ElementValue],
     wide: Option<MlirFloat>,
 ) -> TranslateResult<ElementValue> {
-    let name = t.module.name(op);
-    let Some((arity, function)) = function(plain_name(name)) else {
-        return Err(t.unsupported(op, format!("{name} in a region")));
+    let name = t.module.op_name(op);
+    let Some((arity, function)) = find_elementwise_function(plain_name(name)) else {
+        return Err(t.unsupported_error(op, format!("{name} in a region")));
     };
-    t.ensure(op, arity == operands.len(), "has too few or many operands")?;
+    t.ensure_holds(op, arity == operands.len(), "has too few or many operands")?;
     let element = t.result_element(op, 0)?;
     let call = ElementwiseCall {
         module: t.module,
         op,
-        result: widened(t.expressed(element), wide),
+        result: promote_element(t.expressed_element(element), wide),
     };
     // Quantised scalars are computed with as the numbers that they stand for.
     let operands = operands.iter().cloned();
@@ -243,12 +249,12 @@ fn apply(
         .collect::<TranslateResult<_>>()?;
     call.check_operands(t, &operands)?;
     let result = function(&mut ScalarBuilder::new(body), &call, &operands);
-    let unknown = || t.unsupported(op, format!("{name} of {}", operands[0].element));
+    let unknown = || t.unsupported_error(op, format!("{name} of {}", operands[0].element));
     t.stored_scalar(op, body, result.ok_or_else(unknown)?, element)
 }
 
 /// A combiner of a region: its arguments are the parts of the scalars of these types in turn.
-pub(super) fn combiner(
+pub(super) fn build_combiner(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     block: MlirBlock,
@@ -259,16 +265,16 @@ pub(super) fn combiner(
     let mut number = 0;
     let arguments = elements.iter().map(|element| ElementValue {
         element: *element,
-        nodes: (0..element.parts())
+        nodes: (0..element.component_count())
             .map(|_| {
                 number += 1;
-                body.argument(number - 1, element.storage())
+                body.intern_argument(number - 1, element.storage_type())
             })
             .collect(),
     });
     let arguments = arguments.collect();
-    let results = scalars(t, &mut body, block, arguments, wide)?;
-    t.ensure(op, !results.is_empty(), "has a region without results")?;
+    let results = translate_scalar_region(t, &mut body, block, arguments, wide)?;
+    t.ensure_holds(op, !results.is_empty(), "has a region without results")?;
     let nodes = results.iter().flat_map(|val| val.nodes.clone()).collect();
     let combiner = ScalarCombiner {
         body,

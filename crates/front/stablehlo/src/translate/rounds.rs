@@ -8,43 +8,43 @@ use spirula_tensor::ir::{DenseTensorType, DimExtent, TensorShape, TensorValue};
 
 impl StablehloTranslator<'_> {
     /// A tensor of zeros.
-    pub fn zeros(&mut self, element: TensorElement, shape: &TensorShape) -> TypedTensor {
-        let zero = ScalarLiteral::new(element.storage(), 0);
-        let parts = (0..element.parts()).map(|_| self.builder.splat(zero, shape));
+    pub fn emit_zeros(&mut self, element: TensorElement, shape: &TensorShape) -> TypedTensor {
+        let zero = ScalarLiteral::new(element.storage_type(), 0);
+        let parts = (0..element.component_count()).map(|_| self.builder.add_splat(zero, shape));
         let parts: Vec<TensorValue> = parts.collect();
-        TypedTensor::of(element, &parts)
+        TypedTensor::from_components(element, &parts)
     }
 
     /// Tensors that are made anew in each of `count` rounds, from what they were and the number of
     /// the round, a tensor of rank 0.
-    pub fn rounds(
+    pub fn iterate_tensors(
         &mut self,
         initial: &[TypedTensor],
         count: DimExtent,
         step: impl FnOnce(&mut Self, &[TypedTensor], TensorValue) -> TranslateResult<Vec<TypedTensor>>,
     ) -> TranslateResult<Vec<TypedTensor>> {
-        let mut values = vec![self.builder.splat(ScalarLiteral::i64(0), &[])];
-        values.extend(parts(initial));
+        let mut values = vec![self.builder.add_splat(ScalarLiteral::from_i64(0), &[])];
+        values.extend(list_components(initial));
         let types = values.iter().map(|value| self.builder.ty(*value).clone());
         let types: Vec<DenseTensorType> = types.collect();
         let state = self.builder.begin_block(&types);
-        let goes_on = self.builder.elementwise(&state[..1], |body, v| {
-            let count = body.size(count);
-            body.op(Scalar::SLt, &[v[0], count])
+        let goes_on = self.builder.add_elementwise(&state[..1], |body, v| {
+            let count = body.intern_size(count);
+            body.apply_op(Scalar::SLt, &[v[0], count])
         });
         let condition = self.builder.end_block(&[goes_on]);
         let state = self.builder.begin_block(&types);
-        let before = like(initial, &state[1..]);
+        let before = regroup_components(initial, &state[1..]);
         let after = step(self, &before, state[0])?;
-        let next = self.builder.elementwise(&state[..1], |body, v| {
-            let one = body.i64(1);
-            body.op(Scalar::Add, &[v[0], one])
+        let next = self.builder.add_elementwise(&state[..1], |body, v| {
+            let one = body.intern_i64(1);
+            body.apply_op(Scalar::Add, &[v[0], one])
         });
         let mut results = vec![next];
-        results.extend(parts(&after));
+        results.extend(list_components(&after));
         let body = self.builder.end_block(&results);
-        let results = self.builder.repeat(&values, condition, body);
-        Ok(like(initial, &results[1..]))
+        let results = self.builder.add_while(&values, condition, body);
+        Ok(regroup_components(initial, &results[1..]))
     }
 
     /// The same for one tensor.
@@ -54,25 +54,25 @@ impl StablehloTranslator<'_> {
         count: DimExtent,
         step: impl FnOnce(&mut Self, &TypedTensor, TensorValue) -> TranslateResult<TypedTensor>,
     ) -> TranslateResult<TypedTensor> {
-        let mut last = self.rounds(&[initial], count, |t, state, round| {
+        let mut last = self.iterate_tensors(&[initial], count, |t, state, round| {
             Ok(vec![step(t, &state[0], round)?])
         })?;
         Ok(last.remove(0))
     }
 }
 
-fn parts(tensors: &[TypedTensor]) -> impl Iterator<Item = TensorValue> + '_ {
+fn list_components(tensors: &[TypedTensor]) -> impl Iterator<Item = TensorValue> + '_ {
     tensors
         .iter()
         .flat_map(|tensor| tensor.parts.iter().copied())
 }
 
 /// Tensors like others, of other parts.
-fn like(tensors: &[TypedTensor], parts: &[TensorValue]) -> Vec<TypedTensor> {
+fn regroup_components(tensors: &[TypedTensor], parts: &[TensorValue]) -> Vec<TypedTensor> {
     let mut parts = parts.iter().copied();
     let replaced = tensors.iter().map(|tensor| {
         let own: Vec<TensorValue> = parts.by_ref().take(tensor.parts.len()).collect();
-        TypedTensor::of(tensor.element, &own)
+        TypedTensor::from_components(tensor.element, &own)
     });
     replaced.collect()
 }

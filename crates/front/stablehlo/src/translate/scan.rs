@@ -1,7 +1,7 @@
 //! `map` and `chlo.scan`.
 
 use super::error::TranslateResult;
-use super::movement::choose;
+use super::movement::select_value;
 use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TranslatedValue, TypedTensor};
@@ -10,52 +10,54 @@ use spirula_program::ScalarType as Ty;
 use spirula_tensor::ir::{DimExtent, StructuredOp, TensorShape, TensorValue};
 
 /// `map`: a region for each element.
-pub(super) fn map(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let operands = t.operands(op)?;
+pub(super) fn translate_map(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let operands = t.tensor_operands(op)?;
     let shape = t.common_shape(op, &operands)?;
-    let block = t.region(op, 0)?;
-    let mut s = StructuredOp::parallel(&shape);
-    let point = s.point();
+    let block = t.region_block(op, 0)?;
+    let mut s = StructuredOp::with_parallel_axes(&shape);
+    let point = s.axis_indices();
     let values = operands
         .iter()
-        .map(|operand| t.read(&mut s, operand, &point));
+        .map(|operand| t.read_element(&mut s, operand, &point));
     let values: Vec<ElementValue> = values.collect();
-    let results = region::scalars(t, &mut s.body, block, values, None)?;
-    t.ensure(op, results.len() == 1, "has a region of another type")?;
-    let tensor = t.finish(s, &results[0]);
+    let results = region::translate_scalar_region(t, &mut s.body, block, values, None)?;
+    t.ensure_holds(op, results.len() == 1, "has a region of another type")?;
+    let tensor = t.finish_structured(s, &results[0]);
     t.give_one(op, tensor)
 }
 
 /// `chlo.scan`: a loop over the slices of a dimension. The region takes a slice of each input and
 /// what is carried, and gives a slice of each output and what is carried on.
-pub(super) fn scan(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let operands = t.operands(op)?;
-    let arguments = t.module.arguments(t.region(op, 0)?).len();
+pub(super) fn translate_scan(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let operands = t.tensor_operands(op)?;
+    let arguments = t.module.arguments(t.region_block(op, 0)?).len();
     let results = t.module.results(op).len();
-    let carried = t.module.integers(op, "operandSegmentSizes");
+    let carried = t.module.find_integers(op, "operandSegmentSizes");
     let carried = carried.and_then(|sizes| usize::try_from(*sizes.get(1)?).ok());
     let fits = carried.filter(|carried| {
         let count = operands.len();
         arguments == count && (1..count).contains(carried) && *carried <= results
     });
-    let carried = fits.ok_or_else(|| t.unsupported(op, "form of chlo.scan"))?;
+    let carried = fits.ok_or_else(|| t.unsupported_error(op, "form of chlo.scan"))?;
     let (inputs, initial) = operands.split_at(operands.len() - carried);
-    let shape = t.shape(&inputs[0]);
-    let dimension = t.dimension(op, "dimension", shape.len())?;
-    let is_reverse = t.module.boolean(op, "is_reverse").unwrap_or(false);
+    let shape = t.tensor_shape(&inputs[0]);
+    let dimension = t.require_dimension(op, "dimension", shape.len())?;
+    let is_reverse = t.module.find_boolean(op, "is_reverse").unwrap_or(false);
     let count = shape[dimension];
     let mut state = Vec::new();
     for at in 0..results - carried {
         let (element, shape) = t.result_type(op, at)?;
-        state.push(t.zeros(element, &shape));
+        state.push(t.emit_zeros(element, &shape));
     }
     let outputs = state.len();
     state.extend(initial.iter().cloned());
-    let results = t.rounds(&state, count, |t, before, round| {
-        let index = row(t, round, count, is_reverse);
+    let results = t.iterate_tensors(&state, count, |t, before, round| {
+        let index = select_slice_index(t, round, count, is_reverse);
         let mut items = Vec::new();
         for input in inputs {
-            items.push(TranslatedValue::Tensor(slice(t, input, dimension, index)?));
+            items.push(TranslatedValue::Tensor(take_slice(
+                t, input, dimension, index,
+            )?));
         }
         items.extend(
             before[outputs..]
@@ -64,7 +66,7 @@ pub(super) fn scan(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResu
                 .map(TranslatedValue::Tensor),
         );
         let given = region_on(t, op, items)?;
-        t.ensure(
+        t.ensure_holds(
             op,
             given.len() == before.len(),
             "has a region of another type",
@@ -75,7 +77,7 @@ pub(super) fn scan(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResu
         }
         Ok(after)
     })?;
-    t.give(op, results)
+    t.bind_results(op, results)
 }
 
 /// What the region gives for its arguments, which are tensors.
@@ -84,21 +86,21 @@ fn region_on(
     op: MlirOp,
     items: Vec<TranslatedValue>,
 ) -> TranslateResult<Vec<TypedTensor>> {
-    let block = t.region(op, 0)?;
+    let block = t.region_block(op, 0)?;
     for (argument, item) in t.module.arguments(block).zip(items) {
-        t.matches(op, t.module.type_of(argument), &item)?;
-        t.bind(argument, item);
+        t.check_value_type(op, t.module.type_of(argument), &item)?;
+        t.bind_value(argument, item);
     }
     let given = t.nested_block(block)?;
     let tensors = given.into_iter().map(|item| match item {
         TranslatedValue::Tensor(tensor) => Ok(tensor),
-        _ => Err(t.invalid(op, "a region gives what is no tensor")),
+        _ => Err(t.invalid_error(op, "a region gives what is no tensor")),
     });
     tensors.collect()
 }
 
 /// The slice that a round takes.
-fn row(
+fn select_slice_index(
     t: &mut StablehloTranslator<'_>,
     round: TensorValue,
     count: DimExtent,
@@ -106,28 +108,28 @@ fn row(
 ) -> TensorValue {
     match is_reverse {
         false => round,
-        true => t.builder.elementwise(&[round], |body, v| {
+        true => t.builder.add_elementwise(&[round], |body, v| {
             let mut c = ScalarBuilder::new(body);
-            let size = c.body.size(count);
-            let last = c.plus(size, -1.0);
+            let size = c.body.intern_size(count);
+            let last = c.add_constant(size, -1.0);
             c.sub(last, v[0])
         }),
     }
 }
 
 /// A slice without its dimension.
-fn slice(
+fn take_slice(
     t: &mut StablehloTranslator<'_>,
     input: &TypedTensor,
     dimension: usize,
     index: TensorValue,
 ) -> TranslateResult<TypedTensor> {
-    let mut shape: TensorShape = t.shape(input);
+    let mut shape: TensorShape = t.tensor_shape(input);
     shape.remove(dimension);
-    t.map(&shape, |t, s, point| {
+    t.map_points(&shape, |t, s, point| {
         let mut position = point.to_vec();
-        position.insert(dimension, s.body.element(index, Ty::I64, &[]));
-        Ok(t.read(s, input, &position))
+        position.insert(dimension, s.body.intern_element(index, Ty::I64, &[]));
+        Ok(t.read_element(s, input, &position))
     })
 }
 
@@ -139,43 +141,50 @@ fn with_slice(
     new: &TypedTensor,
     (dimension, index): (usize, TensorValue),
 ) -> TranslateResult<TypedTensor> {
-    let shape = t.shape(tensor);
+    let shape = t.tensor_shape(tensor);
     let mut own = shape.clone();
     if dimension < own.len() {
         own.remove(dimension);
     }
-    let fits = own == t.shape(new) && tensor.element == new.element && shape.len() > dimension;
-    t.ensure(op, fits, "gives a slice of another type")?;
-    t.map(&shape, |t, s, point| {
-        let at = s.body.element(index, Ty::I64, &[]);
+    let fits =
+        own == t.tensor_shape(new) && tensor.element == new.element && shape.len() > dimension;
+    t.ensure_holds(op, fits, "gives a slice of another type")?;
+    t.map_points(&shape, |t, s, point| {
+        let at = s.body.intern_element(index, Ty::I64, &[]);
         let mut position = point.to_vec();
         position.remove(dimension);
-        let (new, old) = (t.read(s, new, &position), t.read(s, tensor, point));
+        let (new, old) = (
+            t.read_element(s, new, &position),
+            t.read_element(s, tensor, point),
+        );
         let is_slice = ScalarBuilder::new(&mut s.body).eq(point[dimension], at);
-        Ok(choose(s, is_slice, &new, &old))
+        Ok(select_value(s, is_slice, &new, &old))
     })
 }
 
 /// Collectives among groups of one: what each has is the result.
-pub(super) fn alone(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let groups = t.module.attribute(op, "replica_groups");
+pub(super) fn translate_trivial_collective(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
+    let groups = t.module.find_attribute(op, "replica_groups");
     let groups = groups.and_then(|groups| t.module.as_elements(groups));
     let shape = groups.and_then(|groups| t.module.types.static_shape(groups.ty));
     if shape.is_none_or(|shape| shape.last() != Some(&1)) {
-        let name = t.module.name(op);
-        return Err(t.unsupported(op, format!("{name} among several devices")));
+        let name = t.module.op_name(op);
+        return Err(t.unsupported_error(op, format!("{name} among several devices")));
     }
-    let operands = t.operands(op)?;
-    t.give(op, operands)
+    let operands = t.tensor_operands(op)?;
+    t.bind_results(op, operands)
 }
 
 /// `collective_permute` where the only device sends to itself.
 pub(super) fn permuted_alone(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let pairs = t.module.attribute(op, "source_target_pairs");
+    let pairs = t.module.find_attribute(op, "source_target_pairs");
     let pairs = pairs.and_then(|pairs| t.module.as_integers(pairs));
     if pairs.as_deref() != Some(&[0, 0]) {
-        return Err(t.unsupported(op, "collective_permute among several devices"));
+        return Err(t.unsupported_error(op, "collective_permute among several devices"));
     }
-    let operands = t.operands(op)?;
-    t.give(op, operands)
+    let operands = t.tensor_operands(op)?;
+    t.bind_results(op, operands)
 }

@@ -4,7 +4,7 @@ use super::dims::merged_shapes;
 use super::element::TensorElement;
 use super::error::TranslateResult;
 use super::gather::GatherDimensions;
-use super::movement::choose;
+use super::movement::select_value;
 use super::region;
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
@@ -26,22 +26,25 @@ const SCATTER: [&str; 6] = [
 ];
 
 /// `scatter`
-pub(super) fn scatter(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let operands = t.operands(op)?;
+pub(super) fn translate_scatter(
+    t: &mut StablehloTranslator<'_>,
+    op: MlirOp,
+) -> TranslateResult<()> {
+    let operands = t.tensor_operands(op)?;
     let count = operands.len() / 2;
-    t.ensure(
+    t.ensure_holds(
         op,
         operands.len() == 2 * count + 1 && count > 0,
         "has too few or many operands",
     )?;
     let (inputs, rest) = operands.split_at(count);
     let (indices, updates) = (&rest[0], &rest[1..]);
-    let attr = t.module.attribute(op, "scatter_dimension_numbers");
-    let attr = attr.ok_or_else(|| t.invalid(op, "scatter has no dimension numbers"))?;
+    let attr = t.module.find_attribute(op, "scatter_dimension_numbers");
+    let attr = attr.ok_or_else(|| t.invalid_error(op, "scatter has no dimension numbers"))?;
     let is_index = matches!(indices.element, TensorElement::Int { .. });
-    t.ensure(op, is_index, "has indices that are no integers")?;
+    t.ensure_holds(op, is_index, "has indices that are no integers")?;
     let rank = t.common_shape(op, inputs)?.len();
-    let index_sizes = t.shape(indices);
+    let index_sizes = t.tensor_shape(indices);
     let update_sizes = t.common_shape(op, updates)?;
     let ranks = (rank, &index_sizes, update_sizes.len());
     let numbers = GatherDimensions::new(t, op, attr, SCATTER, ranks)?;
@@ -52,21 +55,21 @@ pub(super) fn scatter(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateR
     let others = (0..update_sizes.len()).filter(|at| !numbers.offset.contains(at));
     let others: TensorShape = others.map(|at| update_sizes[at]).collect();
     let fits = merged_shapes(&others, &batch_sizes.into_iter().collect());
-    t.ensure(op, fits.is_some(), "has updates of another shape")?;
+    t.ensure_holds(op, fits.is_some(), "has updates of another shape")?;
     let scatter = ScatterUpdates {
         op,
-        block: t.region(op, 0)?,
+        block: t.region_block(op, 0)?,
         numbers,
         indices,
         updates,
         sizes: update_sizes,
     };
     let elements: Vec<TensorElement> = inputs.iter().map(|input| input.element).collect();
-    let results = match combiners(t, op, scatter.block, &elements)? {
+    let results = match build_combiners(t, op, scatter.block, &elements)? {
         Some(combiners) => scatter.at_once(t, inputs, combiners)?,
         None => scatter.in_rounds(t, inputs)?,
     };
-    t.give(op, results)
+    t.bind_results(op, results)
 }
 
 /// Updates and where they go.
@@ -82,27 +85,32 @@ struct ScatterUpdates<'a> {
 
 impl ScatterUpdates<'_> {
     /// Where the update at a point goes.
-    fn position(
+    fn compute_position(
         &self,
         t: &mut StablehloTranslator<'_>,
         s: &mut StructuredOp,
         rank: usize,
         point: &[ScalarNode],
     ) -> Vec<ScalarNode> {
-        let batch = self.numbers.batch(point);
+        let batch = self.numbers.batch_indices(point);
         let ranks = (&batch[..], rank);
-        let mut position = self
-            .numbers
-            .start(t, s, self.indices, ranks, |_, index, _| index);
+        let mut position =
+            self.numbers
+                .compute_slice_start(t, s, self.indices, ranks, |_, index, _| index);
         let mut c = ScalarBuilder::new(&mut s.body);
-        for (from, to) in self.numbers.offset.iter().zip(self.numbers.kept(rank)) {
+        for (from, to) in self
+            .numbers
+            .offset
+            .iter()
+            .zip(self.numbers.kept_dimensions(rank))
+        {
             position[to] = c.add(position[to], point[*from]);
         }
         position
     }
 
     /// The updates at a point, as elements of the inputs.
-    fn values(
+    fn read_updates(
         &self,
         t: &mut StablehloTranslator<'_>,
         s: &mut StructuredOp,
@@ -111,9 +119,9 @@ impl ScatterUpdates<'_> {
     ) -> TranslateResult<Vec<ElementValue>> {
         let updates = inputs.iter().zip(self.updates);
         let values = updates.map(|(input, update)| {
-            let value = t.read(s, update, point);
-            let value = ScalarBuilder::new(&mut s.body).convert(&value, input.element);
-            value.ok_or_else(|| t.unsupported(self.op, "type of updates"))
+            let value = t.read_element(s, update, point);
+            let value = ScalarBuilder::new(&mut s.body).convert_value(&value, input.element);
+            value.ok_or_else(|| t.unsupported_error(self.op, "type of updates"))
         });
         values.collect()
     }
@@ -125,13 +133,13 @@ impl ScatterUpdates<'_> {
         inputs: &[TypedTensor],
         combiners: Vec<Option<ScalarCombiner>>,
     ) -> TranslateResult<Vec<TypedTensor>> {
-        let mut s = StructuredOp::parallel(&self.sizes);
-        let point = s.point();
-        let position = self.position(t, &mut s, t.shape(&inputs[0]).len(), &point);
-        let values = self.values(t, &mut s, inputs, &point)?;
-        let distinct = t.module.boolean(self.op, "unique_indices") == Some(true);
+        let mut s = StructuredOp::with_parallel_axes(&self.sizes);
+        let point = s.axis_indices();
+        let position = self.compute_position(t, &mut s, t.tensor_shape(&inputs[0]).len(), &point);
+        let values = self.read_updates(t, &mut s, inputs, &point)?;
+        let distinct = t.module.find_boolean(self.op, "unique_indices") == Some(true);
         let combined = (combiners, distinct);
-        Ok(scattered(t, s, inputs, &values, &position, combined))
+        Ok(emit_scatter(t, s, inputs, &values, &position, combined))
     }
 
     /// One index after the other, where parts depend on each other: the updates of one go to different
@@ -145,33 +153,34 @@ impl ScatterUpdates<'_> {
         let batch: Vec<usize> = (0..self.sizes.len()).filter(is_batch).collect();
         let batch_sizes: TensorShape = batch.iter().map(|at| self.sizes[*at]).collect();
         let count = t.dim_by(&batch_sizes, |c, sizes| {
-            let one = c.body.i64(1);
+            let one = c.body.intern_i64(1);
             sizes.iter().fold(one, |all, size| c.mul(all, *size))
         });
-        let shape = t.shape(&inputs[0]);
-        t.rounds(inputs, count, |t, before, round| {
+        let shape = t.tensor_shape(&inputs[0]);
+        t.iterate_tensors(inputs, count, |t, before, round| {
             let mut s = StructuredOp::default();
-            let mut rest = s.body.element(round, ScalarType::I64, &[]);
+            let mut rest = s.body.intern_element(round, ScalarType::I64, &[]);
             let mut point = vec![rest; self.sizes.len()];
             for at in batch.iter().rev() {
-                let size = s.body.size(self.sizes[*at]);
-                point[*at] = s.body.op(Arithmetic::SMod, &[rest, size]);
-                rest = s.body.op(Arithmetic::SDiv, &[rest, size]);
+                let size = s.body.intern_size(self.sizes[*at]);
+                point[*at] = s.body.apply_op(Arithmetic::SMod, &[rest, size]);
+                rest = s.body.apply_op(Arithmetic::SDiv, &[rest, size]);
             }
             for at in &self.numbers.offset {
-                point[*at] = s.axis(self.sizes[*at], AxisKind::Parallel);
+                point[*at] = s.add_axis(self.sizes[*at], AxisKind::Parallel);
             }
-            let position = self.position(t, &mut s, shape.len(), &point);
-            let inside = within(&mut s, &position, &shape);
+            let position = self.compute_position(t, &mut s, shape.len(), &point);
+            let inside = test_within_shape(&mut s, &position, &shape);
             let mut values = Vec::new();
             for tensor in before {
-                let value = t.read(&mut s, tensor, &position);
-                let zero = ScalarBuilder::new(&mut s.body).known(tensor.element, 0.0);
-                values.push(choose(&mut s, inside, &value, &zero));
+                let value = t.read_element(&mut s, tensor, &position);
+                let zero = ScalarBuilder::new(&mut s.body).make_constant_value(tensor.element, 0.0);
+                values.push(select_value(&mut s, inside, &value, &zero));
             }
-            values.extend(self.values(t, &mut s, before, &point)?);
-            let combined = region::scalars(t, &mut s.body, self.block, values, None)?;
-            Ok(scattered(
+            values.extend(self.read_updates(t, &mut s, before, &point)?);
+            let combined =
+                region::translate_scalar_region(t, &mut s.body, self.block, values, None)?;
+            Ok(emit_scatter(
                 t,
                 s,
                 before,
@@ -184,11 +193,15 @@ impl ScatterUpdates<'_> {
 }
 
 /// Whether a position is within a shape.
-fn within(s: &mut StructuredOp, position: &[ScalarNode], shape: &TensorShape) -> ScalarNode {
+fn test_within_shape(
+    s: &mut StructuredOp,
+    position: &[ScalarNode],
+    shape: &TensorShape,
+) -> ScalarNode {
     let mut c = ScalarBuilder::new(&mut s.body);
-    let mut inside = c.truth(true);
+    let mut inside = c.truth_constant(true);
     for (index, dim) in position.iter().zip(shape) {
-        let range = [c.body.i64(0), c.body.size(*dim)];
+        let range = [c.body.intern_i64(0), c.body.intern_size(*dim)];
         let is_between = c.is_between(*index, range);
         inside = c.and(inside, is_between);
     }
@@ -197,7 +210,7 @@ fn within(s: &mut StructuredOp, position: &[ScalarNode], shape: &TensorShape) ->
 
 /// Tensors with values at a position, combined with what is there where there are combiners. `distinct` says that
 /// no two points have the same position.
-fn scattered(
+fn emit_scatter(
     t: &mut StablehloTranslator<'_>,
     mut s: StructuredOp,
     inputs: &[TypedTensor],
@@ -219,7 +232,7 @@ fn scattered(
             },
         });
     }
-    let mut parts = t.builder.structured(s).into_iter();
+    let mut parts = t.builder.add_structured(s).into_iter();
     let results = inputs.iter().map(|input| TypedTensor {
         element: input.element,
         parts: parts.by_ref().take(input.parts.len()).collect(),
@@ -235,22 +248,22 @@ pub(super) fn part_combiners(
     block: MlirBlock,
     element: TensorElement,
 ) -> TranslateResult<Vec<Option<ScalarCombiner>>> {
-    let combiners = combiners(t, op, block, &[element])?;
-    combiners.ok_or_else(|| t.unsupported(op, "scatter of values that depend on each other"))
+    let combiners = build_combiners(t, op, block, &[element])?;
+    combiners.ok_or_else(|| t.unsupported_error(op, "scatter of values that depend on each other"))
 }
 
 /// For each part of each operand how an element and an update are combined; nothing where the
 /// update replaces the element. None if parts depend on each other.
-fn combiners(
+fn build_combiners(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     block: MlirBlock,
     elements: &[TensorElement],
 ) -> TranslateResult<Option<Vec<Option<ScalarCombiner>>>> {
     let twice: Vec<TensorElement> = elements.iter().chain(elements).copied().collect();
-    let (whole, results) = region::combiner(t, op, block, &twice, None)?;
+    let (whole, results) = region::build_combiner(t, op, block, &twice, None)?;
     let types = results.iter().map(|val: &ElementValue| val.element);
-    t.ensure(
+    t.ensure_holds(
         op,
         types.eq(elements.iter().copied()),
         "has a region of another type",
@@ -264,11 +277,11 @@ fn combiners(
         }
         let mut body = NodeGraph::default();
         let mut is_alone = true;
-        let results = body.import(&whole.body, &[*result], |body, _, data| match data {
+        let results = body.import_nodes(&whole.body, &[*result], |body, _, data| match data {
             NodeData::Argument(number) => {
                 is_alone &= number % count == at;
                 let element = part_type(elements, number % count);
-                Some(body.argument(number / count, element))
+                Some(body.intern_argument(number / count, element))
             }
             _ => None,
         });
@@ -284,7 +297,7 @@ fn combiners(
 fn part_type(elements: &[TensorElement], part: u32) -> ScalarType {
     let parts = elements
         .iter()
-        .flat_map(|e| std::iter::repeat_n(e.storage(), e.parts()));
+        .flat_map(|e| std::iter::repeat_n(e.storage_type(), e.component_count()));
     parts
         .into_iter()
         .nth(part as usize)

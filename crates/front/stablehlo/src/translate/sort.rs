@@ -9,18 +9,18 @@ use crate::mlir::{MlirBlock, MlirOp};
 use spirula_tensor::ir::{DimExtent, NodeGraph, ScalarCombiner, TensorSort};
 
 /// `sort`
-pub(super) fn sort(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let operands = t.operands(op)?;
-    let dimension = t.module.integer(op, "dimension").unwrap_or(-1);
-    let is_stable = t.module.boolean(op, "is_stable").unwrap_or(false);
-    let comparator = t.region(op, 0)?;
-    let results = ordered(t, op, &operands, dimension, comparator, is_stable)?;
-    t.give(op, results)
+pub(super) fn translate_sort(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
+    let operands = t.tensor_operands(op)?;
+    let dimension = t.module.find_integer(op, "dimension").unwrap_or(-1);
+    let is_stable = t.module.find_boolean(op, "is_stable").unwrap_or(false);
+    let comparator = t.region_block(op, 0)?;
+    let results = sort_tensors(t, op, &operands, dimension, comparator, is_stable)?;
+    t.bind_results(op, results)
 }
 
 /// Tensors along a dimension, which counts from the last where it is negative, in the order of a
 /// comparator.
-fn ordered(
+fn sort_tensors(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     operands: &[TypedTensor],
@@ -28,22 +28,22 @@ fn ordered(
     comparator: MlirBlock,
     is_stable: bool,
 ) -> TranslateResult<Vec<TypedTensor>> {
-    t.ensure(op, !operands.is_empty(), "has no operands")?;
+    t.ensure_holds(op, !operands.is_empty(), "has no operands")?;
     let rank = t.common_shape(op, operands)?.len() as i64;
     let dimension = match dimension {
         0.. => dimension,
         _ => dimension + rank,
     };
-    t.ensure(
+    t.ensure_holds(
         op,
         (0..rank).contains(&dimension),
         "sorts along no dimension",
     )?;
     let mut body = NodeGraph::default();
-    let arguments = pairs(&mut body, operands);
-    let results = region::scalars(t, &mut body, comparator, arguments, None)?;
+    let arguments = build_comparator_arguments(&mut body, operands);
+    let results = region::translate_scalar_region(t, &mut body, comparator, arguments, None)?;
     let is_test = matches!(&results[..], [val] if val.element == TensorElement::Bool);
-    t.ensure(op, is_test, "has a wrong comparator")?;
+    t.ensure_holds(op, is_test, "has a wrong comparator")?;
     let sort = TensorSort {
         operands: operands.iter().flat_map(|o| o.parts.clone()).collect(),
         dimension: dimension as usize,
@@ -53,7 +53,7 @@ fn ordered(
             body,
         },
     };
-    Ok(sorted(t, sort, operands))
+    Ok(emit_sort(t, sort, operands))
 }
 
 /// `custom_call @ApproxTopK`: the first elements along a dimension, in the order of a function. It
@@ -63,59 +63,64 @@ pub(super) fn approximate_top_k(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
 ) -> TranslateResult<()> {
-    let mut operands = t.operands(op)?;
+    let mut operands = t.tensor_operands(op)?;
     operands.truncate(t.module.results(op).len());
-    let configuration = t.module.attribute(op, "mhlo.backend_config");
+    let configuration = t.module.find_attribute(op, "mhlo.backend_config");
     let dimension = configuration
-        .and_then(|attr| t.module.as_integer(t.module.field(attr, "reduction_dim")?))
-        .ok_or_else(|| t.invalid(op, "has no reduction_dim"))?;
+        .and_then(|attr| {
+            t.module
+                .as_integer(t.module.find_field(attr, "reduction_dim")?)
+        })
+        .ok_or_else(|| t.invalid_error(op, "has no reduction_dim"))?;
     let comparator = t
         .module
         .called_computation(op)
-        .and_then(|name| t.module.function(name));
-    let comparator = comparator.ok_or_else(|| t.invalid(op, "names no function that compares"))?;
-    let comparator = t.region(comparator, 0)?;
-    let sorted = ordered(t, op, &operands, dimension, comparator, true)?;
+        .and_then(|name| t.module.find_function(name));
+    let comparator =
+        comparator.ok_or_else(|| t.invalid_error(op, "names no function that compares"))?;
+    let comparator = t.region_block(comparator, 0)?;
+    let sorted = sort_tensors(t, op, &operands, dimension, comparator, true)?;
     let mut results = Vec::new();
     for (at, tensor) in sorted.iter().enumerate() {
         let (_, shape) = t.result_type(op, at)?;
-        let whole = t.shape(tensor);
+        let whole = t.tensor_shape(tensor);
         let fits = shape.len() == whole.len()
             && shape.iter().zip(&whole).all(|(part, whole)| {
-                let sizes = part.known().zip(whole.known());
+                let sizes = part.as_static().zip(whole.as_static());
                 sizes.is_some_and(|(part, whole)| part <= whole)
             });
-        t.ensure(op, fits, "takes more than there is")?;
-        results.push(t.moved(tensor, &shape, |_, point| point.to_vec())?);
+        t.ensure_holds(op, fits, "takes more than there is")?;
+        results.push(t.gather_elements(tensor, &shape, |_, point| point.to_vec())?);
     }
-    t.give(op, results)
+    t.bind_results(op, results)
 }
 
 /// The two elements of each operand, as the arguments of the IR's comparators lie.
-fn pairs(body: &mut NodeGraph, operands: &[TypedTensor]) -> Vec<ElementValue> {
+fn build_comparator_arguments(body: &mut NodeGraph, operands: &[TypedTensor]) -> Vec<ElementValue> {
     let mut first = 0;
     let mut arguments = Vec::new();
     for operand in operands {
         let element = operand.element;
         for side in 0..2 {
-            let parts = 0..element.parts() as u32;
-            let argument = |part| body.argument(first + 2 * part + side, element.storage());
+            let parts = 0..element.component_count() as u32;
+            let argument =
+                |part| body.intern_argument(first + 2 * part + side, element.storage_type());
             arguments.push(ElementValue {
                 element,
                 nodes: parts.map(argument).collect(),
             });
         }
-        first += 2 * element.parts() as u32;
+        first += 2 * element.component_count() as u32;
     }
     arguments
 }
 
-fn sorted(
+fn emit_sort(
     t: &mut StablehloTranslator<'_>,
     sort: TensorSort,
     like: &[TypedTensor],
 ) -> Vec<TypedTensor> {
-    let mut parts = t.builder.sort(sort).into_iter();
+    let mut parts = t.builder.add_sort(sort).into_iter();
     let results = like.iter().map(|operand| TypedTensor {
         element: operand.element,
         parts: parts.by_ref().take(operand.parts.len()).collect(),
@@ -127,47 +132,47 @@ fn sorted(
 /// `chlo.top_k`: the greatest elements of the last dimension and their indices, equal ones in
 /// order, NaN above all numbers.
 pub(super) fn top_k(t: &mut StablehloTranslator<'_>, op: MlirOp) -> TranslateResult<()> {
-    let operand = t.operand(op, 0)?;
-    let mut shape = t.shape(&operand);
-    let k = t.integer(op, "k")?;
+    let operand = t.tensor_operand(op, 0)?;
+    let mut shape = t.tensor_shape(&operand);
+    let k = t.require_integer(op, "k")?;
     let rank = shape.len();
-    let last = shape.last().map(|size| size.known());
+    let last = shape.last().map(|size| size.as_static());
     let fits = last.is_some_and(|size| 0 <= k && size.is_none_or(|size| k as u64 <= size));
-    t.ensure(op, fits, "takes more than there is")?;
+    t.ensure_holds(op, fits, "takes more than there is")?;
     let index = t.result_element(op, 1)?;
-    let sorted = t.ranked(op, operand, index, "GT")?;
+    let sorted = t.sort_last_dimension(op, operand, index, "GT")?;
     shape[rank - 1] = DimExtent::Static(k as u64);
     let mut results = Vec::new();
     for tensor in sorted {
-        results.push(t.moved(&tensor, &shape, |_, point| point.to_vec())?);
+        results.push(t.gather_elements(&tensor, &shape, |_, point| point.to_vec())?);
     }
-    t.give(op, results)
+    t.bind_results(op, results)
 }
 
 impl StablehloTranslator<'_> {
     /// The elements of the last dimension in order, by a direction of comparison, and the indices
     /// that they had; equal ones stay in order.
-    pub fn ranked(
+    pub fn sort_last_dimension(
         &mut self,
         op: MlirOp,
         operand: TypedTensor,
         index: TensorElement,
         direction: &str,
     ) -> TranslateResult<Vec<TypedTensor>> {
-        let shape = self.shape(&operand);
+        let shape = self.tensor_shape(&operand);
         let dimension = shape.len() - 1;
-        let indices = self.map(&shape, |t, s, point| {
+        let indices = self.map_points(&shape, |t, s, point| {
             let value = ElementValue::new(TensorElement::I64, point[dimension]);
-            let value = ScalarBuilder::new(&mut s.body).convert(&value, index);
-            value.ok_or_else(|| t.unsupported(op, "type of indices"))
+            let value = ScalarBuilder::new(&mut s.body).convert_value(&value, index);
+            value.ok_or_else(|| t.unsupported_error(op, "type of indices"))
         })?;
         let operands = [operand, indices];
         let mut body = NodeGraph::default();
-        let arguments = pairs(&mut body, &operands);
+        let arguments = build_comparator_arguments(&mut body, &operands);
         let mut c = ScalarBuilder::new(&mut body);
         let total = matches!(operands[0].element, TensorElement::Float(_));
-        let first = c.compare(direction, total, &arguments[..2]);
-        let first = first.ok_or_else(|| self.unsupported(op, "type of what is ordered"))?;
+        let first = c.compare_values(direction, total, &arguments[..2]);
+        let first = first.ok_or_else(|| self.unsupported_error(op, "type of what is ordered"))?;
         let sort = TensorSort {
             operands: operands.iter().flat_map(|o| o.parts.clone()).collect(),
             dimension,
@@ -177,6 +182,6 @@ impl StablehloTranslator<'_> {
                 body,
             },
         };
-        Ok(sorted(self, sort, &operands))
+        Ok(emit_sort(self, sort, &operands))
     }
 }

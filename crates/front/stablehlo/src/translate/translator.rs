@@ -1,7 +1,7 @@
 //! The state of a translation: the function that grows, and what each value of the module is.
 
 use super::check::ResultCheck;
-use super::dims::{SymbolicDims, merged, merged_shapes};
+use super::dims::{SymbolicDims, merge_dims, merged_shapes};
 use super::element::TensorElement;
 use super::error::{TranslateError, TranslateResult};
 use super::region::RegionScalars;
@@ -27,11 +27,11 @@ pub(super) struct TypedTensor {
 impl TypedTensor {
     /// A tensor of one part.
     pub fn new(element: TensorElement, part: TensorValue) -> TypedTensor {
-        TypedTensor::of(element, &[part])
+        TypedTensor::from_components(element, &[part])
     }
 
     /// A tensor of its parts.
-    pub fn of(element: TensorElement, parts: &[TensorValue]) -> TypedTensor {
+    pub fn from_components(element: TensorElement, parts: &[TensorValue]) -> TypedTensor {
         TypedTensor {
             element,
             parts: parts.into(),
@@ -40,7 +40,7 @@ impl TypedTensor {
     }
 
     /// The first part.
-    pub fn part(&self) -> TensorValue {
+    pub fn first_component(&self) -> TensorValue {
         self.parts[0]
     }
 }
@@ -99,38 +99,38 @@ impl<'m> StablehloTranslator<'m> {
     }
 
     /// An error at an operation.
-    pub fn invalid(&self, op: MlirOp, message: impl Into<String>) -> TranslateError {
-        TranslateError::invalid(self.module.place(op), message)
+    pub fn invalid_error(&self, op: MlirOp, message: impl Into<String>) -> TranslateError {
+        TranslateError::new_invalid(self.module.source_location(op), message)
     }
 
     /// Something about an operation that is not known.
-    pub fn unsupported(&self, op: MlirOp, what: impl Into<String>) -> TranslateError {
-        TranslateError::unsupported(self.module.place(op), what)
+    pub fn unsupported_error(&self, op: MlirOp, what: impl Into<String>) -> TranslateError {
+        TranslateError::new_unsupported(self.module.source_location(op), what)
     }
 
     /// An error at an operation unless a condition holds.
-    pub fn ensure(&self, op: MlirOp, holds: bool, message: &str) -> TranslateResult<()> {
+    pub fn ensure_holds(&self, op: MlirOp, holds: bool, message: &str) -> TranslateResult<()> {
         match holds {
             true => Ok(()),
-            false => Err(self.invalid(op, format!("{} {message}", self.module.name(op)))),
+            false => Err(self.invalid_error(op, format!("{} {message}", self.module.op_name(op)))),
         }
     }
 
     /// What a value is.
-    pub fn item(&self, op: MlirOp, value: Mlir) -> TranslateResult<TranslatedValue> {
+    pub fn resolve_value(&self, op: MlirOp, value: Mlir) -> TranslateResult<TranslatedValue> {
         let item = self.items[value.index()].clone();
-        item.ok_or_else(|| self.invalid(op, "a value is used where it is not known"))
+        item.ok_or_else(|| self.invalid_error(op, "a value is used where it is not known"))
     }
 
     /// A tensor that a value is.
-    pub fn tensor(&self, op: MlirOp, value: Mlir) -> TranslateResult<TypedTensor> {
+    pub fn resolve_tensor(&self, op: MlirOp, value: Mlir) -> TranslateResult<TypedTensor> {
         let real = self.real.iter().find(|(of, _)| *of == value);
         if let Some((_, tensor)) = real {
             return Ok(tensor.clone());
         }
-        match self.item(op, value)? {
+        match self.resolve_value(op, value)? {
             TranslatedValue::Tensor(tensor) => Ok(tensor),
-            _ => Err(self.invalid(op, "a tensor is expected as operand")),
+            _ => Err(self.invalid_error(op, "a tensor is expected as operand")),
         }
     }
 
@@ -142,7 +142,7 @@ impl<'m> StablehloTranslator<'m> {
     ) -> TranslateResult<()> {
         let module = self.module;
         let is_quantized = |value| {
-            let element = module.types.element(module.type_of(value));
+            let element = module.types.element_type(module.type_of(value));
             matches!(module.types.kind(element), MlirTypeKind::Quantized(_))
         };
         let operands = module.operands(op).iter().copied();
@@ -151,8 +151,8 @@ impl<'m> StablehloTranslator<'m> {
         }
         let mut real = Vec::new();
         for value in module.operands(op) {
-            let tensor = self.tensor(op, *value)?;
-            real.push((*value, self.dequantized(op, &tensor)?));
+            let tensor = self.resolve_tensor(op, *value)?;
+            real.push((*value, self.dequantize_tensor(op, &tensor)?));
         }
         self.real = real;
         self.on_real = true;
@@ -163,35 +163,37 @@ impl<'m> StablehloTranslator<'m> {
     }
 
     /// An operand that is a tensor.
-    pub fn operand(&self, op: MlirOp, at: usize) -> TranslateResult<TypedTensor> {
+    pub fn tensor_operand(&self, op: MlirOp, at: usize) -> TranslateResult<TypedTensor> {
         let operand = self.module.operands(op).get(at);
         let operand = operand.ok_or_else(|| {
-            let name = self.module.name(op);
-            self.invalid(op, format!("{name} lacks an operand"))
+            let name = self.module.op_name(op);
+            self.invalid_error(op, format!("{name} lacks an operand"))
         })?;
-        self.tensor(op, *operand)
+        self.resolve_tensor(op, *operand)
     }
 
     /// All operands, which are tensors.
-    pub fn operands(&self, op: MlirOp) -> TranslateResult<Vec<TypedTensor>> {
+    pub fn tensor_operands(&self, op: MlirOp) -> TranslateResult<Vec<TypedTensor>> {
         let operands = self.module.operands(op).iter();
-        operands.map(|value| self.tensor(op, *value)).collect()
+        operands
+            .map(|value| self.resolve_tensor(op, *value))
+            .collect()
     }
 
     /// Says what a value is.
-    pub fn bind(&mut self, value: Mlir, item: TranslatedValue) {
+    pub fn bind_value(&mut self, value: Mlir, item: TranslatedValue) {
         self.items[value.index()] = Some(item);
     }
 
     /// Says what the results of an operation are; they must be of the types that it declares.
-    pub fn give(&mut self, op: MlirOp, results: Vec<TypedTensor>) -> TranslateResult<()> {
+    pub fn bind_results(&mut self, op: MlirOp, results: Vec<TypedTensor>) -> TranslateResult<()> {
         let values = self.module.results(op);
         let count = values.len();
-        self.ensure(op, count == results.len(), "has another number of results")?;
+        self.ensure_holds(op, count == results.len(), "has another number of results")?;
         for (value, mut tensor) in values.zip(results) {
             let ty = self.module.type_of(value);
-            let declared = tensor_type(self.module, self.module.place(op), ty)?;
-            let stored = (declared.0.stored(), tensor.element.stored());
+            let declared = tensor_type(self.module, self.module.source_location(op), ty)?;
+            let stored = (declared.0.stored_element(), tensor.element.stored_element());
             match (declared.0, tensor.element) {
                 // The same integers may have their scales along another dimension.
                 (TensorElement::Quantized { .. }, TensorElement::Quantized { .. })
@@ -200,27 +202,27 @@ impl<'m> StablehloTranslator<'m> {
                     tensor.element = declared.0;
                 }
                 (TensorElement::Quantized { .. }, TensorElement::Float(_)) if self.on_real => {
-                    tensor = self.quantize(op, &tensor, declared.0)?;
+                    tensor = self.quantize_tensor(op, &tensor, declared.0)?;
                 }
                 _ => {}
             }
-            let found = self.shape(&tensor);
-            let shape = refined(&declared.1, &found).filter(|_| declared.0 == tensor.element);
+            let found = self.tensor_shape(&tensor);
+            let shape = refine_shape(&declared.1, &found).filter(|_| declared.0 == tensor.element);
             let Some(shape) = shape else {
-                let name = self.module.name(op);
-                let found = self.builder.ty(tensor.part());
+                let name = self.module.op_name(op);
+                let found = self.builder.ty(tensor.first_component());
                 let message = format!("{name} gives {found}, which is not the declared type");
-                return Err(self.invalid(op, message));
+                return Err(self.invalid_error(op, message));
             };
             let tensor = self.as_shape(tensor, &shape);
-            self.bind(value, TranslatedValue::Tensor(tensor));
+            self.bind_value(value, TranslatedValue::Tensor(tensor));
         }
         Ok(())
     }
 
     /// Gives the only result.
     pub fn give_one(&mut self, op: MlirOp, result: TypedTensor) -> TranslateResult<()> {
-        self.give(op, vec![result])
+        self.bind_results(op, vec![result])
     }
 
     /// A tensor whose shape is known to be another.
@@ -228,7 +230,7 @@ impl<'m> StablehloTranslator<'m> {
         let parts = tensor.parts.iter();
         TypedTensor {
             parts: parts
-                .map(|part| self.builder.reshape(*part, shape.clone()))
+                .map(|part| self.builder.add_reshape(*part, shape.clone()))
                 .collect(),
             ..tensor
         }
@@ -240,7 +242,10 @@ impl<'m> StablehloTranslator<'m> {
         op: MlirOp,
         tensors: &[TypedTensor],
     ) -> TranslateResult<TensorShape> {
-        let shapes: Vec<TensorShape> = tensors.iter().map(|tensor| self.shape(tensor)).collect();
+        let shapes: Vec<TensorShape> = tensors
+            .iter()
+            .map(|tensor| self.tensor_shape(tensor))
+            .collect();
         for pair in shapes.windows(2) {
             for (a, b) in pair[0].iter().zip(&pair[1]) {
                 self.builder.demand_equal(*a, *b);
@@ -250,7 +255,7 @@ impl<'m> StablehloTranslator<'m> {
         let first = shapes.next().unwrap_or_default();
         let merge = |a: Option<TensorShape>, b: TensorShape| a.and_then(|a| merged_shapes(&a, &b));
         let merged = shapes.fold(Some(first), merge);
-        self.ensure(op, merged.is_some(), "has operands of different shapes")?;
+        self.ensure_holds(op, merged.is_some(), "has operands of different shapes")?;
         Ok(merged.unwrap_or_default())
     }
 
@@ -260,10 +265,10 @@ impl<'m> StablehloTranslator<'m> {
         op: MlirOp,
         ty: MlirType,
     ) -> TranslateResult<(TensorElement, DeclaredSizes)> {
-        let place = self.module.place(op);
+        let place = self.module.source_location(op);
         let (element, shape) = tensor_type(self.module, place, ty)?;
         match self.on_real {
-            true => Ok((self.expressed(element), shape)),
+            true => Ok((self.expressed_element(element), shape)),
             false => Ok((element, shape)),
         }
     }
@@ -274,58 +279,60 @@ impl<'m> StablehloTranslator<'m> {
         op: MlirOp,
         at: usize,
     ) -> TranslateResult<(TensorElement, TensorShape)> {
-        let (element, shape) = self.declared(op, at)?;
-        let shape = static_shape(&shape).ok_or_else(|| self.dynamic(op))?;
+        let (element, shape) = self.declared_result(op, at)?;
+        let shape = static_shape(&shape).ok_or_else(|| self.dynamic_dimension_error(op))?;
         Ok((element, shape))
     }
 
     /// Element type of a result.
     pub fn result_element(&self, op: MlirOp, at: usize) -> TranslateResult<TensorElement> {
-        Ok(self.declared(op, at)?.0)
+        Ok(self.declared_result(op, at)?.0)
     }
 
     /// Element type that a result is declared with, also where real numbers are computed with.
     pub fn declared_element(&self, op: MlirOp, at: usize) -> TranslateResult<TensorElement> {
         let result = self.module.results(op).nth(at);
-        let result = result.ok_or_else(|| self.invalid(op, "an operation lacks a result"))?;
+        let result = result.ok_or_else(|| self.invalid_error(op, "an operation lacks a result"))?;
         let ty = self.module.type_of(result);
-        Ok(tensor_type(self.module, self.module.place(op), ty)?.0)
+        Ok(tensor_type(self.module, self.module.source_location(op), ty)?.0)
     }
 
     /// Element type and sizes of a result as it is declared.
-    pub fn declared(
+    pub fn declared_result(
         &self,
         op: MlirOp,
         at: usize,
     ) -> TranslateResult<(TensorElement, DeclaredSizes)> {
         match self.module.results(op).nth(at) {
             Some(value) => self.tensor_type(op, self.module.type_of(value)),
-            None => Err(self.invalid(op, format!("{} lacks a result", self.module.name(op)))),
+            None => {
+                Err(self.invalid_error(op, format!("{} lacks a result", self.module.op_name(op))))
+            }
         }
     }
 
     /// Shape of a tensor.
-    pub fn shape(&self, tensor: &TypedTensor) -> TensorShape {
-        self.builder.ty(tensor.part()).shape.clone()
+    pub fn tensor_shape(&self, tensor: &TypedTensor) -> TensorShape {
+        self.builder.ty(tensor.first_component()).shape.clone()
     }
 
     /// Sizes of a tensor of static shape.
-    pub fn sizes(&self, op: MlirOp, tensor: &TypedTensor) -> TranslateResult<Vec<u64>> {
-        let shape = self.builder.ty(tensor.part()).shape.iter();
-        let sizes: Option<Vec<u64>> = shape.map(|dim| dim.known()).collect();
-        sizes.ok_or_else(|| self.dynamic(op))
+    pub fn static_sizes(&self, op: MlirOp, tensor: &TypedTensor) -> TranslateResult<Vec<u64>> {
+        let shape = self.builder.ty(tensor.first_component()).shape.iter();
+        let sizes: Option<Vec<u64>> = shape.map(|dim| dim.as_static()).collect();
+        sizes.ok_or_else(|| self.dynamic_dimension_error(op))
     }
 
     /// A dynamic dimension where none can be.
-    pub fn dynamic(&self, op: MlirOp) -> TranslateError {
-        let name = self.module.name(op);
-        self.unsupported(op, format!("dynamic dimension in {name}"))
+    pub fn dynamic_dimension_error(&self, op: MlirOp) -> TranslateError {
+        let name = self.module.op_name(op);
+        self.unsupported_error(op, format!("dynamic dimension in {name}"))
     }
 
     /// Integers of an attribute that must be there.
-    pub fn integers(&self, op: MlirOp, name: &str) -> TranslateResult<Vec<i64>> {
-        let integers = self.module.integers(op, name);
-        integers.ok_or_else(|| self.missing(op, name))
+    pub fn require_integers(&self, op: MlirOp, name: &str) -> TranslateResult<Vec<i64>> {
+        let integers = self.module.find_integers(op, name);
+        integers.ok_or_else(|| self.missing_attribute_error(op, name))
     }
 
     /// Integers of an attribute, or so many equal ones.
@@ -336,28 +343,30 @@ impl<'m> StablehloTranslator<'m> {
         count: usize,
         or: i64,
     ) -> TranslateResult<Vec<i64>> {
-        match self.module.integers(op, name) {
+        match self.module.find_integers(op, name) {
             Some(found) if found.len() == count => Ok(found),
-            Some(_) => Err(self.invalid(op, format!("{name} has the wrong number of elements"))),
+            Some(_) => {
+                Err(self.invalid_error(op, format!("{name} has the wrong number of elements")))
+            }
             None => Ok(vec![or; count]),
         }
     }
 
     /// An integer of an attribute that must be there.
-    pub fn integer(&self, op: MlirOp, name: &str) -> TranslateResult<i64> {
-        let integer = self.module.integer(op, name);
-        integer.ok_or_else(|| self.missing(op, name))
+    pub fn require_integer(&self, op: MlirOp, name: &str) -> TranslateResult<i64> {
+        let integer = self.module.find_integer(op, name);
+        integer.ok_or_else(|| self.missing_attribute_error(op, name))
     }
 
     /// A dimension that an attribute names.
-    pub fn dimension(&self, op: MlirOp, name: &str, rank: usize) -> TranslateResult<usize> {
-        let at = self.integer(op, name)?;
+    pub fn require_dimension(&self, op: MlirOp, name: &str, rank: usize) -> TranslateResult<usize> {
+        let at = self.require_integer(op, name)?;
         let found = usize::try_from(at).ok().filter(|at| *at < rank);
-        found.ok_or_else(|| self.invalid(op, format!("{name} is no dimension")))
+        found.ok_or_else(|| self.invalid_error(op, format!("{name} is no dimension")))
     }
 
     /// Dimensions, each once.
-    pub fn dimensions(
+    pub fn check_dimensions(
         &self,
         op: MlirOp,
         name: &str,
@@ -368,24 +377,24 @@ impl<'m> StablehloTranslator<'m> {
         for at in found {
             match usize::try_from(*at) {
                 Ok(at) if at < rank && !dimensions.contains(&at) => dimensions.push(at),
-                _ => return Err(self.invalid(op, format!("{name} has a wrong dimension"))),
+                _ => return Err(self.invalid_error(op, format!("{name} has a wrong dimension"))),
             }
         }
         Ok(dimensions)
     }
 
-    fn missing(&self, op: MlirOp, name: &str) -> TranslateError {
-        let message = format!("{} has no {name}", self.module.name(op));
-        self.invalid(op, message)
+    fn missing_attribute_error(&self, op: MlirOp, name: &str) -> TranslateError {
+        let message = format!("{} has no {name}", self.module.op_name(op));
+        self.invalid_error(op, message)
     }
 
     /// The only block of a region of an operation.
-    pub fn region(&self, op: MlirOp, at: usize) -> TranslateResult<MlirBlock> {
+    pub fn region_block(&self, op: MlirOp, at: usize) -> TranslateResult<MlirBlock> {
         let region = self.module.regions(op).nth(at);
         let block = region.and_then(|region| self.only_block(region));
         block.ok_or_else(|| {
-            let name = self.module.name(op);
-            self.invalid(op, format!("{name} has no region of one block"))
+            let name = self.module.op_name(op);
+            self.invalid_error(op, format!("{name} has no region of one block"))
         })
     }
 
@@ -398,29 +407,34 @@ impl<'m> StablehloTranslator<'m> {
 
     /// Translates the operations of a block whose arguments are bound, up to the one that ends it;
     /// what that returns.
-    pub fn block(&mut self, block: MlirBlock) -> TranslateResult<Vec<TranslatedValue>> {
+    pub fn translate_block(&mut self, block: MlirBlock) -> TranslateResult<Vec<TranslatedValue>> {
         let module = self.module;
         self.depth += 1;
         for op in module.ops(block) {
-            let place = module.place(*op);
-            self.builder.at(place);
+            let place = module.source_location(*op);
+            self.builder.set_place(place);
             self.operations += 1;
             if self.operations > OPERATIONS || self.depth > DEPTH {
-                return Err(TranslateError::unsupported(place, "program of this size"));
+                return Err(TranslateError::new_unsupported(
+                    place,
+                    "program of this size",
+                ));
             }
-            if matches!(module.name(*op), "func.return" | "stablehlo.return") {
+            if matches!(module.op_name(*op), "func.return" | "stablehlo.return") {
                 self.depth -= 1;
                 let operands = module.operands(*op).iter();
-                return operands.map(|value| self.item(*op, *value)).collect();
+                return operands
+                    .map(|value| self.resolve_value(*op, *value))
+                    .collect();
             }
-            table::operation(self, *op)?;
-            self.follow(*op);
+            table::translate_operation(self, *op)?;
+            self.track_results(*op);
         }
         let place = module
             .ops(block)
             .last()
-            .map_or(SourceLocation::Unknown, |op| module.place(*op));
-        Err(TranslateError::invalid(
+            .map_or(SourceLocation::Unknown, |op| module.source_location(*op));
+        Err(TranslateError::new_invalid(
             place,
             "a block does not end in a return",
         ))
@@ -434,74 +448,81 @@ impl<'m> StablehloTranslator<'m> {
     /// Translates a block of control flow into one of the IR, its arguments being bound.
     pub fn nested_block(&mut self, block: MlirBlock) -> TranslateResult<Vec<TranslatedValue>> {
         self.nested += 1;
-        let mark = self.dims.mark();
-        let results = self.block(block);
-        self.dims.forget(mark);
+        let mark = self.dims.tensor_count();
+        let results = self.translate_block(block);
+        self.dims.forget_tensors(mark);
         self.nested -= 1;
         results
     }
 
     /// Puts a function in place of a call.
-    pub fn call(
+    pub fn inline_call(
         &mut self,
         op: MlirOp,
         name: &str,
         arguments: Vec<TranslatedValue>,
     ) -> TranslateResult<Vec<TranslatedValue>> {
-        let callee = self.module.function(name);
-        let callee = callee.ok_or_else(|| self.invalid(op, format!("no function @{name}")))?;
+        let callee = self.module.find_function(name);
+        let callee =
+            callee.ok_or_else(|| self.invalid_error(op, format!("no function @{name}")))?;
         if self.calls.contains(&callee) {
-            return Err(self.unsupported(op, "recursion"));
+            return Err(self.unsupported_error(op, "recursion"));
         }
-        let body = self.region(callee, 0)?;
+        let body = self.region_block(callee, 0)?;
         let parameters = self.module.arguments(body);
-        self.ensure(
+        self.ensure_holds(
             op,
             parameters.len() == arguments.len(),
             "has too few or many arguments",
         )?;
         for (parameter, argument) in parameters.zip(arguments) {
-            self.matches(op, self.module.type_of(parameter), &argument)?;
-            self.bind(parameter, argument);
+            self.check_value_type(op, self.module.type_of(parameter), &argument)?;
+            self.bind_value(parameter, argument);
         }
         self.calls.push(callee);
-        let results = self.block(body)?;
+        let results = self.translate_block(body)?;
         self.calls.pop();
         Ok(results)
     }
 
     /// An error unless an item is of a type.
-    pub fn matches(&self, op: MlirOp, ty: MlirType, item: &TranslatedValue) -> TranslateResult<()> {
+    pub fn check_value_type(
+        &self,
+        op: MlirOp,
+        ty: MlirType,
+        item: &TranslatedValue,
+    ) -> TranslateResult<()> {
         let fits = match (self.module.types.kind(ty), item) {
             (MlirTypeKind::Tuple(types), TranslatedValue::Tuple(items)) => {
                 let count = types.len() == items.len();
-                self.ensure(op, count, "has a tuple of another type")?;
+                self.ensure_holds(op, count, "has a tuple of another type")?;
                 for (ty, item) in types.iter().zip(items) {
-                    self.matches(op, *ty, item)?;
+                    self.check_value_type(op, *ty, item)?;
                 }
                 true
             }
             (MlirTypeKind::Tensor { .. }, TranslatedValue::Tensor(tensor)) => {
                 let (element, shape) = self.tensor_type(op, ty)?;
-                element == tensor.element && refined(&shape, &self.shape(tensor)).is_some()
+                element == tensor.element
+                    && refine_shape(&shape, &self.tensor_shape(tensor)).is_some()
             }
             (MlirTypeKind::Dialect { .. }, TranslatedValue::Token) => true,
             _ => false,
         };
-        self.ensure(op, fits, "has an operand of another type")
+        self.ensure_holds(op, fits, "has an operand of another type")
     }
 
     /// Binds the results of an operation to items.
     pub fn give_items(&mut self, op: MlirOp, items: Vec<TranslatedValue>) -> TranslateResult<()> {
         let values = self.module.results(op);
-        self.ensure(
+        self.ensure_holds(
             op,
             values.len() == items.len(),
             "has another number of results",
         )?;
         for (value, item) in values.zip(items) {
-            self.matches(op, self.module.type_of(value), &item)?;
-            self.bind(value, item);
+            self.check_value_type(op, self.module.type_of(value), &item)?;
+            self.bind_value(value, item);
         }
         Ok(())
     }
@@ -517,18 +538,18 @@ pub(super) fn tensor_type(
     ty: MlirType,
 ) -> TranslateResult<(TensorElement, DeclaredSizes)> {
     let MlirTypeKind::Tensor { shape, element, .. } = module.types.kind(ty) else {
-        return Err(TranslateError::unsupported(
+        return Err(TranslateError::new_unsupported(
             place,
             "type that is no ranked tensor",
         ));
     };
-    let found = TensorElement::of(module, *element);
-    let element = found.ok_or_else(|| TranslateError::unsupported(place, "element type"))?;
+    let found = TensorElement::from_type(module, *element);
+    let element = found.ok_or_else(|| TranslateError::new_unsupported(place, "element type"))?;
     let sizes = shape.iter().flatten();
     let bytes = sizes.fold(16u64, |bytes, size| bytes.saturating_mul((*size).max(1)));
     match bytes < 1 << 62 {
         true => Ok((element, shape.to_vec())),
-        false => Err(TranslateError::invalid(
+        false => Err(TranslateError::new_invalid(
             place,
             "a tensor of 2^58 elements or more",
         )),
@@ -545,10 +566,10 @@ pub(super) fn static_shape(declared: &DeclaredSizes) -> Option<TensorShape> {
 
 /// A shape with the sizes that are declared in place of those that are not known; none where they
 /// differ.
-fn refined(declared: &DeclaredSizes, found: &TensorShape) -> Option<TensorShape> {
+fn refine_shape(declared: &DeclaredSizes, found: &TensorShape) -> Option<TensorShape> {
     let pairs = declared.iter().zip(found);
     let refined = pairs.map(|(declared, found)| match declared {
-        Some(size) => merged(*found, DimExtent::Static(*size)),
+        Some(size) => merge_dims(*found, DimExtent::Static(*size)),
         None => Some(*found),
     });
     let refined = refined.collect::<Option<TensorShape>>();
@@ -557,7 +578,7 @@ fn refined(declared: &DeclaredSizes, found: &TensorShape) -> Option<TensorShape>
 
 /// Whether any type of a module has a dimension of unknown size, or an operation takes a shape.
 fn is_dynamic(module: &MlirModule) -> bool {
-    let mut types = module.types.all();
+    let mut types = module.types.iter();
     let has_unknown = types.any(|(_, kind)| match kind {
         MlirTypeKind::Tensor { shape, .. } => shape.contains(&None),
         _ => false,
@@ -565,7 +586,7 @@ fn is_dynamic(module: &MlirModule) -> bool {
     has_unknown
         || TAKING_SHAPES
             .iter()
-            .any(|name| module.symbol(name).is_some())
+            .any(|name| module.find_symbol(name).is_some())
 }
 
 /// Operations with shapes, bounds or padding as operands.

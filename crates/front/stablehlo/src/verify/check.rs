@@ -18,7 +18,7 @@ pub(crate) struct RuleViolation {
 pub(crate) type RuleResult<T = ()> = Result<T, RuleViolation>;
 
 /// An operation breaks a rule.
-pub(crate) fn fault<T>(message: impl Into<String>) -> RuleResult<T> {
+pub(crate) fn report_violation<T>(message: impl Into<String>) -> RuleResult<T> {
     Err(RuleViolation {
         message: message.into(),
         hint: None,
@@ -32,9 +32,9 @@ impl RuleViolation {
         self
     }
 
-    pub fn diagnostic(self, module: &MlirModule, op: MlirOp) -> SourceDiagnostic {
-        let message = format!("`{}`: {}", module.name(op), self.message);
-        let diagnostic = SourceDiagnostic::error(module.place(op), message);
+    pub fn into_diagnostic(self, module: &MlirModule, op: MlirOp) -> SourceDiagnostic {
+        let message = format!("`{}`: {}", module.op_name(op), self.message);
+        let diagnostic = SourceDiagnostic::error(module.source_location(op), message);
         match self.hint {
             Some(hint) => diagnostic.with_hint(hint),
             None => diagnostic,
@@ -61,11 +61,11 @@ impl ElementClasses {
         ElementClasses(self.0 | other.0)
     }
 
-    fn has(self, other: ElementClasses) -> bool {
+    fn has_any(self, other: ElementClasses) -> bool {
         self.0 & other.0 != 0
     }
 
-    fn shown(self) -> String {
+    fn format_names(self) -> String {
         const NAMES: [&str; 6] = [
             "i1",
             "signed integers",
@@ -106,20 +106,20 @@ impl<'m> CheckedOperation<'m> {
     }
 
     /// Sizes; `None` for a tensor without a known rank.
-    pub fn shape(&self, ty: MlirType) -> Option<&'m [DimSize]> {
+    pub fn tensor_shape(&self, ty: MlirType) -> Option<&'m [DimSize]> {
         self.module.types.shape(ty)
     }
 
-    pub fn element(&self, ty: MlirType) -> MlirType {
-        self.module.types.element(ty)
+    pub fn element_type(&self, ty: MlirType) -> MlirType {
+        self.module.types.element_type(ty)
     }
 
-    pub fn show(&self, ty: MlirType) -> String {
+    pub fn format_type(&self, ty: MlirType) -> String {
         self.module.show_type(ty)
     }
 
     /// The class of an element type; of none of them: `None`.
-    fn class(&self, element: MlirType) -> Option<ElementClasses> {
+    fn element_class(&self, element: MlirType) -> Option<ElementClasses> {
         Some(match *self.module.types.kind(element) {
             MlirTypeKind::Integer {
                 width: 1,
@@ -138,9 +138,9 @@ impl<'m> CheckedOperation<'m> {
         })
     }
 
-    pub fn is(&self, ty: MlirType, classes: ElementClasses) -> bool {
-        self.class(self.element(ty))
-            .is_some_and(|class| classes.has(class))
+    pub fn has_class(&self, ty: MlirType, classes: ElementClasses) -> bool {
+        self.element_class(self.element_type(ty))
+            .is_some_and(|class| classes.has_any(class))
     }
 
     pub fn is_tensor(&self, ty: MlirType) -> bool {
@@ -151,31 +151,31 @@ impl<'m> CheckedOperation<'m> {
     }
 
     /// The elements of a tensor are of these classes.
-    pub fn demand(&self, ty: MlirType, classes: ElementClasses) -> RuleResult {
-        if self.is_tensor(ty) && self.is(ty, classes) {
+    pub fn demand_class(&self, ty: MlirType, classes: ElementClasses) -> RuleResult {
+        if self.is_tensor(ty) && self.has_class(ty, classes) {
             return Ok(());
         }
-        let ty = self.show(ty);
-        fault(format!("{ty} is no tensor of {}", classes.shown()))
+        let ty = self.format_type(ty);
+        report_violation(format!("{ty} is no tensor of {}", classes.format_names()))
     }
 
     /// The elements are signed integers of 32 bits.
     pub fn demand_i32(&self, ty: MlirType) -> RuleResult {
-        let wanted =
-            self.is(ty, ElementClasses::SIGNED) && self.bit_width(self.element(ty)) == Some(32);
+        let wanted = self.has_class(ty, ElementClasses::SIGNED)
+            && self.bit_width(self.element_type(ty)) == Some(32);
         match wanted {
             true => Ok(()),
-            false => fault(format!("{} is no tensor of i32", self.show(ty))),
+            false => report_violation(format!("{} is no tensor of i32", self.format_type(ty))),
         }
     }
 
     pub fn is_bool(&self, ty: MlirType) -> bool {
-        self.is(ty, ElementClasses::BOOL)
+        self.has_class(ty, ElementClasses::BOOL)
     }
 
     /// Whether elements are the same; quantised ones may differ in their scales.
     pub fn same_element(&self, a: MlirType, b: MlirType) -> bool {
-        let (a, b) = (self.element(a), self.element(b));
+        let (a, b) = (self.element_type(a), self.element_type(b));
         match (self.module.types.kind(a), self.module.types.kind(b)) {
             (MlirTypeKind::Quantized(a), MlirTypeKind::Quantized(b)) => {
                 a.storage == b.storage && a.expressed == b.expressed
@@ -186,7 +186,7 @@ impl<'m> CheckedOperation<'m> {
 
     /// Elements are of one class.
     pub fn demand_same_class(&self, a: MlirType, b: MlirType) -> RuleResult {
-        let class = |ty| match self.class(self.element(ty)) {
+        let class = |ty| match self.element_class(self.element_type(ty)) {
             Some(ElementClasses::SIGNED | ElementClasses::UNSIGNED) => {
                 Some(ElementClasses::INTEGER)
             }
@@ -195,19 +195,19 @@ impl<'m> CheckedOperation<'m> {
         if class(a) == class(b) {
             return Ok(());
         }
-        let (a, b) = (self.show(a), self.show(b));
-        fault(format!("{a} and {b} have elements of different kinds"))
+        let (a, b) = (self.format_type(a), self.format_type(b));
+        report_violation(format!("{a} and {b} have elements of different kinds"))
     }
 
     /// Elements become others of one class that have as many bits at least.
     pub fn demand_promotable(&self, from: MlirType, to: MlirType) -> RuleResult {
         self.demand_same_class(from, to)?;
-        let bits = |ty| self.bit_width(self.element(ty));
-        if self.is(from, ElementClasses::QUANTIZED) || bits(from) <= bits(to) {
+        let bits = |ty| self.bit_width(self.element_type(ty));
+        if self.has_class(from, ElementClasses::QUANTIZED) || bits(from) <= bits(to) {
             return Ok(());
         }
-        let (from, to) = (self.show(from), self.show(to));
-        fault(format!("elements of {from} do not fit into those of {to}"))
+        let (from, to) = (self.format_type(from), self.format_type(to));
+        report_violation(format!("elements of {from} do not fit into those of {to}"))
     }
 
     /// Bits of an element.
@@ -226,12 +226,12 @@ impl<'m> CheckedOperation<'m> {
         if self.same_element(a, b) {
             return Ok(());
         }
-        let (a, b) = (self.show(a), self.show(b));
-        fault(format!("{a} and {b} have different elements"))
+        let (a, b) = (self.format_type(a), self.format_type(b));
+        report_violation(format!("{a} and {b} have different elements"))
     }
 
     /// Whether two types may be the same at run time.
-    pub fn compatible(&self, a: MlirType, b: MlirType) -> bool {
+    pub fn is_compatible(&self, a: MlirType, b: MlirType) -> bool {
         if a == b {
             return true;
         }
@@ -239,15 +239,15 @@ impl<'m> CheckedOperation<'m> {
             (self.module.types.kind(a), self.module.types.kind(b))
         {
             let both = || a.iter().zip(b);
-            return a.len() == b.len() && both().all(|(&a, &b)| self.compatible(a, b));
+            return a.len() == b.len() && both().all(|(&a, &b)| self.is_compatible(a, b));
         }
         let tensors = self.is_tensor(a) && self.is_tensor(b);
         tensors && self.same_element(a, b) && self.same_shape(a, b)
     }
 
     pub fn same_shape(&self, a: MlirType, b: MlirType) -> bool {
-        match (self.shape(a), self.shape(b)) {
-            (Some(a), Some(b)) => agree(a, b),
+        match (self.tensor_shape(a), self.tensor_shape(b)) {
+            (Some(a), Some(b)) => is_compatible_shape(a, b),
             _ => true,
         }
     }
@@ -256,24 +256,26 @@ impl<'m> CheckedOperation<'m> {
         if self.same_shape(a, b) {
             return Ok(());
         }
-        let (a, b) = (self.show(a), self.show(b));
-        fault(format!("{a} and {b} have different shapes"))
+        let (a, b) = (self.format_type(a), self.format_type(b));
+        report_violation(format!("{a} and {b} have different shapes"))
     }
 
     pub fn demand_compatible(&self, a: MlirType, b: MlirType) -> RuleResult {
-        if self.compatible(a, b) {
+        if self.is_compatible(a, b) {
             return Ok(());
         }
-        let (a, b) = (self.show(a), self.show(b));
-        fault(format!("{a} and {b} should be the same type"))
+        let (a, b) = (self.format_type(a), self.format_type(b));
+        report_violation(format!("{a} and {b} should be the same type"))
     }
 
     /// A result has the shape and the elements that follow from the operands.
     pub fn demand_result(&self, number: usize, shape: &[DimSize], like: MlirType) -> RuleResult {
         let Some(&found) = self.results.get(number) else {
-            return fault(format!("result {number} is missing"));
+            return report_violation(format!("result {number} is missing"));
         };
-        let fits = self.shape(found).is_none_or(|found| agree(found, shape));
+        let fits = self
+            .tensor_shape(found)
+            .is_none_or(|found| is_compatible_shape(found, shape));
         if fits && self.is_tensor(found) && self.same_element(found, like) {
             return Ok(());
         }
@@ -284,69 +286,72 @@ impl<'m> CheckedOperation<'m> {
                 None => write!(expected, "?x"),
             };
         }
-        let (element, found) = (self.show(self.element(like)), self.show(found));
-        fault(format!(
+        let (element, found) = (
+            self.format_type(self.element_type(like)),
+            self.format_type(found),
+        );
+        report_violation(format!(
             "the result has type {found}, its operands make {expected}{element}>"
         ))
     }
 
     /// A rank that has to be this.
     pub fn demand_rank(&self, ty: MlirType, rank: usize) -> RuleResult {
-        match self.shape(ty) {
+        match self.tensor_shape(ty) {
             Some(shape) if shape.len() != rank => {
-                let ty = self.show(ty);
-                fault(format!("{ty} should have {rank} dimensions"))
+                let ty = self.format_type(ty);
+                report_violation(format!("{ty} should have {rank} dimensions"))
             }
             _ => Ok(()),
         }
     }
 
     /// Integers of an attribute; no integers where it is absent.
-    pub fn integers(&self, name: &str) -> RuleResult<Vec<i64>> {
-        match self.module.attribute(self.op, name) {
+    pub fn read_integers(&self, name: &str) -> RuleResult<Vec<i64>> {
+        match self.module.find_attribute(self.op, name) {
             None => Ok(Vec::new()),
             Some(attr) => match self.module.as_integers(attr) {
                 Some(values) => Ok(values),
-                None => fault(format!("`{name}` should be a list of integers")),
+                None => report_violation(format!("`{name}` should be a list of integers")),
             },
         }
     }
 
     /// Integers of an attribute, one for each dimension; absent, all are the default.
     pub fn integers_for(&self, name: &str, rank: usize, default: i64) -> RuleResult<Vec<i64>> {
-        let values = match self.module.attribute(self.op, name) {
+        let values = match self.module.find_attribute(self.op, name) {
             None => vec![default; rank],
-            Some(_) => self.integers(name)?,
+            Some(_) => self.read_integers(name)?,
         };
         match values.len() == rank {
             true => Ok(values),
-            false => fault(format!("`{name}` has {} numbers, not {rank}", values.len())),
+            false => report_violation(format!("`{name}` has {} numbers, not {rank}", values.len())),
         }
     }
 
     /// An integer of an attribute that is a dimension of a type of this rank.
-    pub fn dimension(&self, name: &str, rank: usize) -> RuleResult<usize> {
-        let value = self.module.integer(self.op, name).unwrap_or(0);
+    pub fn read_dimension(&self, name: &str, rank: usize) -> RuleResult<usize> {
+        let value = self.module.find_integer(self.op, name).unwrap_or(0);
         self.one_axis(name, value, rank)
     }
 
     fn one_axis(&self, name: &str, value: i64, rank: usize) -> RuleResult<usize> {
         match usize::try_from(value) {
             Ok(at) if at < rank => Ok(at),
-            _ => fault(format!(
+            _ => report_violation(format!(
                 "`{name}` has {value}, which is no dimension of {rank}"
             )),
         }
     }
 
     /// Different dimensions of a type of this rank.
-    pub fn axes(&self, name: &str, values: &[i64], rank: usize) -> RuleResult<Vec<usize>> {
+    pub fn check_axes(&self, name: &str, values: &[i64], rank: usize) -> RuleResult<Vec<usize>> {
         let mut seen = vec![false; rank];
         let mut axes = Vec::with_capacity(values.len());
         for &value in values {
             let at = self.one_axis(name, value, rank)?;
             if std::mem::replace(&mut seen[at], true) {
-                return fault(format!("`{name}` has {value} twice"));
+                return report_violation(format!("`{name}` has {value} twice"));
             }
             axes.push(at);
         }
@@ -354,29 +359,29 @@ impl<'m> CheckedOperation<'m> {
     }
 
     /// An attribute that was found to be there before.
-    pub fn attribute(&self, name: &str) -> RuleResult<MlirAttr> {
-        match self.module.attribute(self.op, name) {
+    pub fn require_attribute(&self, name: &str) -> RuleResult<MlirAttr> {
+        match self.module.find_attribute(self.op, name) {
             Some(attr) => Ok(attr),
-            None => fault(format!("`{name}` is missing")),
+            None => report_violation(format!("`{name}` is missing")),
         }
     }
 
     /// The only block of a region.
-    pub fn block(&self, region: usize) -> RuleResult<MlirBlock> {
+    pub fn region_block(&self, region: usize) -> RuleResult<MlirBlock> {
         let found: Option<MlirRegion> = self.module.regions(self.op).nth(region);
         match found.map(|region| self.module.blocks(region)) {
             Some(&[block]) => Ok(block),
-            _ => fault("each region has one block"),
+            _ => report_violation("each region has one block"),
         }
     }
 
     /// Types of the arguments of a region's block, and of what it returns.
     pub fn region_types(&self, region: usize) -> RuleResult<(Vec<MlirType>, Vec<MlirType>)> {
-        let block = self.block(region)?;
+        let block = self.region_block(region)?;
         let type_of = |value| self.module.type_of(value);
         let arguments = self.module.arguments(block).map(type_of).collect();
         let Some(&last) = self.module.ops(block).last() else {
-            return fault("a region is empty");
+            return report_violation("a region is empty");
         };
         let returned = self.module.operands(last).iter();
         Ok((arguments, returned.map(|&value| type_of(value)).collect()))
@@ -391,13 +396,13 @@ impl<'m> CheckedOperation<'m> {
     ) -> RuleResult {
         if found.len() != wanted.len() {
             let (found, wanted) = (found.len(), wanted.len());
-            return fault(format!("{what} are {found}, not {wanted}"));
+            return report_violation(format!("{what} are {found}, not {wanted}"));
         }
         let mut both = found.iter().zip(wanted);
-        match both.find(|&(&found, &wanted)| !self.compatible(found, wanted)) {
+        match both.find(|&(&found, &wanted)| !self.is_compatible(found, wanted)) {
             Some((&found, &wanted)) => {
-                let (found, wanted) = (self.show(found), self.show(wanted));
-                fault(format!("{what} have type {found} where {wanted} should be"))
+                let (found, wanted) = (self.format_type(found), self.format_type(wanted));
+                report_violation(format!("{what} have type {found} where {wanted} should be"))
             }
             None => Ok(()),
         }
@@ -405,13 +410,13 @@ impl<'m> CheckedOperation<'m> {
 }
 
 /// Whether shapes may be the same at run time.
-pub(crate) fn agree(a: &[DimSize], b: &[DimSize]) -> bool {
+pub(crate) fn is_compatible_shape(a: &[DimSize], b: &[DimSize]) -> bool {
     let same = |(a, b): (&DimSize, &DimSize)| a.is_none() || b.is_none() || a == b;
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 /// Product of sizes, if all are known and it fits.
-pub(crate) fn count(shape: &[DimSize]) -> Option<u64> {
+pub(crate) fn count_elements(shape: &[DimSize]) -> Option<u64> {
     if shape.contains(&Some(0)) {
         return shape.iter().all(Option::is_some).then_some(0);
     }

@@ -1,11 +1,11 @@
 //! Numbers of operands, results and regions, and the attributes of an operation.
 
-use super::check::{CheckedOperation, RuleResult, fault};
-use crate::dialect::{AttributeSyntax, OpDefinition, structure};
+use super::check::{CheckedOperation, RuleResult, report_violation};
+use crate::dialect::{AttributeSyntax, OpDefinition, find_attribute_structure};
 use crate::mlir::{AttributeKind, DialectBody, MlirTypeKind};
 
 /// Rules 6 and 7 of the module `verify`.
-pub(crate) fn check(check: &CheckedOperation<'_>, known: &OpDefinition) -> RuleResult {
+pub(crate) fn verify_counts(check: &CheckedOperation<'_>, known: &OpDefinition) -> RuleResult {
     let mut parts = known.signature.split_ascii_whitespace();
     let module = check.module;
     let numbers = [
@@ -15,10 +15,10 @@ pub(crate) fn check(check: &CheckedOperation<'_>, known: &OpDefinition) -> RuleR
     ];
     for (what, found) in numbers {
         let wanted = parts.next().unwrap_or("0");
-        if !fits(found, wanted) {
+        if !is_count_allowed(found, wanted) {
             let plural = if wanted == "1" { "" } else { "s" };
             let wanted = wanted.replace('+', " or more").replace('?', " or none");
-            return fault(format!(
+            return report_violation(format!(
                 "{found} {what}s stand where {wanted} {what}{plural} should"
             ));
         }
@@ -27,19 +27,20 @@ pub(crate) fn check(check: &CheckedOperation<'_>, known: &OpDefinition) -> RuleR
         let Some((name, kind)) = row.split_once(':') else {
             continue;
         };
-        match module.attribute(check.op, name) {
+        match module.find_attribute(check.op, name) {
             Some(attr) => attribute_kind(check, name, kind.trim_end_matches('?'), attr)?,
             None if kind.ends_with('?') => {}
             None => {
-                return fault(format!("the attribute `{name}` is missing"))
-                    .map_err(|f: super::check::RuleViolation| f.with_hint(hint(name, kind)));
+                return report_violation(format!("the attribute `{name}` is missing")).map_err(
+                    |f: super::check::RuleViolation| f.with_hint(format_attribute_hint(name, kind)),
+                );
             }
         }
     }
     Ok(())
 }
 
-fn hint(name: &str, kind: &str) -> String {
+fn format_attribute_hint(name: &str, kind: &str) -> String {
     let example = match kind {
         "i64s" => "array<i64: 0, 1>",
         "i64" => "0 : i64",
@@ -54,7 +55,7 @@ fn hint(name: &str, kind: &str) -> String {
 }
 
 /// `*`, `2`, `1+`, `1?`
-fn fits(found: usize, wanted: &str) -> bool {
+fn is_count_allowed(found: usize, wanted: &str) -> bool {
     let number = |text: &str| text.parse().unwrap_or(0);
     match (wanted.strip_suffix('+'), wanted.strip_suffix('?')) {
         _ if wanted == "*" => true,
@@ -110,7 +111,7 @@ fn attribute_kind(
         false => {
             let shown = module.show_attribute(attr);
             let shown: String = shown.chars().take(60).collect();
-            fault(format!(
+            report_violation(format!(
                 "`{name}` has the value {shown}, which is of another kind"
             ))
         }
@@ -122,12 +123,12 @@ fn is_of_dialect(check: &CheckedOperation<'_>, found: &AttributeKind, named: &st
     let AttributeKind::Dialect { name, body } = found else {
         return false;
     };
-    let name = check.module.str(*name);
+    let name = check.module.symbol_text(*name);
     let is_named = name.split_once('.').is_some_and(|(_, rest)| rest == named);
-    match (structure(name), body) {
+    match (find_attribute_structure(name), body) {
         (Some(AttributeSyntax::Keyword), DialectBody::Keyword(word)) => {
-            let word = check.module.str(*word);
-            is_named && crate::dialect::words(named).contains(&word)
+            let word = check.module.symbol_text(*word);
+            is_named && crate::dialect::list_keywords(named).contains(&word)
         }
         (Some(_), DialectBody::Fields(_)) => is_named,
         _ => false,

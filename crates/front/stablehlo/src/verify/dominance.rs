@@ -16,7 +16,11 @@ pub(crate) struct RegionDominators {
 
 impl RegionDominators {
     /// `position` has the position of each block within its region.
-    pub fn compute(module: &MlirModule, region: MlirRegion, position: &[u32]) -> RegionDominators {
+    pub fn from_region(
+        module: &MlirModule,
+        region: MlirRegion,
+        position: &[u32],
+    ) -> RegionDominators {
         let blocks = module.blocks(region);
         let successors = |at: usize| -> &[MlirBlock] {
             let last = module.ops(blocks[at]).last();
@@ -47,19 +51,19 @@ impl RegionDominators {
             for &at in sequence.iter().skip(1) {
                 let known = predecessors[at].iter().copied();
                 let known = known.filter(|&p| dominators.immediate[p as usize].is_some());
-                let new = known.reduce(|a, b| dominators.meet(a, b));
+                let new = known.reduce(|a, b| dominators.find_common_dominator(a, b));
                 if new != dominators.immediate[at] {
                     dominators.immediate[at] = new;
                     changed = true;
                 }
             }
         }
-        dominators.visits = dominators.walk();
+        dominators.visits = dominators.number_visits();
         dominators
     }
 
     /// Numbers the blocks of the tree: what a block dominates is visited between its own visits.
-    fn walk(&self) -> Vec<(u32, u32)> {
+    fn number_visits(&self) -> Vec<(u32, u32)> {
         let mut children = vec![Vec::new(); self.immediate.len()];
         for (at, up) in self.immediate.iter().enumerate().skip(1) {
             if let Some(up) = up {
@@ -83,7 +87,7 @@ impl RegionDominators {
         visits
     }
 
-    fn meet(&self, mut a: u32, mut b: u32) -> u32 {
+    fn find_common_dominator(&self, mut a: u32, mut b: u32) -> u32 {
         let up = |block: u32| self.immediate[block as usize].unwrap_or(0);
         while a != b {
             if self.order[a as usize] > self.order[b as usize] {

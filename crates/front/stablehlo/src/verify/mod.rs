@@ -35,19 +35,20 @@ const MAX_FAULTS: usize = 50;
 
 /// Everything that is wrong with a module, in the order of its operations; empty if it is valid.
 /// At most 50 faults are told.
-pub fn verify(module: &MlirModule) -> Vec<SourceDiagnostic> {
+pub fn verify_module(module: &MlirModule) -> Vec<SourceDiagnostic> {
     let mut faults = Vec::new();
-    structure::check(module, &mut faults);
+    structure::verify_structure(module, &mut faults);
     let mut open = vec![module.root()];
     while let Some(op) = open.pop() {
         if faults.len() >= MAX_FAULTS {
             break;
         }
-        if let Some(known) = dialect::operation(module.name(op)) {
+        if let Some(known) = dialect::find_operation(module.op_name(op)) {
             let check = CheckedOperation::new(module, op);
-            let outcome = counts::check(&check, known).and_then(|()| known.rule.check(&check));
+            let outcome = counts::verify_counts(&check, known)
+                .and_then(|()| known.rule.verify_operation(&check));
             if let Err(fault) = outcome {
-                faults.push(fault.diagnostic(module, op));
+                faults.push(fault.into_diagnostic(module, op));
             }
         }
         for region in module.regions(op).rev() {

@@ -9,14 +9,14 @@ use rustc_hash::FxHashMap;
 use spirula_diagnostics::SourceDiagnostic;
 
 /// Adds what breaks the rules of structure.
-pub(crate) fn check(module: &MlirModule, faults: &mut Vec<SourceDiagnostic>) {
+pub(crate) fn verify_structure(module: &MlirModule, faults: &mut Vec<SourceDiagnostic>) {
     let mut state = StructureVerifier::new(module);
     let mut open = vec![module.root()];
     while let Some(op) = open.pop() {
         if faults.len() >= super::MAX_FAULTS {
             return;
         }
-        state.operation(op, faults);
+        state.verify_operation(op, faults);
         for region in module.regions(op).rev() {
             for &block in module.blocks(region).iter().rev() {
                 open.extend(module.ops(block).iter().rev());
@@ -58,29 +58,31 @@ impl<'m> StructureVerifier<'m> {
         state
     }
 
-    fn operation(&mut self, op: MlirOp, faults: &mut Vec<SourceDiagnostic>) {
+    fn verify_operation(&mut self, op: MlirOp, faults: &mut Vec<SourceDiagnostic>) {
         let module = self.module;
         for (at, &operand) in module.operands(op).iter().enumerate() {
             if !self.is_visible(operand, op) {
                 let message = format!(
                     "operand {at} of `{}` is not defined before it",
-                    module.name(op)
+                    module.op_name(op)
                 );
                 let hint = "move its definition to the front, or pass it as an argument";
-                faults.push(SourceDiagnostic::error(module.place(op), message).with_hint(hint));
+                faults.push(
+                    SourceDiagnostic::error(module.source_location(op), message).with_hint(hint),
+                );
             }
         }
-        if let Some(message) = self.terminator(op) {
-            faults.push(SourceDiagnostic::error(module.place(op), message));
+        if let Some(message) = self.verify_terminator(op) {
+            faults.push(SourceDiagnostic::error(module.source_location(op), message));
         }
-        let more = match module.name(op) {
+        let more = match module.op_name(op) {
             "builtin.module" => self.unique_names(op, faults),
-            "func.func" => self.function(op),
-            "func.call" | "stablehlo.composite" => self.call(op),
+            "func.func" => self.verify_function(op),
+            "func.call" | "stablehlo.composite" => self.verify_call(op),
             _ => None,
         };
         if let Some(message) = more {
-            faults.push(SourceDiagnostic::error(module.place(op), message));
+            faults.push(SourceDiagnostic::error(module.source_location(op), message));
         }
     }
 
@@ -105,7 +107,7 @@ impl<'m> StructureVerifier<'m> {
                 return self.comes_before(home, definition, block, at);
             }
             let parent = module.region_parent(module.region_of(block));
-            if dialect::operation(module.name(parent)).is_some_and(|known| known.isolated) {
+            if dialect::find_operation(module.op_name(parent)).is_some_and(|known| known.isolated) {
                 return false;
             }
             at = parent;
@@ -130,26 +132,26 @@ impl<'m> StructureVerifier<'m> {
             self.block_position[home.index()],
             self.block_position[block.index()],
         );
-        self.dominators(region).dominates(a, b)
+        self.region_dominators(region).dominates(a, b)
     }
 
-    fn dominators(&mut self, region: MlirRegion) -> &RegionDominators {
+    fn region_dominators(&mut self, region: MlirRegion) -> &RegionDominators {
         let (module, position) = (self.module, &self.block_position);
         let entry = self.dominators.entry(region.index());
-        entry.or_insert_with(|| RegionDominators::compute(module, region, position))
+        entry.or_insert_with(|| RegionDominators::from_region(module, region, position))
     }
 
     /// Rule 2, for an operation that may be a terminator and for the blocks of one that demands
     /// some.
-    fn terminator(&self, op: MlirOp) -> Option<String> {
+    fn verify_terminator(&self, op: MlirOp) -> Option<String> {
         let module = self.module;
-        let name = module.name(op);
+        let name = module.op_name(op);
         if matches!(name, "func.return" | "stablehlo.return") {
             let block = module.block_of(op)?;
             if module.ops(block).last() != Some(&op) {
                 return Some(format!("`{name}` stands before the end of its block"));
             }
-            let parent = module.name(module.parent(op)?);
+            let parent = module.op_name(module.parent(op)?);
             let right = match name {
                 "func.return" => parent == "func.func",
                 _ => parent != "builtin.module",
@@ -166,7 +168,7 @@ impl<'m> StructureVerifier<'m> {
         let mut blocks = regions.flat_map(|region| module.blocks(region));
         let without = |block: &&MlirBlock| match module.ops(**block).last() {
             Some(&last) => {
-                !wanted.contains(&module.name(last)) && module.successors(last).is_empty()
+                !wanted.contains(&module.op_name(last)) && module.successors(last).is_empty()
             }
             None => true,
         };
@@ -180,14 +182,15 @@ impl<'m> StructureVerifier<'m> {
         let mut seen = FxHashMap::default();
         for block in module.regions(op).flat_map(|region| module.blocks(region)) {
             for &inner in module.ops(*block) {
-                let Some(name) = module.text(inner, "sym_name") else {
+                let Some(name) = module.find_text(inner, "sym_name") else {
                     continue;
                 };
                 if let Some(first) = seen.insert(name, inner) {
                     let message = format!("the name `@{name}` is used twice");
-                    let note = format!("the first is at {}", module.place(first));
+                    let note = format!("the first is at {}", module.source_location(first));
                     faults.push(
-                        SourceDiagnostic::error(module.place(inner), message).with_note(note),
+                        SourceDiagnostic::error(module.source_location(inner), message)
+                            .with_note(note),
                     );
                 }
             }
@@ -196,14 +199,14 @@ impl<'m> StructureVerifier<'m> {
     }
 
     /// Rule 4.
-    fn function(&self, op: MlirOp) -> Option<String> {
+    fn verify_function(&self, op: MlirOp) -> Option<String> {
         let module = self.module;
         let Some((inputs, results)) = self.function_type(op) else {
             return Some("a function has a type `(…) -> …`".to_owned());
         };
         let blocks = module.blocks(module.regions(op).next()?);
         let Some(&entry) = blocks.first() else {
-            let is_private = module.text(op, "sym_visibility") == Some("private");
+            let is_private = module.find_text(op, "sym_visibility") == Some("private");
             let message = "a function without a body is private";
             return (!is_private).then(|| message.to_owned());
         };
@@ -216,7 +219,7 @@ impl<'m> StructureVerifier<'m> {
                 continue;
             };
             let returned = module.operands(last).iter().map(|&v| module.type_of(v));
-            let is_return = matches!(module.name(last), "func.return" | "stablehlo.return");
+            let is_return = matches!(module.op_name(last), "func.return" | "stablehlo.return");
             if is_return && !returned.eq(results.iter().copied()) {
                 return Some(
                     "what is returned has other types than the function's results".to_owned(),
@@ -235,18 +238,18 @@ impl<'m> StructureVerifier<'m> {
     }
 
     /// Rule 5. Calls in inner modules are to functions of those, and are not followed.
-    fn call(&self, op: MlirOp) -> Option<String> {
+    fn verify_call(&self, op: MlirOp) -> Option<String> {
         let module = self.module;
-        let attribute = match module.name(op) {
+        let attribute = match module.op_name(op) {
             "func.call" => "callee",
             _ => "decomposition",
         };
-        let name = module.callee(op, attribute)?;
-        let Some(function) = module.function(name) else {
+        let name = module.find_callee(op, attribute)?;
+        let Some(function) = module.find_function(name) else {
             let inner = module.functions().is_empty() || self.stands_in_inner_module(op);
             return (!inner).then(|| format!("the function `@{name}` is not defined"));
         };
-        if self.stands_in_inner_module(op) || module.name(op) != "func.call" {
+        if self.stands_in_inner_module(op) || module.op_name(op) != "func.call" {
             return None;
         }
         let (inputs, results) = self.function_type(function)?;
@@ -260,7 +263,7 @@ impl<'m> StructureVerifier<'m> {
         let module = self.module;
         let outwards = std::iter::successors(module.parent(op), |&op| module.parent(op));
         outwards
-            .filter(|&op| module.name(op) == "builtin.module")
+            .filter(|&op| module.op_name(op) == "builtin.module")
             .count()
             > 1
     }

@@ -3,11 +3,11 @@
 
 use super::oracle::{OracleTally, OracleTolerance, first_difference};
 use spirula_program::ScalarType;
-use spirula_stablehlo::mlir::{MlirModule, parse, sections};
-use spirula_stablehlo::translate::{ResultTolerance, TranslatedEntry, translate};
+use spirula_stablehlo::mlir::{MlirModule, parse_text, split_sections};
+use spirula_stablehlo::translate::{ResultTolerance, TranslatedEntry, translate_entry};
 use spirula_tensor::ir::{DenseTensorType, TensorConstant};
-use spirula_tensor::{EvalError, evaluate};
-use spirula_testing::{corpus, files};
+use spirula_tensor::{EvalError, evaluate_function};
+use spirula_testing::{find_corpus, list_files};
 use std::path::Path;
 
 /// Nodes that a program may evaluate.
@@ -15,7 +15,7 @@ const WORK: u64 = 30_000_000;
 
 /// Runs a function without arguments and says which check does not hold.
 fn run(translated: &TranslatedEntry, work: u64) -> Result<(), Result<String, EvalError>> {
-    let results = evaluate(&translated.function, Vec::new(), work).map_err(Err)?;
+    let results = evaluate_function(&translated.function, Vec::new(), work).map_err(Err)?;
     for check in &translated.checks {
         let (found, expected) = (&results[check.found], &results[check.expected]);
         let rule = match check.likeness {
@@ -34,16 +34,16 @@ fn run(translated: &TranslatedEntry, work: u64) -> Result<(), Result<String, Eva
 fn tests(path: &Path, every: bool, tally: &mut OracleTally) {
     let bytes = std::fs::read(path).expect("the file can be read");
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    for range in sections(&bytes) {
+    for range in split_sections(&bytes) {
         let text = &bytes[range];
-        let module = parse(text).unwrap_or_else(|error| panic!("{stem}: {error}"));
+        let module = parse_text(text).unwrap_or_else(|error| panic!("{stem}: {error}"));
         for name in names(&module, every) {
             let shown = if every {
                 format!("{stem}/{name}")
             } else {
                 stem.to_string()
             };
-            match translate(&module, &name) {
+            match translate_entry(&module, &name) {
                 Err(error) => tally.failed(&shown, error, text),
                 Ok(translated) if !translated.parameters.is_empty() => {}
                 Ok(translated) => match run(&translated, WORK) {
@@ -59,19 +59,19 @@ fn tests(path: &Path, every: bool, tally: &mut OracleTally) {
 
 fn names(module: &MlirModule, every: bool) -> Vec<String> {
     let all = module.functions().iter();
-    let all = all.filter_map(|op| module.text(*op, "sym_name"));
+    let all = all.filter_map(|op| module.find_text(*op, "sym_name"));
     all.filter(|name| every || *name == "main")
         .map(str::to_owned)
         .collect()
 }
 
 fn folder(folder: &str, every: bool, least: usize) {
-    let Some(path) = corpus(&format!("stablehlo/{folder}")) else {
+    let Some(path) = find_corpus(&format!("stablehlo/{folder}")) else {
         return;
     };
     let mut tally = OracleTally::default();
     let only = std::env::var("ONLY").unwrap_or_default();
-    for file in files(&path, ".mlir") {
+    for file in list_files(&path, ".mlir") {
         let is_direct = file.parent() == Some(&path) || every;
         if is_direct && file.to_string_lossy().contains(&only) {
             tests(&file, every, &mut tally);
@@ -92,15 +92,15 @@ fn testdata_is_right() {
 /// Files of dynamic shapes check nothing: they have to be translated.
 #[test]
 fn dynamic_testdata_is_translated() {
-    let Some(path) = corpus("stablehlo/testdata/dynamic") else {
+    let Some(path) = find_corpus("stablehlo/testdata/dynamic") else {
         return;
     };
     let mut tally = OracleTally::default();
-    for file in files(&path, ".mlir") {
+    for file in list_files(&path, ".mlir") {
         let bytes = std::fs::read(&file).expect("the file can be read");
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let module = parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
-        match translate(&module, "main") {
+        let module = parse_text(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        match translate_entry(&module, "main") {
             Ok(_) => tally.right += 1,
             Err(error) => tally.failed(&name, error, &bytes),
         }
@@ -124,7 +124,7 @@ fn quantised_testdata_is_right() {
 fn own_programs_are_right() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/translation/right");
     let mut tally = OracleTally::default();
-    for file in files(&folder, ".mlir") {
+    for file in list_files(&folder, ".mlir") {
         tests(&file, true, &mut tally);
     }
     tally.show("right");
@@ -134,14 +134,17 @@ fn own_programs_are_right() {
 
 /// The module, run on numbers that are its arguments.
 fn run_on(text: &str, arguments: &[i32]) -> Result<Vec<u64>, EvalError> {
-    let module = parse(text.as_bytes()).expect("the module can be read");
-    let translated = translate(&module, "main").expect("it is known");
+    let module = parse_text(text.as_bytes()).expect("the module can be read");
+    let translated = translate_entry(&module, "main").expect("it is known");
     let arguments = arguments.iter().map(|number| TensorConstant {
-        ty: DenseTensorType::scalar(ScalarType::I32),
+        ty: DenseTensorType::from_scalar(ScalarType::I32),
         bytes: number.to_le_bytes().to_vec(),
     });
-    let results = evaluate(&translated.function, arguments.collect(), WORK)?;
-    Ok(results.iter().map(|result| result.bits(0)).collect())
+    let results = evaluate_function(&translated.function, arguments.collect(), WORK)?;
+    Ok(results
+        .iter()
+        .map(|result| result.element_bits(0))
+        .collect())
 }
 
 /// Also in branches whose results nothing uses, and with braces that are no values.
@@ -195,8 +198,8 @@ func.func private @asked(%a: tensor<i32>) -> tensor<i32> {
     let direct = text
         .replace("@main", "@other")
         .replace("private @asked", "@main");
-    let module = parse(direct.as_bytes()).expect("the module can be read");
-    let error = translate(&module, "main").expect_err("it is always reached");
+    let module = parse_text(direct.as_bytes()).expect("the module can be read");
+    let error = translate_entry(&module, "main").expect_err("it is always reached");
     assert!(error.to_string().contains("callback"), "{error}");
 }
 

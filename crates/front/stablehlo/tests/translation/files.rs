@@ -1,10 +1,10 @@
 //! Programs and what they become; programs that are refused and why.
 
-use spirula_diagnostics::{SourceDiagnostic, SourceFile, render};
-use spirula_stablehlo::mlir::parse;
-use spirula_stablehlo::translate::translate;
-use spirula_tensor::print;
-use spirula_testing::{GoldenFiles, files};
+use spirula_diagnostics::{SourceDiagnostic, SourceFile, render_diagnostic};
+use spirula_stablehlo::mlir::parse_text;
+use spirula_stablehlo::translate::translate_entry;
+use spirula_tensor::print_function;
+use spirula_testing::{GoldenFiles, list_files};
 use std::path::Path;
 
 fn translated(path: &Path) -> String {
@@ -15,14 +15,14 @@ fn translated(path: &Path) -> String {
             name: &name,
             bytes: &bytes,
         };
-        render(&diagnostic, source, false)
+        render_diagnostic(&diagnostic, source, false)
     };
-    let module = match parse(&bytes) {
+    let module = match parse_text(&bytes) {
         Ok(module) => module,
         Err(diagnostic) => return shown(diagnostic),
     };
-    match translate(&module, "main") {
-        Ok(translated) => print(&translated.function),
+    match translate_entry(&module, "main") {
+        Ok(translated) => print_function(&translated.function),
         Err(error) => shown(error.into()),
     }
 }
@@ -32,10 +32,10 @@ fn compare(folder: &str, ending: &str) {
         .join("tests/translation")
         .join(folder);
     let mut expected = GoldenFiles::new();
-    for path in files(&folder, ".mlir") {
-        expected.compare(&path.with_extension(ending), &translated(&path));
+    for path in list_files(&folder, ".mlir") {
+        expected.compare_file(&path.with_extension(ending), &translated(&path));
     }
-    expected.finish();
+    expected.finish_comparison();
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Programs with small changes anywhere are translated or refused; nothing panics, and nothing
 //! runs out of bounds of memory.
 
-use spirula_stablehlo::mlir::parse;
-use spirula_stablehlo::translate::translate;
-use spirula_testing::files;
+use spirula_stablehlo::mlir::parse_text;
+use spirula_stablehlo::translate::translate_entry;
+use spirula_testing::list_files;
 use std::path::Path;
 
 /// What takes the place of what stands in a program.
@@ -83,7 +83,7 @@ fn changed_programs_do_not_panic() {
         .and_then(|text| text.parse().ok());
     let mut random = KnuthRandom(7);
     let (mut read, mut translated) = (0, 0);
-    for path in files(&folder, ".mlir") {
+    for path in list_files(&folder, ".mlir") {
         let text = std::fs::read_to_string(&path).expect("the program can be read");
         let tokens = tokens(&text);
         for _ in 0..rounds.unwrap_or(400) {
@@ -97,9 +97,9 @@ fn changed_programs_do_not_panic() {
                 _ => PIECES[random.below(PIECES.len())],
             };
             changed.replace_range(start..end, piece);
-            if let Ok(module) = parse(changed.as_bytes()) {
+            if let Ok(module) = parse_text(changed.as_bytes()) {
                 read += 1;
-                translated += usize::from(translate(&module, "main").is_ok());
+                translated += usize::from(translate_entry(&module, "main").is_ok());
             }
         }
     }

@@ -3,13 +3,13 @@
 
 use super::oracle::{OracleTally, OracleTolerance, are_alike, first_difference};
 use serde_json::Value as Json;
-use spirula_stablehlo::mlir::{MlirFloat, parse};
+use spirula_stablehlo::mlir::{MlirFloat, parse_text};
 use spirula_stablehlo::translate::{
     InterfaceTensor, KnownArguments, TensorElement, TranslatedEntry, translate_for,
 };
 use spirula_tensor::ir::{DenseTensorType, TensorConstant};
-use spirula_tensor::{EvalError, evaluate};
-use spirula_testing::{corpus, files};
+use spirula_tensor::{EvalError, evaluate_function};
+use spirula_testing::{find_corpus, list_files};
 use std::path::Path;
 
 /// Nodes that a model may evaluate, unless `WORK` says another number.
@@ -44,7 +44,7 @@ impl ModelInputStream {
                 let u = (z >> 11) as f64 * 2f64.powi(-53);
                 (lo + (hi - lo) * u).to_bits()
             }
-            TensorElement::Float(float) => float.format().encode(lo + (hi - lo) * unit(z)),
+            TensorElement::Float(float) => float.format().encode_value(lo + (hi - lo) * unit(z)),
             _ => {
                 let (lo, hi) = (lo as i128, hi as i128);
                 (lo + i128::from(z >> 11).rem_euclid((hi - lo).max(1))) as u64
@@ -56,10 +56,10 @@ impl ModelInputStream {
 /// Type of a tensor as parameters and results have it.
 fn outside(interface: &InterfaceTensor, shape: &[u64]) -> DenseTensorType {
     let mut shape = shape.to_vec();
-    if interface.element.parts() == 2 {
+    if interface.element.component_count() == 2 {
         shape.push(2);
     }
-    DenseTensorType::new(interface.element.storage(), &shape)
+    DenseTensorType::new(interface.element.storage_type(), &shape)
 }
 
 fn sizes(json: &Json) -> Vec<u64> {
@@ -93,8 +93,8 @@ fn arguments(manifest: &Json, translated: &TranslatedEntry) -> Vec<TensorConstan
             let bounds = (bounds.0.unwrap_or(0.0), bounds.1.unwrap_or(1.0));
             let size = ty.element.size() as usize;
             let mut bytes = Vec::new();
-            for _ in 0..ty.elements().unwrap_or(0) {
-                let bits = stream.element(interface.element.part(), bounds);
+            for _ in 0..ty.element_count().unwrap_or(0) {
+                let bits = stream.element(interface.element.component_element(), bounds);
                 bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
             }
             TensorConstant { ty, bytes }
@@ -123,12 +123,12 @@ fn compare(
         ty: ty.clone(),
         bytes: array(&folder.join(name)),
     });
-    let count = ty.elements().unwrap_or(0) as usize;
+    let count = ty.element_count().unwrap_or(0) as usize;
     let mismatch = json["mismatch"].as_f64().unwrap_or(0.0);
     let Some(expected) = whole else {
         let at = array(&folder.join(json["index_file"].as_str().unwrap_or_default()));
         let values = array(&folder.join(json["value_file"].as_str().unwrap_or_default()));
-        let parts = interface.element.parts();
+        let parts = interface.element.component_count();
         let at = at
             .chunks_exact(4)
             .map(|b| i32::from_le_bytes([b[0], b[1], b[2], b[3]]));
@@ -141,7 +141,7 @@ fn compare(
         };
         let pairs = at.iter().enumerate();
         let different = pairs.filter(|(sample, at)| {
-            let (found, expected) = (found.bits(**at), expected.bits(*sample));
+            let (found, expected) = (found.element_bits(**at), expected.element_bits(*sample));
             !are_alike(interface.element, found, expected, rule)
         });
         let different = different.count();
@@ -154,7 +154,7 @@ fn compare(
         };
     };
     let differs = |at: &usize| {
-        let (found, expected) = (found.bits(*at), expected.bits(*at));
+        let (found, expected) = (found.element_bits(*at), expected.element_bits(*at));
         !are_alike(interface.element, found, expected, rule)
     };
     let different = (0..count).filter(differs).count();
@@ -175,7 +175,7 @@ fn model(path: &Path, is_static: bool, tally: &mut OracleTally) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let folder = path.parent().expect("a folder");
     let bytes = std::fs::read(path).expect("the model can be read");
-    let module = parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let module = parse_text(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
     let manifest = std::fs::read(path.with_extension("json")).expect("a manifest");
     let manifest: Json = serde_json::from_slice(&manifest).expect("a manifest");
     let shapes = match is_static {
@@ -191,7 +191,7 @@ fn model(path: &Path, is_static: bool, tally: &mut OracleTally) {
         Err(error) => return tally.failed(&name, error, &bytes),
     };
     let arguments = arguments(&manifest, &translated);
-    let results = match evaluate(&translated.function, arguments, work()) {
+    let results = match evaluate_function(&translated.function, arguments, work()) {
         Ok(results) => results,
         Err(EvalError::Work) => return tally.too_long.push(name.into_owned()),
         Err(error) => return tally.wrong.push(format!("{name}: {error}")),
@@ -208,12 +208,12 @@ fn model(path: &Path, is_static: bool, tally: &mut OracleTally) {
 }
 
 fn folder(folder: &str, least: usize) {
-    let Some(path) = corpus(&format!("stablehlo/{folder}")) else {
+    let Some(path) = find_corpus(&format!("stablehlo/{folder}")) else {
         return;
     };
     let mut tally = OracleTally::default();
     let only = std::env::var("ONLY").unwrap_or_default();
-    for file in files(&path, ".mlir") {
+    for file in list_files(&path, ".mlir") {
         if file.to_string_lossy().contains(&only) {
             model(&file, true, &mut tally);
         }
@@ -238,11 +238,11 @@ fn models_are_right() {
 /// Models of dynamic shapes, translated once for all shapes.
 #[test]
 fn sizes_may_be_known_late() {
-    let Some(path) = corpus("stablehlo/models") else {
+    let Some(path) = find_corpus("stablehlo/models") else {
         return;
     };
     let mut tally = OracleTally::default();
-    for file in files(&path, ".mlir") {
+    for file in list_files(&path, ".mlir") {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with("dyn_") {
             model(&file, false, &mut tally);

@@ -1,6 +1,6 @@
 //! What tests of the translation share: counting, and comparing tensors.
 
-use spirula_diagnostics::{SourceFile, render};
+use spirula_diagnostics::{SourceFile, render_diagnostic};
 use spirula_program::ScalarLiteral;
 use spirula_stablehlo::translate::{TensorElement, TranslateError};
 use spirula_tensor::ir::TensorConstant;
@@ -26,7 +26,8 @@ impl OracleTally {
             }
             TranslateError::Invalid(diagnostic) => {
                 let source = SourceFile { name, bytes };
-                self.wrong.push(render(&diagnostic, source, false));
+                self.wrong
+                    .push(render_diagnostic(&diagnostic, source, false));
             }
         }
     }
@@ -68,11 +69,17 @@ pub fn first_difference(
     if found.ty != expected.ty {
         return Some(format!("{} instead of {}", found.ty, expected.ty));
     }
-    let count = found.ty.elements().unwrap_or(0) as usize;
-    let at =
-        (0..count).find(|at| !are_alike(element, found.bits(*at), expected.bits(*at), rule))?;
+    let count = found.ty.element_count().unwrap_or(0) as usize;
+    let at = (0..count).find(|at| {
+        !are_alike(
+            element,
+            found.element_bits(*at),
+            expected.element_bits(*at),
+            rule,
+        )
+    })?;
     let shown = |tensor: &TensorConstant| {
-        ScalarLiteral::new(tensor.ty.element, tensor.bits(at)).to_string()
+        ScalarLiteral::new(tensor.ty.element, tensor.element_bits(at)).to_string()
     };
     let (found, expected) = (shown(found), shown(expected));
     Some(format!(
@@ -82,11 +89,11 @@ pub fn first_difference(
 
 /// Whether two elements, given by the bits of what is stored, count as equal.
 pub fn are_alike(element: TensorElement, found: u64, expected: u64, rule: OracleTolerance) -> bool {
-    let TensorElement::Float(float) = element.part() else {
+    let TensorElement::Float(float) = element.component_element() else {
         return found == expected;
     };
     let format = float.format();
-    let (a, b) = (format.decode(found), format.decode(expected));
+    let (a, b) = (format.decode_bits(found), format.decode_bits(expected));
     if a == b || a.is_nan() || b.is_nan() || a.is_infinite() || b.is_infinite() {
         return a == b || a.is_nan() && b.is_nan();
     }

@@ -13,44 +13,44 @@ const MOST_LANES: u32 = 128;
 
 impl KernelVerifier<'_> {
     /// Adjacent elements of memory.
-    pub(super) fn vector(
+    pub(super) fn verify_vector(
         &self,
         first: &MemoryElement,
         count: usize,
     ) -> Result<(), SourceDiagnostic> {
         self.on_device("a vector")?;
-        self.element(first)?;
+        self.verify_element(first)?;
         let is_memory = matches!(self.program.var(first.memory).ty, VariableType::Memory(_));
-        self.demand(7, is_memory, || "private arrays have no vectors".to_owned())?;
+        self.require_rule(7, is_memory, || "private arrays have no vectors".to_owned())?;
         let bytes = first.ty.size() * count as u64;
-        self.demand(12, matches!(bytes, 4 | 8 | 16) && count > 1, || {
+        self.require_rule(12, matches!(bytes, 4 | 8 | 16) && count > 1, || {
             format!("a vector of {bytes} bytes")
         })
     }
 
-    pub(super) fn shuffle(
+    pub(super) fn verify_shuffle(
         &self,
         to: VarId,
         value: ExprId,
         mask: u32,
     ) -> Result<(), SourceDiagnostic> {
         self.on_device("a shuffle")?;
-        let ty = self.expr(value)?;
-        self.demand(12, matches!(ty, ScalarType::I32 | ScalarType::F32), || {
+        let ty = self.verify_expr(value)?;
+        self.require_rule(12, matches!(ty, ScalarType::I32 | ScalarType::F32), || {
             format!("values of type {ty} are not shuffled")
         })?;
-        self.demand(12, mask < MOST_LANES, || {
+        self.require_rule(12, mask < MOST_LANES, || {
             format!("no subgroup has an invocation {mask}")
         })?;
-        self.target(to, ty)
+        self.verify_target(to, ty)
     }
 
-    pub(super) fn fragment(&self, op: &FragmentOp) -> Result<(), SourceDiagnostic> {
+    pub(super) fn verify_fragment_op(&self, op: &FragmentOp) -> Result<(), SourceDiagnostic> {
         self.on_device("a fragment")?;
         match op {
             FragmentOp::Clear(var) => self.fragment_type(*var).map(|_| ()),
-            FragmentOp::Load { to, from } => self.patch(*to, from),
-            FragmentOp::Store { to, from } => self.patch(*from, to),
+            FragmentOp::Load { to, from } => self.verify_fragment_address(*to, from),
+            FragmentOp::Store { to, from } => self.verify_fragment_address(*from, to),
             FragmentOp::Accumulate { to, factors } => {
                 let sum = self.fragment_type(*to)?;
                 let left = self.fragment_type(factors[0])?;
@@ -59,7 +59,7 @@ impl KernelVerifier<'_> {
                 let fits = roles == [FragmentRole::Left, FragmentRole::Right, FragmentRole::Sum]
                     && (left.rows, right.columns) == (sum.rows, sum.columns)
                     && left.columns == right.rows;
-                self.demand(12, fits, || {
+                self.require_rule(12, fits, || {
                     "the fragments do not fit each other".to_owned()
                 })
             }
@@ -67,27 +67,31 @@ impl KernelVerifier<'_> {
     }
 
     fn fragment_type(&self, var: VarId) -> Result<FragmentType, SourceDiagnostic> {
-        self.see(var)?;
+        self.verify_visible(var)?;
         match self.program.var(var).ty {
             VariableType::Fragment(fragment) => Ok(fragment),
             _ => {
-                let text = format!("%{} is no fragment (rule 12)", self.name(var));
+                let text = format!("%{} is no fragment (rule 12)", self.var_name(var));
                 Err(SourceDiagnostic::error(self.place, text))
             }
         }
     }
 
-    fn patch(&self, var: VarId, patch: &FragmentAddress) -> Result<(), SourceDiagnostic> {
+    fn verify_fragment_address(
+        &self,
+        var: VarId,
+        patch: &FragmentAddress,
+    ) -> Result<(), SourceDiagnostic> {
         let fragment = self.fragment_type(var)?;
-        self.element(&patch.first)?;
-        self.typed(patch.stride, ScalarType::I64)?;
+        self.verify_element(&patch.first)?;
+        self.verify_expr_type(patch.stride, ScalarType::I64)?;
         let is_memory = matches!(
             self.program.var(patch.first.memory).ty,
             VariableType::Memory(_)
         );
-        let fits = is_memory && patch.first.ty == fragment.number.stored();
-        self.demand(12, fits, || {
-            format!("%{} is not kept in such memory", self.name(var))
+        let fits = is_memory && patch.first.ty == fragment.number.storage_type();
+        self.require_rule(12, fits, || {
+            format!("%{} is not kept in such memory", self.var_name(var))
         })
     }
 }

@@ -33,7 +33,7 @@ use spirula_program::ScalarType;
 ///
 /// # Errors
 /// At the first breach of a rule.
-pub fn check(program: &KernelProgram) -> Result<(), SourceDiagnostic> {
+pub fn verify_program(program: &KernelProgram) -> Result<(), SourceDiagnostic> {
     let on_device = crate::calls::on_device(program)?;
     let mut checker = KernelVerifier {
         program,
@@ -44,15 +44,18 @@ pub fn check(program: &KernelProgram) -> Result<(), SourceDiagnostic> {
         place: SourceLocation::Unknown,
     };
     for global in &program.globals {
-        checker.bind(*global);
+        checker.bind_var(*global);
     }
     if let Some(block) = program.initialise {
-        checker.block(block)?;
+        checker.verify_block(block)?;
     }
     for function in program.function_ids() {
-        checker.function(function, on_device[function.index()])?;
+        checker.verify_function(function, on_device[function.index()])?;
     }
-    program.entries.iter().try_for_each(|e| checker.entry(e))
+    program
+        .entries
+        .iter()
+        .try_for_each(|e| checker.verify_entry(e))
 }
 
 struct KernelVerifier<'a> {
@@ -68,7 +71,7 @@ struct KernelVerifier<'a> {
 }
 
 impl KernelVerifier<'_> {
-    fn demand(
+    fn require_rule(
         &self,
         rule: u32,
         holds: bool,
@@ -83,7 +86,7 @@ impl KernelVerifier<'_> {
         }
     }
 
-    fn bind(&mut self, var: VarId) {
+    fn bind_var(&mut self, var: VarId) {
         self.visible[var.index()] = true;
         self.bound.push(var);
     }
@@ -95,11 +98,11 @@ impl KernelVerifier<'_> {
         }
     }
 
-    fn name(&self, var: VarId) -> &str {
+    fn var_name(&self, var: VarId) -> &str {
         self.program.var_name(var)
     }
 
-    fn function(&mut self, id: FuncId, on_device: bool) -> Result<(), SourceDiagnostic> {
+    fn verify_function(&mut self, id: FuncId, on_device: bool) -> Result<(), SourceDiagnostic> {
         let function = self.program.function(id);
         let Some(body) = function.body else {
             return Ok(());
@@ -107,153 +110,154 @@ impl KernelVerifier<'_> {
         self.place = function.place;
         let length = self.bound.len();
         for var in function.inputs.iter().chain(&function.outputs) {
-            self.bind(*var);
+            self.bind_var(*var);
             let is_shared = matches!(
                 self.program.var(*var).ty,
                 VariableType::Memory(MemorySpace::Shared)
                     | VariableType::Array(_)
                     | VariableType::Fragment(_)
             );
-            self.demand(7, !is_shared, || {
-                format!("%{} is not host's", self.name(*var))
+            self.require_rule(7, !is_shared, || {
+                format!("%{} is not host's", self.var_name(*var))
             })?;
         }
         self.is_device = on_device;
-        self.block(body)?;
+        self.verify_block(body)?;
         self.is_device = false;
         self.unbind_to(length);
         Ok(())
     }
 
-    fn block(&mut self, block: StmtBlock) -> Result<(), SourceDiagnostic> {
+    fn verify_block(&mut self, block: StmtBlock) -> Result<(), SourceDiagnostic> {
         let length = self.bound.len();
-        for stmt in self.program.block(block) {
+        for stmt in self.program.block_stmts(block) {
             self.place = stmt.place;
-            self.statement(&stmt.kind)?;
+            self.verify_statement(&stmt.kind)?;
         }
         self.unbind_to(length);
         Ok(())
     }
 
-    fn statement(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
+    fn verify_statement(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
         match stmt {
-            StmtKind::Declare(var) => self.declare(*var),
+            StmtKind::Declare(var) => self.verify_declaration(*var),
             StmtKind::Assign { to, value } => {
-                let ty = self.expr(*value)?;
-                self.target(*to, ty)
+                let ty = self.verify_expr(*value)?;
+                self.verify_target(*to, ty)
             }
-            StmtKind::Alias { to, from } => self.alias(*to, *from),
+            StmtKind::Alias { to, from } => self.verify_alias(*to, *from),
             StmtKind::Alloc { to, bytes } => {
                 let space = match self.is_device {
                     true => MemorySpace::Shared,
                     false => MemorySpace::Device,
                 };
-                self.memory(*to, &[space])?;
-                self.typed(*bytes, ScalarType::I64)
+                self.verify_memory(*to, &[space])?;
+                self.verify_expr_type(*bytes, ScalarType::I64)
             }
             StmtKind::Free(var) => {
-                self.see(*var)?;
-                let is_memory = self.program.scalar(*var).is_none();
-                self.demand(7, is_memory, || {
-                    format!("%{} is no memory", self.name(*var))
+                self.verify_visible(*var)?;
+                let is_memory = self.program.scalar_type(*var).is_none();
+                self.require_rule(7, is_memory, || {
+                    format!("%{} is no memory", self.var_name(*var))
                 })
             }
             StmtKind::Static { to, data } => self.static_data(*to, data),
             StmtKind::Read { to, from } => {
-                self.element(from)?;
-                self.target(*to, from.ty)
+                self.verify_element(from)?;
+                self.verify_target(*to, from.ty)
             }
             StmtKind::Write { to, value } => {
-                self.element(to)?;
-                self.typed(*value, to.ty)
+                self.verify_element(to)?;
+                self.verify_expr_type(*value, to.ty)
             }
             StmtKind::ReadVector { to, from } => {
-                self.vector(from, to.len())?;
-                to.iter().try_for_each(|var| self.target(*var, from.ty))
+                self.verify_vector(from, to.len())?;
+                to.iter()
+                    .try_for_each(|var| self.verify_target(*var, from.ty))
             }
             StmtKind::WriteVector { to, values } => {
-                self.vector(to, values.len())?;
+                self.verify_vector(to, values.len())?;
                 values
                     .iter()
-                    .try_for_each(|value| self.typed(*value, to.ty))
+                    .try_for_each(|value| self.verify_expr_type(*value, to.ty))
             }
-            StmtKind::Fragment(op) => self.fragment(op),
-            StmtKind::Copy(copy) => self.copy(copy),
-            StmtKind::Call(call) => self.call(call),
+            StmtKind::Fragment(op) => self.verify_fragment_op(op),
+            StmtKind::Copy(copy) => self.verify_copy(copy),
+            StmtKind::Call(call) => self.verify_call(call),
             StmtKind::Assert { condition, message } => {
-                self.typed(*condition, ScalarType::Bool)?;
-                self.message(*message)
+                self.verify_expr_type(*condition, ScalarType::Bool)?;
+                self.verify_message(*message)
             }
-            StmtKind::Trace(message) => self.message(*message),
+            StmtKind::Trace(message) => self.verify_message(*message),
             StmtKind::Launch(kernel) => {
                 self.on_host("launch")?;
-                self.kernel(*kernel)
+                self.verify_kernel(*kernel)
             }
             StmtKind::Where { to, dimension, .. } => {
                 self.on_device("the position")?;
-                self.demand(8, *dimension < 3, || format!("no dimension {dimension}"))?;
-                self.target(*to, ScalarType::I32)
+                self.require_rule(8, *dimension < 3, || format!("no dimension {dimension}"))?;
+                self.verify_target(*to, ScalarType::I32)
             }
-            StmtKind::Shuffle { to, value, mask } => self.shuffle(*to, *value, *mask),
+            StmtKind::Shuffle { to, value, mask } => self.verify_shuffle(*to, *value, *mask),
             StmtKind::Sync { .. } => self.on_device("a barrier or fence"),
-            StmtKind::Atomic(atomic) => self.atomic(atomic),
+            StmtKind::Atomic(atomic) => self.verify_atomic(atomic),
             StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::While { .. } => {
-                self.control(stmt)
+                self.verify_control_flow(stmt)
             }
         }
     }
 
-    fn control(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
+    fn verify_control_flow(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
         match *stmt {
             StmtKind::If {
                 condition,
                 then,
                 otherwise,
             } => {
-                self.typed(condition, ScalarType::Bool)?;
-                self.block(then)?;
-                self.block(otherwise)
+                self.verify_expr_type(condition, ScalarType::Bool)?;
+                self.verify_block(then)?;
+                self.verify_block(otherwise)
             }
             StmtKind::For {
                 counter,
                 bound,
                 body,
-            } => self.count(counter, bound, body),
+            } => self.verify_counted_loop(counter, bound, body),
             StmtKind::While { condition, body } => {
-                self.typed(condition, ScalarType::Bool)?;
-                self.block(body)
+                self.verify_expr_type(condition, ScalarType::Bool)?;
+                self.verify_block(body)
             }
             _ => Ok(()),
         }
     }
 
-    fn count(
+    fn verify_counted_loop(
         &mut self,
         counter: VarId,
         bound: ExprId,
         body: StmtBlock,
     ) -> Result<(), SourceDiagnostic> {
         let length = self.bound.len();
-        let ty = self.expr(bound)?;
-        self.bind(counter);
-        self.target(counter, ty)?;
-        self.demand(4, ty.is_int(), || {
+        let ty = self.verify_expr(bound)?;
+        self.bind_var(counter);
+        self.verify_target(counter, ty)?;
+        self.require_rule(4, ty.is_int(), || {
             format!("a loop counts integers, not {ty}")
         })?;
-        self.block(body)?;
+        self.verify_block(body)?;
         self.unbind_to(length);
         Ok(())
     }
 
     fn on_host(&self, what: &str) -> Result<(), SourceDiagnostic> {
-        self.demand(5, !self.is_device, || format!("{what} is for the host"))
+        self.require_rule(5, !self.is_device, || format!("{what} is for the host"))
     }
 
     fn on_device(&self, what: &str) -> Result<(), SourceDiagnostic> {
-        self.demand(5, self.is_device, || format!("{what} is for kernels"))
+        self.require_rule(5, self.is_device, || format!("{what} is for kernels"))
     }
 
-    fn declare(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
+    fn verify_declaration(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
         let (allowed, shape) = match self.program.var(var).ty {
             VariableType::Scalar(_) | VariableType::Memory(MemorySpace::Device) => (true, None),
             VariableType::Memory(MemorySpace::Host) => (!self.is_device, None),
@@ -261,22 +265,22 @@ impl KernelVerifier<'_> {
             VariableType::Array(array) => (self.is_device, Some(array)),
             VariableType::Fragment(_) => (self.is_device, None),
         };
-        self.demand(7, allowed, || {
-            format!("%{} is in the wrong space", self.name(var))
+        self.require_rule(7, allowed, || {
+            format!("%{} is in the wrong space", self.var_name(var))
         })?;
         if let Some(array) = shape {
             for size in &self.program.array(array).shape {
-                self.typed(*size, ScalarType::I64)?;
-                self.constant(*size)?;
+                self.verify_expr_type(*size, ScalarType::I64)?;
+                self.verify_constant(*size)?;
             }
         }
-        self.bind(var);
+        self.bind_var(var);
         Ok(())
     }
 
-    fn alias(&self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
-        self.see(to)?;
-        self.see(from)?;
+    fn verify_alias(&self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
+        self.verify_visible(to)?;
+        self.verify_visible(from)?;
         let fits = match (self.program.var(to).ty, self.program.var(from).ty) {
             (VariableType::Memory(a), VariableType::Memory(b)) => a == b,
             (VariableType::Array(a), VariableType::Array(b)) => {
@@ -284,40 +288,44 @@ impl KernelVerifier<'_> {
             }
             _ => false,
         };
-        self.demand(7, fits, || {
-            format!("%{} cannot refer to %{}", self.name(to), self.name(from))
+        self.require_rule(7, fits, || {
+            format!(
+                "%{} cannot refer to %{}",
+                self.var_name(to),
+                self.var_name(from)
+            )
         })
     }
 
     fn static_data(&self, to: VarId, data: &StaticData) -> Result<(), SourceDiagnostic> {
         self.on_host("data")?;
-        self.memory(to, &[MemorySpace::Host])?;
+        self.verify_memory(to, &[MemorySpace::Host])?;
         let typed = data.values.iter().all(|value| value.ty == data.ty);
-        self.demand(4, typed, || {
-            format!("data of %{} is not {}", self.name(to), data.ty)
+        self.require_rule(4, typed, || {
+            format!("data of %{} is not {}", self.var_name(to), data.ty)
         })?;
         let repeats = data.repeat.is_none() || data.values.len() == 1;
-        self.demand(4, repeats, || "only a single value is repeated".to_owned())
+        self.require_rule(4, repeats, || "only a single value is repeated".to_owned())
     }
 
-    fn see(&self, var: VarId) -> Result<(), SourceDiagnostic> {
-        self.demand(2, self.visible[var.index()], || {
-            format!("%{} is not declared here", self.name(var))
+    fn verify_visible(&self, var: VarId) -> Result<(), SourceDiagnostic> {
+        self.require_rule(2, self.visible[var.index()], || {
+            format!("%{} is not declared here", self.var_name(var))
         })
     }
 
-    fn memory(&self, var: VarId, spaces: &[MemorySpace]) -> Result<(), SourceDiagnostic> {
-        self.see(var)?;
+    fn verify_memory(&self, var: VarId, spaces: &[MemorySpace]) -> Result<(), SourceDiagnostic> {
+        self.verify_visible(var)?;
         let ty = self.program.var(var).ty;
         let fits = matches!(ty, VariableType::Memory(space) if spaces.contains(&space));
-        self.demand(7, fits, || {
-            format!("%{} is not in the memory needed", self.name(var))
+        self.require_rule(7, fits, || {
+            format!("%{} is not in the memory needed", self.var_name(var))
         })
     }
 
     /// A block or array that statements here may access.
-    fn accessible(&self, var: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
-        self.see(var)?;
+    fn verify_accessible(&self, var: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
+        self.verify_visible(var)?;
         let fits = match self.program.var(var).ty {
             VariableType::Memory(MemorySpace::Device) => true,
             VariableType::Memory(MemorySpace::Shared) => self.is_device,
@@ -325,133 +333,140 @@ impl KernelVerifier<'_> {
             VariableType::Array(array) => self.program.array(array).element == ty,
             VariableType::Scalar(_) | VariableType::Fragment(_) => false,
         };
-        self.demand(7, fits, || {
+        self.require_rule(7, fits, || {
             format!(
                 "%{} has no elements of type {ty} that can be accessed here",
-                self.name(var)
+                self.var_name(var)
             )
         })
     }
 
-    fn target(&self, var: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
-        self.see(var)?;
-        self.demand(4, self.program.scalar(var) == Some(ty), || {
-            format!("%{} is given a value of type {ty}", self.name(var))
+    fn verify_target(&self, var: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
+        self.verify_visible(var)?;
+        self.require_rule(4, self.program.scalar_type(var) == Some(ty), || {
+            format!("%{} is given a value of type {ty}", self.var_name(var))
         })
     }
 
-    fn element(&self, element: &MemoryElement) -> Result<(), SourceDiagnostic> {
-        self.accessible(element.memory, element.ty)?;
-        self.demand(4, element.ty != ScalarType::Unit, || {
+    fn verify_element(&self, element: &MemoryElement) -> Result<(), SourceDiagnostic> {
+        self.verify_accessible(element.memory, element.ty)?;
+        self.require_rule(4, element.ty != ScalarType::Unit, || {
             "units have no place in memory".to_owned()
         })?;
-        self.typed(element.index, ScalarType::I64)
+        self.verify_expr_type(element.index, ScalarType::I64)
     }
 
-    fn copy(&self, copy: &CopyStmt) -> Result<(), SourceDiagnostic> {
+    fn verify_copy(&self, copy: &CopyStmt) -> Result<(), SourceDiagnostic> {
         for side in [&copy.to, &copy.from] {
-            self.accessible(side.memory, copy.ty)?;
-            self.typed(side.offset, ScalarType::I64)?;
+            self.verify_accessible(side.memory, copy.ty)?;
+            self.verify_expr_type(side.offset, ScalarType::I64)?;
             for stride in &side.strides {
-                self.typed(*stride, ScalarType::I64)?;
+                self.verify_expr_type(*stride, ScalarType::I64)?;
             }
-            self.demand(4, side.strides.len() == copy.shape.len(), || {
+            self.require_rule(4, side.strides.len() == copy.shape.len(), || {
                 "a copy has one stride for each dimension".to_owned()
             })?;
         }
         for size in &copy.shape {
-            self.typed(*size, ScalarType::I64)?;
+            self.verify_expr_type(*size, ScalarType::I64)?;
         }
         Ok(())
     }
 
-    fn atomic(&self, atomic: &AtomicStmt) -> Result<(), SourceDiagnostic> {
+    fn verify_atomic(&self, atomic: &AtomicStmt) -> Result<(), SourceDiagnostic> {
         self.on_device("an atomic operation")?;
-        self.element(&atomic.element)?;
+        self.verify_element(&atomic.element)?;
         let ty = atomic.element.ty;
         let is_memory = matches!(
             self.program.var(atomic.element.memory).ty,
             VariableType::Memory(_)
         );
-        self.demand(7, is_memory, || "private arrays need no atomics".to_owned())?;
-        self.demand(3, atomic.op.takes(ty), || format!("no such atomic on {ty}"))?;
-        self.typed(atomic.value, ty)?;
+        self.require_rule(7, is_memory, || "private arrays need no atomics".to_owned())?;
+        self.require_rule(3, atomic.op.can_apply_to(ty), || {
+            format!("no such atomic on {ty}")
+        })?;
+        self.verify_expr_type(atomic.value, ty)?;
         let is_exchange = atomic.op == AtomicOp::CompareExchange;
-        self.demand(3, is_exchange == atomic.expected.is_some(), || {
+        self.require_rule(3, is_exchange == atomic.expected.is_some(), || {
             "only a compare and exchange expects a value".to_owned()
         })?;
         if let Some(expected) = atomic.expected {
-            self.typed(expected, ty)?;
+            self.verify_expr_type(expected, ty)?;
         }
         let gives = atomic.op != AtomicOp::Write;
-        self.demand(4, gives == atomic.old.is_some(), || {
+        self.require_rule(4, gives == atomic.old.is_some(), || {
             "an atomic operation gives the value from before, a write none".to_owned()
         })?;
-        atomic.old.map_or(Ok(()), |old| self.target(old, ty))
+        atomic.old.map_or(Ok(()), |old| self.verify_target(old, ty))
     }
 
-    fn call(&self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
+    fn verify_call(&self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
         let function = self.program.function(call.function);
         let name = self.program.names.text(function.name);
         let counts = function.inputs.len() == call.inputs.len()
             && function.outputs.len() == call.outputs.len();
-        self.demand(10, counts, || {
+        self.require_rule(10, counts, || {
             format!("@{name} takes or gives another number of values")
         })?;
         for (input, given) in function.inputs.iter().zip(&call.inputs) {
             let fits = match (self.program.var(*input).ty, *given) {
-                (VariableType::Scalar(ty), FuncArgument::Scalar(expr)) => self.expr(expr)? == ty,
+                (VariableType::Scalar(ty), FuncArgument::Scalar(expr)) => {
+                    self.verify_expr(expr)? == ty
+                }
                 (VariableType::Memory(space), FuncArgument::Memory(var)) => {
-                    self.memory(var, &[space])?;
+                    self.verify_memory(var, &[space])?;
                     true
                 }
                 _ => false,
             };
-            self.demand(10, fits, || {
-                format!("@{name} takes another %{}", self.name(*input))
+            self.require_rule(10, fits, || {
+                format!("@{name} takes another %{}", self.var_name(*input))
             })?;
         }
         for (output, to) in function.outputs.iter().zip(&call.outputs) {
-            self.see(*to)?;
+            self.verify_visible(*to)?;
             let fits = self.program.var(*output).ty == self.program.var(*to).ty;
-            self.demand(10, fits, || {
-                format!("@{name} gives another %{}", self.name(*output))
+            self.require_rule(10, fits, || {
+                format!("@{name} gives another %{}", self.var_name(*output))
             })?;
         }
         Ok(())
     }
 
-    fn message(&self, message: MessageId) -> Result<(), SourceDiagnostic> {
+    fn verify_message(&self, message: MessageId) -> Result<(), SourceDiagnostic> {
         for part in &self.program.message(message).parts {
             if let MessageSegment::Value(expr) = part {
-                self.expr(*expr)?;
+                self.verify_expr(*expr)?;
             }
         }
         Ok(())
     }
 
-    fn typed(&self, expr: ExprId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
-        let found = self.expr(expr)?;
-        self.demand(4, found == ty, || format!("expected {ty}, not {found}"))
+    fn verify_expr_type(&self, expr: ExprId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
+        let found = self.verify_expr(expr)?;
+        self.require_rule(4, found == ty, || format!("expected {ty}, not {found}"))
     }
 
     /// The type of an expression whose parts are checked.
-    fn expr(&self, expr: ExprId) -> Result<ScalarType, SourceDiagnostic> {
+    fn verify_expr(&self, expr: ExprId) -> Result<ScalarType, SourceDiagnostic> {
         let mut open = vec![expr];
         while let Some(expr) = open.pop() {
             let at = self.program.expr(expr);
             if let ExprData::Var(var) = at {
-                self.see(var)?;
-                let is_scalar = self.program.scalar(var).is_some();
-                self.demand(4, is_scalar, || format!("%{} is memory", self.name(var)))?;
+                self.verify_visible(var)?;
+                let is_scalar = self.program.scalar_type(var).is_some();
+                self.require_rule(4, is_scalar, || {
+                    format!("%{} is memory", self.var_name(var))
+                })?;
             }
             let ExprData::Apply(operator, start) = at else {
                 continue;
             };
-            self.demand(3, operator.is_valid(), || format!("there is no {operator}"))?;
+            self.require_rule(3, operator.is_valid(), || format!("there is no {operator}"))?;
             for (index, operand) in self.program.operands(operator, start).iter().enumerate() {
-                let (found, wanted) = (self.program.type_of(*operand), operator.operand(index));
-                self.demand(3, found == Some(wanted), || {
+                let (found, wanted) =
+                    (self.program.type_of(*operand), operator.operand_type(index));
+                self.require_rule(3, found == Some(wanted), || {
                     format!("operand {index} of {operator} is not {wanted}")
                 })?;
                 open.push(*operand);
@@ -462,37 +477,37 @@ impl KernelVerifier<'_> {
     }
 
     /// That an expression depends on nothing that is known only at the launch.
-    fn constant(&self, expr: ExprId) -> Result<(), SourceDiagnostic> {
+    fn verify_constant(&self, expr: ExprId) -> Result<(), SourceDiagnostic> {
         let mut fault = None;
         self.program.each_var(expr, &mut |var| {
             if !self.constant[var.index()] {
                 fault = Some(var);
             }
         });
-        self.demand(9, fault.is_none(), || {
-            let name = fault.map_or("", |var| self.name(var));
+        self.require_rule(9, fault.is_none(), || {
+            let name = fault.map_or("", |var| self.var_name(var));
             format!("%{name} is no constant")
         })
     }
 
-    fn kernel(&mut self, kernel: KernelId) -> Result<(), SourceDiagnostic> {
-        let missing = crate::uses::missing(self.program, kernel);
-        self.demand(6, missing.is_empty(), || {
-            let name = missing.first().map_or("", |var| self.name(*var));
+    fn verify_kernel(&mut self, kernel: KernelId) -> Result<(), SourceDiagnostic> {
+        let missing = crate::uses::find_missing_uses(self.program, kernel);
+        self.require_rule(6, missing.is_empty(), || {
+            let name = missing.first().map_or("", |var| self.var_name(*var));
             format!("a function of the kernel sees %{name}, which the kernel does not use")
         })?;
         let kernel = self.program.kernel(kernel);
         let ranks = (kernel.blocks.len(), kernel.block_size.len());
-        self.demand(8, ranks.0 == ranks.1 && (1..=3).contains(&ranks.0), || {
+        self.require_rule(8, ranks.0 == ranks.1 && (1..=3).contains(&ranks.0), || {
             format!("{} dimensions and {} block sizes", ranks.0, ranks.1)
         })?;
         for size in &kernel.blocks {
-            self.typed(*size, ScalarType::I64)?;
+            self.verify_expr_type(*size, ScalarType::I64)?;
         }
         for size in &kernel.block_size {
-            self.typed(size.value(), ScalarType::I64)?;
+            self.verify_expr_type(size.size_expr(), ScalarType::I64)?;
             if let BlockSize::Constant(size) = size {
-                self.constant(*size)?;
+                self.verify_constant(*size)?;
             }
         }
         self.kernel_body(kernel)
@@ -503,21 +518,21 @@ impl KernelVerifier<'_> {
         for used in &kernel.uses {
             match *used {
                 KernelCapture::Scalar(var) => {
-                    self.see(var)?;
-                    self.demand(6, self.program.scalar(var).is_some(), || {
-                        format!("%{} is no scalar", self.name(var))
+                    self.verify_visible(var)?;
+                    self.require_rule(6, self.program.scalar_type(var).is_some(), || {
+                        format!("%{} is no scalar", self.var_name(var))
                     })?;
                     seen.push((var, false));
                 }
                 KernelCapture::Memory(var) => {
-                    self.memory(var, &[MemorySpace::Device])?;
+                    self.verify_memory(var, &[MemorySpace::Device])?;
                     seen.push((var, false));
                 }
                 KernelCapture::Constant(var, value) => {
-                    let ty = self.expr(value)?;
-                    self.constant(value)?;
-                    let fits = self.program.scalar(var) == Some(ty);
-                    self.demand(4, fits, || format!("%{} is not {ty}", self.name(var)))?;
+                    let ty = self.verify_expr(value)?;
+                    self.verify_constant(value)?;
+                    let fits = self.program.scalar_type(var) == Some(ty);
+                    self.require_rule(4, fits, || format!("%{} is not {ty}", self.var_name(var)))?;
                     seen.push((var, true));
                 }
             }
@@ -528,11 +543,11 @@ impl KernelVerifier<'_> {
             self.visible[var.index()] = false;
         }
         for (var, is_constant) in seen {
-            self.bind(var);
+            self.bind_var(var);
             self.constant[var.index()] = is_constant;
         }
         self.is_device = true;
-        self.block(kernel.body)?;
+        self.verify_block(kernel.body)?;
         self.is_device = false;
         self.unbind_to(0);
         for var in &outer {
@@ -542,7 +557,7 @@ impl KernelVerifier<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, entry: &EntryDecl) -> Result<(), SourceDiagnostic> {
+    fn verify_entry(&mut self, entry: &EntryDecl) -> Result<(), SourceDiagnostic> {
         let function = self.program.function(entry.function);
         self.place = function.place;
         for parameter in &entry.parameters {
@@ -576,14 +591,19 @@ impl KernelVerifier<'_> {
             (Some(_), VariableType::Memory(MemorySpace::Device)) => true,
             _ => false,
         };
-        self.demand(11, fits && known(&value.var), || {
-            format!("%{} is no such value of the function", self.name(value.var))
+        self.require_rule(11, fits && known(&value.var), || {
+            format!(
+                "%{} is no such value of the function",
+                self.var_name(value.var)
+            )
         })?;
         for size in value.shape.iter().flatten() {
             if let ArrayDimension::Var(var) = size {
-                let is_size = self.program.scalar(*var) == Some(ScalarType::I64)
+                let is_size = self.program.scalar_type(*var) == Some(ScalarType::I64)
                     && (known(var) || globals.contains(var));
-                self.demand(11, is_size, || format!("%{} is no size", self.name(*var)))?;
+                self.require_rule(11, is_size, || {
+                    format!("%{} is no size", self.var_name(*var))
+                })?;
             }
         }
         Ok(())

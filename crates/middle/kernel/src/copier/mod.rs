@@ -3,8 +3,8 @@
 //! They are written in the imperative IR; `spirula-program` says what their scalars are and chooses
 //! between them.
 
-use crate::host::compile;
-use crate::text::parse;
+use crate::host::compile_program;
+use crate::text::parse_program;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;
 use spirula_program::program::{CompiledProgram, CopyKernels, HostStep};
@@ -22,7 +22,7 @@ const ELEMENTS: [ScalarType; 4] = [
 const WORD: u64 = 4;
 
 /// Gives a program the functions for its copies.
-pub(crate) fn add(program: &mut CompiledProgram) -> Result<(), SourceDiagnostic> {
+pub(crate) fn add_copy_functions(program: &mut CompiledProgram) -> Result<(), SourceDiagnostic> {
     let steps = program.functions.iter().flat_map(|f| &f.steps);
     let sizes = steps.filter_map(|step| match step {
         HostStep::Copy(copy) => Some(copy.size),
@@ -34,8 +34,14 @@ pub(crate) fn add(program: &mut CompiledProgram) -> Result<(), SourceDiagnostic>
     }
     for element in ELEMENTS.into_iter().filter(|e| sizes.contains(&e.size())) {
         let size = element.size();
-        let strided = append(program, &instance(include_str!("strided.kernel"), element))?;
-        let tiled = append(program, &instance(include_str!("tiled.kernel"), element))?;
+        let strided = append_function(
+            program,
+            &instantiate_text(include_str!("strided.kernel"), element),
+        )?;
+        let tiled = append_function(
+            program,
+            &instantiate_text(include_str!("tiled.kernel"), element),
+        )?;
         program.copiers.push(CopyKernels {
             size,
             strided,
@@ -46,14 +52,14 @@ pub(crate) fn add(program: &mut CompiledProgram) -> Result<(), SourceDiagnostic>
 }
 
 /// A text for elements of a type.
-fn instance(text: &str, element: ScalarType) -> String {
+fn instantiate_text(text: &str, element: ScalarType) -> String {
     let text = text.replace("ELEMENT", element.name());
     text.replace("BYTES", &element.size().to_string())
 }
 
 /// Appends the only function of a text, with its kernel; gives its number.
-fn append(program: &mut CompiledProgram, text: &str) -> Result<usize, SourceDiagnostic> {
-    let mut added = compile(&parse(text)?)?;
+fn append_function(program: &mut CompiledProgram, text: &str) -> Result<usize, SourceDiagnostic> {
+    let mut added = compile_program(&parse_program(text)?)?;
     let first = program.kernels.len();
     program.kernels.append(&mut added.kernels);
     let mut function = added.functions.swap_remove(0);

@@ -7,9 +7,9 @@ fn every_size_has_its_functions() {
         let size = element.size();
         let texts = [include_str!("strided.kernel"), include_str!("tiled.kernel")];
         for text in texts {
-            let text = instance(text, element);
-            crate::check(&parse(&text).unwrap()).unwrap();
-            append(&mut program, &text).unwrap();
+            let text = instantiate_text(text, element);
+            crate::verify_program(&parse_program(&text).unwrap()).unwrap();
+            append_function(&mut program, &text).unwrap();
         }
         assert!(
             program.kernels.iter().all(|k| k.refusal.is_none()),
@@ -21,6 +21,6 @@ fn every_size_has_its_functions() {
             tiled: 1,
         });
         program.initialise = 0;
-        program.check().unwrap();
+        program.check_references().unwrap();
     }
 }

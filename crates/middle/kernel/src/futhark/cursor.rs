@@ -13,22 +13,22 @@ pub(super) struct FutharkCursor<'a> {
 
 impl<'a> FutharkCursor<'a> {
     /// What is left.
-    pub fn rest(&self) -> &'a str {
+    pub fn remaining_text(&self) -> &'a str {
         &self.text[self.at..]
     }
 
     /// What is left of the line.
-    pub fn line(&self) -> &'a str {
-        let rest = self.rest();
+    pub fn remaining_line(&self) -> &'a str {
+        let rest = self.remaining_text();
         &rest[..rest.find('\n').unwrap_or(rest.len())]
     }
 
     /// The place of what is left of the line.
-    pub fn place(&self) -> SourceLocation {
-        SourceLocation::text(self.at, self.at + self.line().len())
+    pub fn line_place(&self) -> SourceLocation {
+        SourceLocation::from_text_range(self.at, self.at + self.remaining_line().len())
     }
 
-    pub fn fault(&self, message: impl Into<String>) -> SourceDiagnostic {
+    pub fn fault_here(&self, message: impl Into<String>) -> SourceDiagnostic {
         self.fault_at(self.at, message)
     }
 
@@ -36,49 +36,49 @@ impl<'a> FutharkCursor<'a> {
     pub fn fault_at(&self, at: usize, message: impl Into<String>) -> SourceDiagnostic {
         let rest = &self.text[at..];
         let length = rest.find('\n').unwrap_or(rest.len());
-        SourceDiagnostic::error(SourceLocation::text(at, at + length), message)
+        SourceDiagnostic::error(SourceLocation::from_text_range(at, at + length), message)
     }
 
     /// Takes a piece of text if it is next.
-    pub fn eat(&mut self, piece: &str) -> bool {
-        let found = self.rest().starts_with(piece);
+    pub fn eat_piece(&mut self, piece: &str) -> bool {
+        let found = self.remaining_text().starts_with(piece);
         if found {
             self.at += piece.len();
         }
         found
     }
 
-    pub fn expect(&mut self, piece: &str) -> Result<(), SourceDiagnostic> {
-        if self.eat(piece) {
+    pub fn expect_piece(&mut self, piece: &str) -> Result<(), SourceDiagnostic> {
+        if self.eat_piece(piece) {
             return Ok(());
         }
-        Err(self.fault(format!("expected {piece:?}")))
+        Err(self.fault_here(format!("expected {piece:?}")))
     }
 
     /// Takes so many bytes, which have to end on a character.
-    pub fn take(&mut self, length: usize) -> &'a str {
-        let taken = &self.rest()[..length];
+    pub fn take_bytes(&mut self, length: usize) -> &'a str {
+        let taken = &self.remaining_text()[..length];
         self.at += length;
         taken
     }
 
     /// Takes the rest of the line and the end of the line.
     pub fn take_line(&mut self) -> &'a str {
-        let line = self.line();
+        let line = self.remaining_line();
         self.at += line.len();
-        self.eat("\n");
+        self.eat_piece("\n");
         line
     }
 
     /// Skips blanks and ends of lines.
     pub fn skip_space(&mut self) {
-        let rest = self.rest();
+        let rest = self.remaining_text();
         self.at += rest.len() - rest.trim_start_matches([' ', '\n', '\r', '\t']).len();
     }
 
     /// Skips blanks.
     pub fn skip_blanks(&mut self) {
-        let rest = self.rest();
+        let rest = self.remaining_text();
         self.at += rest.len() - rest.trim_start_matches(' ').len();
     }
 
@@ -88,16 +88,16 @@ impl<'a> FutharkCursor<'a> {
     }
 
     /// Takes letters, digits and underscores.
-    pub fn word(&mut self) -> &'a str {
-        let rest = self.rest();
+    pub fn take_word(&mut self) -> &'a str {
+        let rest = self.remaining_text();
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        self.take(end.unwrap_or(rest.len()))
+        self.take_bytes(end.unwrap_or(rest.len()))
     }
 
     /// Takes text up to a delimiter that follows `_` and digits: a name that is being bound. The
     /// delimiter is taken too.
     pub fn new_name(&mut self, delimiter: &str) -> Result<&'a str, SourceDiagnostic> {
-        let line = self.line();
+        let line = self.remaining_line();
         let mut from = 0;
         while let Some(found) = line[from..].find(delimiter) {
             let name = &line[..from + found];
@@ -107,12 +107,13 @@ impl<'a> FutharkCursor<'a> {
             }
             from += found + delimiter.len();
         }
-        Err(self.fault(format!("expected a name before {delimiter:?}")))
+        Err(self.fault_here(format!("expected a name before {delimiter:?}")))
     }
 
     /// Takes a literal of a string.
-    pub fn string(&mut self) -> Result<String, SourceDiagnostic> {
-        let (text, length) = read_string(self.line()).map_err(|message| self.fault(message))?;
+    pub fn take_string(&mut self) -> Result<String, SourceDiagnostic> {
+        let (text, length) =
+            read_string(self.remaining_line()).map_err(|message| self.fault_here(message))?;
         self.at += length;
         Ok(text)
     }
@@ -137,11 +138,11 @@ pub(super) struct FutharkScopes<'a> {
 }
 
 impl<'a> FutharkScopes<'a> {
-    pub fn open(&mut self) {
+    pub fn push_scope(&mut self) {
         self.starts.push(self.log.len());
     }
 
-    pub fn close(&mut self) {
+    pub fn pop_scope(&mut self) {
         let start = self.starts.pop().unwrap_or(0);
         for name in self.log.drain(start..) {
             if let Some(vars) = self.bound.get_mut(name) {
@@ -150,7 +151,7 @@ impl<'a> FutharkScopes<'a> {
         }
     }
 
-    pub fn bind(&mut self, name: &'a str, var: VarId) {
+    pub fn bind_var(&mut self, name: &'a str, var: VarId) {
         if plain_end(name) != name.len() {
             self.longest_odd = self.longest_odd.max(name.len());
         }
@@ -163,7 +164,7 @@ impl<'a> FutharkScopes<'a> {
     }
 
     /// The longest bound name that the text begins with: its variable and its length.
-    pub fn longest(&self, text: &str) -> Option<(VarId, usize)> {
+    pub fn find_longest_prefix(&self, text: &str) -> Option<(VarId, usize)> {
         let end = plain_end(text);
         let mut found = self.get(&text[..end]).map(|var| (var, end));
         let limit = self.longest_odd.min(text.len());

@@ -8,22 +8,22 @@ use spirula_diagnostics::SourceDiagnostic;
 
 impl FutharkReader<'_> {
     /// The entry point of a function, and the end of that part; nothing for a function that is no entry point.
-    pub(super) fn entry(&mut self, function: FuncId) -> Result<(), SourceDiagnostic> {
+    pub(super) fn parse_entry(&mut self, function: FuncId) -> Result<(), SourceDiagnostic> {
         if !self.has_part("    ", "Name") {
             return self.end_part();
         }
         self.cursor.skip_space();
-        let name = self.cursor.string()?;
-        self.cursor.expect("\n")?;
+        let name = self.cursor.take_string()?;
+        self.cursor.expect_piece("\n")?;
         self.end_part()?;
         self.begin_part("    ", "Arguments")?;
         let mut parameters = Vec::new();
         while self.has_line("      ") {
-            let line = self.cursor.line();
-            let fault = self.cursor.fault("expected an argument and its type");
+            let line = self.cursor.remaining_line();
+            let fault = self.cursor.fault_here("expected an argument and its type");
             let end = line.find(" : ").ok_or(fault)?;
-            let name = self.cursor.take(end).to_owned();
-            self.cursor.take(3);
+            let name = self.cursor.take_bytes(end).to_owned();
+            self.cursor.take_bytes(3);
             let value = self.entry_value()?;
             parameters.push(EntryDeclParameter { name, value });
         }
@@ -34,7 +34,7 @@ impl FutharkReader<'_> {
             results.push(self.entry_value()?);
         }
         self.end_part()?;
-        self.builder.entry(EntryDecl {
+        self.builder.add_entry(EntryDecl {
             name,
             function,
             parameters,
@@ -44,50 +44,50 @@ impl FutharkReader<'_> {
     }
 
     fn entry_value(&mut self) -> Result<EntryDeclValue, SourceDiagnostic> {
-        let unique = self.cursor.eat("*");
-        if !self.cursor.eat("opaque ") {
+        let unique = self.cursor.eat_piece("*");
+        if !self.cursor.eat_piece("opaque ") {
             let kind = EntryKind::Plain(self.plain_value()?);
             return Ok(EntryDeclValue { unique, kind });
         }
-        let name = self.cursor.string()?;
-        self.cursor.expect(" {\n")?;
+        let name = self.cursor.take_string()?;
+        self.cursor.expect_piece(" {\n")?;
         let mut parts = Vec::new();
         loop {
             self.cursor.skip_space();
-            if self.cursor.eat("}") {
+            if self.cursor.eat_piece("}") {
                 break;
             }
             parts.push(self.plain_value()?);
         }
-        self.cursor.eat("\n");
+        self.cursor.eat_piece("\n");
         let kind = EntryKind::Opaque(name, parts);
         Ok(EntryDeclValue { unique, kind })
     }
 
     fn plain_value(&mut self) -> Result<PlainValue, SourceDiagnostic> {
         let mut shape = Vec::new();
-        let is_array = self.cursor.rest().starts_with('[');
-        while self.cursor.eat("[") {
-            let fault = self.cursor.fault("expected a size");
-            shape.push(match self.bound() {
+        let is_array = self.cursor.remaining_text().starts_with('[');
+        while self.cursor.eat_piece("[") {
+            let fault = self.cursor.fault_here("expected a size");
+            shape.push(match self.take_bound_var() {
                 Some(var) => ArrayDimension::Var(var),
-                None => ArrayDimension::Literal(self.literal().ok_or(fault)?.signed()),
+                None => ArrayDimension::Literal(self.parse_literal().ok_or(fault)?.to_signed()),
             });
-            self.cursor.expect("]")?;
+            self.cursor.expect_piece("]")?;
         }
         let element = self.scalar_type()?;
         let var = if is_array {
-            self.cursor.expect(" at ")?;
-            let var = self.memory()?;
-            self.space()?;
+            self.cursor.expect_piece(" at ")?;
+            let var = self.parse_memory()?;
+            self.parse_memory_space()?;
             var
         } else {
-            self.cursor.expect(" ")?;
+            self.cursor.expect_piece(" ")?;
             self.scalar_var()?
         };
         self.cursor.skip_blanks();
-        let unsigned = self.cursor.eat("(unsigned)");
-        self.cursor.expect("\n")?;
+        let unsigned = self.cursor.eat_piece("(unsigned)");
+        self.cursor.expect_piece("\n")?;
         Ok(PlainValue {
             var,
             element,

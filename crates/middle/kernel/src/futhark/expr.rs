@@ -11,17 +11,17 @@ use spirula_program::{
 impl FutharkReader<'_> {
     /// An expression of a type; what has another integer type, or is a truth value in the place of an
     /// integer, is converted, as C does.
-    pub(super) fn typed(&mut self, ty: ScalarType) -> Result<ExprId, SourceDiagnostic> {
+    pub(super) fn parse_typed_expr(&mut self, ty: ScalarType) -> Result<ExprId, SourceDiagnostic> {
         let start = self.cursor.at;
-        let expr = self.expr()?;
-        self.convert(expr, ty).ok_or_else(|| {
+        let expr = self.parse_expr()?;
+        self.convert_expr(expr, ty).ok_or_else(|| {
             let message = format!("expected an expression of type {ty}");
             self.cursor.fault_at(start, message)
         })
     }
 
     /// An expression as another type, integers and truth values only.
-    pub(super) fn convert(&mut self, expr: ExprId, to: ScalarType) -> Option<ExprId> {
+    pub(super) fn convert_expr(&mut self, expr: ExprId, to: ScalarType) -> Option<ExprId> {
         let from = self.builder.program().type_of(expr)?;
         if from == to {
             return Some(expr);
@@ -34,14 +34,14 @@ impl FutharkReader<'_> {
         };
         Some(
             self.builder
-                .apply(ScalarOperator::convert(op, from, to), &[expr]),
+                .apply_operator(ScalarOperator::from_conversion(op, from, to), &[expr]),
         )
     }
 
-    pub(super) fn expr(&mut self) -> Result<ExprId, SourceDiagnostic> {
+    pub(super) fn parse_expr(&mut self) -> Result<ExprId, SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(self.cursor.fault("too many nested expressions"));
+            return Err(self.cursor.fault_here("too many nested expressions"));
         }
         let expr = self.expr_within();
         self.depth -= 1;
@@ -52,59 +52,59 @@ impl FutharkReader<'_> {
         let start = self.cursor.at;
         let fault = |cursor: &FutharkCursor<'_>| {
             let text = &cursor.text[start..];
-            cursor.fault_at(start, unknown(text))
+            cursor.fault_at(start, describe_unknown_expr(text))
         };
-        if let Some(var) = self.bound() {
+        if let Some(var) = self.take_bound_var() {
             return match self.builder.program().var(var).ty {
-                VariableType::Scalar(_) => Ok(self.builder.value(var)),
+                VariableType::Scalar(_) => Ok(self.builder.read_var(var)),
                 _ => Err(fault(&self.cursor).with_hint("memory is no operand")),
             };
         }
-        if let Some(literal) = self.literal() {
-            return Ok(self.builder.literal(literal));
+        if let Some(literal) = self.parse_literal() {
+            return Ok(self.builder.make_literal(literal));
         }
-        if self.cursor.eat("get_size(") {
-            return self.parameter();
+        if self.cursor.eat_piece("get_size(") {
+            return self.parse_size_parameter();
         }
-        if self.cursor.eat("get_user_param(") {
+        if self.cursor.eat_piece("get_user_param(") {
             return self.user_parameter(", ");
         }
-        if self.cursor.eat("get_max_size(") || self.cursor.eat("get_size_max(") {
-            let class = self.class()?;
-            self.cursor.expect(")")?;
-            return Ok(self.builder.limit(class));
+        if self.cursor.eat_piece("get_max_size(") || self.cursor.eat_piece("get_size_max(") {
+            let class = self.parse_size_class()?;
+            self.cursor.expect_piece(")")?;
+            return Ok(self.builder.read_device_limit(class));
         }
-        let name = self.cursor.word();
+        let name = self.cursor.take_word();
         let Some(operator) = self.operators.get(name).copied() else {
             return Err(fault(&self.cursor));
         };
         let mut operands = [None; 3];
         let count = operator.arity();
-        let is_prefix = self.cursor.rest().starts_with(" (");
+        let is_prefix = self.cursor.remaining_text().starts_with(" (");
         if !is_prefix {
-            self.cursor.expect("(")?;
+            self.cursor.expect_piece("(")?;
         }
         for (index, operand) in operands.iter_mut().enumerate().take(count) {
             match (is_prefix, index) {
-                (true, _) => self.cursor.expect(" (")?,
+                (true, _) => self.cursor.expect_piece(" (")?,
                 (false, 0) => {}
-                (false, _) => self.cursor.expect(", ")?,
+                (false, _) => self.cursor.expect_piece(", ")?,
             }
-            *operand = Some(self.typed(operator.operand(index))?);
+            *operand = Some(self.parse_typed_expr(operator.operand_type(index))?);
             if is_prefix {
-                self.cursor.expect(")")?;
+                self.cursor.expect_piece(")")?;
             }
         }
         if !is_prefix {
-            self.cursor.expect(")")?;
+            self.cursor.expect_piece(")")?;
         }
         let operands: Vec<ExprId> = operands.into_iter().flatten().collect();
-        Ok(self.builder.apply(operator, &operands))
+        Ok(self.builder.apply_operator(operator, &operands))
     }
 
     /// A value, if one is next.
-    pub(super) fn literal(&mut self) -> Option<ScalarLiteral> {
-        let line = self.cursor.line();
+    pub(super) fn parse_literal(&mut self) -> Option<ScalarLiteral> {
+        let line = self.cursor.remaining_line();
         let rest = line.strip_prefix('-').unwrap_or(line);
         let mut end = rest.len();
         for (at, c) in rest.char_indices() {
@@ -121,31 +121,33 @@ impl FutharkReader<'_> {
         } else {
             &line[..end]
         };
-        let literal = ScalarLiteral::parse(text)?;
-        self.cursor.take(text.len());
+        let literal = ScalarLiteral::from_text(text)?;
+        self.cursor.take_bytes(text.len());
         Some(literal)
     }
 
     /// What stands after `get_size(`.
-    pub(super) fn parameter(&mut self) -> Result<ExprId, SourceDiagnostic> {
-        let line = self.cursor.line();
+    pub(super) fn parse_size_parameter(&mut self) -> Result<ExprId, SourceDiagnostic> {
+        let line = self.cursor.remaining_line();
         let mut from = 0;
         while let Some(found) = line[from..].find(", ") {
             let name = &line[..from + found];
             let start = self.cursor.at;
-            self.cursor.take(name.len() + 2);
-            if let Ok(class) = self.class()
-                && self.cursor.eat(")")
+            self.cursor.take_bytes(name.len() + 2);
+            if let Ok(class) = self.parse_size_class()
+                && self.cursor.eat_piece(")")
             {
                 let name = name.to_owned();
-                return Ok(self.builder.parameter(ProgramParameter { name, class }));
+                return Ok(self
+                    .builder
+                    .read_parameter(ProgramParameter { name, class }));
             }
             self.cursor.at = start;
             from += found + 2;
         }
         Err(self
             .cursor
-            .fault("expected a tuning parameter and its class"))
+            .fault_here("expected a tuning parameter and its class"))
     }
 
     /// A parameter that users of a program may set: its name, something, its default, and a parenthesis. The value 0
@@ -153,36 +155,38 @@ impl FutharkReader<'_> {
     pub(super) fn user_parameter(&mut self, between: &str) -> Result<ExprId, SourceDiagnostic> {
         let fault = self
             .cursor
-            .fault("expected the name of a parameter and its default");
-        let end = self.cursor.line().find(between).ok_or(fault)?;
-        let name = self.cursor.take(end).to_owned();
-        self.cursor.expect(between)?;
-        let default = self.typed(ScalarType::I64)?;
-        self.cursor.expect(")")?;
+            .fault_here("expected the name of a parameter and its default");
+        let end = self.cursor.remaining_line().find(between).ok_or(fault)?;
+        let name = self.cursor.take_bytes(end).to_owned();
+        self.cursor.expect_piece(between)?;
+        let default = self.parse_typed_expr(ScalarType::I64)?;
+        self.cursor.expect_piece(")")?;
         let class = SizeClass::Bespoke(name.clone(), 0);
-        let value = self.builder.parameter(ProgramParameter { name, class });
-        let zero = self.builder.i64(0);
-        let is_default = self.builder.op(ScalarOp::Eq, &[value, zero]);
+        let value = self
+            .builder
+            .read_parameter(ProgramParameter { name, class });
+        let zero = self.builder.make_i64(0);
+        let is_default = self.builder.apply_op(ScalarOp::Eq, &[value, zero]);
         Ok(self
             .builder
-            .op(ScalarOp::Cond, &[is_default, default, value]))
+            .apply_op(ScalarOp::Cond, &[is_default, default, value]))
     }
 
-    pub(super) fn class(&mut self) -> Result<SizeClass, SourceDiagnostic> {
-        let fault = self.cursor.fault("unknown class of sizes");
-        let name = self.cursor.word();
+    pub(super) fn parse_size_class(&mut self) -> Result<SizeClass, SourceDiagnostic> {
+        let fault = self.cursor.fault_here("unknown class of sizes");
+        let name = self.cursor.take_word();
         if let Some(class) = SizeClass::from_name(name) {
             return Ok(class);
         }
         if name == "threshold" {
-            self.cursor.expect("(")?;
-            let default = self.cursor.word();
-            self.cursor.expect(",")?;
+            self.cursor.expect_piece("(")?;
+            let default = self.cursor.take_word();
+            self.cursor.expect_piece(",")?;
             self.cursor.skip_blanks();
-            let line = self.cursor.line();
-            let end = closing(line).ok_or_else(|| fault.clone())?;
-            let path = self.cursor.take(end).to_owned();
-            self.cursor.expect(")")?;
+            let line = self.cursor.remaining_line();
+            let end = find_closing_paren(line).ok_or_else(|| fault.clone())?;
+            let path = self.cursor.take_bytes(end).to_owned();
+            self.cursor.expect_piece(")")?;
             let default = match default {
                 "def" => None,
                 number => Some(number.parse().map_err(|_| fault)?),
@@ -190,11 +194,11 @@ impl FutharkReader<'_> {
             return Ok(SizeClass::Threshold(default, path));
         }
         if name == "bespoke" {
-            self.cursor.expect("(")?;
-            let line = self.cursor.line();
-            let end = closing(line).ok_or_else(|| fault.clone())?;
-            let text = self.cursor.take(end);
-            self.cursor.expect(")")?;
+            self.cursor.expect_piece("(")?;
+            let line = self.cursor.remaining_line();
+            let end = find_closing_paren(line).ok_or_else(|| fault.clone())?;
+            let text = self.cursor.take_bytes(end);
+            self.cursor.expect_piece(")")?;
             let (name, default) = text.rsplit_once(", ").ok_or_else(|| fault.clone())?;
             let default = default.parse().map_err(|_| fault)?;
             return Ok(SizeClass::Bespoke(name.to_owned(), default));
@@ -204,7 +208,7 @@ impl FutharkReader<'_> {
 }
 
 /// What is wrong with a text that is no expression.
-fn unknown(text: &str) -> String {
+fn describe_unknown_expr(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let sign = usize::from(text.starts_with('-'));
     let length = text[sign..].find(|c| !is_part(c));
@@ -222,7 +226,7 @@ fn unknown(text: &str) -> String {
 }
 
 /// Where the parenthesis that was opened before the text is closed.
-fn closing(text: &str) -> Option<usize> {
+fn find_closing_paren(text: &str) -> Option<usize> {
     let mut depth = 0u32;
     for (at, c) in text.char_indices() {
         match c {

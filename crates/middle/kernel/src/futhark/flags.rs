@@ -16,9 +16,13 @@ impl FutharkReader<'_> {
     /// before in the same block.
     pub(super) fn separate_flags(&mut self, then: StmtBlock) {
         let program = self.builder.program();
-        let written: Vec<_> = program.block(then).iter().filter_map(write).collect();
+        let written: Vec<_> = program
+            .block_stmts(then)
+            .iter()
+            .filter_map(written_element)
+            .collect();
         if is_read(program, self.builder.open_block(), &written) {
-            self.builder.push(StmtKind::Sync {
+            self.builder.push_statement(StmtKind::Sync {
                 kind: SyncKind::Barrier,
                 scope: KernelSyncScope::Shared,
             });
@@ -41,7 +45,7 @@ fn is_read(program: &KernelProgram, stmts: &[KernelStmt], written: &[MemoryEleme
     false
 }
 
-fn write(stmt: &KernelStmt) -> Option<MemoryElement> {
+fn written_element(stmt: &KernelStmt) -> Option<MemoryElement> {
     match stmt.kind {
         StmtKind::Write { to, .. } => Some(to),
         _ => None,

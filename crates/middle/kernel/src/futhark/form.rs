@@ -36,7 +36,7 @@ const PARAMETERS: &str = "tuning params {\n";
 
 impl PartForm {
     /// The form of a text that looks like a program.
-    pub fn of(text: &str) -> Option<PartForm> {
+    pub fn from_text(text: &str) -> Option<PartForm> {
         if text.starts_with("types {") && text.contains("\nInitialisation:\n") {
             return Some(PartForm::Headings);
         }
@@ -59,19 +59,20 @@ impl<'a> FutharkReader<'a> {
             PartForm::Headings => format!("expected {name:?} and a colon"),
             PartForm::Braces => format!("expected {:?} and a brace", name.to_lowercase()),
         };
-        Err(self.cursor.fault(expected))
+        Err(self.cursor.fault_here(expected))
     }
 
     /// Begins it if it is next.
     pub(super) fn has_part(&mut self, indentation: &str, name: &str) -> bool {
         match self.form {
             PartForm::Headings => {
-                while self.cursor.eat("\n") {}
-                self.cursor.eat(&format!("{indentation}{name}:\n"))
+                while self.cursor.eat_piece("\n") {}
+                self.cursor.eat_piece(&format!("{indentation}{name}:\n"))
             }
             PartForm::Braces => {
                 self.cursor.skip_space();
-                self.cursor.eat(&format!("{} {{\n", name.to_lowercase()))
+                self.cursor
+                    .eat_piece(&format!("{} {{\n", name.to_lowercase()))
             }
         }
     }
@@ -80,8 +81,8 @@ impl<'a> FutharkReader<'a> {
     pub(super) fn end_part(&mut self) -> Result<(), SourceDiagnostic> {
         if self.form == PartForm::Braces {
             self.cursor.skip_space();
-            self.cursor.expect("}")?;
-            self.cursor.eat("\n");
+            self.cursor.expect_piece("}")?;
+            self.cursor.eat_piece("\n");
         }
         Ok(())
     }
@@ -90,12 +91,12 @@ impl<'a> FutharkReader<'a> {
     pub(super) fn has_line(&mut self, indentation: &str) -> bool {
         match self.form {
             PartForm::Headings => {
-                while self.cursor.eat("\n") {}
-                self.cursor.eat(indentation)
+                while self.cursor.eat_piece("\n") {}
+                self.cursor.eat_piece(indentation)
             }
             PartForm::Braces => {
                 self.cursor.skip_space();
-                let rest = self.cursor.rest();
+                let rest = self.cursor.remaining_text();
                 !rest.is_empty() && !rest.starts_with('}')
             }
         }
@@ -103,7 +104,7 @@ impl<'a> FutharkReader<'a> {
 
     /// The heading of a function, if it is next.
     pub(super) fn function_header(&mut self) -> Option<&'a str> {
-        let line = self.cursor.line();
+        let line = self.cursor.remaining_line();
         let (before, after) = match self.form {
             PartForm::Headings => ("Function ", ":"),
             PartForm::Braces => ("function ", " {"),
@@ -118,7 +119,7 @@ impl<'a> FutharkReader<'a> {
         if self.form == PartForm::Headings {
             return Ok(());
         }
-        self.cursor.expect(PARAMETERS)?;
+        self.cursor.expect_piece(PARAMETERS)?;
         while self.has_line("") {
             self.cursor.take_line();
         }
@@ -126,7 +127,7 @@ impl<'a> FutharkReader<'a> {
     }
 
     /// Passes over the attributes of a function.
-    pub(super) fn attributes(&mut self) -> Result<(), SourceDiagnostic> {
+    pub(super) fn skip_attributes(&mut self) -> Result<(), SourceDiagnostic> {
         if self.form == PartForm::Headings || !self.has_part("", "attributes") {
             return Ok(());
         }

@@ -65,10 +65,10 @@ const ATOMICS: [(&str, AtomicOp); 12] = [
 ];
 
 impl FutharkReader<'_> {
-    pub(super) fn synchronisation(&mut self) -> Result<bool, SourceDiagnostic> {
+    pub(super) fn parse_synchronisation(&mut self) -> Result<bool, SourceDiagnostic> {
         for (name, kind, scope) in SYNCHRONISATIONS {
-            if self.cursor.eat(name) {
-                self.builder.push(StmtKind::Sync { kind, scope });
+            if self.cursor.eat_piece(name) {
+                self.builder.push_statement(StmtKind::Sync { kind, scope });
                 return Ok(true);
             }
         }
@@ -76,19 +76,23 @@ impl FutharkReader<'_> {
     }
 
     /// A question for the position in the launch, if one is next.
-    pub(super) fn position(&mut self, to: VarId, ty: ScalarType) -> Result<bool, SourceDiagnostic> {
+    pub(super) fn parse_position_query(
+        &mut self,
+        to: VarId,
+        ty: ScalarType,
+    ) -> Result<bool, SourceDiagnostic> {
         for (name, what) in INDICES {
-            if !self.cursor.eat(name) {
+            if !self.cursor.eat_piece(name) {
                 continue;
             }
             let mut dimension = 0;
             if what != LaunchIndex::LockstepWidth {
-                let fault = self.cursor.fault("expected a dimension: 0, 1 or 2");
-                let number = self.cursor.word().parse().ok().filter(|d| *d < 3);
+                let fault = self.cursor.fault_here("expected a dimension: 0, 1 or 2");
+                let number = self.cursor.take_word().parse().ok().filter(|d| *d < 3);
                 dimension = number.ok_or(fault)?;
             }
-            self.cursor.expect(")")?;
-            self.result(to, ty, ScalarType::I32, |to| StmtKind::Where {
+            self.cursor.expect_piece(")")?;
+            self.push_converted_result(to, ty, ScalarType::I32, |to| StmtKind::Where {
                 to,
                 what,
                 dimension,
@@ -99,12 +103,12 @@ impl FutharkReader<'_> {
     }
 
     /// An atomic operation, with the variable that gets the value from before and its type.
-    pub(super) fn atomic(
+    pub(super) fn parse_atomic(
         &mut self,
         old: Option<(VarId, ScalarType)>,
     ) -> Result<(), SourceDiagnostic> {
         let start = self.cursor.at;
-        let name = self.cursor.word();
+        let name = self.cursor.take_word();
         let name = name.strip_prefix("atomic_").unwrap_or(name);
         let found = ATOMICS.iter().find_map(|(op, kind)| {
             let ty = name.strip_prefix(op)?;
@@ -115,28 +119,28 @@ impl FutharkReader<'_> {
             let message = "unknown atomic operation";
             self.cursor.fault_at(start, message)
         })?;
-        self.cursor.expect("(")?;
-        let memory = self.memory()?;
-        self.cursor.expect("[")?;
-        let index = self.typed(ScalarType::I64)?;
-        self.cursor.expect("], ")?;
-        let value = self.expr()?;
+        self.cursor.expect_piece("(")?;
+        let memory = self.parse_memory()?;
+        self.cursor.expect_piece("[")?;
+        let index = self.parse_typed_expr(ScalarType::I64)?;
+        self.cursor.expect_piece("], ")?;
+        let value = self.parse_expr()?;
         // Truth values, which are bytes, are exchanged under the name of a type that would take what follows
         // along.
         if self.builder.program().type_of(value) == Some(ScalarType::Bool) {
             ty = ScalarType::I8;
         }
-        let mut value = self.convert(value, ty).ok_or_else(|| {
+        let mut value = self.convert_expr(value, ty).ok_or_else(|| {
             let message = format!("expected an expression of type {ty}");
-            self.cursor.fault(message)
+            self.cursor.fault_here(message)
         })?;
         let mut expected = None;
         if op == AtomicOp::CompareExchange {
-            self.cursor.expect(", ")?;
+            self.cursor.expect_piece(", ")?;
             expected = Some(value);
-            value = self.typed(ty)?;
+            value = self.parse_typed_expr(ty)?;
         }
-        self.cursor.expect(")")?;
+        self.cursor.expect_piece(")")?;
         let element = MemoryElement {
             memory,
             ty,
@@ -153,56 +157,58 @@ impl FutharkReader<'_> {
             }))
         };
         match old {
-            Some((to, target)) => self.result(to, target, ty, |to| statement(Some(to))),
+            Some((to, target)) => {
+                self.push_converted_result(to, target, ty, |to| statement(Some(to)))
+            }
             None => {
-                self.builder.push(statement(None));
+                self.builder.push_statement(statement(None));
                 Ok(())
             }
         }
     }
 
     /// What stands after `kernel`.
-    pub(super) fn kernel(&mut self) -> Result<(), SourceDiagnostic> {
-        let place = self.builder.place();
-        self.open("{")?;
-        self.open("blocks  {")?;
-        self.open("[")?;
+    pub(super) fn parse_kernel(&mut self) -> Result<(), SourceDiagnostic> {
+        let place = self.builder.current_place();
+        self.expect_after_space("{")?;
+        self.expect_after_space("blocks  {")?;
+        self.expect_after_space("[")?;
         let mut blocks = Vec::new();
-        while !self.cursor.eat("]") {
-            self.comma(blocks.is_empty())?;
-            blocks.push(self.typed(ScalarType::I64)?);
+        while !self.cursor.eat_piece("]") {
+            self.expect_comma(blocks.is_empty())?;
+            blocks.push(self.parse_typed_expr(ScalarType::I64)?);
         }
-        self.open("}")?;
-        self.open("tblock_size  {")?;
-        self.open("[")?;
+        self.expect_after_space("}")?;
+        self.expect_after_space("tblock_size  {")?;
+        self.expect_after_space("[")?;
         let mut block_size = Vec::new();
-        while !self.cursor.eat("]") {
-            self.comma(block_size.is_empty())?;
+        while !self.cursor.eat_piece("]") {
+            self.expect_comma(block_size.is_empty())?;
             block_size.push(self.block_size()?);
         }
-        self.open("}")?;
-        self.scopes.open();
-        self.open("uses  {")?;
+        self.expect_after_space("}")?;
+        self.scopes.push_scope();
+        self.expect_after_space("uses  {")?;
         let mut uses = Vec::new();
         self.cursor.skip_space();
-        while !self.cursor.eat("}") {
+        while !self.cursor.eat_piece("}") {
             uses.push(self.one_use()?);
-            self.cursor.eat(",");
+            self.cursor.eat_piece(",");
             self.cursor.skip_space();
         }
-        let failure_tolerant = self.flag("failure_tolerant  {")?;
-        self.flag("check_shared_memory  {")?;
-        self.open("body  {")?;
+        let failure_tolerant = self.parse_flag("failure_tolerant  {")?;
+        self.parse_flag("check_shared_memory  {")?;
+        self.expect_after_space("body  {")?;
         self.builder.begin_block();
         self.is_in_kernel = true;
-        self.statements()?;
+        self.parse_statements()?;
         self.is_in_kernel = false;
         let body = self.builder.end_block();
-        self.open("}")?;
-        self.open("}")?;
-        self.scopes.close();
-        self.builder.at(place);
-        let kernel = self.builder.kernel(KernelData {
+        self.expect_after_space("}")?;
+        self.expect_after_space("}")?;
+        self.scopes.pop_scope();
+        self.builder.set_place(place);
+        let kernel = self.builder.add_kernel(KernelData {
             blocks,
             block_size,
             uses,
@@ -210,64 +216,64 @@ impl FutharkReader<'_> {
             body,
             place,
         });
-        self.builder.push(StmtKind::Launch(kernel));
+        self.builder.push_statement(StmtKind::Launch(kernel));
         Ok(())
     }
 
-    fn open(&mut self, piece: &str) -> Result<(), SourceDiagnostic> {
+    fn expect_after_space(&mut self, piece: &str) -> Result<(), SourceDiagnostic> {
         self.cursor.skip_space();
-        self.cursor.expect(piece)
+        self.cursor.expect_piece(piece)
     }
 
-    fn comma(&mut self, is_first: bool) -> Result<(), SourceDiagnostic> {
+    fn expect_comma(&mut self, is_first: bool) -> Result<(), SourceDiagnostic> {
         match is_first {
             true => Ok(()),
-            false => self.cursor.expect(", "),
+            false => self.cursor.expect_piece(", "),
         }
     }
 
-    fn flag(&mut self, name: &str) -> Result<bool, SourceDiagnostic> {
-        self.open(name)?;
+    fn parse_flag(&mut self, name: &str) -> Result<bool, SourceDiagnostic> {
+        self.expect_after_space(name)?;
         self.cursor.skip_space();
-        let fault = self.cursor.fault("expected True or False");
-        let value = match self.cursor.word() {
+        let fault = self.cursor.fault_here("expected True or False");
+        let value = match self.cursor.take_word() {
             "True" => true,
             "False" => false,
             _ => return Err(fault),
         };
-        self.open("}")?;
+        self.expect_after_space("}")?;
         Ok(value)
     }
 
     fn block_size(&mut self) -> Result<BlockSize, SourceDiagnostic> {
-        if self.cursor.eat("dyn ") {
-            return Ok(BlockSize::Dynamic(self.typed(ScalarType::I64)?));
+        if self.cursor.eat_piece("dyn ") {
+            return Ok(BlockSize::Dynamic(self.parse_typed_expr(ScalarType::I64)?));
         }
-        self.cursor.expect("const ")?;
-        Ok(BlockSize::Constant(self.typed(ScalarType::I64)?))
+        self.cursor.expect_piece("const ")?;
+        Ok(BlockSize::Constant(self.parse_typed_expr(ScalarType::I64)?))
     }
 
     fn one_use(&mut self) -> Result<KernelCapture, SourceDiagnostic> {
-        if self.cursor.eat("scalar_copy(") {
+        if self.cursor.eat_piece("scalar_copy(") {
             let var = self.scalar_var()?;
-            self.cursor.expect(", ")?;
+            self.cursor.expect_piece(", ")?;
             self.scalar_type()?;
-            self.cursor.expect(")")?;
+            self.cursor.expect_piece(")")?;
             return Ok(KernelCapture::Scalar(var));
         }
-        if self.cursor.eat("mem_copy(") {
-            let var = self.memory()?;
-            self.cursor.expect(")")?;
+        if self.cursor.eat_piece("mem_copy(") {
+            let var = self.parse_memory()?;
+            self.cursor.expect_piece(")")?;
             return Ok(KernelCapture::Memory(var));
         }
-        self.cursor.expect("const(")?;
+        self.cursor.expect_piece("const(")?;
         let name = self.cursor.new_name(", ")?;
-        let value: ExprId = self.expr()?;
-        self.cursor.expect(")")?;
+        let value: ExprId = self.parse_expr()?;
+        self.cursor.expect_piece(")")?;
         let ty = self.builder.program().type_of(value);
-        let ty = ty.ok_or_else(|| self.cursor.fault("a constant is a scalar"))?;
-        let var = self.builder.var(name, VariableType::Scalar(ty));
-        self.scopes.bind(name, var);
+        let ty = ty.ok_or_else(|| self.cursor.fault_here("a constant is a scalar"))?;
+        let var = self.builder.new_var(name, VariableType::Scalar(ty));
+        self.scopes.bind_var(name, var);
         Ok(KernelCapture::Constant(var, value))
     }
 }

@@ -52,7 +52,7 @@ const DEPTH: u32 = 200;
 
 /// Whether a text looks like the form that Futhark prints.
 pub fn looks_like_futhark(text: &str) -> bool {
-    PartForm::of(text).is_some()
+    PartForm::from_text(text).is_some()
 }
 
 /// Reads a program in the form that Futhark prints. The program is not checked.
@@ -68,28 +68,28 @@ pub fn read_futhark(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
     }
     let mut reader = FutharkReader {
         cursor: FutharkCursor { text, at: 0 },
-        form: PartForm::of(text).unwrap_or(PartForm::Headings),
+        form: PartForm::from_text(text).unwrap_or(PartForm::Headings),
         builder: ProgramBuilder::new(),
         scopes: FutharkScopes::default(),
-        operators: operators::spellings(),
+        operators: operators::operator_spellings(),
         signatures: FxHashMap::default(),
         provenance: "",
         depth: 0,
         is_in_kernel: false,
         broken: None,
     };
-    reader.signatures()?;
-    reader.program()?;
+    reader.parse_signatures()?;
+    reader.parse_program()?;
     match reader.broken {
         Some(fault) => Err(fault),
-        None => Ok(reader.builder.finish()),
+        None => Ok(reader.builder.finish_program()),
     }
 }
 
 impl<'a> FutharkReader<'a> {
     /// Finds out what every function takes and gives, so that calls may come first.
-    fn signatures(&mut self) -> Result<(), SourceDiagnostic> {
-        while !self.cursor.rest().is_empty() {
+    fn parse_signatures(&mut self) -> Result<(), SourceDiagnostic> {
+        while !self.cursor.remaining_text().is_empty() {
             let Some(name) = self.function_header() else {
                 self.cursor.take_line();
                 continue;
@@ -99,34 +99,34 @@ impl<'a> FutharkReader<'a> {
                 outputs: Vec::new(),
             };
             self.begin_part("  ", "Inputs")?;
-            self.parameters("    ", |_, _, ty| signature.inputs.push(ty))?;
+            self.parse_parameters("    ", |_, _, ty| signature.inputs.push(ty))?;
             self.begin_part("  ", "Outputs")?;
-            self.parameters("    ", |_, _, ty| signature.outputs.push(ty))?;
+            self.parse_parameters("    ", |_, _, ty| signature.outputs.push(ty))?;
             self.signatures.insert(name, signature);
         }
         self.cursor.at = 0;
         Ok(())
     }
 
-    fn program(&mut self) -> Result<(), SourceDiagnostic> {
+    fn parse_program(&mut self) -> Result<(), SourceDiagnostic> {
         self.tuning_parameters()?;
         self.opaque_types()?;
         self.begin_part("", "Constants")?;
-        self.parameters("  ", |reader, name, ty| {
-            let var = reader.builder.global(name, ty);
-            reader.scopes.bind(name, var);
+        self.parse_parameters("  ", |reader, name, ty| {
+            let var = reader.builder.add_global(name, ty);
+            reader.scopes.bind_var(name, var);
         })?;
         self.begin_part("", "Initialisation")?;
         self.builder.begin_block();
-        self.scopes.open();
-        self.statements()?;
-        self.scopes.close();
+        self.scopes.push_scope();
+        self.parse_statements()?;
+        self.scopes.pop_scope();
         self.end_part()?;
         self.cursor.skip_space();
         let block = self.builder.end_block();
-        self.builder.initialise(block);
-        while !self.cursor.rest().is_empty() {
-            self.function()?;
+        self.builder.set_initialiser(block);
+        while !self.cursor.remaining_text().is_empty() {
+            self.parse_function()?;
             self.cursor.skip_space();
         }
         Ok(())
@@ -134,11 +134,11 @@ impl<'a> FutharkReader<'a> {
 
     /// `types { ... }`, kept as it is.
     fn opaque_types(&mut self) -> Result<(), SourceDiagnostic> {
-        self.cursor.expect("types {\n")?;
+        self.cursor.expect_piece("types {\n")?;
         let mut lines = Vec::new();
-        while !self.cursor.eat("}\n") {
-            if self.cursor.rest().is_empty() {
-                return Err(self.cursor.fault("the types have no end"));
+        while !self.cursor.eat_piece("}\n") {
+            if self.cursor.remaining_text().is_empty() {
+                return Err(self.cursor.fault_here("the types have no end"));
             }
             let line = self.cursor.take_line();
             let line = line.strip_prefix("  ").unwrap_or(line);
@@ -151,14 +151,14 @@ impl<'a> FutharkReader<'a> {
     }
 
     /// `TYPE NAME` or `mem SPACE NAME`, one a line, up to the end of the part.
-    fn parameters(
+    fn parse_parameters(
         &mut self,
         indentation: &str,
         mut each: impl FnMut(&mut Self, &'a str, VariableType),
     ) -> Result<(), SourceDiagnostic> {
         while self.has_line(indentation) {
             let ty = self.parameter_type()?;
-            self.cursor.expect(" ")?;
+            self.cursor.expect_piece(" ")?;
             let name = self.cursor.take_line();
             each(self, name, ty);
         }
@@ -166,13 +166,13 @@ impl<'a> FutharkReader<'a> {
     }
 
     fn parameter_type(&mut self) -> Result<VariableType, SourceDiagnostic> {
-        if self.cursor.eat("mem") {
+        if self.cursor.eat_piece("mem") {
             let spaces = [
                 ("@device", MemorySpace::Device),
                 ("@global", MemorySpace::Device),
                 ("", MemorySpace::Host),
             ];
-            let found = spaces.iter().find(|(name, _)| self.cursor.eat(name));
+            let found = spaces.iter().find(|(name, _)| self.cursor.eat_piece(name));
             return Ok(VariableType::Memory(
                 found.map_or(MemorySpace::Host, |(_, space)| *space),
             ));
@@ -182,56 +182,61 @@ impl<'a> FutharkReader<'a> {
 
     fn scalar_type(&mut self) -> Result<ScalarType, SourceDiagnostic> {
         let start = self.cursor.at;
-        let found = ScalarType::from_name(self.cursor.word());
+        let found = ScalarType::from_name(self.cursor.take_word());
         found.ok_or_else(|| self.cursor.fault_at(start, "expected a type"))
     }
 
-    fn function(&mut self) -> Result<(), SourceDiagnostic> {
-        self.builder.at(self.cursor.place());
+    fn parse_function(&mut self) -> Result<(), SourceDiagnostic> {
+        self.builder.set_place(self.cursor.line_place());
         let Some(name) = self.function_header() else {
-            return Err(self.cursor.fault("expected a function"));
+            return Err(self.cursor.fault_here("expected a function"));
         };
-        let function = self.builder.function(name);
+        let function = self.builder.declare_function(name);
         if self.builder.program().function(function).body.is_some() {
             let message = format!("function {name} is defined twice");
-            return Err(SourceDiagnostic::error(self.builder.place(), message));
+            return Err(SourceDiagnostic::error(
+                self.builder.current_place(),
+                message,
+            ));
         }
         self.builder.begin_function(function);
-        self.scopes.open();
+        self.scopes.push_scope();
         self.begin_part("  ", "Inputs")?;
-        self.parameters("    ", |reader, name, ty| {
-            let var = reader.builder.input(function, name, ty);
-            reader.scopes.bind(name, var);
+        self.parse_parameters("    ", |reader, name, ty| {
+            let var = reader.builder.add_input(function, name, ty);
+            reader.scopes.bind_var(name, var);
         })?;
         self.begin_part("  ", "Outputs")?;
-        self.parameters("    ", |reader, name, ty| {
-            let var = reader.builder.output(function, name, ty);
-            reader.scopes.bind(name, var);
+        self.parse_parameters("    ", |reader, name, ty| {
+            let var = reader.builder.add_output(function, name, ty);
+            reader.scopes.bind_var(name, var);
         })?;
         self.begin_part("  ", "Entry")?;
-        self.entry(function)?;
-        self.attributes()?;
+        self.parse_entry(function)?;
+        self.skip_attributes()?;
         self.begin_part("  ", "Body")?;
         self.builder.begin_block();
-        self.statements()?;
+        self.parse_statements()?;
         self.end_part()?;
         self.end_part()?;
         let body = self.builder.end_block();
-        self.builder.define(function, body);
-        self.scopes.close();
+        self.builder.define_function(function, body);
+        self.scopes.pop_scope();
         Ok(())
     }
 
     /// The variable whose name is next, taken.
-    fn bound(&mut self) -> Option<VarId> {
-        let (var, length) = self.scopes.longest(self.cursor.line())?;
-        self.cursor.take(length);
+    fn take_bound_var(&mut self) -> Option<VarId> {
+        let (var, length) = self
+            .scopes
+            .find_longest_prefix(self.cursor.remaining_line())?;
+        self.cursor.take_bytes(length);
         Some(var)
     }
 
-    fn memory(&mut self) -> Result<VarId, SourceDiagnostic> {
+    fn parse_memory(&mut self) -> Result<VarId, SourceDiagnostic> {
         let start = self.cursor.at;
-        let found = self.bound().filter(|var| {
+        let found = self.take_bound_var().filter(|var| {
             let ty = self.builder.program().var(*var).ty;
             !matches!(ty, VariableType::Scalar(_))
         });
@@ -243,7 +248,7 @@ impl<'a> FutharkReader<'a> {
 
     fn scalar_var(&mut self) -> Result<VarId, SourceDiagnostic> {
         let start = self.cursor.at;
-        let found = self.bound().filter(|var| {
+        let found = self.take_bound_var().filter(|var| {
             let ty = self.builder.program().var(*var).ty;
             matches!(ty, VariableType::Scalar(_))
         });

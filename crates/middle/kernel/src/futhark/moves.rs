@@ -19,10 +19,11 @@ impl FutharkReader<'_> {
     /// other warp reads an element below 32.
     pub(super) fn push_branch(&mut self, condition: ExprId, then: StmtBlock, otherwise: StmtBlock) {
         let program = self.builder.program();
-        let moved = moved_memory(program, then).filter(|_| program.block(otherwise).is_empty());
+        let moved =
+            moved_memory(program, then).filter(|_| program.block_stmts(otherwise).is_empty());
         let number = last_of_warp(program, condition).filter(|_| self.stands_where_all_come());
         let Some((memory, number)) = moved.zip(number) else {
-            self.builder.push(StmtKind::If {
+            self.builder.push_statement(StmtKind::If {
                 condition,
                 then,
                 otherwise,
@@ -55,27 +56,35 @@ impl FutharkReader<'_> {
     ) {
         let ty = self.builder.program().type_of(number);
         let ty = ty.unwrap_or(ScalarType::I32);
-        let literal = |bits: i64| ScalarLiteral::new(ty, ty.truncate(bits as u64));
-        let round = self.builder.var("round", VariableType::Scalar(ty));
-        let [warp, one, two] = [WARP, 1, 2].map(|n| self.builder.literal(literal(n)));
-        let of = |op| ScalarOperator::of(op, ty);
-        let place = self.builder.apply(of(ScalarOp::SQuot), &[number, warp]);
-        let place = self.builder.apply(of(ScalarOp::SMin), &[place, one]);
-        let current = self.builder.value(round);
-        let is_due = self.builder.apply(of(ScalarOp::Eq), &[place, current]);
-        let condition = self.builder.op(ScalarOp::LogAnd, &[condition, is_due]);
+        let literal = |bits: i64| ScalarLiteral::new(ty, ty.truncate_bits(bits as u64));
+        let round = self.builder.new_var("round", VariableType::Scalar(ty));
+        let [warp, one, two] = [WARP, 1, 2].map(|n| self.builder.make_literal(literal(n)));
+        let of = |op| ScalarOperator::with_type(op, ty);
+        let place = self
+            .builder
+            .apply_operator(of(ScalarOp::SQuot), &[number, warp]);
+        let place = self
+            .builder
+            .apply_operator(of(ScalarOp::SMin), &[place, one]);
+        let current = self.builder.read_var(round);
+        let is_due = self
+            .builder
+            .apply_operator(of(ScalarOp::Eq), &[place, current]);
+        let condition = self
+            .builder
+            .apply_op(ScalarOp::LogAnd, &[condition, is_due]);
         self.builder.begin_block();
-        self.builder.push(StmtKind::If {
+        self.builder.push_statement(StmtKind::If {
             condition,
             then,
             otherwise,
         });
-        self.builder.push(StmtKind::Sync {
+        self.builder.push_statement(StmtKind::Sync {
             kind: SyncKind::Barrier,
             scope,
         });
         let body = self.builder.end_block();
-        self.builder.push(StmtKind::For {
+        self.builder.push_statement(StmtKind::For {
             counter: round,
             bound: two,
             body,
@@ -85,7 +94,7 @@ impl FutharkReader<'_> {
 
 /// The memory within which a block moves elements.
 fn moved_memory(program: &KernelProgram, block: StmtBlock) -> Option<VarId> {
-    program.block(block).iter().find_map(|stmt| {
+    program.block_stmts(block).iter().find_map(|stmt| {
         let within = match &stmt.kind {
             StmtKind::Copy(copy) => {
                 let CopyStmt { to, from, .. } = &**copy;
@@ -93,7 +102,7 @@ fn moved_memory(program: &KernelProgram, block: StmtBlock) -> Option<VarId> {
             }
             _ => None,
         };
-        let mut inner = stmt.kind.blocks();
+        let mut inner = stmt.kind.nested_blocks();
         within.or_else(|| inner.find_map(|block| moved_memory(program, block)))
     })
 }
@@ -101,20 +110,21 @@ fn moved_memory(program: &KernelProgram, block: StmtBlock) -> Option<VarId> {
 /// The number of an invocation that a condition demands to be the last of its warp: one of its conjuncts is
 /// `number - number / 32 * 32 = 31`.
 fn last_of_warp(program: &KernelProgram, condition: ExprId) -> Option<ExprId> {
-    if let Some([left, right]) = operands(program, condition, ScalarOp::LogAnd) {
+    if let Some([left, right]) = match_operands(program, condition, ScalarOp::LogAnd) {
         return last_of_warp(program, left).or_else(|| last_of_warp(program, right));
     }
-    let [lane, last] = operands(program, condition, ScalarOp::Eq)?;
-    let [number, first] = operands(program, lane, ScalarOp::Sub)?;
-    let [warp, width] = operands(program, first, ScalarOp::Mul)?;
-    let [divided, by] = operands(program, warp, ScalarOp::SQuot)?;
+    let [lane, last] = match_operands(program, condition, ScalarOp::Eq)?;
+    let [number, first] = match_operands(program, lane, ScalarOp::Sub)?;
+    let [warp, width] = match_operands(program, first, ScalarOp::Mul)?;
+    let [divided, by] = match_operands(program, warp, ScalarOp::SQuot)?;
     let is = |expr, value| is_number(program, expr, value);
     let fits = is(last, WARP - 1) && is(width, WARP) && is(by, WARP);
-    (fits && variable(program, number)? == variable(program, divided)?).then_some(number)
+    (fits && match_variable(program, number)? == match_variable(program, divided)?)
+        .then_some(number)
 }
 
 /// The operands of an expression if it has this operator.
-fn operands(program: &KernelProgram, expr: ExprId, op: ScalarOp) -> Option<[ExprId; 2]> {
+fn match_operands(program: &KernelProgram, expr: ExprId, op: ScalarOp) -> Option<[ExprId; 2]> {
     match program.expr(expr) {
         ExprData::Apply(operator, start) if operator.op == op => {
             program.operands(operator, start).try_into().ok()
@@ -127,7 +137,7 @@ fn is_number(program: &KernelProgram, expr: ExprId, value: i64) -> bool {
     matches!(program.expr(expr), ExprData::Literal(literal) if literal.bits == value as u64)
 }
 
-fn variable(program: &KernelProgram, expr: ExprId) -> Option<VarId> {
+fn match_variable(program: &KernelProgram, expr: ExprId) -> Option<VarId> {
     match program.expr(expr) {
         ExprData::Var(var) => Some(var),
         _ => None,

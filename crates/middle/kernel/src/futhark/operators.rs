@@ -148,20 +148,20 @@ const SPELLINGS: &[(&str, OperatorSuffix, ScalarOp)] = &[
 ];
 
 /// All operators by their names.
-pub(super) fn spellings() -> &'static FxHashMap<String, ScalarOperator> {
+pub(super) fn operator_spellings() -> &'static FxHashMap<String, ScalarOperator> {
     static NAMES: OnceLock<FxHashMap<String, ScalarOperator>> = OnceLock::new();
-    NAMES.get_or_init(all)
+    NAMES.get_or_init(build_spellings)
 }
 
-fn all() -> FxHashMap<String, ScalarOperator> {
+fn build_spellings() -> FxHashMap<String, ScalarOperator> {
     let mut names = FxHashMap::default();
     for (spelling, suffix, op) in SPELLINGS {
         let is_conversion = matches!(op.row().shape, ScalarOpSignature::Convert(_));
         for from in ScalarType::ALL {
             for to in ScalarType::ALL {
                 let operator = match is_conversion {
-                    true => ScalarOperator::convert(*op, from, to),
-                    false => ScalarOperator::of(*op, from),
+                    true => ScalarOperator::from_conversion(*op, from, to),
+                    false => ScalarOperator::with_type(*op, from),
                 };
                 if !operator.is_valid() {
                     continue;

@@ -10,116 +10,120 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 impl FutharkReader<'_> {
     /// Statements up to a closing brace or a line that is not indented.
-    pub(super) fn statements(&mut self) -> Result<(), SourceDiagnostic> {
+    pub(super) fn parse_statements(&mut self) -> Result<(), SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(self.cursor.fault("too many nested blocks"));
+            return Err(self.cursor.fault_here("too many nested blocks"));
         }
         loop {
             self.cursor.skip_space();
-            let rest = self.cursor.rest();
+            let rest = self.cursor.remaining_text();
             if rest.is_empty() || rest.starts_with('}') || self.cursor.at_line_start() {
                 break;
             }
-            self.builder.at(self.cursor.place());
-            self.statement()?;
+            self.builder.set_place(self.cursor.line_place());
+            self.parse_statement()?;
         }
         self.depth -= 1;
         Ok(())
     }
 
     /// `{ statements }` in a scope of its own.
-    fn braces(&mut self) -> Result<StmtBlock, SourceDiagnostic> {
-        let place = self.builder.place();
-        self.cursor.expect("{")?;
-        self.scopes.open();
+    fn parse_braced_block(&mut self) -> Result<StmtBlock, SourceDiagnostic> {
+        let place = self.builder.current_place();
+        self.cursor.expect_piece("{")?;
+        self.scopes.push_scope();
         self.builder.begin_block();
-        self.statements()?;
-        self.scopes.close();
-        self.cursor.expect("}")?;
-        self.builder.at(place);
+        self.parse_statements()?;
+        self.scopes.pop_scope();
+        self.cursor.expect_piece("}")?;
+        self.builder.set_place(place);
         Ok(self.builder.end_block())
     }
 
-    fn statement(&mut self) -> Result<(), SourceDiagnostic> {
+    fn parse_statement(&mut self) -> Result<(), SourceDiagnostic> {
         let start = self.cursor.at;
-        if let Some(var) = self.bound() {
-            let rest = self.cursor.rest();
+        if let Some(var) = self.take_bound_var() {
+            let rest = self.cursor.remaining_text();
             if rest.starts_with(" <- ") || rest.starts_with(" = ") || rest.starts_with('<') {
-                return self.change(var);
+                return self.parse_var_statement(var);
             }
             self.cursor.at = start;
         }
-        if self.cursor.eat("skip") {
+        if self.cursor.eat_piece("skip") {
             return Ok(());
         }
-        if self.cursor.eat("--") || self.cursor.eat("debug (") {
+        if self.cursor.eat_piece("--") || self.cursor.eat_piece("debug (") {
             self.cursor.take_line();
             return Ok(());
         }
-        if self.cursor.eat("@ ") {
+        if self.cursor.eat_piece("@ ") {
             self.provenance = self.cursor.take_line();
             return Ok(());
         }
-        if self.cursor.eat("var ") {
-            return self.declaration();
+        if self.cursor.eat_piece("var ") {
+            return self.parse_declaration();
         }
-        if self.cursor.eat("array ") {
+        if self.cursor.eat_piece("array ") {
             return self.static_data();
         }
-        if self.cursor.eat("free(") {
-            let var = self.memory()?;
-            self.cursor.expect(")")?;
-            self.space()?;
-            self.builder.push(StmtKind::Free(var));
+        if self.cursor.eat_piece("free(") {
+            let var = self.parse_memory()?;
+            self.cursor.expect_piece(")")?;
+            self.parse_memory_space()?;
+            self.builder.push_statement(StmtKind::Free(var));
             return Ok(());
         }
-        if self.cursor.eat("lmadcopy_") {
-            return self.copy();
+        if self.cursor.eat_piece("lmadcopy_") {
+            return self.parse_copy();
         }
-        if self.cursor.eat("call ") {
-            return self.call();
+        if self.cursor.eat_piece("call ") {
+            return self.parse_call();
         }
-        if self.cursor.eat("get_user_param ") {
+        if self.cursor.eat_piece("get_user_param ") {
             return self.user_parameter_of();
         }
-        if self.cursor.eat("kernel") {
-            return self.kernel();
+        if self.cursor.eat_piece("kernel") {
+            return self.parse_kernel();
         }
-        if self.control()? || self.synchronisation()? || self.message_statement()? {
+        if self.parse_control_flow()?
+            || self.parse_synchronisation()?
+            || self.message_statement()?
+        {
             return Ok(());
         }
-        if self.cursor.rest().starts_with("atomic_") {
-            return self.atomic(None);
+        if self.cursor.remaining_text().starts_with("atomic_") {
+            return self.parse_atomic(None);
         }
-        Err(self.cursor.fault("expected a statement"))
+        Err(self.cursor.fault_here("expected a statement"))
     }
 
-    fn control(&mut self) -> Result<bool, SourceDiagnostic> {
-        if self.cursor.eat("if ") {
-            self.branch()?;
-        } else if self.cursor.eat("for ") {
+    fn parse_control_flow(&mut self) -> Result<bool, SourceDiagnostic> {
+        if self.cursor.eat_piece("if ") {
+            self.parse_if()?;
+        } else if self.cursor.eat_piece("for ") {
             let name = self.cursor.new_name(" < ")?;
-            let bound = self.expr()?;
+            let bound = self.parse_expr()?;
             let Some(ty) = self.builder.program().type_of(bound) else {
-                return Err(self.cursor.fault("the bound is no scalar"));
+                return Err(self.cursor.fault_here("the bound is no scalar"));
             };
-            self.cursor.expect(" ")?;
-            self.scopes.open();
-            let counter = self.builder.var(name, VariableType::Scalar(ty));
-            self.scopes.bind(name, counter);
-            let body = self.braces()?;
-            self.scopes.close();
-            self.builder.push(StmtKind::For {
+            self.cursor.expect_piece(" ")?;
+            self.scopes.push_scope();
+            let counter = self.builder.new_var(name, VariableType::Scalar(ty));
+            self.scopes.bind_var(name, counter);
+            let body = self.parse_braced_block()?;
+            self.scopes.pop_scope();
+            self.builder.push_statement(StmtKind::For {
                 counter,
                 bound,
                 body,
             });
-        } else if self.cursor.eat("while ") {
-            let condition = self.typed(ScalarType::Bool)?;
-            self.cursor.expect(" ")?;
-            let body = self.braces()?;
-            self.builder.push(StmtKind::While { condition, body });
+        } else if self.cursor.eat_piece("while ") {
+            let condition = self.parse_typed_expr(ScalarType::Bool)?;
+            self.cursor.expect_piece(" ")?;
+            let body = self.parse_braced_block()?;
+            self.builder
+                .push_statement(StmtKind::While { condition, body });
         } else {
             return Ok(false);
         }
@@ -127,30 +131,30 @@ impl FutharkReader<'_> {
     }
 
     /// What stands after `if`. A chain of branches nests in the last branch of each.
-    fn branch(&mut self) -> Result<(), SourceDiagnostic> {
+    fn parse_if(&mut self) -> Result<(), SourceDiagnostic> {
         let mut open = Vec::new();
         loop {
-            let place = self.builder.place();
-            let condition = self.typed(ScalarType::Bool)?;
-            self.cursor.expect(" then ")?;
+            let place = self.builder.current_place();
+            let condition = self.parse_typed_expr(ScalarType::Bool)?;
+            self.cursor.expect_piece(" then ")?;
             let before = self.broken.take();
-            let then = self.braces()?;
+            let then = self.parse_braced_block()?;
             let condition = self.avoid_broken(condition);
             self.broken = before.or(self.broken.take());
-            self.cursor.expect(" else ")?;
+            self.cursor.expect_piece(" else ")?;
             open.push((place, condition, then));
-            if !self.cursor.eat("if ") {
+            if !self.cursor.eat_piece("if ") {
                 break;
             }
         }
-        let mut otherwise = self.braces()?;
+        let mut otherwise = self.parse_braced_block()?;
         let mut remaining = open.len();
         for (place, condition, then) in open.into_iter().rev() {
             remaining -= 1;
             if remaining > 0 {
                 self.builder.begin_block();
             }
-            self.builder.at(place);
+            self.builder.set_place(place);
             self.separate_flags(then);
             self.push_branch(condition, then, otherwise);
             if remaining > 0 {
@@ -161,59 +165,62 @@ impl FutharkReader<'_> {
     }
 
     fn message_statement(&mut self) -> Result<bool, SourceDiagnostic> {
-        if self.cursor.eat("assert(") {
-            let message = self.message()?;
-            self.cursor.expect(", ")?;
-            let condition = self.typed(ScalarType::Bool)?;
-            self.cursor.expect(")")?;
-            self.builder.push(StmtKind::Assert { condition, message });
-        } else if self.cursor.eat("trace (") {
-            let message = self.message()?;
-            self.cursor.expect(")")?;
-            self.builder.push(StmtKind::Trace(message));
+        if self.cursor.eat_piece("assert(") {
+            let message = self.parse_message()?;
+            self.cursor.expect_piece(", ")?;
+            let condition = self.parse_typed_expr(ScalarType::Bool)?;
+            self.cursor.expect_piece(")")?;
+            self.builder
+                .push_statement(StmtKind::Assert { condition, message });
+        } else if self.cursor.eat_piece("trace (") {
+            let message = self.parse_message()?;
+            self.cursor.expect_piece(")")?;
+            self.builder.push_statement(StmtKind::Trace(message));
         } else {
             return Ok(false);
         }
         Ok(true)
     }
 
-    fn message(&mut self) -> Result<MessageId, SourceDiagnostic> {
-        self.cursor.expect("{")?;
+    fn parse_message(&mut self) -> Result<MessageId, SourceDiagnostic> {
+        self.cursor.expect_piece("{")?;
         let mut parts = Vec::new();
-        while !self.cursor.eat("}") {
+        while !self.cursor.eat_piece("}") {
             if !parts.is_empty() {
-                self.cursor.expect(", ")?;
+                self.cursor.expect_piece(", ")?;
             }
-            if self.cursor.rest().starts_with('"') {
-                parts.push(MessageSegment::Text(self.cursor.string()?));
+            if self.cursor.remaining_text().starts_with('"') {
+                parts.push(MessageSegment::Text(self.cursor.take_string()?));
             } else {
-                let expr = self.expr()?;
-                self.cursor.expect(" : ")?;
-                let fault = self.cursor.fault("the value is not of this type");
+                let expr = self.parse_expr()?;
+                self.cursor.expect_piece(" : ")?;
+                let fault = self.cursor.fault_here("the value is not of this type");
                 let ty = self.scalar_type()?;
-                parts.push(MessageSegment::Value(self.convert(expr, ty).ok_or(fault)?));
+                parts.push(MessageSegment::Value(
+                    self.convert_expr(expr, ty).ok_or(fault)?,
+                ));
             }
         }
         let backtrace = self.provenance.to_owned();
-        Ok(self.builder.message(MessageData { parts, backtrace }))
+        Ok(self.builder.add_message(MessageData { parts, backtrace }))
     }
 
     /// What stands after `var`.
-    fn declaration(&mut self) -> Result<(), SourceDiagnostic> {
+    fn parse_declaration(&mut self) -> Result<(), SourceDiagnostic> {
         let name = self.cursor.new_name(": ")?;
-        let volatile = self.cursor.eat("volatile ");
-        let ty = match self.cursor.eat("mem") {
-            true => self.space()?,
+        let volatile = self.cursor.eat_piece("volatile ");
+        let ty = match self.cursor.eat_piece("mem") {
+            true => self.parse_memory_space()?,
             false => VariableType::Scalar(self.scalar_type()?),
         };
-        let var = self.builder.declare(name, ty, volatile);
-        self.scopes.bind(name, var);
+        let var = self.builder.declare_var(name, ty, volatile);
+        self.scopes.bind_var(name, var);
         Ok(())
     }
 
     /// A space: nothing, `@device`, `@global`, `@shared`, or the type of a private array.
-    pub(super) fn space(&mut self) -> Result<VariableType, SourceDiagnostic> {
-        if !self.cursor.eat("@") {
+    pub(super) fn parse_memory_space(&mut self) -> Result<VariableType, SourceDiagnostic> {
+        if !self.cursor.eat_piece("@") {
             return Ok(VariableType::Memory(MemorySpace::Host));
         }
         let names = [
@@ -222,37 +229,39 @@ impl FutharkReader<'_> {
             ("shared", MemorySpace::Shared),
         ];
         for (name, space) in names {
-            if self.cursor.eat(name) {
+            if self.cursor.eat_piece(name) {
                 return Ok(VariableType::Memory(space));
             }
         }
         let mut shape = Vec::new();
-        while self.cursor.eat("[") {
-            shape.push(self.typed(ScalarType::I64)?);
-            self.cursor.expect("]")?;
+        while self.cursor.eat_piece("[") {
+            shape.push(self.parse_typed_expr(ScalarType::I64)?);
+            self.cursor.expect_piece("]")?;
         }
         let element = self.scalar_type()?;
-        Ok(VariableType::Array(self.builder.array(element, shape)))
+        Ok(VariableType::Array(
+            self.builder.add_array_type(element, shape),
+        ))
     }
 
     /// What stands after `array`.
     fn static_data(&mut self) -> Result<(), SourceDiagnostic> {
         let name = self.cursor.new_name(" : ")?;
         let ty = self.scalar_type()?;
-        self.cursor.expect(" = {")?;
+        self.cursor.expect_piece(" = {")?;
         let mut values = Vec::new();
-        while !self.cursor.eat("}") {
+        while !self.cursor.eat_piece("}") {
             if !values.is_empty() {
-                self.cursor.expect(", ")?;
+                self.cursor.expect_piece(", ")?;
             }
             let start = self.cursor.at;
             let zero = ScalarLiteral::new(ty, 0);
-            let literal = match self.cursor.eat("0}") {
+            let literal = match self.cursor.eat_piece("0}") {
                 true => {
                     self.cursor.at -= 1;
                     Some(zero)
                 }
-                false => self.literal(),
+                false => self.parse_literal(),
             };
             let literal = literal.filter(|l| l.ty == ty).ok_or_else(|| {
                 let message = format!("expected a value of type {ty}");
@@ -261,37 +270,39 @@ impl FutharkReader<'_> {
             values.push(literal);
         }
         let mut repeat = None;
-        if self.cursor.eat(" * ") {
-            let fault = self.cursor.fault("expected a number of elements");
-            repeat = Some(self.cursor.word().parse().map_err(|_| fault)?);
+        if self.cursor.eat_piece(" * ") {
+            let fault = self.cursor.fault_here("expected a number of elements");
+            repeat = Some(self.cursor.take_word().parse().map_err(|_| fault)?);
         }
         let to = self
             .builder
-            .declare(name, VariableType::Memory(MemorySpace::Host), false);
-        self.scopes.bind(name, to);
+            .declare_var(name, VariableType::Memory(MemorySpace::Host), false);
+        self.scopes.bind_var(name, to);
         let data = Box::new(StaticData { ty, values, repeat });
-        self.builder.push(StmtKind::Static { to, data });
+        self.builder.push_statement(StmtKind::Static { to, data });
         Ok(())
     }
 
     /// What stands after `lmadcopy_`.
-    fn copy(&mut self) -> Result<(), SourceDiagnostic> {
-        let fault = self.cursor.fault("expected the rank and type of a copy");
-        let rank = self.cursor.word();
+    fn parse_copy(&mut self) -> Result<(), SourceDiagnostic> {
+        let fault = self
+            .cursor
+            .fault_here("expected the rank and type of a copy");
+        let rank = self.cursor.take_word();
         let (rank, ty) = rank.split_once("d_").ok_or_else(|| fault.clone())?;
         let rank: usize = rank.parse().map_err(|_| fault.clone())?;
         let ty = ScalarType::from_name(ty).ok_or(fault)?;
-        self.cursor.expect("(")?;
-        let shape = self.brackets()?;
+        self.cursor.expect_piece("(")?;
+        let shape = self.parse_bracketed_exprs()?;
         if shape.len() != rank {
             let message = format!("expected {rank} sizes, not {}", shape.len());
-            return Err(self.cursor.fault(message));
+            return Err(self.cursor.fault_here(message));
         }
-        self.cursor.expect(",")?;
-        let to = self.side(rank)?;
-        self.cursor.expect(",")?;
-        let from = self.side(rank)?;
-        self.cursor.expect(")")?;
+        self.cursor.expect_piece(",")?;
+        let to = self.parse_copy_operand(rank)?;
+        self.cursor.expect_piece(",")?;
+        let from = self.parse_copy_operand(rank)?;
+        self.cursor.expect_piece(")")?;
         if ty != ScalarType::Unit {
             let copy = CopyStmt {
                 ty,
@@ -299,16 +310,16 @@ impl FutharkReader<'_> {
                 to,
                 from,
             };
-            self.builder.push(StmtKind::Copy(Box::new(copy)));
+            self.builder.push_statement(StmtKind::Copy(Box::new(copy)));
         }
         Ok(())
     }
 
-    fn brackets(&mut self) -> Result<Vec<ExprId>, SourceDiagnostic> {
+    fn parse_bracketed_exprs(&mut self) -> Result<Vec<ExprId>, SourceDiagnostic> {
         let mut all = Vec::new();
-        while self.cursor.eat("[") {
-            all.push(self.typed(ScalarType::I64)?);
-            self.cursor.expect("]")?;
+        while self.cursor.eat_piece("[") {
+            all.push(self.parse_typed_expr(ScalarType::I64)?);
+            self.cursor.expect_piece("]")?;
         }
         Ok(all)
     }
@@ -322,23 +333,23 @@ impl FutharkReader<'_> {
             return condition;
         }
         self.builder
-            .literal(ScalarLiteral::new(ScalarType::Bool, 0))
+            .make_literal(ScalarLiteral::new(ScalarType::Bool, 0))
     }
 
     /// A side of a copy; of strides that lack or are too many it is noted that they do.
-    fn side(&mut self, rank: usize) -> Result<CopyOperand, SourceDiagnostic> {
+    fn parse_copy_operand(&mut self, rank: usize) -> Result<CopyOperand, SourceDiagnostic> {
         self.cursor.skip_space();
-        let memory = self.memory()?;
-        self.space()?;
-        self.cursor.expect("+")?;
-        let offset = self.typed(ScalarType::I64)?;
+        let memory = self.parse_memory()?;
+        self.parse_memory_space()?;
+        self.cursor.expect_piece("+")?;
+        let offset = self.parse_typed_expr(ScalarType::I64)?;
         self.cursor.skip_blanks();
-        let mut strides = self.brackets()?;
+        let mut strides = self.parse_bracketed_exprs()?;
         if strides.len() != rank {
             let message = format!("expected {rank} strides, not {}", strides.len());
-            let fault = self.cursor.fault(message);
+            let fault = self.cursor.fault_here(message);
             self.broken.get_or_insert(fault);
-            let zero = self.builder.i64(0);
+            let zero = self.builder.make_i64(0);
             strides.resize(rank, zero);
         }
         Ok(CopyOperand {
@@ -349,41 +360,42 @@ impl FutharkReader<'_> {
     }
 
     /// What stands after a name at the beginning of a statement.
-    fn change(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
-        if self.cursor.eat(" = shared_alloc(") {
-            let bytes = self.typed(ScalarType::I64)?;
-            self.cursor.expect(")")?;
-            self.builder.push(StmtKind::Alloc { to: var, bytes });
+    fn parse_var_statement(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
+        if self.cursor.eat_piece(" = shared_alloc(") {
+            let bytes = self.parse_typed_expr(ScalarType::I64)?;
+            self.cursor.expect_piece(")")?;
+            self.builder
+                .push_statement(StmtKind::Alloc { to: var, bytes });
             return Ok(());
         }
-        if self.cursor.eat("<") {
-            return self.write(var);
+        if self.cursor.eat_piece("<") {
+            return self.parse_write(var);
         }
-        self.cursor.expect(" <- ")?;
+        self.cursor.expect_piece(" <- ")?;
         match self.builder.program().var(var).ty {
-            VariableType::Scalar(ty) => self.assignment(var, ty),
+            VariableType::Scalar(ty) => self.parse_assignment(var, ty),
             ty => self.memory_assignment(var, ty),
         }
     }
 
-    fn write(&mut self, memory: VarId) -> Result<(), SourceDiagnostic> {
-        let to = self.element(memory)?;
-        self.cursor.expect(" <- ")?;
-        let value = self.typed(to.ty)?;
+    fn parse_write(&mut self, memory: VarId) -> Result<(), SourceDiagnostic> {
+        let to = self.parse_element(memory)?;
+        self.cursor.expect_piece(" <- ")?;
+        let value = self.parse_typed_expr(to.ty)?;
         if to.ty != ScalarType::Unit {
-            self.builder.push(StmtKind::Write { to, value });
+            self.builder.push_statement(StmtKind::Write { to, value });
         }
         Ok(())
     }
 
     /// What stands after `NAME<`.
-    fn element(&mut self, memory: VarId) -> Result<MemoryElement, SourceDiagnostic> {
-        let volatile = self.cursor.eat("volatile ");
+    fn parse_element(&mut self, memory: VarId) -> Result<MemoryElement, SourceDiagnostic> {
+        let volatile = self.cursor.eat_piece("volatile ");
         let ty = self.scalar_type()?;
-        self.space()?;
-        self.cursor.expect(">[")?;
-        let index = self.typed(ScalarType::I64)?;
-        self.cursor.expect("]")?;
+        self.parse_memory_space()?;
+        self.cursor.expect_piece(">[")?;
+        let index = self.parse_typed_expr(ScalarType::I64)?;
+        self.cursor.expect_piece("]")?;
         Ok(MemoryElement {
             memory,
             ty,
@@ -393,62 +405,62 @@ impl FutharkReader<'_> {
     }
 
     fn memory_assignment(&mut self, to: VarId, ty: VariableType) -> Result<(), SourceDiagnostic> {
-        if self.cursor.eat("malloc(") {
-            let bytes = self.typed(ScalarType::I64)?;
-            self.cursor.expect(")")?;
-            self.space()?;
+        if self.cursor.eat_piece("malloc(") {
+            let bytes = self.parse_typed_expr(ScalarType::I64)?;
+            self.cursor.expect_piece(")")?;
+            self.parse_memory_space()?;
             if !matches!(ty, VariableType::Array(_)) {
-                self.builder.push(StmtKind::Alloc { to, bytes });
+                self.builder.push_statement(StmtKind::Alloc { to, bytes });
             }
             return Ok(());
         }
-        let from = self.memory()?;
-        if self.cursor.eat(" @") {
-            self.space()?;
+        let from = self.parse_memory()?;
+        if self.cursor.eat_piece(" @") {
+            self.parse_memory_space()?;
         }
-        self.builder.push(StmtKind::Alias { to, from });
+        self.builder.push_statement(StmtKind::Alias { to, from });
         Ok(())
     }
 
-    fn assignment(&mut self, to: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
+    fn parse_assignment(&mut self, to: VarId, ty: ScalarType) -> Result<(), SourceDiagnostic> {
         let start = self.cursor.at;
-        if let Some(memory) = self.bound()
-            && self.cursor.eat("<")
+        if let Some(memory) = self.take_bound_var()
+            && self.cursor.eat_piece("<")
         {
-            let from = self.element(memory)?;
+            let from = self.parse_element(memory)?;
             if from.ty != ScalarType::Unit {
-                self.result(to, ty, from.ty, |to| StmtKind::Read { to, from })?;
+                self.push_converted_result(to, ty, from.ty, |to| StmtKind::Read { to, from })?;
             }
             return Ok(());
         }
         self.cursor.at = start;
-        if self.cursor.rest().starts_with("atomic_") {
-            return self.atomic(Some((to, ty)));
+        if self.cursor.remaining_text().starts_with("atomic_") {
+            return self.parse_atomic(Some((to, ty)));
         }
-        if self.position(to, ty)? {
+        if self.parse_position_query(to, ty)? {
             return Ok(());
         }
-        if self.cursor.eat("get_size(") {
-            let mut value = self.parameter()?;
-            if self.cursor.eat(" < ") {
+        if self.cursor.eat_piece("get_size(") {
+            let mut value = self.parse_size_parameter()?;
+            if self.cursor.eat_piece(" < ") {
                 // What is printed as `<` means at most.
-                let bound = self.typed(ScalarType::I64)?;
-                value = self.builder.op(ScalarOp::SLe, &[value, bound]);
+                let bound = self.parse_typed_expr(ScalarType::I64)?;
+                value = self.builder.apply_op(ScalarOp::SLe, &[value, bound]);
             }
-            let fault = self.cursor.fault(format!("a size is no {ty}"));
-            let value = self.convert(value, ty).ok_or(fault)?;
-            self.builder.assign(to, value);
+            let fault = self.cursor.fault_here(format!("a size is no {ty}"));
+            let value = self.convert_expr(value, ty).ok_or(fault)?;
+            self.builder.push_assignment(to, value);
             return Ok(());
         }
-        let value = self.typed(ty)?;
+        let value = self.parse_typed_expr(ty)?;
         if ty != ScalarType::Unit {
-            self.builder.assign(to, value);
+            self.builder.push_assignment(to, value);
         }
         Ok(())
     }
 
     /// Appends a statement that gives a value of a type, converted where its target has another.
-    pub(super) fn result(
+    pub(super) fn push_converted_result(
         &mut self,
         to: VarId,
         ty: ScalarType,
@@ -456,65 +468,65 @@ impl FutharkReader<'_> {
         statement: impl FnOnce(VarId) -> StmtKind,
     ) -> Result<(), SourceDiagnostic> {
         if ty == given {
-            self.builder.push(statement(to));
+            self.builder.push_statement(statement(to));
             return Ok(());
         }
         let name = self.builder.program().var_name(to).to_owned();
         let narrow = self
             .builder
-            .declare(&name, VariableType::Scalar(given), false);
-        self.builder.push(statement(narrow));
-        let value = self.builder.value(narrow);
+            .declare_var(&name, VariableType::Scalar(given), false);
+        self.builder.push_statement(statement(narrow));
+        let value = self.builder.read_var(narrow);
         let fault = self
             .cursor
-            .fault(format!("{given} does not convert to {ty}"));
-        let value = self.convert(value, ty).ok_or(fault)?;
-        self.builder.assign(to, value);
+            .fault_here(format!("{given} does not convert to {ty}"));
+        let value = self.convert_expr(value, ty).ok_or(fault)?;
+        self.builder.push_assignment(to, value);
         Ok(())
     }
 
     /// What stands after `get_user_param` where a scalar gets its value.
     fn user_parameter_of(&mut self) -> Result<(), SourceDiagnostic> {
         let to = self.scalar_var()?;
-        self.cursor.expect(" <- ")?;
+        self.cursor.expect_piece(" <- ")?;
         let value = self.user_parameter("(")?;
-        self.builder.assign(to, value);
+        self.builder.push_assignment(to, value);
         Ok(())
     }
 
     /// What stands after `call`.
-    fn call(&mut self) -> Result<(), SourceDiagnostic> {
+    fn parse_call(&mut self) -> Result<(), SourceDiagnostic> {
         let start = self.cursor.at;
         let mut outputs = Vec::new();
-        while let Some(var) = self.bound() {
+        while let Some(var) = self.take_bound_var() {
             outputs.push(var);
-            if !self.cursor.eat(", ") {
+            if !self.cursor.eat_piece(", ") {
                 break;
             }
         }
-        if !self.cursor.eat(" <- ") {
+        if !self.cursor.eat_piece(" <- ") {
             self.cursor.at = start;
             outputs.clear();
         }
-        let line = self.cursor.line();
+        let line = self.cursor.remaining_line();
         let name = line
             .match_indices('(')
             .map(|(at, _)| &line[..at])
             .find(|name| self.signatures.contains_key(name));
         match name {
             Some(name) => {
-                self.cursor.take(name.len() + 1);
+                self.cursor.take_bytes(name.len() + 1);
                 self.call_function(name, outputs)
             }
             None => match outputs[..] {
                 [to] => {
-                    let fault = self.cursor.fault("a function gives a scalar");
-                    let ty = self.builder.program().scalar(to).ok_or(fault)?;
-                    let value = self.typed(ty)?;
-                    self.builder.assign(to, value);
+                    let fault = self.cursor.fault_here("a function gives a scalar");
+                    let ty = self.builder.program().scalar_type(to).ok_or(fault)?;
+                    let value = self.parse_typed_expr(ty)?;
+                    self.builder.push_assignment(to, value);
                     Ok(())
                 }
-                _ => Err(self.cursor.fault("expected the name of a function")),
+                _ => Err(self.cursor.fault_here("expected the name of a function")),
             },
         }
     }
@@ -525,24 +537,28 @@ impl FutharkReader<'_> {
         let mut inputs = Vec::new();
         for (index, ty) in types.iter().enumerate() {
             if index > 0 {
-                self.cursor.expect(", ")?;
+                self.cursor.expect_piece(", ")?;
             }
             inputs.push(match *ty {
-                VariableType::Scalar(ty) => FuncArgument::Scalar(self.typed(ty)?),
-                _ => FuncArgument::Memory(self.memory()?),
+                VariableType::Scalar(ty) => FuncArgument::Scalar(self.parse_typed_expr(ty)?),
+                _ => FuncArgument::Memory(self.parse_memory()?),
             });
         }
-        self.cursor.expect(")")?;
+        self.cursor.expect_piece(")")?;
         if given.len() != outputs.len() {
             let message = format!("{name} gives {} values, not {}", given.len(), outputs.len());
-            return Err(SourceDiagnostic::error(self.builder.place(), message));
+            return Err(SourceDiagnostic::error(
+                self.builder.current_place(),
+                message,
+            ));
         }
-        let function = self.builder.function(name);
-        self.builder.push(StmtKind::Call(Box::new(CallStmt {
-            function,
-            inputs,
-            outputs,
-        })));
+        let function = self.builder.declare_function(name);
+        self.builder
+            .push_statement(StmtKind::Call(Box::new(CallStmt {
+                function,
+                inputs,
+                outputs,
+            })));
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use spirula_program::program::HostSlot;
 
 impl HostStepLowering<'_> {
     /// An entry point of the function that was compiled last.
-    pub(super) fn entry(&mut self, entry: &EntryDecl) -> out::ProgramEntry {
+    pub(super) fn lower_entry(&mut self, entry: &EntryDecl) -> out::ProgramEntry {
         let mut parameters = Vec::new();
         for parameter in &entry.parameters {
             let (value, opaque) = self.entry_value(&parameter.value);
@@ -56,7 +56,7 @@ impl HostStepLowering<'_> {
         let shape = value.shape.as_ref().map(|shape| {
             let sizes = shape.iter().map(|size| match *size {
                 ArrayDimension::Literal(size) => out::EntrySize::Known(size as u64),
-                ArrayDimension::Var(var) => match self.slot(var) {
+                ArrayDimension::Var(var) => match self.slot_of_var(var) {
                     HostSlot::Scalar(reg) => out::EntrySize::Scalar(reg),
                     HostSlot::Memory(_) => out::EntrySize::Known(0),
                 },
@@ -66,7 +66,7 @@ impl HostStepLowering<'_> {
         out::EntryValueType {
             element: value.element,
             unsigned: value.unsigned,
-            slot: self.slot(value.var),
+            slot: self.slot_of_var(value.var),
             shape,
         }
     }

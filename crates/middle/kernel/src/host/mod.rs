@@ -11,9 +11,9 @@ use crate::ir::{
     KernelId, KernelProgram, MessageId, MessageSegment, StaticData, StmtBlock, StmtKind, VarId,
     VariableType,
 };
-use crate::lower::{LoweredKernel, SpecValue, lower, refusal};
+use crate::lower::{LoweredKernel, SpecValue, lower_kernel, unsupported_diagnostic};
 use rustc_hash::FxHashMap;
-use simplify::simplify;
+use simplify::simplify_function;
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_program::program as out;
 use spirula_program::program::{GLOBAL, HostMemoryRef, HostRegister, HostSlot, HostStep};
@@ -25,11 +25,13 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// When the program is not a checked one.
-pub fn compile(program: &KernelProgram) -> Result<out::CompiledProgram, SourceDiagnostic> {
+pub fn compile_program(program: &KernelProgram) -> Result<out::CompiledProgram, SourceDiagnostic> {
     let on_device = calls::on_device(program)?;
-    let lowered: Vec<Result<LoweredKernel, SourceDiagnostic>> =
-        program.kernel_ids().map(|k| lower(program, k)).collect();
-    let (kernels, kernel_ids) = distinct(&lowered);
+    let lowered: Vec<Result<LoweredKernel, SourceDiagnostic>> = program
+        .kernel_ids()
+        .map(|k| lower_kernel(program, k))
+        .collect();
+    let (kernels, kernel_ids) = deduplicate_kernels(&lowered);
     let mut host = HostStepLowering {
         program,
         lowered: &lowered,
@@ -43,9 +45,9 @@ pub fn compile(program: &KernelProgram) -> Result<out::CompiledProgram, SourceDi
     };
     let (mut scalars, mut memories) = (0, 0);
     for var in &program.globals {
-        let slot = match program.scalar(*var) {
-            Some(_) => HostSlot::Scalar(HostRegister(GLOBAL | count(&mut scalars))),
-            None => HostSlot::Memory(HostMemoryRef(GLOBAL | count(&mut memories))),
+        let slot = match program.scalar_type(*var) {
+            Some(_) => HostSlot::Scalar(HostRegister(GLOBAL | take_number(&mut scalars))),
+            None => HostSlot::Memory(HostMemoryRef(GLOBAL | take_number(&mut memories))),
         };
         host.globals.insert(*var, slot);
     }
@@ -56,7 +58,7 @@ pub fn compile(program: &KernelProgram) -> Result<out::CompiledProgram, SourceDi
         messages: program
             .messages
             .iter()
-            .map(|m| message(program, m))
+            .map(|m| to_program_message(program, m))
             .collect(),
         global_scalars: scalars,
         global_memories: memories,
@@ -64,7 +66,7 @@ pub fn compile(program: &KernelProgram) -> Result<out::CompiledProgram, SourceDi
         ..out::CompiledProgram::default()
     };
     for function in program.function_ids() {
-        let mut compiled = match host.function(function) {
+        let mut compiled = match host.lower_function(function) {
             Ok(compiled) => compiled,
             // A function that only kernels call may do what the host cannot.
             Err(_) if on_device[function.index()] => out::HostFunction::default(),
@@ -74,36 +76,36 @@ pub fn compile(program: &KernelProgram) -> Result<out::CompiledProgram, SourceDi
         let first = result.entries.len();
         result
             .entries
-            .extend(entries.map(|entry| host.entry(entry)));
-        simplify(&mut compiled, &result.entries[first..]);
+            .extend(entries.map(|entry| host.lower_entry(entry)));
+        simplify_function(&mut compiled, &result.entries[first..]);
         result.functions.push(compiled);
     }
-    host.begin();
+    host.begin_function();
     if let Some(block) = program.initialise {
-        host.block(block)?;
+        host.lower_block(block)?;
     }
-    simplify(&mut host.function, &[]);
+    simplify_function(&mut host.function, &[]);
     result.functions.push(std::mem::take(&mut host.function));
     result.data = host.data;
-    copier::add(&mut result)?;
+    copier::add_copy_functions(&mut result)?;
     Ok(result)
 }
 
-fn count(number: &mut u32) -> u32 {
+fn take_number(number: &mut u32) -> u32 {
     *number += 1;
     *number - 1
 }
 
 /// The kernels, equal ones once, and where each is: layers of a model repeat their kernels, which a
 /// device would otherwise compile again and again.
-fn distinct(
+fn deduplicate_kernels(
     lowered: &[Result<LoweredKernel, SourceDiagnostic>],
 ) -> (Vec<out::ProgramKernel>, Vec<usize>) {
     let mut kernels: Vec<out::ProgramKernel> = Vec::new();
     let mut ids = Vec::new();
     let mut known: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
     for lowered in lowered {
-        let kernel = kernel(lowered);
+        let kernel = to_program_kernel(lowered);
         let equal = known
             .get(&kernel.words)
             .filter(|id| kernels[**id] == kernel);
@@ -120,7 +122,7 @@ fn distinct(
     (kernels, ids)
 }
 
-fn kernel(lowered: &Result<LoweredKernel, SourceDiagnostic>) -> out::ProgramKernel {
+fn to_program_kernel(lowered: &Result<LoweredKernel, SourceDiagnostic>) -> out::ProgramKernel {
     match lowered {
         Ok(lowered) => out::ProgramKernel {
             words: lowered.module.to_words(),
@@ -153,7 +155,10 @@ fn kernel(lowered: &Result<LoweredKernel, SourceDiagnostic>) -> out::ProgramKern
     }
 }
 
-fn message(program: &KernelProgram, message: &crate::ir::MessageData) -> out::ProgramMessage {
+fn to_program_message(
+    program: &KernelProgram,
+    message: &crate::ir::MessageData,
+) -> out::ProgramMessage {
     let parts = message.parts.iter().map(|part| match part {
         MessageSegment::Text(text) => out::MessagePart::Text(text.clone()),
         MessageSegment::Value(expr) => {
@@ -182,165 +187,170 @@ struct HostStepLowering<'a> {
 }
 
 impl HostStepLowering<'_> {
-    fn begin(&mut self) {
+    fn begin_function(&mut self) {
         self.slots = self.globals.clone();
         self.function = out::HostFunction::default();
     }
 
-    fn function(&mut self, function: FuncId) -> Result<out::HostFunction, SourceDiagnostic> {
-        self.begin();
+    fn lower_function(&mut self, function: FuncId) -> Result<out::HostFunction, SourceDiagnostic> {
+        self.begin_function();
         let data = self.program.function(function);
-        self.function.inputs = data.inputs.iter().map(|v| self.slot(*v)).collect();
-        self.function.outputs = data.outputs.iter().map(|v| self.slot(*v)).collect();
+        self.function.inputs = data.inputs.iter().map(|v| self.slot_of_var(*v)).collect();
+        self.function.outputs = data.outputs.iter().map(|v| self.slot_of_var(*v)).collect();
         if let Some(body) = data.body {
-            self.block(body)?;
+            self.lower_block(body)?;
         }
         Ok(self.function.clone())
     }
 
-    fn slot(&mut self, var: VarId) -> HostSlot {
+    fn slot_of_var(&mut self, var: VarId) -> HostSlot {
         if let Some(slot) = self.slots.get(&var) {
             return *slot;
         }
-        let slot = match self.program.scalar(var) {
-            Some(_) => HostSlot::Scalar(self.temporary()),
-            None => HostSlot::Memory(HostMemoryRef(count(&mut self.function.memories))),
+        let slot = match self.program.scalar_type(var) {
+            Some(_) => HostSlot::Scalar(self.new_temporary()),
+            None => HostSlot::Memory(HostMemoryRef(take_number(&mut self.function.memories))),
         };
         self.slots.insert(var, slot);
         slot
     }
 
-    fn temporary(&mut self) -> HostRegister {
-        HostRegister(count(&mut self.function.scalars))
+    fn new_temporary(&mut self) -> HostRegister {
+        HostRegister(take_number(&mut self.function.scalars))
     }
 
-    fn reg(&mut self, var: VarId) -> Result<HostRegister, SourceDiagnostic> {
-        match self.slot(var) {
+    fn scalar_register(&mut self, var: VarId) -> Result<HostRegister, SourceDiagnostic> {
+        match self.slot_of_var(var) {
             HostSlot::Scalar(reg) => Ok(reg),
-            HostSlot::Memory(_) => Err(self.refusal("memory as a value")),
+            HostSlot::Memory(_) => Err(self.unsupported_diagnostic("memory as a value")),
         }
     }
 
-    fn mem(&mut self, var: VarId) -> Result<HostMemoryRef, SourceDiagnostic> {
-        match self.slot(var) {
+    fn memory_reference(&mut self, var: VarId) -> Result<HostMemoryRef, SourceDiagnostic> {
+        match self.slot_of_var(var) {
             HostSlot::Memory(mem) => Ok(mem),
-            HostSlot::Scalar(_) => Err(self.refusal("a scalar as memory")),
+            HostSlot::Scalar(_) => Err(self.unsupported_diagnostic("a scalar as memory")),
         }
     }
 
-    fn refusal(&self, what: &str) -> SourceDiagnostic {
-        refusal(self.place, what)
+    fn unsupported_diagnostic(&self, what: &str) -> SourceDiagnostic {
+        unsupported_diagnostic(self.place, what)
     }
 
-    fn push(&mut self, step: HostStep) {
+    fn push_step(&mut self, step: HostStep) {
         self.function.steps.push(step);
     }
 
     /// The scalar that holds the value of an expression from here on.
-    fn expr(&mut self, expr: ExprId) -> Result<HostRegister, SourceDiagnostic> {
+    fn lower_expr(&mut self, expr: ExprId) -> Result<HostRegister, SourceDiagnostic> {
         let program = self.program;
         match program.expr(expr) {
-            ExprData::Var(var) => self.reg(var),
-            ExprData::Literal(literal) => Ok(self.literal(literal)),
+            ExprData::Var(var) => self.scalar_register(var),
+            ExprData::Literal(literal) => Ok(self.set_literal(literal)),
             ExprData::Apply(operator, start) => {
                 let mut operands = [HostRegister(0); 3];
                 for (to, operand) in operands.iter_mut().zip(program.operands(operator, start)) {
-                    *to = self.expr(*operand)?;
+                    *to = self.lower_expr(*operand)?;
                 }
-                Ok(self.apply(operator, operands))
+                Ok(self.apply_operator(operator, operands))
             }
             ExprData::Parameter(param) => {
-                let to = self.temporary();
-                self.push(HostStep::Parameter(to, param.index()));
+                let to = self.new_temporary();
+                self.push_step(HostStep::Parameter(to, param.index()));
                 Ok(to)
             }
             ExprData::Limit(limit) => {
-                let to = self.temporary();
-                self.push(HostStep::Limit(to, limit.index()));
+                let to = self.new_temporary();
+                self.push_step(HostStep::Limit(to, limit.index()));
                 Ok(to)
             }
         }
     }
 
-    fn literal(&mut self, literal: ScalarLiteral) -> HostRegister {
-        let to = self.temporary();
-        self.push(HostStep::Set(to, literal.bits));
+    fn set_literal(&mut self, literal: ScalarLiteral) -> HostRegister {
+        let to = self.new_temporary();
+        self.push_step(HostStep::Set(to, literal.bits));
         to
     }
 
-    fn apply(&mut self, operator: ScalarOperator, operands: [HostRegister; 3]) -> HostRegister {
-        let to = self.temporary();
-        self.push(HostStep::Apply(operator, to, operands));
+    fn apply_operator(
+        &mut self,
+        operator: ScalarOperator,
+        operands: [HostRegister; 3],
+    ) -> HostRegister {
+        let to = self.new_temporary();
+        self.push_step(HostStep::Apply(operator, to, operands));
         to
     }
 
     /// An operator on two `i64`s.
-    fn op(&mut self, op: ScalarOp, a: HostRegister, b: HostRegister) -> HostRegister {
-        self.apply(ScalarOperator::of(op, ScalarType::I64), [a, b, b])
+    fn apply_i64_op(&mut self, op: ScalarOp, a: HostRegister, b: HostRegister) -> HostRegister {
+        self.apply_operator(ScalarOperator::with_type(op, ScalarType::I64), [a, b, b])
     }
 
-    fn block(&mut self, block: StmtBlock) -> Result<(), SourceDiagnostic> {
+    fn lower_block(&mut self, block: StmtBlock) -> Result<(), SourceDiagnostic> {
         let program = self.program;
-        for stmt in program.block(block) {
+        for stmt in program.block_stmts(block) {
             self.place = stmt.place;
-            self.statement(&stmt.kind)?;
+            self.lower_statement(&stmt.kind)?;
         }
         Ok(())
     }
 
-    fn statement(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
+    fn lower_statement(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
         match stmt {
-            StmtKind::Declare(var) => self.declare(*var)?,
+            StmtKind::Declare(var) => self.lower_declaration(*var)?,
             StmtKind::Assign { to, value } => {
-                let value = self.expr(*value)?;
-                let to = self.reg(*to)?;
-                self.push(HostStep::Move(to, value));
+                let value = self.lower_expr(*value)?;
+                let to = self.scalar_register(*to)?;
+                self.push_step(HostStep::Move(to, value));
             }
             StmtKind::Alias { to, from } => {
-                let (to, from) = (self.mem(*to)?, self.mem(*from)?);
-                self.push(HostStep::Refer(to, from));
+                let (to, from) = (self.memory_reference(*to)?, self.memory_reference(*from)?);
+                self.push_step(HostStep::Refer(to, from));
             }
             StmtKind::Alloc { to, bytes } => {
-                let bytes = self.expr(*bytes)?;
-                let to = self.mem(*to)?;
-                self.push(HostStep::Allocate(to, bytes));
+                let bytes = self.lower_expr(*bytes)?;
+                let to = self.memory_reference(*to)?;
+                self.push_step(HostStep::Allocate(to, bytes));
             }
             StmtKind::Free(var) => {
-                let mem = self.mem(*var)?;
-                self.push(HostStep::Forget(mem));
+                let mem = self.memory_reference(*var)?;
+                self.push_step(HostStep::Forget(mem));
             }
             StmtKind::Static { to, data } => {
-                let to = self.mem(*to)?;
-                let bytes = static_bytes(data).ok_or_else(|| self.refusal("so much data"))?;
+                let to = self.memory_reference(*to)?;
+                let bytes = static_bytes(data)
+                    .ok_or_else(|| self.unsupported_diagnostic("so much data"))?;
                 self.data.push(bytes.into());
-                self.push(HostStep::Data(to, self.data.len() - 1));
+                self.push_step(HostStep::Data(to, self.data.len() - 1));
             }
             StmtKind::Read { to, from } => {
-                let index = self.expr(from.index)?;
-                let memory = self.mem(from.memory)?;
-                let to = self.reg(*to)?;
-                self.push(HostStep::Read(to, memory, from.ty, index));
+                let index = self.lower_expr(from.index)?;
+                let memory = self.memory_reference(from.memory)?;
+                let to = self.scalar_register(*to)?;
+                self.push_step(HostStep::Read(to, memory, from.ty, index));
             }
             StmtKind::Write { to, value } => {
-                let index = self.expr(to.index)?;
-                let value = self.expr(*value)?;
-                let memory = self.mem(to.memory)?;
-                self.push(HostStep::Write(memory, to.ty, index, value));
+                let index = self.lower_expr(to.index)?;
+                let value = self.lower_expr(*value)?;
+                let memory = self.memory_reference(to.memory)?;
+                self.push_step(HostStep::Write(memory, to.ty, index, value));
             }
-            StmtKind::Copy(copy) => self.copy(copy)?,
-            StmtKind::Call(call) => self.call(call)?,
+            StmtKind::Copy(copy) => self.lower_copy(copy)?,
+            StmtKind::Call(call) => self.lower_call(call)?,
             StmtKind::Assert { condition, message } => {
-                let condition = self.expr(*condition)?;
-                let values = self.values(*message)?;
-                self.push(HostStep::Assert(condition, message.index(), values));
+                let condition = self.lower_expr(*condition)?;
+                let values = self.lower_message_values(*message)?;
+                self.push_step(HostStep::Assert(condition, message.index(), values));
             }
             StmtKind::Trace(message) => {
-                let values = self.values(*message)?;
-                self.push(HostStep::Trace(message.index(), values));
+                let values = self.lower_message_values(*message)?;
+                self.push_step(HostStep::Trace(message.index(), values));
             }
-            StmtKind::Launch(kernel) => self.launch(*kernel)?,
+            StmtKind::Launch(kernel) => self.lower_launch(*kernel)?,
             StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::While { .. } => {
-                self.control(stmt)?;
+                self.lower_control_flow(stmt)?;
             }
             StmtKind::Where {
                 to,
@@ -348,8 +358,8 @@ impl HostStepLowering<'_> {
                 dimension,
             } => {
                 let value = self.place_of(*what, *dimension)?;
-                let to = self.reg(*to)?;
-                self.push(HostStep::Move(to, value));
+                let to = self.scalar_register(*to)?;
+                self.push_step(HostStep::Move(to, value));
             }
             StmtKind::Sync { .. } if self.invocation.is_some() => {}
             StmtKind::Sync { .. }
@@ -358,58 +368,58 @@ impl HostStepLowering<'_> {
             | StmtKind::ReadVector { .. }
             | StmtKind::WriteVector { .. }
             | StmtKind::Fragment(_) => {
-                return Err(self.refusal("a statement of kernels on the host"));
+                return Err(self.unsupported_diagnostic("a statement of kernels on the host"));
             }
         }
         Ok(())
     }
 
-    fn declare(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
+    fn lower_declaration(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
         match self.program.var(var).ty {
             VariableType::Memory(_) => {
-                let mem = self.mem(var)?;
-                self.push(HostStep::Forget(mem));
+                let mem = self.memory_reference(var)?;
+                self.push_step(HostStep::Forget(mem));
                 Ok(())
             }
             VariableType::Scalar(_) => Ok(()),
             VariableType::Array(_) | VariableType::Fragment(_) => {
-                Err(self.refusal("a private array of the host"))
+                Err(self.unsupported_diagnostic("a private array of the host"))
             }
         }
     }
 
-    fn control(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
+    fn lower_control_flow(&mut self, stmt: &StmtKind) -> Result<(), SourceDiagnostic> {
         match *stmt {
             StmtKind::If {
                 condition,
                 then,
                 otherwise,
             } => {
-                let condition = self.expr(condition)?;
-                let branch = self.here(HostStep::Unless(condition, 0));
-                self.block(then)?;
-                let end = self.here(HostStep::Jump(0));
-                self.aim(branch);
-                self.block(otherwise)?;
-                self.aim(end);
+                let condition = self.lower_expr(condition)?;
+                let branch = self.push_jump(HostStep::Unless(condition, 0));
+                self.lower_block(then)?;
+                let end = self.push_jump(HostStep::Jump(0));
+                self.aim_jump(branch);
+                self.lower_block(otherwise)?;
+                self.aim_jump(end);
             }
             StmtKind::For {
                 counter,
                 bound,
                 body,
             } => {
-                let ty = self.program.scalar(counter).unwrap_or(ScalarType::I64);
-                let bound = self.expr(bound)?;
-                let counter = self.reg(counter)?;
-                self.repeat(ty, counter, bound, |host| host.block(body))?;
+                let ty = self.program.scalar_type(counter).unwrap_or(ScalarType::I64);
+                let bound = self.lower_expr(bound)?;
+                let counter = self.scalar_register(counter)?;
+                self.push_counted_loop(ty, counter, bound, |host| host.lower_block(body))?;
             }
             StmtKind::While { condition, body } => {
                 let start = self.function.steps.len();
-                let more = self.expr(condition)?;
-                let leave = self.here(HostStep::Unless(more, 0));
-                self.block(body)?;
-                self.push(HostStep::Jump(start));
-                self.aim(leave);
+                let more = self.lower_expr(condition)?;
+                let leave = self.push_jump(HostStep::Unless(more, 0));
+                self.lower_block(body)?;
+                self.push_step(HostStep::Jump(start));
+                self.aim_jump(leave);
             }
             _ => {}
         }
@@ -417,36 +427,39 @@ impl HostStepLowering<'_> {
     }
 
     /// Steps for each value of a counter from 0 up to a bound, whose value is that of the beginning.
-    fn repeat(
+    fn push_counted_loop(
         &mut self,
         ty: ScalarType,
         counter: HostRegister,
         bound: HostRegister,
         body: impl FnOnce(&mut Self) -> Result<(), SourceDiagnostic>,
     ) -> Result<(), SourceDiagnostic> {
-        let most = self.temporary();
-        self.push(HostStep::Move(most, bound));
-        self.push(HostStep::Set(counter, 0));
-        let one = self.literal(ScalarLiteral::new(ty, 1));
+        let most = self.new_temporary();
+        self.push_step(HostStep::Move(most, bound));
+        self.push_step(HostStep::Set(counter, 0));
+        let one = self.set_literal(ScalarLiteral::new(ty, 1));
         let start = self.function.steps.len();
-        let more = self.apply(ScalarOperator::of(ScalarOp::SLt, ty), [counter, most, most]);
-        let leave = self.here(HostStep::Unless(more, 0));
+        let more = self.apply_operator(
+            ScalarOperator::with_type(ScalarOp::SLt, ty),
+            [counter, most, most],
+        );
+        let leave = self.push_jump(HostStep::Unless(more, 0));
         body(self)?;
-        let next = ScalarOperator::of(ScalarOp::Add, ty);
-        self.push(HostStep::Apply(next, counter, [counter, one, one]));
-        self.push(HostStep::Jump(start));
-        self.aim(leave);
+        let next = ScalarOperator::with_type(ScalarOp::Add, ty);
+        self.push_step(HostStep::Apply(next, counter, [counter, one, one]));
+        self.push_step(HostStep::Jump(start));
+        self.aim_jump(leave);
         Ok(())
     }
 
     /// Appends a jump that is aimed later; gives its position.
-    fn here(&mut self, step: HostStep) -> usize {
-        self.push(step);
+    fn push_jump(&mut self, step: HostStep) -> usize {
+        self.push_step(step);
         self.function.steps.len() - 1
     }
 
     /// Lets a jump go to the next step.
-    fn aim(&mut self, at: usize) {
+    fn aim_jump(&mut self, at: usize) {
         let next = self.function.steps.len();
         match &mut self.function.steps[at] {
             HostStep::Jump(to) | HostStep::Unless(_, to) => *to = next,
@@ -454,71 +467,78 @@ impl HostStepLowering<'_> {
         }
     }
 
-    fn values(&mut self, message: MessageId) -> Result<Vec<HostRegister>, SourceDiagnostic> {
+    fn lower_message_values(
+        &mut self,
+        message: MessageId,
+    ) -> Result<Vec<HostRegister>, SourceDiagnostic> {
         let program = self.program;
         let parts = program.message(message).parts.iter();
         let values = parts.filter_map(|part| match part {
             MessageSegment::Value(expr) => Some(*expr),
             MessageSegment::Text(_) => None,
         });
-        values.map(|expr| self.expr(expr)).collect()
+        values.map(|expr| self.lower_expr(expr)).collect()
     }
 
-    fn exprs(&mut self, exprs: &[ExprId]) -> Result<Vec<HostRegister>, SourceDiagnostic> {
-        exprs.iter().map(|expr| self.expr(*expr)).collect()
+    fn lower_exprs(&mut self, exprs: &[ExprId]) -> Result<Vec<HostRegister>, SourceDiagnostic> {
+        exprs.iter().map(|expr| self.lower_expr(*expr)).collect()
     }
 
-    fn copy(&mut self, copy: &CopyStmt) -> Result<(), SourceDiagnostic> {
+    fn lower_copy(&mut self, copy: &CopyStmt) -> Result<(), SourceDiagnostic> {
         let step = out::StridedCopy {
             size: copy.ty.size(),
-            shape: self.exprs(&copy.shape)?,
-            to: self.side(&copy.to)?,
-            from: self.side(&copy.from)?,
+            shape: self.lower_exprs(&copy.shape)?,
+            to: self.lower_copy_operand(&copy.to)?,
+            from: self.lower_copy_operand(&copy.from)?,
         };
-        self.push(HostStep::Copy(Box::new(step)));
+        self.push_step(HostStep::Copy(Box::new(step)));
         Ok(())
     }
 
-    fn side(
+    fn lower_copy_operand(
         &mut self,
         side: &CopyOperand,
     ) -> Result<(HostMemoryRef, HostRegister, Vec<HostRegister>), SourceDiagnostic> {
-        let memory = self.mem(side.memory)?;
-        Ok((memory, self.expr(side.offset)?, self.exprs(&side.strides)?))
+        let memory = self.memory_reference(side.memory)?;
+        Ok((
+            memory,
+            self.lower_expr(side.offset)?,
+            self.lower_exprs(&side.strides)?,
+        ))
     }
 
-    fn call(&mut self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
+    fn lower_call(&mut self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
         let mut inputs = Vec::new();
         for input in &call.inputs {
             inputs.push(match *input {
-                FuncArgument::Scalar(expr) => HostSlot::Scalar(self.expr(expr)?),
-                FuncArgument::Memory(var) => HostSlot::Memory(self.mem(var)?),
+                FuncArgument::Scalar(expr) => HostSlot::Scalar(self.lower_expr(expr)?),
+                FuncArgument::Memory(var) => HostSlot::Memory(self.memory_reference(var)?),
             });
         }
-        let outputs = call.outputs.iter().map(|v| self.slot(*v)).collect();
-        self.push(HostStep::Call(call.function.index(), inputs, outputs));
+        let outputs = call.outputs.iter().map(|v| self.slot_of_var(*v)).collect();
+        self.push_step(HostStep::Call(call.function.index(), inputs, outputs));
         Ok(())
     }
 
-    fn launch(&mut self, kernel: KernelId) -> Result<(), SourceDiagnostic> {
+    fn lower_launch(&mut self, kernel: KernelId) -> Result<(), SourceDiagnostic> {
         let program = self.program;
         if self.lowered[kernel.index()].is_err() && sequential::is_for_host(program, kernel) {
-            return self.sequential(kernel);
+            return self.lower_sequential_kernel(kernel);
         }
         let data = program.kernel(kernel);
-        let groups = self.exprs(&data.blocks)?;
+        let groups = self.lower_exprs(&data.blocks)?;
         let (mut scalars, mut memories, mut seen) = (Vec::new(), Vec::new(), Vec::new());
         for used in &data.uses {
             match *used {
                 KernelCapture::Scalar(var) => {
-                    scalars.push(self.reg(var)?);
+                    scalars.push(self.scalar_register(var)?);
                     seen.push(var);
                 }
-                KernelCapture::Memory(var) => memories.push(self.mem(var)?),
+                KernelCapture::Memory(var) => memories.push(self.memory_reference(var)?),
                 KernelCapture::Constant(var, value) => {
-                    let value = self.expr(value)?;
-                    let to = self.reg(var)?;
-                    self.push(HostStep::Move(to, value));
+                    let value = self.lower_expr(value)?;
+                    let to = self.scalar_register(var)?;
+                    self.push_step(HostStep::Move(to, value));
                     seen.push(var);
                 }
             }
@@ -527,13 +547,15 @@ impl HostStepLowering<'_> {
         if let Ok(lowered) = &self.lowered[kernel.index()] {
             for constant in &lowered.constants {
                 let value = match constant {
-                    SpecValue::BlockSize(at) => self.expr(data.block_size[*at].value())?,
-                    SpecValue::Value(expr) => self.expr(*expr)?,
+                    SpecValue::BlockSize(at) => {
+                        self.lower_expr(data.block_size[*at].size_expr())?
+                    }
+                    SpecValue::Value(expr) => self.lower_expr(*expr)?,
                     SpecValue::Product(sizes) => {
-                        let mut product = self.literal(ScalarLiteral::i64(1));
+                        let mut product = self.set_literal(ScalarLiteral::from_i64(1));
                         for size in sizes {
-                            let size = self.known(*size, &seen)?;
-                            product = self.op(ScalarOp::Mul, product, size);
+                            let size = self.lower_known_size(*size, &seen)?;
+                            product = self.apply_i64_op(ScalarOp::Mul, product, size);
                         }
                         self.at_least_one(product)
                     }
@@ -543,19 +565,19 @@ impl HostStepLowering<'_> {
                         size,
                         least,
                     } => {
-                        let mut sum = self.literal(ScalarLiteral::i64(*more as i64));
+                        let mut sum = self.set_literal(ScalarLiteral::from_i64(*more as i64));
                         for bytes in bytes {
-                            let bytes = self.known(*bytes, &seen)?;
+                            let bytes = self.lower_known_size(*bytes, &seen)?;
                             let (fifteen, mask) = (
-                                self.literal(ScalarLiteral::i64(15)),
-                                self.literal(ScalarLiteral::i64(-16)),
+                                self.set_literal(ScalarLiteral::from_i64(15)),
+                                self.set_literal(ScalarLiteral::from_i64(-16)),
                             );
-                            let above = self.op(ScalarOp::Add, bytes, fifteen);
-                            let whole = self.op(ScalarOp::And, above, mask);
-                            sum = self.op(ScalarOp::Add, sum, whole);
+                            let above = self.apply_i64_op(ScalarOp::Add, bytes, fifteen);
+                            let whole = self.apply_i64_op(ScalarOp::And, above, mask);
+                            sum = self.apply_i64_op(ScalarOp::Add, sum, whole);
                         }
-                        let size = self.literal(ScalarLiteral::i64(*size as i64));
-                        let elements = self.op(ScalarOp::SQuot, sum, size);
+                        let size = self.set_literal(ScalarLiteral::from_i64(*size as i64));
+                        let elements = self.apply_i64_op(ScalarOp::SQuot, sum, size);
                         match least {
                             0 => elements,
                             _ => self.at_least_one(elements),
@@ -565,7 +587,7 @@ impl HostStepLowering<'_> {
                 constants.push(value);
             }
         }
-        self.push(HostStep::Launch(Box::new(out::LaunchStep {
+        self.push_step(HostStep::Launch(Box::new(out::LaunchStep {
             kernel: self.kernel_ids[kernel.index()],
             groups,
             constants,
@@ -576,18 +598,24 @@ impl HostStepLowering<'_> {
     }
 
     fn at_least_one(&mut self, value: HostRegister) -> HostRegister {
-        let one = self.literal(ScalarLiteral::i64(1));
-        self.op(ScalarOp::SMax, value, one)
+        let one = self.set_literal(ScalarLiteral::from_i64(1));
+        self.apply_i64_op(ScalarOp::SMax, value, one)
     }
 
     /// A size within a kernel, which has to depend on what the kernel uses only.
-    fn known(&mut self, expr: ExprId, seen: &[VarId]) -> Result<HostRegister, SourceDiagnostic> {
+    fn lower_known_size(
+        &mut self,
+        expr: ExprId,
+        seen: &[VarId],
+    ) -> Result<HostRegister, SourceDiagnostic> {
         let mut is_known = true;
         self.program
             .each_var(expr, &mut |var| is_known &= seen.contains(&var));
         match is_known {
-            true => self.expr(expr),
-            false => Err(self.refusal("memory of a size that is not known at the launch")),
+            true => self.lower_expr(expr),
+            false => {
+                Err(self.unsupported_diagnostic("memory of a size that is not known at the launch"))
+            }
         }
     }
 }

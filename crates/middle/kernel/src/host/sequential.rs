@@ -26,14 +26,14 @@ pub(super) struct HostInvocation {
 /// in it is shared by invocations.
 pub(super) fn is_for_host(program: &KernelProgram, kernel: KernelId) -> bool {
     let data = program.kernel(kernel);
-    let (called, _) = calls::found(program, data.body);
+    let (called, _) = calls::collect_calls_and_kernels(program, data.body);
     let mut called = called.into_iter();
     if data.blocks.len() != 1 || !called.any(|f| calls::is_host_only(program, f)) {
         return false;
     }
     let mut open = vec![data.body];
     while let Some(block) = open.pop() {
-        for stmt in program.block(block) {
+        for stmt in program.block_stmts(block) {
             let is_shared = match &stmt.kind {
                 StmtKind::Declare(var) => {
                     let ty = program.var(*var).ty;
@@ -49,7 +49,7 @@ pub(super) fn is_for_host(program: &KernelProgram, kernel: KernelId) -> bool {
             if is_shared {
                 return false;
             }
-            open.extend(stmt.kind.blocks());
+            open.extend(stmt.kind.nested_blocks());
         }
     }
     true
@@ -57,31 +57,36 @@ pub(super) fn is_for_host(program: &KernelProgram, kernel: KernelId) -> bool {
 
 impl HostStepLowering<'_> {
     /// Runs a kernel's invocations.
-    pub(super) fn sequential(&mut self, kernel: KernelId) -> Result<(), SourceDiagnostic> {
+    pub(super) fn lower_sequential_kernel(
+        &mut self,
+        kernel: KernelId,
+    ) -> Result<(), SourceDiagnostic> {
         let data = self.program.kernel(kernel);
         for used in &data.uses {
             if let KernelCapture::Constant(var, value) = *used {
-                let value = self.expr(value)?;
-                let to = self.reg(var)?;
-                self.push(HostStep::Move(to, value));
+                let value = self.lower_expr(value)?;
+                let to = self.scalar_register(var)?;
+                self.push_step(HostStep::Move(to, value));
             }
         }
         let [groups] = data.blocks[..] else {
-            return Err(self.refusal("several dimensions on the host"));
+            return Err(self.unsupported_diagnostic("several dimensions on the host"));
         };
-        let groups = self.expr(groups)?;
+        let groups = self.lower_expr(groups)?;
         let size = match data.block_size.first() {
-            Some(BlockSize::Dynamic(size) | BlockSize::Constant(size)) => self.expr(*size)?,
-            None => self.literal(ScalarLiteral::i64(1)),
+            Some(BlockSize::Dynamic(size) | BlockSize::Constant(size)) => self.lower_expr(*size)?,
+            None => self.set_literal(ScalarLiteral::from_i64(1)),
         };
-        let narrow = ScalarOperator::convert(ScalarOp::SExt, ScalarType::I64, ScalarType::I32);
+        let narrow =
+            ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I64, ScalarType::I32);
         let before = self.invocation;
-        let (group, local) = (self.temporary(), self.temporary());
-        self.repeat(ScalarType::I64, group, groups, |host| {
-            host.repeat(ScalarType::I64, local, size, |host| {
-                let [group, local, size] = [group, local, size].map(|n| host.apply(narrow, [n; 3]));
+        let (group, local) = (self.new_temporary(), self.new_temporary());
+        self.push_counted_loop(ScalarType::I64, group, groups, |host| {
+            host.push_counted_loop(ScalarType::I64, local, size, |host| {
+                let [group, local, size] =
+                    [group, local, size].map(|n| host.apply_operator(narrow, [n; 3]));
                 host.invocation = Some(HostInvocation { group, local, size });
-                host.block(data.body)
+                host.lower_block(data.body)
             })
         })?;
         self.invocation = before;
@@ -95,7 +100,7 @@ impl HostStepLowering<'_> {
         dimension: u8,
     ) -> Result<HostRegister, SourceDiagnostic> {
         let Some(invocation) = self.invocation else {
-            return Err(self.refusal("a statement of kernels on the host"));
+            return Err(self.unsupported_diagnostic("a statement of kernels on the host"));
         };
         Ok(match (what, dimension) {
             (LaunchIndex::Group, 0) => invocation.group,
@@ -104,8 +109,8 @@ impl HostStepLowering<'_> {
             (
                 LaunchIndex::Group | LaunchIndex::Local | LaunchIndex::Subgroup | LaunchIndex::Lane,
                 _,
-            ) => self.literal(ScalarLiteral::new(ScalarType::I32, 0)),
-            _ => self.literal(ScalarLiteral::new(ScalarType::I32, 1)),
+            ) => self.set_literal(ScalarLiteral::new(ScalarType::I32, 0)),
+            _ => self.set_literal(ScalarLiteral::new(ScalarType::I32, 1)),
         })
     }
 }

@@ -11,13 +11,13 @@ use spirula_program::program::{
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
 
 /// Simplifies a function; `entries` are the entry points that call it.
-pub(super) fn simplify(function: &mut HostFunction, entries: &[ProgramEntry]) {
-    let mut facts = HostRegInfo::of(function, entries);
-    facts.follow(function);
+pub(super) fn simplify_function(function: &mut HostFunction, entries: &[ProgramEntry]) {
+    let mut facts = HostRegInfo::from_function(function, entries);
+    facts.propagate_values(function);
     for step in &mut function.steps {
-        facts.rewrite(step);
+        facts.rewrite_uses(step);
     }
-    retarget(function, &facts);
+    retarget_copied_steps(function, &facts);
     drop_unused(function, &facts);
     let used = uses_of(function, &facts);
     let constants = facts
@@ -57,30 +57,40 @@ struct HostRegInfo {
 }
 
 impl HostRegInfo {
-    fn of(function: &HostFunction, entries: &[ProgramEntry]) -> HostRegInfo {
+    fn from_function(function: &HostFunction, entries: &[ProgramEntry]) -> HostRegInfo {
         let (scalars, steps) = (function.scalars as usize, function.steps.len());
         let mut facts = HostRegInfo {
             set: vec![0; scalars],
             kept: vec![false; scalars],
             varies: vec![false; scalars],
             known: vec![HostRegValue::Nothing; scalars],
-            looped: loops(&function.steps),
+            looped: find_looped_steps(&function.steps),
             aimed: vec![false; steps + 1],
         };
-        for reg in function.inputs.iter().copied().filter_map(scalar) {
-            facts.keep(reg);
+        for reg in function
+            .inputs
+            .iter()
+            .copied()
+            .filter_map(as_scalar_register)
+        {
+            facts.mark_kept(reg);
             facts.note_set(reg, false);
         }
-        for reg in function.outputs.iter().copied().filter_map(scalar) {
-            facts.keep(reg);
+        for reg in function
+            .outputs
+            .iter()
+            .copied()
+            .filter_map(as_scalar_register)
+        {
+            facts.mark_kept(reg);
         }
         for entry in entries {
             for reg in entry
                 .parameters
                 .iter()
-                .flat_map(|p| named(&p.value, &p.opaque))
+                .flat_map(|p| entry_value_registers(&p.value, &p.opaque))
             {
-                facts.keep(reg);
+                facts.mark_kept(reg);
                 if facts.set.get(reg.0 as usize) == Some(&0) {
                     facts.note_set(reg, false);
                 }
@@ -88,9 +98,9 @@ impl HostRegInfo {
             for reg in entry
                 .results
                 .iter()
-                .flat_map(|r| named(&r.value, &r.opaque))
+                .flat_map(|r| entry_value_registers(&r.value, &r.opaque))
             {
-                facts.keep(reg);
+                facts.mark_kept(reg);
             }
         }
         for (step, is_looped) in function.steps.iter().zip(&facts.looped.clone()) {
@@ -102,7 +112,7 @@ impl HostRegInfo {
         facts
     }
 
-    fn keep(&mut self, HostRegister(number): HostRegister) {
+    fn mark_kept(&mut self, HostRegister(number): HostRegister) {
         if let Some(kept) = self.kept.get_mut(number as usize) {
             *kept = true;
         }
@@ -124,18 +134,20 @@ impl HostRegInfo {
         self.kept.get(number as usize).copied().unwrap_or(true)
     }
 
-    fn known(&self, HostRegister(number): HostRegister) -> HostRegValue {
+    fn known_value(&self, HostRegister(number): HostRegister) -> HostRegValue {
         let known = self.known.get(number as usize);
         known.copied().unwrap_or(HostRegValue::Nothing)
     }
 
     /// Learns what single steps set scalars to.
-    fn follow(&mut self, function: &HostFunction) {
+    fn propagate_values(&mut self, function: &HostFunction) {
         for (step, is_looped) in function.steps.iter().zip(self.looped.clone()) {
             let (to, known) = match step {
                 HostStep::Set(to, bits) => (*to, HostRegValue::Constant(*bits)),
-                HostStep::Move(to, from) => (*to, self.copied(*from, is_looped)),
-                HostStep::Apply(operator, to, operands) => (*to, self.applied(*operator, operands)),
+                HostStep::Move(to, from) => (*to, self.copied_value(*from, is_looped)),
+                HostStep::Apply(operator, to, operands) => {
+                    (*to, self.fold_operator(*operator, operands))
+                }
                 _ => continue,
             };
             if self.is_single(to) {
@@ -146,8 +158,8 @@ impl HostRegInfo {
 
     /// What a copy is known to be: the same as what is set once, before it or in the same round of a loop, and not
     /// again.
-    fn copied(&self, from: HostRegister, is_looped: bool) -> HostRegValue {
-        match self.known(from) {
+    fn copied_value(&self, from: HostRegister, is_looped: bool) -> HostRegValue {
+        match self.known_value(from) {
             HostRegValue::Nothing if self.is_single(from) => {
                 let is_steady = !is_looped || !self.varies[from.0 as usize];
                 if is_steady {
@@ -160,11 +172,15 @@ impl HostRegInfo {
         }
     }
 
-    fn applied(&self, operator: ScalarOperator, operands: &[HostRegister; 3]) -> HostRegValue {
+    fn fold_operator(
+        &self,
+        operator: ScalarOperator,
+        operands: &[HostRegister; 3],
+    ) -> HostRegValue {
         let operands = &operands[..operator.arity()];
         let mut values = [0; 3];
         for (value, operand) in values.iter_mut().zip(operands) {
-            match self.known(*operand) {
+            match self.known_value(*operand) {
                 HostRegValue::Constant(bits) => *value = bits,
                 _ => return HostRegValue::Nothing,
             }
@@ -175,18 +191,18 @@ impl HostRegInfo {
         {
             return HostRegValue::Nothing;
         }
-        HostRegValue::Constant(operator.eval(&values[..operands.len()]))
+        HostRegValue::Constant(operator.eval_operands(&values[..operands.len()]))
     }
 
     /// Lets a step ask for what copies are copies of.
-    fn rewrite(&self, step: &mut HostStep) {
+    fn rewrite_uses(&self, step: &mut HostStep) {
         for_each_use(step, |reg| {
-            if let HostRegValue::Copy(from) = self.known(*reg) {
+            if let HostRegValue::Copy(from) = self.known_value(*reg) {
                 *reg = from;
             }
         });
         if let HostStep::Move(to, from) = step
-            && let HostRegValue::Constant(bits) = self.known(*from)
+            && let HostRegValue::Constant(bits) = self.known_value(*from)
         {
             *step = HostStep::Set(*to, bits);
         }
@@ -194,7 +210,7 @@ impl HostRegInfo {
 }
 
 /// Lets a step whose result is only copied by the next one set what that sets.
-fn retarget(function: &mut HostFunction, facts: &HostRegInfo) {
+fn retarget_copied_steps(function: &mut HostFunction, facts: &HostRegInfo) {
     let used = uses_of(function, facts);
     let mut copied = vec![false; function.steps.len()];
     for (at, copied) in copied.iter_mut().enumerate().skip(1) {
@@ -229,7 +245,7 @@ fn drop_unused(function: &mut HostFunction, facts: &HostRegInfo) {
                 | HostStep::Limit(to, _) => *to,
                 _ => return true,
             };
-            let is_known = matches!(facts.known(to), HostRegValue::Constant(_));
+            let is_known = matches!(facts.known_value(to), HostRegValue::Constant(_));
             to.0 & GLOBAL != 0 || !is_known && used[to.0 as usize] > 0
         });
         if function.steps.len() == before {
@@ -273,7 +289,7 @@ fn uses_of(function: &mut HostFunction, facts: &HostRegInfo) -> Vec<u32> {
 }
 
 /// Whether each step is in a loop: between a step and a jump back to it.
-fn loops(steps: &[HostStep]) -> Vec<bool> {
+fn find_looped_steps(steps: &[HostStep]) -> Vec<bool> {
     let mut looped = vec![false; steps.len()];
     for (at, step) in steps.iter().enumerate() {
         if let HostStep::Jump(to) | HostStep::Unless(_, to) = step
@@ -286,7 +302,7 @@ fn loops(steps: &[HostStep]) -> Vec<bool> {
 }
 
 /// The scalars that a value of an entry point is held by: its own, and those of its sizes.
-fn named<'v>(
+fn entry_value_registers<'v>(
     value: &'v Option<EntryValueType>,
     opaque: &'v Option<EntryOpaque>,
 ) -> impl Iterator<Item = HostRegister> + 'v {
@@ -296,11 +312,11 @@ fn named<'v>(
             EntrySize::Scalar(reg) => Some(*reg),
             EntrySize::Known(_) => None,
         });
-        sizes.chain(scalar(value.slot))
+        sizes.chain(as_scalar_register(value.slot))
     })
 }
 
-fn scalar(slot: HostSlot) -> Option<HostRegister> {
+fn as_scalar_register(slot: HostSlot) -> Option<HostRegister> {
     match slot {
         HostSlot::Scalar(reg) => Some(reg),
         HostSlot::Memory(_) => None,
@@ -315,7 +331,11 @@ fn for_each_set(step: &HostStep, mut visit: impl FnMut(HostRegister)) {
         | HostStep::Parameter(to, _)
         | HostStep::Limit(to, _)
         | HostStep::Read(to, ..) => visit(*to),
-        HostStep::Call(_, _, outputs) => outputs.iter().copied().filter_map(scalar).for_each(visit),
+        HostStep::Call(_, _, outputs) => outputs
+            .iter()
+            .copied()
+            .filter_map(as_scalar_register)
+            .for_each(visit),
         _ => {}
     }
 }
@@ -377,26 +397,30 @@ mod tests {
     use super::*;
     use spirula_program::program::HostMemoryRef;
 
-    fn reg(number: u32) -> HostRegister {
+    fn make_register(number: u32) -> HostRegister {
         HostRegister(number)
     }
 
-    fn apply(op: ScalarOp, to: u32, a: u32, b: u32) -> HostStep {
-        let operator = ScalarOperator::of(op, ScalarType::I64);
-        HostStep::Apply(operator, reg(to), [reg(a), reg(b), reg(b)])
+    fn make_apply_step(op: ScalarOp, to: u32, a: u32, b: u32) -> HostStep {
+        let operator = ScalarOperator::with_type(op, ScalarType::I64);
+        HostStep::Apply(
+            operator,
+            make_register(to),
+            [make_register(a), make_register(b), make_register(b)],
+        )
     }
 
     /// The steps and constants of what is left of a function of so many scalars, the first of which it takes.
-    fn left(scalars: u32, output: u32, steps: Vec<HostStep>) -> String {
+    fn simplify_to_text(scalars: u32, output: u32, steps: Vec<HostStep>) -> String {
         let mut function = HostFunction {
             scalars,
             memories: 1,
-            inputs: vec![HostSlot::Scalar(reg(0))],
-            outputs: vec![HostSlot::Scalar(reg(output))],
+            inputs: vec![HostSlot::Scalar(make_register(0))],
+            outputs: vec![HostSlot::Scalar(make_register(output))],
             steps,
             ..HostFunction::default()
         };
-        simplify(&mut function, &[]);
+        simplify_function(&mut function, &[]);
         let steps = function.steps.iter().map(|step| match step {
             HostStep::Apply(operator, to, [a, b, _]) => {
                 format!("{} = {} {operator} {}", to.0, a.0, b.0)
@@ -416,53 +440,53 @@ mod tests {
     #[test]
     fn constants_stand_at_the_beginning_and_copies_go() {
         let steps = vec![
-            HostStep::Set(reg(1), 8),
-            HostStep::Move(reg(2), reg(1)),
-            apply(ScalarOp::Add, 3, 0, 2),
-            HostStep::Move(reg(4), reg(3)),
-            HostStep::Move(reg(5), reg(4)),
-            apply(ScalarOp::Add, 6, 5, 5),
-            HostStep::Allocate(HostMemoryRef(0), reg(5)),
-            HostStep::Set(reg(7), 9),
+            HostStep::Set(make_register(1), 8),
+            HostStep::Move(make_register(2), make_register(1)),
+            make_apply_step(ScalarOp::Add, 3, 0, 2),
+            HostStep::Move(make_register(4), make_register(3)),
+            HostStep::Move(make_register(5), make_register(4)),
+            make_apply_step(ScalarOp::Add, 6, 5, 5),
+            HostStep::Allocate(HostMemoryRef(0), make_register(5)),
+            HostStep::Set(make_register(7), 9),
         ];
         let wanted = "2: 8; 3 = 0 add.i64 2; allocate 3";
-        assert_eq!(left(8, 0, steps), wanted);
+        assert_eq!(simplify_to_text(8, 0, steps), wanted);
     }
 
     #[test]
     fn what_a_loop_changes_is_copied_where_it_was() {
         // The numbers of Fibonacci: 1 and 2 are exchanged by 3; 4 counts up to what is given.
         let steps = vec![
-            HostStep::Set(reg(1), 0),
-            HostStep::Set(reg(2), 1),
-            HostStep::Set(reg(4), 0),
-            HostStep::Set(reg(5), 1),
-            apply(ScalarOp::SLt, 6, 4, 0),
-            HostStep::Unless(reg(6), 14),
-            apply(ScalarOp::Add, 3, 1, 2),
-            HostStep::Move(reg(7), reg(2)),
-            HostStep::Move(reg(1), reg(7)),
-            HostStep::Move(reg(2), reg(3)),
-            HostStep::Move(reg(8), reg(5)),
-            apply(ScalarOp::Add, 9, 4, 8),
-            HostStep::Move(reg(4), reg(9)),
+            HostStep::Set(make_register(1), 0),
+            HostStep::Set(make_register(2), 1),
+            HostStep::Set(make_register(4), 0),
+            HostStep::Set(make_register(5), 1),
+            make_apply_step(ScalarOp::SLt, 6, 4, 0),
+            HostStep::Unless(make_register(6), 14),
+            make_apply_step(ScalarOp::Add, 3, 1, 2),
+            HostStep::Move(make_register(7), make_register(2)),
+            HostStep::Move(make_register(1), make_register(7)),
+            HostStep::Move(make_register(2), make_register(3)),
+            HostStep::Move(make_register(8), make_register(5)),
+            make_apply_step(ScalarOp::Add, 9, 4, 8),
+            HostStep::Move(make_register(4), make_register(9)),
             HostStep::Jump(4),
         ];
         let wanted = "8: 1; 1 = #0; 2 = #1; 4 = #0; 6 = 4 slt.i64 0; unless 6 11; 3 = 1 add.i64 2; 7 = 2; \
              1 = 7; 2 = 3; 4 = 4 add.i64 8; jump 3";
-        assert_eq!(left(10, 2, steps), wanted);
+        assert_eq!(simplify_to_text(10, 2, steps), wanted);
     }
 
     #[test]
     fn sizes_are_computed_where_they_may_have_no_room() {
         let steps = vec![
-            HostStep::Set(reg(1), u64::MAX >> 1),
-            apply(ScalarOp::Add, 2, 1, 1),
-            apply(ScalarOp::SLt, 3, 1, 1),
-            HostStep::Move(reg(4), reg(3)),
-            HostStep::Allocate(HostMemoryRef(0), reg(2)),
+            HostStep::Set(make_register(1), u64::MAX >> 1),
+            make_apply_step(ScalarOp::Add, 2, 1, 1),
+            make_apply_step(ScalarOp::SLt, 3, 1, 1),
+            HostStep::Move(make_register(4), make_register(3)),
+            HostStep::Allocate(HostMemoryRef(0), make_register(2)),
         ];
         let wanted = format!("1: {}; 2 = 1 add.i64 1; allocate 2", u64::MAX >> 1);
-        assert_eq!(left(5, 4, steps), wanted);
+        assert_eq!(simplify_to_text(5, 4, steps), wanted);
     }
 }

@@ -49,7 +49,7 @@ impl FragmentElement {
     ];
 
     /// What memory holds of it.
-    pub fn stored(self) -> ScalarType {
+    pub fn storage_type(self) -> ScalarType {
         match self {
             FragmentElement::F16 => ScalarType::F16,
             FragmentElement::Bf16 => ScalarType::I16,

@@ -171,7 +171,7 @@ pub enum BlockSize {
 
 impl BlockSize {
     /// The size.
-    pub fn value(self) -> ExprId {
+    pub fn size_expr(self) -> ExprId {
         match self {
             BlockSize::Dynamic(value) | BlockSize::Constant(value) => value,
         }
@@ -263,7 +263,7 @@ impl KernelProgram {
     }
 
     /// The type of a scalar variable.
-    pub fn scalar(&self, var: VarId) -> Option<ScalarType> {
+    pub fn scalar_type(&self, var: VarId) -> Option<ScalarType> {
         match self.var(var).ty {
             VariableType::Scalar(ty) => Some(ty),
             _ => None,
@@ -289,14 +289,14 @@ impl KernelProgram {
     pub fn type_of(&self, expr: ExprId) -> Option<ScalarType> {
         match self.expr(expr) {
             ExprData::Literal(literal) => Some(literal.ty),
-            ExprData::Var(var) => self.scalar(var),
+            ExprData::Var(var) => self.scalar_type(var),
             ExprData::Apply(operator, _) => Some(operator.to),
             ExprData::Parameter(_) | ExprData::Limit(_) => Some(ScalarType::I64),
         }
     }
 
     /// The statements of a block.
-    pub fn block(&self, block: StmtBlock) -> &[KernelStmt] {
+    pub fn block_stmts(&self, block: StmtBlock) -> &[KernelStmt] {
         let range = &self.blocks[block.index()];
         &self.stmts[range.start as usize..range.end as usize]
     }

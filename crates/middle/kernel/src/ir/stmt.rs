@@ -153,7 +153,7 @@ pub enum StmtKind {
 
 impl StmtKind {
     /// The blocks within; a kernel is none.
-    pub fn blocks(&self) -> impl Iterator<Item = StmtBlock> + use<> {
+    pub fn nested_blocks(&self) -> impl Iterator<Item = StmtBlock> + use<> {
         let (first, second) = match *self {
             StmtKind::If {
                 then, otherwise, ..
@@ -345,7 +345,7 @@ impl AtomicOp {
     ];
 
     /// Whether there is such an operation on elements of a type.
-    pub fn takes(self, ty: ScalarType) -> bool {
+    pub fn can_apply_to(self, ty: ScalarType) -> bool {
         match self {
             AtomicOp::FAdd => ty.is_float(),
             AtomicOp::Write | AtomicOp::Exchange => ty != ScalarType::Unit,

@@ -61,14 +61,14 @@ pub(super) struct ReducedAngle {
 impl KernelLowering<'_> {
     /// An angle of any size; the rest of what is infinite or no number is no number.
     pub(super) fn reduced_angle(&mut self, a: Id) -> ReducedAngle {
-        let types = [self.uint(32), self.ty(F64)];
-        let variables = types.map(|ty| self.variable(ty));
+        let types = [self.uint_type(32), self.scalar_type(F64)];
+        let variables = types.map(|ty| self.add_local_variable(ty));
         let size = self.operator_or(ScalarOp::FAbs, &[a], a);
         let limit = self.number_of(F64, FAR);
-        let is_far = self.test(S::FOrdLessThanEqual, &[limit, size]);
+        let is_far = self.emit_bool_value(S::FOrdLessThanEqual, &[limit, size]);
         let keep = |l: &mut Self, angle: ReducedAngle| {
-            l.store(variables[0], angle.quarters);
-            l.store(variables[1], angle.rest);
+            l.emit_store(variables[0], angle.quarters);
+            l.emit_store(variables[1], angle.rest);
             Ok(())
         };
         let done: Result<(), Infallible> = self.if_else(
@@ -84,8 +84,8 @@ impl KernelLowering<'_> {
         );
         match done {
             Ok(()) => ReducedAngle {
-                quarters: self.load(types[0], variables[0]),
-                rest: self.load(types[1], variables[1]),
+                quarters: self.emit_load(types[0], variables[0]),
+                rest: self.emit_load(types[1], variables[1]),
             },
             Err(never) => match never {},
         }
@@ -93,19 +93,19 @@ impl KernelLowering<'_> {
 
     /// An angle below [`FAR`].
     pub(super) fn near_angle(&mut self, a: Id) -> ReducedAngle {
-        let word = self.uint(32);
+        let word = self.uint_type(32);
         let [two_by_pi, zero] =
             [std::f64::consts::FRAC_2_PI, 0.0].map(|number| self.number_of(F64, number));
-        let quarters = self.f(S::FMul, F64, &[a, two_by_pi]);
+        let quarters = self.emit_float_op(S::FMul, F64, &[a, two_by_pi]);
         let quarters = self.operator_or(ScalarOp::Round, &[quarters], quarters);
-        let rest = self.reduce(a, quarters, &HALF_PI);
+        let rest = self.reduce_argument(a, quarters, &HALF_PI);
         // A zero keeps its sign; what is no number has no quarters.
-        let is_least = self.test(S::FOrdEqual, &[quarters, zero]);
-        let rest = self.pick(F64, is_least, a, rest);
-        let is_number = self.test(S::FOrdEqual, &[a, a]);
-        let quarters = self.pick(F64, is_number, quarters, zero);
+        let is_least = self.emit_bool_value(S::FOrdEqual, &[quarters, zero]);
+        let rest = self.select_scalar(F64, is_least, a, rest);
+        let is_number = self.emit_bool_value(S::FOrdEqual, &[a, a]);
+        let quarters = self.select_scalar(F64, is_number, quarters, zero);
         ReducedAngle {
-            quarters: self.value(S::ConvertFToS, word, &[quarters]),
+            quarters: self.emit_value(S::ConvertFToS, word, &[quarters]),
             rest,
         }
     }
@@ -113,44 +113,44 @@ impl KernelLowering<'_> {
     /// An angle from [`FAR`] on: x = m·2^e, and the product of m and 192 bits of 2/π, from those on that
     /// make no whole turns, is the quarters in its two highest bits and the rest behind.
     fn far_angle(&mut self, a: Id) -> ReducedAngle {
-        let (long, word) = (self.uint(64), self.uint(32));
-        let bits = self.bitcast(long, a);
-        let exponent = self.shifted(S::ShiftRightLogical, bits, 52);
-        let exponent = self.masked(exponent, 0x7ff);
-        let fraction = self.masked(bits, (1 << 52) - 1);
-        let unit = self.number(64, 1 << 52);
-        let m = self.value(S::BitwiseOr, long, &[fraction, unit]);
+        let (long, word) = (self.uint_type(64), self.uint_type(32));
+        let bits = self.emit_bitcast(long, a);
+        let exponent = self.emit_shift(S::ShiftRightLogical, bits, 52);
+        let exponent = self.emit_mask(exponent, 0x7ff);
+        let fraction = self.emit_mask(bits, (1 << 52) - 1);
+        let unit = self.const_uint(64, 1 << 52);
+        let m = self.emit_value(S::BitwiseOr, long, &[fraction, unit]);
         // The exponent of the last bit is 1075 less than what is stored. The bit of 2/π whose product with
         // that counts two quarters stands 62 behind it, among the zeros too.
-        let bias = self.number(64, 1013);
-        let start = self.value(S::ISub, long, &[exponent, bias]);
-        let window = self.window(start);
+        let bias = self.const_uint(64, 1013);
+        let start = self.emit_value(S::ISub, long, &[exponent, bias]);
+        let window = self.select_two_by_pi_words(start);
         let product = self.high_product(m, window);
         let angle = self.rounded_quarters(product);
-        let infinite = self.number(64, 0x7ff);
-        let is_infinite = self.test(S::IEqual, &[exponent, infinite]);
+        let infinite = self.const_uint(64, 0x7ff);
+        let is_infinite = self.emit_bool_value(S::IEqual, &[exponent, infinite]);
         let nan = self.number_of(F64, f64::NAN);
-        let rest = self.pick(F64, is_infinite, nan, angle.rest);
+        let rest = self.select_scalar(F64, is_infinite, nan, angle.rest);
         // The same to the other side.
         let zero = self.number_of(F64, 0.0);
-        let is_negative = self.less(a, zero);
-        let turned = self.f(S::FNegate, F64, &[rest]);
-        let rest = self.pick(F64, is_negative, turned, rest);
-        let quarters = self.value(S::UConvert, word, &[angle.quarters]);
-        let turned = self.value(S::SNegate, word, &[quarters]);
+        let is_negative = self.emit_less_than(a, zero);
+        let turned = self.emit_float_op(S::FNegate, F64, &[rest]);
+        let rest = self.select_scalar(F64, is_negative, turned, rest);
+        let quarters = self.emit_value(S::UConvert, word, &[angle.quarters]);
+        let turned = self.emit_value(S::SNegate, word, &[quarters]);
         let quarters = self.select(word, is_negative, turned, quarters);
         ReducedAngle { quarters, rest }
     }
 
     /// Three words of [`TWO_BY_PI`] from a bit on. They are chosen by halves: most devices have no fast
     /// memory for tables.
-    fn window(&mut self, start: Id) -> [Id; 3] {
-        let long = self.uint(64);
-        let mut words: Vec<Id> = TWO_BY_PI.map(|word| self.number(64, word)).to_vec();
-        let zero = self.number(64, 0);
+    fn select_two_by_pi_words(&mut self, start: Id) -> [Id; 3] {
+        let long = self.uint_type(64);
+        let mut words: Vec<Id> = TWO_BY_PI.map(|word| self.const_uint(64, word)).to_vec();
+        let zero = self.const_uint(64, 0);
         for by in [16, 8, 4, 2, 1] {
-            let bit = self.masked(start, by as u64 * 64);
-            let is_behind = self.test(S::INotEqual, &[bit, zero]);
+            let bit = self.emit_mask(start, by as u64 * 64);
+            let is_behind = self.emit_bool_value(S::INotEqual, &[bit, zero]);
             // Four words, and as many as the choices that follow can skip.
             let kept = words.len().min(4 + by - 1);
             let chosen = (0..kept).map(|at| match words.get(at + by) {
@@ -159,61 +159,61 @@ impl KernelLowering<'_> {
             });
             words = chosen.collect();
         }
-        let bit = self.masked(start, 63);
-        let last = self.number(64, 63);
-        let rest = self.value(S::ISub, long, &[last, bit]);
-        let one = self.number(64, 1);
+        let bit = self.emit_mask(start, 63);
+        let last = self.const_uint(64, 63);
+        let rest = self.emit_value(S::ISub, long, &[last, bit]);
+        let one = self.const_uint(64, 1);
         [0, 1, 2].map(|at| {
-            let high = self.value(S::ShiftLeftLogical, long, &[words[at], bit]);
+            let high = self.emit_value(S::ShiftLeftLogical, long, &[words[at], bit]);
             // In two steps, as none shifts by all 64 bits.
-            let low = self.value(S::ShiftRightLogical, long, &[words[at + 1], one]);
-            let low = self.value(S::ShiftRightLogical, long, &[low, rest]);
-            self.value(S::BitwiseOr, long, &[high, low])
+            let low = self.emit_value(S::ShiftRightLogical, long, &[words[at + 1], one]);
+            let low = self.emit_value(S::ShiftRightLogical, long, &[low, rest]);
+            self.emit_value(S::BitwiseOr, long, &[high, low])
         })
     }
 
     /// The higher 128 of the lower 192 bits of a product.
     fn high_product(&mut self, m: Id, window: [Id; 3]) -> [Id; 2] {
-        let long = self.uint(64);
+        let long = self.uint_type(64);
         let [high, middle, low] = window;
         let carried = self.mul_hi(false, ScalarType::I64, &[m, low]);
         let middle_high = self.mul_hi(false, ScalarType::I64, &[m, middle]);
-        let middle_low = self.value(S::IMul, long, &[m, middle]);
-        let high_low = self.value(S::IMul, long, &[m, high]);
-        let second = self.value(S::IAdd, long, &[middle_low, carried]);
-        let overflows = self.test(S::ULessThan, &[second, carried]);
-        let first = self.value(S::IAdd, long, &[high_low, middle_high]);
-        let (zero, one) = (self.number(64, 0), self.number(64, 1));
+        let middle_low = self.emit_value(S::IMul, long, &[m, middle]);
+        let high_low = self.emit_value(S::IMul, long, &[m, high]);
+        let second = self.emit_value(S::IAdd, long, &[middle_low, carried]);
+        let overflows = self.emit_bool_value(S::ULessThan, &[second, carried]);
+        let first = self.emit_value(S::IAdd, long, &[high_low, middle_high]);
+        let (zero, one) = (self.const_uint(64, 0), self.const_uint(64, 1));
         let more = self.select(long, overflows, one, zero);
-        [self.value(S::IAdd, long, &[first, more]), second]
+        [self.emit_value(S::IAdd, long, &[first, more]), second]
     }
 
     /// The nearest number of quarters, 64 bits, to 128 bits of which the two highest count them, and the rest
     /// in radians.
     fn rounded_quarters(&mut self, [first, second]: [Id; 2]) -> ReducedAngle {
-        let long = self.uint(64);
-        let real = self.ty(F64);
-        let (zero, eighth) = (self.number(64, 0), self.number(64, 1 << 61));
-        let sum = self.value(S::IAdd, long, &[first, eighth]);
-        let quarters = self.shifted(S::ShiftRightLogical, sum, 62);
-        let whole = self.shifted(S::ShiftLeftLogical, quarters, 62);
-        let first = self.value(S::ISub, long, &[first, whole]);
-        let is_below = self.test(S::SLessThan, &[first, zero]);
-        let opposite = self.value(S::Not, long, &[first]);
-        let ends = self.test(S::IEqual, &[second, zero]);
-        let one = self.number(64, 1);
+        let long = self.uint_type(64);
+        let real = self.scalar_type(F64);
+        let (zero, eighth) = (self.const_uint(64, 0), self.const_uint(64, 1 << 61));
+        let sum = self.emit_value(S::IAdd, long, &[first, eighth]);
+        let quarters = self.emit_shift(S::ShiftRightLogical, sum, 62);
+        let whole = self.emit_shift(S::ShiftLeftLogical, quarters, 62);
+        let first = self.emit_value(S::ISub, long, &[first, whole]);
+        let is_below = self.emit_bool_value(S::SLessThan, &[first, zero]);
+        let opposite = self.emit_value(S::Not, long, &[first]);
+        let ends = self.emit_bool_value(S::IEqual, &[second, zero]);
+        let one = self.const_uint(64, 1);
         let more = self.select(long, ends, one, zero);
-        let opposite = self.value(S::IAdd, long, &[opposite, more]);
+        let opposite = self.emit_value(S::IAdd, long, &[opposite, more]);
         let first = self.select(long, is_below, opposite, first);
-        let opposite = self.value(S::SNegate, long, &[second]);
+        let opposite = self.emit_value(S::SNegate, long, &[second]);
         let second = self.select(long, is_below, opposite, second);
         // Two numbers of at most 53 bits each; only the last is rounded.
-        let high = self.masked(first, !0xff);
-        let low = self.masked(first, 0xff);
-        let low = self.shifted(S::ShiftLeftLogical, low, 56);
-        let second = self.shifted(S::ShiftRightLogical, second, 8);
-        let low = self.value(S::BitwiseOr, long, &[low, second]);
-        let [high, low] = [high, low].map(|part| self.value(S::ConvertUToF, real, &[part]));
+        let high = self.emit_mask(first, !0xff);
+        let low = self.emit_mask(first, 0xff);
+        let low = self.emit_shift(S::ShiftLeftLogical, low, 56);
+        let second = self.emit_shift(S::ShiftRightLogical, second, 8);
+        let low = self.emit_value(S::BitwiseOr, long, &[low, second]);
+        let [high, low] = [high, low].map(|part| self.emit_value(S::ConvertUToF, real, &[part]));
         let scale = 0.5f64.powi(62);
         let half_pi = std::f64::consts::FRAC_PI_2;
         let factors = [
@@ -222,25 +222,25 @@ impl KernelLowering<'_> {
             half_pi * 0.5f64.powi(118),
         ];
         let [by, by_rest, by_low] = factors.map(|number| self.number_of(F64, number));
-        let product = self.f(S::FMul, F64, &[high, by]);
-        let more = self.f(S::FMul, F64, &[low, by_low]);
-        let less = self.f(S::FMul, F64, &[high, by_rest]);
-        let more = self.f(S::FAdd, F64, &[more, less]);
-        let rest = self.f(S::FAdd, F64, &[product, more]);
-        let turned = self.f(S::FNegate, F64, &[rest]);
+        let product = self.emit_float_op(S::FMul, F64, &[high, by]);
+        let more = self.emit_float_op(S::FMul, F64, &[low, by_low]);
+        let less = self.emit_float_op(S::FMul, F64, &[high, by_rest]);
+        let more = self.emit_float_op(S::FAdd, F64, &[more, less]);
+        let rest = self.emit_float_op(S::FAdd, F64, &[product, more]);
+        let turned = self.emit_float_op(S::FNegate, F64, &[rest]);
         ReducedAngle {
             quarters,
-            rest: self.pick(F64, is_below, turned, rest),
+            rest: self.select_scalar(F64, is_below, turned, rest),
         }
     }
 
-    fn masked(&mut self, value: Id, mask: u64) -> Id {
-        let (long, mask) = (self.uint(64), self.number(64, mask));
-        self.value(S::BitwiseAnd, long, &[value, mask])
+    fn emit_mask(&mut self, value: Id, mask: u64) -> Id {
+        let (long, mask) = (self.uint_type(64), self.const_uint(64, mask));
+        self.emit_value(S::BitwiseAnd, long, &[value, mask])
     }
 
-    fn shifted(&mut self, op: S, value: Id, by: u64) -> Id {
-        let (long, by) = (self.uint(64), self.number(64, by));
-        self.value(op, long, &[value, by])
+    fn emit_shift(&mut self, op: S, value: Id, by: u64) -> Id {
+        let (long, by) = (self.uint_type(64), self.const_uint(64, by));
+        self.emit_value(op, long, &[value, by])
     }
 }

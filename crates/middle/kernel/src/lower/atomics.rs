@@ -1,7 +1,7 @@
 //! Atomic operations. What no instruction does — floating-point sums, elements of fewer than 32
 //! bits — is a loop that exchanges words until none came in between.
 
-use super::{KernelLowering, refusal};
+use super::{KernelLowering, unsupported_diagnostic};
 use crate::ir::{AtomicOp, AtomicStmt, MemoryElement, MemorySpace, VariableType};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
@@ -46,34 +46,36 @@ struct AtomicWord {
 }
 
 impl KernelLowering<'_> {
-    pub(super) fn atomic(&mut self, atomic: &AtomicStmt) -> Result<(), SourceDiagnostic> {
+    pub(super) fn lower_atomic(&mut self, atomic: &AtomicStmt) -> Result<(), SourceDiagnostic> {
         let element = atomic.element;
-        let index = self.index(element.index)?;
-        let value = self.expr(atomic.value)?;
+        let index = self.lower_index(element.index)?;
+        let value = self.lower_expr(atomic.value)?;
         if atomic.op == AtomicOp::Write {
             let element = MemoryElement {
                 volatile: true,
                 ..element
             };
-            self.write(&element, index, value)?;
-            self.fence(self.p.var(element.memory).ty == VariableType::Memory(MemorySpace::Shared));
+            self.write_element(&element, index, value)?;
+            self.emit_fence(
+                self.p.var(element.memory).ty == VariableType::Memory(MemorySpace::Shared),
+            );
             return Ok(());
         }
-        let expected = atomic.expected.map(|e| self.expr(e)).transpose()?;
-        let ty = self.ty(element.ty);
+        let expected = atomic.expected.map(|e| self.lower_expr(e)).transpose()?;
+        let ty = self.scalar_type(element.ty);
         let old = if self.p.var(element.memory).ty == VariableType::Memory(MemorySpace::Shared) {
             let word = self.shared_word(&element, index)?;
-            self.change(&word, atomic.op, element.ty, value, expected)?
+            self.emit_atomic(&word, atomic.op, element.ty, value, expected)?
         } else {
             let old = self.on_binding(element.memory, Some(ty), |l, binding| {
                 let word = l.device_word(binding, element.ty, index);
-                l.change(&word, atomic.op, element.ty, value, expected)
+                l.emit_atomic(&word, atomic.op, element.ty, value, expected)
                     .map(Some)
             })?;
-            old.ok_or_else(|| refusal(self.place, "memory that is nowhere"))?
+            old.ok_or_else(|| unsupported_diagnostic(self.place, "memory that is nowhere"))?
         };
         if let Some(to) = atomic.old {
-            self.assign(to, old);
+            self.assign_var(to, old);
         }
         Ok(())
     }
@@ -90,7 +92,7 @@ impl KernelLowering<'_> {
             pointer: self.device_pointer(binding, own, index),
             width: own as u32 * 8,
             shift,
-            scope: self.u32(1),
+            scope: self.const_u32(1),
         }
     }
 
@@ -111,14 +113,15 @@ impl KernelLowering<'_> {
                 pointer: self.laid_out_pointer(element.memory, own, index)?,
                 width: own as u32 * 8,
                 shift,
-                scope: self.u32(2),
+                scope: self.const_u32(2),
             });
         }
         let class = self.class_of(element.memory)?;
-        let own = self.shared(class)?.size;
+        let own = self.shared_variable(class)?.size;
         let (pointer, shift) = match size < own {
             true => {
-                let (pointer, shift) = self.part(element.memory, own / size, size, index)?;
+                let (pointer, shift) =
+                    self.shared_part_pointer(element.memory, own / size, size, index)?;
                 (pointer, Some(shift))
             }
             false => (self.shared_pointer(element.memory, index)?, None),
@@ -127,12 +130,12 @@ impl KernelLowering<'_> {
             pointer,
             width: own as u32 * 8,
             shift,
-            scope: self.u32(2),
+            scope: self.const_u32(2),
         })
     }
 
     /// Changes an element and gives its value from before.
-    fn change(
+    fn emit_atomic(
         &mut self,
         word: &AtomicWord,
         op: AtomicOp,
@@ -141,14 +144,14 @@ impl KernelLowering<'_> {
         expected: Option<Id>,
     ) -> Result<Id, SourceDiagnostic> {
         if word.width == 64 {
-            self.b.capability(Capability::Int64Atomics);
+            self.b.declare_capability(Capability::Int64Atomics);
         }
-        let bits = self.uint(word.width);
-        let relaxed = self.u32(0);
+        let bits = self.uint_type(word.width);
+        let relaxed = self.const_u32(0);
         let instruction = INSTRUCTIONS.iter().find(|(o, _)| *o == op).map(|(_, i)| *i);
         let is_word = word.shift.is_none() && !(ty.is_float() && op == AtomicOp::FAdd);
         if let (true, Some(expected)) = (is_word, expected) {
-            let old = self.value(
+            let old = self.emit_value(
                 S::AtomicCompareExchange,
                 bits,
                 &[word.pointer, word.scope, relaxed, relaxed, value, expected],
@@ -156,14 +159,14 @@ impl KernelLowering<'_> {
             return Ok(old);
         }
         if let (true, Some(instruction)) = (is_word, instruction) {
-            let to = self.ty(ty);
-            let value = self.bitcast(bits, value);
-            let old = self.value(
+            let to = self.scalar_type(ty);
+            let value = self.emit_bitcast(bits, value);
+            let old = self.emit_value(
                 instruction,
                 bits,
                 &[word.pointer, word.scope, relaxed, value],
             );
-            return Ok(self.bitcast(to, old));
+            return Ok(self.emit_bitcast(to, old));
         }
         self.change_in_loop(word, op, ty, value, expected)
     }
@@ -176,89 +179,95 @@ impl KernelLowering<'_> {
         value: Id,
         expected: Option<Id>,
     ) -> Result<Id, SourceDiagnostic> {
-        let bits = self.uint(word.width);
-        let flag = self.b.bool();
-        let relaxed = self.u32(0);
-        let (seen, open) = (self.variable(bits), self.variable(flag));
-        let first = self.value(S::AtomicLoad, bits, &[word.pointer, word.scope, relaxed]);
-        self.store(seen, first);
+        let bits = self.uint_type(word.width);
+        let flag = self.b.bool_type();
+        let relaxed = self.const_u32(0);
+        let (seen, open) = (self.add_local_variable(bits), self.add_local_variable(flag));
+        let first = self.emit_value(S::AtomicLoad, bits, &[word.pointer, word.scope, relaxed]);
+        self.emit_store(seen, first);
         let yes = self.b.constant_bool(true);
-        self.store(open, yes);
-        self.repeat(
-            |l| Ok(l.load(flag, open)),
+        self.emit_store(open, yes);
+        self.emit_loop(
+            |l| Ok(l.emit_load(flag, open)),
             |l| {
-                let before = l.load(bits, seen);
-                let old = l.extract(word, ty, before);
+                let before = l.emit_load(bits, seen);
+                let old = l.extract_element(word, ty, before);
                 let new = match (op, expected) {
                     (AtomicOp::CompareExchange, Some(expected)) => {
-                        let fits =
-                            l.operator(ScalarOperator::of(ScalarOp::Eq, ty), &[old, expected])?;
-                        let to = l.ty(ty);
+                        let fits = l.lower_operator(
+                            ScalarOperator::with_type(ScalarOp::Eq, ty),
+                            &[old, expected],
+                        )?;
+                        let to = l.scalar_type(ty);
                         l.select(to, fits, value, old)
                     }
                     (AtomicOp::Exchange, _) => value,
                     _ => {
                         let found = OPERATORS.iter().find(|(o, _)| *o == op).map(|(_, o)| *o);
-                        let operator = found.ok_or_else(|| refusal(l.place, "this atomic"))?;
-                        l.operator(ScalarOperator::of(operator, ty), &[old, value])?
+                        let operator =
+                            found.ok_or_else(|| unsupported_diagnostic(l.place, "this atomic"))?;
+                        l.lower_operator(ScalarOperator::with_type(operator, ty), &[old, value])?
                     }
                 };
-                let after = l.insert(word, ty, before, new);
-                let found = l.value(
+                let after = l.insert_element(word, ty, before, new);
+                let found = l.emit_value(
                     S::AtomicCompareExchange,
                     bits,
                     &[word.pointer, word.scope, relaxed, relaxed, after, before],
                 );
-                let other = l.test(S::INotEqual, &[found, before]);
-                l.store(open, other);
+                let other = l.emit_bool_value(S::INotEqual, &[found, before]);
+                l.emit_store(open, other);
                 // The value from before stays when the exchange succeeded.
-                l.store(seen, found);
+                l.emit_store(seen, found);
                 Ok::<(), SourceDiagnostic>(())
             },
             |_| {},
         )?;
-        let before = self.load(bits, seen);
-        Ok(self.extract(word, ty, before))
+        let before = self.emit_load(bits, seen);
+        Ok(self.extract_element(word, ty, before))
     }
 
     /// The element in a word.
-    fn extract(&mut self, word: &AtomicWord, ty: ScalarType, bits: Id) -> Id {
-        let to = self.ty(ty);
+    fn extract_element(&mut self, word: &AtomicWord, ty: ScalarType, bits: Id) -> Id {
+        let to = self.scalar_type(ty);
         let Some(shift) = word.shift else {
-            return self.bitcast(to, bits);
+            return self.emit_bitcast(to, bits);
         };
-        let (whole, part) = (self.uint(word.width), self.uint(ty.size() as u32 * 8));
-        let bits = self.value(S::ShiftRightLogical, whole, &[bits, shift]);
-        let bits = self.value(S::UConvert, part, &[bits]);
+        let (whole, part) = (
+            self.uint_type(word.width),
+            self.uint_type(ty.size() as u32 * 8),
+        );
+        let bits = self.emit_value(S::ShiftRightLogical, whole, &[bits, shift]);
+        let bits = self.emit_value(S::UConvert, part, &[bits]);
         match ty {
             ScalarType::Bool => {
-                let zero = self.number(8, 0);
-                self.test(S::INotEqual, &[bits, zero])
+                let zero = self.const_uint(8, 0);
+                self.emit_bool_value(S::INotEqual, &[bits, zero])
             }
-            _ => self.bitcast(to, bits),
+            _ => self.emit_bitcast(to, bits),
         }
     }
 
     /// A word with another element.
-    fn insert(&mut self, word: &AtomicWord, ty: ScalarType, bits: Id, value: Id) -> Id {
-        let whole = self.uint(word.width);
+    fn insert_element(&mut self, word: &AtomicWord, ty: ScalarType, bits: Id, value: Id) -> Id {
+        let whole = self.uint_type(word.width);
         let Some(shift) = word.shift else {
-            return self.bitcast(whole, value);
+            return self.emit_bitcast(whole, value);
         };
-        let part = self.uint(ty.size() as u32 * 8);
+        let part = self.uint_type(ty.size() as u32 * 8);
         let value = match ty {
             ScalarType::Bool => {
-                let (one, zero) = (self.number(8, 1), self.number(8, 0));
+                let (one, zero) = (self.const_uint(8, 1), self.const_uint(8, 0));
                 self.select(part, value, one, zero)
             }
-            _ => self.bitcast(part, value),
+            _ => self.emit_bitcast(part, value),
         };
-        let value = self.value(S::UConvert, whole, &[value]);
-        let value = self.value(S::ShiftLeftLogical, whole, &[value, shift]);
-        let ones = self.number(word.width, (1 << (ty.size() * 8)) - 1);
-        let hole = self.value(S::ShiftLeftLogical, whole, &[ones, shift]);
-        let hole = self.value(S::Not, whole, &[hole]);
-        let rest = self.value(S::BitwiseAnd, whole, &[bits, hole]);
-        self.value(S::BitwiseOr, whole, &[rest, value])
+        let value = self.emit_value(S::UConvert, whole, &[value]);
+        let value = self.emit_value(S::ShiftLeftLogical, whole, &[value, shift]);
+        let ones = self.const_uint(word.width, (1 << (ty.size() * 8)) - 1);
+        let hole = self.emit_value(S::ShiftLeftLogical, whole, &[ones, shift]);
+        let hole = self.emit_value(S::Not, whole, &[hole]);
+        let rest = self.emit_value(S::BitwiseAnd, whole, &[bits, hole]);
+        self.emit_value(S::BitwiseOr, whole, &[rest, value])
     }
 }

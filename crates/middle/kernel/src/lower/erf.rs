@@ -110,43 +110,43 @@ impl KernelLowering<'_> {
     /// All four forms, of which one is taken: selections are cheaper than branches that differ.
     pub(super) fn erf(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
         let [zero, one, two] = [0.0, 1.0, 2.0].map(|n| self.number_of(s, n));
-        let size = self.apply(ScalarOp::FAbs, s, &[a])?;
-        let square = self.f(S::FMul, s, &[size, size]);
-        let near = self.quotient(s, square, &NEAR);
-        let near = self.f(S::FMul, s, &[size, near]);
-        let near = self.f(S::FAdd, s, &[size, near]);
-        let beyond = self.f(S::FSub, s, &[size, one]);
-        let middle = self.quotient(s, beyond, &MIDDLE);
+        let size = self.apply_op(ScalarOp::FAbs, s, &[a])?;
+        let square = self.emit_float_op(S::FMul, s, &[size, size]);
+        let near = self.emit_rational_function(s, square, &NEAR);
+        let near = self.emit_float_op(S::FMul, s, &[size, near]);
+        let near = self.emit_float_op(S::FAdd, s, &[size, near]);
+        let beyond = self.emit_float_op(S::FSub, s, &[size, one]);
+        let middle = self.emit_rational_function(s, beyond, &MIDDLE);
         let at_one = self.number_of(s, AT_ONE);
-        let middle = self.f(S::FAdd, s, &[at_one, middle]);
+        let middle = self.emit_float_op(S::FAdd, s, &[at_one, middle]);
         let tail = self.erfc_tail(s, size)?;
-        let is_near = self.below(s, size, 0.84375);
-        let is_tail = self.below(s, size, 1.25);
-        let small = self.pick(s, is_near, near, middle);
-        let is_number = self.test(S::FOrdEqual, &[a, a]);
+        let is_near = self.emit_below_limit(s, size, 0.84375);
+        let is_tail = self.emit_below_limit(s, size, 1.25);
+        let small = self.select_scalar(s, is_near, near, middle);
+        let is_number = self.emit_bool_value(S::FOrdEqual, &[a, a]);
         let result = if op == ScalarOp::Erf {
-            let large = self.f(S::FSub, s, &[one, tail]);
-            let erf = self.pick(s, is_tail, small, large);
+            let large = self.emit_float_op(S::FSub, s, &[one, tail]);
+            let erf = self.select_scalar(s, is_tail, small, large);
             self.copy_sign(s, erf, a)
         } else {
-            let small = self.f(S::FSub, s, &[one, small]);
-            let erfc = self.pick(s, is_tail, small, tail);
-            let mirrored = self.f(S::FSub, s, &[two, erfc]);
-            let negative = self.less(a, zero);
-            self.pick(s, negative, mirrored, erfc)
+            let small = self.emit_float_op(S::FSub, s, &[one, small]);
+            let erfc = self.select_scalar(s, is_tail, small, tail);
+            let mirrored = self.emit_float_op(S::FSub, s, &[two, erfc]);
+            let negative = self.emit_less_than(a, zero);
+            self.select_scalar(s, negative, mirrored, erfc)
         };
-        Ok(self.pick(s, is_number, result, a))
+        Ok(self.select_scalar(s, is_number, result, a))
     }
 
-    fn below(&mut self, s: ScalarType, value: Id, limit: f64) -> Id {
+    fn emit_below_limit(&mut self, s: ScalarType, value: Id, limit: f64) -> Id {
         let limit = self.number_of(s, limit);
-        self.less(value, limit)
+        self.emit_less_than(value, limit)
     }
 
-    fn quotient(&mut self, s: ScalarType, x: Id, quotient: &RationalFunction) -> Id {
-        let above = self.polynomial(s, x, quotient.above);
-        let below = self.polynomial(s, x, quotient.below);
-        self.f(S::FDiv, s, &[above, below])
+    fn emit_rational_function(&mut self, s: ScalarType, x: Id, quotient: &RationalFunction) -> Id {
+        let above = self.emit_polynomial(s, x, quotient.above);
+        let below = self.emit_polynomial(s, x, quotient.below);
+        self.emit_float_op(S::FDiv, s, &[above, below])
     }
 
     /// erfc of 1.25 and above; x² is taken apart so that its exponential keeps its digits.
@@ -156,34 +156,34 @@ impl KernelLowering<'_> {
             self.number_of(s, 1.25),
             self.number_of(s, 30.0),
         );
-        let x = self.apply(ScalarOp::FMin, s, &[size, most])?;
-        let x = self.apply(ScalarOp::FMax, s, &[x, least])?;
-        let square = self.f(S::FMul, s, &[x, x]);
-        let inverse = self.f(S::FDiv, s, &[one, square]);
-        let far = self.quotient(s, inverse, &FAR);
-        let farthest = self.quotient(s, inverse, &FARTHEST);
-        let is_far = self.below(s, x, 1.0 / 0.35);
-        let fit = self.pick(s, is_far, far, farthest);
-        let (bits, ty) = (self.uint(s.width()), self.ty(s));
+        let x = self.apply_op(ScalarOp::FMin, s, &[size, most])?;
+        let x = self.apply_op(ScalarOp::FMax, s, &[x, least])?;
+        let square = self.emit_float_op(S::FMul, s, &[x, x]);
+        let inverse = self.emit_float_op(S::FDiv, s, &[one, square]);
+        let far = self.emit_rational_function(s, inverse, &FAR);
+        let farthest = self.emit_rational_function(s, inverse, &FARTHEST);
+        let is_far = self.emit_below_limit(s, x, 1.0 / 0.35);
+        let fit = self.select_scalar(s, is_far, far, farthest);
+        let (bits, ty) = (self.uint_type(s.width()), self.scalar_type(s));
         // Half of the digits, so that the square is exact.
         let mask = match s {
             ScalarType::F64 => 0xffff_ffff_0000_0000,
             _ => 0xffff_f000,
         };
-        let mask = self.number(s.width(), mask);
-        let high = self.bitcast(bits, x);
-        let high = self.value(S::BitwiseAnd, bits, &[high, mask]);
-        let high = self.bitcast(ty, high);
+        let mask = self.const_uint(s.width(), mask);
+        let high = self.emit_bitcast(bits, x);
+        let high = self.emit_value(S::BitwiseAnd, bits, &[high, mask]);
+        let high = self.emit_bitcast(ty, high);
         let offset = self.number_of(s, -0.5625);
-        let main = self.f(S::FMul, s, &[high, high]);
-        let main = self.f(S::FSub, s, &[offset, main]);
-        let main = self.apply(ScalarOp::Exp, s, &[main])?;
-        let difference = self.f(S::FSub, s, &[high, x]);
-        let sum = self.f(S::FAdd, s, &[high, x]);
-        let rest = self.f(S::FMul, s, &[difference, sum]);
-        let rest = self.f(S::FAdd, s, &[rest, fit]);
-        let rest = self.apply(ScalarOp::Exp, s, &[rest])?;
-        let product = self.f(S::FMul, s, &[main, rest]);
-        Ok(self.f(S::FDiv, s, &[product, x]))
+        let main = self.emit_float_op(S::FMul, s, &[high, high]);
+        let main = self.emit_float_op(S::FSub, s, &[offset, main]);
+        let main = self.apply_op(ScalarOp::Exp, s, &[main])?;
+        let difference = self.emit_float_op(S::FSub, s, &[high, x]);
+        let sum = self.emit_float_op(S::FAdd, s, &[high, x]);
+        let rest = self.emit_float_op(S::FMul, s, &[difference, sum]);
+        let rest = self.emit_float_op(S::FAdd, s, &[rest, fit]);
+        let rest = self.apply_op(ScalarOp::Exp, s, &[rest])?;
+        let product = self.emit_float_op(S::FMul, s, &[main, rest]);
+        Ok(self.emit_float_op(S::FDiv, s, &[product, x]))
     }
 }

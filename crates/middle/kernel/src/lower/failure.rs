@@ -14,12 +14,12 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 
 impl KernelLowering<'_> {
     /// The variable that says whether this invocation failed.
-    pub(super) fn failed(&mut self) -> Id {
+    pub(super) fn failed_variable(&mut self) -> Id {
         if let Some(variable) = self.failed {
             return variable;
         }
-        let flag = self.b.bool();
-        let variable = self.variable(flag);
+        let flag = self.b.bool_type();
+        let variable = self.add_local_variable(flag);
         self.failed = Some(variable);
         variable
     }
@@ -47,8 +47,8 @@ impl KernelLowering<'_> {
         if let Some(variable) = self.workgroup_flag {
             return variable;
         }
-        let ty = self.uint(32);
-        let variable = self.global(StorageClass::Workgroup, ty);
+        let ty = self.uint_type(32);
+        let variable = self.add_global_variable(StorageClass::Workgroup, ty);
         self.workgroup_flag = Some(variable);
         variable
     }
@@ -59,59 +59,59 @@ impl KernelLowering<'_> {
 
     /// The number of the message of the first assertion that failed, plus 1, or 0, as it is at this moment.
     pub(super) fn failure_code(&mut self) -> Id {
-        let u32_ty = self.uint(32);
-        let [device, relaxed] = [1, 0].map(|n| self.u32(n));
-        let zero = self.u32(0);
+        let u32_ty = self.uint_type(32);
+        let [device, relaxed] = [1, 0].map(|n| self.const_u32(n));
+        let zero = self.const_u32(0);
         let word = self.failure_word(zero);
-        self.value(Op::AtomicLoad, u32_ty, &[word, device, relaxed])
+        self.emit_value(Op::AtomicLoad, u32_ty, &[word, device, relaxed])
     }
 
     /// Notes that this invocation failed, for itself and for its workgroup.
-    pub(super) fn fail(&mut self) {
-        let failed = self.failed();
+    pub(super) fn mark_failed(&mut self) {
+        let failed = self.failed_variable();
         let yes = self.b.constant_bool(true);
-        self.store(failed, yes);
-        let (flag, one) = (self.workgroup_flag(), self.u32(1));
-        self.store(flag, one);
+        self.emit_store(failed, yes);
+        let (flag, one) = (self.workgroup_flag(), self.const_u32(1));
+        self.emit_store(flag, one);
     }
 
     /// What stands before the body: leaves if an earlier launch failed, unless the kernel may run
     /// then. All invocations of a workgroup have to decide alike.
     pub(super) fn begin_failures(&mut self) {
-        let u32_ty = self.uint(32);
-        let (zero, first) = (self.u32(0), self.local_id[0]);
+        let u32_ty = self.uint_type(32);
+        let (zero, first) = (self.const_u32(0), self.local_id[0]);
         if !self.shares_failure() {
             if !self.data.failure_tolerant {
                 let word = self.failure_word(zero);
-                let code = self.load(u32_ty, word);
-                let has_failed = self.test(Op::INotEqual, &[code, zero]);
+                let code = self.emit_load(u32_ty, word);
+                let has_failed = self.emit_bool_value(Op::INotEqual, &[code, zero]);
                 self.return_when(has_failed);
             }
             return;
         }
         let no = self.b.constant_bool(false);
-        let failed = self.failed();
-        self.store(failed, no);
+        let failed = self.failed_variable();
+        self.emit_store(failed, no);
         let flag = self.workgroup_flag();
-        let mut is_first = self.test(Op::IEqual, &[first, zero]);
+        let mut is_first = self.emit_bool_value(Op::IEqual, &[first, zero]);
         for id in [self.local_id[1], self.local_id[2]] {
-            let also = self.test(Op::IEqual, &[id, zero]);
-            is_first = self.test(Op::LogicalAnd, &[is_first, also]);
+            let also = self.emit_bool_value(Op::IEqual, &[id, zero]);
+            is_first = self.emit_bool_value(Op::LogicalAnd, &[is_first, also]);
         }
         let tolerant = self.data.failure_tolerant;
-        let done: Result<(), SourceDiagnostic> = self.when(is_first, |l| {
+        let done: Result<(), SourceDiagnostic> = self.emit_if(is_first, |l| {
             let code = match tolerant {
                 true => zero,
                 false => {
                     let word = l.failure_word(zero);
-                    l.load(u32_ty, word)
+                    l.emit_load(u32_ty, word)
                 }
             };
-            l.store(flag, code);
+            l.emit_store(flag, code);
             Ok(())
         });
         debug_assert!(done.is_ok());
-        self.barrier(KernelSyncScope::Shared);
+        self.emit_barrier(KernelSyncScope::Shared);
         self.leave_if_failed();
     }
 
@@ -121,66 +121,66 @@ impl KernelLowering<'_> {
         if !self.shares_failure() {
             return;
         }
-        let u32_ty = self.uint(32);
-        let zero = self.u32(0);
+        let u32_ty = self.uint_type(32);
+        let zero = self.const_u32(0);
         let flag = self.workgroup_flag();
-        let flag = self.load(u32_ty, flag);
-        self.barrier(KernelSyncScope::Shared);
-        let has_failed = self.test(Op::INotEqual, &[flag, zero]);
+        let flag = self.emit_load(u32_ty, flag);
+        self.emit_barrier(KernelSyncScope::Shared);
+        let has_failed = self.emit_bool_value(Op::INotEqual, &[flag, zero]);
         self.return_when(has_failed);
     }
 
     /// Fails where a condition does not hold: the invocation ends, or goes on with what others wait for.
-    pub(super) fn assertion(
+    pub(super) fn lower_assertion(
         &mut self,
         condition: Id,
         message: MessageId,
     ) -> Result<(), SourceDiagnostic> {
         if !self.shares_failure() {
             let [no, merge] = [(); 2].map(|()| self.b.fresh_id());
-            self.b.effect(Op::SelectionMerge, &[merge.word(), 0]);
-            self.effect(Op::BranchConditional, &[condition, merge, no]);
-            self.begin(no);
-            self.report(message)?;
-            self.b.effect(Op::Return, &[]);
-            self.begin(merge);
+            self.b.append_effect(Op::SelectionMerge, &[merge.word(), 0]);
+            self.emit_effect(Op::BranchConditional, &[condition, merge, no]);
+            self.begin_block(no);
+            self.report_failure(message)?;
+            self.b.append_effect(Op::Return, &[]);
+            self.begin_block(merge);
             return Ok(());
         }
         let wrong = self.not(condition);
         self.pending = true;
-        self.when(wrong, |l| {
-            l.fail();
-            l.report(message)
+        self.emit_if(wrong, |l| {
+            l.mark_failed();
+            l.report_failure(message)
         })
     }
 
     /// Leaves a message in the block for failures if it is the first.
-    fn report(&mut self, message: MessageId) -> Result<(), SourceDiagnostic> {
+    fn report_failure(&mut self, message: MessageId) -> Result<(), SourceDiagnostic> {
         let program = self.p;
         let parts = &program.message(message).parts;
-        let u32_ty = self.uint(32);
-        let [zero, one] = [0, 1].map(|n| self.u32(n));
+        let u32_ty = self.uint_type(32);
+        let [zero, one] = [0, 1].map(|n| self.const_u32(n));
         let word = self.failure_word(zero);
-        let code = self.u32(message.index() as u32 + 1);
-        let before = self.value(
+        let code = self.const_u32(message.index() as u32 + 1);
+        let before = self.emit_value(
             Op::AtomicCompareExchange,
             u32_ty,
             &[word, one, zero, zero, code, zero],
         );
-        let is_first = self.test(Op::IEqual, &[before, zero]);
-        self.when(is_first, |l| {
+        let is_first = self.emit_bool_value(Op::IEqual, &[before, zero]);
+        self.emit_if(is_first, |l| {
             let values = parts.iter().filter_map(|part| match part {
                 MessageSegment::Value(expr) => Some(*expr),
                 MessageSegment::Text(_) => None,
             });
             for (index, expr) in values.enumerate() {
-                let value = l.expr(expr)?;
+                let value = l.lower_expr(expr)?;
                 let ty = program.type_of(expr).unwrap_or(ScalarType::I64);
-                let (low, high) = l.words(ty, value);
+                let (low, high) = l.encode_as_words(ty, value);
                 for (offset, half) in [low, high].into_iter().enumerate() {
-                    let at = l.u32((2 + index * 2 + offset) as u32);
+                    let at = l.const_u32((2 + index * 2 + offset) as u32);
                     let pointer = l.failure_word(at);
-                    l.store(pointer, half);
+                    l.emit_store(pointer, half);
                 }
             }
             Ok(())
@@ -188,34 +188,34 @@ impl KernelLowering<'_> {
     }
 
     /// A value as two words.
-    fn words(&mut self, ty: ScalarType, value: Id) -> (Id, Id) {
-        let (u32_ty, zero) = (self.uint(32), self.u32(0));
+    fn encode_as_words(&mut self, ty: ScalarType, value: Id) -> (Id, Id) {
+        let (u32_ty, zero) = (self.uint_type(32), self.const_u32(0));
         match ty {
             ScalarType::Bool => {
-                let one = self.u32(1);
+                let one = self.const_u32(1);
                 (self.select(u32_ty, value, one, zero), zero)
             }
             ScalarType::F16 | ScalarType::F32 => {
-                let bits = self.uint(ty.width());
-                let bits = self.bitcast(bits, value);
+                let bits = self.uint_type(ty.width());
+                let bits = self.emit_bitcast(bits, value);
                 let low = match ty {
-                    ScalarType::F16 => self.value(Op::UConvert, u32_ty, &[bits]),
+                    ScalarType::F16 => self.emit_value(Op::UConvert, u32_ty, &[bits]),
                     _ => bits,
                 };
                 (low, zero)
             }
             ScalarType::I64 | ScalarType::F64 => {
-                let bits = self.uint(64);
-                let bits = self.bitcast(bits, value);
-                self.halves(bits)
+                let bits = self.uint_type(64);
+                let bits = self.emit_bitcast(bits, value);
+                self.split_word_halves(bits)
             }
             _ => {
                 let word = match ty {
                     ScalarType::I32 => value,
-                    _ => self.value(Op::SConvert, u32_ty, &[value]),
+                    _ => self.emit_value(Op::SConvert, u32_ty, &[value]),
                 };
-                let last = self.u32(31);
-                let sign = self.value(Op::ShiftRightArithmetic, u32_ty, &[word, last]);
+                let last = self.const_u32(31);
+                let sign = self.emit_value(Op::ShiftRightArithmetic, u32_ty, &[word, last]);
                 (word, sign)
             }
         }

@@ -5,7 +5,7 @@
 
 use super::subgroups::SUBGROUP;
 use super::vectors::WIDEST;
-use super::{KernelLowering, refusal};
+use super::{KernelLowering, unsupported_diagnostic};
 use crate::ir::{
     FragmentAddress, FragmentElement, FragmentOp, FragmentOrder, FragmentRole, FragmentType,
     MemorySpace, VarId, VariableType,
@@ -19,7 +19,7 @@ use spirula_spirv::grammar::enumerants::Capability;
 pub(super) const NON_PRIVATE: u32 = 0x20;
 
 impl KernelLowering<'_> {
-    pub(super) fn fragment(&mut self, op: &FragmentOp) -> Result<(), SourceDiagnostic> {
+    pub(super) fn lower_fragment_op(&mut self, op: &FragmentOp) -> Result<(), SourceDiagnostic> {
         match op {
             FragmentOp::Clear(var) => {
                 let ty = self.fragment_of(*var)?;
@@ -27,28 +27,29 @@ impl KernelLowering<'_> {
                 let zero = self.b.constant_null(component);
                 let ty = self.fragment_type(ty);
                 let zeros = self.b.constant_composite(ty, &[zero]);
-                self.put(*var, ty, zeros);
+                self.store_fragment_value(*var, ty, zeros);
             }
             FragmentOp::Load { to, from } => {
                 let fragment = self.fragment_of(*to)?;
                 let ty = self.fragment_type(fragment);
-                let stride = self.stride(from)?;
-                let order = self.order(from.order);
+                let stride = self.lower_stride(from)?;
+                let order = self.lower_fragment_order(from.order);
                 let loaded = self.at_patch(from, Some(ty), |l, pointer| {
                     let operands = [pointer.word(), order.word(), stride.word(), NON_PRIVATE];
-                    Some(l.b.value(Op::CooperativeMatrixLoadKHR, ty, &operands))
+                    Some(l.b.append_value(Op::CooperativeMatrixLoadKHR, ty, &operands))
                 })?;
-                let loaded = loaded.ok_or_else(|| refusal(self.place, "memory that is nowhere"))?;
-                self.put(*to, ty, loaded);
+                let loaded = loaded
+                    .ok_or_else(|| unsupported_diagnostic(self.place, "memory that is nowhere"))?;
+                self.store_fragment_value(*to, ty, loaded);
             }
             FragmentOp::Store { to, from } => {
-                let value = self.held(*from)?;
-                let stride = self.stride(to)?;
-                let order = self.order(to.order);
+                let value = self.load_fragment_value(*from)?;
+                let stride = self.lower_stride(to)?;
+                let order = self.lower_fragment_order(to.order);
                 self.at_patch(to, None, |l, pointer| {
                     let operands = [pointer, value, order, stride].map(Id::word);
                     let operands = [&operands[..], &[NON_PRIVATE]].concat();
-                    l.b.effect(Op::CooperativeMatrixStoreKHR, &operands);
+                    l.b.append_effect(Op::CooperativeMatrixStoreKHR, &operands);
                     None
                 })?;
             }
@@ -64,13 +65,15 @@ impl KernelLowering<'_> {
                 let ty = self.fragment_type(sum);
                 let mut operands = Vec::new();
                 for var in [factors[0], factors[1], *to] {
-                    operands.push(self.held(var)?.word());
+                    operands.push(self.load_fragment_value(var)?.word());
                 }
                 if mask != 0 {
                     operands.push(mask);
                 }
-                let sum = self.b.value(Op::CooperativeMatrixMulAddKHR, ty, &operands);
-                self.put(*to, ty, sum);
+                let sum = self
+                    .b
+                    .append_value(Op::CooperativeMatrixMulAddKHR, ty, &operands);
+                self.store_fragment_value(*to, ty, sum);
             }
         }
         Ok(())
@@ -79,24 +82,28 @@ impl KernelLowering<'_> {
     fn fragment_of(&self, var: VarId) -> Result<FragmentType, SourceDiagnostic> {
         match self.p.var(var).ty {
             VariableType::Fragment(fragment) => Ok(fragment),
-            _ => Err(refusal(self.place, "a fragment that is none")),
+            _ => Err(unsupported_diagnostic(
+                self.place,
+                "a fragment that is none",
+            )),
         }
     }
 
     fn number_type(&mut self, number: FragmentElement) -> Id {
         match number {
-            FragmentElement::F16 | FragmentElement::F32 => self.ty(number.stored()),
+            FragmentElement::F16 | FragmentElement::F32 => self.scalar_type(number.storage_type()),
             FragmentElement::Bf16 => {
-                self.b.capability(Capability::BFloat16TypeKHR);
-                self.b.capability(Capability::BFloat16CooperativeMatrixKHR);
-                self.b.extension("SPV_KHR_bfloat16");
-                self.b.ty(Op::TypeFloat, &[16, 0])
+                self.b.declare_capability(Capability::BFloat16TypeKHR);
+                self.b
+                    .declare_capability(Capability::BFloat16CooperativeMatrixKHR);
+                self.b.declare_extension("SPV_KHR_bfloat16");
+                self.b.declare_type(Op::TypeFloat, &[16, 0])
             }
             FragmentElement::I8 | FragmentElement::U8 => {
-                self.b.capability(Capability::Int8);
-                self.b.int(8, number.is_signed())
+                self.b.declare_capability(Capability::Int8);
+                self.b.int_type(8, number.is_signed())
             }
-            FragmentElement::I32 => self.b.int(32, true),
+            FragmentElement::I32 => self.b.int_type(32, true),
         }
     }
 
@@ -108,46 +115,46 @@ impl KernelLowering<'_> {
             FragmentRole::Sum => 2,
         };
         let numbers = [SUBGROUP, fragment.rows, fragment.columns, role];
-        let numbers = numbers.map(|number| self.u32(number).word());
+        let numbers = numbers.map(|number| self.const_u32(number).word());
         let operands = [&[component.word()], &numbers[..]].concat();
-        self.b.ty(Op::TypeCooperativeMatrixKHR, &operands)
+        self.b.declare_type(Op::TypeCooperativeMatrixKHR, &operands)
     }
 
     /// The variable of a fragment.
-    fn slot(&mut self, var: VarId, ty: Id) -> Id {
+    fn fragment_variable(&mut self, var: VarId, ty: Id) -> Id {
         if let Some(variable) = self.slots[var.index()] {
             return variable;
         }
-        let variable = self.variable(ty);
+        let variable = self.add_local_variable(ty);
         self.slots[var.index()] = Some(variable);
         variable
     }
 
-    fn put(&mut self, var: VarId, ty: Id, value: Id) {
-        let variable = self.slot(var, ty);
-        self.store(variable, value);
+    fn store_fragment_value(&mut self, var: VarId, ty: Id, value: Id) {
+        let variable = self.fragment_variable(var, ty);
+        self.emit_store(variable, value);
     }
 
-    fn held(&mut self, var: VarId) -> Result<Id, SourceDiagnostic> {
+    fn load_fragment_value(&mut self, var: VarId) -> Result<Id, SourceDiagnostic> {
         let fragment = self.fragment_of(var)?;
         let ty = self.fragment_type(fragment);
-        let variable = self.slot(var, ty);
-        Ok(self.load(ty, variable))
+        let variable = self.fragment_variable(var, ty);
+        Ok(self.emit_load(ty, variable))
     }
 
-    fn order(&mut self, order: FragmentOrder) -> Id {
-        self.u32(match order {
+    fn lower_fragment_order(&mut self, order: FragmentOrder) -> Id {
+        self.const_u32(match order {
             FragmentOrder::Rows => 0,
             FragmentOrder::Columns => 1,
         })
     }
 
     /// Bytes of what a pointer to memory points to.
-    fn unit(&mut self, patch: &FragmentAddress) -> Result<u64, SourceDiagnostic> {
+    fn pointee_size(&mut self, patch: &FragmentAddress) -> Result<u64, SourceDiagnostic> {
         match self.p.var(patch.first.memory).ty {
             VariableType::Memory(MemorySpace::Shared) => {
                 let class = self.class_of(patch.first.memory)?;
-                Ok(self.shared(class)?.size)
+                Ok(self.shared_variable(class)?.size)
             }
             // Elements of 32 bits may be anywhere.
             _ => Ok(match patch.first.ty.size() {
@@ -159,23 +166,23 @@ impl KernelLowering<'_> {
 
     /// A number of elements in units of a pointer.
     fn in_units(&mut self, patch: &FragmentAddress, count: Id) -> Result<Id, SourceDiagnostic> {
-        let (own, unit) = (patch.first.ty.size(), self.unit(patch)?);
-        let ty = self.uint(32);
+        let (own, unit) = (patch.first.ty.size(), self.pointee_size(patch)?);
+        let ty = self.uint_type(32);
         Ok(match own <= unit {
             true if own == unit => count,
             true => {
-                let by = self.u32((unit / own).trailing_zeros());
-                self.value(Op::ShiftRightLogical, ty, &[count, by])
+                let by = self.const_u32((unit / own).trailing_zeros());
+                self.emit_value(Op::ShiftRightLogical, ty, &[count, by])
             }
             false => {
-                let by = self.u32((own / unit).trailing_zeros());
-                self.value(Op::ShiftLeftLogical, ty, &[count, by])
+                let by = self.const_u32((own / unit).trailing_zeros());
+                self.emit_value(Op::ShiftLeftLogical, ty, &[count, by])
             }
         })
     }
 
-    fn stride(&mut self, patch: &FragmentAddress) -> Result<Id, SourceDiagnostic> {
-        let stride = self.index(patch.stride)?;
+    fn lower_stride(&mut self, patch: &FragmentAddress) -> Result<Id, SourceDiagnostic> {
+        let stride = self.lower_index(patch.stride)?;
         self.in_units(patch, stride)
     }
 
@@ -186,9 +193,9 @@ impl KernelLowering<'_> {
         given: Option<Id>,
         mut each: impl FnMut(&mut Self, Id) -> Option<Id>,
     ) -> Result<Option<Id>, SourceDiagnostic> {
-        let index = self.index(patch.first.index)?;
+        let index = self.lower_index(patch.first.index)?;
         let index = self.in_units(patch, index)?;
-        let words = (self.unit(patch)? / 4) as u32;
+        let words = (self.pointee_size(patch)? / 4) as u32;
         match self.p.var(patch.first.memory).ty {
             VariableType::Memory(MemorySpace::Shared) => {
                 let pointer = self.shared_pointer(patch.first.memory, index)?;

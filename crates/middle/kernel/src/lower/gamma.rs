@@ -25,37 +25,37 @@ impl KernelLowering<'_> {
         let [half, one, pi, infinity] =
             [0.5, 1.0, std::f64::consts::PI, f64::INFINITY].map(|n| self.number_of(s, n));
         // Below one half by reflection: Γ(x) Γ(1 − x) = π / sin πx.
-        let reflect = self.less(a, half);
-        let mirrored = self.f(S::FSub, s, &[one, a]);
-        let x = self.pick(s, reflect, mirrored, a);
-        let x = self.f(S::FSub, s, &[x, one]);
+        let reflect = self.emit_less_than(a, half);
+        let mirrored = self.emit_float_op(S::FSub, s, &[one, a]);
+        let x = self.select_scalar(s, reflect, mirrored, a);
+        let x = self.emit_float_op(S::FSub, s, &[x, one]);
         let mut sum = self.number_of(s, LANCZOS[0]);
         for (n, coefficient) in LANCZOS.iter().enumerate().skip(1) {
             let (n, coefficient) = (self.number_of(s, n as f64), self.number_of(s, *coefficient));
-            let at = self.f(S::FAdd, s, &[x, n]);
-            let term = self.f(S::FDiv, s, &[coefficient, at]);
-            sum = self.f(S::FAdd, s, &[sum, term]);
+            let at = self.emit_float_op(S::FAdd, s, &[x, n]);
+            let term = self.emit_float_op(S::FDiv, s, &[coefficient, at]);
+            sum = self.emit_float_op(S::FAdd, s, &[sum, term]);
         }
         let shift = self.number_of(s, 7.5);
-        let t = self.f(S::FAdd, s, &[x, shift]);
-        let log_t = self.apply(ScalarOp::Log, s, &[t])?;
-        let power = self.f(S::FAdd, s, &[x, half]);
-        let main = self.f(S::FMul, s, &[power, log_t]);
-        let main = self.f(S::FSub, s, &[main, t]);
-        let log_sum = self.apply(ScalarOp::Log, s, &[sum])?;
-        let log = self.f(S::FAdd, s, &[main, log_sum]);
+        let t = self.emit_float_op(S::FAdd, s, &[x, shift]);
+        let log_t = self.apply_op(ScalarOp::Log, s, &[t])?;
+        let power = self.emit_float_op(S::FAdd, s, &[x, half]);
+        let main = self.emit_float_op(S::FMul, s, &[power, log_t]);
+        let main = self.emit_float_op(S::FSub, s, &[main, t]);
+        let log_sum = self.apply_op(ScalarOp::Log, s, &[sum])?;
+        let log = self.emit_float_op(S::FAdd, s, &[main, log_sum]);
         let constant = self.number_of(s, 0.918_938_533_204_672_8);
-        let log = self.f(S::FAdd, s, &[log, constant]);
-        let sin = self.apply(ScalarOp::SinPi, s, &[a])?;
+        let log = self.emit_float_op(S::FAdd, s, &[log, constant]);
+        let sin = self.apply_op(ScalarOp::SinPi, s, &[a])?;
         if op == ScalarOp::LGamma {
             return self.log_gamma(s, a, reflect, sin, log);
         }
-        let gamma = self.apply(ScalarOp::Exp, s, &[log])?;
-        let is_infinite = self.test(S::FOrdEqual, &[a, infinity]);
-        let gamma = self.pick(s, is_infinite, infinity, gamma);
-        let product = self.f(S::FMul, s, &[sin, gamma]);
-        let reflected = self.f(S::FDiv, s, &[pi, product]);
-        Ok(self.pick(s, reflect, reflected, gamma))
+        let gamma = self.apply_op(ScalarOp::Exp, s, &[log])?;
+        let is_infinite = self.emit_bool_value(S::FOrdEqual, &[a, infinity]);
+        let gamma = self.select_scalar(s, is_infinite, infinity, gamma);
+        let product = self.emit_float_op(S::FMul, s, &[sin, gamma]);
+        let reflected = self.emit_float_op(S::FDiv, s, &[pi, product]);
+        Ok(self.select_scalar(s, reflect, reflected, gamma))
     }
 
     /// The logarithm of the absolute value of the gamma function, from that of what is mirrored.
@@ -68,20 +68,20 @@ impl KernelLowering<'_> {
         log: Id,
     ) -> LoweredIdResult {
         let infinity = self.number_of(s, f64::INFINITY);
-        let size = self.apply(ScalarOp::FAbs, s, &[sin])?;
+        let size = self.apply_op(ScalarOp::FAbs, s, &[sin])?;
         // A quotient of π and the sine of what is next to zero is no number.
         let log_pi = self.number_of(s, 1.144_729_885_849_400_2);
-        let log_sin = self.apply(ScalarOp::Log, s, &[size])?;
-        let reflected = self.f(S::FSub, s, &[log_pi, log_sin]);
-        let reflected = self.f(S::FSub, s, &[reflected, log]);
-        let result = self.pick(s, reflect, reflected, log);
+        let log_sin = self.apply_op(ScalarOp::Log, s, &[size])?;
+        let reflected = self.emit_float_op(S::FSub, s, &[log_pi, log_sin]);
+        let reflected = self.emit_float_op(S::FSub, s, &[reflected, log]);
+        let result = self.select_scalar(s, reflect, reflected, log);
         // At poles, of which the farthest have an infinite logarithm on the other side.
         let zero = self.number_of(s, 0.0);
-        let is_pole = self.test(S::FOrdEqual, &[size, zero]);
-        let is_pole = self.test(S::LogicalAnd, &[is_pole, reflect]);
-        let is_infinite = self.test(S::IsInf, &[a]);
-        let is_infinite = self.test(S::LogicalOr, &[is_infinite, is_pole]);
-        let result = self.pick(s, is_infinite, infinity, result);
+        let is_pole = self.emit_bool_value(S::FOrdEqual, &[size, zero]);
+        let is_pole = self.emit_bool_value(S::LogicalAnd, &[is_pole, reflect]);
+        let is_infinite = self.emit_bool_value(S::IsInf, &[a]);
+        let is_infinite = self.emit_bool_value(S::LogicalOr, &[is_infinite, is_pole]);
+        let result = self.select_scalar(s, is_infinite, infinity, result);
         self.log_gamma_of_subnormals(s, a, result)
     }
 
@@ -94,19 +94,19 @@ impl KernelLowering<'_> {
             _ => (23, 149.0),
         };
         let width = s.width();
-        let (ty, bits) = (self.ty(s), self.uint(width));
-        let zero = self.number(width, 0);
-        let mask = self.number(width, (1 << (width - 1)) - 1);
-        let smallest = self.number(width, 1 << digits);
-        let size = self.bitcast(bits, a);
-        let size = self.value(S::BitwiseAnd, bits, &[size, mask]);
-        let is_small = self.test(S::ULessThan, &[size, smallest]);
-        let is_some = self.test(S::INotEqual, &[size, zero]);
-        let is_subnormal = self.test(S::LogicalAnd, &[is_small, is_some]);
-        let units = self.value(S::ConvertUToF, ty, &[size]);
-        let log = self.apply(ScalarOp::Log, s, &[units])?;
+        let (ty, bits) = (self.scalar_type(s), self.uint_type(width));
+        let zero = self.const_uint(width, 0);
+        let mask = self.const_uint(width, (1 << (width - 1)) - 1);
+        let smallest = self.const_uint(width, 1 << digits);
+        let size = self.emit_bitcast(bits, a);
+        let size = self.emit_value(S::BitwiseAnd, bits, &[size, mask]);
+        let is_small = self.emit_bool_value(S::ULessThan, &[size, smallest]);
+        let is_some = self.emit_bool_value(S::INotEqual, &[size, zero]);
+        let is_subnormal = self.emit_bool_value(S::LogicalAnd, &[is_small, is_some]);
+        let units = self.emit_value(S::ConvertUToF, ty, &[size]);
+        let log = self.apply_op(ScalarOp::Log, s, &[units])?;
         let unit = self.number_of(s, least * std::f64::consts::LN_2);
-        let reciprocal = self.f(S::FSub, s, &[unit, log]);
-        Ok(self.pick(s, is_subnormal, reciprocal, other))
+        let reciprocal = self.emit_float_op(S::FSub, s, &[unit, log]);
+        Ok(self.select_scalar(s, is_subnormal, reciprocal, other))
     }
 }

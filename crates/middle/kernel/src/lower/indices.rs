@@ -10,12 +10,12 @@ use spirula_spirv::grammar::Op;
 impl KernelLowering<'_> {
     /// An index or a size in 32 bits. It is computed as wide as it is written: drivers fold 64-bit sums into
     /// addresses, which they may not with sums that wrap at 32 bits (NVIDIA's are twice as slow then).
-    pub(super) fn index(&mut self, expr: ExprId) -> Result<Id, SourceDiagnostic> {
+    pub(super) fn lower_index(&mut self, expr: ExprId) -> Result<Id, SourceDiagnostic> {
         if let ExprData::Literal(literal) = self.p.expr(expr) {
-            return Ok(self.u32(literal.bits as u32));
+            return Ok(self.const_u32(literal.bits as u32));
         }
-        let value = self.expr(expr)?;
-        Ok(self.narrow(value))
+        let value = self.lower_expr(expr)?;
+        Ok(self.truncate_to_u32(value))
     }
 
     /// The index of an element. Into shared memory it is computed in 32 bits, as addresses there are, unless
@@ -29,7 +29,7 @@ impl KernelLowering<'_> {
         let splits = self.layout.is_none() && self.survey.mixes_shared();
         match is_shared && !splits {
             true => self.narrow_index(element.index),
-            false => self.index(element.index),
+            false => self.lower_index(element.index),
         }
     }
 
@@ -38,10 +38,10 @@ impl KernelLowering<'_> {
     fn narrow_index(&mut self, expr: ExprId) -> Result<Id, SourceDiagnostic> {
         let program = self.p;
         let ExprData::Apply(operator, start) = program.expr(expr) else {
-            return self.index(expr);
+            return self.lower_index(expr);
         };
         if operator.to != ScalarType::I64 {
-            return self.index(expr);
+            return self.lower_index(expr);
         }
         let operands = program.operands(operator, start);
         let op = match operator.op {
@@ -49,19 +49,19 @@ impl KernelLowering<'_> {
             ScalarOp::Sub => Op::ISub,
             ScalarOp::Mul => Op::IMul,
             ScalarOp::SExt | ScalarOp::ZExt if operator.from == ScalarType::I32 => {
-                return self.expr(operands[0]);
+                return self.lower_expr(operands[0]);
             }
-            _ => return self.index(expr),
+            _ => return self.lower_index(expr),
         };
-        let ty = self.uint(32);
+        let ty = self.uint_type(32);
         let (a, b) = (operands[0], operands[1]);
         let operands = [self.narrow_index(a)?, self.narrow_index(b)?];
-        Ok(self.value(op, ty, &operands))
+        Ok(self.emit_value(op, ty, &operands))
     }
 
     /// The lower 32 bits of an `i64`.
-    pub(super) fn narrow(&mut self, value: Id) -> Id {
-        let ty = self.uint(32);
-        self.value(Op::UConvert, ty, &[value])
+    pub(super) fn truncate_to_u32(&mut self, value: Id) -> Id {
+        let ty = self.uint_type(32);
+        self.emit_value(Op::UConvert, ty, &[value])
     }
 }

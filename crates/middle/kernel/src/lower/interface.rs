@@ -25,17 +25,17 @@ pub(super) struct ScalarArgumentLayout {
 }
 
 /// Begins the module and its only function; gives its id and its first block.
-pub(super) fn begin(b: &mut SpirvBuilder, has_fragments: bool) -> (Id, Block) {
-    b.capability(Capability::Shader);
+pub(super) fn begin_module(b: &mut SpirvBuilder, has_fragments: bool) -> (Id, Block) {
+    b.declare_capability(Capability::Shader);
     if has_fragments {
-        b.capability(Capability::VulkanMemoryModel);
-        b.capability(Capability::CooperativeMatrixKHR);
-        b.extension("SPV_KHR_cooperative_matrix");
+        b.declare_capability(Capability::VulkanMemoryModel);
+        b.declare_capability(Capability::CooperativeMatrixKHR);
+        b.declare_extension("SPV_KHR_cooperative_matrix");
         b.memory_model(AddressingModel::Logical, MemoryModel::Vulkan);
     } else {
         b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
     }
-    let void = b.void();
+    let void = b.void_type();
     let ty = b.function_type(void, &[]);
     let main = b.fresh_id();
     b.begin_function(main, void, FunctionControl(0), ty);
@@ -49,12 +49,12 @@ pub(super) fn begin(b: &mut SpirvBuilder, has_fragments: bool) -> (Id, Block) {
 impl KernelLowering<'_> {
     /// A specialisation constant of 32 bits, 1 by default.
     pub(super) fn spec_u32(&mut self, value: SpecValue) -> Id {
-        let ty = self.uint(32);
-        self.spec(ty, &[1], value)
+        let ty = self.uint_type(32);
+        self.spec_constant(ty, &[1], value)
     }
 
     /// The specialisation constant of a value; equal values are one constant.
-    fn spec(&mut self, ty: Id, default: &[u32], value: SpecValue) -> Id {
+    fn spec_constant(&mut self, ty: Id, default: &[u32], value: SpecValue) -> Id {
         let known = self.constants.iter().position(|known| *known == value);
         if let Some(id) = known.and_then(|at| self.spec_ids[at]) {
             return id;
@@ -66,42 +66,44 @@ impl KernelLowering<'_> {
         };
         let mut words = vec![ty.word(), id.word()];
         words.extend_from_slice(default);
-        self.b.push(ModuleSection::Globals, op, &words);
+        self.b.push_inst(ModuleSection::Globals, op, &words);
         self.b.set_type_of(id, ty);
         let number = known.unwrap_or_else(|| {
             self.constants.push(value);
             self.spec_ids.push(None);
             self.constants.len() - 1
         });
-        self.b.decorate(id, Decoration::SpecId, &[number as u32]);
+        self.b.decorate_id(id, Decoration::SpecId, &[number as u32]);
         self.spec_ids[number] = Some(id);
         id
     }
 
     /// Makes values of everything that stands before the body.
     pub(super) fn begin_interface(&mut self) -> Result<ScalarArgumentLayout, SourceDiagnostic> {
-        self.sizes();
+        self.declare_workgroup_size();
         self.constant_uses();
         let scalars = self.scalar_layout();
-        self.positions(&scalars);
+        self.load_scalars_and_position(&scalars);
         Ok(scalars)
     }
 
     /// The workgroup size.
-    fn sizes(&mut self) {
-        let u32_ty = self.uint(32);
+    fn declare_workgroup_size(&mut self) {
+        let u32_ty = self.uint_type(32);
         for dimension in 0..3 {
             let size = match dimension < self.data.block_size.len() {
                 true => self.spec_u32(SpecValue::BlockSize(dimension)),
-                false => self.u32(1),
+                false => self.const_u32(1),
             };
             self.local_size.push(size);
         }
-        let triple = self.b.vector(u32_ty, 3);
+        let triple = self.b.vector_type(u32_ty, 3);
         let words: Vec<u32> = self.local_size.iter().map(|id| id.word()).collect();
-        let size = self.b.constant(Op::SpecConstantComposite, triple, &words);
+        let size = self
+            .b
+            .declare_constant(Op::SpecConstantComposite, triple, &words);
         self.b
-            .decorate(size, Decoration::BuiltIn, &[BuiltIn::WorkgroupSize.0]);
+            .decorate_id(size, Decoration::BuiltIn, &[BuiltIn::WorkgroupSize.0]);
     }
 
     /// Constants of the kernel, which have values of their own where nothing changes them.
@@ -111,21 +113,21 @@ impl KernelLowering<'_> {
             let KernelCapture::Constant(var, value) = *used else {
                 continue;
             };
-            let scalar = self.p.scalar(var).unwrap_or(ScalarType::I64);
-            let ty = self.ty(scalar);
+            let scalar = self.p.scalar_type(var).unwrap_or(ScalarType::I64);
+            let ty = self.scalar_type(scalar);
             let default: &[u32] = match scalar.width() {
                 1 => &[],
                 64 => &[1, 0],
                 _ => &[1],
             };
-            let id = self.spec(ty, default, SpecValue::Value(value));
-            self.bind(var, id);
+            let id = self.spec_constant(ty, default, SpecValue::Value(value));
+            self.bind_value(var, id);
         }
     }
 
-    fn bind(&mut self, var: VarId, value: Id) {
+    fn bind_value(&mut self, var: VarId, value: Id) {
         match self.survey.changed[var.index()] {
-            true => self.assign(var, value),
+            true => self.assign_var(var, value),
             false => self.values[var.index()] = Some(value),
         }
     }
@@ -134,7 +136,7 @@ impl KernelLowering<'_> {
         let (mut rows, mut bytes) = (Vec::new(), 4u32);
         for used in &self.data.uses {
             if let KernelCapture::Scalar(var) = *used {
-                let ty = self.p.scalar(var).unwrap_or(ScalarType::I32);
+                let ty = self.p.scalar_type(var).unwrap_or(ScalarType::I32);
                 let size = (ty.size() as u32).max(4);
                 bytes = bytes.next_multiple_of(size);
                 rows.push((var, ty, bytes));
@@ -150,21 +152,21 @@ impl KernelLowering<'_> {
     }
 
     /// Loads the scalars, and the position in the launch.
-    fn positions(&mut self, scalars: &ScalarArgumentLayout) {
-        let u32_ty = self.uint(32);
+    fn load_scalars_and_position(&mut self, scalars: &ScalarArgumentLayout) {
+        let u32_ty = self.uint_type(32);
         let members: Vec<Id> = std::iter::once(u32_ty)
             .chain(
                 scalars
                     .rows
                     .iter()
                     .map(|(_, ty, _)| *ty)
-                    .map(|ty| self.uint((ty.size() as u32 * 8).max(32)))
+                    .map(|ty| self.uint_type((ty.size() as u32 * 8).max(32)))
                     .collect::<Vec<_>>(),
             )
             .collect();
         let words: Vec<u32> = members.iter().map(|id| id.word()).collect();
         let block = self.b.distinct_type(Op::TypeStruct, &words);
-        self.b.decorate(block, Decoration::Block, &[]);
+        self.b.decorate_id(block, Decoration::Block, &[]);
         let offsets = std::iter::once(0).chain(scalars.rows.iter().map(|(_, _, at)| *at));
         for (member, offset) in offsets.enumerate() {
             self.b
@@ -174,100 +176,102 @@ impl KernelLowering<'_> {
             true => StorageClass::StorageBuffer,
             false => StorageClass::PushConstant,
         };
-        let variable = self.global(class, block);
+        let variable = self.add_global_variable(class, block);
         if scalars.in_buffer {
             let binding = self.failure_binding + 1;
-            self.b.decorate(variable, Decoration::DescriptorSet, &[0]);
-            self.b.decorate(variable, Decoration::Binding, &[binding]);
+            self.b
+                .decorate_id(variable, Decoration::DescriptorSet, &[0]);
+            self.b
+                .decorate_id(variable, Decoration::Binding, &[binding]);
             self.b
                 .decorate_member(block, 0, Decoration::NonWritable, &[]);
         }
         let member = |l: &mut Self, index: usize| {
-            let pointer = l.b.pointer(class, members[index]);
-            let at = l.u32(index as u32);
-            let pointer = l.value(Op::AccessChain, pointer, &[variable, at]);
-            l.load(members[index], pointer)
+            let pointer = l.b.pointer_type(class, members[index]);
+            let at = l.const_u32(index as u32);
+            let pointer = l.emit_value(Op::AccessChain, pointer, &[variable, at]);
+            l.emit_load(members[index], pointer)
         };
         let groups = member(self, 0);
-        self.position(groups);
+        self.load_invocation_ids(groups);
         for (index, (var, ty, _)) in scalars.rows.iter().enumerate() {
             let bits = member(self, index + 1);
             let value = self.scalar_value(*ty, bits);
-            self.bind(*var, value);
+            self.bind_value(*var, value);
         }
     }
 
     /// A scalar from the bits that were handed over.
     fn scalar_value(&mut self, scalar: ScalarType, bits: Id) -> Id {
-        let ty = self.ty(scalar);
+        let ty = self.scalar_type(scalar);
         match scalar {
             ScalarType::Bool => {
-                let zero = self.u32(0);
-                self.test(Op::INotEqual, &[bits, zero])
+                let zero = self.const_u32(0);
+                self.emit_bool_value(Op::INotEqual, &[bits, zero])
             }
-            ScalarType::I8 | ScalarType::I16 => self.value(Op::UConvert, ty, &[bits]),
+            ScalarType::I8 | ScalarType::I16 => self.emit_value(Op::UConvert, ty, &[bits]),
             ScalarType::F16 => {
-                let half = self.uint(16);
-                let bits = self.value(Op::UConvert, half, &[bits]);
-                self.bitcast(ty, bits)
+                let half = self.uint_type(16);
+                let bits = self.emit_value(Op::UConvert, half, &[bits]);
+                self.emit_bitcast(ty, bits)
             }
-            _ => self.bitcast(ty, bits),
+            _ => self.emit_bitcast(ty, bits),
         }
     }
 
     /// Ids of invocation and workgroup. Workgroups of the second dimension go on where those of the
     /// first end, if the launch has one dimension.
-    fn position(&mut self, groups: Id) {
-        let u32_ty = self.uint(32);
-        let local = self.builtin(BuiltIn::LocalInvocationId);
-        let group = self.builtin(BuiltIn::WorkgroupId);
+    fn load_invocation_ids(&mut self, groups: Id) {
+        let u32_ty = self.uint_type(32);
+        let local = self.load_builtin(BuiltIn::LocalInvocationId);
+        let group = self.load_builtin(BuiltIn::WorkgroupId);
         for part in 0..3 {
             let id = self
                 .b
-                .value(Op::CompositeExtract, u32_ty, &[local.word(), part]);
+                .append_value(Op::CompositeExtract, u32_ty, &[local.word(), part]);
             self.local_id.push(id);
             let id = self
                 .b
-                .value(Op::CompositeExtract, u32_ty, &[group.word(), part]);
+                .append_value(Op::CompositeExtract, u32_ty, &[group.word(), part]);
             self.group_id.push(id);
         }
         if self.data.blocks.len() == 1 {
-            let counts = self.builtin(BuiltIn::NumWorkgroups);
+            let counts = self.load_builtin(BuiltIn::NumWorkgroups);
             let row = self
                 .b
-                .value(Op::CompositeExtract, u32_ty, &[counts.word(), 0]);
-            let before = self.value(Op::IMul, u32_ty, &[self.group_id[1], row]);
-            self.group_id[0] = self.value(Op::IAdd, u32_ty, &[before, self.group_id[0]]);
-            let excess = self.test(Op::UGreaterThanEqual, &[self.group_id[0], groups]);
+                .append_value(Op::CompositeExtract, u32_ty, &[counts.word(), 0]);
+            let before = self.emit_value(Op::IMul, u32_ty, &[self.group_id[1], row]);
+            self.group_id[0] = self.emit_value(Op::IAdd, u32_ty, &[before, self.group_id[0]]);
+            let excess = self.emit_bool_value(Op::UGreaterThanEqual, &[self.group_id[0], groups]);
             self.return_when(excess);
         }
     }
 
-    fn builtin(&mut self, builtin: BuiltIn) -> Id {
-        let u32_ty = self.uint(32);
-        let triple = self.b.vector(u32_ty, 3);
-        let pointer = self.b.pointer(StorageClass::Input, triple);
+    fn load_builtin(&mut self, builtin: BuiltIn) -> Id {
+        let u32_ty = self.uint_type(32);
+        let triple = self.b.vector_type(u32_ty, 3);
+        let pointer = self.b.pointer_type(StorageClass::Input, triple);
         let variable = self.b.builtin_variable(pointer, builtin);
         self.interface.push(variable);
-        self.load(triple, variable)
+        self.emit_load(triple, variable)
     }
 
     /// Number of the subgroup in its workgroup, or of the invocation in its subgroup.
-    pub(super) fn subgroup(&mut self, builtin: BuiltIn) -> Id {
+    pub(super) fn load_subgroup_builtin(&mut self, builtin: BuiltIn) -> Id {
         let at = usize::from(builtin == BuiltIn::SubgroupLocalInvocationId);
-        let ty = self.uint(32);
+        let ty = self.uint_type(32);
         let variable = match self.subgroup[at] {
             Some(variable) => variable,
             None => {
-                self.b.capability(Capability::GroupNonUniform);
-                let pointer = self.b.pointer(StorageClass::Input, ty);
+                self.b.declare_capability(Capability::GroupNonUniform);
+                let pointer = self.b.pointer_type(StorageClass::Input, ty);
                 let variable = self.b.builtin_variable(pointer, builtin);
                 self.interface.push(variable);
                 self.subgroup[at] = Some(variable);
                 variable
             }
         };
-        self.load(ty, variable)
+        self.emit_load(ty, variable)
     }
 
     /// Lets variables of blocks that may change refer to their own binding first.
@@ -280,9 +284,9 @@ impl KernelLowering<'_> {
         for (binding, var) in memories.enumerate() {
             let class = self.survey.class_of.get(&var).copied();
             if class.is_some_and(|class| self.survey.classes[class].bindings.len() > 1) {
-                let reference = self.reference(var);
-                let binding = self.u32(binding as u32);
-                self.store(reference, binding);
+                let reference = self.reference_variable(var);
+                let binding = self.const_u32(binding as u32);
+                self.emit_store(reference, binding);
             }
         }
     }
@@ -294,7 +298,7 @@ impl KernelLowering<'_> {
     }
 
     /// Bytes of a binding that indices of 32 bits reach: 2^32 of the smallest elements that are accessed.
-    pub(super) fn reach(&self, binding: u32) -> u64 {
+    pub(super) fn binding_reach(&self, binding: u32) -> u64 {
         let from = binding as usize * VIEWS;
         let views = VIEW_BYTES.iter().enumerate();
         let smallest = views
@@ -305,19 +309,19 @@ impl KernelLowering<'_> {
     }
 
     /// Ends the function and declares the entry point.
-    pub(super) fn finish(mut self, main: Id) -> (SpirvModule, Vec<SpecValue>) {
-        self.b.effect(Op::Return, &[]);
+    pub(super) fn finish_module(mut self, main: Id) -> (SpirvModule, Vec<SpecValue>) {
+        self.b.append_effect(Op::Return, &[]);
         let body = self.b.module().function(self.b.current_function()).blocks[1];
         let body = self.b.module().label(body);
         self.b.continue_block(self.first);
-        self.branch(body);
+        self.emit_branch(body);
         self.b.end_function();
         self.b
             .entry_point(ExecutionModel::GLCompute, main, "main", &self.interface);
         self.b
             .execution_mode(main, ExecutionMode::LocalSize, &[1, 1, 1]);
         self.keep_special_values(main);
-        (self.b.finish(), self.constants)
+        (self.b.into_module(), self.constants)
     }
 
     /// Asks for signed zeros, infinities and NaNs as IEEE 754 has them, which drivers may otherwise
@@ -325,7 +329,8 @@ impl KernelLowering<'_> {
     fn keep_special_values(&mut self, main: Id) {
         for width in [16, 32, 64] {
             if self.floats & width != 0 {
-                self.b.capability(Capability::SignedZeroInfNanPreserve);
+                self.b
+                    .declare_capability(Capability::SignedZeroInfNanPreserve);
                 let mode = ExecutionMode::SignedZeroInfNanPreserve;
                 self.b.execution_mode(main, mode, &[width]);
             }

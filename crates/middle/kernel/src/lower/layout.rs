@@ -4,7 +4,7 @@
 //! lie over each other. It begins with the word that says whether an invocation failed, if there is
 //! one; what statements make follows, each at a multiple of 16 bytes.
 
-use super::{KernelLowering, SpecValue, refusal};
+use super::{KernelLowering, SpecValue, unsupported_diagnostic};
 use crate::ir::{ExprId, VarId};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
@@ -29,28 +29,29 @@ impl KernelLowering<'_> {
         index: Id,
     ) -> Result<Id, SourceDiagnostic> {
         let class = self.class_of(var)?;
-        let ty = self.uint(32);
-        let first = match self.varies(class) {
+        let ty = self.uint_type(32);
+        let first = match self.needs_reference(class) {
             true => {
-                let reference = self.reference(var);
-                self.load(ty, reference)
+                let reference = self.reference_variable(var);
+                self.emit_load(ty, reference)
             }
             false => {
                 let made = self.survey.classes[class].allocations.first().copied();
-                let made =
-                    made.ok_or_else(|| refusal(self.place, "shared memory that is nowhere"))?;
+                let made = made.ok_or_else(|| {
+                    unsupported_diagnostic(self.place, "shared memory that is nowhere")
+                })?;
                 self.laid_out_first(class, made)
             }
         };
-        let by = self.u32((GRAIN / size).trailing_zeros());
-        let first = self.value(Op::ShiftLeftLogical, ty, &[first, by]);
-        let index = self.value(Op::IAdd, ty, &[first, index]);
+        let by = self.const_u32((GRAIN / size).trailing_zeros());
+        let first = self.emit_value(Op::ShiftLeftLogical, ty, &[first, by]);
+        let index = self.emit_value(Op::IAdd, ty, &[first, index]);
         Ok(self.view_pointer(size, index))
     }
 
     /// The word that says whether an invocation failed.
     pub(super) fn laid_out_flag(&mut self) -> Id {
-        let zero = self.u32(0);
+        let zero = self.const_u32(0);
         self.view_pointer(4, zero)
     }
 
@@ -64,7 +65,7 @@ impl KernelLowering<'_> {
         bytes.extend(own.take_while(|m| **m != made).map(|(_, bytes)| *bytes));
         let more = self.flag_bytes();
         match bytes.is_empty() {
-            true => self.u32((more / GRAIN) as u32),
+            true => self.const_u32((more / GRAIN) as u32),
             false => self.spec_u32(SpecValue::Shared {
                 bytes,
                 more,
@@ -82,29 +83,30 @@ impl KernelLowering<'_> {
     }
 
     fn view_pointer(&mut self, size: u64, index: Id) -> Id {
-        let variable = self.view(size);
-        let ty = self.uint(size as u32 * 8);
-        let pointer = self.b.pointer(StorageClass::Workgroup, ty);
-        let zero = self.u32(0);
-        self.value(Op::AccessChain, pointer, &[variable, zero, index])
+        let variable = self.shared_memory_view(size);
+        let ty = self.uint_type(size as u32 * 8);
+        let pointer = self.b.pointer_type(StorageClass::Workgroup, ty);
+        let zero = self.const_u32(0);
+        self.emit_value(Op::AccessChain, pointer, &[variable, zero, index])
     }
 
     /// The variable of all shared memory as elements of so many bytes.
-    fn view(&mut self, size: u64) -> Id {
+    fn shared_memory_view(&mut self, size: u64) -> Id {
         let at = size.trailing_zeros() as usize;
         if let Some(view) = self.layout.as_ref().and_then(|layout| layout.views[at]) {
             return view;
         }
-        self.b.extension("SPV_KHR_workgroup_memory_explicit_layout");
         self.b
-            .capability(Capability::WorkgroupMemoryExplicitLayoutKHR);
+            .declare_extension("SPV_KHR_workgroup_memory_explicit_layout");
+        self.b
+            .declare_capability(Capability::WorkgroupMemoryExplicitLayoutKHR);
         match size {
             1 => self
                 .b
-                .capability(Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR),
+                .declare_capability(Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR),
             2 => self
                 .b
-                .capability(Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR),
+                .declare_capability(Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR),
             _ => {}
         }
         let all = self.survey.classes.iter();
@@ -116,16 +118,16 @@ impl KernelLowering<'_> {
             least: 1,
         };
         let length = self.spec_u32(length);
-        let element = self.uint(size as u32 * 8);
+        let element = self.uint_type(size as u32 * 8);
         let words = [element.word(), length.word()];
         let array = self.b.distinct_type(Op::TypeArray, &words);
         self.b
-            .decorate(array, Decoration::ArrayStride, &[size as u32]);
+            .decorate_id(array, Decoration::ArrayStride, &[size as u32]);
         let block = self.b.distinct_type(Op::TypeStruct, &[array.word()]);
-        self.b.decorate(block, Decoration::Block, &[]);
+        self.b.decorate_id(block, Decoration::Block, &[]);
         self.b.decorate_member(block, 0, Decoration::Offset, &[0]);
-        let variable = self.global(StorageClass::Workgroup, block);
-        self.b.decorate(variable, Decoration::Aliased, &[]);
+        let variable = self.add_global_variable(StorageClass::Workgroup, block);
+        self.b.decorate_id(variable, Decoration::Aliased, &[]);
         if let Some(layout) = &mut self.layout {
             layout.views[at] = Some(variable);
         }

@@ -3,7 +3,7 @@
 //! Memory holds unsigned integers; other types are converted on the way. A block of the device is
 //! one binding with a variable for each width.
 
-use super::{KernelLowering, SpecValue, VIEW_BYTES, VIEWS, refusal};
+use super::{KernelLowering, SpecValue, VIEW_BYTES, VIEWS, unsupported_diagnostic};
 use crate::ir::{ExprData, MemoryElement, MemorySpace, VarId, VariableType};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;
@@ -17,18 +17,18 @@ const VOLATILE: u32 = 1;
 impl KernelLowering<'_> {
     pub(super) fn class_of(&self, var: VarId) -> Result<usize, SourceDiagnostic> {
         let class = self.survey.class_of.get(&var).copied();
-        class.ok_or_else(|| refusal(self.place, "memory that refers to nothing"))
+        class.ok_or_else(|| unsupported_diagnostic(self.place, "memory that refers to nothing"))
     }
 
     /// Bits of a value as memory holds them.
     pub(super) fn as_bits(&mut self, ty: ScalarType, value: Id) -> Id {
-        let bits = self.uint(ty.size() as u32 * 8);
+        let bits = self.uint_type(ty.size() as u32 * 8);
         match ty {
             ScalarType::Bool => {
-                let (one, zero) = (self.number(8, 1), self.number(8, 0));
+                let (one, zero) = (self.const_uint(8, 1), self.const_uint(8, 0));
                 self.select(bits, value, one, zero)
             }
-            _ => self.bitcast(bits, value),
+            _ => self.emit_bitcast(bits, value),
         }
     }
 
@@ -36,29 +36,29 @@ impl KernelLowering<'_> {
     pub(super) fn value_of_bits(&mut self, ty: ScalarType, bits: Id) -> Id {
         match ty {
             ScalarType::Bool => {
-                let zero = self.number(8, 0);
-                self.test(Op::INotEqual, &[bits, zero])
+                let zero = self.const_uint(8, 0);
+                self.emit_bool_value(Op::INotEqual, &[bits, zero])
             }
             _ => {
-                let ty = self.ty(ty);
-                self.bitcast(ty, bits)
+                let ty = self.scalar_type(ty);
+                self.emit_bitcast(ty, bits)
             }
         }
     }
 
     /// Reads an element.
-    pub(super) fn read(
+    pub(super) fn read_element(
         &mut self,
         element: &MemoryElement,
         index: Id,
     ) -> Result<Id, SourceDiagnostic> {
         let ty = element.ty;
-        let bits = self.uint(ty.size() as u32 * 8);
+        let bits = self.uint_type(ty.size() as u32 * 8);
         match self.p.var(element.memory).ty {
             VariableType::Array(_) => {
                 let pointer = self.private_pointer(element.memory, ty, index)?;
-                let value = self.ty(ty);
-                Ok(self.load(value, pointer))
+                let value = self.scalar_type(ty);
+                Ok(self.emit_load(value, pointer))
             }
             VariableType::Memory(MemorySpace::Shared) => {
                 let read = self.read_shared(element.memory, ty.size(), index, element.volatile)?;
@@ -71,14 +71,15 @@ impl KernelLowering<'_> {
                     Ok(Some(l.load_bits(bits, pointer, volatile)))
                 };
                 let read = self.on_binding(element.memory, Some(bits), read)?;
-                let read = read.ok_or_else(|| refusal(self.place, "memory that is nowhere"))?;
+                let read = read
+                    .ok_or_else(|| unsupported_diagnostic(self.place, "memory that is nowhere"))?;
                 Ok(self.value_of_bits(ty, read))
             }
         }
     }
 
     /// Writes an element.
-    pub(super) fn write(
+    pub(super) fn write_element(
         &mut self,
         element: &MemoryElement,
         index: Id,
@@ -87,7 +88,7 @@ impl KernelLowering<'_> {
         let ty = element.ty;
         if let VariableType::Array(_) = self.p.var(element.memory).ty {
             let pointer = self.private_pointer(element.memory, ty, index)?;
-            self.store(pointer, value);
+            self.emit_store(pointer, value);
             return Ok(());
         }
         let bits = self.as_bits(ty, value);
@@ -109,8 +110,10 @@ impl KernelLowering<'_> {
 
     pub(super) fn load_bits(&mut self, ty: Id, pointer: Id, volatile: bool) -> Id {
         match volatile {
-            true => self.b.value(Op::Load, ty, &[pointer.word(), VOLATILE]),
-            false => self.load(ty, pointer),
+            true => self
+                .b
+                .append_value(Op::Load, ty, &[pointer.word(), VOLATILE]),
+            false => self.emit_load(ty, pointer),
         }
     }
 
@@ -118,8 +121,8 @@ impl KernelLowering<'_> {
         match volatile {
             true => self
                 .b
-                .effect(Op::Store, &[pointer.word(), bits.word(), VOLATILE]),
-            false => self.store(pointer, bits),
+                .append_effect(Op::Store, &[pointer.word(), bits.word(), VOLATILE]),
+            false => self.emit_store(pointer, bits),
         }
     }
 
@@ -134,75 +137,78 @@ impl KernelLowering<'_> {
         let class = self.class_of(var)?;
         let bindings = self.survey.classes[class].bindings.clone();
         let Some((last, others)) = bindings.split_last() else {
-            return Err(refusal(self.place, "memory that refers to nothing"));
+            return Err(unsupported_diagnostic(
+                self.place,
+                "memory that refers to nothing",
+            ));
         };
         if others.is_empty() {
             return each(self, *last);
         }
-        let u32_ty = self.uint(32);
-        let chosen = self.reference(var);
-        let chosen = self.load(u32_ty, chosen);
-        let result = given.map(|ty| self.variable(ty));
+        let u32_ty = self.uint_type(32);
+        let chosen = self.reference_variable(var);
+        let chosen = self.emit_load(u32_ty, chosen);
+        let result = given.map(|ty| self.add_local_variable(ty));
         let mut merges = Vec::new();
         for binding in others {
-            let number = self.u32(*binding);
-            let is_it = self.test(Op::IEqual, &[chosen, number]);
+            let number = self.const_u32(*binding);
+            let is_it = self.emit_bool_value(Op::IEqual, &[chosen, number]);
             let [yes, no, merge] = [(); 3].map(|()| self.b.fresh_id());
-            self.b.effect(Op::SelectionMerge, &[merge.word(), 0]);
-            self.effect(Op::BranchConditional, &[is_it, yes, no]);
-            self.begin(yes);
+            self.b.append_effect(Op::SelectionMerge, &[merge.word(), 0]);
+            self.emit_effect(Op::BranchConditional, &[is_it, yes, no]);
+            self.begin_block(yes);
             let done = each(self, *binding)?;
             if let (Some(result), Some(done)) = (result, done) {
-                self.store(result, done);
+                self.emit_store(result, done);
             }
-            self.branch(merge);
-            self.begin(no);
+            self.emit_branch(merge);
+            self.begin_block(no);
             merges.push(merge);
         }
         let done = each(self, *last)?;
         if let (Some(result), Some(done)) = (result, done) {
-            self.store(result, done);
+            self.emit_store(result, done);
         }
         for merge in merges.into_iter().rev() {
-            self.branch(merge);
-            self.begin(merge);
+            self.emit_branch(merge);
+            self.begin_block(merge);
         }
         Ok(given
             .zip(result)
-            .map(|(ty, variable)| self.load(ty, variable)))
+            .map(|(ty, variable)| self.emit_load(ty, variable)))
     }
 
     /// The variable that holds what a memory variable refers to: a binding, or the first element
     /// in shared memory.
-    pub(super) fn reference(&mut self, var: VarId) -> Id {
+    pub(super) fn reference_variable(&mut self, var: VarId) -> Id {
         if let Some(variable) = self.slots[var.index()] {
             return variable;
         }
-        let ty = self.uint(32);
-        let variable = self.variable(ty);
+        let ty = self.uint_type(32);
+        let variable = self.add_local_variable(ty);
         self.slots[var.index()] = Some(variable);
         variable
     }
 
     /// Whether variables of a class have to hold what they refer to.
-    pub(super) fn varies(&self, class: usize) -> bool {
+    pub(super) fn needs_reference(&self, class: usize) -> bool {
         let class = &self.survey.classes[class];
         class.bindings.len().max(class.allocations.len()) > 1
     }
 
     /// A pointer to an element of so many bytes in a binding.
     pub(super) fn device_pointer(&mut self, binding: u32, size: u64, index: Id) -> Id {
-        let ty = self.uint(size as u32 * 8);
-        let variable = self.binding(binding, size);
-        let pointer = self.b.pointer(StorageClass::StorageBuffer, ty);
-        let zero = self.u32(0);
-        self.value(Op::AccessChain, pointer, &[variable, zero, index])
+        let ty = self.uint_type(size as u32 * 8);
+        let variable = self.binding_variable(binding, size);
+        let pointer = self.b.pointer_type(StorageClass::StorageBuffer, ty);
+        let zero = self.const_u32(0);
+        self.emit_value(Op::AccessChain, pointer, &[variable, zero, index])
     }
 
     /// The variable of a binding with elements of so many bytes.
-    fn binding(&mut self, binding: u32, size: u64) -> Id {
+    fn binding_variable(&mut self, binding: u32, size: u64) -> Id {
         let key = size.trailing_zeros() as usize;
-        let element = self.uint(size as u32 * 8);
+        let element = self.uint_type(size as u32 * 8);
         self.binding_of(binding, key, element)
     }
 
@@ -215,9 +221,9 @@ impl KernelLowering<'_> {
             _ => 5,
         };
         let variable = self.binding_of(binding, key, ty);
-        let pointer = self.b.pointer(StorageClass::StorageBuffer, ty);
-        let zero = self.u32(0);
-        self.value(Op::AccessChain, pointer, &[variable, zero, index])
+        let pointer = self.b.pointer_type(StorageClass::StorageBuffer, ty);
+        let zero = self.const_u32(0);
+        self.emit_value(Op::AccessChain, pointer, &[variable, zero, index])
     }
 
     /// The variable of a binding with elements of a type, by the number of that view.
@@ -230,8 +236,12 @@ impl KernelLowering<'_> {
             return variable;
         }
         match view {
-            0 => self.b.capability(Capability::StorageBuffer8BitAccess),
-            1 => self.b.capability(Capability::StorageBuffer16BitAccess),
+            0 => self
+                .b
+                .declare_capability(Capability::StorageBuffer8BitAccess),
+            1 => self
+                .b
+                .declare_capability(Capability::StorageBuffer16BitAccess),
             _ => {}
         }
         let mut classes = self.survey.classes.iter();
@@ -240,12 +250,14 @@ impl KernelLowering<'_> {
         let fails = self.can_fail();
         let (coherent, written) = class.map_or((fails, fails), |c| (c.coherent, c.written));
         let block = self.block_of(view, element, written);
-        let variable = self.global(StorageClass::StorageBuffer, block);
-        self.b.decorate(variable, Decoration::DescriptorSet, &[0]);
-        self.b.decorate(variable, Decoration::Binding, &[binding]);
-        self.b.decorate(variable, Decoration::Aliased, &[]);
+        let variable = self.add_global_variable(StorageClass::StorageBuffer, block);
+        self.b
+            .decorate_id(variable, Decoration::DescriptorSet, &[0]);
+        self.b
+            .decorate_id(variable, Decoration::Binding, &[binding]);
+        self.b.decorate_id(variable, Decoration::Aliased, &[]);
         if coherent {
-            self.b.decorate(variable, Decoration::Coherent, &[]);
+            self.b.decorate_id(variable, Decoration::Coherent, &[]);
         }
         self.bindings[key] = Some(variable);
         variable
@@ -263,9 +275,9 @@ impl KernelLowering<'_> {
         let array = self
             .b
             .distinct_type(Op::TypeRuntimeArray, &[element.word()]);
-        self.b.decorate(array, Decoration::ArrayStride, &[size]);
+        self.b.decorate_id(array, Decoration::ArrayStride, &[size]);
         let block = self.b.distinct_type(Op::TypeStruct, &[array.word()]);
-        self.b.decorate(block, Decoration::Block, &[]);
+        self.b.decorate_id(block, Decoration::Block, &[]);
         self.b.decorate_member(block, 0, Decoration::Offset, &[0]);
         if !written {
             self.b
@@ -282,16 +294,19 @@ impl KernelLowering<'_> {
         ty: ScalarType,
         index: Id,
     ) -> Result<Id, SourceDiagnostic> {
-        let (variable, _) = self.private(var)?;
-        let element = self.ty(ty);
-        let pointer = self.b.pointer(StorageClass::Function, element);
-        Ok(self.value(Op::AccessChain, pointer, &[variable, index]))
+        let (variable, _) = self.private_array(var)?;
+        let element = self.scalar_type(ty);
+        let pointer = self.b.pointer_type(StorageClass::Function, element);
+        Ok(self.emit_value(Op::AccessChain, pointer, &[variable, index]))
     }
 
     /// The variable of a private array, and its length.
-    pub(super) fn private(&mut self, var: VarId) -> Result<(Id, Id), SourceDiagnostic> {
+    pub(super) fn private_array(&mut self, var: VarId) -> Result<(Id, Id), SourceDiagnostic> {
         let VariableType::Array(array) = self.p.var(var).ty else {
-            return Err(refusal(self.place, "a private array that is none"));
+            return Err(unsupported_diagnostic(
+                self.place,
+                "a private array that is none",
+            ));
         };
         let data = self.p.array(array);
         let length = match self.array_lengths[array.index()] {
@@ -305,7 +320,7 @@ impl KernelLowering<'_> {
                             _ => None,
                         });
                 let length = match known {
-                    Some(known) => self.u32(known.clamp(1, 1 << 24) as u32),
+                    Some(known) => self.const_u32(known.clamp(1, 1 << 24) as u32),
                     None => self.spec_u32(SpecValue::Product(data.shape.clone())),
                 };
                 self.array_lengths[array.index()] = Some(length);
@@ -315,9 +330,9 @@ impl KernelLowering<'_> {
         if let Some(variable) = self.slots[var.index()] {
             return Ok((variable, length));
         }
-        let element = self.ty(data.element);
-        let ty = self.b.array(element, length);
-        let variable = self.variable(ty);
+        let element = self.scalar_type(data.element);
+        let ty = self.b.array_type(element, length);
+        let variable = self.add_local_variable(ty);
         self.slots[var.index()] = Some(variable);
         Ok((variable, length))
     }

@@ -105,12 +105,15 @@ pub enum SpecValue {
 ///
 /// # Errors
 /// When the kernel does what cannot be lowered; the message names it.
-pub fn lower(program: &KernelProgram, kernel: KernelId) -> Result<LoweredKernel, SourceDiagnostic> {
-    let survey = survey::survey(program, kernel)?;
+pub fn lower_kernel(
+    program: &KernelProgram,
+    kernel: KernelId,
+) -> Result<LoweredKernel, SourceDiagnostic> {
+    let survey = survey::analyse_memory_use(program, kernel)?;
     let gains = survey.mixes_shared();
     let mut lowered = lower_as(program, kernel, survey, None)?;
     if gains {
-        let survey = survey::survey(program, kernel)?;
+        let survey = survey::analyse_memory_use(program, kernel)?;
         let constants = std::mem::take(&mut lowered.constants);
         let other = lower_as(program, kernel, survey, Some(constants))?;
         lowered.laid_out = Some(other.module);
@@ -133,7 +136,7 @@ fn lower_as(
         .iter()
         .filter(|u| matches!(u, KernelCapture::Memory(_)));
     let mut b = SpirvBuilder::new(SpirvVersion::new(1, 5));
-    let (main, first) = interface::begin(&mut b, survey.has_fragments);
+    let (main, first) = interface::begin_module(&mut b, survey.has_fragments);
     let mut lower = KernelLowering {
         p: program,
         data,
@@ -165,13 +168,15 @@ fn lower_as(
     let scalars = lower.begin_interface()?;
     lower.begin_failures();
     lower.begin_references();
-    lower.block(data.body)?;
+    lower.lower_block(data.body)?;
     let can_fail = lower.can_fail();
     let failure_binding = lower.failure_binding;
     let bound = (0..failure_binding).map(|b| lower.is_bound(b)).collect();
-    let reach = (0..failure_binding).map(|b| lower.reach(b)).collect();
+    let reach = (0..failure_binding)
+        .map(|b| lower.binding_reach(b))
+        .collect();
     let uses_failures = lower.is_bound(failure_binding);
-    let (module, constants) = lower.finish(main);
+    let (module, constants) = lower.finish_module(main);
     Ok(LoweredKernel {
         module,
         laid_out: None,
@@ -225,6 +230,6 @@ struct KernelLowering<'a> {
     subgroup: [Option<Id>; 2],
 }
 
-pub(crate) fn refusal(place: SourceLocation, what: &str) -> SourceDiagnostic {
+pub(crate) fn unsupported_diagnostic(place: SourceLocation, what: &str) -> SourceDiagnostic {
     SourceDiagnostic::error(place, format!("kernels cannot be lowered with {what}"))
 }

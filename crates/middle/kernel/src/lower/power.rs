@@ -20,17 +20,17 @@ impl KernelLowering<'_> {
         let magnitude = self.operator_or(ScalarOp::FAbs, &args[..1], args[0]);
         let [high, low] = self.log_in_parts(magnitude);
         let [zero, largest] = [0.0, f64::MAX].map(|number| self.number_of(F64, number));
-        let exponent = self.f(S::FMul, F64, &[high, args[1]]);
+        let exponent = self.emit_float_op(S::FMul, F64, &[high, args[1]]);
         let power = self.exp(exponent);
         // The exponent lacks what its rounding left, and the second part.
-        let turned = self.f(S::FNegate, F64, &[exponent]);
+        let turned = self.emit_float_op(S::FNegate, F64, &[exponent]);
         let rounded = self.operator_or(ScalarOp::Fma, &[high, args[1], turned], zero);
         let rest = self.operator_or(ScalarOp::Fma, &[low, args[1], rounded], rounded);
         let more = self.operator_or(ScalarOp::Fma, &[power, rest, power], power);
-        let is_above = self.less(zero, power);
-        let is_number = self.test(S::FOrdLessThanEqual, &[power, largest]);
-        let is_known = self.test(S::LogicalAnd, &[is_above, is_number]);
-        let power = self.pick(F64, is_known, more, power);
+        let is_above = self.emit_less_than(zero, power);
+        let is_number = self.emit_bool_value(S::FOrdLessThanEqual, &[power, largest]);
+        let is_known = self.emit_bool_value(S::LogicalAnd, &[is_above, is_number]);
+        let power = self.select_scalar(F64, is_known, more, power);
         self.whole_power(F64, args, power)
     }
 
@@ -40,85 +40,85 @@ impl KernelLowering<'_> {
         let (base, exponent) = (args[0], args[1]);
         let [zero, half, one] = [0.0, 0.5, 1.0].map(|number| self.number_of(s, number));
         let [infinity, nan] = [f64::INFINITY, f64::NAN].map(|number| self.number_of(s, number));
-        let [size, exponent_size] = [base, exponent].map(|v| self.magnitude(s, v));
+        let [size, exponent_size] = [base, exponent].map(|v| self.emit_abs(s, v));
         // Of what is zero or infinite, or to what is infinite.
-        let is_large = self.less(one, size);
-        let is_up = self.less(zero, exponent);
-        let grows = self.test(S::LogicalEqual, &[is_large, is_up]);
-        let limit = self.pick(s, grows, infinity, zero);
-        let is_zero = self.test(S::FOrdEqual, &[size, zero]);
+        let is_large = self.emit_less_than(one, size);
+        let is_up = self.emit_less_than(zero, exponent);
+        let grows = self.emit_bool_value(S::LogicalEqual, &[is_large, is_up]);
+        let limit = self.select_scalar(s, grows, infinity, zero);
+        let is_zero = self.emit_bool_value(S::FOrdEqual, &[size, zero]);
         let [is_infinite, is_infinite_too] =
-            [size, exponent_size].map(|v| self.test(S::FOrdEqual, &[v, infinity]));
-        let is_limit = self.test(S::LogicalOr, &[is_zero, is_infinite]);
-        let is_limit = self.test(S::LogicalOr, &[is_limit, is_infinite_too]);
-        let power = self.pick(s, is_limit, limit, power);
-        let is_unit = self.test(S::FOrdEqual, &[size, one]);
-        let power = self.pick(s, is_unit, one, power);
+            [size, exponent_size].map(|v| self.emit_bool_value(S::FOrdEqual, &[v, infinity]));
+        let is_limit = self.emit_bool_value(S::LogicalOr, &[is_zero, is_infinite]);
+        let is_limit = self.emit_bool_value(S::LogicalOr, &[is_limit, is_infinite_too]);
+        let power = self.select_scalar(s, is_limit, limit, power);
+        let is_unit = self.emit_bool_value(S::FOrdEqual, &[size, one]);
+        let power = self.select_scalar(s, is_unit, one, power);
         // Odd powers keep the sign; other numbers have no real powers below zero.
         let is_whole = self.is_whole(s, exponent);
-        let halved = self.f(S::FMul, s, &[exponent, half]);
+        let halved = self.emit_float_op(S::FMul, s, &[exponent, half]);
         let is_even = self.is_whole(s, halved);
         let is_uneven = self.not(is_even);
-        let is_odd = self.test(S::LogicalAnd, &[is_whole, is_uneven]);
+        let is_odd = self.emit_bool_value(S::LogicalAnd, &[is_whole, is_uneven]);
         let signed = self.copy_sign(s, power, base);
-        let power = self.pick(s, is_odd, signed, power);
-        let is_below = self.less(base, zero);
-        let is_above_end = self.less(size, infinity);
+        let power = self.select_scalar(s, is_odd, signed, power);
+        let is_below = self.emit_less_than(base, zero);
+        let is_above_end = self.emit_less_than(size, infinity);
         let is_broken = self.not(is_whole);
-        let is_none = self.test(S::LogicalAnd, &[is_below, is_above_end]);
-        let is_none = self.test(S::LogicalAnd, &[is_none, is_broken]);
-        let [is_nan, is_nan_too] = [base, exponent].map(|v| self.test(S::IsNan, &[v]));
-        let is_nan = self.test(S::LogicalOr, &[is_nan, is_nan_too]);
-        let is_none = self.test(S::LogicalOr, &[is_none, is_nan]);
-        let power = self.pick(s, is_none, nan, power);
-        let is_one = self.test(S::FOrdEqual, &[base, one]);
-        let is_nothing = self.test(S::FOrdEqual, &[exponent, zero]);
-        let is_one = self.test(S::LogicalOr, &[is_one, is_nothing]);
-        self.pick(s, is_one, one, power)
+        let is_none = self.emit_bool_value(S::LogicalAnd, &[is_below, is_above_end]);
+        let is_none = self.emit_bool_value(S::LogicalAnd, &[is_none, is_broken]);
+        let [is_nan, is_nan_too] = [base, exponent].map(|v| self.emit_bool_value(S::IsNan, &[v]));
+        let is_nan = self.emit_bool_value(S::LogicalOr, &[is_nan, is_nan_too]);
+        let is_none = self.emit_bool_value(S::LogicalOr, &[is_none, is_nan]);
+        let power = self.select_scalar(s, is_none, nan, power);
+        let is_one = self.emit_bool_value(S::FOrdEqual, &[base, one]);
+        let is_nothing = self.emit_bool_value(S::FOrdEqual, &[exponent, zero]);
+        let is_one = self.emit_bool_value(S::LogicalOr, &[is_one, is_nothing]);
+        self.select_scalar(s, is_one, one, power)
     }
 
     fn is_whole(&mut self, s: ScalarType, value: Id) -> Id {
-        let floor = self.apply(ScalarOp::Floor, s, &[value]).unwrap_or(value);
-        self.test(S::FOrdEqual, &[floor, value])
+        let floor = self.apply_op(ScalarOp::Floor, s, &[value]).unwrap_or(value);
+        self.emit_bool_value(S::FOrdEqual, &[floor, value])
     }
 
-    fn magnitude(&mut self, s: ScalarType, value: Id) -> Id {
-        self.apply(ScalarOp::FAbs, s, &[value]).unwrap_or(value)
+    fn emit_abs(&mut self, s: ScalarType, value: Id) -> Id {
+        self.apply_op(ScalarOp::FAbs, s, &[value]).unwrap_or(value)
     }
 
     /// The logarithm of a positive number as a sum, of which the first part is the rounded one.
     fn log_in_parts(&mut self, a: Id) -> [Id; 2] {
         let one = self.number_of(F64, 1.0);
-        let [m, k] = self.normalised(a);
+        let [m, k] = self.split_mantissa_exponent(a);
         // (m − 1) / (m + 1), and what rounding left of the sum and of the quotient.
-        let f = self.f(S::FSub, F64, &[m, one]);
-        let g = self.f(S::FAdd, F64, &[m, one]);
-        let above_one = self.f(S::FSub, F64, &[g, one]);
-        let g_low = self.f(S::FSub, F64, &[m, above_one]);
-        let q = self.f(S::FDiv, F64, &[f, g]);
-        let turned = self.f(S::FNegate, F64, &[q]);
+        let f = self.emit_float_op(S::FSub, F64, &[m, one]);
+        let g = self.emit_float_op(S::FAdd, F64, &[m, one]);
+        let above_one = self.emit_float_op(S::FSub, F64, &[g, one]);
+        let g_low = self.emit_float_op(S::FSub, F64, &[m, above_one]);
+        let q = self.emit_float_op(S::FDiv, F64, &[f, g]);
+        let turned = self.emit_float_op(S::FNegate, F64, &[q]);
         let rest = self.operator_or(ScalarOp::Fma, &[turned, g, f], f);
         let rest = self.operator_or(ScalarOp::Fma, &[turned, g_low, rest], rest);
-        let q_low = self.f(S::FDiv, F64, &[rest, g]);
+        let q_low = self.emit_float_op(S::FDiv, F64, &[rest, g]);
         // The terms of the series behind the first.
-        let z = self.f(S::FMul, F64, &[q, q]);
-        let series = self.polynomial(F64, z, &LOG[..LOG.len() - 1]);
-        let series = self.f(S::FMul, F64, &[series, z]);
-        let [q, q_low] = [q, q_low].map(|part| self.f(S::FAdd, F64, &[part, part]));
-        let tail = self.f(S::FMul, F64, &[series, q]);
-        let tail = self.f(S::FAdd, F64, &[tail, q_low]);
+        let z = self.emit_float_op(S::FMul, F64, &[q, q]);
+        let series = self.emit_polynomial(F64, z, &LOG[..LOG.len() - 1]);
+        let series = self.emit_float_op(S::FMul, F64, &[series, z]);
+        let [q, q_low] = [q, q_low].map(|part| self.emit_float_op(S::FAdd, F64, &[part, part]));
+        let tail = self.emit_float_op(S::FMul, F64, &[series, q]);
+        let tail = self.emit_float_op(S::FAdd, F64, &[tail, q_low]);
         let [high, low] = LOG_2.map(|part| self.number_of(F64, part));
         let tail = self.operator_or(ScalarOp::Fma, &[k, low, tail], tail);
-        let high = self.f(S::FMul, F64, &[k, high]);
+        let high = self.emit_float_op(S::FMul, F64, &[k, high]);
         let [sum, low] = self.sum_in_parts(high, q);
-        let low = self.f(S::FAdd, F64, &[low, tail]);
+        let low = self.emit_float_op(S::FAdd, F64, &[low, tail]);
         self.sum_in_parts(sum, low)
     }
 
     /// A sum and what rounding left of it; the first operand is the larger or zero.
     fn sum_in_parts(&mut self, large: Id, small: Id) -> [Id; 2] {
-        let sum = self.f(S::FAdd, F64, &[large, small]);
-        let added = self.f(S::FSub, F64, &[sum, large]);
-        [sum, self.f(S::FSub, F64, &[small, added])]
+        let sum = self.emit_float_op(S::FAdd, F64, &[large, small]);
+        let added = self.emit_float_op(S::FSub, F64, &[sum, large]);
+        [sum, self.emit_float_op(S::FSub, F64, &[small, added])]
     }
 }

@@ -3,7 +3,7 @@
 
 use super::fragments::NON_PRIVATE;
 use super::vectors::WIDEST;
-use super::{KernelLowering, SpecValue, refusal};
+use super::{KernelLowering, SpecValue, unsupported_diagnostic};
 use crate::ir::{ExprId, VarId};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
@@ -25,8 +25,10 @@ impl KernelLowering<'_> {
     /// Reads what is shared. In Vulkan's memory model accesses are private unless they say otherwise.
     pub(super) fn load_shared(&mut self, ty: Id, pointer: Id) -> Id {
         match self.survey.has_fragments {
-            true => self.b.value(Op::Load, ty, &[pointer.word(), NON_PRIVATE]),
-            false => self.load(ty, pointer),
+            true => self
+                .b
+                .append_value(Op::Load, ty, &[pointer.word(), NON_PRIVATE]),
+            false => self.emit_load(ty, pointer),
         }
     }
 
@@ -35,9 +37,9 @@ impl KernelLowering<'_> {
         match self.survey.has_fragments {
             true => {
                 let words = [pointer.word(), value.word(), NON_PRIVATE];
-                self.b.effect(Op::Store, &words);
+                self.b.append_effect(Op::Store, &words);
             }
-            false => self.store(pointer, value),
+            false => self.emit_store(pointer, value),
         }
     }
 
@@ -56,7 +58,10 @@ impl KernelLowering<'_> {
     }
 
     /// Lays out the shared memory of a class when it is first needed.
-    pub(super) fn shared(&mut self, class: usize) -> Result<SharedVariable, SourceDiagnostic> {
+    pub(super) fn shared_variable(
+        &mut self,
+        class: usize,
+    ) -> Result<SharedVariable, SourceDiagnostic> {
         if let Some(shared) = self.shared[class] {
             return Ok(shared);
         }
@@ -66,7 +71,7 @@ impl KernelLowering<'_> {
             0 => 1 << (data.sizes | 16).trailing_zeros(),
             8 => 8,
             sizes if sizes & 8 != 0 => {
-                return Err(refusal(
+                return Err(unsupported_diagnostic(
                     self.place,
                     "shared memory with atomics of several widths",
                 ));
@@ -82,31 +87,31 @@ impl KernelLowering<'_> {
             size,
             least: 1,
         });
-        let array = self.b.array(element, length);
-        let variable = self.global(StorageClass::Workgroup, array);
+        let array = self.b.array_type(element, length);
+        let variable = self.add_global_variable(StorageClass::Workgroup, array);
         let shared = SharedVariable { variable, size };
         self.shared[class] = Some(shared);
         Ok(shared)
     }
 
     /// Makes a variable refer to the shared memory that a statement makes.
-    pub(super) fn allocate(&mut self, to: VarId, bytes: ExprId) -> Result<(), SourceDiagnostic> {
+    pub(super) fn lower_alloc(&mut self, to: VarId, bytes: ExprId) -> Result<(), SourceDiagnostic> {
         let class = self.class_of(to)?;
-        if !self.varies(class) {
+        if !self.needs_reference(class) {
             return Ok(());
         }
         if self.layout.is_some() {
             let first = self.laid_out_first(class, (to, bytes));
-            let reference = self.reference(to);
-            self.store(reference, first);
+            let reference = self.reference_variable(to);
+            self.emit_store(reference, first);
             return Ok(());
         }
-        let shared = self.shared(class)?;
+        let shared = self.shared_variable(class)?;
         let all = self.survey.classes[class].allocations.clone();
         let before = all.iter().take_while(|made| **made != (to, bytes));
         let before: Vec<ExprId> = before.map(|(_, bytes)| *bytes).collect();
         let first = match before.is_empty() {
-            true => self.u32(0),
+            true => self.const_u32(0),
             false => self.spec_u32(SpecValue::Shared {
                 bytes: before,
                 more: 0,
@@ -114,32 +119,32 @@ impl KernelLowering<'_> {
                 least: 0,
             }),
         };
-        let reference = self.reference(to);
-        self.store(reference, first);
+        let reference = self.reference_variable(to);
+        self.emit_store(reference, first);
         Ok(())
     }
 
     /// A pointer to an element of shared memory, counted in the class' own elements.
     pub(super) fn shared_pointer(&mut self, var: VarId, index: Id) -> Result<Id, SourceDiagnostic> {
         let class = self.class_of(var)?;
-        let shared = self.shared(class)?;
-        let u32_ty = self.uint(32);
+        let shared = self.shared_variable(class)?;
+        let u32_ty = self.uint_type(32);
         let mut index = index;
-        if self.varies(class) {
-            let first = self.reference(var);
-            let first = self.load(u32_ty, first);
-            index = self.value(Op::IAdd, u32_ty, &[first, index]);
+        if self.needs_reference(class) {
+            let first = self.reference_variable(var);
+            let first = self.emit_load(u32_ty, first);
+            index = self.emit_value(Op::IAdd, u32_ty, &[first, index]);
         }
         let element = self.shared_element(shared.size);
-        let pointer = self.b.pointer(StorageClass::Workgroup, element);
-        Ok(self.value(Op::AccessChain, pointer, &[shared.variable, index]))
+        let pointer = self.b.pointer_type(StorageClass::Workgroup, element);
+        Ok(self.emit_value(Op::AccessChain, pointer, &[shared.variable, index]))
     }
 
     /// The type of elements of shared memory of so many bytes.
     fn shared_element(&mut self, size: u64) -> Id {
         match size {
             WIDEST => self.word_type((WIDEST / 4) as u32),
-            size => self.uint(size as u32 * 8),
+            size => self.uint_type(size as u32 * 8),
         }
     }
 
@@ -151,36 +156,36 @@ impl KernelLowering<'_> {
         volatile: bool,
     ) -> Result<Id, SourceDiagnostic> {
         let class = self.class_of(var)?;
-        let ty = self.uint(size as u32 * 8);
+        let ty = self.uint_type(size as u32 * 8);
         if self.layout.is_some() {
             let pointer = self.laid_out_pointer(var, size, index)?;
             return Ok(self.shared_bits(ty, pointer, volatile));
         }
-        let own = self.shared(class)?.size;
-        let own_ty = self.uint(own as u32 * 8);
+        let own = self.shared_variable(class)?.size;
+        let own_ty = self.uint_type(own as u32 * 8);
         if size == own {
             let pointer = self.shared_pointer(var, index)?;
             return Ok(self.shared_bits(ty, pointer, volatile));
         }
         if size < own {
-            let (pointer, shift) = self.part(var, own / size, size, index)?;
+            let (pointer, shift) = self.shared_part_pointer(var, own / size, size, index)?;
             let word = self.shared_bits(own_ty, pointer, volatile);
-            let word = self.value(Op::ShiftRightLogical, own_ty, &[word, shift]);
-            return Ok(self.value(Op::UConvert, ty, &[word]));
+            let word = self.emit_value(Op::ShiftRightLogical, own_ty, &[word, shift]);
+            return Ok(self.emit_value(Op::UConvert, ty, &[word]));
         }
         let mut whole = None;
         for piece in 0..size / own {
-            let pointer = self.piece(var, size / own, piece, index)?;
+            let pointer = self.shared_piece_pointer(var, size / own, piece, index)?;
             let part = self.shared_bits(own_ty, pointer, volatile);
-            let part = self.value(Op::UConvert, ty, &[part]);
-            let by = self.number(size as u32 * 8, piece * own * 8);
-            let part = self.value(Op::ShiftLeftLogical, ty, &[part, by]);
+            let part = self.emit_value(Op::UConvert, ty, &[part]);
+            let by = self.const_uint(size as u32 * 8, piece * own * 8);
+            let part = self.emit_value(Op::ShiftLeftLogical, ty, &[part, by]);
             whole = Some(match whole {
-                Some(whole) => self.value(Op::BitwiseOr, ty, &[whole, part]),
+                Some(whole) => self.emit_value(Op::BitwiseOr, ty, &[whole, part]),
                 None => part,
             });
         }
-        whole.ok_or_else(|| refusal(self.place, "elements without bytes"))
+        whole.ok_or_else(|| unsupported_diagnostic(self.place, "elements without bytes"))
     }
 
     pub(super) fn write_shared(
@@ -197,27 +202,30 @@ impl KernelLowering<'_> {
             self.put_shared_bits(pointer, bits, volatile);
             return Ok(());
         }
-        let own = self.shared(class)?.size;
-        let (ty, own_ty) = (self.uint(size as u32 * 8), self.uint(own as u32 * 8));
+        let own = self.shared_variable(class)?.size;
+        let (ty, own_ty) = (
+            self.uint_type(size as u32 * 8),
+            self.uint_type(own as u32 * 8),
+        );
         if size == own {
             let pointer = self.shared_pointer(var, index)?;
             self.put_shared_bits(pointer, bits, volatile);
         } else if size < own {
-            let (pointer, shift) = self.part(var, own / size, size, index)?;
-            let ones = self.number(own as u32 * 8, (1 << (size * 8)) - 1);
-            let hole = self.value(Op::ShiftLeftLogical, own_ty, &[ones, shift]);
-            let hole = self.value(Op::Not, own_ty, &[hole]);
-            let bits = self.value(Op::UConvert, own_ty, &[bits]);
-            let bits = self.value(Op::ShiftLeftLogical, own_ty, &[bits, shift]);
-            let (scope, relaxed) = (self.u32(2), self.u32(RELAXED));
-            self.value(Op::AtomicAnd, own_ty, &[pointer, scope, relaxed, hole]);
-            self.value(Op::AtomicOr, own_ty, &[pointer, scope, relaxed, bits]);
+            let (pointer, shift) = self.shared_part_pointer(var, own / size, size, index)?;
+            let ones = self.const_uint(own as u32 * 8, (1 << (size * 8)) - 1);
+            let hole = self.emit_value(Op::ShiftLeftLogical, own_ty, &[ones, shift]);
+            let hole = self.emit_value(Op::Not, own_ty, &[hole]);
+            let bits = self.emit_value(Op::UConvert, own_ty, &[bits]);
+            let bits = self.emit_value(Op::ShiftLeftLogical, own_ty, &[bits, shift]);
+            let (scope, relaxed) = (self.const_u32(2), self.const_u32(RELAXED));
+            self.emit_value(Op::AtomicAnd, own_ty, &[pointer, scope, relaxed, hole]);
+            self.emit_value(Op::AtomicOr, own_ty, &[pointer, scope, relaxed, bits]);
         } else {
             for piece in 0..size / own {
-                let pointer = self.piece(var, size / own, piece, index)?;
-                let by = self.number(size as u32 * 8, piece * own * 8);
-                let part = self.value(Op::ShiftRightLogical, ty, &[bits, by]);
-                let part = self.value(Op::UConvert, own_ty, &[part]);
+                let pointer = self.shared_piece_pointer(var, size / own, piece, index)?;
+                let by = self.const_uint(size as u32 * 8, piece * own * 8);
+                let part = self.emit_value(Op::ShiftRightLogical, ty, &[bits, by]);
+                let part = self.emit_value(Op::UConvert, own_ty, &[part]);
                 self.put_shared_bits(pointer, part, volatile);
             }
         }
@@ -225,7 +233,7 @@ impl KernelLowering<'_> {
     }
 
     /// The element that holds a part of its size, and by how much the part is shifted in it.
-    pub(super) fn part(
+    pub(super) fn shared_part_pointer(
         &mut self,
         var: VarId,
         count: u64,
@@ -238,27 +246,27 @@ impl KernelLowering<'_> {
 
     /// An index of parts, `count` of which make an element: the element and the shift in bits.
     pub(super) fn split_index(&mut self, index: Id, count: u64, size: u64) -> (Id, Id) {
-        let ty = self.uint(32);
-        let by = self.u32(count.trailing_zeros());
-        let word = self.value(Op::ShiftRightLogical, ty, &[index, by]);
-        let last = self.u32(count as u32 - 1);
-        let part = self.value(Op::BitwiseAnd, ty, &[index, last]);
-        let bits = self.u32(size as u32 * 8);
-        (word, self.value(Op::IMul, ty, &[part, bits]))
+        let ty = self.uint_type(32);
+        let by = self.const_u32(count.trailing_zeros());
+        let word = self.emit_value(Op::ShiftRightLogical, ty, &[index, by]);
+        let last = self.const_u32(count as u32 - 1);
+        let part = self.emit_value(Op::BitwiseAnd, ty, &[index, last]);
+        let bits = self.const_u32(size as u32 * 8);
+        (word, self.emit_value(Op::IMul, ty, &[part, bits]))
     }
 
     /// One of the elements that an access takes `count` of.
-    fn piece(
+    fn shared_piece_pointer(
         &mut self,
         var: VarId,
         count: u64,
         piece: u64,
         index: Id,
     ) -> Result<Id, SourceDiagnostic> {
-        let ty = self.uint(32);
-        let (count, piece) = (self.u32(count as u32), self.u32(piece as u32));
-        let first = self.value(Op::IMul, ty, &[index, count]);
-        let at = self.value(Op::IAdd, ty, &[first, piece]);
+        let ty = self.uint_type(32);
+        let (count, piece) = (self.const_u32(count as u32), self.const_u32(piece as u32));
+        let first = self.emit_value(Op::IMul, ty, &[index, count]);
+        let at = self.emit_value(Op::IAdd, ty, &[first, piece]);
         self.shared_pointer(var, at)
     }
 }

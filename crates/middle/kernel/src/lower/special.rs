@@ -20,21 +20,21 @@ impl KernelLowering<'_> {
     /// its magnitude's bits with those of infinity.
     fn is_special(&mut self, scalar: ScalarType, value: Id, test: S, compared: S) -> Id {
         if scalar != ScalarType::F16 {
-            return self.test(test, &[value]);
+            return self.emit_bool_value(test, &[value]);
         }
-        let bits = self.uint(16);
-        let [rest, infinity] = [0x7fff, 0x7c00].map(|word| self.number(16, word));
-        let value = self.bitcast(bits, value);
-        let magnitude = self.value(S::BitwiseAnd, bits, &[value, rest]);
-        self.test(compared, &[magnitude, infinity])
+        let bits = self.uint_type(16);
+        let [rest, infinity] = [0x7fff, 0x7c00].map(|word| self.const_uint(16, word));
+        let value = self.emit_bitcast(bits, value);
+        let magnitude = self.emit_value(S::BitwiseAnd, bits, &[value, rest]);
+        self.emit_bool_value(compared, &[magnitude, infinity])
     }
 
     /// 1 with the sign of a number; zeros and NaN stay, which `FSign` does not promise.
     pub(super) fn sign(&mut self, scalar: ScalarType, value: Id) -> Id {
-        let ty = self.ty(scalar);
+        let ty = self.scalar_type(scalar);
         let [zero, one, less] = [0.0, 1.0, -1.0].map(|number| self.number_of(scalar, number));
-        let is_negative = self.test(S::FOrdLessThan, &[value, zero]);
-        let is_positive = self.test(S::FOrdLessThan, &[zero, value]);
+        let is_negative = self.emit_bool_value(S::FOrdLessThan, &[value, zero]);
+        let is_positive = self.emit_bool_value(S::FOrdLessThan, &[zero, value]);
         let sign = self.select(ty, is_positive, one, value);
         self.select(ty, is_negative, less, sign)
     }

@@ -4,7 +4,7 @@
 //! everything up to the next error synchronisation: until there, statements stand under the condition
 //! that nothing failed, apart from those in which the workgroup waits for itself.
 
-use super::{KernelLowering, refusal};
+use super::{KernelLowering, unsupported_diagnostic};
 use crate::ir::{
     CallStmt, CopyOperand, CopyStmt, ExprData, ExprId, FuncArgument, KernelStmt, KernelSyncScope,
     LaunchIndex, MemoryElement, StmtBlock, StmtKind, SyncKind, VarId, VariableType,
@@ -28,29 +28,29 @@ const WORKGROUP: u32 = 2;
 const QUEUE_FAMILY: u32 = 5;
 
 impl KernelLowering<'_> {
-    pub(super) fn block(&mut self, block: StmtBlock) -> Result<(), SourceDiagnostic> {
+    pub(super) fn lower_block(&mut self, block: StmtBlock) -> Result<(), SourceDiagnostic> {
         let program = self.p;
-        let stmts = program.block(block);
+        let stmts = program.block_stmts(block);
         let mut at = 0;
         while let Some(stmt) = stmts.get(at) {
-            if !self.pending || self.waits(stmt) {
+            if !self.pending || self.has_barrier(stmt) {
                 if !self.waits_for_nothing(stmt, stmts.get(at + 1), block) {
-                    self.statement(stmt)?;
+                    self.lower_statement(stmt)?;
                 }
                 at += 1;
                 continue;
             }
             let mut end = at;
-            while end < stmts.len() && !self.waits(&stmts[end]) {
+            while end < stmts.len() && !self.has_barrier(&stmts[end]) {
                 end += 1;
                 if self.may_fail(&stmts[end - 1]) {
                     break;
                 }
             }
-            let going = self.going();
-            self.when(going, |l| {
+            let going = self.emit_not_failed();
+            self.emit_if(going, |l| {
                 l.pending = false;
-                stmts[at..end].iter().try_for_each(|s| l.statement(s))
+                stmts[at..end].iter().try_for_each(|s| l.lower_statement(s))
             })?;
             self.pending = true;
             at = end;
@@ -84,20 +84,20 @@ impl KernelLowering<'_> {
     }
 
     /// Whether this invocation has not failed.
-    fn going(&mut self) -> Id {
-        let failed = self.failed();
-        let flag = self.b.bool();
-        let failed = self.load(flag, failed);
+    fn emit_not_failed(&mut self) -> Id {
+        let failed = self.failed_variable();
+        let flag = self.b.bool_type();
+        let failed = self.emit_load(flag, failed);
         self.not(failed)
     }
 
-    fn waits(&self, stmt: &KernelStmt) -> bool {
+    fn has_barrier(&self, stmt: &KernelStmt) -> bool {
         match &stmt.kind {
             StmtKind::Sync { kind, .. } => *kind != SyncKind::Fence,
             StmtKind::Call(call) => self
                 .body_of(call)
                 .is_some_and(|b| self.survey.waits[b.index()]),
-            kind => kind.blocks().any(|b| self.survey.waits[b.index()]),
+            kind => kind.nested_blocks().any(|b| self.survey.waits[b.index()]),
         }
     }
 
@@ -106,7 +106,7 @@ impl KernelLowering<'_> {
             StmtKind::Assert { .. } => true,
             StmtKind::Call(call) => self.body_of(call).is_some_and(|b| self.may_fail_in(b)),
             StmtKind::While { body, .. } if self.awaits_others(*body) => true,
-            kind => kind.blocks().any(|b| self.may_fail_in(b)),
+            kind => kind.nested_blocks().any(|b| self.may_fail_in(b)),
         }
     }
 
@@ -119,35 +119,35 @@ impl KernelLowering<'_> {
         self.p.function(call.function).body
     }
 
-    fn statement(&mut self, stmt: &KernelStmt) -> Result<(), SourceDiagnostic> {
+    fn lower_statement(&mut self, stmt: &KernelStmt) -> Result<(), SourceDiagnostic> {
         self.place = stmt.place;
         match &stmt.kind {
-            StmtKind::Declare(var) => self.declare(*var)?,
+            StmtKind::Declare(var) => self.lower_declaration(*var)?,
             StmtKind::Assign { to, value } => {
-                let value = self.expr(*value)?;
-                self.assign(*to, value);
+                let value = self.lower_expr(*value)?;
+                self.assign_var(*to, value);
             }
-            StmtKind::Alias { to, from } => self.alias(*to, *from)?,
-            StmtKind::Alloc { to, bytes } => self.allocate(*to, *bytes)?,
+            StmtKind::Alias { to, from } => self.lower_alias(*to, *from)?,
+            StmtKind::Alloc { to, bytes } => self.lower_alloc(*to, *bytes)?,
             StmtKind::Free(_) | StmtKind::Trace(_) => {}
             StmtKind::Read { to, from } => {
                 let index = self.element_index(from)?;
-                let value = self.read(from, index)?;
-                self.assign(*to, value);
+                let value = self.read_element(from, index)?;
+                self.assign_var(*to, value);
             }
             StmtKind::Write { to, value } => {
                 let index = self.element_index(to)?;
-                let value = self.expr(*value)?;
-                self.write(to, index, value)?;
+                let value = self.lower_expr(*value)?;
+                self.write_element(to, index, value)?;
             }
             StmtKind::ReadVector { to, from } => self.read_vector(to, from)?,
             StmtKind::WriteVector { to, values } => self.write_vector(to, values)?,
-            StmtKind::Fragment(op) => self.fragment(op)?,
-            StmtKind::Copy(copy) => self.copy(copy)?,
-            StmtKind::Call(call) => self.call(call)?,
+            StmtKind::Fragment(op) => self.lower_fragment_op(op)?,
+            StmtKind::Copy(copy) => self.lower_copy(copy)?,
+            StmtKind::Call(call) => self.lower_call(call)?,
             StmtKind::Assert { condition, message } => {
-                let condition = self.expr(*condition)?;
-                self.assertion(condition, *message)?;
+                let condition = self.lower_expr(*condition)?;
+                self.lower_assertion(condition, *message)?;
             }
             StmtKind::Where {
                 to,
@@ -158,47 +158,52 @@ impl KernelLowering<'_> {
                     LaunchIndex::Group => self.group_id[usize::from(*dimension)],
                     LaunchIndex::Local => self.local_id[usize::from(*dimension)],
                     LaunchIndex::LocalSize => self.local_size[usize::from(*dimension)],
-                    LaunchIndex::LockstepWidth => self.u32(1),
-                    LaunchIndex::Subgroup => self.subgroup(BuiltIn::SubgroupId),
-                    LaunchIndex::Lane => self.subgroup(BuiltIn::SubgroupLocalInvocationId),
+                    LaunchIndex::LockstepWidth => self.const_u32(1),
+                    LaunchIndex::Subgroup => self.load_subgroup_builtin(BuiltIn::SubgroupId),
+                    LaunchIndex::Lane => {
+                        self.load_subgroup_builtin(BuiltIn::SubgroupLocalInvocationId)
+                    }
                 };
-                self.assign(*to, value);
+                self.assign_var(*to, value);
             }
-            StmtKind::Shuffle { to, value, mask } => self.shuffle(*to, *value, *mask)?,
-            StmtKind::Sync { kind, scope } => self.sync(*kind, *scope),
-            StmtKind::Atomic(atomic) => self.atomic(atomic)?,
-            kind => self.control(kind)?,
+            StmtKind::Shuffle { to, value, mask } => self.lower_shuffle(*to, *value, *mask)?,
+            StmtKind::Sync { kind, scope } => self.lower_sync(*kind, *scope),
+            StmtKind::Atomic(atomic) => self.lower_atomic(atomic)?,
+            kind => self.lower_control_flow(kind)?,
         }
         Ok(())
     }
 
-    fn control(&mut self, kind: &StmtKind) -> Result<(), SourceDiagnostic> {
+    fn lower_control_flow(&mut self, kind: &StmtKind) -> Result<(), SourceDiagnostic> {
         match *kind {
             StmtKind::If {
                 condition,
                 then,
                 otherwise,
-            } => self.conditional(condition, then, otherwise),
+            } => self.lower_if(condition, then, otherwise),
             StmtKind::For {
                 counter,
                 bound,
                 body,
-            } => self.counted(counter, bound, body),
-            StmtKind::While { condition, body } => self.repeated(condition, body),
-            _ => Err(refusal(self.place, "a statement of the host")),
+            } => self.lower_counted_loop(counter, bound, body),
+            StmtKind::While { condition, body } => self.lower_while_loop(condition, body),
+            _ => Err(unsupported_diagnostic(
+                self.place,
+                "a statement of the host",
+            )),
         }
     }
 
-    fn conditional(
+    fn lower_if(
         &mut self,
         condition: ExprId,
         then: StmtBlock,
         otherwise: StmtBlock,
     ) -> Result<(), SourceDiagnostic> {
-        let condition = self.expr(condition)?;
+        let condition = self.lower_expr(condition)?;
         let before = self.pending;
-        if self.p.block(otherwise).is_empty() {
-            self.when(condition, |l| l.block(then))?;
+        if self.p.block_stmts(otherwise).is_empty() {
+            self.emit_if(condition, |l| l.lower_block(then))?;
             self.pending |= before;
             return Ok(());
         }
@@ -207,12 +212,12 @@ impl KernelLowering<'_> {
         self.if_else(
             condition,
             |l| {
-                l.block(then)?;
+                l.lower_block(then)?;
                 *first = std::mem::replace(&mut l.pending, before);
                 Ok::<(), SourceDiagnostic>(())
             },
             |l| {
-                l.block(otherwise)?;
+                l.lower_block(otherwise)?;
                 *second = l.pending;
                 Ok(())
             },
@@ -221,42 +226,50 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    fn counted(
+    fn lower_counted_loop(
         &mut self,
         counter: VarId,
         bound: ExprId,
         body: StmtBlock,
     ) -> Result<(), SourceDiagnostic> {
-        let ty = self.p.scalar(counter);
-        let ty = ty.ok_or_else(|| refusal(self.place, "a counter that is no scalar"))?;
-        let bound = self.expr(bound)?;
+        let ty = self.p.scalar_type(counter);
+        let ty =
+            ty.ok_or_else(|| unsupported_diagnostic(self.place, "a counter that is no scalar"))?;
+        let bound = self.lower_expr(bound)?;
         let variable = self.scalar_slot(counter);
-        let (zero, one) = (self.number(ty.width(), 0), self.number(ty.width(), 1));
-        let value = self.ty(ty);
-        self.store(variable, zero);
-        self.looped(
+        let (zero, one) = (
+            self.const_uint(ty.width(), 0),
+            self.const_uint(ty.width(), 1),
+        );
+        let value = self.scalar_type(ty);
+        self.emit_store(variable, zero);
+        self.lower_loop(
             body,
             |l| {
-                let at = l.load(value, variable);
-                Ok(l.test(Op::SLessThan, &[at, bound]))
+                let at = l.emit_load(value, variable);
+                Ok(l.emit_bool_value(Op::SLessThan, &[at, bound]))
             },
             |l| {
-                let at = l.load(value, variable);
-                let next = l.value(Op::IAdd, value, &[at, one]);
-                l.store(variable, next);
+                let at = l.emit_load(value, variable);
+                let next = l.emit_value(Op::IAdd, value, &[at, one]);
+                l.emit_store(variable, next);
             },
         )
     }
 
-    fn repeated(&mut self, condition: ExprId, body: StmtBlock) -> Result<(), SourceDiagnostic> {
+    fn lower_while_loop(
+        &mut self,
+        condition: ExprId,
+        body: StmtBlock,
+    ) -> Result<(), SourceDiagnostic> {
         if !self.awaits_others(body) {
-            return self.looped(body, |l| l.expr(condition), |_| {});
+            return self.lower_loop(body, |l| l.lower_expr(condition), |_| {});
         }
         let stopped = self.begin_waiting();
-        self.looped(
+        self.lower_loop(
             body,
             |l| {
-                let more = l.expr(condition)?;
+                let more = l.lower_expr(condition)?;
                 Ok(l.unless_stopped(stopped, more))
             },
             |_| {},
@@ -266,7 +279,7 @@ impl KernelLowering<'_> {
     }
 
     /// A loop, which an invocation that failed leaves where none wait for it.
-    fn looped(
+    fn lower_loop(
         &mut self,
         body: StmtBlock,
         more: impl FnOnce(&mut Self) -> Result<Id, SourceDiagnostic>,
@@ -275,12 +288,12 @@ impl KernelLowering<'_> {
         let fails = self.survey.fails[body.index()] && self.waits_for_others();
         self.pending |= fails;
         let stop = fails && !self.survey.waits[body.index()];
-        self.repeat(
+        self.emit_loop(
             |l| {
                 let more = more(l)?;
                 Ok(l.unless_failed(stop, more))
             },
-            |l| l.block(body),
+            |l| l.lower_block(body),
             next,
         )?;
         self.pending |= fails;
@@ -291,13 +304,13 @@ impl KernelLowering<'_> {
         if !stop {
             return more;
         }
-        let going = self.going();
-        self.test(Op::LogicalAnd, &[more, going])
+        let going = self.emit_not_failed();
+        self.emit_bool_value(Op::LogicalAnd, &[more, going])
     }
 
-    fn declare(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
+    fn lower_declaration(&mut self, var: VarId) -> Result<(), SourceDiagnostic> {
         if let VariableType::Array(_) = self.p.var(var).ty {
-            self.private(var)?;
+            self.private_array(var)?;
         }
         Ok(())
     }
@@ -309,59 +322,61 @@ impl KernelLowering<'_> {
         }
         let ty = self
             .p
-            .scalar(var)
+            .scalar_type(var)
             .unwrap_or(spirula_program::ScalarType::Unit);
-        let ty = self.ty(ty);
-        let variable = self.variable(ty);
+        let ty = self.scalar_type(ty);
+        let variable = self.add_local_variable(ty);
         self.slots[var.index()] = Some(variable);
         variable
     }
 
-    pub(super) fn assign(&mut self, to: VarId, value: Id) {
+    pub(super) fn assign_var(&mut self, to: VarId, value: Id) {
         let variable = self.scalar_slot(to);
-        self.store(variable, value);
+        self.emit_store(variable, value);
     }
 
     /// The value of an expression.
-    pub(super) fn expr(&mut self, expr: ExprId) -> Result<Id, SourceDiagnostic> {
+    pub(super) fn lower_expr(&mut self, expr: ExprId) -> Result<Id, SourceDiagnostic> {
         let program = self.p;
         match program.expr(expr) {
-            ExprData::Literal(literal) => Ok(self.literal(literal)),
+            ExprData::Literal(literal) => Ok(self.const_literal(literal)),
             ExprData::Var(var) => {
                 if let Some(value) = self.values[var.index()] {
                     return Ok(value);
                 }
                 let variable = self.scalar_slot(var);
-                let ty = self.p.scalar(var);
-                let ty = ty.ok_or_else(|| refusal(self.place, "memory as a value"))?;
-                let ty = self.ty(ty);
-                Ok(self.load(ty, variable))
+                let ty = self.p.scalar_type(var);
+                let ty =
+                    ty.ok_or_else(|| unsupported_diagnostic(self.place, "memory as a value"))?;
+                let ty = self.scalar_type(ty);
+                Ok(self.emit_load(ty, variable))
             }
             ExprData::Apply(operator, start) => {
                 let mut args = [None; 3];
                 for (arg, operand) in args.iter_mut().zip(program.operands(operator, start)) {
-                    *arg = Some(self.expr(*operand)?);
+                    *arg = Some(self.lower_expr(*operand)?);
                 }
                 let args: Vec<Id> = args.into_iter().flatten().collect();
-                self.operator(operator, &args)
+                self.lower_operator(operator, &args)
             }
-            ExprData::Parameter(_) | ExprData::Limit(_) => {
-                Err(refusal(self.place, "a tuning parameter within a kernel"))
-            }
+            ExprData::Parameter(_) | ExprData::Limit(_) => Err(unsupported_diagnostic(
+                self.place,
+                "a tuning parameter within a kernel",
+            )),
         }
     }
 
-    fn alias(&mut self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
+    fn lower_alias(&mut self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
         if let VariableType::Array(_) = self.p.var(to).ty {
             return self.copy_private(to, from);
         }
         let class = self.class_of(to)?;
-        if self.varies(class) {
-            let u32_ty = self.uint(32);
-            let from = self.reference(from);
-            let value = self.load(u32_ty, from);
-            let to = self.reference(to);
-            self.store(to, value);
+        if self.needs_reference(class) {
+            let u32_ty = self.uint_type(32);
+            let from = self.reference_variable(from);
+            let value = self.emit_load(u32_ty, from);
+            let to = self.reference_variable(to);
+            self.emit_store(to, value);
         }
         Ok(())
     }
@@ -369,34 +384,37 @@ impl KernelLowering<'_> {
     /// Copies as many elements as the source has.
     fn copy_private(&mut self, to: VarId, from: VarId) -> Result<(), SourceDiagnostic> {
         let VariableType::Array(array) = self.p.var(from).ty else {
-            return Err(refusal(self.place, "a copy of what is no private array"));
+            return Err(unsupported_diagnostic(
+                self.place,
+                "a copy of what is no private array",
+            ));
         };
         let element = self.p.array(array).element;
-        let element = self.ty(element);
-        let pointer = self.b.pointer(
+        let element = self.scalar_type(element);
+        let pointer = self.b.pointer_type(
             spirula_spirv::grammar::enumerants::StorageClass::Function,
             element,
         );
-        let (to, _) = self.private(to)?;
-        let (from, length) = self.private(from)?;
-        self.count(32, length, |l, at| {
-            let source = l.value(Op::AccessChain, pointer, &[from, at]);
-            let value = l.load(element, source);
-            let target = l.value(Op::AccessChain, pointer, &[to, at]);
-            l.store(target, value);
+        let (to, _) = self.private_array(to)?;
+        let (from, length) = self.private_array(from)?;
+        self.emit_counted_loop(32, length, |l, at| {
+            let source = l.emit_value(Op::AccessChain, pointer, &[from, at]);
+            let value = l.emit_load(element, source);
+            let target = l.emit_value(Op::AccessChain, pointer, &[to, at]);
+            l.emit_store(target, value);
             Ok(())
         })
     }
 
     /// A strided copy, element by element.
-    fn copy(&mut self, copy: &CopyStmt) -> Result<(), SourceDiagnostic> {
+    fn lower_copy(&mut self, copy: &CopyStmt) -> Result<(), SourceDiagnostic> {
         let shape: Vec<Id> = copy
             .shape
             .iter()
-            .map(|size| self.index(*size))
+            .map(|size| self.lower_index(*size))
             .collect::<Result<_, _>>()?;
-        let to = self.side(&copy.to)?;
-        let from = self.side(&copy.from)?;
+        let to = self.lower_copy_operand(&copy.to)?;
+        let from = self.lower_copy_operand(&copy.from)?;
         let element = |side: &CopyOperand| MemoryElement {
             memory: side.memory,
             ty: copy.ty,
@@ -408,9 +426,12 @@ impl KernelLowering<'_> {
     }
 
     /// Offset and strides of a side.
-    fn side(&mut self, side: &CopyOperand) -> Result<(Id, Vec<Id>), SourceDiagnostic> {
-        let offset = self.index(side.offset)?;
-        let strides = side.strides.iter().map(|stride| self.index(*stride));
+    fn lower_copy_operand(
+        &mut self,
+        side: &CopyOperand,
+    ) -> Result<(Id, Vec<Id>), SourceDiagnostic> {
+        let offset = self.lower_index(side.offset)?;
+        let strides = side.strides.iter().map(|stride| self.lower_index(*stride));
         Ok((offset, strides.collect::<Result<_, _>>()?))
     }
 
@@ -421,14 +442,14 @@ impl KernelLowering<'_> {
         from: (&MemoryElement, Id, &[Id]),
     ) -> Result<(), SourceDiagnostic> {
         let Some((size, inner)) = shape.split_first() else {
-            let value = self.read(from.0, from.1)?;
-            return self.write(to.0, to.1, value);
+            let value = self.read_element(from.0, from.1)?;
+            return self.write_element(to.0, to.1, value);
         };
-        let u32_ty = self.uint(32);
-        self.count(32, *size, |l, at| {
+        let u32_ty = self.uint_type(32);
+        self.emit_counted_loop(32, *size, |l, at| {
             let [to_at, from_at] = [(to.1, to.2[0]), (from.1, from.2[0])].map(|(first, stride)| {
-                let steps = l.value(Op::IMul, u32_ty, &[at, stride]);
-                l.value(Op::IAdd, u32_ty, &[first, steps])
+                let steps = l.emit_value(Op::IMul, u32_ty, &[at, stride]);
+                l.emit_value(Op::IAdd, u32_ty, &[first, steps])
             });
             l.copy_dimension(
                 inner,
@@ -439,10 +460,10 @@ impl KernelLowering<'_> {
     }
 
     /// A call, in place.
-    fn call(&mut self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
+    fn lower_call(&mut self, call: &CallStmt) -> Result<(), SourceDiagnostic> {
         self.calls += 1;
         if self.calls > super::CALLS {
-            return Err(refusal(
+            return Err(unsupported_diagnostic(
                 self.place,
                 "so many calls of functions within functions",
             ));
@@ -452,9 +473,9 @@ impl KernelLowering<'_> {
         let mut inputs = Vec::new();
         for input in &call.inputs {
             match input {
-                FuncArgument::Scalar(expr) => inputs.push(self.expr(*expr)?),
+                FuncArgument::Scalar(expr) => inputs.push(self.lower_expr(*expr)?),
                 FuncArgument::Memory(_) => {
-                    return Err(refusal(
+                    return Err(unsupported_diagnostic(
                         self.place,
                         "memory handed to a function in a kernel",
                     ));
@@ -462,28 +483,29 @@ impl KernelLowering<'_> {
             }
         }
         for (var, value) in function.inputs.iter().zip(inputs) {
-            self.assign(*var, value);
+            self.assign_var(*var, value);
         }
         if let Some(body) = function.body {
-            self.block(body)?;
+            self.lower_block(body)?;
         }
         for (output, to) in function.outputs.iter().zip(&call.outputs) {
             let variable = self.scalar_slot(*output);
-            let ty = program.scalar(*output);
-            let ty = ty.ok_or_else(|| refusal(self.place, "memory from a function"))?;
-            let ty = self.ty(ty);
-            let value = self.load(ty, variable);
-            self.assign(*to, value);
+            let ty = program.scalar_type(*output);
+            let ty =
+                ty.ok_or_else(|| unsupported_diagnostic(self.place, "memory from a function"))?;
+            let ty = self.scalar_type(ty);
+            let value = self.emit_load(ty, variable);
+            self.assign_var(*to, value);
         }
         Ok(())
     }
 
-    fn sync(&mut self, kind: SyncKind, scope: KernelSyncScope) {
+    fn lower_sync(&mut self, kind: SyncKind, scope: KernelSyncScope) {
         match kind {
-            SyncKind::Fence => self.fence(scope == KernelSyncScope::Shared),
-            SyncKind::Barrier => self.barrier(scope),
+            SyncKind::Fence => self.emit_fence(scope == KernelSyncScope::Shared),
+            SyncKind::Barrier => self.emit_barrier(scope),
             SyncKind::Error => {
-                self.barrier(scope);
+                self.emit_barrier(scope);
                 self.leave_if_failed();
                 self.pending = false;
             }
@@ -492,14 +514,14 @@ impl KernelLowering<'_> {
 
     /// Has the workgroup wait for itself. What its invocations did before is visible to it alone; only fences
     /// reach further.
-    pub(super) fn barrier(&mut self, scope: KernelSyncScope) {
-        let semantics = self.semantics(scope);
-        let operands = [WORKGROUP, WORKGROUP, semantics].map(|word| self.u32(word));
-        self.effect(Op::ControlBarrier, &operands);
+    pub(super) fn emit_barrier(&mut self, scope: KernelSyncScope) {
+        let semantics = self.memory_semantics(scope);
+        let operands = [WORKGROUP, WORKGROUP, semantics].map(|word| self.const_u32(word));
+        self.emit_effect(Op::ControlBarrier, &operands);
     }
 
     /// Of which memory accesses before are made visible, and how.
-    fn semantics(&self, scope: KernelSyncScope) -> u32 {
+    fn memory_semantics(&self, scope: KernelSyncScope) -> u32 {
         let memory = match scope {
             KernelSyncScope::Shared => SHARED_SEMANTICS,
             KernelSyncScope::Device => DEVICE_SEMANTICS,
@@ -510,14 +532,14 @@ impl KernelLowering<'_> {
         }
     }
 
-    pub(super) fn fence(&mut self, is_shared: bool) {
+    pub(super) fn emit_fence(&mut self, is_shared: bool) {
         let (reach, scope) = match (is_shared, self.survey.has_fragments) {
             (true, _) => (WORKGROUP, KernelSyncScope::Shared),
             (false, true) => (QUEUE_FAMILY, KernelSyncScope::Device),
             (false, false) => (DEVICE, KernelSyncScope::Device),
         };
-        let semantics = self.semantics(scope);
-        let operands = [reach, semantics].map(|word| self.u32(word));
-        self.effect(Op::MemoryBarrier, &operands);
+        let semantics = self.memory_semantics(scope);
+        let operands = [reach, semantics].map(|word| self.const_u32(word));
+        self.emit_effect(Op::MemoryBarrier, &operands);
     }
 }

@@ -1,6 +1,6 @@
 //! What the invocations of a subgroup do together.
 
-use super::{KernelLowering, refusal};
+use super::{KernelLowering, unsupported_diagnostic};
 use crate::ir::{ExprId, VarId};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::Op;
@@ -11,20 +11,21 @@ pub(super) const SUBGROUP: u32 = 3;
 
 impl KernelLowering<'_> {
     /// Takes the value of the invocation whose number in the subgroup differs by a mask.
-    pub(super) fn shuffle(
+    pub(super) fn lower_shuffle(
         &mut self,
         to: VarId,
         value: ExprId,
         mask: u32,
     ) -> Result<(), SourceDiagnostic> {
-        self.b.capability(Capability::GroupNonUniformShuffle);
+        self.b
+            .declare_capability(Capability::GroupNonUniformShuffle);
         let ty = self.p.type_of(value);
-        let ty = ty.ok_or_else(|| refusal(self.place, "memory as a value"))?;
-        let ty = self.ty(ty);
-        let value = self.expr(value)?;
-        let operands = [self.u32(SUBGROUP), value, self.u32(mask)];
-        let taken = self.value(Op::GroupNonUniformShuffleXor, ty, &operands);
-        self.assign(to, taken);
+        let ty = ty.ok_or_else(|| unsupported_diagnostic(self.place, "memory as a value"))?;
+        let ty = self.scalar_type(ty);
+        let value = self.lower_expr(value)?;
+        let operands = [self.const_u32(SUBGROUP), value, self.const_u32(mask)];
+        let taken = self.emit_value(Op::GroupNonUniformShuffleXor, ty, &operands);
+        self.assign_var(to, taken);
         Ok(())
     }
 }

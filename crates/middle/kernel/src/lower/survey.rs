@@ -57,7 +57,7 @@ struct BlockEffects {
 }
 
 impl BlockEffects {
-    fn add(&mut self, other: BlockEffects) {
+    fn merge_effects(&mut self, other: BlockEffects) {
         self.fails |= other.fails;
         self.waits |= other.waits;
         self.asks |= other.asks;
@@ -66,7 +66,7 @@ impl BlockEffects {
 }
 
 impl KernelMemoryUse {
-    fn deeds(&self, block: StmtBlock) -> BlockEffects {
+    fn block_effects(&self, block: StmtBlock) -> BlockEffects {
         let at = block.index();
         BlockEffects {
             fails: self.fails[at],
@@ -76,7 +76,7 @@ impl KernelMemoryUse {
         }
     }
 
-    fn note(&mut self, block: StmtBlock, deeds: BlockEffects) {
+    fn set_block_effects(&mut self, block: StmtBlock, deeds: BlockEffects) {
         let at = block.index();
         self.fails[at] = deeds.fails;
         self.waits[at] = deeds.waits;
@@ -103,7 +103,7 @@ struct MemoryUseAnalysis<'a> {
 }
 
 /// Surveys a kernel and the functions that it calls.
-pub(super) fn survey(
+pub(super) fn analyse_memory_use(
     program: &KernelProgram,
     kernel: KernelId,
 ) -> Result<KernelMemoryUse, SourceDiagnostic> {
@@ -126,27 +126,27 @@ pub(super) fn survey(
     let mut binding = 0;
     for used in &data.uses {
         if let KernelCapture::Memory(var) = used {
-            let class = surveyor.class(*var);
+            let class = surveyor.class_of_var(*var);
             surveyor.survey.classes[class].bindings.push(binding);
             binding += 1;
         }
     }
-    surveyor.block(data.body, &mut Vec::new())?;
-    Ok(surveyor.finish())
+    surveyor.analyse_block(data.body, &mut Vec::new())?;
+    Ok(surveyor.into_memory_use())
 }
 
 impl MemoryUseAnalysis<'_> {
-    fn class(&mut self, var: VarId) -> usize {
+    fn class_of_var(&mut self, var: VarId) -> usize {
         let next = self.survey.classes.len();
         let class = *self.survey.class_of.entry(var).or_insert(next);
         if class == next {
             self.survey.classes.push(AliasClass::default());
             self.parents.push(next);
         }
-        self.root(class)
+        self.find_root(class)
     }
 
-    fn root(&mut self, mut class: usize) -> usize {
+    fn find_root(&mut self, mut class: usize) -> usize {
         while self.parents[class] != class {
             self.parents[class] = self.parents[self.parents[class]];
             class = self.parents[class];
@@ -154,8 +154,8 @@ impl MemoryUseAnalysis<'_> {
         class
     }
 
-    fn join(&mut self, a: VarId, b: VarId) {
-        let (a, b) = (self.class(a), self.class(b));
+    fn join_classes(&mut self, a: VarId, b: VarId) {
+        let (a, b) = (self.class_of_var(a), self.class_of_var(b));
         if a != b {
             self.parents[b] = a;
             let from = std::mem::take(&mut self.survey.classes[b]);
@@ -169,23 +169,23 @@ impl MemoryUseAnalysis<'_> {
         }
     }
 
-    fn finish(mut self) -> KernelMemoryUse {
+    fn into_memory_use(mut self) -> KernelMemoryUse {
         let vars: Vec<(VarId, usize)> =
             self.survey.class_of.iter().map(|(v, c)| (*v, *c)).collect();
         for (var, class) in vars {
-            let root = self.root(class);
+            let root = self.find_root(class);
             self.survey.class_of.insert(var, root);
         }
         self.survey
     }
 
-    fn access(&mut self, element: &MemoryElement) {
-        self.touch(element.memory, element.ty, element.volatile);
+    fn note_element_access(&mut self, element: &MemoryElement) {
+        self.note_typed_access(element.memory, element.ty, element.volatile);
     }
 
-    fn vector(&mut self, first: &MemoryElement, count: usize) {
+    fn note_vector_access(&mut self, first: &MemoryElement, count: usize) {
         if matches!(self.program.var(first.memory).ty, VariableType::Memory(_)) {
-            let class = self.class(first.memory);
+            let class = self.class_of_var(first.memory);
             let bytes = first.ty.size() * count as u64;
             let class = &mut self.survey.classes[class];
             class.sizes |= match bytes {
@@ -196,26 +196,26 @@ impl MemoryUseAnalysis<'_> {
         }
     }
 
-    fn touch(&mut self, memory: VarId, ty: ScalarType, volatile: bool) {
+    fn note_typed_access(&mut self, memory: VarId, ty: ScalarType, volatile: bool) {
         if matches!(self.program.var(memory).ty, VariableType::Memory(_)) {
-            let class = self.class(memory);
+            let class = self.class_of_var(memory);
             let class = &mut self.survey.classes[class];
             class.sizes |= ty.size() as u32;
             class.coherent |= volatile;
         }
     }
 
-    fn writes(&mut self, memory: VarId) {
+    fn note_write(&mut self, memory: VarId) {
         if matches!(self.program.var(memory).ty, VariableType::Memory(_)) {
-            let class = self.class(memory);
+            let class = self.class_of_var(memory);
             self.survey.classes[class].written = true;
         }
     }
 
-    fn atomic(&mut self, atomic: &AtomicStmt) {
-        self.access(&atomic.element);
-        self.writes(atomic.element.memory);
-        let class = self.class(atomic.element.memory);
+    fn note_atomic(&mut self, atomic: &AtomicStmt) {
+        self.note_element_access(&atomic.element);
+        self.note_write(atomic.element.memory);
+        let class = self.class_of_var(atomic.element.memory);
         let class = &mut self.survey.classes[class];
         class.coherent = true;
         if atomic.op != AtomicOp::Write {
@@ -227,23 +227,23 @@ impl MemoryUseAnalysis<'_> {
     }
 
     /// A block with the blocks within and the functions called.
-    fn block(
+    fn analyse_block(
         &mut self,
         block: StmtBlock,
         called: &mut Vec<StmtBlock>,
     ) -> Result<BlockEffects, SourceDiagnostic> {
         let mut deeds = BlockEffects::default();
         let program = self.program;
-        for stmt in program.block(block) {
+        for stmt in program.block_stmts(block) {
             self.place = stmt.place;
-            for inner in stmt.kind.blocks() {
-                deeds.add(self.block(inner, called)?);
+            for inner in stmt.kind.nested_blocks() {
+                deeds.merge_effects(self.analyse_block(inner, called)?);
             }
             match &stmt.kind {
                 StmtKind::Assert { .. } => deeds.fails = true,
                 StmtKind::Sync { kind, .. } => deeds.waits |= *kind != SyncKind::Fence,
                 StmtKind::While { body, .. } => {
-                    let inner = self.survey.deeds(*body);
+                    let inner = self.survey.block_effects(*body);
                     deeds.awaits |= inner.asks && !inner.waits;
                 }
                 StmtKind::Assign { to, .. }
@@ -254,23 +254,23 @@ impl MemoryUseAnalysis<'_> {
                 StmtKind::For { counter, .. } => self.survey.changed[counter.index()] = true,
                 StmtKind::Read { to, from } => {
                     self.survey.changed[to.index()] = true;
-                    self.access(from);
+                    self.note_element_access(from);
                     let ty = program.var(from.memory).ty;
                     deeds.asks |= from.volatile && ty == VariableType::Memory(MemorySpace::Device);
                 }
                 StmtKind::Write { to, .. } => {
-                    self.access(to);
-                    self.writes(to.memory);
+                    self.note_element_access(to);
+                    self.note_write(to.memory);
                 }
                 StmtKind::ReadVector { to, from } => {
                     for var in to {
                         self.survey.changed[var.index()] = true;
                     }
-                    self.vector(from, to.len());
+                    self.note_vector_access(from, to.len());
                 }
                 StmtKind::WriteVector { to, values } => {
-                    self.vector(to, values.len());
-                    self.writes(to.memory);
+                    self.note_vector_access(to, values.len());
+                    self.note_write(to.memory);
                 }
                 StmtKind::Fragment(op) => {
                     self.survey.has_fragments = true;
@@ -278,53 +278,54 @@ impl MemoryUseAnalysis<'_> {
                     | FragmentOp::Store { to: patch, .. } = &**op
                     {
                         // Any element's type will do.
-                        self.class(patch.first.memory);
+                        self.class_of_var(patch.first.memory);
                     }
                     if let FragmentOp::Store { to, .. } = &**op {
-                        self.writes(to.first.memory);
+                        self.note_write(to.first.memory);
                     }
                 }
                 StmtKind::Copy(copy) => {
-                    self.touch(copy.to.memory, copy.ty, false);
-                    self.touch(copy.from.memory, copy.ty, false);
-                    self.writes(copy.to.memory);
+                    self.note_typed_access(copy.to.memory, copy.ty, false);
+                    self.note_typed_access(copy.from.memory, copy.ty, false);
+                    self.note_write(copy.to.memory);
                 }
                 StmtKind::Atomic(atomic) => {
-                    self.atomic(atomic);
+                    self.note_atomic(atomic);
                     deeds.asks = true;
                 }
                 StmtKind::Alias { to, from } => {
                     if matches!(program.var(*to).ty, VariableType::Memory(_)) {
-                        self.join(*to, *from);
+                        self.join_classes(*to, *from);
                     }
                 }
                 StmtKind::Alloc { to, bytes } => {
                     if program.var(*to).ty != VariableType::Memory(MemorySpace::Shared) {
-                        return Err(self.refusal("device memory made in a kernel"));
+                        return Err(self.unsupported_diagnostic("device memory made in a kernel"));
                     }
-                    let class = self.class(*to);
+                    let class = self.class_of_var(*to);
                     self.survey.classes[class].allocations.push((*to, *bytes));
                 }
                 StmtKind::Call(call) => {
                     for output in &call.outputs {
                         self.survey.changed[output.index()] = true;
                     }
-                    deeds.add(self.function(call.function, called)?);
+                    deeds.merge_effects(self.analyse_function(call.function, called)?);
                 }
                 _ => {}
             }
         }
-        self.survey.note(block, deeds);
+        self.survey.set_block_effects(block, deeds);
         Ok(deeds)
     }
 
-    fn function(
+    fn analyse_function(
         &mut self,
         function: crate::ir::FuncId,
         called: &mut Vec<StmtBlock>,
     ) -> Result<BlockEffects, SourceDiagnostic> {
         if calls::is_host_only(self.program, function) {
-            return Err(self.refusal("a function that has device memory, called in a kernel"));
+            return Err(self
+                .unsupported_diagnostic("a function that has device memory, called in a kernel"));
         }
         let data = self.program.function(function);
         for var in data.inputs.iter().chain(&data.outputs) {
@@ -334,16 +335,16 @@ impl MemoryUseAnalysis<'_> {
             return Ok(BlockEffects::default());
         };
         if called.contains(&body) {
-            return Ok(self.survey.deeds(body));
+            return Ok(self.survey.block_effects(body));
         }
         called.push(body);
         let place = self.place;
-        let found = self.block(body, called);
+        let found = self.analyse_block(body, called);
         self.place = place;
         found
     }
 
-    fn refusal(&self, what: &str) -> SourceDiagnostic {
-        super::refusal(self.place, what)
+    fn unsupported_diagnostic(&self, what: &str) -> SourceDiagnostic {
+        super::unsupported_diagnostic(self.place, what)
     }
 }

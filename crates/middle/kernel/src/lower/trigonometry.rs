@@ -41,73 +41,73 @@ impl KernelLowering<'_> {
     /// Sine or cosine of a reduced angle.
     pub(super) fn sine_at(&mut self, angle: ReducedAngle, is_cos: bool) -> Id {
         let s = ScalarType::F64;
-        let word = self.uint(32);
+        let word = self.uint_type(32);
         let ReducedAngle { quarters, rest } = angle;
-        let z = self.f(S::FMul, s, &[rest, rest]);
-        let sin = self.polynomial(s, z, SIN);
-        let sin = self.f(S::FMul, s, &[sin, rest]);
-        let cos = self.polynomial(s, z, COS);
-        let [one, two, none] = [1, 2, 0].map(|n| self.u32(n));
+        let z = self.emit_float_op(S::FMul, s, &[rest, rest]);
+        let sin = self.emit_polynomial(s, z, SIN);
+        let sin = self.emit_float_op(S::FMul, s, &[sin, rest]);
+        let cos = self.emit_polynomial(s, z, COS);
+        let [one, two, none] = [1, 2, 0].map(|n| self.const_u32(n));
         let quarters = match is_cos {
-            true => self.value(S::IAdd, word, &[quarters, one]),
+            true => self.emit_value(S::IAdd, word, &[quarters, one]),
             false => quarters,
         };
-        let odd = self.value(S::BitwiseAnd, word, &[quarters, one]);
-        let odd = self.test(S::INotEqual, &[odd, none]);
-        let value = self.pick(s, odd, cos, sin);
-        let down = self.value(S::BitwiseAnd, word, &[quarters, two]);
-        let down = self.test(S::INotEqual, &[down, none]);
-        let turned = self.f(S::FNegate, s, &[value]);
-        self.pick(s, down, turned, value)
+        let odd = self.emit_value(S::BitwiseAnd, word, &[quarters, one]);
+        let odd = self.emit_bool_value(S::INotEqual, &[odd, none]);
+        let value = self.select_scalar(s, odd, cos, sin);
+        let down = self.emit_value(S::BitwiseAnd, word, &[quarters, two]);
+        let down = self.emit_bool_value(S::INotEqual, &[down, none]);
+        let turned = self.emit_float_op(S::FNegate, s, &[value]);
+        self.select_scalar(s, down, turned, value)
     }
 
     /// The tangent of a reduced angle.
     pub(super) fn tangent_at(&mut self, angle: ReducedAngle) -> Id {
         let [sin, cos] = [false, true].map(|is_cos| self.sine_at(angle, is_cos));
-        self.f(S::FDiv, ScalarType::F64, &[sin, cos])
+        self.emit_float_op(S::FDiv, ScalarType::F64, &[sin, cos])
     }
 
     /// The angle between 0 and π/2 whose tangent is the quotient of two numbers that are not
     /// negative and not both 0; either may be infinite. Nothing is divided by 0.
-    fn angle(&mut self, s: ScalarType, opposite: Id, adjacent: Id) -> Id {
+    fn emit_angle(&mut self, s: ScalarType, opposite: Id, adjacent: Id) -> Id {
         let zero = self.number_of(s, 0.0);
-        let steep = self.less(adjacent, opposite);
-        let small = self.pick(s, steep, adjacent, opposite);
-        let large = self.pick(s, steep, opposite, adjacent);
-        let t = self.f(S::FDiv, s, &[small, large]);
+        let steep = self.emit_less_than(adjacent, opposite);
+        let small = self.select_scalar(s, steep, adjacent, opposite);
+        let large = self.select_scalar(s, steep, opposite, adjacent);
+        let t = self.emit_float_op(S::FDiv, s, &[small, large]);
         // Both infinite.
-        let equal = self.test(S::FOrdEqual, &[small, large]);
+        let equal = self.emit_bool_value(S::FOrdEqual, &[small, large]);
         let one = self.number_of(s, 1.0);
-        let t = self.pick(s, equal, one, t);
+        let t = self.select_scalar(s, equal, one, t);
         let limit = self.number_of(s, std::f64::consts::SQRT_2 - 1.0);
-        let beyond = self.less(limit, t);
-        let above = self.f(S::FSub, s, &[t, one]);
-        let below = self.f(S::FAdd, s, &[t, one]);
-        let turned = self.f(S::FDiv, s, &[above, below]);
-        let t = self.pick(s, beyond, turned, t);
-        let z = self.f(S::FMul, s, &[t, t]);
+        let beyond = self.emit_less_than(limit, t);
+        let above = self.emit_float_op(S::FSub, s, &[t, one]);
+        let below = self.emit_float_op(S::FAdd, s, &[t, one]);
+        let turned = self.emit_float_op(S::FDiv, s, &[above, below]);
+        let t = self.select_scalar(s, beyond, turned, t);
+        let z = self.emit_float_op(S::FMul, s, &[t, t]);
         // As many terms as the square of the limit makes a difference.
         let terms = if s == ScalarType::F64 { 24 } else { 10 };
         let coefficients: Vec<f64> = (1..terms)
             .rev()
             .map(|n| f64::from(1 - n % 2 * 2) / f64::from(2 * n + 1))
             .collect();
-        let p = self.polynomial(s, z, &coefficients);
-        let cube = self.f(S::FMul, s, &[z, t]);
-        let p = self.f(S::FMul, s, &[p, cube]);
-        let p = self.f(S::FAdd, s, &[p, t]);
+        let p = self.emit_polynomial(s, z, &coefficients);
+        let cube = self.emit_float_op(S::FMul, s, &[z, t]);
+        let p = self.emit_float_op(S::FMul, s, &[p, cube]);
+        let p = self.emit_float_op(S::FAdd, s, &[p, t]);
         let quarter = self.number_of(s, std::f64::consts::FRAC_PI_4);
-        let added = self.pick(s, beyond, quarter, zero);
-        let p = self.f(S::FAdd, s, &[p, added]);
+        let added = self.select_scalar(s, beyond, quarter, zero);
+        let p = self.emit_float_op(S::FAdd, s, &[p, added]);
         let half = self.number_of(s, std::f64::consts::FRAC_PI_2);
-        let rest = self.f(S::FSub, s, &[half, p]);
-        self.pick(s, steep, rest, p)
+        let rest = self.emit_float_op(S::FSub, s, &[half, p]);
+        self.select_scalar(s, steep, rest, p)
     }
 
     pub(super) fn atan(&mut self, s: ScalarType, a: Id) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
-        let size = self.apply(ScalarOp::FAbs, s, &[a])?;
-        let angle = self.angle(s, size, one);
+        let size = self.apply_op(ScalarOp::FAbs, s, &[a])?;
+        let angle = self.emit_angle(s, size, one);
         Ok(self.copy_sign(s, angle, a))
     }
 
@@ -115,37 +115,42 @@ impl KernelLowering<'_> {
         let (y, x) = (args[0], args[1]);
         let zero = self.number_of(s, 0.0);
         let pi = self.number_of(s, std::f64::consts::PI);
-        let opposite = self.apply(ScalarOp::FAbs, s, &[y])?;
-        let adjacent = self.apply(ScalarOp::FAbs, s, &[x])?;
-        let angle = self.angle(s, opposite, adjacent);
-        let none = self.test(S::FOrdEqual, &[y, zero]);
-        let none_too = self.test(S::FOrdEqual, &[x, zero]);
-        let none = self.test(S::LogicalAnd, &[none, none_too]);
-        let angle = self.pick(s, none, zero, angle);
-        let rest = self.f(S::FSub, s, &[pi, angle]);
+        let opposite = self.apply_op(ScalarOp::FAbs, s, &[y])?;
+        let adjacent = self.apply_op(ScalarOp::FAbs, s, &[x])?;
+        let angle = self.emit_angle(s, opposite, adjacent);
+        let none = self.emit_bool_value(S::FOrdEqual, &[y, zero]);
+        let none_too = self.emit_bool_value(S::FOrdEqual, &[x, zero]);
+        let none = self.emit_bool_value(S::LogicalAnd, &[none, none_too]);
+        let angle = self.select_scalar(s, none, zero, angle);
+        let rest = self.emit_float_op(S::FSub, s, &[pi, angle]);
         // The sign of a zero counts, too.
-        let bits = self.uint(s.width());
-        let bits = self.bitcast(bits, x);
-        let least = self.number(s.width(), 0);
-        let left = self.test(S::SLessThan, &[bits, least]);
-        let angle = self.pick(s, left, rest, angle);
+        let bits = self.uint_type(s.width());
+        let bits = self.emit_bitcast(bits, x);
+        let least = self.const_uint(s.width(), 0);
+        let left = self.emit_bool_value(S::SLessThan, &[bits, least]);
+        let angle = self.select_scalar(s, left, rest, angle);
         Ok(self.copy_sign(s, angle, y))
     }
 
-    pub(super) fn arc(&mut self, s: ScalarType, op: ScalarOp, a: Id) -> LoweredIdResult {
+    pub(super) fn lower_asin_or_acos(
+        &mut self,
+        s: ScalarType,
+        op: ScalarOp,
+        a: Id,
+    ) -> LoweredIdResult {
         let one = self.number_of(s, 1.0);
-        let below = self.f(S::FSub, s, &[one, a]);
-        let above = self.f(S::FAdd, s, &[one, a]);
+        let below = self.emit_float_op(S::FSub, s, &[one, a]);
+        let above = self.emit_float_op(S::FAdd, s, &[one, a]);
         if op == ScalarOp::Acos {
-            let opposite = self.apply(ScalarOp::Sqrt, s, &[below])?;
-            let adjacent = self.apply(ScalarOp::Sqrt, s, &[above])?;
-            let angle = self.angle(s, opposite, adjacent);
-            return Ok(self.f(S::FAdd, s, &[angle, angle]));
+            let opposite = self.apply_op(ScalarOp::Sqrt, s, &[below])?;
+            let adjacent = self.apply_op(ScalarOp::Sqrt, s, &[above])?;
+            let angle = self.emit_angle(s, opposite, adjacent);
+            return Ok(self.emit_float_op(S::FAdd, s, &[angle, angle]));
         }
-        let product = self.f(S::FMul, s, &[below, above]);
-        let adjacent = self.apply(ScalarOp::Sqrt, s, &[product])?;
-        let opposite = self.apply(ScalarOp::FAbs, s, &[a])?;
-        let angle = self.angle(s, opposite, adjacent);
+        let product = self.emit_float_op(S::FMul, s, &[below, above]);
+        let adjacent = self.apply_op(ScalarOp::Sqrt, s, &[product])?;
+        let opposite = self.apply_op(ScalarOp::FAbs, s, &[a])?;
+        let angle = self.emit_angle(s, opposite, adjacent);
         Ok(self.copy_sign(s, angle, a))
     }
 }

@@ -3,7 +3,7 @@
 //! The device's memory is seen as vectors of 32-bit words, as shared memory is that nothing accesses
 //! otherwise; other shared memory is accessed element by element.
 
-use super::{KernelLowering, refusal};
+use super::{KernelLowering, unsupported_diagnostic};
 use crate::ir::{ExprId, MemoryElement, MemorySpace, VarId, VariableType};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_program::ScalarType;
@@ -22,12 +22,12 @@ struct WordVector {
 }
 
 impl WordVector {
-    fn bytes(self) -> u64 {
+    fn byte_count(self) -> u64 {
         self.ty.size() * self.count
     }
 
-    fn words(self) -> u32 {
-        (self.bytes() / 4) as u32
+    fn word_count(self) -> u32 {
+        (self.byte_count() / 4) as u32
     }
 }
 
@@ -37,29 +37,30 @@ impl KernelLowering<'_> {
         to: &[VarId],
         from: &MemoryElement,
     ) -> Result<(), SourceDiagnostic> {
-        let vector = self.vector(from, to.len())?;
-        let index = self.index(from.index)?;
+        let vector = self.make_word_vector(from, to.len())?;
+        let index = self.lower_index(from.index)?;
         let values = match self.in_pieces(from, vector)? {
             true => self.read_pieces(from, vector, index)?,
             false => {
-                let whole = self.whole(index, vector.count);
-                let ty = self.word_type(vector.words());
+                let whole = self.to_vector_index(index, vector.count);
+                let ty = self.word_type(vector.word_count());
                 let read = match self.p.var(from.memory).ty {
                     VariableType::Memory(MemorySpace::Shared) => {
                         let pointer = self.shared_pointer(from.memory, whole)?;
                         Some(self.load_shared(ty, pointer))
                     }
                     _ => self.on_binding(from.memory, Some(ty), |l, binding| {
-                        let pointer = l.device_words(binding, vector.words(), whole);
-                        Ok(Some(l.load(ty, pointer)))
+                        let pointer = l.device_words(binding, vector.word_count(), whole);
+                        Ok(Some(l.emit_load(ty, pointer)))
                     })?,
                 };
-                let read = read.ok_or_else(|| refusal(self.place, "memory that is nowhere"))?;
-                self.elements(vector, read)
+                let read = read
+                    .ok_or_else(|| unsupported_diagnostic(self.place, "memory that is nowhere"))?;
+                self.split_elements(vector, read)
             }
         };
         for (var, value) in to.iter().zip(values) {
-            self.assign(*var, value);
+            self.assign_var(*var, value);
         }
         Ok(())
     }
@@ -69,14 +70,15 @@ impl KernelLowering<'_> {
         to: &MemoryElement,
         values: &[ExprId],
     ) -> Result<(), SourceDiagnostic> {
-        let vector = self.vector(to, values.len())?;
-        let index = self.index(to.index)?;
-        let values: Result<Vec<Id>, _> = values.iter().map(|value| self.expr(*value)).collect();
+        let vector = self.make_word_vector(to, values.len())?;
+        let index = self.lower_index(to.index)?;
+        let values: Result<Vec<Id>, _> =
+            values.iter().map(|value| self.lower_expr(*value)).collect();
         let values = values?;
         if self.in_pieces(to, vector)? {
             return self.write_pieces(to, index, &values);
         }
-        let whole = self.whole(index, vector.count);
+        let whole = self.to_vector_index(index, vector.count);
         let words = self.joined_words(vector, &values);
         match self.p.var(to.memory).ty {
             VariableType::Memory(MemorySpace::Shared) => {
@@ -85,8 +87,8 @@ impl KernelLowering<'_> {
             }
             _ => {
                 self.on_binding(to.memory, None, |l, binding| {
-                    let pointer = l.device_words(binding, vector.words(), whole);
-                    l.store(pointer, words);
+                    let pointer = l.device_words(binding, vector.word_count(), whole);
+                    l.emit_store(pointer, words);
                     Ok(None)
                 })?;
             }
@@ -94,7 +96,7 @@ impl KernelLowering<'_> {
         Ok(())
     }
 
-    fn vector(
+    fn make_word_vector(
         &self,
         element: &MemoryElement,
         count: usize,
@@ -103,9 +105,12 @@ impl KernelLowering<'_> {
             ty: element.ty,
             count: count as u64,
         };
-        match vector.bytes() {
+        match vector.byte_count() {
             4 | 8 | WIDEST => Ok(vector),
-            _ => Err(refusal(self.place, "a vector of such a size")),
+            _ => Err(unsupported_diagnostic(
+                self.place,
+                "a vector of such a size",
+            )),
         }
     }
 
@@ -122,21 +127,21 @@ impl KernelLowering<'_> {
             return Ok(true);
         }
         let class = self.class_of(element.memory)?;
-        let own = self.shared(class)?.size;
-        Ok(own != WIDEST || vector.bytes() != WIDEST)
+        let own = self.shared_variable(class)?.size;
+        Ok(own != WIDEST || vector.byte_count() != WIDEST)
     }
 
     /// The number of a vector from that of its first element.
-    fn whole(&mut self, index: Id, count: u64) -> Id {
-        let ty = self.uint(32);
-        let by = self.u32(count.trailing_zeros());
-        self.value(Op::ShiftRightLogical, ty, &[index, by])
+    fn to_vector_index(&mut self, index: Id, count: u64) -> Id {
+        let ty = self.uint_type(32);
+        let by = self.const_u32(count.trailing_zeros());
+        self.emit_value(Op::ShiftRightLogical, ty, &[index, by])
     }
 
-    fn next(&mut self, index: Id, at: usize) -> Id {
-        let ty = self.uint(32);
-        let at = self.u32(at as u32);
-        self.value(Op::IAdd, ty, &[index, at])
+    fn offset_index(&mut self, index: Id, at: usize) -> Id {
+        let ty = self.uint_type(32);
+        let at = self.const_u32(at as u32);
+        self.emit_value(Op::IAdd, ty, &[index, at])
     }
 
     fn read_pieces(
@@ -147,8 +152,8 @@ impl KernelLowering<'_> {
     ) -> Result<Vec<Id>, SourceDiagnostic> {
         let pieces = 0..vector.count as usize;
         let pieces = pieces.map(|at| {
-            let index = self.next(index, at);
-            self.read(from, index)
+            let index = self.offset_index(index, at);
+            self.read_element(from, index)
         });
         pieces.collect()
     }
@@ -160,52 +165,55 @@ impl KernelLowering<'_> {
         values: &[Id],
     ) -> Result<(), SourceDiagnostic> {
         for (at, value) in values.iter().enumerate() {
-            let index = self.next(index, at);
-            self.write(to, index, *value)?;
+            let index = self.offset_index(index, at);
+            self.write_element(to, index, *value)?;
         }
         Ok(())
     }
 
     /// One word, or a vector of several.
     pub(super) fn word_type(&mut self, words: u32) -> Id {
-        let word = self.uint(32);
+        let word = self.uint_type(32);
         match words {
             1 => word,
-            words => self.b.vector(word, words),
+            words => self.b.vector_type(word, words),
         }
     }
 
     /// The elements that lie in words.
-    fn elements(&mut self, vector: WordVector, read: Id) -> Vec<Id> {
-        let word = self.uint(32);
-        let words: Vec<Id> = match vector.words() {
+    fn split_elements(&mut self, vector: WordVector, read: Id) -> Vec<Id> {
+        let word = self.uint_type(32);
+        let words: Vec<Id> = match vector.word_count() {
             1 => vec![read],
             count => {
-                let part = |at| self.b.value(Op::CompositeExtract, word, &[read.word(), at]);
+                let part = |at| {
+                    self.b
+                        .append_value(Op::CompositeExtract, word, &[read.word(), at])
+                };
                 (0..count).map(part).collect()
             }
         };
         let size = vector.ty.size();
-        let bits = self.uint(size as u32 * 8);
+        let bits = self.uint_type(size as u32 * 8);
         let mut elements = Vec::new();
         if size == 8 {
             for pair in words.chunks_exact(2) {
-                let low = self.value(Op::UConvert, bits, &[pair[0]]);
-                let high = self.value(Op::UConvert, bits, &[pair[1]]);
-                let by = self.number(64, 32);
-                let high = self.value(Op::ShiftLeftLogical, bits, &[high, by]);
-                elements.push(self.value(Op::BitwiseOr, bits, &[low, high]));
+                let low = self.emit_value(Op::UConvert, bits, &[pair[0]]);
+                let high = self.emit_value(Op::UConvert, bits, &[pair[1]]);
+                let by = self.const_uint(64, 32);
+                let high = self.emit_value(Op::ShiftLeftLogical, bits, &[high, by]);
+                elements.push(self.emit_value(Op::BitwiseOr, bits, &[low, high]));
             }
         } else {
             for whole in words {
                 for at in 0..4 / size {
                     let mut part = whole;
                     if at > 0 {
-                        let by = self.u32((at * size * 8) as u32);
-                        part = self.value(Op::ShiftRightLogical, word, &[whole, by]);
+                        let by = self.const_u32((at * size * 8) as u32);
+                        part = self.emit_value(Op::ShiftRightLogical, word, &[whole, by]);
                     }
                     if size < 4 {
-                        part = self.value(Op::UConvert, bits, &[part]);
+                        part = self.emit_value(Op::UConvert, bits, &[part]);
                     }
                     elements.push(part);
                 }
@@ -217,7 +225,7 @@ impl KernelLowering<'_> {
 
     /// Elements as words.
     fn joined_words(&mut self, vector: WordVector, values: &[Id]) -> Id {
-        let word = self.uint(32);
+        let word = self.uint_type(32);
         let size = vector.ty.size();
         let bits: Vec<Id> = values
             .iter()
@@ -226,43 +234,43 @@ impl KernelLowering<'_> {
         let mut words = Vec::new();
         if size == 8 {
             for bits in bits {
-                words.push(self.value(Op::UConvert, word, &[bits]));
-                let (ty, by) = (self.uint(64), self.number(64, 32));
-                let high = self.value(Op::ShiftRightLogical, ty, &[bits, by]);
-                words.push(self.value(Op::UConvert, word, &[high]));
+                words.push(self.emit_value(Op::UConvert, word, &[bits]));
+                let (ty, by) = (self.uint_type(64), self.const_uint(64, 32));
+                let high = self.emit_value(Op::ShiftRightLogical, ty, &[bits, by]);
+                words.push(self.emit_value(Op::UConvert, word, &[high]));
             }
         } else {
             for parts in bits.chunks_exact((4 / size) as usize) {
-                words.push(self.joined(size, parts));
+                words.push(self.join_word_parts(size, parts));
             }
         }
         match words[..] {
             [word] => word,
             _ => {
-                let ty = self.word_type(vector.words());
-                self.value(Op::CompositeConstruct, ty, &words)
+                let ty = self.word_type(vector.word_count());
+                self.emit_value(Op::CompositeConstruct, ty, &words)
             }
         }
     }
 
     /// A word of parts of so many bytes.
-    fn joined(&mut self, size: u64, parts: &[Id]) -> Id {
-        let word = self.uint(32);
+    fn join_word_parts(&mut self, size: u64, parts: &[Id]) -> Id {
+        let word = self.uint_type(32);
         let mut joined = None;
         for (at, part) in parts.iter().enumerate() {
             let mut part = *part;
             if size < 4 {
-                part = self.value(Op::UConvert, word, &[part]);
+                part = self.emit_value(Op::UConvert, word, &[part]);
             }
             if at > 0 {
-                let by = self.u32(at as u32 * size as u32 * 8);
-                part = self.value(Op::ShiftLeftLogical, word, &[part, by]);
+                let by = self.const_u32(at as u32 * size as u32 * 8);
+                part = self.emit_value(Op::ShiftLeftLogical, word, &[part, by]);
             }
             joined = Some(match joined {
                 None => part,
-                Some(joined) => self.value(Op::BitwiseOr, word, &[joined, part]),
+                Some(joined) => self.emit_value(Op::BitwiseOr, word, &[joined, part]),
             });
         }
-        joined.unwrap_or_else(|| self.u32(0))
+        joined.unwrap_or_else(|| self.const_u32(0))
     }
 }

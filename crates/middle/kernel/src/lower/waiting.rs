@@ -30,45 +30,45 @@ impl KernelLowering<'_> {
 
     /// What stands before a loop that waits.
     pub(super) fn begin_waiting(&mut self) -> SpinLoop {
-        let (word, flag) = (self.uint(32), self.b.bool());
-        let (rounds, stopped) = (self.variable(word), self.variable(flag));
-        let (zero, no) = (self.u32(0), self.b.constant_bool(false));
-        self.store(rounds, zero);
-        self.store(stopped, no);
+        let (word, flag) = (self.uint_type(32), self.b.bool_type());
+        let (rounds, stopped) = (self.add_local_variable(word), self.add_local_variable(flag));
+        let (zero, no) = (self.const_u32(0), self.b.constant_bool(false));
+        self.emit_store(rounds, zero);
+        self.emit_store(stopped, no);
         SpinLoop { rounds, stopped }
     }
 
     /// Whether a loop goes on that would for itself.
     pub(super) fn unless_stopped(&mut self, waiting: SpinLoop, more: Id) -> Id {
-        let (word, flag) = (self.uint(32), self.b.bool());
-        let [zero, one, last] = [0, 1, ROUNDS - 1].map(|n| self.u32(n));
-        let rounds = self.load(word, waiting.rounds);
-        let rounds = self.value(Op::IAdd, word, &[rounds, one]);
-        self.store(waiting.rounds, rounds);
-        let rest = self.value(Op::BitwiseAnd, word, &[rounds, last]);
-        let is_due = self.test(Op::IEqual, &[rest, zero]);
-        let done: Result<(), SourceDiagnostic> = self.when(is_due, |l| {
+        let (word, flag) = (self.uint_type(32), self.b.bool_type());
+        let [zero, one, last] = [0, 1, ROUNDS - 1].map(|n| self.const_u32(n));
+        let rounds = self.emit_load(word, waiting.rounds);
+        let rounds = self.emit_value(Op::IAdd, word, &[rounds, one]);
+        self.emit_store(waiting.rounds, rounds);
+        let rest = self.emit_value(Op::BitwiseAnd, word, &[rounds, last]);
+        let is_due = self.emit_bool_value(Op::IEqual, &[rest, zero]);
+        let done: Result<(), SourceDiagnostic> = self.emit_if(is_due, |l| {
             let code = l.failure_code();
-            let has_failed = l.test(Op::INotEqual, &[code, zero]);
-            l.store(waiting.stopped, has_failed);
+            let has_failed = l.emit_bool_value(Op::INotEqual, &[code, zero]);
+            l.emit_store(waiting.stopped, has_failed);
             Ok(())
         });
         debug_assert!(done.is_ok());
-        let stopped = self.load(flag, waiting.stopped);
+        let stopped = self.emit_load(flag, waiting.stopped);
         let goes_on = self.not(stopped);
-        self.test(Op::LogicalAnd, &[more, goes_on])
+        self.emit_bool_value(Op::LogicalAnd, &[more, goes_on])
     }
 
     /// Has the invocation fail where the loop ended because another did.
     pub(super) fn end_waiting(&mut self, waiting: SpinLoop) {
-        let flag = self.b.bool();
-        let stopped = self.load(flag, waiting.stopped);
+        let flag = self.b.bool_type();
+        let stopped = self.emit_load(flag, waiting.stopped);
         if !self.shares_failure() {
             self.return_when(stopped);
             return;
         }
-        let done: Result<(), SourceDiagnostic> = self.when(stopped, |l| {
-            l.fail();
+        let done: Result<(), SourceDiagnostic> = self.emit_if(stopped, |l| {
+            l.mark_failed();
             Ok(())
         });
         debug_assert!(done.is_ok());

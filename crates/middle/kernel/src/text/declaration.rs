@@ -9,29 +9,29 @@ use crate::ir::{
 use spirula_diagnostics::SourceDiagnostic;
 
 impl KernelParser {
-    pub(super) fn program(&mut self) -> Result<(), SourceDiagnostic> {
+    pub(super) fn parse_program(&mut self) -> Result<(), SourceDiagnostic> {
         self.functions_in_order();
         let mut opaque_types = Vec::new();
         while *self.peek() != KernelToken::End {
-            self.builder.at(self.place());
+            self.builder.set_place(self.next_place());
             if self.eat_word("opaque") {
-                opaque_types.push(self.text()?);
+                opaque_types.push(self.parse_string()?);
             } else if self.eat_word("global") {
                 let name = self.new_name()?;
-                self.expect(":")?;
-                let ty = self.ty()?;
-                let var = self.builder.global(&name, ty);
+                self.expect_mark(":")?;
+                let ty = self.parse_variable_type()?;
+                let var = self.builder.add_global(&name, ty);
                 self.globals.insert(name, var);
             } else if self.eat_word("initialise") {
                 self.locals.clear();
-                let block = self.block()?;
-                self.builder.initialise(block);
+                let block = self.parse_block()?;
+                self.builder.set_initialiser(block);
             } else if self.eat_word("function") {
-                self.function()?;
+                self.parse_function()?;
             } else if self.eat_word("entry") {
-                self.entry()?;
+                self.parse_entry()?;
             } else {
-                return Err(self.fault("expected a global, a function or an entry point"));
+                return Err(self.fault_here("expected a global, a function or an entry point"));
             }
         }
         self.builder.opaque_types(opaque_types);
@@ -42,7 +42,7 @@ impl KernelParser {
     fn functions_in_order(&mut self) {
         let mut names = Vec::new();
         let mut is_definition = false;
-        for token in self.all() {
+        for token in self.iter_tokens() {
             match token {
                 KernelToken::Function(name) if is_definition => names.push(name.clone()),
                 _ => {}
@@ -50,69 +50,75 @@ impl KernelParser {
             is_definition = matches!(token, KernelToken::Word(word) if word == "function");
         }
         for name in names {
-            self.builder.function(&name);
+            self.builder.declare_function(&name);
         }
     }
 
-    fn function(&mut self) -> Result<(), SourceDiagnostic> {
-        let fault = self.fault("this function is defined already");
+    fn parse_function(&mut self) -> Result<(), SourceDiagnostic> {
+        let fault = self.fault_here("this function is defined already");
         let name = self.function_name()?;
-        let function = self.builder.function(&name);
+        let function = self.builder.declare_function(&name);
         if self.builder.program().function(function).body.is_some() {
             return Err(fault);
         }
         self.builder.begin_function(function);
         self.locals.clear();
-        self.expect("(")?;
-        self.list(")", |p| p.parameter(function, true))?;
-        self.expect("->")?;
-        self.expect("(")?;
-        self.list(")", |p| p.parameter(function, false))?;
-        let body = self.block()?;
-        self.builder.define(function, body);
+        self.expect_mark("(")?;
+        self.parse_list(")", |p| p.parse_parameter(function, true))?;
+        self.expect_mark("->")?;
+        self.expect_mark("(")?;
+        self.parse_list(")", |p| p.parse_parameter(function, false))?;
+        let body = self.parse_block()?;
+        self.builder.define_function(function, body);
         Ok(())
     }
 
-    fn parameter(&mut self, function: FuncId, is_input: bool) -> Result<VarId, SourceDiagnostic> {
+    fn parse_parameter(
+        &mut self,
+        function: FuncId,
+        is_input: bool,
+    ) -> Result<VarId, SourceDiagnostic> {
         let name = self.new_name()?;
-        self.expect(":")?;
-        let ty = self.ty()?;
+        self.expect_mark(":")?;
+        let ty = self.parse_variable_type()?;
         let var = match is_input {
-            true => self.builder.input(function, &name, ty),
-            false => self.builder.output(function, &name, ty),
+            true => self.builder.add_input(function, &name, ty),
+            false => self.builder.add_output(function, &name, ty),
         };
         self.locals.insert(name, var);
         Ok(var)
     }
 
     /// A type of variables.
-    pub(super) fn ty(&mut self) -> Result<VariableType, SourceDiagnostic> {
+    pub(super) fn parse_variable_type(&mut self) -> Result<VariableType, SourceDiagnostic> {
         if let Some(space) = self.one_of(&MemorySpace::NAMES) {
             return Ok(VariableType::Memory(space));
         }
         if self.eat_word("private") {
-            let element = self.scalar()?;
-            let shape = self.exprs()?;
-            return Ok(VariableType::Array(self.builder.array(element, shape)));
+            let element = self.parse_scalar_type()?;
+            let shape = self.parse_exprs()?;
+            return Ok(VariableType::Array(
+                self.builder.add_array_type(element, shape),
+            ));
         }
         if self.eat_word("fragment") {
             return self.fragment_type();
         }
-        Ok(VariableType::Scalar(self.scalar()?))
+        Ok(VariableType::Scalar(self.parse_scalar_type()?))
     }
 
-    fn entry(&mut self) -> Result<(), SourceDiagnostic> {
-        let name = self.text()?;
-        self.expect("=")?;
+    fn parse_entry(&mut self) -> Result<(), SourceDiagnostic> {
+        let name = self.parse_string()?;
+        self.expect_mark("=")?;
         let function_name = self.function_name()?;
-        let function = self.builder.function(&function_name);
+        let function = self.builder.declare_function(&function_name);
         self.names_of(function);
-        self.expect("{")?;
+        self.expect_mark("{")?;
         let (mut parameters, mut results) = (Vec::new(), Vec::new());
-        while !self.eat("}") {
+        while !self.eat_mark("}") {
             if self.eat_word("parameter") {
-                let name = self.text()?;
-                self.expect(":")?;
+                let name = self.parse_string()?;
+                self.expect_mark(":")?;
                 let value = self.entry_value()?;
                 parameters.push(EntryDeclParameter { name, value });
             } else {
@@ -120,7 +126,7 @@ impl KernelParser {
                 results.push(self.entry_value()?);
             }
         }
-        self.builder.entry(EntryDecl {
+        self.builder.add_entry(EntryDecl {
             name,
             function,
             parameters,
@@ -142,9 +148,9 @@ impl KernelParser {
     fn entry_value(&mut self) -> Result<EntryDeclValue, SourceDiagnostic> {
         let unique = self.eat_word("unique");
         let kind = if self.eat_word("opaque") {
-            let name = self.text()?;
-            self.expect("{")?;
-            EntryKind::Opaque(name, self.list("}", Self::plain_value)?)
+            let name = self.parse_string()?;
+            self.expect_mark("{")?;
+            EntryKind::Opaque(name, self.parse_list("}", Self::plain_value)?)
         } else {
             EntryKind::Plain(self.plain_value()?)
         };
@@ -153,15 +159,15 @@ impl KernelParser {
 
     fn plain_value(&mut self) -> Result<PlainValue, SourceDiagnostic> {
         let unsigned = self.eat_word("unsigned");
-        let element = self.scalar()?;
+        let element = self.parse_scalar_type()?;
         let mut shape = None;
-        if self.eat("[") {
-            shape = Some(self.list("]", |parser| match parser.peek() {
-                KernelToken::Var(_) => Ok(ArrayDimension::Var(parser.var()?)),
-                _ => Ok(ArrayDimension::Literal(parser.literal()?.signed())),
+        if self.eat_mark("[") {
+            shape = Some(self.parse_list("]", |parser| match parser.peek() {
+                KernelToken::Var(_) => Ok(ArrayDimension::Var(parser.parse_var()?)),
+                _ => Ok(ArrayDimension::Literal(parser.parse_literal()?.to_signed())),
             })?);
         }
-        let var = self.var()?;
+        let var = self.parse_var()?;
         Ok(PlainValue {
             var,
             element,

@@ -28,130 +28,133 @@ impl KernelPrinter<'_> {
 
     pub(super) fn read_vector(&mut self, to: &[VarId], from: &MemoryElement) {
         self.out.push('(');
-        self.list(to, |printer, var| printer.var(*var));
+        self.print_list(to, |printer, var| printer.print_var(*var));
         self.out.push_str(") = load vector ");
-        self.element(from);
+        self.print_element(from);
     }
 
     pub(super) fn write_vector(&mut self, to: &MemoryElement, values: &[ExprId]) {
         self.out.push_str("store vector ");
-        self.element(to);
+        self.print_element(to);
         for value in values {
             self.out.push_str(", ");
-            self.expr(*value);
+            self.print_expr(*value);
         }
     }
 
-    pub(super) fn fragment(&mut self, op: &FragmentOp) {
+    pub(super) fn print_fragment_op(&mut self, op: &FragmentOp) {
         match op {
             FragmentOp::Clear(var) => {
                 self.out.push_str("clear ");
-                self.var(*var);
+                self.print_var(*var);
             }
             FragmentOp::Load { to, from } => {
-                self.target(*to);
+                self.print_target(*to);
                 self.out.push_str("load fragment ");
-                self.patch(from);
+                self.print_fragment_address(from);
             }
             FragmentOp::Store { to, from } => {
                 self.out.push_str("store fragment ");
-                self.patch(to);
+                self.print_fragment_address(to);
                 self.out.push_str(", ");
-                self.var(*from);
+                self.print_var(*from);
             }
             FragmentOp::Accumulate { to, factors } => {
-                self.target(*to);
+                self.print_target(*to);
                 self.out.push_str("accumulate ");
-                self.var(factors[0]);
+                self.print_var(factors[0]);
                 self.out.push_str(", ");
-                self.var(factors[1]);
+                self.print_var(factors[1]);
             }
         }
     }
 
-    fn patch(&mut self, patch: &FragmentAddress) {
-        self.element(&patch.first);
+    fn print_fragment_address(&mut self, patch: &FragmentAddress) {
+        self.print_element(&patch.first);
         put!(self, ", {} ", name_of(&FragmentOrder::NAMES, patch.order));
-        self.expr(patch.stride);
+        self.print_expr(patch.stride);
     }
 }
 
 impl KernelParser {
     pub(super) fn fragment_type(&mut self) -> Result<VariableType, SourceDiagnostic> {
-        let fault = self.fault("expected f16, bf16, f32, i8, u8 or i32");
+        let fault = self.fault_here("expected f16, bf16, f32, i8, u8 or i32");
         let number = self.one_of(&FragmentElement::NAMES).ok_or(fault)?;
-        let fault = self.fault("expected left, right or sum");
+        let fault = self.fault_here("expected left, right or sum");
         let role = self.one_of(&FragmentRole::NAMES).ok_or(fault)?;
         Ok(VariableType::Fragment(FragmentType {
             number,
             role,
-            rows: self.number()?,
-            columns: self.number()?,
+            rows: self.parse_number()?,
+            columns: self.parse_number()?,
         }))
     }
 
     /// What stands after `(%x, %y) = load vector`.
     pub(super) fn read_vector(&mut self, to: Vec<VarId>) -> Result<(), SourceDiagnostic> {
-        let from = self.element()?;
+        let from = self.parse_element()?;
         let to = to.into_boxed_slice();
-        self.builder.push(StmtKind::ReadVector { to, from });
+        self.builder
+            .push_statement(StmtKind::ReadVector { to, from });
         Ok(())
     }
 
     /// What stands after `store vector`.
     pub(super) fn write_vector(&mut self) -> Result<(), SourceDiagnostic> {
-        let to = self.element()?;
+        let to = self.parse_element()?;
         let mut values = Vec::new();
-        while self.eat(",") {
-            values.push(self.expr()?);
+        while self.eat_mark(",") {
+            values.push(self.parse_expr()?);
         }
         let values = values.into_boxed_slice();
-        self.builder.push(StmtKind::WriteVector { to, values });
+        self.builder
+            .push_statement(StmtKind::WriteVector { to, values });
         Ok(())
     }
 
     /// What stands after `clear`.
-    pub(super) fn clear(&mut self) -> Result<(), SourceDiagnostic> {
-        let var = self.var()?;
+    pub(super) fn parse_clear(&mut self) -> Result<(), SourceDiagnostic> {
+        let var = self.parse_var()?;
         self.push_fragment(FragmentOp::Clear(var));
         Ok(())
     }
 
     /// What stands after `%a = load fragment`.
     pub(super) fn load_fragment(&mut self, to: VarId) -> Result<(), SourceDiagnostic> {
-        let from = self.patch()?;
+        let from = self.parse_fragment_address()?;
         self.push_fragment(FragmentOp::Load { to, from });
         Ok(())
     }
 
     /// What stands after `store fragment`.
     pub(super) fn store_fragment(&mut self) -> Result<(), SourceDiagnostic> {
-        let to = self.patch()?;
-        self.expect(",")?;
-        let from = self.var()?;
+        let to = self.parse_fragment_address()?;
+        self.expect_mark(",")?;
+        let from = self.parse_var()?;
         self.push_fragment(FragmentOp::Store { to, from });
         Ok(())
     }
 
     /// What stands after `%c = accumulate`.
-    pub(super) fn accumulate(&mut self, to: VarId) -> Result<(), SourceDiagnostic> {
-        let left = self.var()?;
-        self.expect(",")?;
-        let factors = [left, self.var()?];
+    pub(super) fn parse_accumulate(&mut self, to: VarId) -> Result<(), SourceDiagnostic> {
+        let left = self.parse_var()?;
+        self.expect_mark(",")?;
+        let factors = [left, self.parse_var()?];
         self.push_fragment(FragmentOp::Accumulate { to, factors });
         Ok(())
     }
 
     fn push_fragment(&mut self, op: FragmentOp) {
-        self.builder.push(StmtKind::Fragment(Box::new(op)));
+        self.builder
+            .push_statement(StmtKind::Fragment(Box::new(op)));
     }
 
-    fn patch(&mut self) -> Result<FragmentAddress, SourceDiagnostic> {
-        let first = self.element()?;
-        self.expect(",")?;
-        let fault = self.fault("expected rows or columns");
+    fn parse_fragment_address(&mut self) -> Result<FragmentAddress, SourceDiagnostic> {
+        let first = self.parse_element()?;
+        self.expect_mark(",")?;
+        let fault = self.fault_here("expected rows or columns");
         let order = self.one_of(&FragmentOrder::NAMES).ok_or(fault)?;
-        let stride = self.expr()?;
+        let stride = self.parse_expr()?;
         Ok(FragmentAddress {
             first,
             order,

@@ -29,37 +29,39 @@ pub(super) fn is_plain(c: char) -> bool {
 }
 
 /// All tokens with their places, `End` last.
-pub(super) fn tokens(text: &str) -> Result<Vec<(KernelToken, SourceLocation)>, SourceDiagnostic> {
+pub(super) fn lex_tokens(
+    text: &str,
+) -> Result<Vec<(KernelToken, SourceLocation)>, SourceDiagnostic> {
     let mut tokens = Vec::new();
     let mut at = 0;
     loop {
         at += text[at..].len() - text[at..].trim_start().len();
         let rest = &text[at..];
         let Some(first) = rest.chars().next() else {
-            tokens.push((KernelToken::End, SourceLocation::text(at, at)));
+            tokens.push((KernelToken::End, SourceLocation::from_text_range(at, at)));
             return Ok(tokens);
         };
         if first == ';' {
             at += rest.find('\n').unwrap_or(rest.len());
             continue;
         }
-        let (token, length) = token(rest, first).ok_or_else(|| {
-            SourceDiagnostic::error(SourceLocation::text(at, at + 1), "unknown token")
+        let (token, length) = lex_token(rest, first).ok_or_else(|| {
+            SourceDiagnostic::error(SourceLocation::from_text_range(at, at + 1), "unknown token")
         })?;
-        tokens.push((token, SourceLocation::text(at, at + length)));
+        tokens.push((token, SourceLocation::from_text_range(at, at + length)));
         at += length;
     }
 }
 
-fn token(rest: &str, first: char) -> Option<(KernelToken, usize)> {
+fn lex_token(rest: &str, first: char) -> Option<(KernelToken, usize)> {
     if let Some(mark) = MARKS.iter().find(|m| rest.starts_with(**m)) {
         return Some((KernelToken::Mark(mark), mark.len()));
     }
     match first {
-        '"' => quoted(rest).map(|(text, length)| (KernelToken::Text(text), length)),
+        '"' => lex_string(rest).map(|(text, length)| (KernelToken::Text(text), length)),
         '%' | '@' => {
             let (name, length) = match rest[1..].starts_with('"') {
-                true => quoted(&rest[1..])?,
+                true => lex_string(&rest[1..])?,
                 false => {
                     let end = rest[1..].find(|c| !is_plain(c)).unwrap_or(rest.len() - 1);
                     (rest[1..1 + end].to_owned(), end)
@@ -86,7 +88,7 @@ fn token(rest: &str, first: char) -> Option<(KernelToken, usize)> {
 }
 
 /// A string as `{:?}` writes it: the text and the length of the literal.
-fn quoted(rest: &str) -> Option<(String, usize)> {
+fn lex_string(rest: &str) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut chars = rest.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {

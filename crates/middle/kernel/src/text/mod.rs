@@ -1,4 +1,4 @@
-//! The text form: [`print()`] and [`parse`], which reads back what is printed.
+//! The text form: [`print_program()`] and [`parse_program`], which reads back what is printed.
 //!
 //! ```text
 //! function @double(%n: i64, %xs: device) -> (%out: device) {
@@ -23,5 +23,5 @@ mod parse;
 mod print;
 mod statement;
 
-pub use parse::parse;
-pub use print::print;
+pub use parse::parse_program;
+pub use print::print_program;

@@ -1,6 +1,6 @@
 //! The parser: tokens and expressions.
 
-use super::lexer::{KernelToken, tokens};
+use super::lexer::{KernelToken, lex_tokens};
 use crate::ProgramBuilder;
 use crate::ir::{ExprId, KernelProgram, VarId, VariableType};
 use rustc_hash::FxHashMap;
@@ -14,7 +14,7 @@ pub(crate) const DEPTH: u32 = 200;
 ///
 /// # Errors
 /// At the first thing that is not of this form.
-pub fn parse(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
+pub fn parse_program(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
     if text.len() >= u32::MAX as usize {
         return Err(SourceDiagnostic::error(
             SourceLocation::Unknown,
@@ -22,15 +22,15 @@ pub fn parse(text: &str) -> Result<KernelProgram, SourceDiagnostic> {
         ));
     }
     let mut parser = KernelParser {
-        tokens: tokens(text)?,
+        tokens: lex_tokens(text)?,
         at: 0,
         builder: ProgramBuilder::new(),
         globals: FxHashMap::default(),
         locals: FxHashMap::default(),
         depth: 0,
     };
-    parser.program()?;
-    Ok(parser.builder.finish())
+    parser.parse_program()?;
+    Ok(parser.builder.finish_program())
 }
 
 pub(super) struct KernelParser {
@@ -49,11 +49,11 @@ impl KernelParser {
     }
 
     /// The place of the next token.
-    pub fn place(&self) -> SourceLocation {
+    pub fn next_place(&self) -> SourceLocation {
         self.tokens[self.at].1
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &KernelToken> {
+    pub fn iter_tokens(&self) -> impl Iterator<Item = &KernelToken> {
         self.tokens.iter().map(|(token, _)| token)
     }
 
@@ -65,20 +65,20 @@ impl KernelParser {
         token
     }
 
-    pub fn fault(&self, message: impl Into<String>) -> SourceDiagnostic {
-        SourceDiagnostic::error(self.place(), message)
+    pub fn fault_here(&self, message: impl Into<String>) -> SourceDiagnostic {
+        SourceDiagnostic::error(self.next_place(), message)
     }
 
-    pub fn eat(&mut self, mark: &str) -> bool {
+    pub fn eat_mark(&mut self, mark: &str) -> bool {
         let found = matches!(self.peek(), KernelToken::Mark(m) if *m == mark);
         self.at += usize::from(found);
         found
     }
 
-    pub fn expect(&mut self, mark: &str) -> Result<(), SourceDiagnostic> {
-        match self.eat(mark) {
+    pub fn expect_mark(&mut self, mark: &str) -> Result<(), SourceDiagnostic> {
+        match self.eat_mark(mark) {
             true => Ok(()),
-            false => Err(self.fault(format!("expected {mark:?}"))),
+            false => Err(self.fault_here(format!("expected {mark:?}"))),
         }
     }
 
@@ -91,12 +91,12 @@ impl KernelParser {
     pub fn expect_word(&mut self, word: &str) -> Result<(), SourceDiagnostic> {
         match self.eat_word(word) {
             true => Ok(()),
-            false => Err(self.fault(format!("expected {word}"))),
+            false => Err(self.fault_here(format!("expected {word}"))),
         }
     }
 
-    pub fn text(&mut self) -> Result<String, SourceDiagnostic> {
-        let fault = self.fault("expected a string");
+    pub fn parse_string(&mut self) -> Result<String, SourceDiagnostic> {
+        let fault = self.fault_here("expected a string");
         match self.next() {
             KernelToken::Text(text) => Ok(text),
             _ => Err(fault),
@@ -104,7 +104,7 @@ impl KernelParser {
     }
 
     pub fn function_name(&mut self) -> Result<String, SourceDiagnostic> {
-        let fault = self.fault("expected the name of a function");
+        let fault = self.fault_here("expected the name of a function");
         match self.next() {
             KernelToken::Function(name) => Ok(name),
             _ => Err(fault),
@@ -121,8 +121,8 @@ impl KernelParser {
         Some(found)
     }
 
-    pub fn scalar(&mut self) -> Result<ScalarType, SourceDiagnostic> {
-        let fault = self.fault("expected a scalar type");
+    pub fn parse_scalar_type(&mut self) -> Result<ScalarType, SourceDiagnostic> {
+        let fault = self.fault_here("expected a scalar type");
         match self.next() {
             KernelToken::Word(word) => ScalarType::from_name(&word).ok_or(fault),
             _ => Err(fault),
@@ -131,7 +131,7 @@ impl KernelParser {
 
     /// A name that is not in use yet.
     pub fn new_name(&mut self) -> Result<String, SourceDiagnostic> {
-        let fault = self.fault("expected a new variable");
+        let fault = self.fault_here("expected a new variable");
         let KernelToken::Var(name) = self.next() else {
             return Err(fault);
         };
@@ -145,8 +145,8 @@ impl KernelParser {
     }
 
     /// A variable that there is.
-    pub fn var(&mut self) -> Result<VarId, SourceDiagnostic> {
-        let fault = self.fault("expected a variable");
+    pub fn parse_var(&mut self) -> Result<VarId, SourceDiagnostic> {
+        let fault = self.fault_here("expected a variable");
         let KernelToken::Var(name) = self.next() else {
             return Err(fault);
         };
@@ -158,43 +158,43 @@ impl KernelParser {
     }
 
     /// Items between commas up to a closing mark.
-    pub fn list<T>(
+    pub fn parse_list<T>(
         &mut self,
         close: &str,
         mut each: impl FnMut(&mut Self) -> Result<T, SourceDiagnostic>,
     ) -> Result<Vec<T>, SourceDiagnostic> {
         let mut items = Vec::new();
-        while !self.eat(close) {
+        while !self.eat_mark(close) {
             if !items.is_empty() {
-                self.expect(",")?;
+                self.expect_mark(",")?;
             }
             items.push(each(self)?);
         }
         Ok(items)
     }
 
-    pub fn exprs(&mut self) -> Result<Vec<ExprId>, SourceDiagnostic> {
-        self.expect("[")?;
-        self.list("]", Self::expr)
+    pub fn parse_exprs(&mut self) -> Result<Vec<ExprId>, SourceDiagnostic> {
+        self.expect_mark("[")?;
+        self.parse_list("]", Self::parse_expr)
     }
 
-    pub fn literal(&mut self) -> Result<ScalarLiteral, SourceDiagnostic> {
-        let fault = self.fault("expected a value");
-        if self.eat("(") {
-            self.expect(")")?;
+    pub fn parse_literal(&mut self) -> Result<ScalarLiteral, SourceDiagnostic> {
+        let fault = self.fault_here("expected a value");
+        if self.eat_mark("(") {
+            self.expect_mark(")")?;
             return Ok(ScalarLiteral::new(ScalarType::Unit, 0));
         }
         match self.next() {
-            KernelToken::Word(word) => ScalarLiteral::parse(&word).ok_or(fault),
+            KernelToken::Word(word) => ScalarLiteral::from_text(&word).ok_or(fault),
             _ => Err(fault),
         }
     }
 
     /// An expression.
-    pub fn expr(&mut self) -> Result<ExprId, SourceDiagnostic> {
+    pub fn parse_expr(&mut self) -> Result<ExprId, SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(self.fault("too many nested expressions"));
+            return Err(self.fault_here("too many nested expressions"));
         }
         let expr = self.expr_within();
         self.depth -= 1;
@@ -204,69 +204,71 @@ impl KernelParser {
     fn expr_within(&mut self) -> Result<ExprId, SourceDiagnostic> {
         let word = match self.peek() {
             KernelToken::Var(_) => {
-                let var = self.var()?;
+                let var = self.parse_var()?;
                 return match self.builder.program().var(var).ty {
-                    VariableType::Scalar(_) => Ok(self.builder.value(var)),
-                    _ => Err(self.fault("memory is no operand")),
+                    VariableType::Scalar(_) => Ok(self.builder.read_var(var)),
+                    _ => Err(self.fault_here("memory is no operand")),
                 };
             }
             KernelToken::Word(word) => word.clone(),
             _ => {
-                let literal = self.literal()?;
-                return Ok(self.builder.literal(literal));
+                let literal = self.parse_literal()?;
+                return Ok(self.builder.make_literal(literal));
             }
         };
-        if let Some(operator) = ScalarOperator::parse(&word) {
+        if let Some(operator) = ScalarOperator::from_text(&word) {
             self.next();
-            self.expect("(")?;
-            let operands = self.list(")", Self::expr)?;
+            self.expect_mark("(")?;
+            let operands = self.parse_list(")", Self::parse_expr)?;
             if operands.len() != operator.arity() {
                 let message = format!("{operator} takes {} operands", operator.arity());
-                return Err(self.fault(message));
+                return Err(self.fault_here(message));
             }
-            return Ok(self.builder.apply(operator, &operands));
+            return Ok(self.builder.apply_operator(operator, &operands));
         }
         if self.eat_word("parameter") {
-            self.expect("(")?;
-            let name = self.text()?;
-            self.expect(",")?;
-            let class = self.class()?;
-            self.expect(")")?;
-            return Ok(self.builder.parameter(ProgramParameter { name, class }));
+            self.expect_mark("(")?;
+            let name = self.parse_string()?;
+            self.expect_mark(",")?;
+            let class = self.parse_size_class()?;
+            self.expect_mark(")")?;
+            return Ok(self
+                .builder
+                .read_parameter(ProgramParameter { name, class }));
         }
         if self.eat_word("limit") {
-            self.expect("(")?;
-            let class = self.class()?;
-            self.expect(")")?;
-            return Ok(self.builder.limit(class));
+            self.expect_mark("(")?;
+            let class = self.parse_size_class()?;
+            self.expect_mark(")")?;
+            return Ok(self.builder.read_device_limit(class));
         }
-        let literal = self.literal()?;
-        Ok(self.builder.literal(literal))
+        let literal = self.parse_literal()?;
+        Ok(self.builder.make_literal(literal))
     }
 
-    fn class(&mut self) -> Result<SizeClass, SourceDiagnostic> {
-        let fault = self.fault("unknown class of sizes");
+    fn parse_size_class(&mut self) -> Result<SizeClass, SourceDiagnostic> {
+        let fault = self.fault_here("unknown class of sizes");
         let KernelToken::Word(word) = self.next() else {
             return Err(fault);
         };
         match word.as_str() {
             "threshold" => {
-                self.expect("(")?;
+                self.expect_mark("(")?;
                 let default = match self.eat_word("none") {
                     true => None,
-                    false => Some(self.number()?),
+                    false => Some(self.parse_number()?),
                 };
-                self.expect(",")?;
-                let path = self.text()?;
-                self.expect(")")?;
+                self.expect_mark(",")?;
+                let path = self.parse_string()?;
+                self.expect_mark(")")?;
                 Ok(SizeClass::Threshold(default, path))
             }
             "bespoke" => {
-                self.expect("(")?;
-                let name = self.text()?;
-                self.expect(",")?;
-                let default = self.number()?;
-                self.expect(")")?;
+                self.expect_mark("(")?;
+                let name = self.parse_string()?;
+                self.expect_mark(",")?;
+                let default = self.parse_number()?;
+                self.expect_mark(")")?;
                 Ok(SizeClass::Bespoke(name, default))
             }
             name => SizeClass::from_name(name).ok_or(fault),
@@ -274,8 +276,8 @@ impl KernelParser {
     }
 
     /// A number without a type.
-    pub fn number<T: std::str::FromStr>(&mut self) -> Result<T, SourceDiagnostic> {
-        let fault = self.fault("expected a number");
+    pub fn parse_number<T: std::str::FromStr>(&mut self) -> Result<T, SourceDiagnostic> {
+        let fault = self.fault_here("expected a number");
         match self.next() {
             KernelToken::Word(word) => word.parse().map_err(|_| fault),
             _ => Err(fault),

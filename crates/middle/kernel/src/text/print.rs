@@ -9,13 +9,13 @@ use crate::ir::{
 };
 
 /// A program as text.
-pub fn print(program: &KernelProgram) -> String {
+pub fn print_program(program: &KernelProgram) -> String {
     let mut printer = KernelPrinter {
         program,
         out: String::new(),
         depth: 0,
     };
-    printer.program();
+    printer.print_program();
     printer.out
 }
 
@@ -41,30 +41,30 @@ macro_rules! put {
 pub(super) use put;
 
 impl KernelPrinter<'_> {
-    fn program(&mut self) {
+    fn print_program(&mut self) {
         let program = self.program;
         for line in &program.opaque_types {
             put!(self, "opaque {line:?}\n");
         }
         for global in &program.globals {
             self.out.push_str("global ");
-            self.binding(*global);
+            self.print_binding(*global);
             self.out.push('\n');
         }
         if let Some(block) = program.initialise {
             self.out.push_str("\ninitialise ");
-            self.block(block);
+            self.print_block(block);
             self.out.push('\n');
         }
         for function in program.function_ids() {
-            self.function(function);
+            self.print_function(function);
         }
         for entry in &program.entries {
-            self.entry(entry);
+            self.print_entry(entry);
         }
     }
 
-    fn function(&mut self, id: FuncId) {
+    fn print_function(&mut self, id: FuncId) {
         let function = self.program.function(id);
         let Some(body) = function.body else {
             return;
@@ -72,19 +72,19 @@ impl KernelPrinter<'_> {
         self.out.push_str("\nfunction ");
         self.function_name(id);
         self.out.push('(');
-        self.bindings(&function.inputs);
+        self.print_bindings(&function.inputs);
         self.out.push_str(") -> (");
-        self.bindings(&function.outputs);
+        self.print_bindings(&function.outputs);
         self.out.push_str(") ");
-        self.block(body);
+        self.print_block(body);
         self.out.push('\n');
     }
 
-    fn bindings(&mut self, vars: &[VarId]) {
-        self.list(vars, |printer, var| printer.binding(*var));
+    fn print_bindings(&mut self, vars: &[VarId]) {
+        self.print_list(vars, |printer, var| printer.print_binding(*var));
     }
 
-    pub(super) fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Self, &T)) {
+    pub(super) fn print_list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Self, &T)) {
         for (index, item) in items.iter().enumerate() {
             if index > 0 {
                 self.out.push_str(", ");
@@ -93,8 +93,8 @@ impl KernelPrinter<'_> {
         }
     }
 
-    fn binding(&mut self, var: VarId) {
-        self.var(var);
+    fn print_binding(&mut self, var: VarId) {
+        self.print_var(var);
         self.out.push_str(": ");
         let data = self.program.var(var);
         if data.volatile {
@@ -107,15 +107,15 @@ impl KernelPrinter<'_> {
             VariableType::Array(array) => {
                 let array = self.program.array(array);
                 put!(self, "private {}[", array.element);
-                self.exprs(&array.shape);
+                self.print_exprs(&array.shape);
                 self.out.push(']');
             }
         }
     }
 
-    pub(super) fn var(&mut self, var: VarId) {
+    pub(super) fn print_var(&mut self, var: VarId) {
         let name = self.program.var_name(var);
-        self.name('%', name);
+        self.print_name('%', name);
     }
 
     fn function_name(&mut self, function: FuncId) {
@@ -123,27 +123,27 @@ impl KernelPrinter<'_> {
             .program
             .names
             .text(self.program.function(function).name);
-        self.name('@', name);
+        self.print_name('@', name);
     }
 
-    fn name(&mut self, sigil: char, name: &str) {
+    fn print_name(&mut self, sigil: char, name: &str) {
         match !name.is_empty() && name.chars().all(is_plain) {
             true => put!(self, "{sigil}{name}"),
             false => put!(self, "{sigil}{name:?}"),
         }
     }
 
-    fn exprs(&mut self, exprs: &[ExprId]) {
-        self.list(exprs, |printer, expr| printer.expr(*expr));
+    fn print_exprs(&mut self, exprs: &[ExprId]) {
+        self.print_list(exprs, |printer, expr| printer.print_expr(*expr));
     }
 
-    pub(super) fn expr(&mut self, expr: ExprId) {
+    pub(super) fn print_expr(&mut self, expr: ExprId) {
         match self.program.expr(expr) {
             ExprData::Literal(literal) => put!(self, "{literal}"),
-            ExprData::Var(var) => self.var(var),
+            ExprData::Var(var) => self.print_var(var),
             ExprData::Apply(operator, start) => {
                 put!(self, "{operator}(");
-                self.exprs(self.program.operands(operator, start));
+                self.print_exprs(self.program.operands(operator, start));
                 self.out.push(')');
             }
             ExprData::Parameter(param) => {
@@ -156,86 +156,86 @@ impl KernelPrinter<'_> {
         }
     }
 
-    fn block(&mut self, block: StmtBlock) {
+    fn print_block(&mut self, block: StmtBlock) {
         self.out.push_str("{\n");
         self.depth += 1;
         let program = self.program;
-        for stmt in program.block(block) {
-            self.indent();
-            self.statement(&stmt.kind);
+        for stmt in program.block_stmts(block) {
+            self.print_indent();
+            self.print_statement(&stmt.kind);
             self.out.push('\n');
         }
         self.depth -= 1;
-        self.indent();
+        self.print_indent();
         self.out.push('}');
     }
 
-    fn indent(&mut self) {
+    fn print_indent(&mut self) {
         for _ in 0..self.depth {
             self.out.push_str("  ");
         }
     }
 
-    fn statement(&mut self, stmt: &StmtKind) {
+    fn print_statement(&mut self, stmt: &StmtKind) {
         match stmt {
             StmtKind::Declare(var) => {
                 self.out.push_str("var ");
-                self.binding(*var);
+                self.print_binding(*var);
             }
             StmtKind::Assign { to, value } => {
-                self.target(*to);
-                self.expr(*value);
+                self.print_target(*to);
+                self.print_expr(*value);
             }
             StmtKind::Alias { to, from } => {
-                self.target(*to);
+                self.print_target(*to);
                 self.out.push_str("memory ");
-                self.var(*from);
+                self.print_var(*from);
             }
             StmtKind::Alloc { to, bytes } => {
-                self.target(*to);
+                self.print_target(*to);
                 self.out.push_str("alloc ");
-                self.expr(*bytes);
+                self.print_expr(*bytes);
             }
             StmtKind::Free(var) => {
                 self.out.push_str("free ");
-                self.var(*var);
+                self.print_var(*var);
             }
             StmtKind::Static { to, data } => {
-                self.target(*to);
+                self.print_target(*to);
                 put!(self, "data {} {{", data.ty);
-                self.list(&data.values, |printer, value| put!(printer, "{value}"));
+                self.print_list(&data.values, |printer, value| put!(printer, "{value}"));
                 self.out.push('}');
                 if let Some(repeat) = data.repeat {
                     put!(self, " * {repeat}");
                 }
             }
             StmtKind::Read { to, from } => {
-                self.target(*to);
+                self.print_target(*to);
                 self.out.push_str("load ");
-                self.element(from);
+                self.print_element(from);
             }
             StmtKind::Write { to, value } => {
                 self.out.push_str("store ");
-                self.element(to);
+                self.print_element(to);
                 self.out.push_str(", ");
-                self.expr(*value);
+                self.print_expr(*value);
             }
             StmtKind::ReadVector { to, from } => self.read_vector(to, from),
             StmtKind::WriteVector { to, values } => self.write_vector(to, values),
-            StmtKind::Fragment(op) => self.fragment(op),
-            StmtKind::Copy(copy) => self.copy(copy),
-            StmtKind::Atomic(atomic) => self.atomic(atomic),
-            StmtKind::Launch(kernel) => self.kernel(*kernel),
-            _ => self.control(stmt),
+            StmtKind::Fragment(op) => self.print_fragment_op(op),
+            StmtKind::Copy(copy) => self.print_copy(copy),
+            StmtKind::Atomic(atomic) => self.print_atomic(atomic),
+            StmtKind::Launch(kernel) => self.print_kernel(*kernel),
+            _ => self.print_control_flow(stmt),
         }
     }
 
-    pub(super) fn target(&mut self, var: VarId) {
-        self.var(var);
+    pub(super) fn print_target(&mut self, var: VarId) {
+        self.print_var(var);
         self.out.push_str(" = ");
     }
 
-    fn control(&mut self, stmt: &StmtKind) {
+    fn print_control_flow(&mut self, stmt: &StmtKind) {
         match stmt {
             StmtKind::If {
                 condition,
@@ -243,12 +243,12 @@ impl KernelPrinter<'_> {
                 otherwise,
             } => {
                 self.out.push_str("if ");
-                self.expr(*condition);
+                self.print_expr(*condition);
                 self.out.push(' ');
-                self.block(*then);
-                if !self.program.block(*otherwise).is_empty() {
+                self.print_block(*then);
+                if !self.program.block_stmts(*otherwise).is_empty() {
                     self.out.push_str(" else ");
-                    self.block(*otherwise);
+                    self.print_block(*otherwise);
                 }
             }
             StmtKind::For {
@@ -257,41 +257,41 @@ impl KernelPrinter<'_> {
                 body,
             } => {
                 self.out.push_str("for ");
-                self.binding(*counter);
+                self.print_binding(*counter);
                 self.out.push_str(" < ");
-                self.expr(*bound);
+                self.print_expr(*bound);
                 self.out.push(' ');
-                self.block(*body);
+                self.print_block(*body);
             }
             StmtKind::While { condition, body } => {
                 self.out.push_str("while ");
-                self.expr(*condition);
+                self.print_expr(*condition);
                 self.out.push(' ');
-                self.block(*body);
+                self.print_block(*body);
             }
-            StmtKind::Call(call) => self.call(call),
+            StmtKind::Call(call) => self.print_call(call),
             StmtKind::Assert { condition, message } => {
                 self.out.push_str("assert ");
-                self.expr(*condition);
+                self.print_expr(*condition);
                 self.out.push_str(", ");
-                self.message(*message);
+                self.print_message(*message);
             }
             StmtKind::Trace(message) => {
                 self.out.push_str("trace ");
-                self.message(*message);
+                self.print_message(*message);
             }
             StmtKind::Where {
                 to,
                 what,
                 dimension,
             } => {
-                self.target(*to);
+                self.print_target(*to);
                 put!(self, "{} {dimension}", name_of(&LaunchIndex::NAMES, *what));
             }
             StmtKind::Shuffle { to, value, mask } => {
-                self.target(*to);
+                self.print_target(*to);
                 self.out.push_str("shuffle ");
-                self.expr(*value);
+                self.print_expr(*value);
                 put!(self, ", {mask}");
             }
             StmtKind::Sync { kind, scope } => {
@@ -309,60 +309,60 @@ impl KernelPrinter<'_> {
         }
     }
 
-    fn call(&mut self, call: &CallStmt) {
+    fn print_call(&mut self, call: &CallStmt) {
         if !call.outputs.is_empty() {
             self.out.push('(');
-            self.list(&call.outputs, |printer, var| printer.var(*var));
+            self.print_list(&call.outputs, |printer, var| printer.print_var(*var));
             self.out.push_str(") = ");
         }
         self.out.push_str("call ");
         self.function_name(call.function);
         self.out.push('(');
-        self.list(&call.inputs, |printer, input| match input {
-            FuncArgument::Scalar(expr) => printer.expr(*expr),
+        self.print_list(&call.inputs, |printer, input| match input {
+            FuncArgument::Scalar(expr) => printer.print_expr(*expr),
             FuncArgument::Memory(var) => {
                 printer.out.push_str("memory ");
-                printer.var(*var);
+                printer.print_var(*var);
             }
         });
         self.out.push(')');
     }
 
-    pub(super) fn element(&mut self, element: &MemoryElement) {
+    pub(super) fn print_element(&mut self, element: &MemoryElement) {
         if element.volatile {
             self.out.push_str("volatile ");
         }
         put!(self, "{} ", element.ty);
-        self.var(element.memory);
+        self.print_var(element.memory);
         self.out.push('[');
-        self.expr(element.index);
+        self.print_expr(element.index);
         self.out.push(']');
     }
 
-    fn copy(&mut self, copy: &CopyStmt) {
+    fn print_copy(&mut self, copy: &CopyStmt) {
         put!(self, "copy {} [", copy.ty);
-        self.exprs(&copy.shape);
+        self.print_exprs(&copy.shape);
         self.out.push_str("] ");
-        self.side(&copy.to);
+        self.print_copy_operand(&copy.to);
         self.out.push_str(", ");
-        self.side(&copy.from);
+        self.print_copy_operand(&copy.from);
     }
 
-    fn side(&mut self, side: &CopyOperand) {
-        self.var(side.memory);
+    fn print_copy_operand(&mut self, side: &CopyOperand) {
+        self.print_var(side.memory);
         self.out.push_str(" + ");
-        self.expr(side.offset);
+        self.print_expr(side.offset);
         self.out.push_str(" [");
-        self.exprs(&side.strides);
+        self.print_exprs(&side.strides);
         self.out.push(']');
     }
 
-    fn message(&mut self, message: MessageId) {
+    fn print_message(&mut self, message: MessageId) {
         let message = self.program.message(message);
         self.out.push('{');
-        self.list(&message.parts, |printer, part| match part {
+        self.print_list(&message.parts, |printer, part| match part {
             MessageSegment::Text(text) => put!(printer, "{text:?}"),
-            MessageSegment::Value(expr) => printer.expr(*expr),
+            MessageSegment::Value(expr) => printer.print_expr(*expr),
         });
         self.out.push('}');
         if !message.backtrace.is_empty() {
@@ -370,48 +370,48 @@ impl KernelPrinter<'_> {
         }
     }
 
-    fn atomic(&mut self, atomic: &AtomicStmt) {
+    fn print_atomic(&mut self, atomic: &AtomicStmt) {
         if let Some(old) = atomic.old {
-            self.target(old);
+            self.print_target(old);
         }
         put!(self, "atomic {} ", name_of(&AtomicOp::NAMES, atomic.op));
-        self.element(&atomic.element);
+        self.print_element(&atomic.element);
         for operand in atomic.expected.iter().chain([&atomic.value]) {
             self.out.push_str(", ");
-            self.expr(*operand);
+            self.print_expr(*operand);
         }
     }
 
-    fn kernel(&mut self, kernel: KernelId) {
+    fn print_kernel(&mut self, kernel: KernelId) {
         let kernel = self.program.kernel(kernel);
         self.out.push_str("launch [");
-        self.exprs(&kernel.blocks);
+        self.print_exprs(&kernel.blocks);
         self.out.push_str("] size [");
-        self.list(&kernel.block_size, |printer, size| {
+        self.print_list(&kernel.block_size, |printer, size| {
             printer.out.push_str(match size {
                 BlockSize::Dynamic(_) => "dynamic ",
                 BlockSize::Constant(_) => "constant ",
             });
-            printer.expr(size.value());
+            printer.print_expr(size.size_expr());
         });
         self.out.push_str("] uses (");
-        self.list(&kernel.uses, |printer, used| match used {
-            KernelCapture::Scalar(var) | KernelCapture::Memory(var) => printer.var(*var),
+        self.print_list(&kernel.uses, |printer, used| match used {
+            KernelCapture::Scalar(var) | KernelCapture::Memory(var) => printer.print_var(*var),
             KernelCapture::Constant(var, value) => {
                 printer.out.push_str("constant ");
-                printer.binding(*var);
+                printer.print_binding(*var);
                 printer.out.push_str(" = ");
-                printer.expr(*value);
+                printer.print_expr(*value);
             }
         });
         self.out.push_str(") ");
         if kernel.failure_tolerant {
             self.out.push_str("tolerant ");
         }
-        self.block(kernel.body);
+        self.print_block(kernel.body);
     }
 
-    fn entry(&mut self, entry: &EntryDecl) {
+    fn print_entry(&mut self, entry: &EntryDecl) {
         put!(self, "\nentry {:?} = ", entry.name);
         self.function_name(entry.function);
         self.out.push_str(" {\n");
@@ -434,7 +434,7 @@ impl KernelPrinter<'_> {
             EntryKind::Plain(plain) => self.plain_value(plain),
             EntryKind::Opaque(name, parts) => {
                 put!(self, "opaque {name:?} {{");
-                self.list(parts, |printer, part| printer.plain_value(part));
+                self.print_list(parts, |printer, part| printer.plain_value(part));
                 self.out.push('}');
             }
         }
@@ -448,13 +448,13 @@ impl KernelPrinter<'_> {
         put!(self, "{}", value.element);
         if let Some(shape) = &value.shape {
             self.out.push('[');
-            self.list(shape, |printer, size| match size {
-                ArrayDimension::Var(var) => printer.var(*var),
+            self.print_list(shape, |printer, size| match size {
+                ArrayDimension::Var(var) => printer.print_var(*var),
                 ArrayDimension::Literal(size) => put!(printer, "{size}i64"),
             });
             self.out.push(']');
         }
         self.out.push(' ');
-        self.var(value.var);
+        self.print_var(value.var);
     }
 }

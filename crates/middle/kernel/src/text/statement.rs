@@ -11,58 +11,58 @@ use spirula_diagnostics::SourceDiagnostic;
 
 impl KernelParser {
     /// `{ statements }`.
-    pub(super) fn block(&mut self) -> Result<StmtBlock, SourceDiagnostic> {
+    pub(super) fn parse_block(&mut self) -> Result<StmtBlock, SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEPTH {
-            return Err(self.fault("too many nested blocks"));
+            return Err(self.fault_here("too many nested blocks"));
         }
-        self.expect("{")?;
-        let outer = self.builder.place();
+        self.expect_mark("{")?;
+        let outer = self.builder.current_place();
         self.builder.begin_block();
-        while !self.eat("}") {
+        while !self.eat_mark("}") {
             if *self.peek() == KernelToken::End {
-                return Err(self.fault("expected \"}\""));
+                return Err(self.fault_here("expected \"}\""));
             }
-            self.builder.at(self.place());
-            self.statement()?;
+            self.builder.set_place(self.next_place());
+            self.parse_statement()?;
         }
-        self.builder.at(outer);
+        self.builder.set_place(outer);
         self.depth -= 1;
         Ok(self.builder.end_block())
     }
 
-    fn statement(&mut self) -> Result<(), SourceDiagnostic> {
+    fn parse_statement(&mut self) -> Result<(), SourceDiagnostic> {
         match self.peek() {
             KernelToken::Var(_) => {
-                let to = self.var()?;
-                self.expect("=")?;
-                return self.change(to);
+                let to = self.parse_var()?;
+                self.expect_mark("=")?;
+                return self.parse_assignment(to);
             }
             KernelToken::Mark("(") => {
                 self.next();
-                let outputs = self.list(")", Self::var)?;
-                self.expect("=")?;
+                let outputs = self.parse_list(")", Self::parse_var)?;
+                self.expect_mark("=")?;
                 if self.eat_word("load") {
                     self.expect_word("vector")?;
                     return self.read_vector(outputs);
                 }
                 self.expect_word("call")?;
-                return self.call(outputs);
+                return self.parse_call(outputs);
             }
             _ => {}
         }
         if self.eat_word("var") {
             let name = self.new_name()?;
-            self.expect(":")?;
+            self.expect_mark(":")?;
             let volatile = self.eat_word("volatile");
-            let ty = self.ty()?;
-            let var = self.builder.declare(&name, ty, volatile);
+            let ty = self.parse_variable_type()?;
+            let var = self.builder.declare_var(&name, ty, volatile);
             self.locals.insert(name, var);
         } else if self.eat_word("free") {
-            let var = self.var()?;
-            self.builder.push(StmtKind::Free(var));
+            let var = self.parse_var()?;
+            self.builder.push_statement(StmtKind::Free(var));
         } else if self.eat_word("clear") {
-            self.clear()?;
+            self.parse_clear()?;
         } else if self.eat_word("store") {
             if self.eat_word("vector") {
                 return self.write_vector();
@@ -70,145 +70,147 @@ impl KernelParser {
             if self.eat_word("fragment") {
                 return self.store_fragment();
             }
-            let to = self.element()?;
-            self.expect(",")?;
-            let value = self.expr()?;
-            self.builder.push(StmtKind::Write { to, value });
+            let to = self.parse_element()?;
+            self.expect_mark(",")?;
+            let value = self.parse_expr()?;
+            self.builder.push_statement(StmtKind::Write { to, value });
         } else if self.eat_word("copy") {
-            self.copy()?;
+            self.parse_copy()?;
         } else if self.eat_word("call") {
-            self.call(Vec::new())?;
+            self.parse_call(Vec::new())?;
         } else if self.eat_word("launch") {
-            self.kernel()?;
+            self.parse_kernel()?;
         } else if self.eat_word("atomic") {
-            self.atomic(None)?;
+            self.parse_atomic(None)?;
         } else {
-            return self.control();
+            return self.parse_control_flow();
         }
         Ok(())
     }
 
-    fn control(&mut self) -> Result<(), SourceDiagnostic> {
+    fn parse_control_flow(&mut self) -> Result<(), SourceDiagnostic> {
         if self.eat_word("if") {
-            let condition = self.expr()?;
-            let then = self.block()?;
+            let condition = self.parse_expr()?;
+            let then = self.parse_block()?;
             let otherwise = match self.eat_word("else") {
-                true => self.block()?,
+                true => self.parse_block()?,
                 false => {
                     self.builder.begin_block();
                     self.builder.end_block()
                 }
             };
-            self.builder.push(StmtKind::If {
+            self.builder.push_statement(StmtKind::If {
                 condition,
                 then,
                 otherwise,
             });
         } else if self.eat_word("for") {
             let name = self.new_name()?;
-            self.expect(":")?;
-            let ty = self.ty()?;
-            self.expect("<")?;
-            let bound = self.expr()?;
-            let counter = self.builder.var(&name, ty);
+            self.expect_mark(":")?;
+            let ty = self.parse_variable_type()?;
+            self.expect_mark("<")?;
+            let bound = self.parse_expr()?;
+            let counter = self.builder.new_var(&name, ty);
             self.locals.insert(name, counter);
-            let body = self.block()?;
-            self.builder.push(StmtKind::For {
+            let body = self.parse_block()?;
+            self.builder.push_statement(StmtKind::For {
                 counter,
                 bound,
                 body,
             });
         } else if self.eat_word("while") {
-            let condition = self.expr()?;
-            let body = self.block()?;
-            self.builder.push(StmtKind::While { condition, body });
+            let condition = self.parse_expr()?;
+            let body = self.parse_block()?;
+            self.builder
+                .push_statement(StmtKind::While { condition, body });
         } else if self.eat_word("assert") {
-            let condition = self.expr()?;
-            self.expect(",")?;
-            let message = self.message()?;
-            self.builder.push(StmtKind::Assert { condition, message });
+            let condition = self.parse_expr()?;
+            self.expect_mark(",")?;
+            let message = self.parse_message()?;
+            self.builder
+                .push_statement(StmtKind::Assert { condition, message });
         } else if self.eat_word("trace") {
-            let message = self.message()?;
-            self.builder.push(StmtKind::Trace(message));
+            let message = self.parse_message()?;
+            self.builder.push_statement(StmtKind::Trace(message));
         } else if let Some(kind) = self.one_of(&SyncKind::NAMES) {
-            let fault = self.fault("expected shared or device");
+            let fault = self.fault_here("expected shared or device");
             let scope = match self.one_of(&MemorySpace::NAMES) {
                 Some(MemorySpace::Shared) => KernelSyncScope::Shared,
                 Some(MemorySpace::Device) => KernelSyncScope::Device,
                 _ => return Err(fault),
             };
-            self.builder.push(StmtKind::Sync { kind, scope });
+            self.builder.push_statement(StmtKind::Sync { kind, scope });
         } else {
-            return Err(self.fault("expected a statement"));
+            return Err(self.fault_here("expected a statement"));
         }
         Ok(())
     }
 
     /// What stands after `%x =`.
-    fn change(&mut self, to: VarId) -> Result<(), SourceDiagnostic> {
+    fn parse_assignment(&mut self, to: VarId) -> Result<(), SourceDiagnostic> {
         let kind = if self.eat_word("memory") {
             StmtKind::Alias {
                 to,
-                from: self.var()?,
+                from: self.parse_var()?,
             }
         } else if self.eat_word("alloc") {
             StmtKind::Alloc {
                 to,
-                bytes: self.expr()?,
+                bytes: self.parse_expr()?,
             }
         } else if self.eat_word("data") {
-            let ty = self.scalar()?;
-            self.expect("{")?;
-            let values = self.list("}", Self::literal)?;
-            let repeat = match self.eat("*") {
-                true => Some(self.number()?),
+            let ty = self.parse_scalar_type()?;
+            self.expect_mark("{")?;
+            let values = self.parse_list("}", Self::parse_literal)?;
+            let repeat = match self.eat_mark("*") {
+                true => Some(self.parse_number()?),
                 false => None,
             };
             let data = Box::new(StaticData { ty, values, repeat });
             StmtKind::Static { to, data }
         } else if self.eat_word("accumulate") {
-            return self.accumulate(to);
+            return self.parse_accumulate(to);
         } else if self.eat_word("load") {
             if self.eat_word("fragment") {
                 return self.load_fragment(to);
             }
             StmtKind::Read {
                 to,
-                from: self.element()?,
+                from: self.parse_element()?,
             }
         } else if self.eat_word("atomic") {
-            return self.atomic(Some(to));
+            return self.parse_atomic(Some(to));
         } else if self.eat_word("shuffle") {
-            let value = self.expr()?;
-            self.expect(",")?;
+            let value = self.parse_expr()?;
+            self.expect_mark(",")?;
             StmtKind::Shuffle {
                 to,
                 value,
-                mask: self.number()?,
+                mask: self.parse_number()?,
             }
         } else if let Some(what) = self.one_of(&LaunchIndex::NAMES) {
             StmtKind::Where {
                 to,
                 what,
-                dimension: self.number()?,
+                dimension: self.parse_number()?,
             }
         } else {
             StmtKind::Assign {
                 to,
-                value: self.expr()?,
+                value: self.parse_expr()?,
             }
         };
-        self.builder.push(kind);
+        self.builder.push_statement(kind);
         Ok(())
     }
 
-    pub(super) fn element(&mut self) -> Result<MemoryElement, SourceDiagnostic> {
+    pub(super) fn parse_element(&mut self) -> Result<MemoryElement, SourceDiagnostic> {
         let volatile = self.eat_word("volatile");
-        let ty = self.scalar()?;
-        let memory = self.var()?;
-        self.expect("[")?;
-        let index = self.expr()?;
-        self.expect("]")?;
+        let ty = self.parse_scalar_type()?;
+        let memory = self.parse_var()?;
+        self.expect_mark("[")?;
+        let index = self.parse_expr()?;
+        self.expect_mark("]")?;
         Ok(MemoryElement {
             memory,
             ty,
@@ -217,26 +219,27 @@ impl KernelParser {
         })
     }
 
-    fn copy(&mut self) -> Result<(), SourceDiagnostic> {
-        let ty = self.scalar()?;
-        let shape = self.exprs()?;
-        let to = self.side()?;
-        self.expect(",")?;
-        let from = self.side()?;
-        self.builder.push(StmtKind::Copy(Box::new(CopyStmt {
-            ty,
-            shape,
-            to,
-            from,
-        })));
+    fn parse_copy(&mut self) -> Result<(), SourceDiagnostic> {
+        let ty = self.parse_scalar_type()?;
+        let shape = self.parse_exprs()?;
+        let to = self.parse_copy_operand()?;
+        self.expect_mark(",")?;
+        let from = self.parse_copy_operand()?;
+        self.builder
+            .push_statement(StmtKind::Copy(Box::new(CopyStmt {
+                ty,
+                shape,
+                to,
+                from,
+            })));
         Ok(())
     }
 
-    fn side(&mut self) -> Result<CopyOperand, SourceDiagnostic> {
-        let memory = self.var()?;
-        self.expect("+")?;
-        let offset = self.expr()?;
-        let strides = self.exprs()?;
+    fn parse_copy_operand(&mut self) -> Result<CopyOperand, SourceDiagnostic> {
+        let memory = self.parse_var()?;
+        self.expect_mark("+")?;
+        let offset = self.parse_expr()?;
+        let strides = self.parse_exprs()?;
         Ok(CopyOperand {
             memory,
             offset,
@@ -244,75 +247,77 @@ impl KernelParser {
         })
     }
 
-    fn atomic(&mut self, old: Option<VarId>) -> Result<(), SourceDiagnostic> {
-        let fault = self.fault("unknown atomic operation");
+    fn parse_atomic(&mut self, old: Option<VarId>) -> Result<(), SourceDiagnostic> {
+        let fault = self.fault_here("unknown atomic operation");
         let op = self.one_of(&AtomicOp::NAMES).ok_or(fault)?;
-        let element = self.element()?;
-        self.expect(",")?;
-        let mut value = self.expr()?;
+        let element = self.parse_element()?;
+        self.expect_mark(",")?;
+        let mut value = self.parse_expr()?;
         let mut expected = None;
         if op == AtomicOp::CompareExchange {
-            self.expect(",")?;
+            self.expect_mark(",")?;
             expected = Some(value);
-            value = self.expr()?;
+            value = self.parse_expr()?;
         }
-        self.builder.push(StmtKind::Atomic(Box::new(AtomicStmt {
-            op,
-            element,
-            value,
-            expected,
-            old,
-        })));
+        self.builder
+            .push_statement(StmtKind::Atomic(Box::new(AtomicStmt {
+                op,
+                element,
+                value,
+                expected,
+                old,
+            })));
         Ok(())
     }
 
-    fn call(&mut self, outputs: Vec<VarId>) -> Result<(), SourceDiagnostic> {
+    fn parse_call(&mut self, outputs: Vec<VarId>) -> Result<(), SourceDiagnostic> {
         let name = self.function_name()?;
-        let function = self.builder.function(&name);
-        self.expect("(")?;
-        let inputs = self.list(")", |parser| match parser.eat_word("memory") {
-            true => Ok(FuncArgument::Memory(parser.var()?)),
-            false => Ok(FuncArgument::Scalar(parser.expr()?)),
+        let function = self.builder.declare_function(&name);
+        self.expect_mark("(")?;
+        let inputs = self.parse_list(")", |parser| match parser.eat_word("memory") {
+            true => Ok(FuncArgument::Memory(parser.parse_var()?)),
+            false => Ok(FuncArgument::Scalar(parser.parse_expr()?)),
         })?;
-        self.builder.push(StmtKind::Call(Box::new(CallStmt {
-            function,
-            inputs,
-            outputs,
-        })));
+        self.builder
+            .push_statement(StmtKind::Call(Box::new(CallStmt {
+                function,
+                inputs,
+                outputs,
+            })));
         Ok(())
     }
 
-    fn message(&mut self) -> Result<MessageId, SourceDiagnostic> {
-        self.expect("{")?;
-        let parts = self.list("}", |parser| match parser.peek() {
-            KernelToken::Text(_) => Ok(MessageSegment::Text(parser.text()?)),
-            _ => Ok(MessageSegment::Value(parser.expr()?)),
+    fn parse_message(&mut self) -> Result<MessageId, SourceDiagnostic> {
+        self.expect_mark("{")?;
+        let parts = self.parse_list("}", |parser| match parser.peek() {
+            KernelToken::Text(_) => Ok(MessageSegment::Text(parser.parse_string()?)),
+            _ => Ok(MessageSegment::Value(parser.parse_expr()?)),
         })?;
         let backtrace = match self.eat_word("at") {
-            true => self.text()?,
+            true => self.parse_string()?,
             false => String::new(),
         };
-        Ok(self.builder.message(MessageData { parts, backtrace }))
+        Ok(self.builder.add_message(MessageData { parts, backtrace }))
     }
 
-    fn kernel(&mut self) -> Result<(), SourceDiagnostic> {
-        let place = self.builder.place();
-        let blocks = self.exprs()?;
+    fn parse_kernel(&mut self) -> Result<(), SourceDiagnostic> {
+        let place = self.builder.current_place();
+        let blocks = self.parse_exprs()?;
         self.expect_word("size")?;
-        self.expect("[")?;
-        let block_size = self.list("]", |parser| {
+        self.expect_mark("[")?;
+        let block_size = self.parse_list("]", |parser| {
             if parser.eat_word("dynamic") {
-                return Ok(BlockSize::Dynamic(parser.expr()?));
+                return Ok(BlockSize::Dynamic(parser.parse_expr()?));
             }
             parser.expect_word("constant")?;
-            Ok(BlockSize::Constant(parser.expr()?))
+            Ok(BlockSize::Constant(parser.parse_expr()?))
         })?;
         self.expect_word("uses")?;
-        self.expect("(")?;
-        let uses = self.list(")", Self::one_use)?;
+        self.expect_mark("(")?;
+        let uses = self.parse_list(")", Self::one_use)?;
         let failure_tolerant = self.eat_word("tolerant");
-        let body = self.block()?;
-        let kernel = self.builder.kernel(KernelData {
+        let body = self.parse_block()?;
+        let kernel = self.builder.add_kernel(KernelData {
             blocks,
             block_size,
             uses,
@@ -320,22 +325,22 @@ impl KernelParser {
             body,
             place,
         });
-        self.builder.push(StmtKind::Launch(kernel));
+        self.builder.push_statement(StmtKind::Launch(kernel));
         Ok(())
     }
 
     fn one_use(&mut self) -> Result<KernelCapture, SourceDiagnostic> {
         if self.eat_word("constant") {
             let name = self.new_name()?;
-            self.expect(":")?;
-            let ty = self.ty()?;
-            self.expect("=")?;
-            let value = self.expr()?;
-            let var = self.builder.var(&name, ty);
+            self.expect_mark(":")?;
+            let ty = self.parse_variable_type()?;
+            self.expect_mark("=")?;
+            let value = self.parse_expr()?;
+            let var = self.builder.new_var(&name, ty);
             self.locals.insert(name, var);
             return Ok(KernelCapture::Constant(var, value));
         }
-        let var = self.var()?;
+        let var = self.parse_var()?;
         Ok(match self.builder.program().var(var).ty {
             VariableType::Scalar(_) => KernelCapture::Scalar(var),
             _ => KernelCapture::Memory(var),

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 /// Files of the corpus, or none where there is no corpus.
 pub fn files() -> Vec<PathBuf> {
-    let Some(folder) = spirula_testing::corpus("futhark/imp") else {
+    let Some(folder) = spirula_testing::find_corpus("futhark/imp") else {
         return Vec::new();
     };
-    let mut files = spirula_testing::files(&folder, ".imp");
-    files.extend(spirula_testing::files(&folder, ".imp.gz"));
+    let mut files = spirula_testing::list_files(&folder, ".imp");
+    files.extend(spirula_testing::list_files(&folder, ".imp.gz"));
     assert!(
         files.len() >= 200,
         "the corpus has {} programs",

@@ -9,49 +9,49 @@ use spirula_spirv::grammar::enumerants::{Decoration, FunctionParameterAttribute,
 use spirula_spirv::ir::InstRef;
 
 /// Unifies what the module's instructions bring together.
-pub fn gather(
+pub fn gather_constraints(
     classes: &mut PointsToAnalysis,
     facts: &KernelModuleInfo<'_>,
 ) -> Result<(), SourceDiagnostic> {
     for inst in facts.module.all_insts() {
         let (Some(result), Some(ty)) = (inst.result(), inst.result_type()) else {
-            effects(classes, facts, inst);
+            gather_effects(classes, facts, inst);
             continue;
         };
         if is_input(facts, ty) || !facts.has_pointers(ty) {
-            effects(classes, facts, inst);
+            gather_effects(classes, facts, inst);
             continue;
         }
         if inst.op() == Op::Function || facts.is_nothing(result) {
             continue;
         }
-        let node = classes.node(result);
+        let node = classes.intern_node(result);
         match inst.op() {
-            Op::Variable => variable(classes, facts, inst, node)?,
-            Op::FunctionParameter => parameter(classes, facts, inst, node)?,
+            Op::Variable => gather_variable(classes, facts, inst, node)?,
+            Op::FunctionParameter => gather_parameter(classes, facts, inst, node)?,
             Op::Load => {
-                if let Some(of) = node_of(classes, facts, inst.id(0)) {
-                    let content = classes.content(of);
-                    classes.unify(node, content);
+                if let Some(of) = node_of(classes, facts, inst.id_operand(0)) {
+                    let content = classes.intern_content(of);
+                    classes.unify_nodes(node, content);
                 }
             }
             Op::ConvertUToPtr => {
                 classes.meet_null(node);
-                if let Some(of) = origin(facts, inst.id(0)) {
-                    join(classes, facts, node, of);
+                if let Some(of) = find_source_pointer(facts, inst.id_operand(0)) {
+                    unify_value(classes, facts, node, of);
                 }
             }
-            Op::Bitcast if !facts.is_pointer(inst.id(0)) => {
+            Op::Bitcast if !facts.is_pointer(inst.id_operand(0)) => {
                 classes.meet_null(node);
-                if let Some(of) = origin(facts, inst.id(0)) {
-                    join(classes, facts, node, of);
+                if let Some(of) = find_source_pointer(facts, inst.id_operand(0)) {
+                    unify_value(classes, facts, node, of);
                 }
             }
             _ => {
                 let mut operands = Vec::new();
-                facts.ids.visit(inst, |_, id| operands.push(id));
+                facts.ids.visit_uses(inst, |_, id| operands.push(id));
                 for id in operands {
-                    join(classes, facts, node, id);
+                    unify_value(classes, facts, node, id);
                 }
                 if inst.op() == Op::GenericCastToPtrExplicit {
                     classes.meet_null(node);
@@ -63,35 +63,37 @@ pub fn gather(
 }
 
 fn is_input(facts: &KernelModuleInfo<'_>, ty: Id) -> bool {
-    matches!(facts.pointer(ty), Some((StorageClass::Input, _)))
+    matches!(facts.parse_pointer_type(ty), Some((StorageClass::Input, _)))
 }
 
 /// The node of a value that is or has pointers; none for null.
 fn node_of(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, value: Id) -> Option<u32> {
     let ty = facts.type_of(value)?;
     let is_one = !facts.is_nothing(value) && !is_input(facts, ty) && facts.has_pointers(ty);
-    is_one.then(|| classes.node(value))
+    is_one.then(|| classes.intern_node(value))
 }
 
-fn join(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, node: u32, value: Id) {
+fn unify_value(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, node: u32, value: Id) {
     if let Some(other) = node_of(classes, facts, value) {
-        classes.unify(node, other);
+        classes.unify_nodes(node, other);
     } else if facts.is_null(value) {
         classes.meet_null(node);
     }
 }
 
 /// The pointer that a number was computed of.
-fn origin(facts: &KernelModuleInfo<'_>, number: Id) -> Option<Id> {
+fn find_source_pointer(facts: &KernelModuleInfo<'_>, number: Id) -> Option<Id> {
     let mut work = vec![number];
     // Few steps: alignment of an address, a member's offset.
     for _ in 0..32 {
-        let def = facts.def(work.pop()?).ok()?;
+        let def = facts.find_definition(work.pop()?).ok()?;
         match def.op() {
-            Op::ConvertPtrToU => return Some(def.id(0)),
-            Op::Bitcast | Op::UConvert | Op::SConvert | Op::CopyObject => work.push(def.id(0)),
+            Op::ConvertPtrToU => return Some(def.id_operand(0)),
+            Op::Bitcast | Op::UConvert | Op::SConvert | Op::CopyObject => {
+                work.push(def.id_operand(0))
+            }
             Op::IAdd | Op::ISub | Op::BitwiseAnd | Op::BitwiseOr => {
-                work.extend([def.id(1), def.id(0)]);
+                work.extend([def.id_operand(1), def.id_operand(0)]);
             }
             _ => {}
         }
@@ -99,27 +101,30 @@ fn origin(facts: &KernelModuleInfo<'_>, number: Id) -> Option<Id> {
     None
 }
 
-fn effects(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, inst: InstRef<'_>) {
+fn gather_effects(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, inst: InstRef<'_>) {
     match inst.op() {
         Op::Store => {
-            let to = node_of(classes, facts, inst.id(0));
-            let value = node_of(classes, facts, inst.id(1));
+            let to = node_of(classes, facts, inst.id_operand(0));
+            let value = node_of(classes, facts, inst.id_operand(1));
             if let (Some(to), Some(value)) = (to, value) {
-                let content = classes.content(to);
-                classes.unify(content, value);
+                let content = classes.intern_content(to);
+                classes.unify_nodes(content, value);
             }
         }
         Op::CopyMemory | Op::CopyMemorySized => {
-            let to = node_of(classes, facts, inst.id(0));
-            let from = node_of(classes, facts, inst.id(1));
+            let to = node_of(classes, facts, inst.id_operand(0));
+            let from = node_of(classes, facts, inst.id_operand(1));
             if let (Some(to), Some(from)) = (to, from) {
-                let (to, from) = (classes.content(to), classes.content(from));
-                classes.unify(to, from);
+                let (to, from) = (classes.intern_content(to), classes.intern_content(from));
+                classes.unify_nodes(to, from);
             }
         }
         // A pointer that is compared may be null, and so may a number be that is made of one.
         Op::PtrEqual | Op::PtrNotEqual | Op::IEqual | Op::INotEqual => {
-            for (pointer, other) in [(inst.id(0), inst.id(1)), (inst.id(1), inst.id(0))] {
+            for (pointer, other) in [
+                (inst.id_operand(0), inst.id_operand(1)),
+                (inst.id_operand(1), inst.id_operand(0)),
+            ] {
                 if facts.is_null(other)
                     && let Some(node) = node_of(classes, facts, pointer)
                 {
@@ -129,7 +134,7 @@ fn effects(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, inst: I
         }
         Op::ConvertPtrToU | Op::Bitcast | Op::SpecConstantOp => {
             let mut operands = Vec::new();
-            facts.ids.visit(inst, |_, id| operands.push(id));
+            facts.ids.visit_uses(inst, |_, id| operands.push(id));
             for id in operands {
                 if let Some(node) = node_of(classes, facts, id) {
                     classes.meet_null(node);
@@ -140,14 +145,14 @@ fn effects(classes: &mut PointsToAnalysis, facts: &KernelModuleInfo<'_>, inst: I
     }
 }
 
-fn variable(
+fn gather_variable(
     classes: &mut PointsToAnalysis,
     facts: &KernelModuleInfo<'_>,
     inst: InstRef<'_>,
     node: u32,
 ) -> Result<(), SourceDiagnostic> {
-    let class = StorageClass(inst.word(0));
-    let (Some(id), Some(pointee)) = (inst.result(), pointee(facts, inst)) else {
+    let class = StorageClass(inst.operand_word(0));
+    let (Some(id), Some(pointee)) = (inst.result(), find_pointee(facts, inst)) else {
         return Ok(());
     };
     // What nobody writes is the same as in constant memory.
@@ -158,7 +163,7 @@ fn variable(
         class => class,
     };
     let size = Some(facts.layouts.get(pointee).size);
-    own(
+    add_object(
         classes,
         node,
         PointsToObject {
@@ -174,13 +179,13 @@ fn variable(
     if let Some(initializer) = inst.get_id(1)
         && let Some(value) = node_of(classes, facts, initializer)
     {
-        let content = classes.content(node);
-        classes.unify(content, value);
+        let content = classes.intern_content(node);
+        classes.unify_nodes(content, value);
     }
     Ok(())
 }
 
-fn parameter(
+fn gather_parameter(
     classes: &mut PointsToAnalysis,
     facts: &KernelModuleInfo<'_>,
     inst: InstRef<'_>,
@@ -189,8 +194,8 @@ fn parameter(
     let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
         return Ok(());
     };
-    let Some((class, pointee)) = facts.pointer(ty) else {
-        return Err(facts.refuse(id, "a parameter with pointers within"));
+    let Some((class, pointee)) = facts.parse_pointer_type(ty) else {
+        return Err(facts.diagnose_id(id, "a parameter with pointers within"));
     };
     let by_value = is_by_value(facts, id);
     let object = |class, size| PointsToObject {
@@ -200,10 +205,10 @@ fn parameter(
         size,
     };
     match class {
-        StorageClass::Workgroup => own(classes, node, object(class, None)),
+        StorageClass::Workgroup => add_object(classes, node, object(class, None)),
         _ if class == StorageClass::Function || by_value => {
             let size = pointee.map(|p| facts.layouts.get(p).size);
-            own(classes, node, object(StorageClass::Function, size));
+            add_object(classes, node, object(StorageClass::Function, size));
         }
         _ => classes.memories[node as usize].is_physical = true,
     }
@@ -212,18 +217,18 @@ fn parameter(
 
 /// Whether a parameter is a pointer to a copy of what is passed.
 pub fn is_by_value(facts: &KernelModuleInfo<'_>, id: Id) -> bool {
-    let mut all = facts.decorations.of(facts.module, id, NONE);
+    let mut all = facts.decorations.decorations_of(facts.module, id, NONE);
     all.any(|(d, operands)| {
         d == Decoration::FuncParamAttr
             && operands.first() == Some(&FunctionParameterAttribute::ByVal.0)
     })
 }
 
-fn own(classes: &mut PointsToAnalysis, node: u32, object: PointsToObject) {
-    let class = classes.find(node) as usize;
+fn add_object(classes: &mut PointsToAnalysis, node: u32, object: PointsToObject) {
+    let class = classes.find_root(node) as usize;
     classes.memories[class].objects.push(object);
 }
 
-fn pointee(facts: &KernelModuleInfo<'_>, inst: InstRef<'_>) -> Option<Id> {
-    facts.pointer(inst.result_type()?)?.1
+fn find_pointee(facts: &KernelModuleInfo<'_>, inst: InstRef<'_>) -> Option<Id> {
+    facts.parse_pointer_type(inst.result_type()?)?.1
 }

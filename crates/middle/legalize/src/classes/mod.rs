@@ -23,7 +23,7 @@ use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::{Id, IdMap};
 
-pub use access::{common, memory_operands};
+pub use access::{align_at_offset, memory_operands};
 pub use gather::is_by_value;
 
 const NONE: u32 = u32::MAX;
@@ -116,7 +116,9 @@ impl PointsToAnalysis {
     ///
     /// # Errors
     /// When there is a variable or parameter that Vulkan has no place for.
-    pub fn compute(facts: &KernelModuleInfo<'_>) -> Result<PointsToAnalysis, SourceDiagnostic> {
+    pub fn from_module_info(
+        facts: &KernelModuleInfo<'_>,
+    ) -> Result<PointsToAnalysis, SourceDiagnostic> {
         let mut classes = PointsToAnalysis {
             nodes: IdMap::new(facts.module.bound(), NONE),
             parents: Vec::new(),
@@ -125,18 +127,18 @@ impl PointsToAnalysis {
             memories: Vec::new(),
             program: Vec::new(),
         };
-        gather::gather(&mut classes, facts)?;
+        gather::gather_constraints(&mut classes, facts)?;
         classes.move_to_buffer();
-        access::gather(&mut classes, facts)?;
-        classes.place(facts)?;
+        access::gather_accesses(&mut classes, facts)?;
+        classes.place_objects(facts)?;
         Ok(classes)
     }
 
     /// The class of a pointer, or of the pointers within a value.
-    pub fn of(&self, value: Id) -> Option<PointsToSetId> {
+    pub fn find_set(&self, value: Id) -> Option<PointsToSetId> {
         match self.nodes[value] {
             NONE => None,
-            node => Some(self.find(node)),
+            node => Some(self.find_root(node)),
         }
     }
 
@@ -145,22 +147,22 @@ impl PointsToAnalysis {
         &self.memories[class as usize]
     }
 
-    fn find(&self, mut node: u32) -> u32 {
+    fn find_root(&self, mut node: u32) -> u32 {
         while self.parents[node as usize] != node {
             node = self.parents[node as usize];
         }
         node
     }
 
-    fn node(&mut self, value: Id) -> u32 {
+    fn intern_node(&mut self, value: Id) -> u32 {
         if self.nodes[value] == NONE {
-            let node = self.fresh();
+            let node = self.create_node();
             self.nodes.set(value, node);
         }
         self.nodes[value]
     }
 
-    fn fresh(&mut self) -> u32 {
+    fn create_node(&mut self) -> u32 {
         let node = self.parents.len() as u32;
         self.parents.push(node);
         self.sizes.push(1);
@@ -170,10 +172,10 @@ impl PointsToAnalysis {
     }
 
     /// The class of what the memory of a class keeps, made when it is first asked for.
-    fn content(&mut self, node: u32) -> u32 {
-        let class = self.find(node) as usize;
+    fn intern_content(&mut self, node: u32) -> u32 {
+        let class = self.find_root(node) as usize;
         if self.contents[class] == NONE {
-            let fresh = self.fresh();
+            let fresh = self.create_node();
             // Memory may have been cleared.
             self.memories[fresh as usize].has_null = true;
             self.contents[class] = fresh;
@@ -183,14 +185,14 @@ impl PointsToAnalysis {
 
     /// Notes that null may be among the pointers of a node.
     fn meet_null(&mut self, node: u32) {
-        let class = self.find(node);
+        let class = self.find_root(node);
         self.memories[class as usize].has_null = true;
     }
 
-    fn unify(&mut self, a: u32, b: u32) {
+    fn unify_nodes(&mut self, a: u32, b: u32) {
         let mut work = vec![(a, b)];
         while let Some((a, b)) = work.pop() {
-            let (a, b) = (self.find(a), self.find(b));
+            let (a, b) = (self.find_root(a), self.find_root(b));
             if a == b {
                 continue;
             }
@@ -212,17 +214,17 @@ impl PointsToAnalysis {
     }
 
     /// Variables at program scope that are in the program's buffer.
-    pub fn program(&self) -> &[Id] {
+    pub fn program_variables(&self) -> &[Id] {
         &self.program
     }
 
     /// Finds what is in the program's buffer: such objects are addresses like those of any buffer.
     fn move_to_buffer(&mut self) {
-        let roots = (0..self.memories.len() as u32).filter(|at| self.find(*at) == *at);
+        let roots = (0..self.memories.len() as u32).filter(|at| self.find_root(*at) == *at);
         let roots: Vec<u32> = roots.collect();
         let kept = |class: u32| match self.contents[class as usize] {
             NONE => NONE,
-            content => self.find(content),
+            content => self.find_root(content),
         };
         // Each class' content, and by content the classes that it is of.
         let contents: Vec<(u32, u32)> = roots.iter().map(|class| (*class, kept(*class))).collect();
@@ -261,7 +263,7 @@ impl PointsToAnalysis {
     }
 
     /// Gives objects their places and finds what cannot be.
-    fn place(&mut self, facts: &KernelModuleInfo<'_>) -> Result<(), SourceDiagnostic> {
+    fn place_objects(&mut self, facts: &KernelModuleInfo<'_>) -> Result<(), SourceDiagnostic> {
         for at in 0..self.memories.len() {
             if self.parents[at] != at as u32 {
                 continue;
@@ -289,7 +291,7 @@ impl PointsToAnalysis {
                 *size += object.size.unwrap_or(0).next_multiple_of(ALIGN);
             }
             if memory.size.max(memory.own_size) > 1 << 30 {
-                return Err(facts.refuse(first.id, "an object of more than a gigabyte"));
+                return Err(facts.diagnose_id(first.id, "an object of more than a gigabyte"));
             }
         }
         Ok(())
@@ -321,7 +323,7 @@ impl PointsToSet {
     }
 
     /// The regions that its pointers may be to.
-    pub fn regions(&self) -> Vec<PointerRegion> {
+    pub fn list_regions(&self) -> Vec<PointerRegion> {
         let has = |region| self.objects.iter().any(|o| o.region() == region);
         let buffers = self.is_physical || self.generic == Some(true);
         let mut all = Vec::new();
@@ -357,7 +359,7 @@ impl PointsToSet {
     }
 
     /// What the array is of.
-    pub fn element(&self) -> MemoryScalar {
+    pub fn element_scalar(&self) -> MemoryScalar {
         match self.scalar {
             Some(scalar)
                 if !self.is_mixed
@@ -373,8 +375,8 @@ impl PointsToSet {
 
     /// Bytes of what accesses are made of: an element of the array, or a part of one, where atomic operations
     /// need larger ones.
-    pub fn unit(&self) -> u32 {
-        let size = self.element().size();
+    pub fn access_unit(&self) -> u32 {
+        let size = self.element_scalar().size();
         match self.piece {
             0 => size,
             piece => piece.min(size),
@@ -382,7 +384,7 @@ impl PointsToSet {
     }
 
     /// Notes an atomic operation.
-    fn atomic(&mut self, size: u32, is_integral: bool) {
+    fn note_atomic(&mut self, size: u32, is_integral: bool) {
         if self
             .objects
             .iter()
@@ -394,7 +396,7 @@ impl PointsToSet {
     }
 
     /// Notes an access.
-    fn access(&mut self, scalar: Option<MemoryScalar>, align: u32) {
+    fn note_access(&mut self, scalar: Option<MemoryScalar>, align: u32) {
         let scalar = match scalar {
             Some(MemoryScalar::Bool) => Some(MemoryScalar::Int(8)),
             other => other,

@@ -36,16 +36,16 @@ pub enum WordBufferBase {
 
 impl<'a> TypeEmulator<'a> {
     /// Where an access chain leads from somewhere.
-    pub fn stepped(
+    pub fn follow_access_chain(
         &mut self,
         inst: InstRef<'a>,
         mut chain: WordBufferPointer,
         indices: &[Id],
     ) -> Result<WordBufferPointer, SourceDiagnostic> {
         for index in indices {
-            let refused = || self.refuse(inst, "this way into a buffer");
-            let def = self.def(chain.ty).ok_or_else(refused)?;
-            let constant = self.definitions.constant(self.source, *index);
+            let refused = || self.diagnose_instruction(inst, "this way into a buffer");
+            let def = self.find_definition(chain.ty).ok_or_else(refused)?;
+            let constant = self.definitions.constant_value(self.source, *index);
             if let WordBufferBase::Variable {
                 descriptor,
                 id,
@@ -60,20 +60,22 @@ impl<'a> TypeEmulator<'a> {
                     descriptor,
                     class,
                 };
-                chain.ty = def.id(0);
+                chain.ty = def.id_operand(0);
                 continue;
             }
             match def.op() {
                 Op::TypeStruct => {
                     let n = constant.unwrap_or(u64::MAX);
                     let member = def.get_id(usize::try_from(n).unwrap_or(usize::MAX));
-                    let layout = self.layouts.member(chain.ty, n as u32);
+                    let layout = self.layouts.member_layout(chain.ty, n as u32);
                     chain.ty = member.ok_or_else(refused)?;
                     if layout.row_major {
-                        return Err(self.refuse(inst, "a matrix by rows of 16-bit floats"));
+                        return Err(
+                            self.diagnose_instruction(inst, "a matrix by rows of 16-bit floats")
+                        );
                     }
                     chain.columns = layout.matrix_stride.unwrap_or(0) as u32;
-                    self.further(&mut chain, layout.offset as u32);
+                    self.advance_pointer(&mut chain, layout.offset as u32);
                 }
                 Op::TypeArray | Op::TypeRuntimeArray | Op::TypeVector | Op::TypeMatrix => {
                     let stride = match self.shapes[chain.ty] {
@@ -81,18 +83,19 @@ impl<'a> TypeEmulator<'a> {
                         None if def.op() == Op::TypeMatrix => chain.columns,
                         None => self.layouts.get(chain.ty).stride as u32,
                     };
-                    chain.ty = def.id(0);
+                    chain.ty = def.id_operand(0);
                     match constant {
-                        Some(n) => self.further(&mut chain, stride.wrapping_mul(n as u32)),
+                        Some(n) => self.advance_pointer(&mut chain, stride.wrapping_mul(n as u32)),
                         None => {
-                            let word = self.uint();
-                            let (n, by) = (self.index(*index), self.number(stride));
-                            let bytes = self.op(Op::IMul, word, &[n, by]);
+                            let word = self.make_uint_type();
+                            let (n, by) =
+                                (self.convert_index(*index), self.make_uint_constant(stride));
+                            let bytes = self.emit_value(Op::IMul, word, &[n, by]);
                             chain.more = Some(match chain.more {
-                                Some(more) => self.op(Op::IAdd, word, &[more, bytes]),
+                                Some(more) => self.emit_value(Op::IAdd, word, &[more, bytes]),
                                 None => bytes,
                             });
-                            chain.align = chain.align.min(power(stride));
+                            chain.align = chain.align.min(find_offset_alignment(stride));
                         }
                     }
                 }
@@ -104,75 +107,87 @@ impl<'a> TypeEmulator<'a> {
 
     /// Whether the type that is reached is that of several descriptors.
     fn is_descriptors(&self, variable: Id, ty: Id) -> bool {
-        let pointer = self.type_of(variable).and_then(|p| self.def(p));
-        let is_whole = pointer.is_some_and(|p| p.id(1) == ty);
-        is_whole && self.def(ty).is_some_and(|d| d.op() != Op::TypeStruct)
+        let pointer = self.type_of(variable).and_then(|p| self.find_definition(p));
+        let is_whole = pointer.is_some_and(|p| p.id_operand(1) == ty);
+        is_whole
+            && self
+                .find_definition(ty)
+                .is_some_and(|d| d.op() != Op::TypeStruct)
     }
 
     /// So many bytes further on.
-    pub fn further(&self, chain: &mut WordBufferPointer, bytes: u32) {
+    pub fn advance_pointer(&self, chain: &mut WordBufferPointer, bytes: u32) {
         chain.bytes = chain.bytes.wrapping_add(bytes);
-        chain.align = chain.align.min(power(bytes));
+        chain.align = chain.align.min(find_offset_alignment(bytes));
     }
 
     /// The byte that is reached, counted from the beginning, or from the address' lower word.
-    pub fn byte(&mut self, chain: WordBufferPointer, add: u32) -> Id {
-        let (word, bytes) = (self.uint(), self.number(chain.bytes.wrapping_add(add)));
+    pub fn compute_byte_offset(&mut self, chain: WordBufferPointer, add: u32) -> Id {
+        let (word, bytes) = (
+            self.make_uint_type(),
+            self.make_uint_constant(chain.bytes.wrapping_add(add)),
+        );
         let bytes = match chain.more {
-            Some(more) => self.op(Op::IAdd, word, &[more, bytes]),
+            Some(more) => self.emit_value(Op::IAdd, word, &[more, bytes]),
             None => bytes,
         };
         match chain.base {
-            WordBufferBase::Address([low, _]) => self.op(Op::IAdd, word, &[low, bytes]),
+            WordBufferBase::Address([low, _]) => self.emit_value(Op::IAdd, word, &[low, bytes]),
             WordBufferBase::Variable { .. } => bytes,
         }
     }
 
     /// A pointer to the word with a byte in it.
     pub fn word_pointer(&mut self, chain: WordBufferPointer, add: u32) -> Id {
-        let (word, byte) = (self.uint(), self.byte(chain, add));
+        let (word, byte) = (self.make_uint_type(), self.compute_byte_offset(chain, add));
         match chain.base {
             WordBufferBase::Variable {
                 id,
                 descriptor,
                 class,
             } => {
-                let (by, zero) = (self.number(2), self.number(0));
-                let index = self.op(Op::ShiftRightLogical, word, &[byte, by]);
+                let (by, zero) = (self.make_uint_constant(2), self.make_uint_constant(0));
+                let index = self.emit_value(Op::ShiftRightLogical, word, &[byte, by]);
                 let mut path = vec![id];
-                path.extend(descriptor.map(|d| self.index(d)));
+                path.extend(descriptor.map(|d| self.convert_index(d)));
                 path.push(zero);
                 if self.is_by_four(id, class) {
-                    let three = self.number(3);
-                    let row = self.op(Op::ShiftRightLogical, word, &[index, by]);
-                    path.extend([row, self.op(Op::BitwiseAnd, word, &[index, three])]);
+                    let three = self.make_uint_constant(3);
+                    let row = self.emit_value(Op::ShiftRightLogical, word, &[index, by]);
+                    path.extend([row, self.emit_value(Op::BitwiseAnd, word, &[index, three])]);
                 } else {
                     path.push(index);
                 }
-                let pointer = self.pointer(class, word);
-                self.op(Op::AccessChain, pointer, &path)
+                let pointer = self.make_pointer_type(class, word);
+                self.emit_value(Op::AccessChain, pointer, &path)
             }
             WordBufferBase::Address([low, high]) => {
                 // The bytes are some of a buffer, so fewer than the lower word counts.
-                let (truth, pair) = (self.truth(), self.uints(2));
-                let carries = self.op(Op::ULessThan, truth, &[byte, low]);
-                let (one, zero, mask) = (self.number(1), self.number(0), self.number(!3));
-                let carry = self.op(Op::Select, word, &[carries, one, zero]);
-                let high = self.op(Op::IAdd, word, &[high, carry]);
-                let low = self.op(Op::BitwiseAnd, word, &[byte, mask]);
-                let address = self.op(Op::CompositeConstruct, pair, &[low, high]);
-                let pointer = self.pointer(StorageClass::PhysicalStorageBuffer, word);
-                self.op(Op::Bitcast, pointer, &[address])
+                let (truth, pair) = (self.make_bool_type(), self.make_uint_vector_type(2));
+                let carries = self.emit_value(Op::ULessThan, truth, &[byte, low]);
+                let (one, zero, mask) = (
+                    self.make_uint_constant(1),
+                    self.make_uint_constant(0),
+                    self.make_uint_constant(!3),
+                );
+                let carry = self.emit_value(Op::Select, word, &[carries, one, zero]);
+                let high = self.emit_value(Op::IAdd, word, &[high, carry]);
+                let low = self.emit_value(Op::BitwiseAnd, word, &[byte, mask]);
+                let address = self.emit_value(Op::CompositeConstruct, pair, &[low, high]);
+                let pointer = self.make_pointer_type(StorageClass::PhysicalStorageBuffer, word);
+                self.emit_value(Op::Bitcast, pointer, &[address])
             }
         }
     }
 
     fn is_by_four(&self, variable: Id, class: StorageClass) -> bool {
-        let pointer = self.type_of(variable).and_then(|p| self.def(p));
-        let block = pointer.map(|p| p.id(1)).map(|ty| match self.def(ty) {
-            Some(def) if def.op() != Op::TypeStruct => def.id(0),
-            _ => ty,
-        });
+        let pointer = self.type_of(variable).and_then(|p| self.find_definition(p));
+        let block = pointer
+            .map(|p| p.id_operand(1))
+            .map(|ty| match self.find_definition(ty) {
+                Some(def) if def.op() != Op::TypeStruct => def.id_operand(0),
+                _ => ty,
+            });
         let decoration = Decoration::BufferBlock;
         let is_old =
             block.is_some_and(|b| self.decorations.get(self.source, b, decoration).is_some());
@@ -181,7 +196,7 @@ impl<'a> TypeEmulator<'a> {
 }
 
 /// The largest power of two that divides a number, of those that matter.
-fn power(bytes: u32) -> u32 {
+fn find_offset_alignment(bytes: u32) -> u32 {
     match bytes {
         0 => 16,
         bytes => 1 << bytes.trailing_zeros().min(4),

@@ -19,26 +19,26 @@ const SIGNED: &[u32] = &[
 
 impl<'a> TypeEmulator<'a> {
     /// A function of which something changes.
-    pub fn extended(
+    pub fn emulate_extended(
         &mut self,
         inst: InstRef<'a>,
         shape: Option<EmulatedShape>,
     ) -> Result<(), SourceDiagnostic> {
-        let set = self.ids.set(inst).map(|set| set.name);
+        let set = self.ids.ext_inst_set(inst).map(|set| set.name);
         if set != Some("GLSL.std.450") {
             // What is not semantic only names things.
             return match set {
                 Some(name) if !name.starts_with("NonSemantic.") => {
-                    Err(self.refuse(inst, "this extended instruction"))
+                    Err(self.diagnose_instruction(inst, "this extended instruction"))
                 }
                 _ => Ok(()),
             };
         }
-        let number = inst.word(1);
+        let number = inst.operand_word(1);
         match shape.map(|s| s.kind) {
             Some(EmulatedScalar::Wide { .. }) => self.wide_function(inst, number),
             Some(EmulatedScalar::Half) => {
-                let made = inst.result().and_then(|id| self.shape(id));
+                let made = inst.result().and_then(|id| self.find_shape(id));
                 let parts = [
                     glsl::MODF,
                     glsl::FREXP,
@@ -46,14 +46,14 @@ impl<'a> TypeEmulator<'a> {
                     glsl::FREXP_STRUCT,
                 ];
                 if parts.contains(&number) {
-                    return Err(self.refuse(inst, "a part of a float of 16 bits"));
+                    return Err(self.diagnose_instruction(inst, "a part of a float of 16 bits"));
                 }
                 if let Some(made) =
                     made.filter(|s| s.kind == EmulatedScalar::Half && !EXACT.contains(&number))
                 {
-                    let value = self.again(inst, &[]);
-                    let value = self.rounded(value, made.count);
-                    self.becomes(inst, value);
+                    let value = self.duplicate_instruction(inst, &[]);
+                    let value = self.round_to_half(value, made.count);
+                    self.replace_result(inst, value);
                 }
                 Ok(())
             }
@@ -62,15 +62,15 @@ impl<'a> TypeEmulator<'a> {
                     return Ok(());
                 }
                 let mut map = Vec::new();
-                for operand in inst.ids(2).collect::<Vec<_>>() {
-                    if let Some(shape) = self.shape(operand) {
+                for operand in inst.id_operands(2).collect::<Vec<_>>() {
+                    if let Some(shape) = self.find_shape(operand) {
                         map.push((operand, self.extended_sign(operand, shape)));
                     }
                 }
-                let value = self.again(inst, &map);
-                if let Some(made) = inst.result().and_then(|id| self.shape(id)) {
-                    let value = self.masked(value, made);
-                    self.becomes(inst, value);
+                let value = self.duplicate_instruction(inst, &map);
+                if let Some(made) = inst.result().and_then(|id| self.find_shape(id)) {
+                    let value = self.mask_narrow(value, made);
+                    self.replace_result(inst, value);
                 }
                 Ok(())
             }
@@ -78,21 +78,21 @@ impl<'a> TypeEmulator<'a> {
     }
 
     fn wide_function(&mut self, inst: InstRef<'a>, number: u32) -> Result<(), SourceDiagnostic> {
-        let operands: Vec<Id> = inst.ids(2).collect();
+        let operands: Vec<Id> = inst.id_operands(2).collect();
         let signed = SIGNED.contains(&number);
         let (less, more) = match signed {
             true => (Op::SLessThan, Op::SGreaterThan),
             false => (Op::ULessThan, Op::UGreaterThan),
         };
-        let made = inst.result().and_then(|id| self.shape(id));
+        let made = inst.result().and_then(|id| self.find_shape(id));
         let Some(made) = made else { return Ok(()) };
         let lanes: Vec<Vec<[Id; 2]>> = operands.iter().map(|o| self.wide_lanes(*o)).collect();
         let mut results = Vec::new();
         for n in 0..made.count as usize {
             let v: Vec<[Id; 2]> = lanes.iter().map(|l| l[n]).collect();
             let better = |e: &mut Self, op, a: [Id; 2], b: [Id; 2]| {
-                let is_better = e.compared(op, b, a);
-                e.chosen(is_better, b, a)
+                let is_better = e.compare_wide(op, b, a);
+                e.select_wide(is_better, b, a)
             };
             results.push(match number {
                 glsl::SMIN | glsl::UMIN => better(self, less, v[0], v[1]),
@@ -103,21 +103,25 @@ impl<'a> TypeEmulator<'a> {
                 }
                 glsl::SABS => {
                     let is_negative = self.is_negative(v[0]);
-                    let other = self.negated(v[0]);
-                    self.chosen(is_negative, other, v[0])
+                    let other = self.negate_wide(v[0]);
+                    self.select_wide(is_negative, other, v[0])
                 }
                 glsl::SSIGN => {
-                    let (zero, one, ones) = (self.number(0), self.number(1), self.number(u32::MAX));
+                    let (zero, one, ones) = (
+                        self.make_uint_constant(0),
+                        self.make_uint_constant(1),
+                        self.make_uint_constant(u32::MAX),
+                    );
                     let is_negative = self.is_negative(v[0]);
-                    let is_zero = self.compared(Op::IEqual, v[0], [zero, zero]);
-                    let found = self.chosen(is_negative, [ones, ones], [one, zero]);
-                    self.chosen(is_zero, [zero, zero], found)
+                    let is_zero = self.compare_wide(Op::IEqual, v[0], [zero, zero]);
+                    let found = self.select_wide(is_negative, [ones, ones], [one, zero]);
+                    self.select_wide(is_zero, [zero, zero], found)
                 }
-                _ => return Err(self.refuse(inst, "this function of 64 bits")),
+                _ => return Err(self.diagnose_instruction(inst, "this function of 64 bits")),
             });
         }
-        let value = self.joined(&results, inst.result_type());
-        self.becomes(inst, value);
+        let value = self.join_words(&results, inst.result_type());
+        self.replace_result(inst, value);
         Ok(())
     }
 }

@@ -11,25 +11,29 @@ use spirula_spirv::{Id, IdMap};
 
 impl<'a> TypeEmulator<'a> {
     /// Defines types and constants anew, in place.
-    pub fn globals(&mut self) -> Result<(), SourceDiagnostic> {
-        for inst in self.source.section(ModuleSection::Globals) {
+    pub fn rewrite_globals(&mut self) -> Result<(), SourceDiagnostic> {
+        for inst in self.source.section_insts(ModuleSection::Globals) {
             let Some(id) = inst.result() else { continue };
             self.at = inst.handle();
             match inst.op() {
                 Op::TypeInt | Op::TypeFloat | Op::TypeVector => {
-                    if let Some(shape) = self.shapes[id].filter(|s| s.kind.changes()) {
-                        self.retype(inst, shape);
+                    if let Some(shape) = self.shapes[id].filter(|s| s.kind.needs_emulation()) {
+                        self.retype_global(inst, shape);
                     }
                 }
-                Op::Constant | Op::SpecConstant => self.scalar(inst)?,
+                Op::Constant | Op::SpecConstant => self.rewrite_constant(inst)?,
                 Op::SpecConstantOp => {
-                    let mut changes = self.shape(id).is_some_and(|s| s.kind.changes());
-                    for operand in inst.ids(1) {
-                        changes |= self.shape(operand).is_some_and(|s| s.kind.changes());
+                    let mut changes = self
+                        .find_shape(id)
+                        .is_some_and(|s| s.kind.needs_emulation());
+                    for operand in inst.id_operands(1) {
+                        changes |= self
+                            .find_shape(operand)
+                            .is_some_and(|s| s.kind.needs_emulation());
                     }
                     if changes {
                         let what = "an operation on specialisation constants of this size";
-                        return Err(self.refuse(inst, what));
+                        return Err(self.diagnose_instruction(inst, what));
                     }
                 }
                 _ => {}
@@ -51,21 +55,23 @@ impl<'a> TypeEmulator<'a> {
             return;
         }
         for (inst, _) in same {
-            self.m.remove(inst);
+            self.m.remove_inst(inst);
         }
         let all: Vec<Inst> = self.m.all_insts().map(InstRef::handle).collect();
         for inst in all {
             self.ids
-                .rewrite(&mut self.m, inst, |id| map[id].unwrap_or(id));
+                .rewrite_uses(&mut self.m, inst, |id| map[id].unwrap_or(id));
         }
     }
 
-    fn retype(&mut self, inst: InstRef<'a>, shape: EmulatedShape) {
+    fn retype_global(&mut self, inst: InstRef<'a>, shape: EmulatedShape) {
         let id = inst.words()[0];
         let (op, words) = match (shape.kind, shape.count) {
             (EmulatedScalar::Narrow { .. }, 1) => (Op::TypeInt, vec![id, 32, 0]),
             (EmulatedScalar::Half, 1) => (Op::TypeFloat, vec![id, 32]),
-            (EmulatedScalar::Wide { .. }, 1) => (Op::TypeVector, vec![id, self.uint().word(), 2]),
+            (EmulatedScalar::Wide { .. }, 1) => {
+                (Op::TypeVector, vec![id, self.make_uint_type().word(), 2])
+            }
             (EmulatedScalar::Wide { .. }, count) => {
                 if let Some((_, first)) = self.arrays.iter().find(|(n, _)| *n == count) {
                     let first = *first;
@@ -73,30 +79,32 @@ impl<'a> TypeEmulator<'a> {
                     return;
                 }
                 self.arrays.extend(inst.result().map(|id| (count, id)));
-                let length = self.number(count);
-                let words = vec![id, inst.id(0).word(), length.word()];
+                let length = self.make_uint_constant(count);
+                let words = vec![id, inst.id_operand(0).word(), length.word()];
                 if self.is_laid_out() {
                     let decoration = [id, Decoration::ArrayStride.0, 8];
-                    let decoration = self.m.create(Op::Decorate, &decoration);
-                    self.m.append(ModuleSection::Annotations.list(), decoration);
+                    let decoration = self.m.create_inst(Op::Decorate, &decoration);
+                    self.m
+                        .append_inst(ModuleSection::Annotations.list(), decoration);
                 }
                 (Op::TypeArray, words)
             }
             // A vector of what has become another scalar.
             _ => return,
         };
-        self.m.replace(inst.handle(), op, &words);
+        self.m.replace_inst(inst.handle(), op, &words);
     }
 
     /// Whether the module has memory with places that it says itself.
     fn is_laid_out(&self) -> bool {
-        let mut annotations = self.source.section(ModuleSection::Annotations);
-        annotations.any(|a| a.op() == Op::MemberDecorate && a.word(2) == Decoration::Offset.0)
+        let mut annotations = self.source.section_insts(ModuleSection::Annotations);
+        annotations
+            .any(|a| a.op() == Op::MemberDecorate && a.operand_word(2) == Decoration::Offset.0)
     }
 
-    fn scalar(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
-        let shape = inst.result().and_then(|id| self.shape(id));
-        let Some(kind) = shape.map(|s| s.kind).filter(|k| k.changes()) else {
+    fn rewrite_constant(&mut self, inst: InstRef<'a>) -> Result<(), SourceDiagnostic> {
+        let shape = inst.result().and_then(|id| self.find_shape(id));
+        let Some(kind) = shape.map(|s| s.kind).filter(|k| k.needs_emulation()) else {
             return Ok(());
         };
         let words = inst.words();
@@ -108,19 +116,19 @@ impl<'a> TypeEmulator<'a> {
             }
             _ if inst.op() == Op::SpecConstant => {
                 let what = "a specialisation constant of 64 bits, or a float of 16,";
-                return Err(self.refuse(inst, what));
+                return Err(self.diagnose_instruction(inst, what));
             }
             EmulatedScalar::Half => {
                 let value = f16_to_f32(bits as u16);
                 (inst.op(), vec![words[0], words[1], value.to_bits()])
             }
             _ => {
-                let parts = [bits, words[3]].map(|n| self.number(n).word());
+                let parts = [bits, words[3]].map(|n| self.make_uint_constant(n).word());
                 let words = vec![words[0], words[1], parts[0], parts[1]];
                 (Op::ConstantComposite, words)
             }
         };
-        self.m.replace(inst.handle(), op, &words);
+        self.m.replace_inst(inst.handle(), op, &words);
         Ok(())
     }
 }

@@ -59,7 +59,7 @@ const LARGEST: u32 = 0x477f_f000;
 
 impl<'a> TypeEmulator<'a> {
     /// An operation of which something is a half.
-    pub fn half(
+    pub fn emulate_half(
         &mut self,
         inst: InstRef<'a>,
         made: Option<EmulatedShape>,
@@ -69,83 +69,89 @@ impl<'a> TypeEmulator<'a> {
         }
         let Some(shape) = made.filter(|_| ROUNDED.contains(&inst.op())) else {
             let text = format!("{} of floats of 16 bits", inst.op());
-            return Err(self.refuse(inst, &text));
+            return Err(self.diagnose_instruction(inst, &text));
         };
-        let value = self.again(inst, &[]);
-        let value = self.rounded(value, shape.count);
-        self.becomes(inst, value);
+        let value = self.duplicate_instruction(inst, &[]);
+        let value = self.round_to_half(value, shape.count);
+        self.replace_result(inst, value);
         Ok(())
     }
 
     /// Floats rounded to halves.
-    pub fn rounded(&mut self, value: Id, count: u32) -> Id {
+    pub fn round_to_half(&mut self, value: Id, count: u32) -> Id {
         let bits = self.half_bits(value, count);
         self.half_values(bits, count)
     }
 
     /// The bits of the halves that are nearest to floats, ties to even.
     pub fn half_bits(&mut self, value: Id, count: u32) -> Id {
-        let (words, floats) = (self.uints(count), self.floats(count));
-        let truths = self.truths(count);
-        let n = |e: &mut Self, value| e.numbers(value, count);
-        let bits = self.op(Op::Bitcast, words, &[value]);
+        let (words, floats) = (
+            self.make_uint_vector_type(count),
+            self.make_float_vector_type(count),
+        );
+        let truths = self.make_bool_vector_type(count);
+        let n = |e: &mut Self, value| e.splat_uint(value, count);
+        let bits = self.emit_value(Op::Bitcast, words, &[value]);
         let (mask, by) = (n(self, 0x7fff_ffff), n(self, 16));
-        let size = self.op(Op::BitwiseAnd, words, &[bits, mask]);
-        let sign = self.op(Op::ShiftRightLogical, words, &[bits, by]);
+        let size = self.emit_value(Op::BitwiseAnd, words, &[bits, mask]);
+        let sign = self.emit_value(Op::ShiftRightLogical, words, &[bits, by]);
         let mask = n(self, 0x8000);
-        let sign = self.op(Op::BitwiseAnd, words, &[sign, mask]);
+        let sign = self.emit_value(Op::BitwiseAnd, words, &[sign, mask]);
         // The exponent's bias is another; half of what is dropped is added, less where it would be odd.
         let (by, one) = (n(self, 13), n(self, 1));
-        let odd = self.op(Op::ShiftRightLogical, words, &[size, by]);
-        let odd = self.op(Op::BitwiseAnd, words, &[odd, one]);
+        let odd = self.emit_value(Op::ShiftRightLogical, words, &[size, by]);
+        let odd = self.emit_value(Op::BitwiseAnd, words, &[odd, one]);
         let bias = n(self, 0xfff_u32.wrapping_sub(112 << 23));
-        let normal = self.op(Op::IAdd, words, &[size, bias]);
-        let normal = self.op(Op::IAdd, words, &[normal, odd]);
-        let normal = self.op(Op::ShiftRightLogical, words, &[normal, by]);
+        let normal = self.emit_value(Op::IAdd, words, &[size, bias]);
+        let normal = self.emit_value(Op::IAdd, words, &[normal, odd]);
+        let normal = self.emit_value(Op::ShiftRightLogical, words, &[normal, by]);
         // One half has units of the smallest subnormal, so that adding it rounds to them.
-        let (half, bits_of_half) = (self.reals(0.5, count), n(self, 0.5_f32.to_bits()));
-        let small = self.op(Op::Bitcast, floats, &[size]);
-        let small = self.op(Op::FAdd, floats, &[small, half]);
-        let small = self.op(Op::Bitcast, words, &[small]);
-        let small = self.op(Op::ISub, words, &[small, bits_of_half]);
+        let (half, bits_of_half) = (self.splat_float(0.5, count), n(self, 0.5_f32.to_bits()));
+        let small = self.emit_value(Op::Bitcast, floats, &[size]);
+        let small = self.emit_value(Op::FAdd, floats, &[small, half]);
+        let small = self.emit_value(Op::Bitcast, words, &[small]);
+        let small = self.emit_value(Op::ISub, words, &[small, bits_of_half]);
         let (least, most) = (n(self, SMALLEST), n(self, LARGEST));
-        let is_small = self.op(Op::ULessThan, truths, &[size, least]);
-        let found = self.op(Op::Select, words, &[is_small, small, normal]);
-        let is_large = self.op(Op::UGreaterThanEqual, truths, &[size, most]);
+        let is_small = self.emit_value(Op::ULessThan, truths, &[size, least]);
+        let found = self.emit_value(Op::Select, words, &[is_small, small, normal]);
+        let is_large = self.emit_value(Op::UGreaterThanEqual, truths, &[size, most]);
         let infinite = n(self, 0x7c00);
-        let found = self.op(Op::Select, words, &[is_large, infinite, found]);
+        let found = self.emit_value(Op::Select, words, &[is_large, infinite, found]);
         let infinity = n(self, f32::INFINITY.to_bits());
-        let is_nan = self.op(Op::UGreaterThan, truths, &[size, infinity]);
+        let is_nan = self.emit_value(Op::UGreaterThan, truths, &[size, infinity]);
         let nan = n(self, 0x7e00);
-        let found = self.op(Op::Select, words, &[is_nan, nan, found]);
-        self.op(Op::BitwiseOr, words, &[found, sign])
+        let found = self.emit_value(Op::Select, words, &[is_nan, nan, found]);
+        self.emit_value(Op::BitwiseOr, words, &[found, sign])
     }
 
     /// Halves by their bits.
     pub fn half_values(&mut self, bits: Id, count: u32) -> Id {
-        let (words, floats) = (self.uints(count), self.floats(count));
-        let truths = self.truths(count);
-        let n = |e: &mut Self, value| e.numbers(value, count);
+        let (words, floats) = (
+            self.make_uint_vector_type(count),
+            self.make_float_vector_type(count),
+        );
+        let truths = self.make_bool_vector_type(count);
+        let n = |e: &mut Self, value| e.splat_uint(value, count);
         let (mask, by) = (n(self, 0x7fff), n(self, 13));
-        let size = self.op(Op::BitwiseAnd, words, &[bits, mask]);
-        let up = self.op(Op::ShiftLeftLogical, words, &[size, by]);
+        let size = self.emit_value(Op::BitwiseAnd, words, &[bits, mask]);
+        let up = self.emit_value(Op::ShiftLeftLogical, words, &[size, by]);
         let bias = n(self, 112 << 23);
-        let normal = self.op(Op::IAdd, words, &[up, bias]);
+        let normal = self.emit_value(Op::IAdd, words, &[up, bias]);
         let (infinite, least) = (n(self, 0x7c00), n(self, 0x400));
-        let more = self.op(Op::IAdd, words, &[normal, bias]);
-        let is_infinite = self.op(Op::UGreaterThanEqual, truths, &[size, infinite]);
-        let found = self.op(Op::Select, words, &[is_infinite, more, normal]);
-        let unit = self.reals(f32::from_bits(0x3380_0000), count);
-        let small = self.op(Op::ConvertUToF, floats, &[size]);
-        let small = self.op(Op::FMul, floats, &[small, unit]);
-        let small = self.op(Op::Bitcast, words, &[small]);
-        let is_small = self.op(Op::ULessThan, truths, &[size, least]);
-        let found = self.op(Op::Select, words, &[is_small, small, found]);
+        let more = self.emit_value(Op::IAdd, words, &[normal, bias]);
+        let is_infinite = self.emit_value(Op::UGreaterThanEqual, truths, &[size, infinite]);
+        let found = self.emit_value(Op::Select, words, &[is_infinite, more, normal]);
+        let unit = self.splat_float(f32::from_bits(0x3380_0000), count);
+        let small = self.emit_value(Op::ConvertUToF, floats, &[size]);
+        let small = self.emit_value(Op::FMul, floats, &[small, unit]);
+        let small = self.emit_value(Op::Bitcast, words, &[small]);
+        let is_small = self.emit_value(Op::ULessThan, truths, &[size, least]);
+        let found = self.emit_value(Op::Select, words, &[is_small, small, found]);
         let (mask, by) = (n(self, 0x8000), n(self, 16));
-        let sign = self.op(Op::BitwiseAnd, words, &[bits, mask]);
-        let sign = self.op(Op::ShiftLeftLogical, words, &[sign, by]);
-        let found = self.op(Op::BitwiseOr, words, &[found, sign]);
-        self.op(Op::Bitcast, floats, &[found])
+        let sign = self.emit_value(Op::BitwiseAnd, words, &[bits, mask]);
+        let sign = self.emit_value(Op::ShiftLeftLogical, words, &[sign, by]);
+        let found = self.emit_value(Op::BitwiseOr, words, &[found, sign]);
+        self.emit_value(Op::Bitcast, floats, &[found])
     }
 }
 

@@ -26,7 +26,7 @@ pub enum EmulatedScalar {
 
 impl EmulatedScalar {
     /// Whether it becomes another type.
-    pub fn changes(self) -> bool {
+    pub fn needs_emulation(self) -> bool {
         matches!(
             self,
             EmulatedScalar::Narrow { .. } | EmulatedScalar::Half | EmulatedScalar::Wide { .. }
@@ -68,15 +68,18 @@ pub const MOVES: &[Op] = &[
 ];
 
 /// The shapes of a module's types by id.
-pub fn shapes(module: &SpirvModule, lacking: MissingNumericTypes) -> IdMap<Option<EmulatedShape>> {
+pub fn compute_shapes(
+    module: &SpirvModule,
+    lacking: MissingNumericTypes,
+) -> IdMap<Option<EmulatedShape>> {
     let mut shapes = IdMap::new(module.bound(), None);
-    for inst in module.section(ModuleSection::Globals) {
+    for inst in module.section_insts(ModuleSection::Globals) {
         let Some(id) = inst.result() else { continue };
         let scalar = |kind| Some(EmulatedShape { kind, count: 1 });
         let shape = match inst.op() {
             Op::TypeBool => scalar(EmulatedScalar::Bool),
             Op::TypeInt => {
-                let (width, signed) = (inst.word(0), inst.word(1) != 0);
+                let (width, signed) = (inst.operand_word(0), inst.operand_word(1) != 0);
                 match width {
                     8 | 16 if lacking.narrow => scalar(EmulatedScalar::Narrow { width, signed }),
                     32 => scalar(EmulatedScalar::Word { signed }),
@@ -85,15 +88,15 @@ pub fn shapes(module: &SpirvModule, lacking: MissingNumericTypes) -> IdMap<Optio
                     _ => None,
                 }
             }
-            Op::TypeFloat if inst.operands().len() == 1 => match inst.word(0) {
+            Op::TypeFloat if inst.operands().len() == 1 => match inst.operand_word(0) {
                 16 if lacking.narrow => scalar(EmulatedScalar::Half),
                 32 => scalar(EmulatedScalar::Float),
                 64 => scalar(EmulatedScalar::Long),
                 _ => None,
             },
-            Op::TypeVector => shapes[inst.id(0)].map(|part: EmulatedShape| EmulatedShape {
+            Op::TypeVector => shapes[inst.id_operand(0)].map(|part: EmulatedShape| EmulatedShape {
                 kind: part.kind,
-                count: inst.word(1),
+                count: inst.operand_word(1),
             }),
             _ => None,
         };

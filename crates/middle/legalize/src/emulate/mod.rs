@@ -63,8 +63,11 @@ const AFTER: &str = "dedup,adce,dedup,compact-ids";
 impl MissingNumericTypes {
     /// What of a module's needs are among what is lacked, if `has` tells of each capability whether the
     /// device has it.
-    pub fn of(module: &SpirvModule, has: impl Fn(Capability) -> bool) -> MissingNumericTypes {
-        let lacked = lacked(module, has);
+    pub fn from_module(
+        module: &SpirvModule,
+        has: impl Fn(Capability) -> bool,
+    ) -> MissingNumericTypes {
+        let lacked = list_missing_capabilities(module, has);
         MissingNumericTypes {
             narrow: lacked.iter().any(|c| NARROW.contains(c)),
             wide: lacked.contains(&Capability::Int64),
@@ -73,9 +76,12 @@ impl MissingNumericTypes {
 }
 
 /// The capabilities that a module declares and the emulation does without, of those that the device lacks.
-pub fn lacked(module: &SpirvModule, has: impl Fn(Capability) -> bool) -> Vec<Capability> {
-    let declared = module.section(ModuleSection::Capabilities);
-    let declared = declared.map(|c| Capability(c.word(0)));
+pub fn list_missing_capabilities(
+    module: &SpirvModule,
+    has: impl Fn(Capability) -> bool,
+) -> Vec<Capability> {
+    let declared = module.section_insts(ModuleSection::Capabilities);
+    let declared = declared.map(|c| Capability(c.operand_word(0)));
     let can = |c: &Capability| NARROW.contains(c) || *c == Capability::Int64;
     declared.filter(|c| can(c) && !has(*c)).collect()
 }
@@ -85,25 +91,27 @@ pub fn lacked(module: &SpirvModule, has: impl Fn(Capability) -> bool) -> Vec<Cap
 ///
 /// # Errors
 /// When the module is malformed.
-pub fn freeze(module: &mut SpirvModule) -> Result<(), SourceDiagnostic> {
-    crate::compile::run(module, "freeze-spec-const")
+pub fn freeze_spec_constants(module: &mut SpirvModule) -> Result<(), SourceDiagnostic> {
+    crate::compile::run_passes(module, "freeze-spec-const")
 }
 
 /// A module that does the same without what is lacked.
 ///
 /// # Errors
 /// What cannot be done without it: at least one thing.
-pub fn emulate(
+pub fn emulate_missing_types(
     module: &SpirvModule,
     lacking: MissingNumericTypes,
 ) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
     let one = |fault: SourceDiagnostic| vec![fault];
     let mut source = module.clone();
     if memory::passes_pointers(&source) {
-        crate::compile::run(&mut source, "inline-all,adce").map_err(one)?;
+        crate::compile::run_passes(&mut source, "inline-all,adce").map_err(one)?;
     }
-    let mut made = TypeEmulator::new(&source, lacking).map_err(one)?.run()?;
-    crate::compile::run(&mut made, AFTER).map_err(one)?;
+    let mut made = TypeEmulator::new(&source, lacking)
+        .map_err(one)?
+        .emulate_module()?;
+    crate::compile::run_passes(&mut made, AFTER).map_err(one)?;
     Ok(made)
 }
 

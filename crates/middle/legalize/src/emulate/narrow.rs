@@ -63,7 +63,7 @@ const PLAIN: &[Op] = &[
 
 impl<'a> TypeEmulator<'a> {
     /// An operation of which something is narrow.
-    pub fn narrow(
+    pub fn emulate_narrow(
         &mut self,
         inst: InstRef<'a>,
         made: Option<EmulatedShape>,
@@ -75,42 +75,42 @@ impl<'a> TypeEmulator<'a> {
         let is_signed = SIGNED.contains(&op);
         if !is_signed && !WRAPPING.contains(&op) {
             let text = format!("{op} of integers of 8 or 16 bits");
-            return Err(self.refuse(inst, &text));
+            return Err(self.diagnose_instruction(inst, &text));
         }
         let mut map = Vec::new();
         let operands = if is_signed {
-            inst.ids(0).collect()
+            inst.id_operands(0).collect()
         } else {
             Vec::new()
         };
         for operand in operands {
-            let shape = self.shape(operand);
+            let shape = self.find_shape(operand);
             if let Some(shape) = shape.filter(|s| matches!(s.kind, EmulatedScalar::Narrow { .. })) {
                 let value = self.extended_sign(operand, shape);
                 map.push((operand, value));
             }
         }
-        let value = self.again(inst, &map);
+        let value = self.duplicate_instruction(inst, &map);
         let value = match made {
-            Some(shape) => self.masked(value, shape),
+            Some(shape) => self.mask_narrow(value, shape),
             None => value,
         };
-        self.becomes(inst, value);
+        self.replace_result(inst, value);
         Ok(())
     }
 
     /// Only the bits that a narrow integer has.
-    pub fn masked(&mut self, value: Id, shape: EmulatedShape) -> Id {
-        let mask = self.numbers(u32::MAX >> (32 - shape.kind.width()), shape.count);
-        let ty = self.uints(shape.count);
-        self.op(Op::BitwiseAnd, ty, &[value, mask])
+    pub fn mask_narrow(&mut self, value: Id, shape: EmulatedShape) -> Id {
+        let mask = self.splat_uint(u32::MAX >> (32 - shape.kind.width()), shape.count);
+        let ty = self.make_uint_vector_type(shape.count);
+        self.emit_value(Op::BitwiseAnd, ty, &[value, mask])
     }
 
     /// A narrow integer with its sign in the upper bits.
     pub fn extended_sign(&mut self, value: Id, shape: EmulatedShape) -> Id {
-        let ty = self.uints(shape.count);
-        let by = self.numbers(32 - shape.kind.width(), shape.count);
-        let up = self.op(Op::ShiftLeftLogical, ty, &[value, by]);
-        self.op(Op::ShiftRightArithmetic, ty, &[up, by])
+        let ty = self.make_uint_vector_type(shape.count);
+        let by = self.splat_uint(32 - shape.kind.width(), shape.count);
+        let up = self.emit_value(Op::ShiftLeftLogical, ty, &[value, by]);
+        self.emit_value(Op::ShiftRightArithmetic, ty, &[up, by])
     }
 }

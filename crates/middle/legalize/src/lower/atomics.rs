@@ -6,7 +6,7 @@
 
 use super::ShaderLowering;
 use super::barriers::AllowedSemantics;
-use super::composites::result;
+use super::composites::expect_result;
 use super::memory::ShaderMemoryLocation;
 use super::packed::ContainingWord;
 use crate::classes::PointerRegion;
@@ -40,20 +40,20 @@ impl ShaderAtomic {
 
 impl ShaderLowering<'_> {
     /// Lowers an operation on what a pointer of the source leads to: what was there.
-    fn atomic(&mut self, pointer: Id, atomic: &ShaderAtomic) -> Result<Id, SourceDiagnostic> {
+    fn lower_atomic(&mut self, pointer: Id, atomic: &ShaderAtomic) -> Result<Id, SourceDiagnostic> {
         if self.is_nowhere(pointer) {
-            return Ok(self.nothing(atomic.scalar));
+            return Ok(self.make_zero(atomic.scalar));
         }
-        let class = self.class(pointer)?;
+        let class = self.find_points_to_set(pointer)?;
         let place = ShaderMemoryLocation {
             class,
-            pointer: self.pointer(pointer, class)?,
+            pointer: self.lower_pointer(pointer, class)?,
             region: None,
             offset: 0,
             align: atomic.scalar.size(),
             is_volatile: false,
         };
-        match self.region(place) {
+        match self.find_region(place) {
             Some(region) => self.atomic_in(place, region, atomic),
             None => {
                 let mut ways = Vec::new();
@@ -63,8 +63,8 @@ impl ShaderLowering<'_> {
                     ways.extend([was.word(), l.kernel.open.word()]);
                     Ok(())
                 })?;
-                let ty = self.scalar(atomic.scalar);
-                let (was, phi) = self.b.phi(ty);
+                let ty = self.make_scalar_type(atomic.scalar);
+                let (was, phi) = self.b.append_phi(ty);
                 self.b.set_phi(phi, &ways);
                 Ok(was)
             }
@@ -78,16 +78,19 @@ impl ShaderLowering<'_> {
         atomic: &ShaderAtomic,
     ) -> Result<Id, SourceDiagnostic> {
         let scalar = atomic.scalar;
-        let (size, element) = (scalar.size(), self.classes.memory(place.class).element());
+        let (size, element) = (
+            scalar.size(),
+            self.classes.memory(place.class).element_scalar(),
+        );
         if region == PointerRegion::Own {
             let was = self.load_scalars(place, scalar, 1)?;
-            if let Some(new) = self.applied(atomic, was) {
+            if let Some(new) = self.apply_atomic(atomic, was) {
                 self.store_scalars(place, scalar, 1, new)?;
             }
             return Ok(was);
         }
         if size == 8 {
-            self.b.capability(Capability::Int64Atomics);
+            self.b.declare_capability(Capability::Int64Atomics);
         }
         if region == PointerRegion::Buffer {
             if size < 4 {
@@ -99,19 +102,19 @@ impl ShaderLowering<'_> {
             } else {
                 scalar
             };
-            let stored = self.scalar(kept);
-            let pointer = self.physical(place, stored, size);
+            let stored = self.make_scalar_type(kept);
+            let pointer = self.make_buffer_pointer(place, stored, size);
             return self.atomic_on(pointer, kept, atomic);
         }
         // Workgroup memory is an array of what the largest of its atomic operations is on.
         if element.size() > size {
             if element.size() == 8 {
-                self.b.capability(Capability::Int64Atomics);
+                self.b.declare_capability(Capability::Int64Atomics);
             }
-            let around = self.around(place, size)?;
+            let around = self.find_containing_word(place, size)?;
             return Ok(self.atomic_within(around, atomic));
         }
-        let pointer = self.element(place, 0)?;
+        let pointer = self.make_element_pointer(place, 0)?;
         self.atomic_on(pointer, element, atomic)
     }
 
@@ -128,35 +131,41 @@ impl ShaderLowering<'_> {
             Op::AtomicLoad | Op::AtomicStore | Op::AtomicExchange
         );
         if !atomic.is_loop() && (kept == scalar || is_moved) {
-            let values = atomic.values.iter().map(|v| self.cast(*v, scalar, kept));
+            let values = atomic
+                .values
+                .iter()
+                .map(|v| self.bitcast_scalar(*v, scalar, kept));
             let values: Vec<Id> = values.collect();
-            let was = self.instruction(pointer, kept, atomic, &values);
-            return Ok(self.cast(was, kept, scalar));
+            let was = self.emit_atomic(pointer, kept, atomic, &values);
+            return Ok(self.bitcast_scalar(was, kept, scalar));
         }
         if !matches!(kept, MemoryScalar::Int(_)) {
             // Nothing but integers can be compared and exchanged.
             let text = format!("{} on workgroup memory of floats", atomic.op);
-            return Err(crate::facts::refusal(&text));
+            return Err(crate::facts::diagnose_unsupported(&text));
         }
-        Ok(self.exchanged(
+        Ok(self.emit_exchange_loop(
             pointer,
             kept,
             atomic,
-            |l, word| l.cast(word, kept, scalar),
-            |l, _, new| l.cast(new, scalar, kept),
+            |l, word| l.bitcast_scalar(word, kept, scalar),
+            |l, _, new| l.bitcast_scalar(new, scalar, kept),
         ))
     }
 
     /// The word in a buffer around a part of it.
     fn around_address(&mut self, place: ShaderMemoryLocation, size: u32) -> ContainingWord {
-        let (wide, narrow) = (self.int(64), self.int(32));
-        let address = self.plus(64, place.pointer, place.offset as i64);
-        let (mask, low) = (self.number(64, !3), self.number(64, 3));
-        let around = self.op(Op::BitwiseAnd, wide, &[address, mask]);
-        let at = self.op(Op::BitwiseAnd, wide, &[address, low]);
-        let at = self.resize(at, 64, 32);
-        let three = self.number(32, 3);
-        let shift = self.op(Op::ShiftLeftLogical, narrow, &[at, three]);
+        let (wide, narrow) = (self.make_int_type(64), self.make_int_type(32));
+        let address = self.add_byte_offset(64, place.pointer, place.offset as i64);
+        let (mask, low) = (
+            self.make_uint_constant(64, !3),
+            self.make_uint_constant(64, 3),
+        );
+        let around = self.emit_value(Op::BitwiseAnd, wide, &[address, mask]);
+        let at = self.emit_value(Op::BitwiseAnd, wide, &[address, low]);
+        let at = self.resize_int(at, 64, 32);
+        let three = self.make_uint_constant(32, 3);
+        let shift = self.emit_value(Op::ShiftLeftLogical, narrow, &[at, three]);
         let around = ShaderMemoryLocation {
             pointer: around,
             offset: 0,
@@ -164,7 +173,7 @@ impl ShaderLowering<'_> {
             ..place
         };
         ContainingWord {
-            pointer: self.physical(around, narrow, 4),
+            pointer: self.make_buffer_pointer(around, narrow, 4),
             width: 32,
             part: size * 8,
             shift,
@@ -174,24 +183,24 @@ impl ShaderLowering<'_> {
     /// The operation on a part of the word around it.
     fn atomic_within(&mut self, around: ContainingWord, atomic: &ShaderAtomic) -> Id {
         let (scalar, bits) = (atomic.scalar, MemoryScalar::Int(around.part));
-        let hole = self.hole(around);
-        self.exchanged(
+        let hole = self.make_hole_mask(around);
+        self.emit_exchange_loop(
             around.pointer,
             MemoryScalar::Int(around.width),
             atomic,
             |l, whole| {
                 let part = l.part_of(around, whole);
-                l.cast(part, bits, scalar)
+                l.bitcast_scalar(part, bits, scalar)
             },
             |l, whole, new| {
-                let part = l.cast(new, scalar, bits);
+                let part = l.bitcast_scalar(new, scalar, bits);
                 l.with_part(around, hole, whole, part)
             },
         )
     }
 
     /// A loop that exchanges a word for what the operation makes of it.
-    fn exchanged(
+    fn emit_exchange_loop(
         &mut self,
         pointer: Id,
         word: MemoryScalar,
@@ -199,41 +208,41 @@ impl ShaderLowering<'_> {
         part: impl FnOnce(&mut Self, Id) -> Id,
         whole: impl FnOnce(&mut Self, Id, Id) -> Id,
     ) -> Id {
-        let (ty, truth) = (self.scalar(word), self.b.bool());
+        let (ty, truth) = (self.make_scalar_type(word), self.b.bool_type());
         let ShaderAtomic { scope, .. } = *atomic;
-        let relaxed = self.number(32, 0);
-        let first = self.op(Op::AtomicLoad, ty, &[pointer, scope, relaxed]);
+        let relaxed = self.make_uint_constant(32, 0);
+        let first = self.emit_value(Op::AtomicLoad, ty, &[pointer, scope, relaxed]);
         let before = self.kernel.open;
         let [header, after] = [(); 2].map(|()| self.b.fresh_id());
-        self.effect(Op::Branch, &[header]);
-        self.begin(header);
-        let (known, phi) = self.b.phi(ty);
+        self.emit_effect(Op::Branch, &[header]);
+        self.begin_block(header);
+        let (known, phi) = self.b.append_phi(ty);
         let was = part(self, known);
-        let new = match self.applied(atomic, was) {
+        let new = match self.apply_atomic(atomic, was) {
             Some(new) => whole(self, known, new),
             None => known,
         };
         let [success, failure] = atomic.semantics;
         let operands = [pointer, scope, success, failure, new, known];
-        let found = self.op(Op::AtomicCompareExchange, ty, &operands);
-        let is_done = self.op(Op::IEqual, truth, &[found, known]);
+        let found = self.emit_value(Op::AtomicCompareExchange, ty, &operands);
+        let is_done = self.emit_value(Op::IEqual, truth, &[found, known]);
         let last = self.kernel.open;
-        self.effect(Op::BranchConditional, &[is_done, after, header]);
+        self.emit_effect(Op::BranchConditional, &[is_done, after, header]);
         self.b
             .set_phi(phi, &[first, before, found, last].map(Id::word));
-        self.begin(after);
+        self.begin_block(after);
         was
     }
 
     /// The operation as one instruction.
-    fn instruction(
+    fn emit_atomic(
         &mut self,
         pointer: Id,
         kept: MemoryScalar,
         atomic: &ShaderAtomic,
         values: &[Id],
     ) -> Id {
-        let ty = self.scalar(kept);
+        let ty = self.make_scalar_type(kept);
         let [success, failure] = atomic.semantics;
         let mut operands = vec![pointer, atomic.scope, success];
         if atomic.op == Op::AtomicCompareExchange {
@@ -241,39 +250,39 @@ impl ShaderLowering<'_> {
         }
         operands.extend(values);
         if atomic.op == Op::AtomicStore {
-            self.effect(Op::AtomicStore, &operands);
+            self.emit_effect(Op::AtomicStore, &operands);
             return values[0];
         }
         if atomic.op == Op::AtomicFAddEXT {
-            self.b.capability(match kept {
+            self.b.declare_capability(match kept {
                 MemoryScalar::Float(32) => Capability::AtomicFloat32AddEXT,
                 _ => Capability::AtomicFloat64AddEXT,
             });
-            self.b.extension("SPV_EXT_shader_atomic_float_add");
+            self.b.declare_extension("SPV_EXT_shader_atomic_float_add");
         }
-        self.op(atomic.op, ty, &operands)
+        self.emit_value(atomic.op, ty, &operands)
     }
 
     /// What an operation leaves behind; none where it only reads.
-    fn applied(&mut self, atomic: &ShaderAtomic, was: Id) -> Option<Id> {
-        let (ty, truth) = (self.scalar(atomic.scalar), self.b.bool());
+    fn apply_atomic(&mut self, atomic: &ShaderAtomic, was: Id) -> Option<Id> {
+        let (ty, truth) = (self.make_scalar_type(atomic.scalar), self.b.bool_type());
         let value = atomic.values.first().copied();
         let width = atomic.scalar.size() * 8;
         let value = match (atomic.op, value) {
             (Op::AtomicLoad, _) => return None,
-            (Op::AtomicIIncrement | Op::AtomicIDecrement, _) => self.number(width, 1),
+            (Op::AtomicIIncrement | Op::AtomicIDecrement, _) => self.make_uint_constant(width, 1),
             (_, value) => value?,
         };
         let chosen = |l: &mut Self, comparison: Op| {
-            let is_new = l.op(comparison, truth, &[value, was]);
-            l.op(Op::Select, ty, &[is_new, value, was])
+            let is_new = l.emit_value(comparison, truth, &[value, was]);
+            l.emit_value(Op::Select, ty, &[is_new, value, was])
         };
         Some(match atomic.op {
-            Op::AtomicIIncrement | Op::AtomicIAdd => self.op(Op::IAdd, ty, &[was, value]),
-            Op::AtomicIDecrement | Op::AtomicISub => self.op(Op::ISub, ty, &[was, value]),
-            Op::AtomicAnd => self.op(Op::BitwiseAnd, ty, &[was, value]),
-            Op::AtomicOr => self.op(Op::BitwiseOr, ty, &[was, value]),
-            Op::AtomicXor => self.op(Op::BitwiseXor, ty, &[was, value]),
+            Op::AtomicIIncrement | Op::AtomicIAdd => self.emit_value(Op::IAdd, ty, &[was, value]),
+            Op::AtomicIDecrement | Op::AtomicISub => self.emit_value(Op::ISub, ty, &[was, value]),
+            Op::AtomicAnd => self.emit_value(Op::BitwiseAnd, ty, &[was, value]),
+            Op::AtomicOr => self.emit_value(Op::BitwiseOr, ty, &[was, value]),
+            Op::AtomicXor => self.emit_value(Op::BitwiseXor, ty, &[was, value]),
             Op::AtomicSMin => chosen(self, Op::SLessThan),
             Op::AtomicUMin => chosen(self, Op::ULessThan),
             Op::AtomicSMax => chosen(self, Op::SGreaterThan),
@@ -282,8 +291,8 @@ impl ShaderLowering<'_> {
                 self.float_applied(atomic, [was, value])
             }
             Op::AtomicCompareExchange => {
-                let is_same = self.op(Op::IEqual, truth, &[was, atomic.values[1]]);
-                self.op(Op::Select, ty, &[is_same, value, was])
+                let is_same = self.emit_value(Op::IEqual, truth, &[was, atomic.values[1]]);
+                self.emit_value(Op::Select, ty, &[is_same, value, was])
             }
             _ => value,
         })
@@ -297,11 +306,11 @@ impl ShaderLowering<'_> {
         } else {
             atomic.scalar
         };
-        let ty = self.scalar(of);
+        let ty = self.make_scalar_type(of);
         let make = |l: &mut Self, v: &[Id]| match op {
-            Op::AtomicFAddEXT => l.op(Op::FAdd, ty, v),
-            Op::AtomicFMinEXT => l.glsl(glsl::NMIN, ty, v),
-            _ => l.glsl(glsl::NMAX, ty, v),
+            Op::AtomicFAddEXT => l.emit_value(Op::FAdd, ty, v),
+            Op::AtomicFMinEXT => l.emit_glsl(glsl::NMIN, ty, v),
+            _ => l.emit_glsl(glsl::NMAX, ty, v),
         };
         match is_brain {
             true => self.by_singles(&v, make),
@@ -310,76 +319,120 @@ impl ShaderLowering<'_> {
     }
 
     fn atomic_scalar(&mut self, value: Id) -> Result<MemoryScalar, SourceDiagnostic> {
-        match self.scalars(value)? {
+        match self.find_component_scalar(value)? {
             (scalar, 1) => Ok(scalar),
-            _ => Err(self.facts.refuse(value, "an atomic operation on a vector")),
+            _ => Err(self
+                .facts
+                .diagnose_id(value, "an atomic operation on a vector")),
         }
     }
 }
 
 /// Operations that take an operand or none and return what was.
-pub fn update(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let scalar = l.atomic_scalar(result(inst))?;
-    let semantics = l.semantics(inst.id(2), inst.id(1), AllowedSemantics::Both)?;
-    let failure = l.semantics(inst.id(2), inst.id(1), AllowedSemantics::Acquire)?;
-    let value = inst.get_id(3).map(|value| l.value(value)).transpose()?;
+pub fn lower_atomic_update(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let scalar = l.atomic_scalar(expect_result(inst))?;
+    let semantics = l.lower_semantics(
+        inst.id_operand(2),
+        inst.id_operand(1),
+        AllowedSemantics::Both,
+    )?;
+    let failure = l.lower_semantics(
+        inst.id_operand(2),
+        inst.id_operand(1),
+        AllowedSemantics::Acquire,
+    )?;
+    let value = inst
+        .get_id(3)
+        .map(|value| l.lower_operand(value))
+        .transpose()?;
     let atomic = ShaderAtomic {
         op: inst.op(),
         scalar,
-        scope: l.scope(inst.id(1))?,
+        scope: l.lower_scope(inst.id_operand(1))?,
         semantics: [semantics, failure],
         values: value.into_iter().collect(),
     };
-    l.atomic(inst.id(0), &atomic)
+    l.lower_atomic(inst.id_operand(0), &atomic)
 }
 
 /// `OpAtomicLoad`.
-pub fn load(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let scalar = l.atomic_scalar(result(inst))?;
-    let semantics = l.semantics(inst.id(2), inst.id(1), AllowedSemantics::Acquire)?;
+pub fn lower_atomic_load(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let scalar = l.atomic_scalar(expect_result(inst))?;
+    let semantics = l.lower_semantics(
+        inst.id_operand(2),
+        inst.id_operand(1),
+        AllowedSemantics::Acquire,
+    )?;
     let atomic = ShaderAtomic {
         op: Op::AtomicLoad,
         scalar,
-        scope: l.scope(inst.id(1))?,
+        scope: l.lower_scope(inst.id_operand(1))?,
         semantics: [semantics; 2],
         values: Vec::new(),
     };
-    l.atomic(inst.id(0), &atomic)
+    l.lower_atomic(inst.id_operand(0), &atomic)
 }
 
 /// `OpAtomicStore`.
-pub fn store(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
-    let scalar = l.atomic_scalar(inst.id(3))?;
-    let semantics = l.semantics(inst.id(2), inst.id(1), AllowedSemantics::Release)?;
-    let relaxed = l.number(32, 0);
+pub fn lower_atomic_store(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<(), SourceDiagnostic> {
+    let scalar = l.atomic_scalar(inst.id_operand(3))?;
+    let semantics = l.lower_semantics(
+        inst.id_operand(2),
+        inst.id_operand(1),
+        AllowedSemantics::Release,
+    )?;
+    let relaxed = l.make_uint_constant(32, 0);
     let atomic = ShaderAtomic {
         op: Op::AtomicStore,
         scalar,
-        scope: l.scope(inst.id(1))?,
+        scope: l.lower_scope(inst.id_operand(1))?,
         semantics: [semantics, relaxed],
-        values: vec![l.value(inst.id(3))?],
+        values: vec![l.lower_operand(inst.id_operand(3))?],
     };
-    l.atomic(inst.id(0), &atomic)?;
+    l.lower_atomic(inst.id_operand(0), &atomic)?;
     Ok(())
 }
 
 /// `OpAtomicCompareExchange`, weak or not.
-pub fn exchange(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let scalar = l.atomic_scalar(result(inst))?;
-    let equal = l.semantics(inst.id(2), inst.id(1), AllowedSemantics::Both)?;
-    let unequal = l.semantics(inst.id(3), inst.id(1), AllowedSemantics::Acquire)?;
+pub fn lower_compare_exchange(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let scalar = l.atomic_scalar(expect_result(inst))?;
+    let equal = l.lower_semantics(
+        inst.id_operand(2),
+        inst.id_operand(1),
+        AllowedSemantics::Both,
+    )?;
+    let unequal = l.lower_semantics(
+        inst.id_operand(3),
+        inst.id_operand(1),
+        AllowedSemantics::Acquire,
+    )?;
     let atomic = ShaderAtomic {
         op: Op::AtomicCompareExchange,
         scalar,
-        scope: l.scope(inst.id(1))?,
+        scope: l.lower_scope(inst.id_operand(1))?,
         semantics: [equal, unequal],
-        values: vec![l.value(inst.id(4))?, l.value(inst.id(5))?],
+        values: vec![
+            l.lower_operand(inst.id_operand(4))?,
+            l.lower_operand(inst.id_operand(5))?,
+        ],
     };
-    l.atomic(inst.id(0), &atomic)
+    l.lower_atomic(inst.id_operand(0), &atomic)
 }
 
 /// A flag, which is a word that is zero or not.
-fn flag(
+fn exchange_flag(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
     op: Op,
@@ -389,26 +442,29 @@ fn flag(
         Op::AtomicStore => AllowedSemantics::Release,
         _ => AllowedSemantics::Both,
     };
-    let semantics = l.semantics(inst.id(2), inst.id(1), order)?;
+    let semantics = l.lower_semantics(inst.id_operand(2), inst.id_operand(1), order)?;
     let atomic = ShaderAtomic {
         op,
         scalar: MemoryScalar::Int(32),
-        scope: l.scope(inst.id(1))?,
+        scope: l.lower_scope(inst.id_operand(1))?,
         semantics: [semantics; 2],
-        values: vec![l.number(32, value)],
+        values: vec![l.make_uint_constant(32, value)],
     };
-    l.atomic(inst.id(0), &atomic)
+    l.lower_atomic(inst.id_operand(0), &atomic)
 }
 
 /// `OpAtomicFlagTestAndSet`.
 pub fn test_and_set(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let was = flag(l, inst, Op::AtomicExchange, 1)?;
-    let (truth, zero) = (l.b.bool(), l.number(32, 0));
-    Ok(l.op(Op::INotEqual, truth, &[was, zero]))
+    let was = exchange_flag(l, inst, Op::AtomicExchange, 1)?;
+    let (truth, zero) = (l.b.bool_type(), l.make_uint_constant(32, 0));
+    Ok(l.emit_value(Op::INotEqual, truth, &[was, zero]))
 }
 
 /// `OpAtomicFlagClear`.
-pub fn clear(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
-    flag(l, inst, Op::AtomicStore, 0)?;
+pub fn lower_flag_clear(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<(), SourceDiagnostic> {
+    exchange_flag(l, inst, Op::AtomicStore, 0)?;
     Ok(())
 }

@@ -25,15 +25,17 @@ pub enum AllowedSemantics {
 
 impl ShaderLowering<'_> {
     /// A scope of the source as a constant.
-    pub fn scope(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
+    pub fn lower_scope(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         let scope = self.scope_of(source)?;
         Ok(self.b.constant_u32(scope.0))
     }
 
     fn scope_of(&self, source: Id) -> Result<Scope, SourceDiagnostic> {
-        let scope = self.facts.constant(source);
-        let scope =
-            scope.ok_or_else(|| self.facts.refuse(source, "a scope that is no constant"))?;
+        let scope = self.facts.read_constant(source);
+        let scope = scope.ok_or_else(|| {
+            self.facts
+                .diagnose_id(source, "a scope that is no constant")
+        })?;
         Ok(match Scope(scope as u32) {
             // One queue sees all that a kernel does, and needs no feature of its own.
             Scope::CrossDevice | Scope::Device => Scope::QueueFamily,
@@ -42,7 +44,7 @@ impl ShaderLowering<'_> {
     }
 
     /// Semantics of the source as those that an operation of a scope may have.
-    pub fn semantics(
+    pub fn lower_semantics(
         &mut self,
         source: Id,
         scope: Id,
@@ -58,29 +60,29 @@ impl ShaderLowering<'_> {
         scope: Id,
         order: AllowedSemantics,
     ) -> Result<Semantics, SourceDiagnostic> {
-        let value = self.facts.constant(source);
+        let value = self.facts.read_constant(source);
         let value = value.ok_or_else(|| {
             self.facts
-                .refuse(source, "memory semantics that are no constant")
+                .diagnose_id(source, "memory semantics that are no constant")
         })?;
         Ok(match self.scope_of(scope)? {
             Scope::Invocation => Semantics::None,
-            _ => semantics(Semantics(value as u32), order),
+            _ => restrict_semantics(Semantics(value as u32), order),
         })
     }
 
     /// Has memory ordered for a scope, where that orders anything.
-    fn fence(&mut self, scope: Id, semantics: Id) -> Result<(), SourceDiagnostic> {
+    fn emit_fence(&mut self, scope: Id, semantics: Id) -> Result<(), SourceDiagnostic> {
         let order = self.semantics_of(semantics, scope, AllowedSemantics::Both)?;
         if order != Semantics::None {
-            let (scope, order) = (self.scope(scope)?, self.b.constant_u32(order.0));
-            self.effect(Op::MemoryBarrier, &[scope, order]);
+            let (scope, order) = (self.lower_scope(scope)?, self.b.constant_u32(order.0));
+            self.emit_effect(Op::MemoryBarrier, &[scope, order]);
         }
         Ok(())
     }
 }
 
-fn semantics(source: Semantics, order: AllowedSemantics) -> Semantics {
+fn restrict_semantics(source: Semantics, order: AllowedSemantics) -> Semantics {
     let is = |what: Semantics| source.0 & what.0 != 0;
     let consistent = is(Semantics::AcquireRelease) || is(Semantics::SequentiallyConsistent);
     let acquires = (consistent || is(Semantics::Acquire)) && order != AllowedSemantics::Release;
@@ -113,20 +115,32 @@ fn semantics(source: Semantics, order: AllowedSemantics) -> Semantics {
 }
 
 /// `OpControlBarrier`: Vulkan has those of workgroups and subgroups. An invocation does not wait for itself.
-pub fn control(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
-    let (execution, memory, semantics) = (inst.id(0), inst.id(1), inst.id(2));
+pub fn lower_control_barrier(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<(), SourceDiagnostic> {
+    let (execution, memory, semantics) =
+        (inst.id_operand(0), inst.id_operand(1), inst.id_operand(2));
     match l.scope_of(execution)? {
         Scope::Workgroup | Scope::Subgroup => {}
-        Scope::Invocation => return l.fence(memory, semantics),
-        _ => return Err(crate::facts::refuse(inst, "a barrier beyond the workgroup")),
+        Scope::Invocation => return l.emit_fence(memory, semantics),
+        _ => {
+            return Err(crate::facts::diagnose_instruction(
+                inst,
+                "a barrier beyond the workgroup",
+            ));
+        }
     }
-    let semantics = l.semantics(semantics, memory, AllowedSemantics::Both)?;
-    let (execution, memory) = (l.scope(execution)?, l.scope(memory)?);
-    l.effect(Op::ControlBarrier, &[execution, memory, semantics]);
+    let semantics = l.lower_semantics(semantics, memory, AllowedSemantics::Both)?;
+    let (execution, memory) = (l.lower_scope(execution)?, l.lower_scope(memory)?);
+    l.emit_effect(Op::ControlBarrier, &[execution, memory, semantics]);
     Ok(())
 }
 
 /// `OpMemoryBarrier`.
-pub fn memory(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
-    l.fence(inst.id(0), inst.id(1))
+pub fn lower_memory_barrier(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<(), SourceDiagnostic> {
+    l.emit_fence(inst.id_operand(0), inst.id_operand(1))
 }

@@ -1,7 +1,7 @@
 //! Bits seen as other types.
 
 use super::ShaderLowering;
-use super::composites::result;
+use super::composites::expect_result;
 use crate::facts::MemoryScalar;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
@@ -11,31 +11,31 @@ use spirula_spirv::ir::InstRef;
 
 impl ShaderLowering<'_> {
     /// A scalar of as many bits as another.
-    pub fn cast(&mut self, value: Id, from: MemoryScalar, to: MemoryScalar) -> Id {
-        let (from, to) = (from.kept(), to.kept());
+    pub fn bitcast_scalar(&mut self, value: Id, from: MemoryScalar, to: MemoryScalar) -> Id {
+        let (from, to) = (from.to_stored_scalar(), to.to_stored_scalar());
         if from == to {
             return value;
         }
-        let ty = self.scalar(to);
+        let ty = self.make_scalar_type(to);
         match (from, to) {
             (MemoryScalar::Bool, _) => {
-                let (one, zero) = (self.number(8, 1), self.number(8, 0));
-                self.op(Op::Select, ty, &[value, one, zero])
+                let (one, zero) = (self.make_uint_constant(8, 1), self.make_uint_constant(8, 0));
+                self.emit_value(Op::Select, ty, &[value, one, zero])
             }
             (_, MemoryScalar::Bool) => {
-                let zero = self.number(8, 0);
-                self.op(Op::INotEqual, ty, &[value, zero])
+                let zero = self.make_uint_constant(8, 0);
+                self.emit_value(Op::INotEqual, ty, &[value, zero])
             }
-            _ => self.op(Op::Bitcast, ty, &[value]),
+            _ => self.emit_value(Op::Bitcast, ty, &[value]),
         }
     }
 
     /// One scalar of consecutive ones, the first the lowest.
     pub fn join_pieces(&mut self, pieces: Vec<Id>, from: MemoryScalar, to: MemoryScalar) -> Id {
         if let [only] = pieces[..] {
-            return self.cast(only, from, to);
+            return self.bitcast_scalar(only, from, to);
         }
-        let piece = self.scalar(from);
+        let piece = self.make_scalar_type(from);
         if pieces.len() > 4 {
             let half = MemoryScalar::Int(to.size() * 4);
             let (low, high) = pieces.split_at(pieces.len() / 2);
@@ -43,19 +43,19 @@ impl ShaderLowering<'_> {
             let high = self.join_pieces(high.to_vec(), from, half);
             return self.join_pieces(vec![low, high], half, to);
         }
-        let vector = self.b.vector(piece, pieces.len() as u32);
-        let vector = self.op(Op::CompositeConstruct, vector, &pieces);
-        let ty = self.scalar(to);
-        self.op(Op::Bitcast, ty, &[vector])
+        let vector = self.b.vector_type(piece, pieces.len() as u32);
+        let vector = self.emit_value(Op::CompositeConstruct, vector, &pieces);
+        let ty = self.make_scalar_type(to);
+        self.emit_value(Op::Bitcast, ty, &[vector])
     }
 
     /// The consecutive scalars that one is made of, the lowest first.
     pub fn split_pieces(&mut self, value: Id, from: MemoryScalar, to: MemoryScalar) -> Vec<Id> {
         let count = from.size() / to.size();
         if count <= 1 {
-            return vec![self.cast(value, from, to)];
+            return vec![self.bitcast_scalar(value, from, to)];
         }
-        let part = self.scalar(to);
+        let part = self.make_scalar_type(to);
         if count > 4 {
             let half = MemoryScalar::Int(from.size() * 4);
             let halves = self.split_pieces(value, from, half);
@@ -64,22 +64,30 @@ impl ShaderLowering<'_> {
                 .flat_map(|h| self.split_pieces(h, half, to))
                 .collect();
         }
-        let vector = self.b.vector(part, count);
-        let vector = self.op(Op::Bitcast, vector, &[value]);
-        (0..count).map(|n| self.extract(part, vector, n)).collect()
+        let vector = self.b.vector_type(part, count);
+        let vector = self.emit_value(Op::Bitcast, vector, &[value]);
+        (0..count)
+            .map(|n| self.extract_component(part, vector, n))
+            .collect()
     }
 }
 
 /// `OpBitcast` of what is no pointer on both sides.
-pub fn bitcast(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let result = result(inst);
-    let (operand, ty) = (inst.id(0), l.result_type(result)?);
-    let ((from, n), (to, m)) = (l.scalars(operand)?, l.scalars(result)?);
-    let value = l.value(operand)?;
+pub fn lower_value_bitcast(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let result = expect_result(inst);
+    let (operand, ty) = (inst.id_operand(0), l.result_type(result)?);
+    let ((from, n), (to, m)) = (
+        l.find_component_scalar(operand)?,
+        l.find_component_scalar(result)?,
+    );
+    let value = l.lower_operand(operand)?;
     if n <= 4 && m <= 4 {
         return Ok(match l.b.type_of(value) == Some(ty) {
             true => value,
-            false => l.op(Op::Bitcast, ty, &[value]),
+            false => l.emit_value(Op::Bitcast, ty, &[value]),
         });
     }
     let lanes = l.lanes_of(operand)?;
@@ -95,17 +103,17 @@ pub fn bitcast(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, Sour
             .flat_map(|lane| l.split_pieces(lane, from, to));
         split.collect()
     };
-    Ok(l.construct(ty, parts))
+    Ok(l.construct_composite(ty, parts))
 }
 
 impl ShaderLowering<'_> {
     /// An integer with another number of bits, zeros above.
-    pub fn resize(&mut self, value: Id, from: u32, to: u32) -> Id {
+    pub fn resize_int(&mut self, value: Id, from: u32, to: u32) -> Id {
         if from == to {
             return value;
         }
-        let ty = self.int(to);
-        self.op(Op::UConvert, ty, &[value])
+        let ty = self.make_int_type(to);
+        self.emit_value(Op::UConvert, ty, &[value])
     }
 
     /// An operation that Vulkan has for 32 bits only, for any number of them. `join` makes one
@@ -118,7 +126,7 @@ impl ShaderLowering<'_> {
         join: &mut dyn FnMut(&mut Self, Id, Id) -> Id,
     ) -> Id {
         if width <= 32 {
-            let wide = self.resize(value, width, 32);
+            let wide = self.resize_int(value, width, 32);
             return make(self, wide);
         }
         let words = self.split_pieces(value, MemoryScalar::Int(64), MemoryScalar::Int(32));
@@ -128,94 +136,108 @@ impl ShaderLowering<'_> {
 
     /// The number of bits that are set.
     pub fn bit_count(&mut self, value: Id, width: u32) -> Id {
-        let word = self.int(32);
+        let word = self.make_int_type(32);
         // Of less than a word a field is taken, since NVIDIA's driver 580 counts the bits of bytes that it
         // loads with their sign, whatever is masked.
-        let field = (width < 32).then(|| (self.number(32, 0), self.number(32, u64::from(width))));
+        let field = (width < 32).then(|| {
+            (
+                self.make_uint_constant(32, 0),
+                self.make_uint_constant(32, u64::from(width)),
+            )
+        });
         let mut make = |l: &mut Self, v| {
             let v = match field {
-                Some((zero, all)) => l.op(Op::BitFieldUExtract, word, &[v, zero, all]),
+                Some((zero, all)) => l.emit_value(Op::BitFieldUExtract, word, &[v, zero, all]),
                 None => v,
             };
-            l.op(Op::BitCount, word, &[v])
+            l.emit_value(Op::BitCount, word, &[v])
         };
         let count = self.by_words(value, width, &mut make, &mut |l, low, high| {
-            l.op(Op::IAdd, word, &[low, high])
+            l.emit_value(Op::IAdd, word, &[low, high])
         });
-        self.resize(count, 32, width)
+        self.resize_int(count, 32, width)
     }
 
     /// The bits in the opposite order.
     pub fn bit_reverse(&mut self, value: Id, width: u32) -> Id {
-        let word = self.int(32);
+        let word = self.make_int_type(32);
         if width == 64 {
             let words = self.split_pieces(value, MemoryScalar::Int(64), MemoryScalar::Int(32));
             let reversed = words
                 .iter()
                 .rev()
-                .map(|w| self.op(Op::BitReverse, word, &[*w]));
+                .map(|w| self.emit_value(Op::BitReverse, word, &[*w]));
             let reversed = reversed.collect();
             return self.join_pieces(reversed, MemoryScalar::Int(32), MemoryScalar::Int(64));
         }
-        let wide = self.resize(value, width, 32);
-        let reversed = self.op(Op::BitReverse, word, &[wide]);
-        let shift = self.number(32, u64::from(32 - width));
-        let low = self.op(Op::ShiftRightLogical, word, &[reversed, shift]);
-        self.resize(low, 32, width)
+        let wide = self.resize_int(value, width, 32);
+        let reversed = self.emit_value(Op::BitReverse, word, &[wide]);
+        let shift = self.make_uint_constant(32, u64::from(32 - width));
+        let low = self.emit_value(Op::ShiftRightLogical, word, &[reversed, shift]);
+        self.resize_int(low, 32, width)
     }
 
     /// The number of zeros above the highest bit that is set.
     pub fn leading_zeros(&mut self, value: Id, width: u32) -> Id {
-        let word = self.int(32);
-        let (top, five) = (self.number(32, 31), self.number(32, 32));
+        let word = self.make_int_type(32);
+        let (top, five) = (
+            self.make_uint_constant(32, 31),
+            self.make_uint_constant(32, 32),
+        );
         // The highest bit of zero is -1, so that all 32 bits are counted.
         let mut count = |l: &mut Self, v| {
-            let highest = l.glsl(glsl::FIND_UMSB, word, &[v]);
-            l.op(Op::ISub, word, &[top, highest])
+            let highest = l.emit_glsl(glsl::FIND_UMSB, word, &[v]);
+            l.emit_value(Op::ISub, word, &[top, highest])
         };
         let mut join = |l: &mut Self, low, high| {
-            let truth = l.b.bool();
-            let none = l.op(Op::IEqual, truth, &[high, five]);
-            let both = l.op(Op::IAdd, word, &[low, five]);
-            l.op(Op::Select, word, &[none, both, high])
+            let truth = l.b.bool_type();
+            let none = l.emit_value(Op::IEqual, truth, &[high, five]);
+            let both = l.emit_value(Op::IAdd, word, &[low, five]);
+            l.emit_value(Op::Select, word, &[none, both, high])
         };
         let count = self.by_words(value, width, &mut count, &mut join);
         let count = match width {
             8 | 16 => {
-                let above = self.number(32, u64::from(32 - width));
-                self.op(Op::ISub, word, &[count, above])
+                let above = self.make_uint_constant(32, u64::from(32 - width));
+                self.emit_value(Op::ISub, word, &[count, above])
             }
             _ => count,
         };
-        self.resize(count, 32, width)
+        self.resize_int(count, 32, width)
     }
 
     /// The number of zeros below the lowest bit that is set; all of them for zero.
     pub fn trailing_zeros(&mut self, value: Id, width: u32) -> Id {
         // The bits below the lowest one: ~v & (v - 1).
-        let ty = self.int(width);
-        let one = self.number(width, 1);
-        let less = self.op(Op::ISub, ty, &[value, one]);
-        let not = self.op(Op::Not, ty, &[value]);
-        let below = self.op(Op::BitwiseAnd, ty, &[not, less]);
+        let ty = self.make_int_type(width);
+        let one = self.make_uint_constant(width, 1);
+        let less = self.emit_value(Op::ISub, ty, &[value, one]);
+        let not = self.emit_value(Op::Not, ty, &[value]);
+        let below = self.emit_value(Op::BitwiseAnd, ty, &[not, less]);
         self.bit_count(below, width)
     }
 }
 
 /// `OpBitCount`.
-pub fn count(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let (scalar, _) = l.scalars(inst.id(0))?;
-    let (to, _) = l.scalars(result(inst))?;
-    l.each_scalar(inst, &[inst.id(0)], |l, _, v| {
+pub fn lower_bit_count(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let (scalar, _) = l.find_component_scalar(inst.id_operand(0))?;
+    let (to, _) = l.find_component_scalar(expect_result(inst))?;
+    l.each_scalar(inst, &[inst.id_operand(0)], |l, _, v| {
         let count = l.bit_count(v[0], scalar.size() * 8);
-        l.resize(count, scalar.size() * 8, to.size() * 8)
+        l.resize_int(count, scalar.size() * 8, to.size() * 8)
     })
 }
 
 /// `OpBitReverse`.
-pub fn reverse(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let (scalar, _) = l.scalars(inst.id(0))?;
-    l.each_scalar(inst, &[inst.id(0)], |l, _, v| {
+pub fn lower_bit_reverse(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let (scalar, _) = l.find_component_scalar(inst.id_operand(0))?;
+    l.each_scalar(inst, &[inst.id_operand(0)], |l, _, v| {
         l.bit_reverse(v[0], scalar.size() * 8)
     })
 }

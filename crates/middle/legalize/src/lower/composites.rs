@@ -12,64 +12,67 @@ const MOST_LANES: u32 = 64;
 
 impl ShaderLowering<'_> {
     /// A composite of parts; the part itself where it is the only one of a scalar.
-    pub fn construct(&mut self, ty: Id, parts: Vec<Id>) -> Id {
+    pub fn construct_composite(&mut self, ty: Id, parts: Vec<Id>) -> Id {
         if let [only] = parts[..]
             && self.b.type_of(only) == Some(ty)
         {
             return only;
         }
-        let id = self.op(Op::CompositeConstruct, ty, &parts);
+        let id = self.emit_value(Op::CompositeConstruct, ty, &parts);
         self.parts.insert(id, parts);
         id
     }
 
     /// A part of a composite; the one that it was made of, where that is known.
-    pub fn extract(&mut self, ty: Id, composite: Id, n: u32) -> Id {
+    pub fn extract_component(&mut self, ty: Id, composite: Id, n: u32) -> Id {
         if let Some(parts) = self.parts.get(&composite)
             && let Some(part) = parts.get(n as usize)
         {
             return *part;
         }
         self.b
-            .value(Op::CompositeExtract, ty, &[composite.word(), n])
+            .append_value(Op::CompositeExtract, ty, &[composite.word(), n])
     }
 
     /// All components of a vector or array, the value itself where it is a scalar.
-    pub fn lanes(&mut self, part: Id, value: Id, count: u32) -> Vec<Id> {
+    pub fn split_components(&mut self, part: Id, value: Id, count: u32) -> Vec<Id> {
         match count {
             1 => vec![value],
-            _ => (0..count).map(|n| self.extract(part, value, n)).collect(),
+            _ => (0..count)
+                .map(|n| self.extract_component(part, value, n))
+                .collect(),
         }
     }
 
     /// Components of a source value that is a scalar or vector.
     pub fn lanes_of(&mut self, source: Id) -> Result<Vec<Id>, SourceDiagnostic> {
-        let (part, count) = self.shape(source)?;
-        let value = self.value(source)?;
-        Ok(self.lanes(part, value, count))
+        let (part, count) = self.find_component_type(source)?;
+        let value = self.lower_operand(source)?;
+        Ok(self.split_components(part, value, count))
     }
 
     /// Whether a source value is a vector that became an array.
     fn is_wide(&self, source: Id) -> bool {
         let ty = self.facts.type_of(source);
-        ty.is_some_and(|ty| self.facts.components(ty).1 > WIDEST)
+        ty.is_some_and(|ty| self.facts.split_vector_type(ty).1 > WIDEST)
     }
 
     /// An operation that works component by component: `make` gets the type of the result and the
     /// operands, vectors of up to four components as they are, wider ones component by component.
-    pub fn each(
+    pub fn map_components(
         &mut self,
         inst: InstRef<'_>,
         operands: &[Id],
         mut make: impl FnMut(&mut Self, Id, &[Id]) -> Id,
     ) -> Result<Id, SourceDiagnostic> {
-        let result = result(inst);
+        let result = expect_result(inst);
         let is_wide = self.is_wide(result) || operands.iter().any(|o| self.is_wide(*o));
         match is_wide {
             true => self.each_scalar(inst, operands, make),
             false => {
                 let ty = self.result_type(result)?;
-                let values: Result<Vec<Id>, _> = operands.iter().map(|o| self.value(*o)).collect();
+                let values: Result<Vec<Id>, _> =
+                    operands.iter().map(|o| self.lower_operand(*o)).collect();
                 Ok(make(self, ty, &values?))
             }
         }
@@ -82,8 +85,8 @@ impl ShaderLowering<'_> {
         operands: &[Id],
         mut make: impl FnMut(&mut Self, Id, &[Id]) -> Id,
     ) -> Result<Id, SourceDiagnostic> {
-        let result = result(inst);
-        let (part, count) = self.shape(result)?;
+        let result = expect_result(inst);
+        let (part, count) = self.find_component_type(result)?;
         let mut lanes = Vec::new();
         for operand in operands {
             lanes.push(self.lanes_of(*operand)?);
@@ -99,23 +102,23 @@ impl ShaderLowering<'_> {
             return Ok(parts[0]);
         }
         let ty = self.result_type(result)?;
-        Ok(self.construct(ty, parts))
+        Ok(self.construct_composite(ty, parts))
     }
 
     /// A source value as it is kept within composites and memory: pointers with 64 bits.
     pub fn kept_value(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if !self.facts.is_pointer(source) {
-            return self.value(source);
+            return self.lower_operand(source);
         }
         if self.facts.is_nothing(source) {
             let bits = self.pointer_bits(source)?;
-            return Ok(self.number(64, bits));
+            return Ok(self.make_uint_constant(64, bits));
         }
-        let value = self.value(source)?;
-        let long = self.int(64);
+        let value = self.lower_operand(source)?;
+        let long = self.make_int_type(64);
         Ok(match self.b.type_of(value) == Some(long) {
             true => value,
-            false => self.op(Op::UConvert, long, &[value]),
+            false => self.emit_value(Op::UConvert, long, &[value]),
         })
     }
 
@@ -127,23 +130,26 @@ impl ShaderLowering<'_> {
         let ty = self.result_type(source)?;
         Ok(match self.b.type_of(kept) == Some(ty) {
             true => kept,
-            false => self.op(Op::UConvert, ty, &[kept]),
+            false => self.emit_value(Op::UConvert, ty, &[kept]),
         })
     }
 }
 
 /// The result of an instruction whose row says that it has one.
-pub fn result(inst: InstRef<'_>) -> Id {
+pub fn expect_result(inst: InstRef<'_>) -> Id {
     inst.result().unwrap_or(Id::MAX)
 }
 
 /// `OpCompositeConstruct`.
-pub fn construct(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let result = result(inst);
+pub fn lower_composite_construct(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let result = expect_result(inst);
     let ty = l.result_type(result)?;
     let is_wide = l.is_wide(result);
     let mut parts = Vec::new();
-    for part in inst.ids(0) {
+    for part in inst.id_operands(0) {
         match is_wide {
             true => parts.extend(l.lanes_of(part)?),
             false => parts.push(l.kept_value(part)?),
@@ -151,63 +157,78 @@ pub fn construct(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, So
     }
     // Parts of vectors may be vectors.
     let source = l.facts.type_of(result).unwrap_or(result);
-    let (_, count) = l.facts.components(source);
+    let (_, count) = l.facts.split_vector_type(source);
     if count > 1 && parts.len() != count as usize {
-        return Ok(l.op(Op::CompositeConstruct, ty, &parts));
+        return Ok(l.emit_value(Op::CompositeConstruct, ty, &parts));
     }
-    Ok(l.construct(ty, parts))
+    Ok(l.construct_composite(ty, parts))
 }
 
 /// `OpCompositeExtract`.
-pub fn extract(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let result = result(inst);
-    let (mut value, mut ty) = (l.value(inst.id(0))?, l.facts.type_of(inst.id(0)));
+pub fn lower_composite_extract(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let result = expect_result(inst);
+    let (mut value, mut ty) = (
+        l.lower_operand(inst.id_operand(0))?,
+        l.facts.type_of(inst.id_operand(0)),
+    );
     for &n in &inst.operands()[1..] {
-        let of = ty.ok_or_else(|| l.facts.refuse(result, "this part"))?;
+        let of = ty.ok_or_else(|| l.facts.diagnose_id(result, "this part"))?;
         let part = l.part_type(of, n)?;
-        let made = l.ty(part)?;
-        value = l.extract(made, value, n);
+        let made = l.lower_type(part)?;
+        value = l.extract_component(made, value, n);
         ty = Some(part);
     }
     l.unkept_value(result, value)
 }
 
 /// `OpCompositeInsert`.
-pub fn insert(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let ty = l.result_type(result(inst))?;
-    let (object, into) = (l.kept_value(inst.id(0))?, l.value(inst.id(1))?);
+pub fn lower_composite_insert(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let ty = l.result_type(expect_result(inst))?;
+    let (object, into) = (
+        l.kept_value(inst.id_operand(0))?,
+        l.lower_operand(inst.id_operand(1))?,
+    );
     let path = &inst.operands()[2..];
     if let ([n], Some(parts)) = (path, l.parts.get(&into))
         && (*n as usize) < parts.len()
     {
         let mut parts = parts.clone();
         parts[*n as usize] = object;
-        return Ok(l.construct(ty, parts));
+        return Ok(l.construct_composite(ty, parts));
     }
     let mut words = vec![object.word(), into.word()];
     words.extend(path);
-    Ok(l.b.value(Op::CompositeInsert, ty, &words))
+    Ok(l.b.append_value(Op::CompositeInsert, ty, &words))
 }
 
 /// `OpVectorShuffle`.
-pub fn shuffle(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let result = result(inst);
+pub fn lower_vector_shuffle(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let result = expect_result(inst);
     let ty = l.result_type(result)?;
     let picks = &inst.operands()[2..];
-    let sources = [inst.id(0), inst.id(1)];
+    let sources = [inst.id_operand(0), inst.id_operand(1)];
     if !l.is_wide(result) && sources.iter().all(|s| !l.is_wide(*s)) {
-        let (a, b) = (l.value(sources[0])?, l.value(sources[1])?);
+        let (a, b) = (l.lower_operand(sources[0])?, l.lower_operand(sources[1])?);
         let words: Vec<u32> = [a.word(), b.word()].iter().chain(picks).copied().collect();
-        return Ok(l.b.value(Op::VectorShuffle, ty, &words));
+        return Ok(l.b.append_value(Op::VectorShuffle, ty, &words));
     }
     let lanes = [l.lanes_of(sources[0])?, l.lanes_of(sources[1])?].concat();
-    let (part, _) = l.shape(result)?;
+    let (part, _) = l.find_component_type(result)?;
     let pick = |l: &mut ShaderLowering<'_>, n: u32| match lanes.get(n as usize) {
         Some(lane) => *lane,
-        None => l.b.undef(part),
+        None => l.b.declare_undef(part),
     };
     let parts = picks.iter().map(|n| pick(l, *n)).collect();
-    Ok(l.construct(ty, parts))
+    Ok(l.construct_composite(ty, parts))
 }
 
 /// `OpVectorExtractDynamic`.
@@ -215,13 +236,16 @@ pub fn extract_dynamic(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    let ty = l.result_type(result(inst))?;
-    let (vector, index) = (l.value(inst.id(0))?, l.value(inst.id(1))?);
-    if !l.is_wide(inst.id(0)) {
-        return Ok(l.op(Op::VectorExtractDynamic, ty, &[vector, index]));
+    let ty = l.result_type(expect_result(inst))?;
+    let (vector, index) = (
+        l.lower_operand(inst.id_operand(0))?,
+        l.lower_operand(inst.id_operand(1))?,
+    );
+    if !l.is_wide(inst.id_operand(0)) {
+        return Ok(l.emit_value(Op::VectorExtractDynamic, ty, &[vector, index]));
     }
-    let lanes = l.lanes_of(inst.id(0))?;
-    l.choose(ty, inst.id(1), &lanes)
+    let lanes = l.lanes_of(inst.id_operand(0))?;
+    l.select_by_index(ty, inst.id_operand(1), &lanes)
 }
 
 /// `OpVectorInsertDynamic`.
@@ -229,52 +253,57 @@ pub fn insert_dynamic(
     l: &mut ShaderLowering<'_>,
     inst: InstRef<'_>,
 ) -> Result<Id, SourceDiagnostic> {
-    let ty = l.result_type(result(inst))?;
+    let ty = l.result_type(expect_result(inst))?;
     let (vector, part, index) = (
-        l.value(inst.id(0))?,
-        l.value(inst.id(1))?,
-        l.value(inst.id(2))?,
+        l.lower_operand(inst.id_operand(0))?,
+        l.lower_operand(inst.id_operand(1))?,
+        l.lower_operand(inst.id_operand(2))?,
     );
-    if !l.is_wide(inst.id(0)) {
-        return Ok(l.op(Op::VectorInsertDynamic, ty, &[vector, part, index]));
+    if !l.is_wide(inst.id_operand(0)) {
+        return Ok(l.emit_value(Op::VectorInsertDynamic, ty, &[vector, part, index]));
     }
-    let lanes = l.lanes_of(inst.id(0))?;
-    let (element, _) = l.shape(inst.id(0))?;
+    let lanes = l.lanes_of(inst.id_operand(0))?;
+    let (element, _) = l.find_component_type(inst.id_operand(0))?;
     let mut parts = Vec::new();
     for (n, lane) in lanes.into_iter().enumerate() {
-        let is = l.is_number(inst.id(2), n as u64)?;
-        parts.push(l.op(Op::Select, element, &[is, part, lane]));
+        let is = l.is_number(inst.id_operand(2), n as u64)?;
+        parts.push(l.emit_value(Op::Select, element, &[is, part, lane]));
     }
-    Ok(l.construct(ty, parts))
+    Ok(l.construct_composite(ty, parts))
 }
 
 impl ShaderLowering<'_> {
     /// The value at a source index.
-    pub fn choose(&mut self, ty: Id, index: Id, values: &[Id]) -> Result<Id, SourceDiagnostic> {
+    pub fn select_by_index(
+        &mut self,
+        ty: Id,
+        index: Id,
+        values: &[Id],
+    ) -> Result<Id, SourceDiagnostic> {
         let mut chosen = values[0];
         for (n, value) in values.iter().enumerate().skip(1).take(MOST_LANES as usize) {
             let is = self.is_number(index, n as u64)?;
-            chosen = self.op(Op::Select, ty, &[is, *value, chosen]);
+            chosen = self.emit_value(Op::Select, ty, &[is, *value, chosen]);
         }
         Ok(chosen)
     }
 
     /// Whether a source integer is a number.
     fn is_number(&mut self, source: Id, number: u64) -> Result<Id, SourceDiagnostic> {
-        let (scalar, _) = self.scalars(source)?;
-        let value = self.value(source)?;
-        let number = self.number(scalar.size() * 8, number);
-        let truth = self.b.bool();
-        Ok(self.op(Op::IEqual, truth, &[value, number]))
+        let (scalar, _) = self.find_component_scalar(source)?;
+        let value = self.lower_operand(source)?;
+        let number = self.make_uint_constant(scalar.size() * 8, number);
+        let truth = self.b.bool_type();
+        Ok(self.emit_value(Op::IEqual, truth, &[value, number]))
     }
 
     fn part_type(&self, of: Id, n: u32) -> Result<Id, SourceDiagnostic> {
-        let def = self.facts.def(of)?;
+        let def = self.facts.find_definition(of)?;
         let part = match def.op() {
             Op::TypeStruct => def.get_id(n as usize),
-            Op::TypeVector | Op::TypeArray => Some(def.id(0)),
+            Op::TypeVector | Op::TypeArray => Some(def.id_operand(0)),
             _ => None,
         };
-        part.ok_or_else(|| self.facts.refuse(of, "a part of this type"))
+        part.ok_or_else(|| self.facts.diagnose_id(of, "a part of this type"))
     }
 }

@@ -11,17 +11,17 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 
 impl ShaderLowering<'_> {
     /// An unsigned constant.
-    pub fn number(&mut self, width: u32, value: u64) -> Id {
+    pub fn make_uint_constant(&mut self, width: u32, value: u64) -> Id {
         let value = value & (u64::MAX >> (64 - width));
-        let ty = self.int(width);
+        let ty = self.make_int_type(width);
         let id = self.b.constant_bits(ty, width, value);
         self.numbers.insert(id, value);
         id
     }
 
     /// A float constant from its value.
-    pub fn real(&mut self, width: u32, value: f64) -> Id {
-        let ty = self.float(width);
+    pub fn make_float_constant(&mut self, width: u32, value: f64) -> Id {
+        let ty = self.make_float_type(width);
         let bits = match width {
             16 => u64::from(half_bits(value)),
             32 => u64::from((value as f32).to_bits()),
@@ -31,61 +31,68 @@ impl ShaderLowering<'_> {
     }
 
     /// A constant in all components of a type: a scalar's, or a vector's of up to four.
-    pub fn splat(&mut self, constant: Id, count: u32) -> Id {
+    pub fn splat_constant(&mut self, constant: Id, count: u32) -> Id {
         if count == 1 {
             return constant;
         }
         let part = self.b.type_of(constant).unwrap_or(constant);
-        let ty = self.vector(part, count);
+        let ty = self.make_vector_type(part, count);
         self.b
             .constant_composite(ty, &vec![constant; count as usize])
     }
 
     /// A value of the source.
-    pub fn value(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
+    pub fn lower_operand(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if let Some(known) = self.values[source] {
             return Ok(known);
         }
-        let def = self.facts.def(source)?;
+        let def = self.facts.find_definition(source)?;
         let made = match def.op() {
-            Op::Variable | Op::FunctionParameter => self.address(source)?,
+            Op::Variable | Op::FunctionParameter => self.compute_object_address(source)?,
             Op::SpecConstantOp if self.facts.is_pointer(source) => {
-                let class = self.class(source)?;
-                let (object, offset) = steps::origin(self.facts, source)?;
-                let base = self.value(object)?;
+                let class = self.find_points_to_set(source)?;
+                let (object, offset) = steps::trace_pointer_origin(self.facts, source)?;
+                let base = self.lower_operand(object)?;
                 let width = self.classes.memory(class).pointer_width();
-                let made = self.plus(width, base, offset);
+                let made = self.add_byte_offset(width, base, offset);
                 if !self.numbers.contains_key(&made) && offset != 0 {
                     // It is computed here, and not there everywhere.
                     return Ok(made);
                 }
                 made
             }
-            _ => self.constant(source)?,
+            _ => self.lower_constant(source)?,
         };
         self.values.set(source, Some(made));
         Ok(made)
     }
 
     /// A pointer of the source as one of a class, null among them.
-    pub fn pointer(&mut self, source: Id, class: PointsToSetId) -> Result<Id, SourceDiagnostic> {
+    pub fn lower_pointer(
+        &mut self,
+        source: Id,
+        class: PointsToSetId,
+    ) -> Result<Id, SourceDiagnostic> {
         if self.facts.is_nothing(source) {
             let width = self.classes.memory(class).pointer_width();
-            return Ok(self.number(width, 0));
+            return Ok(self.make_uint_constant(width, 0));
         }
-        self.value(source)
+        self.lower_operand(source)
     }
 
     /// The class of a pointer.
-    pub fn class(&self, source: Id) -> Result<PointsToSetId, SourceDiagnostic> {
-        let class = self.classes.of(source);
-        class.ok_or_else(|| self.facts.refuse(source, "an access by a null pointer"))
+    pub fn find_points_to_set(&self, source: Id) -> Result<PointsToSetId, SourceDiagnostic> {
+        let class = self.classes.find_set(source);
+        class.ok_or_else(|| {
+            self.facts
+                .diagnose_id(source, "an access by a null pointer")
+        })
     }
 
-    fn constant(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
-        let def = self.facts.def(source)?;
+    fn lower_constant(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
+        let def = self.facts.find_definition(source)?;
         let ty = def.result_type();
-        let ty = ty.ok_or_else(|| self.facts.refuse(source, &def.op().to_string()))?;
+        let ty = ty.ok_or_else(|| self.facts.diagnose_id(source, &def.op().to_string()))?;
         let made = match def.op() {
             Op::Constant | Op::SpecConstant => {
                 let value = self
@@ -96,36 +103,45 @@ impl ShaderLowering<'_> {
                 if def.op() == Op::SpecConstant {
                     return self.spec_constant(source, ty, value);
                 }
-                match self.facts.scalar(ty).map(MemoryScalar::kept) {
-                    Some(MemoryScalar::Int(width)) => self.number(width, value),
+                match self
+                    .facts
+                    .classify_scalar(ty)
+                    .map(MemoryScalar::to_stored_scalar)
+                {
+                    Some(MemoryScalar::Int(width)) => self.make_uint_constant(width, value),
                     Some(MemoryScalar::Float(width)) => {
-                        let ty = self.ty(ty)?;
+                        let ty = self.lower_type(ty)?;
                         let value = value & (u64::MAX >> (64 - width));
                         self.b.constant_bits(ty, width, value)
                     }
-                    _ => return Err(self.facts.refuse(source, "this constant")),
+                    _ => return Err(self.facts.diagnose_id(source, "this constant")),
                 }
             }
             Op::ConstantTrue | Op::SpecConstantTrue => self.b.constant_bool(true),
             Op::ConstantFalse | Op::SpecConstantFalse => self.b.constant_bool(false),
-            Op::ConstantNull => match self.facts.scalar(ty).map(MemoryScalar::kept) {
-                Some(MemoryScalar::Int(width)) => self.number(width, 0),
+            Op::ConstantNull => match self
+                .facts
+                .classify_scalar(ty)
+                .map(MemoryScalar::to_stored_scalar)
+            {
+                Some(MemoryScalar::Int(width)) => self.make_uint_constant(width, 0),
                 _ => {
-                    let ty = self.ty(ty)?;
+                    let ty = self.lower_type(ty)?;
                     self.b.constant_null(ty)
                 }
             },
             Op::Undef => {
-                let ty = self.ty(ty)?;
-                self.b.undef(ty)
+                let ty = self.lower_type(ty)?;
+                self.b.declare_undef(ty)
             }
             Op::ConstantComposite | Op::SpecConstantComposite => {
-                let ty = self.ty(ty)?;
-                let parts: Result<Vec<Id>, _> = def.ids(0).map(|p| self.kept_constant(p)).collect();
+                let ty = self.lower_type(ty)?;
+                let parts: Result<Vec<Id>, _> =
+                    def.id_operands(0).map(|p| self.kept_constant(p)).collect();
                 self.b.constant_composite(ty, &parts?)
             }
             Op::SpecConstantOp => self.constant_operation(source, ty)?,
-            op => return Err(self.facts.refuse(source, &format!("{op} as a value"))),
+            op => return Err(self.facts.diagnose_id(source, &format!("{op} as a value"))),
         };
         Ok(made)
     }
@@ -133,10 +149,10 @@ impl ShaderLowering<'_> {
     /// A constant as a part of a composite.
     fn kept_constant(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if !self.facts.is_pointer(source) {
-            return self.value(source);
+            return self.lower_operand(source);
         }
         let bits = self.pointer_bits(source)?;
-        Ok(self.number(64, bits))
+        Ok(self.make_uint_constant(64, bits))
     }
 
     /// What a constant pointer is in memory.
@@ -144,57 +160,66 @@ impl ShaderLowering<'_> {
         if self.facts.is_nothing(source) {
             return Ok(0);
         }
-        let (object, offset) = steps::origin(self.facts, source)?;
-        let is_generic = self.classes.memory(self.class(object)?).is_generic();
-        let object = self.object(object)?;
+        let (object, offset) = steps::trace_pointer_origin(self.facts, source)?;
+        let is_generic = self
+            .classes
+            .memory(self.find_points_to_set(object)?)
+            .is_generic();
+        let object = self.find_object(object)?;
         let tag = if is_generic { object.region().tag() } else { 0 };
         Ok(tag | u64::from((object.offset as i64 + offset) as u32))
     }
 
     /// An operation on constants that are no pointers.
     fn constant_operation(&mut self, source: Id, ty: Id) -> Result<Id, SourceDiagnostic> {
-        let def = self.facts.def(source)?;
-        let op = Op(def.word(0) as u16);
-        if op == Op::ConvertPtrToU || op == Op::Bitcast && self.facts.is_pointer(def.id(1)) {
-            let bits = self.pointer_bits(def.id(1))?;
-            let width = self.facts.scalar(ty).map_or(64, |s| s.size() * 8);
-            return Ok(self.number(width, bits));
+        let def = self.facts.find_definition(source)?;
+        let op = Op(def.operand_word(0) as u16);
+        if op == Op::ConvertPtrToU || op == Op::Bitcast && self.facts.is_pointer(def.id_operand(1))
+        {
+            let bits = self.pointer_bits(def.id_operand(1))?;
+            let width = self.facts.classify_scalar(ty).map_or(64, |s| s.size() * 8);
+            return Ok(self.make_uint_constant(width, bits));
         }
-        let ty = self.ty(ty)?;
-        let mut words = vec![def.word(0)];
-        for operand in def.ids(1) {
-            words.push(self.value(operand)?.word());
+        let ty = self.lower_type(ty)?;
+        let mut words = vec![def.operand_word(0)];
+        for operand in def.id_operands(1) {
+            words.push(self.lower_operand(operand)?.word());
         }
-        Ok(self.b.constant(Op::SpecConstantOp, ty, &words))
+        Ok(self.b.declare_constant(Op::SpecConstantOp, ty, &words))
     }
 
     /// The object of a variable or parameter.
-    fn object(&self, source: Id) -> Result<PointsToObject, SourceDiagnostic> {
-        let class = self.class(source)?;
+    fn find_object(&self, source: Id) -> Result<PointsToObject, SourceDiagnostic> {
+        let class = self.find_points_to_set(source)?;
         let objects = &self.classes.memory(class).objects;
         let found = objects.iter().find(|o| o.id == source).copied();
-        found.ok_or_else(|| self.facts.refuse(source, "an object without memory"))
+        found.ok_or_else(|| self.facts.diagnose_id(source, "an object without memory"))
     }
 
     /// The address of a variable or of a parameter's memory.
-    fn address(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
+    fn compute_object_address(&mut self, source: Id) -> Result<Id, SourceDiagnostic> {
         if matches!(self.facts.pointer_of(source), Some(StorageClass::Input)) {
-            return Err(self.facts.refuse(source, "the address of a built-in value"));
+            return Err(self
+                .facts
+                .diagnose_id(source, "the address of a built-in value"));
         }
-        let is_generic = self.classes.memory(self.class(source)?).is_generic();
-        let object = self.object(source)?;
+        let is_generic = self
+            .classes
+            .memory(self.find_points_to_set(source)?)
+            .is_generic();
+        let object = self.find_object(source)?;
         let tag = object.region().tag();
         match (object.size, is_generic) {
-            (Some(_), false) => Ok(self.number(32, object.offset)),
-            (Some(_), true) => Ok(self.number(64, tag | object.offset)),
+            (Some(_), false) => Ok(self.make_uint_constant(32, object.offset)),
+            (Some(_), true) => Ok(self.make_uint_constant(64, tag | object.offset)),
             (None, false) => self.workgroup_argument(source),
             (None, true) => {
                 let offset = self.workgroup_argument(source)?;
-                let (wide, tag) = (self.int(64), self.number(64, tag));
+                let (wide, tag) = (self.make_int_type(64), self.make_uint_constant(64, tag));
                 let words = [u32::from(Op::UConvert.0), offset.word()];
-                let offset = self.b.constant(Op::SpecConstantOp, wide, &words);
+                let offset = self.b.declare_constant(Op::SpecConstantOp, wide, &words);
                 let words = [u32::from(Op::IAdd.0), offset.word(), tag.word()];
-                Ok(self.b.constant(Op::SpecConstantOp, wide, &words))
+                Ok(self.b.declare_constant(Op::SpecConstantOp, wide, &words))
             }
         }
     }

@@ -15,23 +15,27 @@ const MOST_ELEMENTS: u64 = 65_532;
 
 impl ShaderLowering<'_> {
     /// The constant that the array of a class begins as.
-    pub fn contents(&mut self, class: PointsToSetId, array: Id) -> Result<Id, SourceDiagnostic> {
+    pub fn make_initial_array(
+        &mut self,
+        class: PointsToSetId,
+        array: Id,
+    ) -> Result<Id, SourceDiagnostic> {
         let memory = self.classes.memory(class);
-        let (size, element) = (memory.size_of(PointerRegion::Own), memory.element());
+        let (size, element) = (memory.size_of(PointerRegion::Own), memory.element_scalar());
         let own = memory
             .objects
             .iter()
             .filter(|o| o.region() == PointerRegion::Own);
         let objects: Vec<PointsToObject> = own.copied().collect();
         if size > MOST_BYTES || size / u64::from(element.size()) > MOST_ELEMENTS {
-            return Err(self.facts.refuse(objects[0].id, "so large a constant"));
+            return Err(self.facts.diagnose_id(objects[0].id, "so large a constant"));
         }
         let mut bytes = vec![0; size as usize];
         for object in &objects {
-            let variable = self.facts.def(object.id)?;
+            let variable = self.facts.find_definition(object.id)?;
             if let Some(initializer) = variable.get_id(1) {
-                let ty = self.facts.pointee(object.id)?;
-                self.bytes(initializer, ty, object.offset as usize, &mut bytes)?;
+                let ty = self.facts.find_pointee(object.id)?;
+                self.write_constant_bytes(initializer, ty, object.offset as usize, &mut bytes)?;
             }
         }
         let parts = self.elements_of(&bytes, element);
@@ -48,18 +52,20 @@ impl ShaderLowering<'_> {
         initializer: Id,
         element: MemoryScalar,
     ) -> Result<Vec<Id>, SourceDiagnostic> {
-        let ty = self.facts.pointee(variable)?;
+        let ty = self.facts.find_pointee(variable)?;
         let size = self.facts.layouts.get(ty).size;
         if size > MOST_BYTES || size / u64::from(element.size()) > MOST_ELEMENTS {
-            return Err(self.facts.refuse(variable, "so large an initial value"));
+            return Err(self
+                .facts
+                .diagnose_id(variable, "so large an initial value"));
         }
         let mut bytes = vec![0; size as usize];
-        self.bytes(initializer, ty, 0, &mut bytes)?;
+        self.write_constant_bytes(initializer, ty, 0, &mut bytes)?;
         Ok(self.elements_of(&bytes, element))
     }
 
     fn elements_of(&mut self, bytes: &[u8], element: MemoryScalar) -> Vec<Id> {
-        let ty = self.scalar(element);
+        let ty = self.make_scalar_type(element);
         let mut parts = Vec::new();
         for chunk in bytes.chunks(element.size() as usize) {
             let mut word = [0; 8];
@@ -71,7 +77,7 @@ impl ShaderLowering<'_> {
     }
 
     /// Writes a constant of a type into bytes.
-    fn bytes(
+    fn write_constant_bytes(
         &mut self,
         constant: Id,
         ty: Id,
@@ -79,13 +85,13 @@ impl ShaderLowering<'_> {
         out: &mut [u8],
     ) -> Result<(), SourceDiagnostic> {
         let facts = self.facts;
-        initial::scalars(facts, constant, ty, &mut |constant, scalar, offset| {
+        initial::visit_constant_scalars(facts, constant, ty, &mut |constant, scalar, offset| {
             let bits = match facts.is_pointer(constant) {
                 true => self.pointer_bits(constant)?,
                 false => self.scalar_bits(constant, scalar)?,
             };
             let at = at as u64 + offset;
-            initial::write(facts, constant, (bits, scalar), at, out)
+            initial::write_scalar(facts, constant, (bits, scalar), at, out)
         })
     }
 
@@ -93,11 +99,11 @@ impl ShaderLowering<'_> {
         if self.facts.is_nothing(constant) {
             return Ok(0);
         }
-        if let Some(value) = self.facts.constant(constant) {
+        if let Some(value) = self.facts.read_constant(constant) {
             return Ok(value & (u64::MAX >> (64 - scalar.size() * 8)));
         }
-        let made = self.value(constant)?;
+        let made = self.lower_operand(constant)?;
         let known = self.numbers.get(&made).copied();
-        known.ok_or_else(|| self.facts.refuse(constant, "this initial value"))
+        known.ok_or_else(|| self.facts.diagnose_id(constant, "this initial value"))
     }
 }

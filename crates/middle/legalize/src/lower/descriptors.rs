@@ -52,7 +52,7 @@ pub struct ImageArgumentBinding {
 
 impl ImageArgumentBinding {
     /// Coordinates that say where a texel is in a layer.
-    pub fn axes(&self) -> u32 {
+    pub fn count_axes(&self) -> u32 {
         match self.dim {
             Dim::Dim2D => 2,
             Dim::Dim3D => 3,
@@ -91,7 +91,7 @@ impl ImageRequirements {
                 Op::ImageWrite => &mut asked.written,
                 _ => continue,
             };
-            set.insert(root(facts, inst.id(0)));
+            set.insert(find_copied_object(facts, inst.id_operand(0)));
         }
         asked
     }
@@ -100,7 +100,7 @@ impl ImageRequirements {
     ///
     /// # Errors
     /// When Vulkan has no such images for compute shaders.
-    pub fn picture(
+    pub fn bind_image(
         &self,
         facts: &KernelModuleInfo<'_>,
         id: Id,
@@ -109,14 +109,14 @@ impl ImageRequirements {
         push: &mut dyn FnMut() -> u32,
     ) -> Result<ImageArgumentBinding, SourceDiagnostic> {
         let &[_, dim, _, arrayed, samples, _, _, ref access @ ..] = ty.operands() else {
-            return Err(facts.refuse(id, "this type of images"));
+            return Err(facts.diagnose_id(id, "this type of images"));
         };
         let dim = Dim(dim);
         if !matches!(dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Buffer) {
-            return Err(facts.refuse(id, "an image of such dimensions"));
+            return Err(facts.diagnose_id(id, "an image of such dimensions"));
         }
         if samples != 0 {
-            return Err(facts.refuse(id, "an image of several samples"));
+            return Err(facts.diagnose_id(id, "an image of several samples"));
         }
         let usage = match access.first().map(|a| AccessQualifier(*a)) {
             Some(AccessQualifier::ReadWrite) => KernelImageUsage::Both,
@@ -137,10 +137,10 @@ impl ImageRequirements {
 }
 
 /// What an object is a copy of.
-pub fn root(facts: &KernelModuleInfo<'_>, mut id: Id) -> Id {
+pub fn find_copied_object(facts: &KernelModuleInfo<'_>, mut id: Id) -> Id {
     for _ in 0..DEEPEST {
-        match facts.def(id) {
-            Ok(def) if def.op() == Op::CopyObject => id = def.id(0),
+        match facts.find_definition(id) {
+            Ok(def) if def.op() == Op::CopyObject => id = def.id_operand(0),
             _ => break,
         }
     }
@@ -196,29 +196,29 @@ impl ShaderLowering<'_> {
     ///
     /// # Errors
     /// When it is chosen when run.
-    pub fn sampler(&self, source: Id) -> Result<SourceSampler, SourceDiagnostic> {
+    pub fn resolve_sampler(&self, source: Id) -> Result<SourceSampler, SourceDiagnostic> {
         let facts = self.facts;
-        let mut id = root(facts, source);
-        let mut def = facts.def(id)?;
+        let mut id = find_copied_object(facts, source);
+        let mut def = facts.find_definition(id)?;
         // A constant of the module, as some producers have it.
         if def.op() == Op::Load
-            && let Ok(variable) = facts.def(def.id(0))
+            && let Ok(variable) = facts.find_definition(def.id_operand(0))
             && variable.op() == Op::Variable
-            && StorageClass(variable.word(0)) == StorageClass::UniformConstant
+            && StorageClass(variable.operand_word(0)) == StorageClass::UniformConstant
             && let Some(initializer) = variable.get_id(1)
         {
             id = initializer;
-            def = facts.def(id)?;
+            def = facts.find_definition(id)?;
         }
         if def.op() == Op::ConstantSampler {
             return Ok(SourceSampler::Constant {
-                addressing: def.word(0),
-                is_normalized: def.word(1) != 0,
-                is_linear: def.word(2) != 0,
+                addressing: def.operand_word(0),
+                is_normalized: def.operand_word(1) != 0,
+                is_linear: def.operand_word(2) != 0,
             });
         }
-        let found = self.plan.sampler(id);
-        found.ok_or_else(|| facts.refuse(source, "a sampler that is chosen when run"))
+        let found = self.plan.find_sampler(id);
+        found.ok_or_else(|| facts.diagnose_id(source, "a sampler that is chosen when run"))
     }
 
     /// Loads a sampler, which takes coordinates from 0 to 1, whatever the source's does.
@@ -247,29 +247,32 @@ impl ShaderLowering<'_> {
                 }
             }
         };
-        let ty = self.b.ty(Op::TypeSampler, &[]);
+        let ty = self.b.declare_type(Op::TypeSampler, &[]);
         let variable = match self.descriptors.samplers.get(&binding) {
             Some(known) => *known,
             None => {
-                let made = self.descriptor(ty, binding);
+                let made = self.declare_descriptor(ty, binding);
                 self.descriptors.samplers.insert(binding, made);
                 made
             }
         };
-        self.uses(variable);
-        self.op(Op::Load, ty, &[variable])
+        self.note_interface_use(variable);
+        self.emit_value(Op::Load, ty, &[variable])
     }
 
     /// The image that something of the source is.
     ///
     /// # Errors
     /// When it is chosen when run.
-    pub fn picture(&self, source: Id) -> Result<(Id, ImageArgumentBinding), SourceDiagnostic> {
-        let id = root(self.facts, source);
-        let found = self.plan.picture(id).map(|picture| (id, picture));
+    pub fn resolve_image(
+        &self,
+        source: Id,
+    ) -> Result<(Id, ImageArgumentBinding), SourceDiagnostic> {
+        let id = find_copied_object(self.facts, source);
+        let found = self.plan.find_image(id).map(|picture| (id, picture));
         found.ok_or_else(|| {
             self.facts
-                .refuse(source, "an image that is chosen when run")
+                .diagnose_id(source, "an image that is chosen when run")
         })
     }
 
@@ -283,26 +286,26 @@ impl ShaderLowering<'_> {
             Some(known) => *known,
             None => {
                 let ty = self.image_type(picture, texels);
-                let made = self.descriptor(ty, picture.binding);
+                let made = self.declare_descriptor(ty, picture.binding);
                 if picture.usage == KernelImageUsage::Writes {
-                    self.b.decorate(made, Decoration::NonReadable, &[]);
+                    self.b.decorate_id(made, Decoration::NonReadable, &[]);
                 }
                 self.descriptors.images.insert((id, texels), (ty, made));
                 (ty, made)
             }
         };
-        self.uses(variable);
-        (ty, self.op(Op::Load, ty, &[variable]))
+        self.note_interface_use(variable);
+        (ty, self.emit_value(Op::Load, ty, &[variable]))
     }
 
     fn image_type(&mut self, picture: ImageArgumentBinding, texels: TexelClass) -> Id {
-        let of = self.texel(texels);
+        let of = self.make_texel_type(texels);
         let reads = picture.usage == KernelImageUsage::Reads;
         match (picture.dim, reads) {
-            (Dim::Dim1D, true) => self.b.capability(Capability::Sampled1D),
-            (Dim::Dim1D, false) => self.b.capability(Capability::Image1D),
-            (Dim::Buffer, true) => self.b.capability(Capability::SampledBuffer),
-            (Dim::Buffer, false) => self.b.capability(Capability::ImageBuffer),
+            (Dim::Dim1D, true) => self.b.declare_capability(Capability::Sampled1D),
+            (Dim::Dim1D, false) => self.b.declare_capability(Capability::Image1D),
+            (Dim::Buffer, true) => self.b.declare_capability(Capability::SampledBuffer),
+            (Dim::Buffer, false) => self.b.declare_capability(Capability::ImageBuffer),
             _ => {}
         }
         let sampled = if reads { 1 } else { 2 };
@@ -315,24 +318,24 @@ impl ShaderLowering<'_> {
             sampled,
             ImageFormat::Unknown.0,
         ];
-        self.b.ty(Op::TypeImage, &words)
+        self.b.declare_type(Op::TypeImage, &words)
     }
 
     /// The type of a component of texels.
-    pub fn texel(&mut self, texels: TexelClass) -> Id {
+    pub fn make_texel_type(&mut self, texels: TexelClass) -> Id {
         match texels {
-            TexelClass::Floats => self.float(32),
-            TexelClass::Signed => self.b.int(32, true),
-            TexelClass::Unsigned => self.int(32),
+            TexelClass::Floats => self.make_float_type(32),
+            TexelClass::Signed => self.b.int_type(32, true),
+            TexelClass::Unsigned => self.make_int_type(32),
         }
     }
 
-    fn descriptor(&mut self, ty: Id, binding: u32) -> Id {
+    fn declare_descriptor(&mut self, ty: Id, binding: u32) -> Id {
         let class = StorageClass::UniformConstant;
-        let pointer = self.b.pointer(class, ty);
+        let pointer = self.b.pointer_type(class, ty);
         let made = self.b.global_variable(pointer, class, None);
-        self.b.decorate(made, Decoration::DescriptorSet, &[SET]);
-        self.b.decorate(made, Decoration::Binding, &[binding]);
+        self.b.decorate_id(made, Decoration::DescriptorSet, &[SET]);
+        self.b.decorate_id(made, Decoration::Binding, &[binding]);
         made
     }
 }

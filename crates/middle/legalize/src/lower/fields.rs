@@ -1,7 +1,7 @@
 //! Bit fields of integers of any width; Vulkan has those of 32 bits.
 
 use super::ShaderLowering;
-use super::composites::result;
+use super::composites::expect_result;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -10,21 +10,21 @@ use spirula_spirv::ir::InstRef;
 impl ShaderLowering<'_> {
     /// So many low bits as a mask.
     fn low_bits(&mut self, width: u32, count: Id) -> Id {
-        let (ty, truth) = (self.int(width), self.b.bool());
+        let (ty, truth) = (self.make_int_type(width), self.b.bool_type());
         let (one, all, most) = (
-            self.number(width, 1),
-            self.number(width, u64::MAX >> (64 - width)),
-            self.number(width, width.into()),
+            self.make_uint_constant(width, 1),
+            self.make_uint_constant(width, u64::MAX >> (64 - width)),
+            self.make_uint_constant(width, width.into()),
         );
-        let bit = self.op(Op::ShiftLeftLogical, ty, &[one, count]);
-        let mask = self.op(Op::ISub, ty, &[bit, one]);
+        let bit = self.emit_value(Op::ShiftLeftLogical, ty, &[one, count]);
+        let mask = self.emit_value(Op::ISub, ty, &[bit, one]);
         // A shift by the whole width is undefined.
-        let is_part = self.op(Op::ULessThan, truth, &[count, most]);
-        self.op(Op::Select, ty, &[is_part, mask, all])
+        let is_part = self.emit_value(Op::ULessThan, truth, &[count, most]);
+        self.emit_value(Op::Select, ty, &[is_part, mask, all])
     }
 
     /// The offset and number of bits of a field, with as many bits as what it is of.
-    fn field(
+    fn lower_field_bounds(
         &mut self,
         inst: InstRef<'_>,
         at: usize,
@@ -32,48 +32,58 @@ impl ShaderLowering<'_> {
     ) -> Result<[Id; 2], SourceDiagnostic> {
         let mut both = [Id::MAX; 2];
         for (n, value) in both.iter_mut().enumerate() {
-            let (scalar, _) = self.scalars(inst.id(at + n))?;
-            let given = self.value(inst.id(at + n))?;
-            *value = self.resize(given, scalar.size() * 8, width);
+            let (scalar, _) = self.find_component_scalar(inst.id_operand(at + n))?;
+            let given = self.lower_operand(inst.id_operand(at + n))?;
+            *value = self.resize_int(given, scalar.size() * 8, width);
         }
         Ok(both)
     }
 }
 
 /// `OpBitFieldInsert`.
-pub fn insert(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let (scalar, _) = l.scalars(result(inst))?;
+pub fn lower_bit_field_insert(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let (scalar, _) = l.find_component_scalar(expect_result(inst))?;
     let width = scalar.size() * 8;
-    let [offset, count] = l.field(inst, 2, width)?;
-    l.each_scalar(inst, &[inst.id(0), inst.id(1)], |l, ty, v| {
-        let low = l.low_bits(width, count);
-        let mask = l.op(Op::ShiftLeftLogical, ty, &[low, offset]);
-        let other = l.op(Op::Not, ty, &[mask]);
-        let kept = l.op(Op::BitwiseAnd, ty, &[v[0], other]);
-        let new = l.op(Op::ShiftLeftLogical, ty, &[v[1], offset]);
-        let new = l.op(Op::BitwiseAnd, ty, &[new, mask]);
-        l.op(Op::BitwiseOr, ty, &[kept, new])
-    })
+    let [offset, count] = l.lower_field_bounds(inst, 2, width)?;
+    l.each_scalar(
+        inst,
+        &[inst.id_operand(0), inst.id_operand(1)],
+        |l, ty, v| {
+            let low = l.low_bits(width, count);
+            let mask = l.emit_value(Op::ShiftLeftLogical, ty, &[low, offset]);
+            let other = l.emit_value(Op::Not, ty, &[mask]);
+            let kept = l.emit_value(Op::BitwiseAnd, ty, &[v[0], other]);
+            let new = l.emit_value(Op::ShiftLeftLogical, ty, &[v[1], offset]);
+            let new = l.emit_value(Op::BitwiseAnd, ty, &[new, mask]);
+            l.emit_value(Op::BitwiseOr, ty, &[kept, new])
+        },
+    )
 }
 
 /// `OpBitFieldSExtract` and `OpBitFieldUExtract`.
-pub fn extract(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let (scalar, _) = l.scalars(result(inst))?;
+pub fn lower_bit_field_extract(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let (scalar, _) = l.find_component_scalar(expect_result(inst))?;
     let width = scalar.size() * 8;
-    let [offset, count] = l.field(inst, 1, width)?;
+    let [offset, count] = l.lower_field_bounds(inst, 1, width)?;
     let is_signed = inst.op() == Op::BitFieldSExtract;
-    l.each_scalar(inst, &[inst.id(0)], |l, ty, v| {
+    l.each_scalar(inst, &[inst.id_operand(0)], |l, ty, v| {
         let low = l.low_bits(width, count);
-        let moved = l.op(Op::ShiftRightLogical, ty, &[v[0], offset]);
-        let field = l.op(Op::BitwiseAnd, ty, &[moved, low]);
+        let moved = l.emit_value(Op::ShiftRightLogical, ty, &[v[0], offset]);
+        let field = l.emit_value(Op::BitwiseAnd, ty, &[moved, low]);
         if !is_signed {
             return field;
         }
         // With the highest bit of the field as its sign: of m, (x ^ m) - m.
-        let one = l.number(width, 1);
-        let half = l.op(Op::ShiftRightLogical, ty, &[low, one]);
-        let sign = l.op(Op::BitwiseXor, ty, &[low, half]);
-        let turned = l.op(Op::BitwiseXor, ty, &[field, sign]);
-        l.op(Op::ISub, ty, &[turned, sign])
+        let one = l.make_uint_constant(width, 1);
+        let half = l.emit_value(Op::ShiftRightLogical, ty, &[low, one]);
+        let sign = l.emit_value(Op::BitwiseXor, ty, &[low, half]);
+        let turned = l.emit_value(Op::BitwiseXor, ty, &[field, sign]);
+        l.emit_value(Op::ISub, ty, &[turned, sign])
     })
 }

@@ -10,20 +10,23 @@ use spirula_spirv::grammar::Op;
 
 impl ShaderLowering<'_> {
     /// The region of a place, unless only its pointer says.
-    pub fn region(&self, place: ShaderMemoryLocation) -> Option<PointerRegion> {
+    pub fn find_region(&self, place: ShaderMemoryLocation) -> Option<PointerRegion> {
         let memory = self.classes.memory(place.class);
         match memory.is_generic() {
             true => place.region,
-            false => memory.regions().first().copied(),
+            false => memory.list_regions().first().copied(),
         }
     }
 
     /// Whether a pointer of a generic class is to a region.
     pub fn is_to(&mut self, pointer: Id, region: PointerRegion) -> Id {
-        let (wide, truth) = (self.int(64), self.b.bool());
-        let (mask, tag) = (self.number(64, 3 << 62), self.number(64, region.tag()));
-        let found = self.op(Op::BitwiseAnd, wide, &[pointer, mask]);
-        self.op(Op::IEqual, truth, &[found, tag])
+        let (wide, truth) = (self.make_int_type(64), self.b.bool_type());
+        let (mask, tag) = (
+            self.make_uint_constant(64, 3 << 62),
+            self.make_uint_constant(64, region.tag()),
+        );
+        let found = self.emit_value(Op::BitwiseAnd, wide, &[pointer, mask]);
+        self.emit_value(Op::IEqual, truth, &[found, tag])
     }
 
     /// A load of scalars from one of several regions.
@@ -40,7 +43,7 @@ impl ShaderLowering<'_> {
             ways.extend([value.word(), l.kernel.open.word()]);
             Ok(())
         })?;
-        let (value, phi) = self.b.phi(ty);
+        let (value, phi) = self.b.append_phi(ty);
         self.b.set_phi(phi, &ways);
         Ok(value)
     }
@@ -64,23 +67,23 @@ impl ShaderLowering<'_> {
         place: ShaderMemoryLocation,
         mut make: impl FnMut(&mut Self, ShaderMemoryLocation) -> Result<(), SourceDiagnostic>,
     ) -> Result<(), SourceDiagnostic> {
-        let regions = self.classes.memory(place.class).regions();
+        let regions = self.classes.memory(place.class).list_regions();
         let after = self.b.fresh_id();
         for (n, region) in regions.iter().enumerate() {
             if n + 1 < regions.len() {
                 let [here, next] = [(); 2].map(|()| self.b.fresh_id());
                 let is_there = self.is_to(place.pointer, *region);
-                self.effect(Op::BranchConditional, &[is_there, here, next]);
-                self.begin(here);
+                self.emit_effect(Op::BranchConditional, &[is_there, here, next]);
+                self.begin_block(here);
                 self.one_region(place, *region, &mut make)?;
-                self.effect(Op::Branch, &[after]);
-                self.begin(next);
+                self.emit_effect(Op::Branch, &[after]);
+                self.begin_block(next);
             } else {
                 self.one_region(place, *region, &mut make)?;
-                self.effect(Op::Branch, &[after]);
+                self.emit_effect(Op::Branch, &[after]);
             }
         }
-        self.begin(after);
+        self.begin_block(after);
         Ok(())
     }
 
@@ -92,7 +95,7 @@ impl ShaderLowering<'_> {
     ) -> Result<(), SourceDiagnostic> {
         let pointer = match region {
             PointerRegion::Buffer => place.pointer,
-            _ => self.resize(place.pointer, 64, 32),
+            _ => self.resize_int(place.pointer, 64, 32),
         };
         make(
             self,

@@ -6,7 +6,7 @@
 //! neighbour. Whether an argument's coordinates are in texels, and whether it interpolates, is pushed.
 
 use super::ShaderLowering;
-use super::composites::result;
+use super::composites::expect_result;
 use super::descriptors::{ImageArgumentBinding, KernelImageUsage, SourceSampler, TexelClass, mask};
 use crate::facts::MemoryScalar;
 use spirula_diagnostics::SourceDiagnostic;
@@ -50,7 +50,7 @@ impl ImageInstOperands {
         if flags & !known != 0 {
             return Err(l
                 .facts
-                .refuse(inst.id(0), "this kind of access to an image"));
+                .diagnose_id(inst.id_operand(0), "this kind of access to an image"));
         }
         let mut next = n + 1;
         if has(ImageOperands::Lod) {
@@ -83,15 +83,17 @@ impl ShaderLowering<'_> {
         value: Id,
         extra: &ImageInstOperands,
     ) -> Result<SourceTexelType, SourceDiagnostic> {
-        let (scalar, count) = self.scalars(value)?;
+        let (scalar, count) = self.find_component_scalar(value)?;
         let texels = match scalar {
             MemoryScalar::Float(16 | 32) => TexelClass::Floats,
             MemoryScalar::Int(32) if extra.is_signed => TexelClass::Signed,
             MemoryScalar::Int(32) => TexelClass::Unsigned,
-            _ => return Err(self.facts.refuse(value, "a texel of such components")),
+            _ => return Err(self.facts.diagnose_id(value, "a texel of such components")),
         };
         if !matches!(count, 1 | 4) {
-            return Err(self.facts.refuse(value, "a texel of so many components"));
+            return Err(self
+                .facts
+                .diagnose_id(value, "a texel of so many components"));
         }
         Ok(SourceTexelType {
             texels,
@@ -102,62 +104,62 @@ impl ShaderLowering<'_> {
 
     /// A texel of the shader as the source has it.
     fn texel_read(&mut self, shape: &SourceTexelType, texel: Id) -> Id {
-        let mut part = self.texel(shape.texels);
+        let mut part = self.make_texel_type(shape.texels);
         let mut value = texel;
         let count = if shape.is_one { 1 } else { 4 };
         if shape.is_one {
-            value = self.extract(part, value, 0);
+            value = self.extract_component(part, value, 0);
         }
         if shape.is_half {
-            part = self.float(16);
-            let ty = self.vector(part, count);
-            value = self.op(Op::FConvert, ty, &[value]);
+            part = self.make_float_type(16);
+            let ty = self.make_vector_type(part, count);
+            value = self.emit_value(Op::FConvert, ty, &[value]);
         }
         if shape.texels == TexelClass::Signed {
-            part = self.int(32);
-            let ty = self.vector(part, count);
-            value = self.op(Op::Bitcast, ty, &[value]);
+            part = self.make_int_type(32);
+            let ty = self.make_vector_type(part, count);
+            value = self.emit_value(Op::Bitcast, ty, &[value]);
         }
         value
     }
 
     /// A texel of the source as the shader writes it.
     fn texel_written(&mut self, shape: &SourceTexelType, value: Id) -> Id {
-        let part = self.texel(shape.texels);
+        let part = self.make_texel_type(shape.texels);
         let count = if shape.is_one { 1 } else { 4 };
-        let ty = self.vector(part, count);
+        let ty = self.make_vector_type(part, count);
         let value = match shape {
-            SourceTexelType { is_half: true, .. } => self.op(Op::FConvert, ty, &[value]),
+            SourceTexelType { is_half: true, .. } => self.emit_value(Op::FConvert, ty, &[value]),
             SourceTexelType {
                 texels: TexelClass::Signed,
                 ..
-            } => self.op(Op::Bitcast, ty, &[value]),
+            } => self.emit_value(Op::Bitcast, ty, &[value]),
             _ => value,
         };
         if !shape.is_one {
             return value;
         }
-        let all = self.vector(part, 4);
-        self.construct(all, vec![value; 4])
+        let all = self.make_vector_type(part, 4);
+        self.construct_composite(all, vec![value; 4])
     }
 
     /// The components of a coordinate, and what they are.
-    fn coordinates(
+    fn split_coordinates(
         &mut self,
         source: Id,
         picture: &ImageArgumentBinding,
     ) -> Result<(MemoryScalar, Vec<Id>), SourceDiagnostic> {
-        let (scalar, count) = self.scalars(source)?;
-        let wanted = picture.axes() + u32::from(picture.is_arrayed);
+        let (scalar, count) = self.find_component_scalar(source)?;
+        let wanted = picture.count_axes() + u32::from(picture.is_arrayed);
         if count < wanted || !matches!(scalar, MemoryScalar::Int(32) | MemoryScalar::Float(32)) {
-            return Err(self.facts.refuse(source, "a coordinate of this type"));
+            return Err(self.facts.diagnose_id(source, "a coordinate of this type"));
         }
-        let value = self.value(source)?;
+        let value = self.lower_operand(source)?;
         if count == 1 {
             return Ok((scalar, vec![value]));
         }
-        let part = self.scalar(scalar);
-        let parts = (0..wanted).map(|n| self.extract(part, value, n));
+        let part = self.make_scalar_type(scalar);
+        let parts = (0..wanted).map(|n| self.extract_component(part, value, n));
         Ok((scalar, parts.collect()))
     }
 
@@ -167,20 +169,20 @@ impl ShaderLowering<'_> {
         source: Id,
         picture: &ImageArgumentBinding,
     ) -> Result<Id, SourceDiagnostic> {
-        let (scalar, parts) = self.coordinates(source, picture)?;
+        let (scalar, parts) = self.split_coordinates(source, picture)?;
         if scalar != MemoryScalar::Int(32) {
             return Err(self
                 .facts
-                .refuse(source, "a coordinate of floats without a sampler"));
+                .diagnose_id(source, "a coordinate of floats without a sampler"));
         }
-        let part = self.int(32);
-        let ty = self.vector(part, parts.len() as u32);
-        Ok(self.construct(ty, parts))
+        let part = self.make_int_type(32);
+        let ty = self.make_vector_type(part, parts.len() as u32);
+        Ok(self.construct_composite(ty, parts))
     }
 
     /// A float constant.
     fn float_number(&mut self, value: f32) -> Id {
-        let ty = self.float(32);
+        let ty = self.make_float_type(32);
         self.b.constant_bits(ty, 32, value.to_bits().into())
     }
 
@@ -192,25 +194,25 @@ impl ShaderLowering<'_> {
         image: Id,
         sampler: SourceSampler,
     ) -> Result<Id, SourceDiagnostic> {
-        let (scalar, mut parts) = self.coordinates(source, picture)?;
+        let (scalar, mut parts) = self.split_coordinates(source, picture)?;
         let is_int = scalar == MemoryScalar::Int(32);
-        let float = self.float(32);
+        let float = self.make_float_type(32);
         if is_int {
             for part in &mut parts {
-                *part = self.op(Op::ConvertSToF, float, &[*part]);
+                *part = self.emit_value(Op::ConvertSToF, float, &[*part]);
             }
         }
-        let ty = self.vector(float, parts.len() as u32);
+        let ty = self.make_vector_type(float, parts.len() as u32);
         let is_normalized = match sampler {
             SourceSampler::Constant { is_normalized, .. } => is_normalized && !is_int,
             SourceSampler::Argument { .. } => false,
         };
         if is_normalized {
-            return Ok(self.construct(ty, parts));
+            return Ok(self.construct_composite(ty, parts));
         }
         let choices = match sampler {
             // Integers are texels, whatever the sampler says.
-            SourceSampler::Argument { mask, .. } if !is_int => Some(self.choices(mask)),
+            SourceSampler::Argument { mask, .. } if !is_int => Some(self.load_sampler_flags(mask)),
             _ => None,
         };
         let is_linear = matches!(
@@ -220,149 +222,171 @@ impl ShaderLowering<'_> {
                 ..
             }
         );
-        let sizes = self.size(picture, image);
+        let sizes = self.query_image_size(picture, image);
         let half = self.float_number(0.5);
-        for (n, part) in (0..picture.axes()).zip(&mut parts) {
+        for (n, part) in (0..picture.count_axes()).zip(&mut parts) {
             let given = *part;
             let whole = match is_int {
                 true => given,
-                false => self.glsl(glsl::FLOOR, float, &[given]),
+                false => self.emit_glsl(glsl::FLOOR, float, &[given]),
             };
-            let middle = self.op(Op::FAdd, float, &[whole, half]);
+            let middle = self.emit_value(Op::FAdd, float, &[whole, half]);
             let texel = match choices {
-                Some([_, nearest]) => self.op(Op::Select, float, &[nearest, middle, given]),
+                Some([_, nearest]) => self.emit_value(Op::Select, float, &[nearest, middle, given]),
                 None if is_linear && !is_int => given,
                 None => middle,
             };
             let size = sizes[n as usize];
-            let size = self.op(Op::ConvertUToF, float, &[size]);
-            let share = self.op(Op::FDiv, float, &[texel, size]);
+            let size = self.emit_value(Op::ConvertUToF, float, &[size]);
+            let share = self.emit_value(Op::FDiv, float, &[texel, size]);
             *part = match choices {
-                Some([normalized, _]) => self.op(Op::Select, float, &[normalized, given, share]),
+                Some([normalized, _]) => {
+                    self.emit_value(Op::Select, float, &[normalized, given, share])
+                }
                 None => share,
             };
         }
-        Ok(self.construct(ty, parts))
+        Ok(self.construct_composite(ty, parts))
     }
 
     /// Whether an argument's coordinates are from 0 to 1, and whether it takes the nearest texel.
-    fn choices(&mut self, at: u32) -> [Id; 2] {
-        let (word, truth) = (self.int(32), self.b.bool());
-        let pushed = self.pushed(MemoryScalar::Int(32), at);
-        let zero = self.number(32, 0);
+    fn load_sampler_flags(&mut self, at: u32) -> [Id; 2] {
+        let (word, truth) = (self.make_int_type(32), self.b.bool_type());
+        let pushed = self.load_push_scalar(MemoryScalar::Int(32), at);
+        let zero = self.make_uint_constant(32, 0);
         [mask::NORMALIZED, mask::NEAREST].map(|bit| {
-            let bit = self.number(32, bit.into());
-            let bit = self.op(Op::BitwiseAnd, word, &[pushed, bit]);
-            self.op(Op::INotEqual, truth, &[bit, zero])
+            let bit = self.make_uint_constant(32, bit.into());
+            let bit = self.emit_value(Op::BitwiseAnd, word, &[pushed, bit]);
+            self.emit_value(Op::INotEqual, truth, &[bit, zero])
         })
     }
 
     /// The components of an image's size: its axes, and its layers.
-    fn size(&mut self, picture: &ImageArgumentBinding, image: Id) -> Vec<Id> {
-        let word = self.int(32);
-        let count = picture.axes() + u32::from(picture.is_arrayed);
-        let ty = self.vector(word, count);
-        self.b.capability(Capability::ImageQuery);
+    fn query_image_size(&mut self, picture: &ImageArgumentBinding, image: Id) -> Vec<Id> {
+        let word = self.make_int_type(32);
+        let count = picture.count_axes() + u32::from(picture.is_arrayed);
+        let ty = self.make_vector_type(word, count);
+        self.b.declare_capability(Capability::ImageQuery);
         let size = match picture.usage == KernelImageUsage::Reads && picture.dim != Dim::Buffer {
             true => {
-                let level = self.number(32, 0);
-                self.op(Op::ImageQuerySizeLod, ty, &[image, level])
+                let level = self.make_uint_constant(32, 0);
+                self.emit_value(Op::ImageQuerySizeLod, ty, &[image, level])
             }
-            false => self.op(Op::ImageQuerySize, ty, &[image]),
+            false => self.emit_value(Op::ImageQuerySize, ty, &[image]),
         };
         match count {
             1 => vec![size],
-            _ => (0..count).map(|n| self.extract(word, size, n)).collect(),
+            _ => (0..count)
+                .map(|n| self.extract_component(word, size, n))
+                .collect(),
         }
     }
 
     /// Refuses a level of an image without samplers, but the first.
     fn first_level(&self, inst: InstRef<'_>, lod: Option<Id>) -> Result<(), SourceDiagnostic> {
-        match lod.is_none_or(|lod| self.facts.constant(lod) == Some(0)) {
+        match lod.is_none_or(|lod| self.facts.read_constant(lod) == Some(0)) {
             true => Ok(()),
             false => Err(self
                 .facts
-                .refuse(inst.id(0), "a level of an image that is written")),
+                .diagnose_id(inst.id_operand(0), "a level of an image that is written")),
         }
     }
 
     /// A number that the launch says of an image.
-    fn told(
+    fn lower_pushed_query(
         &mut self,
         inst: InstRef<'_>,
         at: Option<u32>,
         first: u64,
     ) -> Result<Id, SourceDiagnostic> {
-        let at = at.ok_or_else(|| self.facts.refuse(inst.id(0), "what is asked of this image"))?;
-        let (word, first) = (self.int(32), self.number(32, first));
-        let told = self.pushed(MemoryScalar::Int(32), at);
-        let number = self.op(Op::ISub, word, &[told, first]);
-        let (scalar, _) = self.scalars(result(inst))?;
-        Ok(self.resize(number, 32, scalar.size() * 8))
+        let at = at.ok_or_else(|| {
+            self.facts
+                .diagnose_id(inst.id_operand(0), "what is asked of this image")
+        })?;
+        let (word, first) = (self.make_int_type(32), self.make_uint_constant(32, first));
+        let told = self.load_push_scalar(MemoryScalar::Int(32), at);
+        let number = self.emit_value(Op::ISub, word, &[told, first]);
+        let (scalar, _) = self.find_component_scalar(expect_result(inst))?;
+        Ok(self.resize_int(number, 32, scalar.size() * 8))
     }
 }
 
 /// `OpImageSampleExplicitLod`, and the implicit one, whose level is the first in a kernel.
-pub fn sample(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let both = l.facts.def(super::descriptors::root(l.facts, inst.id(0)))?;
+pub fn lower_image_sample(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let both = l
+        .facts
+        .find_definition(super::descriptors::find_copied_object(
+            l.facts,
+            inst.id_operand(0),
+        ))?;
     if both.op() != Op::SampledImage {
         return Err(l
             .facts
-            .refuse(inst.id(0), "an image with a sampler of its own"));
+            .diagnose_id(inst.id_operand(0), "an image with a sampler of its own"));
     }
     let extra = ImageInstOperands::new(l, inst, 2)?;
-    let shape = l.texel_shape(result(inst), &extra)?;
-    let (source, sampler) = (l.picture(both.id(0))?, l.sampler(both.id(1))?);
+    let shape = l.texel_shape(expect_result(inst), &extra)?;
+    let (source, sampler) = (
+        l.resolve_image(both.id_operand(0))?,
+        l.resolve_sampler(both.id_operand(1))?,
+    );
     let picture = source.1;
     if picture.usage != KernelImageUsage::Reads || picture.dim == Dim::Buffer {
-        return Err(l
-            .facts
-            .refuse(both.id(0), "a sampler for an image that is none to sample"));
+        return Err(l.facts.diagnose_id(
+            both.id_operand(0),
+            "a sampler for an image that is none to sample",
+        ));
     }
     let (image_type, image) = l.load_image(source, shape.texels);
-    let at = l.sampled_at(inst.id(1), &picture, image, sampler)?;
+    let at = l.sampled_at(inst.id_operand(1), &picture, image, sampler)?;
     let sampler = l.load_sampler(sampler);
-    let combined = l.b.ty(Op::TypeSampledImage, &[image_type.word()]);
-    let combined = l.op(Op::SampledImage, combined, &[image, sampler]);
+    let combined = l.b.declare_type(Op::TypeSampledImage, &[image_type.word()]);
+    let combined = l.emit_value(Op::SampledImage, combined, &[image, sampler]);
     let mut words = vec![combined.word(), at.word()];
     match extra.grad {
         Some(grad) => {
             words.push(ImageOperands::Grad.0);
             for direction in grad {
-                words.push(l.value(direction)?.word());
+                words.push(l.lower_operand(direction)?.word());
             }
         }
         None => {
             let lod = match extra.lod {
-                Some(lod) => l.value(lod)?,
+                Some(lod) => l.lower_operand(lod)?,
                 None => l.float_number(0.0),
             };
             words.extend([ImageOperands::Lod.0, lod.word()]);
         }
     }
-    let part = l.texel(shape.texels);
-    let ty = l.vector(part, 4);
-    let texel = l.b.value(Op::ImageSampleExplicitLod, ty, &words);
+    let part = l.make_texel_type(shape.texels);
+    let ty = l.make_vector_type(part, 4);
+    let texel = l.b.append_value(Op::ImageSampleExplicitLod, ty, &words);
     Ok(l.texel_read(&shape, texel))
 }
 
 /// `OpImageRead`.
-pub fn read(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+pub fn lower_image_read(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
     let extra = ImageInstOperands::new(l, inst, 2)?;
-    let shape = l.texel_shape(result(inst), &extra)?;
-    let source = l.picture(inst.id(0))?;
+    let shape = l.texel_shape(expect_result(inst), &extra)?;
+    let source = l.resolve_image(inst.id_operand(0))?;
     let picture = source.1;
     let (_, image) = l.load_image(source, shape.texels);
-    let at = l.texel_at(inst.id(1), &picture)?;
-    let part = l.texel(shape.texels);
-    let ty = l.vector(part, 4);
+    let at = l.texel_at(inst.id_operand(1), &picture)?;
+    let part = l.make_texel_type(shape.texels);
+    let ty = l.make_vector_type(part, 4);
     let mut words = vec![image.word(), at.word()];
     let op = match picture.usage {
         KernelImageUsage::Reads => {
             if picture.dim != Dim::Buffer {
                 let lod = match extra.lod {
-                    Some(lod) => l.value(lod)?,
-                    None => l.number(32, 0),
+                    Some(lod) => l.lower_operand(lod)?,
+                    None => l.make_uint_constant(32, 0),
                 };
                 words.extend([ImageOperands::Lod.0, lod.word()]);
             }
@@ -370,99 +394,116 @@ pub fn read(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceD
         }
         KernelImageUsage::Both | KernelImageUsage::Writes => {
             l.first_level(inst, extra.lod)?;
-            l.b.capability(Capability::StorageImageReadWithoutFormat);
+            l.b.declare_capability(Capability::StorageImageReadWithoutFormat);
             words.push(ImageOperands::NonPrivateTexel.0);
             Op::ImageRead
         }
     };
-    let texel = l.b.value(op, ty, &words);
+    let texel = l.b.append_value(op, ty, &words);
     Ok(l.texel_read(&shape, texel))
 }
 
 /// `OpImageWrite`.
-pub fn write(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
+pub fn lower_image_write(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<(), SourceDiagnostic> {
     let extra = ImageInstOperands::new(l, inst, 3)?;
-    let shape = l.texel_shape(inst.id(2), &extra)?;
-    let source = l.picture(inst.id(0))?;
+    let shape = l.texel_shape(inst.id_operand(2), &extra)?;
+    let source = l.resolve_image(inst.id_operand(0))?;
     if source.1.usage == KernelImageUsage::Reads {
-        return Err(l
-            .facts
-            .refuse(inst.id(0), "a store into an image that is only read"));
+        return Err(l.facts.diagnose_id(
+            inst.id_operand(0),
+            "a store into an image that is only read",
+        ));
     }
     l.first_level(inst, extra.lod)?;
     let (_, image) = l.load_image(source, shape.texels);
-    let at = l.texel_at(inst.id(1), &source.1)?;
-    let value = l.value(inst.id(2))?;
+    let at = l.texel_at(inst.id_operand(1), &source.1)?;
+    let value = l.lower_operand(inst.id_operand(2))?;
     let texel = l.texel_written(&shape, value);
-    l.b.capability(Capability::StorageImageWriteWithoutFormat);
+    l.b.declare_capability(Capability::StorageImageWriteWithoutFormat);
     let mut words = vec![image.word(), at.word(), texel.word()];
     if source.1.usage == KernelImageUsage::Both {
         words.push(ImageOperands::NonPrivateTexel.0);
     }
-    l.b.effect(Op::ImageWrite, &words);
+    l.b.append_effect(Op::ImageWrite, &words);
     Ok(())
 }
 
 /// `OpImageQuerySizeLod` and `OpImageQuerySize`.
-pub fn size(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let source = l.picture(inst.id(0))?;
+pub fn lower_image_size(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let source = l.resolve_image(inst.id_operand(0))?;
     let picture = source.1;
     let (_, image) = l.load_image(source, TexelClass::Floats);
     let level = inst
         .get_id(1)
         .filter(|_| inst.op() == Op::ImageQuerySizeLod);
-    let is_first = level.is_none_or(|level| l.facts.constant(level) == Some(0));
-    let (scalar, count) = l.scalars(result(inst))?;
+    let is_first = level.is_none_or(|level| l.facts.read_constant(level) == Some(0));
+    let (scalar, count) = l.find_component_scalar(expect_result(inst))?;
     let mut parts = match (is_first, level) {
         (false, Some(level)) => {
             if picture.usage != KernelImageUsage::Reads || picture.dim == Dim::Buffer {
                 return Err(l
                     .facts
-                    .refuse(inst.id(0), "a level of an image that is written"));
+                    .diagnose_id(inst.id_operand(0), "a level of an image that is written"));
             }
-            l.b.capability(Capability::ImageQuery);
-            let (word, level) = (l.int(32), l.value(level)?);
-            let wanted = picture.axes() + u32::from(picture.is_arrayed);
-            let ty = l.vector(word, wanted);
-            let size = l.op(Op::ImageQuerySizeLod, ty, &[image, level]);
+            l.b.declare_capability(Capability::ImageQuery);
+            let (word, level) = (l.make_int_type(32), l.lower_operand(level)?);
+            let wanted = picture.count_axes() + u32::from(picture.is_arrayed);
+            let ty = l.make_vector_type(word, wanted);
+            let size = l.emit_value(Op::ImageQuerySizeLod, ty, &[image, level]);
             match wanted {
                 1 => vec![size],
-                _ => (0..wanted).map(|n| l.extract(word, size, n)).collect(),
+                _ => (0..wanted)
+                    .map(|n| l.extract_component(word, size, n))
+                    .collect(),
             }
         }
-        _ => l.size(&picture, image),
+        _ => l.query_image_size(&picture, image),
     };
     if parts.len() != count as usize {
-        return Err(l.facts.refuse(result(inst), "a size of so many components"));
+        return Err(l
+            .facts
+            .diagnose_id(expect_result(inst), "a size of so many components"));
     }
     for part in &mut parts {
-        *part = l.resize(*part, 32, scalar.size() * 8);
+        *part = l.resize_int(*part, 32, scalar.size() * 8);
     }
-    let part = l.scalar(scalar);
-    let ty = l.vector(part, count);
-    Ok(l.construct(ty, parts))
+    let part = l.make_scalar_type(scalar);
+    let ty = l.make_vector_type(part, count);
+    Ok(l.construct_composite(ty, parts))
 }
 
 /// `OpImageQueryLevels`.
-pub fn levels(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let source = l.picture(inst.id(0))?;
+pub fn lower_image_levels(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let source = l.resolve_image(inst.id_operand(0))?;
     if source.1.usage != KernelImageUsage::Reads || source.1.dim == Dim::Buffer {
-        return Ok(l.number(32, 1));
+        return Ok(l.make_uint_constant(32, 1));
     }
     let (_, image) = l.load_image(source, TexelClass::Floats);
-    l.b.capability(Capability::ImageQuery);
-    let word = l.int(32);
-    Ok(l.op(Op::ImageQueryLevels, word, &[image]))
+    l.b.declare_capability(Capability::ImageQuery);
+    let word = l.make_int_type(32);
+    Ok(l.emit_value(Op::ImageQueryLevels, word, &[image]))
 }
 
 /// `OpImageQueryOrder`.
-pub fn order(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let (_, picture) = l.picture(inst.id(0))?;
-    l.told(inst, picture.order, FIRST_ORDER)
+pub fn lower_image_order(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let (_, picture) = l.resolve_image(inst.id_operand(0))?;
+    l.lower_pushed_query(inst, picture.order, FIRST_ORDER)
 }
 
 /// `OpImageQueryFormat`.
 pub fn data_type(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let (_, picture) = l.picture(inst.id(0))?;
-    l.told(inst, picture.data_type, FIRST_DATA_TYPE)
+    let (_, picture) = l.resolve_image(inst.id_operand(0))?;
+    l.lower_pushed_query(inst, picture.data_type, FIRST_DATA_TYPE)
 }

@@ -126,7 +126,7 @@ impl ShaderInterface {
             bindings: 0,
             opaque: FxHashMap::default(),
         };
-        let annotations = facts.module.section(ModuleSection::Annotations);
+        let annotations = facts.module.section_insts(ModuleSection::Annotations);
         for inst in annotations.filter(|i| i.op() == Op::Decorate) {
             if let [_, decoration, number] = *inst.operands()
                 && decoration == Decoration::SpecId.0
@@ -136,13 +136,13 @@ impl ShaderInterface {
         }
         plan.next_spec = plan.first_spec + 4;
         let asked = ImageRequirements::new(facts);
-        for point in facts.module.section(ModuleSection::EntryPoints) {
-            let name = point.string(2);
-            if ExecutionModel(point.word(0)) != ExecutionModel::Kernel {
+        for point in facts.module.section_insts(ModuleSection::EntryPoints) {
+            let name = point.string_operand(2);
+            if ExecutionModel(point.operand_word(0)) != ExecutionModel::Kernel {
                 let text = format!("the entry point {name}, which is no kernel,");
-                return Err(crate::facts::refuse(point, &text));
+                return Err(crate::facts::diagnose_instruction(point, &text));
             }
-            plan.kernel(facts, &asked, name, point.id(1))?;
+            plan.add_kernel(facts, &asked, name, point.id_operand(1))?;
         }
         let mut sizes = plan.kernels.iter().map(|k| k.size);
         let first = sizes.next().flatten();
@@ -150,7 +150,7 @@ impl ShaderInterface {
         Ok(plan)
     }
 
-    fn kernel(
+    fn add_kernel(
         &mut self,
         facts: &KernelModuleInfo<'_>,
         asked: &ImageRequirements,
@@ -160,28 +160,33 @@ impl ShaderInterface {
         let module = facts.module;
         let mut functions = module.functions().iter().copied();
         let func = functions.find(|f| module.function_id(*f) == id);
-        let func = func.ok_or_else(|| facts.refuse(id, "an entry point without a function"))?;
+        let func =
+            func.ok_or_else(|| facts.diagnose_id(id, "an entry point without a function"))?;
         let mut arguments = Vec::new();
         let mut at = self.first;
-        let params = module.insts(module.function(func).params);
+        let params = module.list_insts(module.function(func).params);
         for param in params.filter(|p| p.op() == Op::FunctionParameter) {
             let (Some(id), Some(ty)) = (param.result(), param.result_type()) else {
                 continue;
             };
-            let way = match self.opaque(facts, asked, (id, ty), &mut at)? {
+            let way = match self.pass_opaque(facts, asked, (id, ty), &mut at)? {
                 Some(way) => way,
-                None => self.argument(facts, id, ty, &mut at)?,
+                None => self.pass_argument(facts, id, ty, &mut at)?,
             };
             arguments.push(ShaderArgument { id, way });
         }
         if at > MOST_PUSHED {
             let text = format!("a kernel with {} bytes of arguments", at - self.first);
-            return Err(facts.refuse(id, &text));
+            return Err(facts.diagnose_id(id, &text));
         }
         self.push_words = self.push_words.max(at.div_ceil(4));
-        let modes = module.section(ModuleSection::ExecutionModes);
-        let mut modes = modes.filter(|m| m.id(0) == id);
-        let is = |wanted: ExecutionMode| modes.clone().any(|m| ExecutionMode(m.word(1)) == wanted);
+        let modes = module.section_insts(ModuleSection::ExecutionModes);
+        let mut modes = modes.filter(|m| m.id_operand(0) == id);
+        let is = |wanted: ExecutionMode| {
+            modes
+                .clone()
+                .any(|m| ExecutionMode(m.operand_word(1)) == wanted)
+        };
         let is_exact = is(ExecutionMode::ContractionOff);
         let size = modes.find_map(|m| match *m.operands() {
             [_, mode, x, y, z] if mode == ExecutionMode::LocalSize.0 => Some([x, y, z]),
@@ -198,7 +203,7 @@ impl ShaderInterface {
     }
 
     /// How an image or a sampler is passed.
-    fn opaque(
+    fn pass_opaque(
         &mut self,
         facts: &KernelModuleInfo<'_>,
         asked: &ImageRequirements,
@@ -210,10 +215,10 @@ impl ShaderInterface {
             *at = begin + 4;
             begin
         };
-        let (def, binding) = (facts.def(ty)?, self.bindings);
+        let (def, binding) = (facts.find_definition(ty)?, self.bindings);
         let way = match def.op() {
             Op::TypeImage => {
-                ArgumentPassing::Image(asked.picture(facts, id, def, binding, &mut push)?)
+                ArgumentPassing::Image(asked.bind_image(facts, id, def, binding, &mut push)?)
             }
             Op::TypeSampler => ArgumentPassing::Sampler {
                 binding,
@@ -227,7 +232,7 @@ impl ShaderInterface {
     }
 
     /// The image that a parameter is.
-    pub fn picture(&self, param: Id) -> Option<ImageArgumentBinding> {
+    pub fn find_image(&self, param: Id) -> Option<ImageArgumentBinding> {
         match self.opaque.get(&param)? {
             ArgumentPassing::Image(picture) => Some(*picture),
             _ => None,
@@ -235,7 +240,7 @@ impl ShaderInterface {
     }
 
     /// The sampler that a parameter is.
-    pub fn sampler(&self, param: Id) -> Option<SourceSampler> {
+    pub fn find_sampler(&self, param: Id) -> Option<SourceSampler> {
         match *self.opaque.get(&param)? {
             ArgumentPassing::Sampler { binding, mask } => {
                 Some(SourceSampler::Argument { binding, mask })
@@ -244,7 +249,7 @@ impl ShaderInterface {
         }
     }
 
-    fn argument(
+    fn pass_argument(
         &mut self,
         facts: &KernelModuleInfo<'_>,
         id: Id,
@@ -256,7 +261,7 @@ impl ShaderInterface {
             *at = begin.saturating_add(u32::try_from(size).unwrap_or(u32::MAX));
             begin
         };
-        let Some((class, pointee)) = facts.pointer(ty) else {
+        let Some((class, pointee)) = facts.parse_pointer_type(ty) else {
             let layout = facts.layouts.get(ty);
             let at = room(layout.size, layout.align);
             return Ok(ArgumentPassing::Value { ty, at });
@@ -268,7 +273,7 @@ impl ShaderInterface {
                 Ok(ArgumentPassing::Workgroup { spec_id })
             }
             _ if class == StorageClass::Function || is_by_value(facts, id) => {
-                let ty = pointee.ok_or_else(|| facts.refuse(id, "an untyped copy"))?;
+                let ty = pointee.ok_or_else(|| facts.diagnose_id(id, "an untyped copy"))?;
                 let layout = facts.layouts.get(ty);
                 let at = room(layout.size, layout.align);
                 Ok(ArgumentPassing::Copy { ty, at })
@@ -290,7 +295,7 @@ impl ShaderInterface {
 
 impl ShaderLowering<'_> {
     /// Declares the entry point of a kernel whose function is made.
-    pub fn declare(&mut self, number: usize, function: Id) {
+    pub fn declare_entry_point(&mut self, number: usize, function: Id) {
         let name = self.plan.kernels[number].name.clone();
         let size = self.plan.kernels[number].size;
         let mut interface = std::mem::take(&mut self.kernel.interface);
@@ -303,6 +308,6 @@ impl ShaderLowering<'_> {
         if self.plan.fixed_size.is_none() {
             self.workgroup_size();
         }
-        self.b.name(function, &name);
+        self.b.set_name(function, &name);
     }
 }

@@ -17,12 +17,12 @@ use spirula_spirv::ir::{Block, InstRef};
 
 impl ShaderLowering<'_> {
     /// Lowers a kernel of the plan.
-    pub fn kernel(&mut self, number: usize) -> Result<(), SourceDiagnostic> {
+    pub fn lower_kernel(&mut self, number: usize) -> Result<(), SourceDiagnostic> {
         let kernel = &self.plan.kernels[number];
         let (func, arguments) = (kernel.func, kernel.arguments.clone());
         self.kernel = ShaderKernelState::new(kernel.is_exact);
-        let cfg = FlowGraph::compute(self.facts.module, &self.facts.definitions, func)?;
-        let void = self.b.void();
+        let cfg = FlowGraph::from_function(self.facts.module, &self.facts.definitions, func)?;
+        let void = self.b.void_type();
         let ty = self.b.function_type(void, &[]);
         let function = self.b.fresh_id();
         self.b
@@ -34,7 +34,7 @@ impl ShaderLowering<'_> {
         }
         let entry = self.b.fresh_id();
         self.b.begin_block(entry);
-        self.hidden()?;
+        self.load_implicit_addresses()?;
         for argument in arguments {
             match argument.way {
                 ArgumentPassing::Value { ty, at } => {
@@ -42,50 +42,52 @@ impl ShaderLowering<'_> {
                     self.values.set(argument.id, Some(value));
                 }
                 ArgumentPassing::Address { at } => {
-                    let value = self.pushed(MemoryScalar::Int(64), at);
+                    let value = self.load_push_scalar(MemoryScalar::Int(64), at);
                     self.values.set(argument.id, Some(value));
                 }
-                ArgumentPassing::Copy { ty, at } => self.copied(argument.id, ty, at)?,
+                ArgumentPassing::Copy { ty, at } => self.copy_argument(argument.id, ty, at)?,
                 // What uses them finds them by their parameter.
                 ArgumentPassing::Workgroup { .. }
                 | ArgumentPassing::Image(_)
                 | ArgumentPassing::Sampler { .. } => {}
             }
         }
-        self.initial(number)?;
+        self.write_initial_values(number)?;
         let first = self.facts.module.label(cfg.block(0));
         let first = self.kernel.labels[&first];
-        self.effect(Op::Branch, &[first]);
+        self.emit_effect(Op::Branch, &[first]);
         for &at in cfg.reverse_postorder() {
-            self.block(cfg.block(at))?;
+            self.lower_block(cfg.block(at))?;
         }
-        self.phis()?;
+        self.complete_phis()?;
         self.b.end_function();
-        self.forget();
-        self.declare(number, function);
+        self.clear_kernel_state();
+        self.declare_entry_point(number, function);
         self.float_modes(function);
-        self.reflect(number, function)
+        self.reflect_kernel(number, function)
     }
 
     /// Reads the addresses that are passed besides the arguments.
-    fn hidden(&mut self) -> Result<(), SourceDiagnostic> {
+    fn load_implicit_addresses(&mut self) -> Result<(), SourceDiagnostic> {
         if let Some(at) = self.plan.program {
-            let base = self.pushed(MemoryScalar::Int(64), at);
-            for variable in self.classes.program() {
-                let offset = self.program.offset(*variable);
-                let offset = offset
-                    .ok_or_else(|| self.facts.refuse(*variable, "a pointer to this variable"))?;
-                let address = self.plus(64, base, offset as i64);
+            let base = self.load_push_scalar(MemoryScalar::Int(64), at);
+            for variable in self.classes.program_variables() {
+                let offset = self.program.find_variable_offset(*variable);
+                let offset = offset.ok_or_else(|| {
+                    self.facts
+                        .diagnose_id(*variable, "a pointer to this variable")
+                })?;
+                let address = self.add_byte_offset(64, base, offset as i64);
                 self.values.set(*variable, Some(address));
             }
         }
         let printf = self.plan.printf;
-        self.kernel.printf = printf.map(|at| self.pushed(MemoryScalar::Int(64), at));
+        self.kernel.printf = printf.map(|at| self.load_push_scalar(MemoryScalar::Int(64), at));
         Ok(())
     }
 
     /// Forgets what belongs to the function that has ended.
-    fn forget(&mut self) {
+    fn clear_kernel_state(&mut self) {
         let classes = self.classes;
         self.arrays.retain(|(class, region), _| {
             *region == PointerRegion::Shared || classes.memory(*class).is_constant()
@@ -93,22 +95,22 @@ impl ShaderLowering<'_> {
     }
 
     /// Copies an argument that the kernel takes by pointer into its object, element by element.
-    fn copied(&mut self, param: Id, ty: Id, at: u32) -> Result<(), SourceDiagnostic> {
-        let place = self.beginning(param)?;
-        let element = self.classes.memory(place.class).element();
+    fn copy_argument(&mut self, param: Id, ty: Id, at: u32) -> Result<(), SourceDiagnostic> {
+        let place = self.locate_object(param)?;
+        let element = self.classes.memory(place.class).element_scalar();
         let size = self.facts.layouts.get(ty).size as u32;
         for offset in (0..size).step_by(element.size() as usize) {
-            let value = self.pushed(element, at + offset);
-            self.store_scalars(place.after(offset.into()), element, 1, value)?;
+            let value = self.load_push_scalar(element, at + offset);
+            self.store_scalars(place.advance_by(offset.into()), element, 1, value)?;
         }
         Ok(())
     }
 
     /// Where an object begins.
-    fn beginning(&mut self, object: Id) -> Result<ShaderMemoryLocation, SourceDiagnostic> {
+    fn locate_object(&mut self, object: Id) -> Result<ShaderMemoryLocation, SourceDiagnostic> {
         Ok(ShaderMemoryLocation {
-            class: self.class(object)?,
-            pointer: self.value(object)?,
+            class: self.find_points_to_set(object)?,
+            pointer: self.lower_operand(object)?,
             region: None,
             offset: 0,
             align: 8,
@@ -117,7 +119,7 @@ impl ShaderLowering<'_> {
     }
 
     /// Writes the initial values of variables that are not constants.
-    fn initial(&mut self, number: usize) -> Result<(), SourceDiagnostic> {
+    fn write_initial_values(&mut self, number: usize) -> Result<(), SourceDiagnostic> {
         let func = self.plan.kernels[number].func;
         let module = self.facts.module;
         let function = module
@@ -130,14 +132,14 @@ impl ShaderLowering<'_> {
         // Constants whose pointers meet others are copied into the memory that all are in.
         let mut classes: Vec<PointsToSetId> = variables
             .iter()
-            .filter_map(|v| self.classes.of(v.result()?))
+            .filter_map(|v| self.classes.find_set(v.result()?))
             .collect();
         classes.sort_unstable();
-        let globals = module.section(spirula_spirv::ir::ModuleSection::Globals);
+        let globals = module.section_insts(spirula_spirv::ir::ModuleSection::Globals);
         let shared = globals.filter(|i| {
-            let class = i.result().and_then(|id| self.classes.of(id));
+            let class = i.result().and_then(|id| self.classes.find_set(id));
             i.op() == Op::Variable
-                && StorageClass(i.word(0)) != StorageClass::Workgroup
+                && StorageClass(i.operand_word(0)) != StorageClass::Workgroup
                 && class.is_some_and(|c| classes.binary_search(&c).is_ok())
         });
         variables.extend(shared.collect::<Vec<_>>());
@@ -145,18 +147,18 @@ impl ShaderLowering<'_> {
             let (Some(id), Some(initializer)) = (variable.result(), variable.get_id(1)) else {
                 continue;
             };
-            let place = self.beginning(id)?;
-            let element = self.classes.memory(place.class).element();
+            let place = self.locate_object(id)?;
+            let element = self.classes.memory(place.class).element_scalar();
             let values = self.initial_elements(id, initializer, element)?;
             for (n, value) in values.into_iter().enumerate() {
-                let place = place.after(n as u64 * u64::from(element.size()));
+                let place = place.advance_by(n as u64 * u64::from(element.size()));
                 self.store_scalars(place, element, 1, value)?;
             }
         }
         Ok(())
     }
 
-    fn block(&mut self, block: Block) -> Result<(), SourceDiagnostic> {
+    fn lower_block(&mut self, block: Block) -> Result<(), SourceDiagnostic> {
         let module = self.facts.module;
         let old = module.label(block);
         let label = self.kernel.labels[&old];
@@ -166,14 +168,14 @@ impl ShaderLowering<'_> {
             if inst.op().is_terminator() {
                 self.kernel.exits.insert(old, self.kernel.open);
             }
-            self.inst(inst)?;
+            self.lower_instruction(inst)?;
         }
         Ok(())
     }
 
-    fn inst(&mut self, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
-        let row = super::table::row(inst.op());
-        let refusal = || crate::facts::refuse(inst, &inst.op().to_string());
+    fn lower_instruction(&mut self, inst: InstRef<'_>) -> Result<(), SourceDiagnostic> {
+        let row = super::table::find_row(inst.op());
+        let refusal = || crate::facts::diagnose_instruction(inst, &inst.op().to_string());
         if self.facts.has_brains {
             self.check_brains(inst)?;
         }
@@ -196,12 +198,12 @@ impl ShaderLowering<'_> {
     }
 
     /// Gives phis their operands, now that every block has its values.
-    fn phis(&mut self) -> Result<(), SourceDiagnostic> {
+    fn complete_phis(&mut self) -> Result<(), SourceDiagnostic> {
         for (new, old) in std::mem::take(&mut self.kernel.phis) {
             let old = self.facts.module.inst(old);
-            let pairs: Vec<Id> = old.ids(0).collect();
+            let pairs: Vec<Id> = old.id_operands(0).collect();
             let class = old.result().filter(|id| self.facts.is_pointer(*id));
-            let class = class.and_then(|id| self.classes.of(id));
+            let class = class.and_then(|id| self.classes.find_set(id));
             let mut words = Vec::new();
             for pair in pairs.chunks_exact(2) {
                 // Blocks that cannot be reached have no label.
@@ -209,8 +211,8 @@ impl ShaderLowering<'_> {
                     continue;
                 };
                 let value = match class {
-                    Some(class) => self.pointer(pair[0], class)?,
-                    None => self.value(pair[0])?,
+                    Some(class) => self.lower_pointer(pair[0], class)?,
+                    None => self.lower_operand(pair[0])?,
                 };
                 words.extend([value.word(), from.word()]);
             }
@@ -224,7 +226,8 @@ impl ShaderLowering<'_> {
     fn float_modes(&mut self, function: Id) {
         for width in [16, 32, 64] {
             if self.kernel.floats & width != 0 {
-                self.b.capability(Capability::SignedZeroInfNanPreserve);
+                self.b
+                    .declare_capability(Capability::SignedZeroInfNanPreserve);
                 let mode = ExecutionMode::SignedZeroInfNanPreserve;
                 self.b.execution_mode(function, mode, &[width]);
             }

@@ -56,24 +56,24 @@ use spirula_spirv::{Id, IdMap};
 ///
 /// # Errors
 /// The first thing in each kernel that Vulkan or this lowering does not have.
-pub fn lower(
+pub fn lower_kernels(
     facts: &KernelModuleInfo<'_>,
     classes: &PointsToAnalysis,
     program: &ProgramScopeBuffer,
     options: &VulkanCompileOptions,
 ) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
     let hidden = ImplicitBuffers {
-        program: !classes.program().is_empty(),
+        program: !classes.program_variables().is_empty(),
         printf: printf::is_used(facts),
     };
     let plan = ShaderInterface::new(facts, hidden).map_err(|d| vec![d])?;
     let mut lower = ShaderLowering::new(facts, (classes, program), plan, options);
     let mut faults = Vec::new();
     for number in 0..lower.plan.kernels.len() {
-        faults.extend(lower.kernel(number).err());
+        faults.extend(lower.lower_kernel(number).err());
     }
     match faults.is_empty() {
-        true => Ok(lower.finish()),
+        true => Ok(lower.finish_module()),
         false => Err(faults),
     }
 }
@@ -159,9 +159,9 @@ impl<'a> ShaderLowering<'a> {
         options: &VulkanCompileOptions,
     ) -> Self {
         let mut b = SpirvBuilder::new(options.target.version);
-        b.capability(Capability::Shader);
-        b.capability(Capability::VulkanMemoryModel);
-        b.capability(Capability::PhysicalStorageBufferAddresses);
+        b.declare_capability(Capability::Shader);
+        b.declare_capability(Capability::VulkanMemoryModel);
+        b.declare_capability(Capability::PhysicalStorageBufferAddresses);
         b.memory_model(
             AddressingModel::PhysicalStorageBuffer64,
             MemoryModel::Vulkan,
@@ -185,42 +185,42 @@ impl<'a> ShaderLowering<'a> {
         }
     }
 
-    fn finish(mut self) -> SpirvModule {
+    fn finish_module(mut self) -> SpirvModule {
         self.reflect_shared();
-        self.b.finish()
+        self.b.into_module()
     }
 
     /// Appends an instruction with a result.
-    fn op(&mut self, op: Op, ty: Id, operands: &[Id]) -> Id {
+    fn emit_value(&mut self, op: Op, ty: Id, operands: &[Id]) -> Id {
         let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
-        let id = self.b.value(op, ty, &words);
+        let id = self.b.append_value(op, ty, &words);
         let contracts = matches!(op, Op::FAdd | Op::FSub | Op::FMul);
         if contracts && self.kernel.is_exact {
-            self.b.decorate(id, Decoration::NoContraction, &[]);
+            self.b.decorate_id(id, Decoration::NoContraction, &[]);
         }
         id
     }
 
     /// Appends an instruction without a result.
-    fn effect(&mut self, op: Op, operands: &[Id]) {
+    fn emit_effect(&mut self, op: Op, operands: &[Id]) {
         let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
-        self.b.effect(op, &words);
+        self.b.append_effect(op, &words);
     }
 
     /// An instruction of GLSL.std.450.
-    fn glsl(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
+    fn emit_glsl(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
         let b = &mut self.b;
         let set = *self
             .shared
             .glsl
-            .get_or_insert_with(|| b.import("GLSL.std.450"));
+            .get_or_insert_with(|| b.import_set("GLSL.std.450"));
         let words = [set.word(), number].into_iter();
         let words: Vec<u32> = words.chain(operands.iter().map(|id| id.word())).collect();
-        self.b.value(Op::ExtInst, ty, &words)
+        self.b.append_value(Op::ExtInst, ty, &words)
     }
 
     /// Notes that the kernel uses a global variable.
-    fn uses(&mut self, variable: Id) {
+    fn note_interface_use(&mut self, variable: Id) {
         if !self.kernel.interface.contains(&variable) {
             self.kernel.interface.push(variable);
         }

@@ -1,7 +1,7 @@
 //! Pointers as numbers.
 
 use super::ShaderLowering;
-use super::composites::result;
+use super::composites::expect_result;
 use crate::classes::{PointerRegion, PointsToSetId};
 use crate::steps::PointerDelta;
 use spirula_diagnostics::SourceDiagnostic;
@@ -17,115 +17,140 @@ impl ShaderLowering<'_> {
     }
 
     /// A pointer of so many bits some bytes behind another one.
-    pub fn plus(&mut self, width: u32, pointer: Id, bytes: i64) -> Id {
+    pub fn add_byte_offset(&mut self, width: u32, pointer: Id, bytes: i64) -> Id {
         if bytes == 0 {
             return pointer;
         }
         if let Some(known) = self.numbers.get(&pointer) {
-            return self.number(width, known.wrapping_add(bytes as u64));
+            return self.make_uint_constant(width, known.wrapping_add(bytes as u64));
         }
-        let (ty, bytes) = (self.int(width), self.number(width, bytes as u64));
-        self.op(Op::IAdd, ty, &[pointer, bytes])
+        let (ty, bytes) = (
+            self.make_int_type(width),
+            self.make_uint_constant(width, bytes as u64),
+        );
+        self.emit_value(Op::IAdd, ty, &[pointer, bytes])
     }
 }
 
 /// Access chains of all kinds.
-pub fn chain(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let base = inst.id(0);
-    let indices: Vec<Id> = inst.ids(1).collect();
-    let class = l.class(result(inst))?;
+pub fn lower_access_chain(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let base = inst.id_operand(0);
+    let indices: Vec<Id> = inst.id_operands(1).collect();
+    let class = l.find_points_to_set(expect_result(inst))?;
     let steps = PointerDelta::new(l.facts, inst.op(), base, &indices)?;
-    let mut pointer = l.pointer(base, class)?;
+    let mut pointer = l.lower_pointer(base, class)?;
     let width = l.pointer_width(class);
-    let ty = l.int(width);
+    let ty = l.make_int_type(width);
     for (index, stride) in steps.indices {
-        let (scalar, _) = l.scalars(index)?;
-        let value = l.value(index)?;
+        let (scalar, _) = l.find_component_scalar(index)?;
+        let value = l.lower_operand(index)?;
         let own = scalar.size() * 8;
         let index = match own.cmp(&width) {
-            std::cmp::Ordering::Less => l.op(Op::SConvert, ty, &[value]),
+            std::cmp::Ordering::Less => l.emit_value(Op::SConvert, ty, &[value]),
             std::cmp::Ordering::Equal => value,
-            std::cmp::Ordering::Greater => l.op(Op::UConvert, ty, &[value]),
+            std::cmp::Ordering::Greater => l.emit_value(Op::UConvert, ty, &[value]),
         };
         let bytes = match stride {
             1 => index,
             _ => {
-                let stride = l.number(width, stride);
-                l.op(Op::IMul, ty, &[index, stride])
+                let stride = l.make_uint_constant(width, stride);
+                l.emit_value(Op::IMul, ty, &[index, stride])
             }
         };
         pointer = match l.numbers.get(&pointer) {
             Some(0) => bytes,
-            _ => l.op(Op::IAdd, ty, &[pointer, bytes]),
+            _ => l.emit_value(Op::IAdd, ty, &[pointer, bytes]),
         };
     }
-    Ok(l.plus(width, pointer, steps.bytes))
+    Ok(l.add_byte_offset(width, pointer, steps.bytes))
 }
 
 /// Casts from pointer to pointer.
-pub fn same(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let class = l.class(result(inst))?;
-    l.pointer(inst.id(0), class)
+pub fn lower_pointer_cast(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let class = l.find_points_to_set(expect_result(inst))?;
+    l.lower_pointer(inst.id_operand(0), class)
 }
 
 /// `OpBitcast`, of pointers or of others.
-pub fn bitcast(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+pub fn lower_bitcast(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
     match (
-        l.facts.is_pointer(inst.id(0)),
-        l.facts.is_pointer(result(inst)),
+        l.facts.is_pointer(inst.id_operand(0)),
+        l.facts.is_pointer(expect_result(inst)),
     ) {
-        (true, true) => same(l, inst),
+        (true, true) => lower_pointer_cast(l, inst),
         (true, false) => to_number(l, inst),
         (false, true) => from_number(l, inst),
-        (false, false) => super::bits::bitcast(l, inst),
+        (false, false) => super::bits::lower_value_bitcast(l, inst),
     }
 }
 
 /// `OpCopyObject`.
-pub fn copy(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    match l.facts.is_pointer(inst.id(0)) {
-        true => same(l, inst),
-        false => l.value(inst.id(0)),
+pub fn lower_copy_object(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    match l.facts.is_pointer(inst.id_operand(0)) {
+        true => lower_pointer_cast(l, inst),
+        false => l.lower_operand(inst.id_operand(0)),
     }
 }
 
 /// `OpGenericCastToPtrExplicit`: the pointer where it is to the storage class, else null.
-pub fn explicit(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let class = l.class(result(inst))?;
+pub fn lower_explicit_cast(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let class = l.find_points_to_set(expect_result(inst))?;
     let memory = l.classes.memory(class);
-    let wanted = match StorageClass(inst.word(1)) {
+    let wanted = match StorageClass(inst.operand_word(1)) {
         StorageClass::CrossWorkgroup => PointerRegion::Buffer,
         StorageClass::Workgroup => PointerRegion::Shared,
         _ => PointerRegion::Own,
     };
     if memory.is_generic() {
-        let pointer = l.pointer(inst.id(0), class)?;
-        let (is_there, ty, null) = (l.is_to(pointer, wanted), l.int(64), l.number(64, 0));
-        return Ok(l.op(Op::Select, ty, &[is_there, pointer, null]));
+        let pointer = l.lower_pointer(inst.id_operand(0), class)?;
+        let (is_there, ty, null) = (
+            l.is_to(pointer, wanted),
+            l.make_int_type(64),
+            l.make_uint_constant(64, 0),
+        );
+        return Ok(l.emit_value(Op::Select, ty, &[is_there, pointer, null]));
     }
-    match memory.regions().contains(&wanted) {
-        true => l.pointer(inst.id(0), class),
-        false => Ok(l.number(memory.pointer_width(), 0)),
+    match memory.list_regions().contains(&wanted) {
+        true => l.lower_pointer(inst.id_operand(0), class),
+        false => Ok(l.make_uint_constant(memory.pointer_width(), 0)),
     }
 }
 
 /// `OpGenericPtrMemSemantics`.
-pub fn semantics(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let class = l.class(inst.id(0))?;
+pub fn lower_pointer_semantics(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let class = l.find_points_to_set(inst.id_operand(0))?;
     let memory = l.classes.memory(class);
-    let (regions, is_generic) = (memory.regions(), memory.is_generic());
+    let (regions, is_generic) = (memory.list_regions(), memory.is_generic());
     let semantics = |region| match region {
         PointerRegion::Buffer => MemorySemantics::CrossWorkgroupMemory.0,
         PointerRegion::Shared => MemorySemantics::WorkgroupMemory.0,
         PointerRegion::Own => 0,
     };
-    let mut found = l.number(32, semantics(regions[0]).into());
+    let mut found = l.make_uint_constant(32, semantics(regions[0]).into());
     if is_generic {
-        let pointer = l.pointer(inst.id(0), class)?;
+        let pointer = l.lower_pointer(inst.id_operand(0), class)?;
         for region in regions.into_iter().skip(1) {
-            let (is_there, ty) = (l.is_to(pointer, region), l.int(32));
-            let number = l.number(32, semantics(region).into());
-            found = l.op(Op::Select, ty, &[is_there, number, found]);
+            let (is_there, ty) = (l.is_to(pointer, region), l.make_int_type(32));
+            let number = l.make_uint_constant(32, semantics(region).into());
+            found = l.emit_value(Op::Select, ty, &[is_there, number, found]);
         }
     }
     Ok(found)
@@ -133,32 +158,35 @@ pub fn semantics(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, So
 
 /// `OpConvertPtrToU`.
 pub fn to_number(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let (to, _) = l.scalars(result(inst))?;
-    if l.facts.is_nothing(inst.id(0)) {
-        return Ok(l.number(to.size() * 8, 0));
+    let (to, _) = l.find_component_scalar(expect_result(inst))?;
+    if l.facts.is_nothing(inst.id_operand(0)) {
+        return Ok(l.make_uint_constant(to.size() * 8, 0));
     }
-    let class = l.class(inst.id(0))?;
-    let (value, width) = (l.value(inst.id(0))?, l.pointer_width(class));
-    Ok(l.resize(value, width, to.size() * 8))
+    let class = l.find_points_to_set(inst.id_operand(0))?;
+    let (value, width) = (l.lower_operand(inst.id_operand(0))?, l.pointer_width(class));
+    Ok(l.resize_int(value, width, to.size() * 8))
 }
 
 /// `OpConvertUToPtr`.
 pub fn from_number(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let class = l.class(result(inst))?;
-    let (from, _) = l.scalars(inst.id(0))?;
-    let (value, width) = (l.value(inst.id(0))?, l.pointer_width(class));
-    Ok(l.resize(value, from.size() * 8, width))
+    let class = l.find_points_to_set(expect_result(inst))?;
+    let (from, _) = l.find_component_scalar(inst.id_operand(0))?;
+    let (value, width) = (l.lower_operand(inst.id_operand(0))?, l.pointer_width(class));
+    Ok(l.resize_int(value, from.size() * 8, width))
 }
 
 /// `OpPtrEqual`, `OpPtrNotEqual`, and comparisons of integers that are given pointers.
-pub fn compare(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let (a, b) = (inst.id(0), inst.id(1));
+pub fn lower_pointer_comparison(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let (a, b) = (inst.id_operand(0), inst.id_operand(1));
     let op = match inst.op() {
         Op::PtrEqual => Op::IEqual,
         Op::PtrNotEqual => Op::INotEqual,
         op => op,
     };
-    let class = match (l.classes.of(a), l.classes.of(b)) {
+    let class = match (l.classes.find_set(a), l.classes.find_set(b)) {
         (Some(x), Some(y)) if x != y => {
             // Objects of different classes are different.
             return Ok(l.b.constant_bool(op == Op::INotEqual));
@@ -166,46 +194,61 @@ pub fn compare(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, Sour
         (Some(x), _) | (_, Some(x)) => x,
         _ => return Ok(l.b.constant_bool(op == Op::IEqual)),
     };
-    let (a, b) = (l.pointer(a, class)?, l.pointer(b, class)?);
-    let ty = l.b.bool();
-    Ok(l.op(op, ty, &[a, b]))
+    let (a, b) = (l.lower_pointer(a, class)?, l.lower_pointer(b, class)?);
+    let ty = l.b.bool_type();
+    Ok(l.emit_value(op, ty, &[a, b]))
 }
 
 /// `OpPtrDiff`.
-pub fn difference(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let class = l.class(inst.id(0))?;
-    let layout = l.facts.layouts.get(l.facts.pointee(inst.id(0))?);
+pub fn lower_pointer_difference(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let class = l.find_points_to_set(inst.id_operand(0))?;
+    let layout = l
+        .facts
+        .layouts
+        .get(l.facts.find_pointee(inst.id_operand(0))?);
     let stride = layout.size.next_multiple_of(layout.align.into());
-    let (a, b) = (l.pointer(inst.id(0), class)?, l.pointer(inst.id(1), class)?);
+    let (a, b) = (
+        l.lower_pointer(inst.id_operand(0), class)?,
+        l.lower_pointer(inst.id_operand(1), class)?,
+    );
     let width = l.pointer_width(class);
-    let (ty, stride) = (l.int(width), l.number(width, stride));
-    let bytes = l.op(Op::ISub, ty, &[a, b]);
-    let count = l.op(Op::SDiv, ty, &[bytes, stride]);
-    let (to, _) = l.scalars(result(inst))?;
+    let (ty, stride) = (l.make_int_type(width), l.make_uint_constant(width, stride));
+    let bytes = l.emit_value(Op::ISub, ty, &[a, b]);
+    let count = l.emit_value(Op::SDiv, ty, &[bytes, stride]);
+    let (to, _) = l.find_component_scalar(expect_result(inst))?;
     if to.size() * 8 == width {
         return Ok(count);
     }
-    let to = l.int(to.size() * 8);
-    Ok(l.op(Op::SConvert, to, &[count]))
+    let to = l.make_int_type(to.size() * 8);
+    Ok(l.emit_value(Op::SConvert, to, &[count]))
 }
 
 /// `OpSelect`, of pointers or of others.
-pub fn select(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let (condition, a, b) = (inst.id(0), inst.id(1), inst.id(2));
-    if l.facts.is_pointer(result(inst)) {
-        let class = l.class(result(inst))?;
-        let condition = l.value(condition)?;
-        let (a, b) = (l.pointer(a, class)?, l.pointer(b, class)?);
+pub fn lower_select(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+    let (condition, a, b) = (inst.id_operand(0), inst.id_operand(1), inst.id_operand(2));
+    if l.facts.is_pointer(expect_result(inst)) {
+        let class = l.find_points_to_set(expect_result(inst))?;
+        let condition = l.lower_operand(condition)?;
+        let (a, b) = (l.lower_pointer(a, class)?, l.lower_pointer(b, class)?);
         let ty = l.pointer_type(class);
-        return Ok(l.op(Op::Select, ty, &[condition, a, b]));
+        return Ok(l.emit_value(Op::Select, ty, &[condition, a, b]));
     }
     if l.facts
         .type_of(a)
-        .is_some_and(|ty| l.facts.components(ty).1 == 1)
+        .is_some_and(|ty| l.facts.split_vector_type(ty).1 == 1)
     {
-        let (condition, a, b) = (l.value(condition)?, l.value(a)?, l.value(b)?);
-        let ty = l.result_type(result(inst))?;
-        return Ok(l.op(Op::Select, ty, &[condition, a, b]));
+        let (condition, a, b) = (
+            l.lower_operand(condition)?,
+            l.lower_operand(a)?,
+            l.lower_operand(b)?,
+        );
+        let ty = l.result_type(expect_result(inst))?;
+        return Ok(l.emit_value(Op::Select, ty, &[condition, a, b]));
     }
-    l.each(inst, &[condition, a, b], |l, ty, v| l.op(Op::Select, ty, v))
+    l.map_components(inst, &[condition, a, b], |l, ty, v| {
+        l.emit_value(Op::Select, ty, v)
+    })
 }

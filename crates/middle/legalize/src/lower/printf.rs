@@ -29,22 +29,22 @@ pub struct PrintfText {
 /// Whether anything is printed.
 pub fn is_used(facts: &KernelModuleInfo<'_>) -> bool {
     facts.module.all_insts().any(|inst| {
-        let is_printf = inst.op() == Op::ExtInst && inst.word(1) == opencl_std::PRINTF;
+        let is_printf = inst.op() == Op::ExtInst && inst.operand_word(1) == opencl_std::PRINTF;
         is_printf
             && facts
                 .ids
-                .set(inst)
+                .ext_inst_set(inst)
                 .is_some_and(|set| set.name == "OpenCL.std")
     })
 }
 
 /// `printf`.
-pub fn print(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let bytes = literal(l.facts, inst.id(2))?;
+pub fn lower_printf(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
+    let bytes = read_string_literal(l.facts, inst.id_operand(2))?;
     let template = PrintfTemplate::new(&bytes);
-    let wanted: Vec<_> = template.arguments().collect();
+    let wanted: Vec<_> = template.list_arguments().collect();
     let (mut words, mut sizes) = (Vec::new(), Vec::new());
-    for (n, argument) in inst.ids(3).enumerate() {
+    for (n, argument) in inst.id_operands(3).enumerate() {
         let is_text = wanted.get(n).is_some_and(|w| w.is_text());
         let made = match is_text {
             true => vec![l.text_number(argument, 0)?],
@@ -55,7 +55,7 @@ pub fn print(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, Source
     }
     let number = l.text_id(PrintfText { bytes, sizes });
     words.insert(0, number);
-    l.record(inst, &words)
+    l.write_printf_record(inst, &words)
 }
 
 impl ShaderLowering<'_> {
@@ -67,19 +67,22 @@ impl ShaderLowering<'_> {
             texts.push(text);
             texts.len() - 1
         });
-        self.number(32, number as u64)
+        self.make_uint_constant(32, number as u64)
     }
 
     /// The number of the string that a pointer is to.
     fn text_number(&mut self, pointer: Id, depth: u32) -> Result<Id, SourceDiagnostic> {
-        let def = self.facts.def(pointer)?;
+        let def = self.facts.find_definition(pointer)?;
         if def.op() == Op::Select && depth < 16 {
-            let (condition, ty) = (self.value(def.id(0))?, self.int(32));
-            let yes = self.text_number(def.id(1), depth + 1)?;
-            let no = self.text_number(def.id(2), depth + 1)?;
-            return Ok(self.op(Op::Select, ty, &[condition, yes, no]));
+            let (condition, ty) = (
+                self.lower_operand(def.id_operand(0))?,
+                self.make_int_type(32),
+            );
+            let yes = self.text_number(def.id_operand(1), depth + 1)?;
+            let no = self.text_number(def.id_operand(2), depth + 1)?;
+            return Ok(self.emit_value(Op::Select, ty, &[condition, yes, no]));
         }
-        let bytes = literal(self.facts, pointer)?;
+        let bytes = read_string_literal(self.facts, pointer)?;
         let sizes = Vec::new();
         Ok(self.text_id(PrintfText { bytes, sizes }))
     }
@@ -89,26 +92,30 @@ impl ShaderLowering<'_> {
         let word = MemoryScalar::Int(32);
         if self.facts.is_pointer(argument) {
             if self.facts.is_nothing(argument) {
-                return Ok(vec![self.number(32, 0); 2]);
+                return Ok(vec![self.make_uint_constant(32, 0); 2]);
             }
-            let class = self.class(argument)?;
+            let class = self.find_points_to_set(argument)?;
             let width = self.classes.memory(class).pointer_width();
-            let pointer = self.pointer(argument, class)?;
-            let pointer = self.resize(pointer, width, 64);
+            let pointer = self.lower_pointer(argument, class)?;
+            let pointer = self.resize_int(pointer, width, 64);
             return Ok(self.split_pieces(pointer, MemoryScalar::Int(64), word));
         }
-        let (scalar, _) = self.scalars(argument)?;
+        let (scalar, _) = self.find_component_scalar(argument)?;
         let mut words = Vec::new();
         for lane in self.lanes_of(argument)? {
             words.extend(match scalar {
                 MemoryScalar::Bool => {
-                    let (ty, one, zero) = (self.int(32), self.number(32, 1), self.number(32, 0));
-                    vec![self.op(Op::Select, ty, &[lane, one, zero])]
+                    let (ty, one, zero) = (
+                        self.make_int_type(32),
+                        self.make_uint_constant(32, 1),
+                        self.make_uint_constant(32, 0),
+                    );
+                    vec![self.emit_value(Op::Select, ty, &[lane, one, zero])]
                 }
-                MemoryScalar::Int(width) if width < 32 => vec![self.resize(lane, width, 32)],
+                MemoryScalar::Int(width) if width < 32 => vec![self.resize_int(lane, width, 32)],
                 MemoryScalar::Float(16) => {
-                    let ty = self.float(32);
-                    let wide = self.op(Op::FConvert, ty, &[lane]);
+                    let ty = self.make_float_type(32);
+                    let wide = self.emit_value(Op::FConvert, ty, &[lane]);
                     self.split_pieces(wide, MemoryScalar::Float(32), word)
                 }
                 scalar => self.split_pieces(lane, scalar, word),
@@ -118,13 +125,18 @@ impl ShaderLowering<'_> {
     }
 
     /// Writes a record where there is room for it.
-    fn record(&mut self, inst: InstRef<'_>, words: &[Id]) -> Result<Id, SourceDiagnostic> {
+    fn write_printf_record(
+        &mut self,
+        inst: InstRef<'_>,
+        words: &[Id],
+    ) -> Result<Id, SourceDiagnostic> {
         let base = self.kernel.printf;
-        let base = base.ok_or_else(|| crate::facts::refuse(inst, "this printf"))?;
+        let base = base.ok_or_else(|| crate::facts::diagnose_instruction(inst, "this printf"))?;
         let count = words.len() as u32;
         let most = (BUFFER / 4 - 1).checked_sub(count);
-        let most = most.ok_or_else(|| crate::facts::refuse(inst, "so much to print"))?;
-        let (word, truth) = (self.int(32), self.b.bool());
+        let most =
+            most.ok_or_else(|| crate::facts::diagnose_instruction(inst, "so much to print"))?;
+        let (word, truth) = (self.make_int_type(32), self.b.bool_type());
         let place = ShaderMemoryLocation {
             class: 0,
             pointer: base,
@@ -133,20 +145,23 @@ impl ShaderLowering<'_> {
             align: 4,
             is_volatile: false,
         };
-        let counter = self.physical(place, word, 4);
+        let counter = self.make_buffer_pointer(place, word, 4);
         // Records need no order, only places of their own.
-        let scope = self.number(32, Scope::QueueFamily.0.into());
-        let (relaxed, count) = (self.number(32, 0), self.number(32, count.into()));
-        let begin = self.op(Op::AtomicIAdd, word, &[counter, scope, relaxed, count]);
-        let most = self.number(32, most.into());
-        let fits = self.op(Op::ULessThanEqual, truth, &[begin, most]);
+        let scope = self.make_uint_constant(32, Scope::QueueFamily.0.into());
+        let (relaxed, count) = (
+            self.make_uint_constant(32, 0),
+            self.make_uint_constant(32, count.into()),
+        );
+        let begin = self.emit_value(Op::AtomicIAdd, word, &[counter, scope, relaxed, count]);
+        let most = self.make_uint_constant(32, most.into());
+        let fits = self.emit_value(Op::ULessThanEqual, truth, &[begin, most]);
         let [inside, after] = [(); 2].map(|()| self.b.fresh_id());
-        self.effect(Op::BranchConditional, &[fits, inside, after]);
-        self.begin(inside);
-        let (wide, size) = (self.int(64), self.number(64, 4));
-        let begin = self.op(Op::UConvert, wide, &[begin]);
-        let bytes = self.op(Op::IMul, wide, &[begin, size]);
-        let pointer = self.op(Op::IAdd, wide, &[base, bytes]);
+        self.emit_effect(Op::BranchConditional, &[fits, inside, after]);
+        self.begin_block(inside);
+        let (wide, size) = (self.make_int_type(64), self.make_uint_constant(64, 4));
+        let begin = self.emit_value(Op::UConvert, wide, &[begin]);
+        let bytes = self.emit_value(Op::IMul, wide, &[begin, size]);
+        let pointer = self.emit_value(Op::IAdd, wide, &[base, bytes]);
         for (n, value) in words.iter().enumerate() {
             let place = ShaderMemoryLocation {
                 pointer,
@@ -155,23 +170,32 @@ impl ShaderLowering<'_> {
             };
             self.store_physical(place, word, 4, 4, *value);
         }
-        self.effect(Op::Branch, &[after]);
-        self.begin(after);
-        let (done, failed) = (self.number(32, 0), self.number(32, u32::MAX.into()));
-        Ok(self.op(Op::Select, word, &[fits, done, failed]))
+        self.emit_effect(Op::Branch, &[after]);
+        self.begin_block(after);
+        let (done, failed) = (
+            self.make_uint_constant(32, 0),
+            self.make_uint_constant(32, u32::MAX.into()),
+        );
+        Ok(self.emit_value(Op::Select, word, &[fits, done, failed]))
     }
 }
 
 /// The string that a pointer to a constant is to.
-fn literal(facts: &KernelModuleInfo<'_>, pointer: Id) -> Result<Vec<u8>, SourceDiagnostic> {
-    let refused = || facts.refuse(pointer, "a string to print that is no constant");
-    let (variable, offset) = steps::origin(facts, pointer).map_err(|_| refused())?;
-    let initializer = facts.def(variable)?.get_id(1).ok_or_else(refused)?;
-    let ty = facts.pointee(variable)?;
+fn read_string_literal(
+    facts: &KernelModuleInfo<'_>,
+    pointer: Id,
+) -> Result<Vec<u8>, SourceDiagnostic> {
+    let refused = || facts.diagnose_id(pointer, "a string to print that is no constant");
+    let (variable, offset) = steps::trace_pointer_origin(facts, pointer).map_err(|_| refused())?;
+    let initializer = facts
+        .find_definition(variable)?
+        .get_id(1)
+        .ok_or_else(refused)?;
+    let ty = facts.find_pointee(variable)?;
     let mut bytes = vec![0; usize::try_from(facts.layouts.get(ty).size).unwrap_or(0)];
-    initial::scalars(facts, initializer, ty, &mut |constant, scalar, at| {
-        let bits = facts.constant(constant).ok_or_else(refused)?;
-        initial::write(facts, constant, (bits, scalar), at, &mut bytes)
+    initial::visit_constant_scalars(facts, initializer, ty, &mut |constant, scalar, at| {
+        let bits = facts.read_constant(constant).ok_or_else(refused)?;
+        initial::write_scalar(facts, constant, (bits, scalar), at, &mut bytes)
     })?;
     let begin = usize::try_from(offset).ok().filter(|at| *at <= bytes.len());
     let text = bytes.split_off(begin.ok_or_else(refused)?);

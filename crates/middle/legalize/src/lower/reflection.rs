@@ -19,23 +19,23 @@ const CHUNK: usize = 1 << 16;
 
 impl ShaderLowering<'_> {
     /// Writes the reflection of a kernel whose function is made.
-    pub fn reflect(&mut self, number: usize, function: Id) -> Result<(), SourceDiagnostic> {
+    pub fn reflect_kernel(&mut self, number: usize, function: Id) -> Result<(), SourceDiagnostic> {
         if self.b.module().version < SpirvVersion::new(1, 6) {
-            self.b.extension("SPV_KHR_non_semantic_info");
+            self.b.declare_extension("SPV_KHR_non_semantic_info");
         }
-        let set = self.b.import("NonSemantic.ClspvReflection.5");
+        let set = self.b.import_set("NonSemantic.ClspvReflection.5");
         let kernel = &self.plan.kernels[number];
         let (name, size) = (kernel.name.clone(), kernel.size);
         let arguments = kernel.arguments.clone();
-        let name = self.text(name.as_bytes());
+        let name = self.make_string(name.as_bytes());
         let count = self.b.constant_u32(arguments.len() as u32);
-        let kernel = self.say(set, reflection::KERNEL, &[function, name, count]);
+        let kernel = self.emit_reflection(set, reflection::KERNEL, &[function, name, count]);
         for (ordinal, argument) in arguments.iter().enumerate() {
             let named = self.facts.names.get(self.facts.module, argument.id);
             let named = named.unwrap_or_default();
             let called = type_name(self.facts, argument.id);
-            let texts = [named, called].map(|text| self.text(text.as_bytes()));
-            let info = self.say(set, reflection::ARGUMENT_INFO, &texts);
+            let texts = [named, called].map(|text| self.make_string(text.as_bytes()));
+            let info = self.emit_reflection(set, reflection::ARGUMENT_INFO, &texts);
             let ordinal = ordinal as u32;
             let (what, a, b) = match argument.way {
                 ArgumentPassing::Value { ty, at } | ArgumentPassing::Copy { ty, at } => {
@@ -46,8 +46,9 @@ impl ShaderLowering<'_> {
                     (reflection::ARGUMENT_POINTER_PUSH_CONSTANT, at, 8)
                 }
                 ArgumentPassing::Workgroup { spec_id } => {
-                    let class = self.classes.of(argument.id);
-                    let element = class.map_or(1, |c| self.classes.memory(c).element().size());
+                    let class = self.classes.find_set(argument.id);
+                    let element =
+                        class.map_or(1, |c| self.classes.memory(c).element_scalar().size());
                     (reflection::ARGUMENT_WORKGROUP, spec_id, element)
                 }
                 ArgumentPassing::Image(picture) => {
@@ -58,43 +59,43 @@ impl ShaderLowering<'_> {
                 }
             };
             let numbers = [ordinal, a, b].map(|n| self.b.constant_u32(n));
-            self.say(
+            self.emit_reflection(
                 set,
                 what,
                 &[kernel, numbers[0], numbers[1], numbers[2], info],
             );
             for (what, at) in pushed_of(argument.way) {
                 let numbers = [ordinal, at, 4].map(|n| self.b.constant_u32(n));
-                self.say(set, what, &[kernel, numbers[0], numbers[1], numbers[2]]);
+                self.emit_reflection(set, what, &[kernel, numbers[0], numbers[1], numbers[2]]);
             }
         }
         if let Some(size) = size {
             let size = size.map(|n| self.b.constant_u32(n));
             let what = reflection::PROPERTY_REQUIRED_WORKGROUP_SIZE;
-            self.say(set, what, &[kernel, size[0], size[1], size[2]]);
+            self.emit_reflection(set, what, &[kernel, size[0], size[1], size[2]]);
         }
         Ok(())
     }
 
     /// Writes the reflection of what all kernels share.
     pub fn reflect_shared(&mut self) {
-        let set = self.b.import("NonSemantic.ClspvReflection.5");
+        let set = self.b.import_set("NonSemantic.ClspvReflection.5");
         if self.plan.fixed_size.is_none() {
             let first = self.plan.first_spec;
             let ids = [0, 1, 2].map(|n| self.b.constant_u32(first + n));
-            self.say(set, reflection::SPEC_CONSTANT_WORKGROUP_SIZE, &ids);
+            self.emit_reflection(set, reflection::SPEC_CONSTANT_WORKGROUP_SIZE, &ids);
         }
         if self.shared.has_dimensions {
             let id = self.b.constant_u32(self.plan.first_spec + 3);
-            self.say(set, reflection::SPEC_CONSTANT_WORK_DIM, &[id]);
+            self.emit_reflection(set, reflection::SPEC_CONSTANT_WORK_DIM, &[id]);
         }
         if self.shared.push.is_some() {
             let numbers = [0, 12].map(|n| self.b.constant_u32(n));
-            self.say(set, reflection::PUSH_CONSTANT_GLOBAL_OFFSET, &numbers);
+            self.emit_reflection(set, reflection::PUSH_CONSTANT_GLOBAL_OFFSET, &numbers);
         }
         for (mask, binding) in self.descriptors.literal.clone() {
             let numbers = [SET, binding, mask].map(|n| self.b.constant_u32(n));
-            self.say(set, reflection::LITERAL_SAMPLER, &numbers);
+            self.emit_reflection(set, reflection::LITERAL_SAMPLER, &numbers);
         }
         self.reflect_program(set);
         self.reflect_texts(set);
@@ -110,18 +111,18 @@ impl ShaderLowering<'_> {
             let data = match (chunk.iter().all(|b| *b == 0), zeros) {
                 (true, Some((length, known))) if length == chunk.len() => known,
                 (is_zero, _) => {
-                    let made = self.hex(chunk);
+                    let made = self.make_hex_string(chunk);
                     zeros = is_zero.then_some((chunk.len(), made)).or(zeros);
                     made
                 }
             };
             let what = reflection::PROGRAM_SCOPE_VARIABLE_POINTER_PUSH_CONSTANT;
-            self.say(set, what, &[at, size, data]);
+            self.emit_reflection(set, what, &[at, size, data]);
         }
         for (to, at) in &program.pointers {
             let [to, at] = [*to, *at].map(|n| self.b.constant_u32(n as u32));
             let what = reflection::PROGRAM_SCOPE_VARIABLE_POINTER_RELOCATION;
-            self.say(set, what, &[to, at, size]);
+            self.emit_reflection(set, what, &[to, at, size]);
         }
     }
 
@@ -133,29 +134,29 @@ impl ShaderLowering<'_> {
             .enumerate()
         {
             let number = self.b.constant_u32(number as u32);
-            let words = self.text(&text.bytes);
+            let words = self.make_string(&text.bytes);
             let mut operands = vec![number, words];
             operands.extend(text.sizes.iter().map(|n| self.b.constant_u32(*n)));
-            self.say(set, reflection::PRINTF_INFO, &operands);
+            self.emit_reflection(set, reflection::PRINTF_INFO, &operands);
         }
         let numbers = [at, 8, super::printf::BUFFER].map(|n| self.b.constant_u32(n));
-        self.say(
+        self.emit_reflection(
             set,
             reflection::PRINTF_BUFFER_POINTER_PUSH_CONSTANT,
             &numbers,
         );
     }
 
-    fn hex(&mut self, bytes: &[u8]) -> Id {
+    fn make_hex_string(&mut self, bytes: &[u8]) -> Id {
         let digits = bytes.iter().flat_map(|b| [b >> 4, b & 15]);
         let digits: Vec<u8> = digits
             .map(|d| b"0123456789abcdef"[usize::from(d)])
             .collect();
-        self.text(&digits)
+        self.make_string(&digits)
     }
 
     /// A string, up to its first zero.
-    fn text(&mut self, text: &[u8]) -> Id {
+    fn make_string(&mut self, text: &[u8]) -> Id {
         let bytes = text.split(|b| *b == 0).next().unwrap_or(&[]);
         let mut words = Vec::new();
         for chunk in bytes
@@ -168,15 +169,16 @@ impl ShaderLowering<'_> {
         }
         let id = self.b.fresh_id();
         words.insert(0, id.word());
-        self.b.push(ModuleSection::Sources, Op::String, &words);
+        self.b.push_inst(ModuleSection::Sources, Op::String, &words);
         id
     }
 
-    fn say(&mut self, set: Id, what: u32, operands: &[Id]) -> Id {
-        let (ty, id) = (self.b.void(), self.b.fresh_id());
+    fn emit_reflection(&mut self, set: Id, what: u32, operands: &[Id]) -> Id {
+        let (ty, id) = (self.b.void_type(), self.b.fresh_id());
         let mut words = vec![ty.word(), id.word(), set.word(), what];
         words.extend(operands.iter().map(|o| o.word()));
-        self.b.push(ModuleSection::Trailer, Op::ExtInst, &words);
+        self.b
+            .push_inst(ModuleSection::Trailer, Op::ExtInst, &words);
         id
     }
 }

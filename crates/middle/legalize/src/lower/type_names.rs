@@ -34,7 +34,7 @@ pub fn type_name(facts: &KernelModuleInfo<'_>, param: Id) -> String {
     let Some(ty) = facts.type_of(param) else {
         return String::new();
     };
-    match facts.pointer(ty) {
+    match facts.parse_pointer_type(ty) {
         // A copy is taken by its value.
         Some((_, Some(pointee))) if crate::classes::is_by_value(facts, param) => {
             name_within(facts, pointee, DEEPEST)
@@ -46,18 +46,18 @@ pub fn type_name(facts: &KernelModuleInfo<'_>, param: Id) -> String {
 }
 
 fn name_within(facts: &KernelModuleInfo<'_>, ty: Id, depth: u32) -> String {
-    let (Ok(def), Some(depth)) = (facts.def(ty), depth.checked_sub(1)) else {
+    let (Ok(def), Some(depth)) = (facts.find_definition(ty), depth.checked_sub(1)) else {
         return "...".to_owned();
     };
     let part = |ty| name_within(facts, ty, depth);
     match def.op() {
-        Op::TypeVector => format!("{}{}", part(def.id(0)), def.word(1)),
+        Op::TypeVector => format!("{}{}", part(def.id_operand(0)), def.operand_word(1)),
         Op::TypeArray => {
-            let count = facts.constant(def.id(1)).unwrap_or(0);
-            format!("{}[{count}]", part(def.id(0)))
+            let count = facts.read_constant(def.id_operand(1)).unwrap_or(0);
+            format!("{}[{count}]", part(def.id_operand(0)))
         }
         Op::TypeStruct if def.operands().len() <= MOST_MEMBERS => {
-            let members: Vec<String> = def.ids(0).map(part).collect();
+            let members: Vec<String> = def.id_operands(0).map(part).collect();
             format!("{{{}}}", members.join(", "))
         }
         Op::TypeStruct => "{...}".to_owned(),
@@ -71,7 +71,7 @@ fn scalar_name(facts: &KernelModuleInfo<'_>, def: InstRef<'_>, ty: Id) -> String
     if let Some((_, name)) = signed.filter(|_| def.op() == Op::TypeInt) {
         return (*name).to_owned();
     }
-    let scalar = facts.scalar(ty);
+    let scalar = facts.classify_scalar(ty);
     let found = SCALARS.iter().find(|row| Some(row.0) == scalar);
     found.map_or(String::new(), |row| row.1.to_owned())
 }

@@ -72,7 +72,7 @@ pub(super) struct ControlFlowEmitter<'a> {
 ///
 /// # Errors
 /// When constructs would nest too deeply.
-pub fn emit(
+pub fn structurise_function(
     module: &mut SpirvModule,
     ids: &IdWords,
     func: Func,
@@ -83,7 +83,7 @@ pub fn emit(
     let extra = graph.edges.len() - cfg.len();
     let numbers = TargetNumbers::new(module);
     let dispatchers = (0..extra).map(|_| module.fresh_id()).collect();
-    let notes = (0..extra).map(|_| slots.variable(module, numbers.ty));
+    let notes = (0..extra).map(|_| slots.create_variable(module, numbers.ty));
     let notes = notes.collect();
     let loops = graph.loops.iter().map(|_| LoopConstructLabels {
         header: module.fresh_id(),
@@ -108,9 +108,9 @@ pub fn emit(
         graph,
         module,
     };
-    emitter.phis();
+    emitter.demote_phis();
     let root = emitter.graph.root();
-    let pending = emitter.item(root, NONE)?;
+    let pending = emitter.emit_subtree(root, NONE)?;
     if !pending.is_empty() {
         let text = "control flow could not be structured";
         return Err(SourceDiagnostic::error(SourceLocation::Unknown, text));
@@ -123,7 +123,7 @@ pub fn emit(
 impl ControlFlowEmitter<'_> {
     /// A node with all that it dominates within the loop `around`; a loop where the node heads one
     /// that is not `around`. What comes one after the other does not nest, nor recur.
-    fn item(&mut self, node: u32, around: u32) -> Result<PendingTargets, SourceDiagnostic> {
+    fn emit_subtree(&mut self, node: u32, around: u32) -> Result<PendingTargets, SourceDiagnostic> {
         self.depth += 1;
         if self.depth > DEEPEST {
             let text = format!("control flow nests deeper than {DEEPEST} constructs");
@@ -137,7 +137,7 @@ impl ControlFlowEmitter<'_> {
             if let Some(node) = next {
                 let part = match self.graph.headed_by(node) {
                     Some(inner) if inner != around => self.a_loop(inner, around),
-                    _ => self.node(node, around),
+                    _ => self.emit_node(node, around),
                 }?;
                 (pending, next) = (part.pending, part.next);
                 below.push(part.below.into_iter());
@@ -148,7 +148,7 @@ impl ControlFlowEmitter<'_> {
             };
             match nodes.next() {
                 None => _ = below.pop(),
-                Some(node) => next = self.following(node, &mut pending, around)?,
+                Some(node) => next = self.emit_follower(node, &mut pending, around)?,
             }
         }
         self.depth -= 1;
@@ -163,38 +163,38 @@ impl ControlFlowEmitter<'_> {
             merge,
         } = self.loops[inner as usize];
         let first = self.graph.loops[inner as usize].header;
-        self.open(header);
-        self.append(Op::LoopMerge, &[merge.word(), next.word(), 0]);
+        self.open_block(header);
+        self.append_instruction(Op::LoopMerge, &[merge.word(), next.word(), 0]);
         let body = self.own_label(first);
-        self.branch(body);
-        let left = self.item(first, inner)?;
+        self.emit_branch(body);
+        let left = self.emit_subtree(first, inner)?;
         if !left.is_empty() {
             let text = "a loop could not be structured";
             return Err(SourceDiagnostic::error(SourceLocation::Unknown, text));
         }
-        self.open(next);
-        self.branch(header);
-        self.open(merge);
+        self.open_block(next);
+        self.emit_branch(header);
+        self.open_block(merge);
         let exits = self.graph.loops[inner as usize].exits.clone();
         let below = self.graph.loops[inner as usize].below.clone();
         let (only, mut pending) = (exits.len() == 1, Vec::new());
         for exit in exits {
-            let way = self.way(exit, around);
+            let way = self.route_target(exit, around);
             match way {
                 EdgeRoute::Leave(label) if only => {
                     if self.is_named_at(label, around) {
-                        self.mean(exit);
+                        self.store_target(exit);
                     }
-                    self.branch(label);
+                    self.emit_branch(label);
                 }
                 EdgeRoute::Leave(label) => {
                     let after = self.module.fresh_id();
-                    self.test(exit, label, after);
-                    self.open(after);
+                    self.emit_target_test(exit, label, after);
+                    self.open_block(after);
                 }
                 _ => {
                     if only {
-                        self.mean(exit);
+                        self.store_target(exit);
                     }
                     pending.push(exit);
                 }
@@ -202,7 +202,7 @@ impl ControlFlowEmitter<'_> {
         }
         pending.sort_unstable();
         if pending.is_empty() && self.current.is_some() {
-            self.append(Op::Unreachable, &[]);
+            self.append_instruction(Op::Unreachable, &[]);
             self.current = None;
         }
         Ok(EmittedPart {
@@ -213,10 +213,10 @@ impl ControlFlowEmitter<'_> {
     }
 
     /// A node, its arms, and what follows them.
-    fn node(&mut self, node: u32, around: u32) -> Result<EmittedPart, SourceDiagnostic> {
+    fn emit_node(&mut self, node: u32, around: u32) -> Result<EmittedPart, SourceDiagnostic> {
         let label = self.own_label(node);
         let block = if self.graph.is_dispatcher(node) {
-            self.open(label)
+            self.open_block(label)
         } else {
             let block = self.cfg.block(node);
             self.order.push(block);
@@ -231,8 +231,8 @@ impl ControlFlowEmitter<'_> {
                 self.current = None;
                 (Vec::new(), None)
             }
-            [edge] => self.jump(node, block, edge, around),
-            _ => self.choice(node, block, &edges, around)?,
+            [edge] => self.emit_jump(node, block, edge, around),
+            _ => self.emit_selection(node, block, &edges, around)?,
         };
         let below = self.graph.below[node as usize].iter().copied();
         Ok(EmittedPart {
@@ -243,7 +243,7 @@ impl ControlFlowEmitter<'_> {
     }
 
     /// The only edge of a node.
-    fn jump(
+    fn emit_jump(
         &mut self,
         node: u32,
         block: Block,
@@ -253,36 +253,36 @@ impl ControlFlowEmitter<'_> {
         if !self.graph.is_dispatcher(node) {
             self.take_terminator(block);
         }
-        self.writes(node, edge);
+        self.emit_edge_stores(node, edge);
         match self.way_of(node, edge, around) {
             EdgeRoute::Arm => {
                 let label = self.entry_label(edge.to);
-                self.branch(label);
+                self.emit_branch(label);
                 (Vec::new(), Some(edge.to))
             }
             EdgeRoute::Fall => {
-                self.mean(edge.to);
+                self.store_target(edge.to);
                 (vec![edge.to], None)
             }
             EdgeRoute::Leave(label) => {
                 if self.is_named_at(label, around) {
-                    self.mean(edge.to);
+                    self.store_target(edge.to);
                 }
-                self.branch(label);
+                self.emit_branch(label);
                 (Vec::new(), None)
             }
         }
     }
 
     /// A node with several edges: a selection construct.
-    fn choice(
+    fn emit_selection(
         &mut self,
         node: u32,
         block: Block,
         edges: &[ControlFlowEdge],
         around: u32,
     ) -> Result<(PendingTargets, Option<u32>), SourceDiagnostic> {
-        let (op, selector) = self.selector(node, block);
+        let (op, selector) = self.take_selector(node, block);
         let merge = self.module.fresh_id();
         // Inner constructs first, the largest last: where no other arm comes to the merge block, it
         // goes on there, so that what follows `if (c) return;` is not nested.
@@ -301,21 +301,21 @@ impl ControlFlowEmitter<'_> {
                 rest = Some(edge);
                 break;
             }
-            let (label, left) = self.arm(node, edge, merge, around)?;
+            let (label, left) = self.emit_arm(node, edge, merge, around)?;
             labels[at] = label;
-            join(&mut pending, &left);
+            merge_pending(&mut pending, &left);
         }
         self.current = Some(block);
-        self.append(Op::SelectionMerge, &[merge.word(), 0]);
-        let words = self.selected(selector, edges, &labels);
-        self.append(op, &words);
-        self.open(merge);
+        self.append_instruction(Op::SelectionMerge, &[merge.word(), 0]);
+        let words = self.relabel_selector(selector, edges, &labels);
+        self.append_instruction(op, &words);
+        self.open_block(merge);
         if let Some(edge) = rest {
-            self.writes(node, edge);
+            self.emit_edge_stores(node, edge);
             let label = self.entry_label(edge.to);
-            self.branch(label);
+            self.emit_branch(label);
         } else if pending.is_empty() {
-            self.append(Op::Unreachable, &[]);
+            self.append_instruction(Op::Unreachable, &[]);
             self.current = None;
         }
         Ok((pending, rest.map(|e| e.to)))
@@ -323,7 +323,7 @@ impl ControlFlowEmitter<'_> {
 
     /// What an edge of a selection leads to up to its merge block: the label to branch to, and what
     /// is still to be reached.
-    fn arm(
+    fn emit_arm(
         &mut self,
         node: u32,
         edge: ControlFlowEdge,
@@ -336,8 +336,8 @@ impl ControlFlowEmitter<'_> {
             true => self.entry_label(edge.to),
             false => {
                 let label = self.module.fresh_id();
-                self.open(label);
-                self.writes(node, edge);
+                self.open_block(label);
+                self.emit_edge_stores(node, edge);
                 label
             }
         };
@@ -345,24 +345,24 @@ impl ControlFlowEmitter<'_> {
             EdgeRoute::Arm => {
                 if !is_plain {
                     let label = self.entry_label(edge.to);
-                    self.branch(label);
+                    self.emit_branch(label);
                 }
-                let left = self.item(edge.to, around)?;
+                let left = self.emit_subtree(edge.to, around)?;
                 if !left.is_empty() {
-                    self.branch(merge);
+                    self.emit_branch(merge);
                 }
                 left
             }
             EdgeRoute::Fall => {
-                self.mean(edge.to);
-                self.branch(merge);
+                self.store_target(edge.to);
+                self.emit_branch(merge);
                 vec![edge.to]
             }
             EdgeRoute::Leave(label) => {
                 if self.is_named_at(label, around) {
-                    self.mean(edge.to);
+                    self.store_target(edge.to);
                 }
-                self.branch(label);
+                self.emit_branch(label);
                 Vec::new()
             }
         };
@@ -370,7 +370,7 @@ impl ControlFlowEmitter<'_> {
     }
 
     /// The words of a selector with the labels that its edges have now.
-    fn selected(
+    fn relabel_selector(
         &self,
         mut selector: MultiwayTerminator,
         edges: &[ControlFlowEdge],
@@ -392,7 +392,7 @@ impl ControlFlowEmitter<'_> {
 
     /// A node that others dominate, where paths come to it: the next one where all of them do, else
     /// behind a test.
-    fn following(
+    fn emit_follower(
         &mut self,
         node: u32,
         pending: &mut PendingTargets,
@@ -404,23 +404,23 @@ impl ControlFlowEmitter<'_> {
         pending.remove(at);
         let label = self.entry_label(node);
         if pending.is_empty() {
-            self.branch(label);
+            self.emit_branch(label);
             return Ok(Some(node));
         }
         let after = self.module.fresh_id();
-        self.test(node, label, after);
-        let left = self.item(node, around)?;
+        self.emit_target_test(node, label, after);
+        let left = self.emit_subtree(node, around)?;
         if !left.is_empty() {
-            self.branch(after);
+            self.emit_branch(after);
         }
-        self.open(after);
-        join(pending, &left);
+        self.open_block(after);
+        merge_pending(pending, &left);
         Ok(None)
     }
 
     /// How the edge of a node is taken within the loop `around`.
     fn way_of(&self, node: u32, edge: ControlFlowEdge, around: u32) -> EdgeRoute {
-        match self.way(edge.to, around) {
+        match self.route_target(edge.to, around) {
             EdgeRoute::Fall
                 if self.graph.entries[edge.to as usize] == 1
                     && self.graph.below[node as usize].contains(&edge.to) =>
@@ -431,7 +431,7 @@ impl ControlFlowEmitter<'_> {
         }
     }
 
-    fn way(&self, to: u32, around: u32) -> EdgeRoute {
+    fn route_target(&self, to: u32, around: u32) -> EdgeRoute {
         if around == NONE {
             return EdgeRoute::Fall;
         }
@@ -468,7 +468,7 @@ impl ControlFlowEmitter<'_> {
     }
 }
 
-fn join(pending: &mut PendingTargets, more: &[u32]) {
+fn merge_pending(pending: &mut PendingTargets, more: &[u32]) {
     pending.extend(more);
     pending.sort_unstable();
     pending.dedup();

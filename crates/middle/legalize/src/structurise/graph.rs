@@ -113,9 +113,9 @@ impl ReducibleGraph {
                 NONE => NONE,
                 at => self.loops[at as usize].header,
             };
-            let components = search.components(&self.edges, &nodes, header);
+            let components = search.find_components(&self.edges, &nodes, header);
             let headers = self.single_entries(&search, &components, &nodes, around);
-            search.clear(&nodes);
+            search.clear_nodes(&nodes);
             for (mut inside, header) in components.into_iter().zip(headers) {
                 let at = self.loops.len() as u32;
                 self.loops.push(SingleEntryLoop {
@@ -147,8 +147,8 @@ impl ReducibleGraph {
         let mut entries = vec![Vec::new(); components.len()];
         for &from in nodes {
             for edge in &self.edges[from as usize] {
-                let into = search.component(edge.to);
-                if into != NONE && into != search.component(from) {
+                let into = search.find_component_index(edge.to);
+                if into != NONE && into != search.find_component_index(from) {
                     let known: &mut Vec<u32> = &mut entries[into as usize];
                     if !known.contains(&edge.to) {
                         known.push(edge.to);
@@ -176,7 +176,7 @@ impl ReducibleGraph {
         }
         for &from in nodes {
             for edge in &mut self.edges[from as usize] {
-                let into = search.component(edge.to);
+                let into = search.find_component_index(edge.to);
                 if into == NONE || headers[into as usize] < self.blocks {
                     continue;
                 }
@@ -197,7 +197,7 @@ impl ReducibleGraph {
 
     fn find_dominators(&mut self) {
         let count = self.edges.len();
-        let order = self.topological();
+        let order = self.sort_topologically();
         let mut before = vec![Vec::new(); count];
         self.entries = vec![0; count];
         for &from in &order {
@@ -208,7 +208,7 @@ impl ReducibleGraph {
                 }
             }
         }
-        let tree = DominanceTree::compute(count, &order, |node, visit| {
+        let tree = DominanceTree::from_predecessors(count, &order, |node, visit| {
             before[node as usize].iter().for_each(|p| visit(*p));
         });
         self.below = vec![Vec::new(); count];
@@ -247,7 +247,7 @@ impl ReducibleGraph {
     }
 
     /// Reverse post-order of the edges that do not lead back.
-    fn topological(&self) -> Vec<u32> {
+    fn sort_topologically(&self) -> Vec<u32> {
         let mut order = Vec::with_capacity(self.edges.len());
         let mut seen = vec![false; self.edges.len()];
         let root = self.root();
@@ -291,12 +291,12 @@ struct StrongComponentSearch {
 }
 
 impl StrongComponentSearch {
-    fn component(&self, node: u32) -> u32 {
+    fn find_component_index(&self, node: u32) -> u32 {
         self.component[node as usize]
     }
 
     /// Forgets a part.
-    fn clear(&mut self, nodes: &[u32]) {
+    fn clear_nodes(&mut self, nodes: &[u32]) {
         for node in nodes {
             let n = *node as usize;
             (self.index[n], self.component[n], self.inside[n]) = (NONE, NONE, false);
@@ -305,7 +305,7 @@ impl StrongComponentSearch {
     }
 
     /// The components with a cycle of the edges among `nodes` that do not lead to `header`.
-    fn components(
+    fn find_components(
         &mut self,
         edges: &[Vec<ControlFlowEdge>],
         nodes: &[u32],
@@ -323,13 +323,13 @@ impl StrongComponentSearch {
         let mut found = Vec::new();
         for &root in nodes {
             if self.index[root as usize] == NONE {
-                self.search(edges, root, header, &mut found);
+                self.search_from_root(edges, root, header, &mut found);
             }
         }
         found
     }
 
-    fn search(
+    fn search_from_root(
         &mut self,
         edges: &[Vec<ControlFlowEdge>],
         root: u32,

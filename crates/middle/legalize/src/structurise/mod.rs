@@ -3,7 +3,7 @@
 //! Shaders must have structured control flow (SPIR-V specification, section 2.11); kernels have what
 //! the source had after optimisation. The way taken:
 //! 1. [`graph`]: loops get a single entry, so that the graph is reducible.
-//! 2. [`emit`]: the dominator tree is walked. A loop becomes a loop construct, left by branches to
+//! 2. [`structurise_function`]: the dominator tree is walked. A loop becomes a loop construct, left by branches to
 //!    its merge block; of a branch, blocks that it alone leads to become its arms, and the blocks
 //!    that its arms lead to follow its merge block. Where several may follow, or a loop has
 //!    several exits, a variable says which, and each is put behind a test of it. This is the
@@ -32,7 +32,7 @@ use spirula_spirv::ssa::VariablePromoter;
 ///
 /// # Errors
 /// When a function is malformed, or constructs would nest deeper than [`DEEPEST`].
-pub fn structurise(module: &mut SpirvModule) -> Result<(), SourceDiagnostic> {
+pub fn structurise_module(module: &mut SpirvModule) -> Result<(), SourceDiagnostic> {
     let mut variables = Vec::new();
     let ids = IdWords::new(module);
     let mut erased = ErasedIds::new();
@@ -41,19 +41,19 @@ pub fn structurise(module: &mut SpirvModule) -> Result<(), SourceDiagnostic> {
             continue;
         }
         module.remove_unreachable(&ids, func, &mut erased);
-        let definitions = IdDefinitions::compute(module);
-        let cfg = FlowGraph::compute(module, &definitions, func)?;
+        let definitions = IdDefinitions::from_module(module);
+        let cfg = FlowGraph::from_function(module, &definitions, func)?;
         let mut slots = repair::DemotionSlots::new(module);
-        emit::emit(module, &ids, func, &cfg, &mut slots)?;
-        repair::demote(module, func, &mut slots)?;
-        variables.extend(slots.finish(module, func));
+        emit::structurise_function(module, &ids, func, &cfg, &mut slots)?;
+        repair::demote_values(module, func, &mut slots)?;
+        variables.extend(slots.insert_variables(module, func));
     }
     let mut promoter = VariablePromoter::new(module);
     for func in module.functions().to_vec() {
         let mine = |id| variables.contains(&id);
-        promoter.promote(module, func, mine, &mut erased)?;
+        promoter.promote_variables(module, func, mine, &mut erased)?;
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     Ok(())
 }
 

@@ -16,13 +16,13 @@ pub struct TargetNumbers {
 impl TargetNumbers {
     /// Finds the types, or makes that of numbers.
     pub fn new(module: &mut SpirvModule) -> TargetNumbers {
-        let mut globals = module.section(ModuleSection::Globals);
+        let mut globals = module.section_insts(ModuleSection::Globals);
         let ty = globals.find(|i| i.op() == Op::TypeInt && i.operands() == [32, 0]);
         let ty = ty.and_then(|i| i.result());
-        let mut globals = module.section(ModuleSection::Globals);
+        let mut globals = module.section_insts(ModuleSection::Globals);
         let truth = globals.find(|i| i.op() == Op::TypeBool);
         let truth = truth.and_then(|i| i.result());
-        let ty = ty.unwrap_or_else(|| declare(module, Op::TypeInt, &[], &[32, 0]));
+        let ty = ty.unwrap_or_else(|| declare_global(module, Op::TypeInt, &[], &[32, 0]));
         let constants = FxHashMap::default();
         TargetNumbers {
             ty,
@@ -32,24 +32,24 @@ impl TargetNumbers {
     }
 
     /// The type `bool`.
-    pub fn truth(&mut self, module: &mut SpirvModule) -> Id {
-        let made = || declare(module, Op::TypeBool, &[], &[]);
+    pub fn make_bool_type(&mut self, module: &mut SpirvModule) -> Id {
+        let made = || declare_global(module, Op::TypeBool, &[], &[]);
         *self.truth.get_or_insert_with(made)
     }
 
     /// A number.
-    pub fn constant(&mut self, module: &mut SpirvModule, value: u32) -> Id {
+    pub fn make_constant(&mut self, module: &mut SpirvModule, value: u32) -> Id {
         let ty = self.ty;
-        let made = || declare(module, Op::Constant, &[ty.word()], &[value]);
+        let made = || declare_global(module, Op::Constant, &[ty.word()], &[value]);
         *self.constants.entry(value).or_insert_with(made)
     }
 }
 
 /// Makes a global instruction: the words before its result, and those behind.
-fn declare(module: &mut SpirvModule, op: Op, before: &[u32], behind: &[u32]) -> Id {
+fn declare_global(module: &mut SpirvModule, op: Op, before: &[u32], behind: &[u32]) -> Id {
     let id = module.fresh_id();
     let words: Vec<u32> = [before, &[id.word()], behind].concat();
-    let inst = module.create(op, &words);
-    module.append(ModuleSection::Globals.list(), inst);
+    let inst = module.create_inst(op, &words);
+    module.append_inst(ModuleSection::Globals.list(), inst);
     id
 }

@@ -23,11 +23,11 @@ impl DemotionSlots {
     /// None yet.
     pub fn new(module: &SpirvModule) -> DemotionSlots {
         let mut pointers = FxHashMap::default();
-        for inst in module.section(ModuleSection::Globals) {
+        for inst in module.section_insts(ModuleSection::Globals) {
             let is_pointer =
-                inst.op() == Op::TypePointer && inst.word(0) == StorageClass::Function.0;
+                inst.op() == Op::TypePointer && inst.operand_word(0) == StorageClass::Function.0;
             if let Some(id) = inst.result().filter(|_| is_pointer) {
-                pointers.insert(inst.id(1), id);
+                pointers.insert(inst.id_operand(1), id);
             }
         }
         DemotionSlots {
@@ -38,12 +38,12 @@ impl DemotionSlots {
     }
 
     /// A new variable for values of a type.
-    pub fn variable(&mut self, module: &mut SpirvModule, ty: Id) -> Id {
+    pub fn create_variable(&mut self, module: &mut SpirvModule, ty: Id) -> Id {
         let pointer = *self.pointers.entry(ty).or_insert_with(|| {
             let id = module.fresh_id();
             let words = [id.word(), StorageClass::Function.0, ty.word()];
-            let inst = module.create(Op::TypePointer, &words);
-            module.append(ModuleSection::Globals.list(), inst);
+            let inst = module.create_inst(Op::TypePointer, &words);
+            module.append_inst(ModuleSection::Globals.list(), inst);
             id
         });
         let id = module.fresh_id();
@@ -56,21 +56,21 @@ impl DemotionSlots {
         if let Some(known) = self.of[value] {
             return known;
         }
-        let id = self.variable(module, ty);
+        let id = self.create_variable(module, ty);
         self.of.set(value, Some(id));
         id
     }
 
     /// Puts all variables into the entry block, and gives their ids.
-    pub fn finish(self, module: &mut SpirvModule, func: Func) -> Vec<Id> {
+    pub fn insert_variables(self, module: &mut SpirvModule, func: Func) -> Vec<Id> {
         let entry = module.function(func).blocks[0];
         for &(pointer, id) in &self.made {
             let words = [pointer.word(), id.word(), StorageClass::Function.0];
-            let variable = module.create(Op::Variable, &words);
+            let variable = module.create_inst(Op::Variable, &words);
             let first = module.body(entry).next().map(|i| i.handle());
             match first {
                 Some(first) => module.insert_before(first, variable),
-                None => module.append(module.block(entry).body, variable),
+                None => module.append_inst(module.block(entry).body, variable),
             }
         }
         self.made.into_iter().map(|(_, id)| id).collect()
@@ -81,15 +81,15 @@ impl DemotionSlots {
 ///
 /// # Errors
 /// When a branch leads to no block.
-pub fn demote(
+pub fn demote_values(
     module: &mut SpirvModule,
     func: Func,
     slots: &mut DemotionSlots,
 ) -> Result<(), SourceDiagnostic> {
     let ids = IdWords::new(module);
-    let definitions = IdDefinitions::compute(module);
-    let cfg = FlowGraph::compute(module, &definitions, func)?;
-    let dominators = BlockDominators::compute(&cfg);
+    let definitions = IdDefinitions::from_module(module);
+    let cfg = FlowGraph::from_function(module, &definitions, func)?;
+    let dominators = BlockDominators::from_cfg(&cfg);
     let mut home = IdMap::new(module.bound(), u32::MAX);
     for at in 0..cfg.len() as u32 {
         for inst in module.body(cfg.block(at)) {
@@ -101,7 +101,7 @@ pub fn demote(
     let mut uses: Vec<(Inst, Id)> = Vec::new();
     for at in 0..cfg.len() as u32 {
         for inst in module.body(cfg.block(at)) {
-            ids.visit(inst, |_, id| {
+            ids.visit_uses(inst, |_, id| {
                 let from = home[id];
                 if from != u32::MAX && from != at && !dominators.dominates(from, at) {
                     uses.push((inst.handle(), id));
@@ -122,12 +122,12 @@ pub fn demote(
         let slot = slots.of_value(module, value, ty);
         if !stored[value] {
             stored.set(value, true);
-            let store = module.create(Op::Store, &[slot.word(), value.word()]);
+            let store = module.create_inst(Op::Store, &[slot.word(), value.word()]);
             module.insert_after(def, store);
         }
         let id = module.fresh_id();
         let words = [ty.word(), id.word(), slot.word()];
-        let load = module.create(Op::Load, &words);
+        let load = module.create_inst(Op::Load, &words);
         // A merge instruction has to stay before its branch.
         let before = module.previous(user).map(|p| module.inst(p));
         let merges = |op| matches!(op, Op::LoopMerge | Op::SelectionMerge);
@@ -136,7 +136,7 @@ pub fn demote(
             _ => user,
         };
         module.insert_before(at, load);
-        ids.rewrite(module, user, |used| if used == value { id } else { used });
+        ids.rewrite_uses(module, user, |used| if used == value { id } else { used });
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ pub(super) struct MultiwayTerminator {
 
 impl ControlFlowEmitter<'_> {
     /// Has each phi read a variable that the edges write.
-    pub(super) fn phis(&mut self) {
+    pub(super) fn demote_phis(&mut self) {
         let blocks = self.module.function(self.func).blocks.clone();
         for block in blocks {
             let phis: Vec<Inst> = self.module.phis(block).map(|p| p.handle()).collect();
@@ -35,35 +35,35 @@ impl ControlFlowEmitter<'_> {
                 let (Some(ty), Some(id)) = (inst.result_type(), inst.result()) else {
                     continue;
                 };
-                let pairs: Vec<Id> = inst.ids(0).collect();
-                let slot = self.slots.variable(self.module, ty);
+                let pairs: Vec<Id> = inst.id_operands(0).collect();
+                let slot = self.slots.create_variable(self.module, ty);
                 for pair in pairs.chunks_exact(2) {
                     let value = pair[0];
                     let moves = self.moves.entry(pair[1]).or_default();
                     moves.push(PhiStore { to, slot, value });
                 }
                 let words = [ty.word(), id.word(), slot.word()];
-                let load = self.module.create(Op::Load, &words);
+                let load = self.module.create_inst(Op::Load, &words);
                 self.module.insert_before(after, load);
-                self.module.remove(phi);
+                self.module.remove_inst(phi);
             }
         }
     }
 
     /// Takes the terminator of a block away; a merge instruction goes with it.
     pub(super) fn take_terminator(&mut self, block: Block) -> (Op, Vec<u32>) {
-        if let Some(merge) = self.module.merge(block).map(|m| m.handle()) {
-            self.module.remove(merge);
+        if let Some(merge) = self.module.merge_inst(block).map(|m| m.handle()) {
+            self.module.remove_inst(merge);
         }
         let terminator = self.module.terminator(block);
         let taken = (terminator.op(), terminator.words().to_vec());
         let inst = terminator.handle();
-        self.module.remove(inst);
+        self.module.remove_inst(inst);
         taken
     }
 
     /// Opcode and words of what chooses among a node's edges.
-    pub(super) fn selector(&mut self, node: u32, block: Block) -> (Op, MultiwayTerminator) {
+    pub(super) fn take_selector(&mut self, node: u32, block: Block) -> (Op, MultiwayTerminator) {
         if let Some(at) = node.checked_sub(self.graph.blocks) {
             let note = self.notes[at as usize];
             let value = self.load_number(note);
@@ -80,7 +80,7 @@ impl ControlFlowEmitter<'_> {
             }
             return (Op::Switch, MultiwayTerminator { words, targets });
         }
-        let targets = self.module.targets(self.ids, block);
+        let targets = self.module.block_targets(self.ids, block);
         let (op, mut words) = self.take_terminator(block);
         if op == Op::BranchConditional {
             // Weights are of the edges that were.
@@ -104,53 +104,56 @@ impl ControlFlowEmitter<'_> {
     }
 
     /// Writes what an edge brings to its target.
-    pub(super) fn writes(&mut self, node: u32, edge: ControlFlowEdge) {
+    pub(super) fn emit_edge_stores(&mut self, node: u32, edge: ControlFlowEdge) {
         for PhiStore { slot, value, .. } in self.moves_of(node, edge) {
-            self.append(Op::Store, &[slot.word(), value.word()]);
+            self.append_instruction(Op::Store, &[slot.word(), value.word()]);
         }
         if edge.note != NONE {
             let note = self.notes[(edge.to - self.graph.blocks) as usize];
-            let number = self.numbers.constant(self.module, edge.note);
-            self.append(Op::Store, &[note.word(), number.word()]);
+            let number = self.numbers.make_constant(self.module, edge.note);
+            self.append_instruction(Op::Store, &[note.word(), number.word()]);
         }
     }
 
     /// Notes which target is meant.
-    pub(super) fn mean(&mut self, node: u32) {
+    pub(super) fn store_target(&mut self, node: u32) {
         let target = self.target_variable();
-        let number = self.numbers.constant(self.module, node);
-        self.append(Op::Store, &[target.word(), number.word()]);
+        let number = self.numbers.make_constant(self.module, node);
+        self.append_instruction(Op::Store, &[target.word(), number.word()]);
     }
 
     pub(super) fn target_variable(&mut self) -> Id {
         let (slots, module, ty) = (&mut *self.slots, &mut *self.module, self.numbers.ty);
         *self
             .target
-            .get_or_insert_with(|| slots.variable(module, ty))
+            .get_or_insert_with(|| slots.create_variable(module, ty))
     }
 
     pub(super) fn load_number(&mut self, variable: Id) -> Id {
         let id = self.module.fresh_id();
         let words = [self.numbers.ty.word(), id.word(), variable.word()];
-        self.append(Op::Load, &words);
+        self.append_instruction(Op::Load, &words);
         id
     }
 
     /// Ends the open block: to `there` where `node` is meant, else to `after`, where both ways meet.
-    pub(super) fn test(&mut self, node: u32, there: Id, after: Id) {
+    pub(super) fn emit_target_test(&mut self, node: u32, there: Id, after: Id) {
         let target = self.target_variable();
         let value = self.load_number(target);
-        let number = self.numbers.constant(self.module, node);
-        let (ty, id) = (self.numbers.truth(self.module), self.module.fresh_id());
+        let number = self.numbers.make_constant(self.module, node);
+        let (ty, id) = (
+            self.numbers.make_bool_type(self.module),
+            self.module.fresh_id(),
+        );
         let words = [ty, id, value, number].map(Id::word);
-        self.append(Op::IEqual, &words);
-        self.append(Op::SelectionMerge, &[after.word(), 0]);
-        self.append(Op::BranchConditional, &[id, there, after].map(Id::word));
+        self.append_instruction(Op::IEqual, &words);
+        self.append_instruction(Op::SelectionMerge, &[after.word(), 0]);
+        self.append_instruction(Op::BranchConditional, &[id, there, after].map(Id::word));
         self.current = None;
     }
 
     /// Begins a block.
-    pub(super) fn open(&mut self, label: Id) -> Block {
+    pub(super) fn open_block(&mut self, label: Id) -> Block {
         let block = self.module.create_block(self.func, label);
         self.order.push(block);
         self.current = Some(block);
@@ -158,15 +161,15 @@ impl ControlFlowEmitter<'_> {
     }
 
     /// Ends the open block.
-    pub(super) fn branch(&mut self, label: Id) {
-        self.append(Op::Branch, &[label.word()]);
+    pub(super) fn emit_branch(&mut self, label: Id) {
+        self.append_instruction(Op::Branch, &[label.word()]);
         self.current = None;
     }
 
-    pub(super) fn append(&mut self, op: Op, words: &[u32]) {
-        let inst = self.module.create(op, words);
+    pub(super) fn append_instruction(&mut self, op: Op, words: &[u32]) {
+        let inst = self.module.create_inst(op, words);
         if let Some(block) = self.current {
-            self.module.append(self.module.block(block).body, inst);
+            self.module.append_inst(self.module.block(block).body, inst);
         }
     }
 }

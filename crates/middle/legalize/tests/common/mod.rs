@@ -3,13 +3,13 @@
 use spirula_legalize::VulkanCompileOptions;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::verify;
-use spirula_testing::{SpirvValTool, corpus, files};
+use spirula_testing::{SpirvValTool, find_corpus, list_files};
 
 /// The corpus' modules with their names, those that are meant; none where there is no corpus.
 pub fn modules(
     is_meant: impl Fn(&SpirvModule) -> bool,
 ) -> Option<impl Iterator<Item = (String, SpirvModule)>> {
-    let all = files(&corpus("spirv/modules")?, ".spv").into_iter();
+    let all = list_files(&find_corpus("spirv/modules")?, ".spv").into_iter();
     let read = all.filter_map(|file| {
         let module = SpirvModule::from_bytes(&std::fs::read(&file).unwrap()).ok()?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -41,7 +41,7 @@ impl VulkanModuleChecks {
                 target: VulkanCompileOptions::default().target,
                 ..verify::VerifyOptions::default()
             },
-            validator: SpirvValTool::find(),
+            validator: SpirvValTool::find_program(),
             every,
             made: 0,
             refused: 0,
@@ -52,12 +52,12 @@ impl VulkanModuleChecks {
     /// Checks what was made of a module, by our verifier and now and then by Khronos'.
     pub fn check(&mut self, name: &str, made: &SpirvModule) {
         self.made += 1;
-        if let Err(faults) = verify::module(made, &self.options) {
+        if let Err(faults) = verify::verify_module(made, &self.options) {
             self.wrong.push(format!("{name}: {}", faults[0]));
         }
         let validator = self.validator.as_ref();
         if let Some(validator) = validator.filter(|_| self.made.is_multiple_of(self.every)) {
-            let said = validator.check(&made.to_bytes(), "vulkan1.3");
+            let said = validator.validate_module(&made.to_bytes(), "vulkan1.3");
             self.wrong
                 .extend(said.err().map(|text| format!("{name}: {text}")));
         }

@@ -33,18 +33,20 @@ impl ControlDependence {
     ) -> ControlDependence {
         let cfg = &flow.cfg;
         if !structured {
-            let tree = PostDominators::compute(cfg);
+            let tree = PostDominators::from_cfg(cfg);
             let dependence = DominanceFrontiers::control_dependence(cfg, &tree);
             return ControlDependence::Free { dependence, tree };
         }
-        let constructs = ConstructTree::compute(module, cfg, &flow.dominators);
+        let constructs = ConstructTree::from_cfg(module, cfg, &flow.dominators);
         let none = constructs.constructs().len();
         let mut bare = vec![Vec::new(); none + 1];
         for block in cfg.reverse_postorder() {
             let op = module.terminator(cfg.block(*block)).op();
             let conditional = matches!(op, Op::BranchConditional | Op::Switch);
             if conditional && constructs.headed_by(*block).is_none() {
-                let around = constructs.around(*block).map_or(none, |c| c as usize);
+                let around = constructs
+                    .innermost_construct(*block)
+                    .map_or(none, |c| c as usize);
                 bare[around].push(*block);
             }
         }

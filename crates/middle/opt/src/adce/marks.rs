@@ -106,7 +106,7 @@ impl LivenessMarker<'_> {
     }
 
     fn mark_id(&mut self, id: Id) {
-        if let Some(inst) = self.marks.definitions.handle(id) {
+        if let Some(inst) = self.marks.definitions.defining_inst(id) {
             self.mark(inst);
         }
     }
@@ -118,8 +118,8 @@ impl LivenessMarker<'_> {
             live,
             ..
         } = &mut self.marks;
-        ids.visit(inst, |_, id| {
-            if let Some(definition) = definitions.handle(id)
+        ids.visit_uses(inst, |_, id| {
+            if let Some(definition) = definitions.defining_inst(id)
                 && !std::mem::replace(&mut live[definition.index()], true)
             {
                 self.work.push(definition);
@@ -130,34 +130,35 @@ impl LivenessMarker<'_> {
     /// What matters outside of functions.
     fn globals(&mut self) {
         let module = self.module;
-        for entry in module.section(ModuleSection::EntryPoints) {
+        for entry in module.section_insts(ModuleSection::EntryPoints) {
             if entry.op() != Op::EntryPoint {
                 self.mark_operands(entry);
                 continue;
             }
-            self.mark_id(entry.id(1));
+            self.mark_id(entry.id_operand(1));
             let mut named = Vec::new();
-            self.marks.ids.visit(entry, |_, id| named.push(id));
+            self.marks.ids.visit_uses(entry, |_, id| named.push(id));
             for id in named {
                 let variable = self.marks.definitions.get(module, id);
-                let is_output = variable
-                    .is_some_and(|v| v.op() == Op::Variable && v.word(0) == StorageClass::Output.0);
+                let is_output = variable.is_some_and(|v| {
+                    v.op() == Op::Variable && v.operand_word(0) == StorageClass::Output.0
+                });
                 if is_output {
                     self.mark_id(id);
                 }
             }
         }
-        for mode in module.section(ModuleSection::ExecutionModes) {
+        for mode in module.section_insts(ModuleSection::ExecutionModes) {
             self.mark_operands(mode);
         }
-        for source in module.section(ModuleSection::Sources) {
+        for source in module.section_insts(ModuleSection::Sources) {
             if source.op() != Op::String {
                 self.mark(source.handle());
             }
         }
         let outside = module
-            .section(ModuleSection::Globals)
-            .chain(module.section(ModuleSection::Trailer));
+            .section_insts(ModuleSection::Globals)
+            .chain(module.section_insts(ModuleSection::Trailer));
         for inst in outside {
             if inst.op() == Op::ExtInst {
                 match self.roots.verdict(inst) {
@@ -168,14 +169,14 @@ impl LivenessMarker<'_> {
                 self.mark(inst.handle());
             }
         }
-        for decoration in module.section(ModuleSection::Annotations) {
+        for decoration in module.section_insts(ModuleSection::Annotations) {
             self.decoration(decoration);
         }
     }
 
     fn decoration(&mut self, inst: InstRef<'_>) {
         match inst.op() {
-            Op::Decorate => match Decoration(inst.word(1)) {
+            Op::Decorate => match Decoration(inst.operand_word(1)) {
                 Decoration::LinkageAttributes => {
                     let words = inst.operands();
                     let exported = words.last() == Some(&LinkageType::Export.0);
@@ -183,22 +184,22 @@ impl LivenessMarker<'_> {
                     // Other linkages (once in several modules) can be seen by name as well.
                     let named = !literal_string(words.get(2..).unwrap_or(&[])).is_empty();
                     if exported || other && named {
-                        self.mark_id(inst.id(0));
+                        self.mark_id(inst.id_operand(0));
                     }
                 }
-                Decoration::ReferencedIndirectlyINTEL => self.mark_id(inst.id(0)),
+                Decoration::ReferencedIndirectlyINTEL => self.mark_id(inst.id_operand(0)),
                 // The size of workgroups is told by a constant that nothing needs to use.
                 Decoration::BuiltIn
                     if inst.operands().get(2) == Some(&BuiltIn::WorkgroupSize.0) =>
                 {
-                    self.mark_id(inst.id(0));
+                    self.mark_id(inst.id_operand(0));
                 }
                 // Launches that the module took it still takes.
-                Decoration::Binding if self.bindings => self.mark_id(inst.id(0)),
+                Decoration::Binding if self.bindings => self.mark_id(inst.id_operand(0)),
                 _ => {}
             },
             Op::DecorateId | Op::MemberDecorateIdEXT => {
-                let target = inst.id(0);
+                let target = inst.id_operand(0);
                 self.decorations.get_mut(target).push(inst.handle());
             }
             _ => {}
@@ -250,12 +251,12 @@ impl LivenessMarker<'_> {
         };
         let function = module.function(func);
         for inst in module
-            .insts(function.lead)
-            .chain(module.insts(function.params))
+            .list_insts(function.lead)
+            .chain(module.list_insts(function.params))
         {
             self.mark(inst.handle());
         }
-        for inst in module.insts(function.tail) {
+        for inst in module.list_insts(function.tail) {
             self.mark(inst.handle());
         }
         let blocks = flow.cfg.len();
@@ -271,7 +272,7 @@ impl LivenessMarker<'_> {
         }
         self.unconditional(func);
         for at in 0..blocks as u32 {
-            for inst in module.insts(module.block(flow.cfg.block(at)).lead) {
+            for inst in module.list_insts(module.block(flow.cfg.block(at)).lead) {
                 self.mark_operands(inst);
             }
             for inst in module.body(flow.cfg.block(at)) {
@@ -293,7 +294,7 @@ impl LivenessMarker<'_> {
             _ if !reachable => self.marks.live[handle.index()] = true,
             LivenessClass::Root => self.mark(handle),
             LivenessClass::WritesTo(variable) => {
-                let known = self.marks.definitions.handle(variable);
+                let known = self.marks.definitions.defining_inst(variable);
                 if known.is_some_and(|v| self.marks.live[v.index()]) {
                     self.mark(handle);
                 } else {
@@ -313,9 +314,9 @@ impl LivenessMarker<'_> {
         self.marks.live[inst.handle().index()] = true;
         self.marks.debug.push(inst.handle());
         let mut used = Vec::new();
-        self.marks.ids.visit(inst, |_, id| used.push(id));
+        self.marks.ids.visit_uses(inst, |_, id| used.push(id));
         for id in used {
-            if is_kept_for_debug(self.marks.definitions.op(self.module, id)) {
+            if is_kept_for_debug(self.marks.definitions.defining_op(self.module, id)) {
                 self.mark_id(id);
             }
         }
@@ -329,8 +330,8 @@ impl LivenessMarker<'_> {
         let Some(flow) = self.flows[func.index()].clone() else {
             return;
         };
-        let labels = phi.ids(0).skip(1).step_by(2);
-        for at in labels.filter_map(|l| flow.cfg.position(l)) {
+        let labels = phi.id_operands(0).skip(1).step_by(2);
+        for at in labels.filter_map(|l| flow.cfg.block_position(l)) {
             self.terminator(func, &flow, at);
         }
     }
@@ -353,7 +354,7 @@ impl LivenessMarker<'_> {
         let flow = live.flow.clone();
         match &live.control {
             ControlDependence::Structured { constructs, .. } => {
-                if let Some(construct) = constructs.around(at) {
+                if let Some(construct) = constructs.innermost_construct(at) {
                     self.construct(func, construct);
                 }
             }
@@ -398,7 +399,7 @@ impl LivenessMarker<'_> {
         if own.continues.is_some() {
             deciding.extend(flow.cfg.predecessors(own.header));
         }
-        let merge = self.module.merge(flow.cfg.block(own.header));
+        let merge = self.module.merge_inst(flow.cfg.block(own.header));
         if let Some(merge) = merge.map(InstRef::handle) {
             self.marks.live[merge.index()] = true;
         }
@@ -416,7 +417,7 @@ impl LivenessMarker<'_> {
         let flow = live.flow.clone();
         let always = match &live.control {
             ControlDependence::Structured { bare, .. } => bare.last().cloned().unwrap_or_default(),
-            ControlDependence::Free { tree, .. } => tree.endless().to_vec(),
+            ControlDependence::Free { tree, .. } => tree.infinite_region_blocks().to_vec(),
         };
         for at in always {
             self.terminator(func, &flow, at);

@@ -43,15 +43,15 @@ impl<'a> LivenessRoots<'a> {
         calls: &SpirvCallGraph,
     ) -> Self {
         let mut volatile = IdMap::new(0, false);
-        for d in module.section(ir::ModuleSection::Annotations) {
+        for d in module.section_insts(ir::ModuleSection::Annotations) {
             use spirula_spirv::grammar::enumerants::Decoration;
             let kept = [
                 Decoration::Volatile,
                 Decoration::Aliased,
                 Decoration::Coherent,
             ];
-            if d.op() == Op::Decorate && kept.iter().any(|k| k.0 == d.word(1)) {
-                volatile.set(d.id(0), true);
+            if d.op() == Op::Decorate && kept.iter().any(|k| k.0 == d.operand_word(1)) {
+                volatile.set(d.id_operand(0), true);
             }
         }
         let mut by_id = IdMap::new(module.bound(), None);
@@ -95,7 +95,7 @@ impl<'a> LivenessRoots<'a> {
                 let class = self
                     .definitions
                     .get(self.module, variable)
-                    .map(|v| v.word(0));
+                    .map(|v| v.operand_word(0));
                 class == Some(StorageClass::Function.0)
             }
             LivenessClass::Removable | LivenessClass::Debug => true,
@@ -109,7 +109,7 @@ impl<'a> LivenessRoots<'a> {
             Op::Branch | Op::BranchConditional | Op::Switch => LivenessClass::Removable,
             Op::LoopMerge | Op::SelectionMerge | Op::Line | Op::NoLine => LivenessClass::Removable,
             Op::Store | Op::CopyMemory | Op::CopyMemorySized => self.write(inst),
-            Op::LifetimeStart | Op::LifetimeStop => self.local(inst.id(0)),
+            Op::LifetimeStart | Op::LifetimeStop => self.local(inst.id_operand(0)),
             Op::Load if is_volatile(inst.operands().get(1)) => LivenessClass::Root,
             Op::ImageRead | Op::ImageSparseRead
                 if inst
@@ -119,13 +119,13 @@ impl<'a> LivenessRoots<'a> {
             {
                 LivenessClass::Root
             }
-            Op::FunctionCall => match self.by_id[inst.id(0)] {
+            Op::FunctionCall => match self.by_id[inst.id_operand(0)] {
                 Some(func) if self.pure[func.index()] => LivenessClass::Removable,
                 _ => LivenessClass::Root,
             },
-            Op::ExtInst => match self.ids.set(inst) {
+            Op::ExtInst => match self.ids.ext_inst_set(inst) {
                 Some(set) if set.is_debug_info() => LivenessClass::Debug,
-                Some(set) => of_effects(set.effects(inst.word(1))),
+                Some(set) => of_effects(set.instruction_effects(inst.operand_word(1))),
                 None => LivenessClass::Root,
             },
             op => of_effects(op.effects()),
@@ -142,7 +142,7 @@ impl<'a> LivenessRoots<'a> {
         if volatile {
             return LivenessClass::Root;
         }
-        self.local(inst.id(0))
+        self.local(inst.id_operand(0))
     }
 
     /// A write to memory that only this module's invocation, or its workgroup, can read.
@@ -155,7 +155,7 @@ impl<'a> LivenessRoots<'a> {
             StorageClass::Private,
             StorageClass::Workgroup,
         ];
-        let class = variable.word(0);
+        let class = variable.operand_word(0);
         match variable.result() {
             Some(id) if own.iter().any(|c| c.0 == class) && !self.volatile[id] => {
                 LivenessClass::WritesTo(id)
@@ -176,7 +176,7 @@ impl<'a> LivenessRoots<'a> {
                 | Op::PtrAccessChain
                 | Op::InBoundsPtrAccessChain
                 | Op::CopyObject
-                | Op::Bitcast => pointer = inst.id(0),
+                | Op::Bitcast => pointer = inst.id_operand(0),
                 _ => return None,
             }
         }

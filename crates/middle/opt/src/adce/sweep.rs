@@ -30,7 +30,7 @@ pub fn run(module: &mut SpirvModule, marks: &LivenessMarks) -> PassOutcome {
     let variables = interfaces(module, marks);
     let globals = globals(module, marks, &mut erased);
     debug(module, marks, &mut erased);
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     PassOutcome {
         statistics: vec![
             ("instructions deleted", insts),
@@ -60,7 +60,7 @@ fn instructions(
             let op = module.inst(inst).op();
             if op.is_line() {
                 if let Some(unused) = line.replace(inst) {
-                    module.erase(unused, erased);
+                    module.erase_inst(unused, erased);
                 }
                 continue;
             }
@@ -68,7 +68,7 @@ fn instructions(
             if is_branch || marks.live[inst.index()] {
                 line = None;
             } else {
-                module.erase(inst, erased);
+                module.erase_inst(inst, erased);
                 deleted += 1;
             }
         }
@@ -93,9 +93,9 @@ fn control_flow(module: &mut SpirvModule, marks: &LivenessMarks, live: &LiveFunc
                 let terminator = module.terminator(block);
                 let conditional = matches!(terminator.op(), Op::BranchConditional | Op::Switch);
                 let dead = conditional && !marks.live[terminator.handle().index()];
-                let mut next = dead.then(|| tree.immediate(at)).flatten();
+                let mut next = dead.then(|| tree.immediate_post_dominator(at)).flatten();
                 while let Some(b) = next.filter(|b| !live.blocks[*b as usize]) {
-                    next = tree.immediate(b);
+                    next = tree.immediate_post_dominator(b);
                 }
                 next
             }
@@ -115,8 +115,8 @@ fn lead(module: &mut SpirvModule, live: &LiveFunction, block: Block, at: u32, ta
             module.remove_phi_parent(live.flow.cfg.block(old), label);
         }
     }
-    if let Some(merge) = module.merge(block).map(InstRef::handle) {
-        module.remove(merge);
+    if let Some(merge) = module.merge_inst(block).map(InstRef::handle) {
+        module.remove_inst(merge);
     }
     let target = module.label(live.flow.cfg.block(target));
     module.branch_to(block, Some(target));
@@ -125,7 +125,7 @@ fn lead(module: &mut SpirvModule, live: &LiveFunction, block: Block, at: u32, ta
 /// Takes variables that go out of the entry points' interfaces.
 fn interfaces(module: &mut SpirvModule, marks: &LivenessMarks) -> usize {
     let is_live = |id: Id| {
-        let definition = marks.definitions.handle(id);
+        let definition = marks.definitions.defining_inst(id);
         definition.is_some_and(|d| marks.live[d.index()])
     };
     change_interfaces(module, |_, id, new| {
@@ -143,18 +143,18 @@ fn globals(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedI
         ModuleSection::Sources,
         ModuleSection::Globals,
     ] {
-        let insts: Vec<Inst> = module.section(section).map(InstRef::handle).collect();
+        let insts: Vec<Inst> = module.section_insts(section).map(InstRef::handle).collect();
         for inst in insts {
             let i = module.inst(inst);
             let live = match i.op() {
                 Op::TypeForwardPointer => {
-                    let ty = marks.definitions.handle(i.id(0));
+                    let ty = marks.definitions.defining_inst(i.id_operand(0));
                     ty.is_some_and(|t| marks.live[t.index()])
                 }
                 _ => marks.live.get(inst.index()).copied().unwrap_or(true),
             };
             if !live {
-                module.erase(inst, erased);
+                module.erase_inst(inst, erased);
                 deleted += 1;
             }
         }
@@ -171,7 +171,7 @@ fn debug(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedIds
             continue;
         };
         let mut gone = Vec::new();
-        marks.ids.visit(module.inst(*inst), |at, id| {
+        marks.ids.visit_uses(module.inst(*inst), |at, id| {
             if erased.contains(id) {
                 gone.push(at);
             }
@@ -180,7 +180,7 @@ fn debug(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedIds
             continue;
         }
         if list != ModuleSection::Globals.list() && list != ModuleSection::Trailer.list() {
-            module.erase(*inst, erased);
+            module.erase_inst(*inst, erased);
             continue;
         }
         let place = none.or_else(|| no_information(module, marks, *inst));
@@ -195,21 +195,21 @@ fn debug(module: &mut SpirvModule, marks: &LivenessMarks, erased: &mut ErasedIds
 
 /// The module's `DebugInfoNone`, made before its first debug instruction where there is none.
 fn no_information(module: &mut SpirvModule, marks: &LivenessMarks, like: Inst) -> Option<Id> {
-    let set = marks.ids.set(module.inst(like))?;
+    let set = marks.ids.ext_inst_set(module.inst(like))?;
     let number = set.instruction_by_name("DebugInfoNone")?.number;
     let head = module.inst(like).words()[..4].to_vec();
     let mut debug = module
-        .section(ModuleSection::Globals)
+        .section_insts(ModuleSection::Globals)
         .filter(|i| i.op() == Op::ExtInst && i.words()[2] == head[2]);
     let first = debug.next()?.handle();
     let known = module
-        .section(ModuleSection::Globals)
+        .section_insts(ModuleSection::Globals)
         .find(|i| i.op() == Op::ExtInst && i.words()[2..4] == [head[2], number]);
     if let Some(known) = known.filter(|k| k.handle() == first) {
         return known.result();
     }
     let id = module.fresh_id();
-    let inst = module.create(Op::ExtInst, &[head[0], id.word(), head[2], number]);
+    let inst = module.create_inst(Op::ExtInst, &[head[0], id.word(), head[2], number]);
     module.insert_before(first, inst);
     Some(id)
 }

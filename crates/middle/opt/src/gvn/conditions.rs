@@ -51,9 +51,9 @@ impl DecidedConditions {
                 continue;
             };
             match (inst.op(), value) {
-                (Op::LogicalNot, _) => open.push((inst.id(0), !value)),
+                (Op::LogicalNot, _) => open.push((inst.id_operand(0), !value)),
                 (Op::LogicalAnd, true) | (Op::LogicalOr, false) => {
-                    open.extend([(inst.id(0), value), (inst.id(1), value)]);
+                    open.extend([(inst.id_operand(0), value), (inst.id_operand(1), value)]);
                 }
                 _ => {}
             }
@@ -75,9 +75,9 @@ fn decision(module: &SpirvModule, flow: &FlowAnalysis, at: u32) -> Option<(Id, b
         return None;
     };
     let branch = module.terminator(flow.cfg.block(before));
-    if branch.op() != Op::BranchConditional || branch.id(1) == branch.id(2) {
+    if branch.op() != Op::BranchConditional || branch.id_operand(1) == branch.id_operand(2) {
         return None;
     }
-    let is_first = flow.cfg.position(branch.id(1)) == Some(at);
-    Some((branch.id(0), is_first))
+    let is_first = flow.cfg.block_position(branch.id_operand(1)) == Some(at);
+    Some((branch.id_operand(0), is_first))
 }

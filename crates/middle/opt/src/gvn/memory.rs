@@ -62,28 +62,28 @@ impl AliasAnalysis {
         let mut volatile = IdMap::new(0, false);
         let mut blocks = IdMap::new(0, false);
         let mut volatile_members = false;
-        for d in module.section(ModuleSection::Annotations) {
+        for d in module.section_insts(ModuleSection::Annotations) {
             let decoration = match d.op() {
-                Op::Decorate => Decoration(d.word(1)),
+                Op::Decorate => Decoration(d.operand_word(1)),
                 Op::MemberDecorate => {
-                    let member = Decoration(d.word(2));
+                    let member = Decoration(d.operand_word(2));
                     volatile_members |=
                         matches!(member, Decoration::Volatile | Decoration::Coherent);
                     continue;
                 }
                 // Groups may say anything.
                 Op::GroupDecorate => {
-                    d.ids(1).for_each(|id| volatile.set(id, true));
+                    d.id_operands(1).for_each(|id| volatile.set(id, true));
                     continue;
                 }
                 _ => continue,
             };
             match decoration {
-                Decoration::Volatile | Decoration::Coherent => volatile.set(d.id(0), true),
+                Decoration::Volatile | Decoration::Coherent => volatile.set(d.id_operand(0), true),
                 Decoration::Aliased | Decoration::AliasedPointer => {
-                    memory.aliased.set(d.id(0), true);
+                    memory.aliased.set(d.id_operand(0), true);
                 }
-                Decoration::BufferBlock => blocks.set(d.id(0), true),
+                Decoration::BufferBlock => blocks.set(d.id_operand(0), true),
                 _ => {}
             }
         }
@@ -92,7 +92,7 @@ impl AliasAnalysis {
             let Some(id) = inst.result() else { continue };
             match inst.op() {
                 Op::Variable | Op::UntypedVariableKHR => {
-                    let class = StorageClass(inst.word(0));
+                    let class = StorageClass(inst.operand_word(0));
                     let mut kind = of_class(class);
                     let writable = class == StorageClass::Uniform
                         && is_block(facts, module, inst.result_type(), &blocks);
@@ -109,7 +109,7 @@ impl AliasAnalysis {
                     memory.base.set(id, Some(id));
                 }
                 op if is_chain(op) => {
-                    let base = memory.base[inst.id(0)];
+                    let base = memory.base[inst.id_operand(0)];
                     memory.base.set(id, base);
                 }
                 _ => {}
@@ -126,7 +126,11 @@ impl AliasAnalysis {
         for inst in module.all_insts() {
             let op = inst.op();
             let known = op.is_about_ids() || op == Op::EntryPoint || is_chain(op);
-            let debug = op == Op::ExtInst && facts.ids.set(inst).is_some_and(|s| s.is_debug_info());
+            let debug = op == Op::ExtInst
+                && facts
+                    .ids
+                    .ext_inst_set(inst)
+                    .is_some_and(|s| s.is_debug_info());
             if known || debug {
                 continue;
             }
@@ -135,7 +139,7 @@ impl AliasAnalysis {
                 _ => 0,
             };
             let begin = inst.words().len() - inst.operands().len();
-            facts.ids.visit(inst, |at, id| {
+            facts.ids.visit_uses(inst, |at, id| {
                 let operand = at.wrapping_sub(begin);
                 let accessed = operand < direct || op == Op::CopyMemory && operand < 2;
                 if let Some(base) = self.base[id].filter(|_| !accessed)
@@ -175,7 +179,7 @@ impl AliasAnalysis {
     /// Takes note of a pointer that was made since.
     pub fn learn(&mut self, inst: InstRef<'_>) {
         if let Some(id) = inst.result().filter(|_| is_chain(inst.op())) {
-            let base = self.base[inst.id(0)];
+            let base = self.base[inst.id_operand(0)];
             self.base.set(id, base);
         }
     }
@@ -189,13 +193,13 @@ impl AliasAnalysis {
     ) -> Option<MemoryEvent> {
         let write = |pointer| Some(MemoryEvent::Write(self.place(facts, module, pointer)));
         match inst.op() {
-            Op::Store if is_plain(inst.operands().get(2)) => write(inst.id(0)),
-            Op::CopyMemory if inst.operands().len() == 2 => write(inst.id(0)),
-            Op::LifetimeStart | Op::LifetimeStop => write(inst.id(0)),
+            Op::Store if is_plain(inst.operands().get(2)) => write(inst.id_operand(0)),
+            Op::CopyMemory if inst.operands().len() == 2 => write(inst.id_operand(0)),
+            Op::LifetimeStart | Op::LifetimeStop => write(inst.id_operand(0)),
             Op::Load if !is_plain(inst.operands().get(1)) => Some(MemoryEvent::Sync),
-            Op::ExtInst => match facts.ids.set(inst) {
+            Op::ExtInst => match facts.ids.ext_inst_set(inst) {
                 Some(set) if set.is_debug_info() => None,
-                Some(set) if set.effects(inst.word(1)).is_removable() => None,
+                Some(set) if set.instruction_effects(inst.operand_word(1)).is_removable() => None,
                 _ => Some(MemoryEvent::Any),
             },
             op if op.is_line() || op.is_terminator() => None,
@@ -215,13 +219,15 @@ impl AliasAnalysis {
             | Op::AtomicIIncrement
             | Op::AtomicIDecrement
             | Op::AtomicFAddEXT => {
-                let semantics = facts.scalar(module, inst.id(2)).map(|v| v.bits as u32);
+                let semantics = facts
+                    .scalar(module, inst.id_operand(2))
+                    .map(|v| v.bits as u32);
                 let order = MemorySemantics::Acquire
                     | MemorySemantics::Release
                     | MemorySemantics::AcquireRelease
                     | MemorySemantics::SequentiallyConsistent;
                 if semantics.is_some_and(|s| s & order.0 == 0) {
-                    write(inst.id(0))
+                    write(inst.id_operand(0))
                 } else {
                     Some(MemoryEvent::Sync)
                 }
@@ -325,7 +331,7 @@ fn is_block(
     blocks: &IdMap<bool>,
 ) -> bool {
     let pointer = pointer.and_then(|p| facts.def_of(module, p, Op::TypePointer));
-    let mut ty = pointer.map(|p| p.id(1));
+    let mut ty = pointer.map(|p| p.id_operand(1));
     // Arrays of arrays of descriptors are not deep.
     for _ in 0..8 {
         let Some(inst) = ty.and_then(|ty| facts.def(module, ty)) else {

@@ -169,7 +169,7 @@ impl<'a> GvnWalker<'a> {
         while let Some(inst) = next {
             next = module.next(inst);
             let (ids, replaced) = (&self.facts.ids, &self.replaced);
-            ids.rewrite(module, inst, |mut id| {
+            ids.rewrite_uses(module, inst, |mut id| {
                 while let Some(next) = replaced[id] {
                     id = next;
                 }
@@ -188,7 +188,7 @@ impl<'a> GvnWalker<'a> {
             Op::Select => 2,
             _ => return,
         };
-        let condition = i.id(0);
+        let condition = i.id_operand(0);
         let Some(value) = self.conditions.value(flow, condition, at) else {
             return;
         };
@@ -254,7 +254,7 @@ impl<'a> GvnWalker<'a> {
             && result != value
         {
             self.replaced.set(result, Some(value));
-            module.erase(inst, erased);
+            module.erase_inst(inst, erased);
         }
     }
 
@@ -285,8 +285,8 @@ impl<'a> GvnWalker<'a> {
             return;
         };
         let effects = match i.op() {
-            Op::ExtInst => match self.facts.ids.set(i) {
-                Some(set) => set.effects(i.word(1)),
+            Op::ExtInst => match self.facts.ids.ext_inst_set(i) {
+                Some(set) => set.instruction_effects(i.operand_word(1)),
                 None => return,
             },
             Op::Phi => InstructionEffects::PURE,
@@ -348,7 +348,7 @@ impl<'a> GvnWalker<'a> {
                 return None;
             }
             // The operands are the same in both, hence their definitions are above both.
-            at = flow.dominators.immediate(at)?;
+            at = flow.dominators.immediate_dominator(at)?;
         }
         None
     }
@@ -362,7 +362,7 @@ impl<'a> GvnWalker<'a> {
         erased: &mut ErasedIds,
     ) {
         let i = module.inst(inst);
-        let (pointer, ty) = (i.id(0), i.result_type());
+        let (pointer, ty) = (i.id_operand(0), i.result_type());
         let plain = is_plain(i.operands().get(1));
         let Some(memory) = &self.memory else { return };
         let place = memory.place(self.facts, module, pointer);
@@ -403,7 +403,7 @@ impl<'a> GvnWalker<'a> {
         erased: &mut ErasedIds,
     ) {
         let i = module.inst(inst);
-        let (pointer, value) = (i.id(0), i.id(1));
+        let (pointer, value) = (i.id_operand(0), i.id_operand(1));
         let plain = is_plain(i.operands().get(2));
         let Some(memory) = &self.memory else { return };
         let place = memory.place(self.facts, module, pointer);
@@ -419,14 +419,14 @@ impl<'a> GvnWalker<'a> {
         {
             state.events += 1;
             self.counts.stores += 1;
-            module.erase(inst, erased);
+            module.erase_inst(inst, erased);
             return;
         }
         state.events += 1;
         if let Some(at) = state.pending.iter().position(|(p, _)| p.pointer == pointer) {
             let (_, old) = state.pending.remove(at);
             self.counts.stores += 1;
-            module.erase(old, erased);
+            module.erase_inst(old, erased);
         }
         if state.pending.len() == MOST_PENDING {
             state.pending.remove(0);
@@ -450,7 +450,7 @@ impl<'a> GvnWalker<'a> {
         for (place, store) in state.pending.drain(..) {
             if leaves && place.kind == WriterScope::Local {
                 self.counts.stores += 1;
-                module.erase(store, erased);
+                module.erase_inst(store, erased);
             }
         }
     }
@@ -514,7 +514,9 @@ impl<'a> GvnWalker<'a> {
                 next = module.next(inst);
                 let op = module.inst(inst).op();
                 if op == Op::Phi || !reached {
-                    self.facts.ids.rewrite(module, inst, |id| self.resolve(id));
+                    self.facts
+                        .ids
+                        .rewrite_uses(module, inst, |id| self.resolve(id));
                 } else if !op.is_line() {
                     break;
                 }

@@ -84,8 +84,8 @@ impl CalleeTable {
                 _ => MOST_WORDS,
             },
         };
-        for ty in module.section(ModuleSection::Globals) {
-            if ty.op() == Op::TypePointer && ty.word(0) == StorageClass::Function.0 {
+        for ty in module.section_insts(ModuleSection::Globals) {
+            if ty.op() == Op::TypePointer && ty.operand_word(0) == StorageClass::Function.0 {
                 found
                     .local_pointers
                     .set(ty.result().unwrap_or(Id::MAX), true);
@@ -96,13 +96,13 @@ impl CalleeTable {
         }
         for func in module.functions() {
             let f = module.function(*func);
-            let control = FunctionControl(module.inst(f.def).word(0));
+            let control = FunctionControl(module.inst(f.def).operand_word(0));
             let kept = control.contains(FunctionControl::DontInline)
                 && !matches!(policy, InlinePolicy::All);
             found.barred[func.index()] |= f.blocks.is_empty() || graph.is_recursive(*func) || kept;
             for block in &f.blocks {
                 let calls = module.body(*block).filter(|i| i.op() == Op::FunctionCall);
-                for callee in calls.filter_map(|c| found.by_id[c.id(0)]) {
+                for callee in calls.filter_map(|c| found.by_id[c.id_operand(0)]) {
                     found.calls[callee.index()] += 1;
                 }
             }
@@ -118,31 +118,31 @@ impl CalleeTable {
 
     /// What the module says of its functions outside of them.
     fn outside(&mut self, module: &SpirvModule) {
-        for entry in module.section(ModuleSection::EntryPoints) {
+        for entry in module.section_insts(ModuleSection::EntryPoints) {
             let func = entry.get_id(1).and_then(|id| self.by_id[id]);
             if let Some(func) = func.filter(|_| entry.op() == Op::EntryPoint) {
                 self.seen_outside[func.index()] = true;
             }
         }
-        for d in module.section(ModuleSection::Annotations) {
+        for d in module.section_insts(ModuleSection::Annotations) {
             if d.op() == Op::Decorate
-                && Decoration(d.word(1)) == Decoration::LinkageAttributes
-                && let Some(func) = self.by_id[d.id(0)]
+                && Decoration(d.operand_word(1)) == Decoration::LinkageAttributes
+                && let Some(func) = self.by_id[d.id_operand(0)]
             {
                 self.seen_outside[func.index()] = true;
             }
         }
         // What a parameter by value points to is a copy, which the call makes.
-        let decorations = IdDecorations::compute(module);
+        let decorations = IdDecorations::from_module(module);
         let by_value = |param: Id| {
-            let mut all = decorations.of(module, param, u32::MAX);
+            let mut all = decorations.decorations_of(module, param, u32::MAX);
             all.any(|(decoration, operands)| {
                 decoration == Decoration::FuncParamAttr
                     && operands.first() == Some(&FunctionParameterAttribute::ByVal.0)
             })
         };
         for func in module.functions() {
-            let mut params = module.insts(module.function(*func).params);
+            let mut params = module.list_insts(module.function(*func).params);
             let barred = params.any(|p| p.result().is_some_and(by_value));
             self.barred[func.index()] |= barred;
         }
@@ -215,7 +215,7 @@ impl CalleeTable {
         };
         // Addresses whose memory is expected to become values.
         let mut local: Vec<Id> = Vec::new();
-        for param in module.insts(f.params) {
+        for param in module.list_insts(f.params) {
             body.frame += 3;
             body.saved += 1;
             let (Some(id), Some(ty)) = (param.result(), param.result_type()) else {
@@ -239,7 +239,7 @@ impl CalleeTable {
                 body.words += words;
                 let free = match inst.op() {
                     Op::Variable => true,
-                    Op::Load | Op::Store => local.binary_search(&inst.id(0)).is_ok(),
+                    Op::Load | Op::Store => local.binary_search(&inst.id_operand(0)).is_ok(),
                     Op::Return | Op::ReturnValue => true,
                     _ => false,
                 };

@@ -28,8 +28,8 @@ pub fn kind(ids: &IdWords, inst: InstRef<'_>) -> Option<DebugInstKind> {
     if inst.op() != Op::ExtInst {
         return None;
     }
-    let set = ids.set(inst).filter(|s| s.is_debug_info())?;
-    let row = set.instruction(inst.word(1));
+    let set = ids.ext_inst_set(inst).filter(|s| s.is_debug_info())?;
+    let row = set.instruction_by_number(inst.operand_word(1));
     Some(match row.map(|r| r.name) {
         Some("DebugScope" | "DebugNoScope") => DebugInstKind::Scope,
         Some("DebugLine" | "DebugNoLine") => DebugInstKind::Line,
@@ -53,30 +53,30 @@ impl CallDebugLocation {
     /// A `DebugInlinedAt` for what is put here, where scope and line of the call are known.
     pub fn inlined_at(&self, ids: &IdWords, module: &mut SpirvModule) -> Option<Id> {
         let scope = module.inst(self.scope?);
-        let set = ids.set(scope)?;
+        let set = ids.ext_inst_set(scope)?;
         let number = set.instruction_by_name("DebugInlinedAt")?.number;
         let line = module.inst(self.line?);
         let by_id = set.name.starts_with("NonSemantic");
         let at = match line.op() {
             Op::ExtInst if by_id => *line.operands().get(3)?,
-            Op::Line if !by_id => line.word(1),
+            Op::Line if !by_id => line.operand_word(1),
             _ => return None,
         };
         let outer = scope.operands().get(3).copied();
-        let [ty, set] = [scope.words()[0], scope.word(0)];
+        let [ty, set] = [scope.words()[0], scope.operand_word(0)];
         let scope = *scope.operands().get(2)?;
         let id = module.fresh_id();
         let mut words = vec![ty, id.word(), set, number, at, scope];
         words.extend(outer);
-        let inst = module.create(Op::ExtInst, &words);
-        module.append(ModuleSection::Globals.list(), inst);
+        let inst = module.create_inst(Op::ExtInst, &words);
+        module.append_inst(ModuleSection::Globals.list(), inst);
         Some(id)
     }
 }
 
 /// A `DebugInlinedAt` like `known`, of code within a function that is itself put at `site`.
 pub fn chained(module: &mut SpirvModule, known: Id, site: Id, depth: u32) -> Option<Id> {
-    let globals = module.section(ModuleSection::Globals).rev();
+    let globals = module.section_insts(ModuleSection::Globals).rev();
     let found = globals.take(4096).find(|i| i.result() == Some(known))?;
     let mut words = found.words().to_vec();
     let end = match words.get(6).copied().and_then(Id::new) {
@@ -88,7 +88,7 @@ pub fn chained(module: &mut SpirvModule, known: Id, site: Id, depth: u32) -> Opt
     words.push(end.word());
     let id = module.fresh_id();
     words[1] = id.word();
-    let inst = module.create(Op::ExtInst, &words);
-    module.append(ModuleSection::Globals.list(), inst);
+    let inst = module.create_inst(Op::ExtInst, &words);
+    module.append_inst(ModuleSection::Globals.list(), inst);
     Some(id)
 }

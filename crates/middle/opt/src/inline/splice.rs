@@ -125,7 +125,7 @@ impl CallInliner {
             dead.set(module.function_id(*func), true);
         }
         for inst in module.all_insts().filter(|i| !i.op().is_about_ids()) {
-            self.ids.visit(inst, |_, id| {
+            self.ids.visit_uses(inst, |_, id| {
                 if dead[id] {
                     dead.set(id, false);
                 }
@@ -148,7 +148,7 @@ impl CallInliner {
         for inst in module.body(block) {
             site.note(&self.ids, inst);
             if inst.op() == Op::FunctionCall {
-                found.push((inst.handle(), inst.id(0), site));
+                found.push((inst.handle(), inst.id_operand(0), site));
             }
         }
         let mut calls = Vec::new();
@@ -171,10 +171,10 @@ impl CallInliner {
 
     /// Gives the ids of a callee new names, or those of the arguments.
     fn name(&mut self, module: &mut SpirvModule, call: &InlineCallSite) -> bool {
-        let arguments: Vec<Id> = module.inst(call.inst).ids(1).collect();
+        let arguments: Vec<Id> = module.inst(call.inst).id_operands(1).collect();
         let function = module.function(call.callee);
         let params: Vec<Id> = module
-            .insts(function.params)
+            .list_insts(function.params)
             .filter_map(InstRef::result)
             .collect();
         if params.len() != arguments.len() {
@@ -205,7 +205,7 @@ impl CallInliner {
         self.words.clear();
         self.words.extend_from_slice(source.words());
         let (words, copy) = (&mut self.words, &self.copy);
-        self.ids.visit(source, |at, id| {
+        self.ids.visit_uses(source, |at, id| {
             if let Some(new) = copy[id] {
                 words[at] = new.word();
             }
@@ -214,8 +214,8 @@ impl CallInliner {
             let at = source.words().len() - source.operands().len() - 1;
             words[at] = new.word();
         }
-        let new = module.create(source.op(), words);
-        self.ids.learn(module.inst(new));
+        let new = module.create_inst(source.op(), words);
+        self.ids.record_inst(module.inst(new));
         new
     }
 
@@ -226,7 +226,7 @@ impl CallInliner {
         func: Func,
     ) -> Result<FxHashSet<Block>, SourceDiagnostic> {
         let cfg = FlowGraph::with_ids(module, &self.ids, func)?;
-        let within = structure::continuing(module, &cfg, &BlockDominators::compute(&cfg));
+        let within = structure::continuing(module, &cfg, &BlockDominators::from_cfg(&cfg));
         let blocks = (0..cfg.len() as u32).map(|at| cfg.block(at));
         Ok(blocks.zip(within).filter(|b| b.1).map(|b| b.0).collect())
     }
@@ -264,11 +264,11 @@ impl CallInliner {
         let mut returned: Vec<(Id, Option<Id>)> = Vec::new();
         let entry_label = module.label(blocks[0]);
         let own_entry = module
-            .insts(module.block(block).body)
+            .list_insts(module.block(block).body)
             .next_back()
             .is_some_and(|i| i.op() == Op::LoopMerge)
             || module
-                .merge(blocks[0])
+                .merge_inst(blocks[0])
                 .is_some_and(|m| m.op() == Op::LoopMerge);
         if !own_entry {
             self.copy.set(entry_label, Some(module.label(block)));
@@ -284,8 +284,8 @@ impl CallInliner {
                 target
             };
             if at == 0 && own_entry {
-                let branch = module.create(Op::Branch, &[module.label(target).word()]);
-                module.append(module.block(block).body, branch);
+                let branch = module.create_inst(Op::Branch, &[module.label(target).word()]);
+                module.append_inst(module.block(block).body, branch);
             }
             let list = module.block(target).body;
             let value = place.body(module, self, *source, InsertionPoint::End(list));
@@ -294,8 +294,8 @@ impl CallInliner {
                 Op::Return | Op::ReturnValue
             );
             if returns {
-                let branch = module.create(Op::Branch, &[module.label(post).word()]);
-                module.append(list, branch);
+                let branch = module.create_inst(Op::Branch, &[module.label(post).word()]);
+                module.append_inst(list, branch);
                 returned.push((module.label(target), value));
             }
         }
@@ -309,14 +309,16 @@ impl CallInliner {
     /// Whether a block cannot be split: it heads a loop, and its branch would need a merge
     /// instruction of its own.
     fn is_undivided(&self, module: &SpirvModule, block: Block) -> bool {
-        let Some(merge) = module.merge(block).filter(|m| m.op() == Op::LoopMerge) else {
+        let Some(merge) = module.merge_inst(block).filter(|m| m.op() == Op::LoopMerge) else {
             return false;
         };
         let terminator = module.terminator(block);
-        let leaves = |id: Id| id == merge.id(0) || id == merge.id(1);
+        let leaves = |id: Id| id == merge.id_operand(0) || id == merge.id_operand(1);
         self.structured
             && match terminator.op() {
-                Op::BranchConditional => !leaves(terminator.id(1)) && !leaves(terminator.id(2)),
+                Op::BranchConditional => {
+                    !leaves(terminator.id_operand(1)) && !leaves(terminator.id_operand(2))
+                }
                 Op::Switch => true,
                 _ => false,
             }
@@ -328,24 +330,24 @@ impl CallInliner {
         let label = module.fresh_id();
         let post = module.create_block(func, label);
         self.blocks.set(label, Some(post));
-        let merge = module.merge(block).filter(|m| m.op() == Op::LoopMerge);
+        let merge = module.merge_inst(block).filter(|m| m.op() == Op::LoopMerge);
         let merge = merge.map(InstRef::handle);
         let (old, new) = (module.block(block).body, module.block(post).body);
         let mut next = module.next(call);
         while let Some(inst) = next {
             next = module.next(inst);
-            module.remove(inst);
+            module.remove_inst(inst);
             let list = if Some(inst) == merge { old } else { new };
-            module.append(list, inst);
+            module.append_inst(list, inst);
         }
         let own = module.label(block);
         if let Some(merge) = merge
-            && module.inst(merge).id(1) == own
+            && module.inst(merge).id_operand(1) == own
         {
             // A loop of one block: its end is where it continues now.
             module.words_mut(merge)[1] = label.word();
         }
-        for (_, target) in module.targets(&self.ids, post) {
+        for (_, target) in module.block_targets(&self.ids, post) {
             if let Some(target) = self.blocks[target] {
                 module.rename_phi_parent(target, own, label);
             }
@@ -375,22 +377,22 @@ impl CallInliner {
         }
         let pairs = values.iter().flat_map(|(v, l)| [v.word(), l.word()]);
         let words: Vec<u32> = [ty, result].into_iter().chain(pairs).collect();
-        let phi = module.create(Op::Phi, &words);
+        let phi = module.create_inst(Op::Phi, &words);
         let first = module.body(post).next().map(InstRef::handle);
         if let Some(first) = first {
             module.insert_before(first, phi);
         }
-        module.remove(call.inst);
+        module.remove_inst(call.inst);
     }
 
     /// What a function that never returns gives; nothing for `void`.
     fn undefined(&self, module: &mut SpirvModule, ty: u32) -> Option<Id> {
         let ty = Id::new(ty)?;
-        let globals = module.section(spirula_spirv::ir::ModuleSection::Globals);
+        let globals = module.section_insts(spirula_spirv::ir::ModuleSection::Globals);
         let is_void = globals
             .filter(|i| i.op() == Op::TypeVoid)
             .any(|i| i.result() == Some(ty));
-        (!is_void).then(|| module.undef(ty))
+        (!is_void).then(|| module.ensure_undef(ty))
     }
 
     fn result(
@@ -403,7 +405,7 @@ impl CallInliner {
         if let (Some(result), Some(value)) = (module.inst(call.inst).result(), value) {
             self.replaced.set(result, Some(value));
         }
-        module.erase(call.inst, erased);
+        module.erase_inst(call.inst, erased);
     }
 
     fn resolve(&self, mut id: Id) -> Id {
@@ -418,7 +420,7 @@ impl CallInliner {
             let mut next = module.body(block).next().map(InstRef::handle);
             while let Some(inst) = next {
                 next = module.next(inst);
-                self.ids.rewrite(module, inst, |id| self.resolve(id));
+                self.ids.rewrite_uses(module, inst, |id| self.resolve(id));
             }
         }
     }
@@ -435,7 +437,7 @@ impl InsertionPoint {
     fn put(self, module: &mut SpirvModule, inst: Inst) {
         match self {
             InsertionPoint::Before(at) => module.insert_before(at, inst),
-            InsertionPoint::End(list) => module.append(list, inst),
+            InsertionPoint::End(list) => module.append_inst(list, inst),
         }
     }
 }
@@ -486,7 +488,7 @@ impl InlineCopy {
                 (Op::Return, _) | (_, Some(DebugInstKind::Definition)) => {}
                 _ if splicer.ids.is_unknown_remark(i) => {}
                 (Op::ReturnValue, _) => {
-                    let id = i.id(0);
+                    let id = i.id_operand(0);
                     value = Some(splicer.copy[id].unwrap_or(id));
                 }
                 (Op::Variable, _) => self.variable(module, splicer, inst, at),
@@ -514,7 +516,7 @@ impl InlineCopy {
         let words = module.inst(copy).words().to_vec();
         if let [ty, id, class, initial] = words[..] {
             module.replace_words(copy, &[ty, id, class]);
-            let store = module.create(Op::Store, &[id, initial]);
+            let store = module.create_inst(Op::Store, &[id, initial]);
             at.put(module, store);
         }
         module.insert_before(self.variables, copy);
@@ -559,11 +561,11 @@ impl InlineCopy {
             if op == Op::ExtInst {
                 words[1] = module.fresh_id().word();
             }
-            let copy = module.create(op, &words);
+            let copy = module.create_inst(op, &words);
             at.put(module, copy);
         }
         if self.lines && self.site.line.is_none() {
-            let none = module.create(Op::NoLine, &[]);
+            let none = module.create_inst(Op::NoLine, &[]);
             at.put(module, none);
         }
     }

@@ -17,18 +17,18 @@ impl IdAnnotations {
             decorations: IdMap::new(0, Vec::new()),
             names: IdMap::new(0, None),
         };
-        for name in module.section(ModuleSection::Names) {
+        for name in module.section_insts(ModuleSection::Names) {
             if name.op() == Op::Name {
-                told.names.set(name.id(0), Some(name.handle()));
+                told.names.set(name.id_operand(0), Some(name.handle()));
             }
         }
-        for d in module.section(ModuleSection::Annotations) {
+        for d in module.section_insts(ModuleSection::Annotations) {
             match d.op() {
                 Op::Decorate | Op::DecorateId | Op::DecorateString => {
-                    told.decorations.get_mut(d.id(0)).push(d.handle());
+                    told.decorations.get_mut(d.id_operand(0)).push(d.handle());
                 }
                 Op::GroupDecorate => {
-                    for target in d.ids(1) {
+                    for target in d.id_operands(1) {
                         told.decorations.get_mut(target).push(d.handle());
                     }
                 }
@@ -55,8 +55,8 @@ impl IdAnnotations {
                 words[0] = new.word();
             }
             let op = inst.op();
-            let copy = module.create(op, &words);
-            module.append(ModuleSection::Annotations.list(), copy);
+            let copy = module.create_inst(op, &words);
+            module.append_inst(ModuleSection::Annotations.list(), copy);
             self.decorations.get_mut(new).push(copy);
         }
         if old.is_variable
@@ -64,8 +64,8 @@ impl IdAnnotations {
         {
             let mut words = module.inst(name).words().to_vec();
             words[0] = new.word();
-            let copy = module.create(Op::Name, &words);
-            module.append(ModuleSection::Names.list(), copy);
+            let copy = module.create_inst(Op::Name, &words);
+            module.append_inst(ModuleSection::Names.list(), copy);
             self.names.set(new, Some(copy));
         }
     }

@@ -40,7 +40,7 @@ pub fn accesses(
             None => {}
         }
         if op == Op::Load {
-            let place = memory.place(facts, module, i.id(0));
+            let place = memory.place(facts, module, i.id_operand(0));
             if place.kind == WriterScope::Volatile {
                 return None;
             }
@@ -60,8 +60,10 @@ pub fn is_plain(facts: &ModuleValues, inst: InstRef<'_>) -> bool {
         Op::Phi | Op::LoopMerge | Op::SelectionMerge | Op::Branch => true,
         Op::BranchConditional | Op::Switch => true,
         Op::ExtInst => {
-            let set = facts.ids.set(inst);
-            set.is_some_and(|s| s.is_debug_info() || s.effects(inst.word(1)).is_pure())
+            let set = facts.ids.ext_inst_set(inst);
+            set.is_some_and(|s| {
+                s.is_debug_info() || s.instruction_effects(inst.operand_word(1)).is_pure()
+            })
         }
         op => op.is_line() || op.effects().is_pure() || op.effects() == InstructionEffects::TRAPS,
     }

@@ -145,9 +145,9 @@ impl BlockCloner {
                 let new = match becomes(*block, module.inst(inst).op()) {
                     CloneAction::Nothing => continue,
                     CloneAction::Copy => self.copied(module, inst),
-                    CloneAction::BranchTo(label) => module.create(Op::Branch, &[label.word()]),
+                    CloneAction::BranchTo(label) => module.create_inst(Op::Branch, &[label.word()]),
                 };
-                module.append(list, new);
+                module.append_inst(list, new);
             }
         }
         copies
@@ -192,15 +192,15 @@ impl BlockCloner {
         let old = module.inst(inst);
         let op = old.op();
         let mut words = old.words().to_vec();
-        self.ids.visit(old, |at, id| {
+        self.ids.visit_uses(old, |at, id| {
             words[at] = self.new[id].unwrap_or(id).word();
         });
         if let Some(id) = old.result() {
             let at = words.len() - old.operands().len() - 1;
             words[at] = self.resolve(id).word();
         }
-        let new = module.create(op, &words);
-        self.ids.learn(module.inst(new));
+        let new = module.create_inst(op, &words);
+        self.ids.record_inst(module.inst(new));
         new
     }
 }
@@ -220,8 +220,8 @@ pub fn come_from(module: &mut SpirvModule, header: Block, [old, new]: [Block; 2]
 
 /// Has a block that leads nowhere branch to another.
 pub fn end_with(module: &mut SpirvModule, block: Block, label: Id) {
-    let branch = module.create(Op::Branch, &[label.word()]);
-    module.append(module.block(block).body, branch);
+    let branch = module.create_inst(Op::Branch, &[label.word()]);
+    module.append_inst(module.block(block).body, branch);
 }
 
 /// Puts an instruction at the end of a block that has none which ends it; its result.
@@ -229,8 +229,8 @@ pub fn append(module: &mut SpirvModule, block: Block, op: Op, ty: Id, operands: 
     let id = module.fresh_id();
     let mut words = vec![ty.word(), id.word()];
     words.extend(operands.iter().map(|id| id.word()));
-    let inst = module.create(op, &words);
-    module.append(module.block(block).body, inst);
+    let inst = module.create_inst(op, &words);
+    module.append_inst(module.block(block).body, inst);
     id
 }
 
@@ -255,7 +255,7 @@ impl IterationChain {
         }
         end_with(module, self.last, header);
         come_from(module, shape.header, [shape.latch, self.last], &self.values);
-        let merge = module.merge(shape.header).map(InstRef::handle);
+        let merge = module.merge_inst(shape.header).map(InstRef::handle);
         if let (Some(merge), Some(continues)) = (merge, continues) {
             module.words_mut(merge)[1] = continues.word();
         }

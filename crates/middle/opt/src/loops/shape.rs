@@ -39,12 +39,16 @@ pub fn prepare(
 ) -> Result<usize, SourceDiagnostic> {
     let flow = cache.flow(module, func)?;
     let cfg = &flow.cfg;
-    let loops = LoopNest::compute(cfg, &flow.dominators);
+    let loops = LoopNest::from_cfg(cfg, &flow.dominators);
     let mut named = vec![false; cfg.len()];
     for at in 0..cfg.len() as u32 {
-        if let Some(merge) = module.merge(cfg.block(at)) {
+        if let Some(merge) = module.merge_inst(cfg.block(at)) {
             let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
-            for label in merge.ids(0).take(count).filter_map(|l| cfg.position(l)) {
+            for label in merge
+                .id_operands(0)
+                .take(count)
+                .filter_map(|l| cfg.block_position(l))
+            {
                 named[label as usize] |= label != at;
             }
         }
@@ -70,8 +74,8 @@ pub fn prepare(
             .iter()
             .copied()
             .filter(|b| {
-                let leads = module.targets(ids, *b).iter().any(|t| t.1 == label);
-                let at_block = cfg.position(module.label(*b));
+                let leads = module.block_targets(ids, *b).iter().any(|t| t.1 == label);
+                let at_block = cfg.block_position(module.label(*b));
                 leads && !at_block.is_some_and(|b| loops.contains(at as u32, b))
             })
             .collect();
@@ -85,13 +89,13 @@ pub fn prepare(
 
 /// The loops of a function that have this shape, inner ones first.
 pub fn shapes(module: &SpirvModule, flow: &FlowAnalysis, structured: bool) -> Vec<LoopShape> {
-    let loops = LoopNest::compute(&flow.cfg, &flow.dominators);
+    let loops = LoopNest::from_cfg(&flow.cfg, &flow.dominators);
     if loops.loops().is_empty() {
         return Vec::new();
     }
-    let members = loops.members(flow.cfg.reverse_postorder());
+    let members = loops.collect_members(flow.cfg.reverse_postorder());
     let constructs =
-        structured.then(|| ConstructTree::compute(module, &flow.cfg, &flow.dominators));
+        structured.then(|| ConstructTree::from_cfg(module, &flow.cfg, &flow.dominators));
     (0..loops.loops().len())
         .filter_map(|at| shape(module, flow, constructs.as_ref(), &loops, at, &members[at]))
         .collect()
@@ -131,7 +135,7 @@ fn shape(
         return None;
     };
     let branch = module.terminator(cfg.block(exit));
-    let [yes, no] = [1, 2].map(|n| branch.get_id(n).and_then(|l| cfg.position(l)));
+    let [yes, no] = [1, 2].map(|n| branch.get_id(n).and_then(|l| cfg.block_position(l)));
     if branch.op() != Op::BranchConditional || yes == no || !flow.dominators.dominates(exit, latch)
     {
         return None;
@@ -149,8 +153,8 @@ fn shape(
         header: cfg.block(l.header),
         latch: cfg.block(latch),
         exit: cfg.block(exit),
-        stays: branch.id(stays),
-        leaves: branch.id(leaves),
+        stays: branch.id_operand(stays),
+        leaves: branch.id_operand(leaves),
         stays_when,
         blocks: members.iter().map(|b| cfg.block(*b)).collect(),
     })
@@ -174,8 +178,9 @@ fn is_plain(
     let Some(continues) = construct.continues else {
         return false;
     };
-    let directly = |block: u32| block == header || constructs.around(block) == Some(own);
-    let selects = module.merge(cfg.block(exit)).map(|m| m.op()) == Some(Op::SelectionMerge);
+    let directly =
+        |block: u32| block == header || constructs.innermost_construct(block) == Some(own);
+    let selects = module.merge_inst(cfg.block(exit)).map(|m| m.op()) == Some(Op::SelectionMerge);
     let mut sources = cfg.predecessors(continues).to_vec();
     sources.retain(|s| flow.dominators.is_reachable(*s));
     let continued = match sources[..] {
@@ -195,12 +200,15 @@ pub fn merges_inside(
     header: u32,
 ) -> bool {
     let cfg = &flow.cfg;
-    let inside = |label: Id| cfg.position(label).is_some_and(|at| blocks.contains(&at));
+    let inside = |label: Id| {
+        cfg.block_position(label)
+            .is_some_and(|at| blocks.contains(&at))
+    };
     blocks.iter().filter(|b| **b != header).all(|b| {
-        let Some(merge) = module.merge(cfg.block(*b)) else {
+        let Some(merge) = module.merge_inst(cfg.block(*b)) else {
             return true;
         };
         let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
-        merge.ids(0).take(count).all(inside)
+        merge.id_operands(0).take(count).all(inside)
     })
 }

@@ -54,7 +54,7 @@ impl TripCounter {
                 self.next += 1;
             }
         }
-        let condition = module.terminator(shape.exit).id(0);
+        let condition = module.terminator(shape.exit).id_operand(0);
         let slice = self.slice(facts, module, shape, condition)?;
         let all = || slice.phis.iter().chain(&slice.insts);
         for (at, inst) in all().enumerate() {
@@ -107,7 +107,7 @@ impl TripCounter {
             } else if facts.is_foldable(inst) {
                 facts.scalar_type(module, inst.result_type()?)?;
                 slice.insts.push(handle);
-                work.extend(inst.ids(first_value(inst.op())));
+                work.extend(inst.id_operands(first_value(inst.op())));
             } else {
                 return None;
             }
@@ -143,7 +143,7 @@ impl TripCounter {
             for inst in &slice.insts {
                 let i = module.inst(*inst);
                 let operands: Option<Vec<Vec<FoldConstant>>> = i
-                    .ids(first_value(i.op()))
+                    .id_operands(first_value(i.op()))
                     .map(|id| Some(vec![get(&values, id)?]))
                     .collect();
                 let bits = *facts.computed(module, i, &operands?)?.first()?;

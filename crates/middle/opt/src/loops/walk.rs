@@ -149,7 +149,7 @@ pub fn walk<P: LoopPass>(
             cache.keep(AnalysisSet::FLOW);
         }
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     if let Some(tools) = tools {
         cache.put_facts(tools.facts);
     }

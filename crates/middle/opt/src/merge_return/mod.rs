@@ -40,7 +40,7 @@ struct MergedReturn {
 impl ReturnMerger {
     pub fn new(module: &SpirvModule) -> Self {
         let mut void = IdMap::new(0, false);
-        for ty in module.section(ModuleSection::Globals) {
+        for ty in module.section_insts(ModuleSection::Globals) {
             if let Some(id) = ty.result().filter(|_| ty.op() == Op::TypeVoid) {
                 void.set(id, true);
             }
@@ -68,10 +68,12 @@ impl ReturnMerger {
     ) -> Result<bool, SourceDiagnostic> {
         self.trimmed += usize::from(module.remove_unreachable(ids, func, erased));
         let cfg = FlowGraph::with_ids(module, ids, func)?;
-        let dominators = BlockDominators::compute(&cfg);
-        let constructs = ConstructTree::compute(module, &cfg, &dominators);
+        let dominators = BlockDominators::from_cfg(&cfg);
+        let constructs = ConstructTree::from_cfg(module, &cfg, &dominators);
         let returns = plan::returns(module, &cfg, &dominators);
-        if returns.is_empty() || returns.len() == 1 && constructs.around(returns[0]).is_none() {
+        if returns.is_empty()
+            || returns.len() == 1 && constructs.innermost_construct(returns[0]).is_none()
+        {
             return Ok(true);
         }
         let Some(plan) = ReturnPlan::new(module, &cfg, &dominators, &constructs, returns) else {
@@ -139,15 +141,15 @@ impl ReturnMerger {
             let variable = variable(module, func, ty, pool);
             let loaded = module.fresh_id();
             let words = [ty, loaded, variable].map(Id::word);
-            let load = module.create(Op::Load, &words);
-            let give = module.create(Op::ReturnValue, &[loaded.word()]);
-            module.append(list, load);
-            module.append(list, give);
+            let load = module.create_inst(Op::Load, &words);
+            let give = module.create_inst(Op::ReturnValue, &[loaded.word()]);
+            module.append_inst(list, load);
+            module.append_inst(list, give);
             (ty, variable)
         });
         if value.is_none() {
-            let give = module.create(Op::Return, &[]);
-            module.append(list, give);
+            let give = module.create_inst(Op::Return, &[]);
+            module.append_inst(list, give);
         }
         let done = (!plan.merges.is_empty()).then(|| {
             let ty = pool.bool(module);
@@ -168,15 +170,15 @@ impl ReturnMerger {
     ) {
         let entry = module.function(func).blocks[0];
         let terminator = module.terminator(entry);
-        let (branch, body) = (terminator.handle(), terminator.id(0));
+        let (branch, body) = (terminator.handle(), terminator.id_operand(0));
         if let Some((ty, variable, _)) = parts.done {
             let no = pool.truth(module, ty, false);
-            let store = module.create(Op::Store, &[variable.word(), no.word()]);
+            let store = module.create_inst(Op::Store, &[variable.word(), no.word()]);
             module.insert_before(branch, store);
         }
         let end = module.label(parts.end);
         let merge = [end.word(), SelectionControl::None.0];
-        let merge = module.create(Op::SelectionMerge, &merge);
+        let merge = module.create_inst(Op::SelectionMerge, &merge);
         module.insert_before(branch, merge);
         let zero = pool.u32(module, 0);
         module.set_terminator(entry, Op::Switch, &[zero.word(), body.word()]);
@@ -196,11 +198,11 @@ impl ReturnMerger {
         let terminator = module.terminator(block);
         let (at, value) = (terminator.handle(), terminator.get_id(0));
         if let (Some((_, variable)), Some(value)) = (parts.value, value) {
-            let store = module.create(Op::Store, &[variable.word(), value.word()]);
+            let store = module.create_inst(Op::Store, &[variable.word(), value.word()]);
             module.insert_before(at, store);
         }
         if let (Some((_, variable, yes)), Some(_)) = (parts.done, target) {
-            let store = module.create(Op::Store, &[variable.word(), yes.word()]);
+            let store = module.create_inst(Op::Store, &[variable.word(), yes.word()]);
             module.insert_before(at, store);
         }
         let target = target.map_or(parts.end, |t| cfg.block(t));
@@ -236,7 +238,7 @@ impl ReturnMerger {
         };
         let rest = module.label(rest);
         let done = module.fresh_id();
-        let load = module.create(Op::Load, &[ty, done, variable].map(Id::word));
+        let load = module.create_inst(Op::Load, &[ty, done, variable].map(Id::word));
         let branch = module.terminator(block).handle();
         module.insert_before(branch, load);
         let words = [done, label, rest].map(Id::word);
@@ -262,7 +264,7 @@ fn variable(module: &mut SpirvModule, func: Func, ty: Id, pool: &mut InternPool)
     let pointer = pool.local_pointer(module, ty);
     let id = module.fresh_id();
     let words = [pointer.word(), id.word(), StorageClass::Function.0];
-    let inst = module.create(Op::Variable, &words);
+    let inst = module.create_inst(Op::Variable, &words);
     let entry = module.function(func).blocks[0];
     let first = module.body(entry).next().map(InstRef::handle);
     if let Some(first) = first {

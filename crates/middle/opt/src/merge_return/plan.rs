@@ -58,7 +58,12 @@ impl ReturnPlan {
             if continuing[block as usize] {
                 return None;
             }
-            let left = breakable(module, cfg, constructs, constructs.around(block));
+            let left = breakable(
+                module,
+                cfg,
+                constructs,
+                constructs.innermost_construct(block),
+            );
             work.extend(left);
             plan.returns.push(ReturnExit {
                 block,
@@ -71,7 +76,7 @@ impl ReturnPlan {
                 continue;
             }
             let block = constructs.constructs()[construct as usize].merge;
-            let merge = module.merge(cfg.block(block));
+            let merge = module.merge_inst(cfg.block(block));
             if continuing[block as usize] || merge.is_some_and(|m| m.op() == Op::LoopMerge) {
                 return None;
             }

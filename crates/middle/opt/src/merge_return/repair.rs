@@ -33,7 +33,7 @@ struct BrokenUse {
 impl SsaRepair {
     pub fn new(module: &SpirvModule) -> Self {
         SsaRepair {
-            definitions: IdDefinitions::compute(module),
+            definitions: IdDefinitions::from_module(module),
             places: IdMap::new(module.bound(), None),
             variables: IdMap::new(0, None),
         }
@@ -61,7 +61,7 @@ impl SsaRepair {
         (0..cfg.len() as u32).all(|at| {
             module.body(cfg.block(at)).all(|inst| {
                 let mut fits = true;
-                ids.visit(inst, |_, id| {
+                ids.visit_uses(inst, |_, id| {
                     if let Ok(known) = fixed.binary_search_by_key(&id, |f| f.0) {
                         fits &= fixed[known].1 == at;
                     }
@@ -82,8 +82,8 @@ impl SsaRepair {
             match inst.op() {
                 Op::TypeVoid | Op::TypeBool | Op::TypeInt | Op::TypeFloat => {}
                 Op::TypeVector | Op::TypeMatrix | Op::TypeCooperativeMatrixKHR => {}
-                Op::TypeArray if seen < 1000 => work.push(inst.id(0)),
-                Op::TypeStruct if seen < 1000 => work.extend(inst.ids(0)),
+                Op::TypeArray if seen < 1000 => work.push(inst.id_operand(0)),
+                Op::TypeStruct if seen < 1000 => work.extend(inst.id_operands(0)),
                 _ => return false,
             }
         }
@@ -95,7 +95,7 @@ impl SsaRepair {
             Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject => true,
             // Handles are loaded from what nothing writes.
             Op::Load => inst.result_type().is_some_and(|ty| {
-                let ty = self.definitions.op(module, ty);
+                let ty = self.definitions.defining_op(module, ty);
                 matches!(
                     ty,
                     Some(
@@ -119,7 +119,7 @@ impl SsaRepair {
         pool: &mut InternPool,
     ) -> Result<(), SourceDiagnostic> {
         let cfg = FlowGraph::with_ids(module, ids, func)?;
-        let dominators = BlockDominators::compute(&cfg);
+        let dominators = BlockDominators::from_cfg(&cfg);
         module.order_blocks_by(func, &cfg, &dominators);
         let mut homes = Vec::new();
         for at in 0..cfg.len() as u32 {
@@ -158,11 +158,11 @@ impl SsaRepair {
             let fresh = module.fresh_id();
             words[1] = fresh.word();
             if again {
-                let copy = module.create(op, &words);
+                let copy = module.create_inst(op, &words);
                 module.insert_before(use_.before, copy);
                 let copied = module.inst(copy);
                 let (block, before) = (use_.block, copy);
-                ids.visit(copied, |at, id| {
+                ids.visit_uses(copied, |at, id| {
                     if !self.reaches(&dominators, func, block, id) {
                         broken.push(BrokenUse {
                             user: copy,
@@ -176,7 +176,7 @@ impl SsaRepair {
             } else {
                 let variable = self.variable(module, func, home, use_.id, pool);
                 let load = [words[0], fresh.word(), variable.word()];
-                let load = module.create(Op::Load, &load);
+                let load = module.create_inst(Op::Load, &load);
                 module.insert_before(use_.before, load);
             }
             module.words_mut(use_.user)[use_.at] = fresh.word();
@@ -204,7 +204,7 @@ impl SsaRepair {
         while let Some(next) = at.filter(|n| op == Op::Phi && module.inst(*n).op() == Op::Phi) {
             at = module.next(next);
         }
-        let store = module.create(Op::Store, &[variable.word(), id.word()]);
+        let store = module.create_inst(Op::Store, &[variable.word(), id.word()]);
         if let Some(at) = at {
             module.insert_before(at, store);
         }
@@ -223,10 +223,10 @@ impl SsaRepair {
     ) {
         let user = inst.handle();
         let is_phi = inst.op() == Op::Phi;
-        ids.visit(inst, |at, id| {
+        ids.visit_uses(inst, |at, id| {
             let (block, before) = if is_phi && at >= 2 && at % 2 == 0 {
                 let parent = inst.words().get(at + 1).copied().and_then(Id::new);
-                let parent = parent.and_then(|l| cfg.position(l));
+                let parent = parent.and_then(|l| cfg.block_position(l));
                 let Some(parent) = parent.filter(|p| dominators.is_reachable(*p)) else {
                     return;
                 };

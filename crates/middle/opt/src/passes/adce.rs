@@ -46,9 +46,9 @@ pub fn run(
 /// a pipeline whose layout the host knows.
 fn is_launched(module: &SpirvModule) -> bool {
     let models = [ExecutionModel::GLCompute.0, ExecutionModel::Kernel.0];
-    let entries = module.section(ModuleSection::EntryPoints);
+    let entries = module.section_insts(ModuleSection::EntryPoints);
     let mut entries = entries.filter(|e| e.op() == Op::EntryPoint).peekable();
-    entries.peek().is_none() || entries.any(|e| models.contains(&e.word(0)))
+    entries.peek().is_none() || entries.any(|e| models.contains(&e.operand_word(0)))
 }
 
 /// Variables with a binding go as well: launches give the module less than it took.
@@ -76,7 +76,7 @@ fn with(
         }
     }
     if unreachable > 0 {
-        module.sweep(&erased);
+        module.sweep_annotations(&erased);
         cache.keep(crate::AnalysisSet::FLOW);
     }
     let marks = LivenessMarks::compute(module, cache, bindings)?;

@@ -64,12 +64,12 @@ pub fn run(
             };
             if let Some(copy) = search.copy(module, &variable) {
                 read_source(module, &mut facts, &accesses, &copy);
-                module.erase(copy.store, &mut erased);
+                module.erase_inst(copy.store, &mut erased);
                 copies += 1;
             }
         }
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     cache.put_facts(facts);
     cache.put_memory(memory);
     Ok(PassOutcome {
@@ -118,7 +118,9 @@ impl CopySearch<'_> {
         for user in self.accesses.users(variable.id) {
             let inst = module.inst(*user);
             match inst.op() {
-                Op::Store if inst.id(0) == variable.id && inst.id(1) != variable.id => {
+                Op::Store
+                    if inst.id_operand(0) == variable.id && inst.id_operand(1) != variable.id =>
+                {
                     let plain = is_plain(inst.operands().get(2));
                     if !plain || store.replace(*user).is_some() {
                         return None;
@@ -130,9 +132,9 @@ impl CopySearch<'_> {
         }
         let store = store?;
         let mut left = MOST_PARTS;
-        let (load, path) = self.origin(module, module.inst(store).id(1), &mut left, 0)?;
+        let (load, path) = self.origin(module, module.inst(store).id_operand(1), &mut left, 0)?;
         let load = module.inst(load);
-        let source = load.id(0);
+        let source = load.id_operand(0);
         if !chains.iter().all(|c| self.is_before(store, *c)) || chains.is_empty() {
             return None;
         }
@@ -145,7 +147,7 @@ impl CopySearch<'_> {
             if !self.is_only_read(module, inst.result()?) {
                 return None;
             }
-            let indices = inst.ids(1).map(Some).zip(std::iter::repeat(&0));
+            let indices = inst.id_operands(1).map(Some).zip(std::iter::repeat(&0));
             let leaf = self.walk(module, top, indices)?;
             let own = self.pointee(module, inst.result_type()?)?;
             // What is read of another layout would be of another type.
@@ -175,10 +177,10 @@ impl CopySearch<'_> {
         match inst.op() {
             Op::Load if is_plain(inst.operands().get(1)) => Some((inst.handle(), Vec::new())),
             Op::CopyLogical | Op::CopyObject if depth < 8 => {
-                self.origin(module, inst.id(0), left, depth + 1)
+                self.origin(module, inst.id_operand(0), left, depth + 1)
             }
             Op::CompositeExtract if depth < 8 => {
-                let (load, mut path) = self.origin(module, inst.id(0), left, depth + 1)?;
+                let (load, mut path) = self.origin(module, inst.id_operand(0), left, depth + 1)?;
                 path.extend_from_slice(&inst.operands()[1..]);
                 Some((load, path))
             }
@@ -187,7 +189,7 @@ impl CopySearch<'_> {
                 let vector = self.facts.op(module, ty) == Op::TypeVector;
                 let count = self.facts.part_count(module, ty)?;
                 let mut whole: Option<(Inst, Vec<u32>)> = None;
-                for (at, part) in inst.ids(0).enumerate() {
+                for (at, part) in inst.id_operands(0).enumerate() {
                     let (load, mut path) = self.origin(module, part, left, depth + 1)?;
                     let last = path.pop()?;
                     let known = whole.get_or_insert_with(|| (load, path.clone()));
@@ -212,7 +214,11 @@ impl CopySearch<'_> {
     }
 
     fn pointee(&self, module: &SpirvModule, pointer: Id) -> Option<Id> {
-        Some(self.facts.def_of(module, pointer, Op::TypePointer)?.id(1))
+        Some(
+            self.facts
+                .def_of(module, pointer, Op::TypePointer)?
+                .id_operand(1),
+        )
     }
 
     /// The type that indices, values or numbers, lead to.
@@ -272,7 +278,9 @@ impl CopySearch<'_> {
         };
         let writes = |i: InstRef<'_>| {
             let target = match i.op() {
-                Op::Store | Op::CopyMemory | Op::LifetimeStart | Op::LifetimeStop => i.id(0),
+                Op::Store | Op::CopyMemory | Op::LifetimeStart | Op::LifetimeStop => {
+                    i.id_operand(0)
+                }
                 op if is_chain(op) || op == Op::Load || op == Op::Variable => return false,
                 _ => return false,
             };
@@ -295,7 +303,7 @@ fn read_source(
     let pointer = facts.type_of(module, copy.source);
     let class = pointer
         .and_then(|ty| facts.def(module, ty))
-        .map_or(0, |ty| ty.word(0));
+        .map_or(0, |ty| ty.operand_word(0));
     let prefix: Vec<u32> = copy
         .path
         .iter()

@@ -48,7 +48,7 @@ pub fn run(
                 Op::CompositeInsert => {
                     if let Some((id, into)) = passed(module, &facts, &need, *inst) {
                         replaced.set(id, Some(into));
-                        module.erase(*inst, &mut erased);
+                        module.erase_inst(*inst, &mut erased);
                         dropped += 1;
                     }
                 }
@@ -57,7 +57,7 @@ pub fn run(
         }
         if dropped > before {
             for inst in insts {
-                facts.ids.rewrite(module, inst, |mut id| {
+                facts.ids.rewrite_uses(module, inst, |mut id| {
                     while let Some(next) = replaced[id] {
                         id = next;
                     }
@@ -66,7 +66,7 @@ pub fn run(
             }
         }
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     cache.put_facts(facts);
     Ok(PassOutcome {
         statistics: vec![("components freed", freed), ("insertions dropped", dropped)],
@@ -90,7 +90,7 @@ impl DemandedComponents {
     fn function(&mut self, module: &SpirvModule, facts: &ModuleValues, func: Func) {
         for inst in module.function_insts(func) {
             if !is_followed(module, facts, inst) {
-                facts.ids.visit(inst, |_, id| self.add(id, ALL));
+                facts.ids.visit_uses(inst, |_, id| self.add(id, ALL));
             }
         }
         while let Some(id) = self.work.pop() {
@@ -121,30 +121,30 @@ impl DemandedComponents {
         }
         let op = inst.op();
         match op {
-            Op::CompositeExtract => self.add(inst.id(0), bit(inst.word(1))),
+            Op::CompositeExtract => self.add(inst.id_operand(0), bit(inst.operand_word(1))),
             Op::CompositeInsert => {
-                let bit = bit(inst.word(2));
+                let bit = bit(inst.operand_word(2));
                 if needed & bit != 0 {
-                    self.add(inst.id(0), ALL);
+                    self.add(inst.id_operand(0), ALL);
                 }
-                self.add(inst.id(1), needed & !bit);
+                self.add(inst.id_operand(1), needed & !bit);
             }
             Op::CompositeConstruct => {
-                for (at, part) in inst.ids(0).enumerate() {
+                for (at, part) in inst.id_operands(0).enumerate() {
                     if needed & bit(at as u32) != 0 {
                         self.add(part, ALL);
                     }
                 }
             }
             Op::VectorShuffle => {
-                let first = width(module, facts, inst.id(0)).unwrap_or(0);
+                let first = width(module, facts, inst.id_operand(0)).unwrap_or(0);
                 for (at, from) in inst.operands()[2..].iter().enumerate() {
                     if needed & bit(at as u32) == 0 {
                         continue;
                     }
                     match from.checked_sub(first) {
-                        None => self.add(inst.id(0), bit(*from)),
-                        Some(from) => self.add(inst.id(1), bit(from)),
+                        None => self.add(inst.id_operand(0), bit(*from)),
+                        Some(from) => self.add(inst.id_operand(1), bit(from)),
                     }
                 }
             }
@@ -156,7 +156,7 @@ impl DemandedComponents {
                 }
             }
             _ => {
-                for id in inst.ids(first_value(op)) {
+                for id in inst.id_operands(first_value(op)) {
                     let vector = width(module, facts, id).is_some();
                     self.add(id, if vector { needed } else { ALL });
                 }
@@ -169,7 +169,7 @@ impl DemandedComponents {
 fn width(module: &SpirvModule, facts: &ModuleValues, id: Id) -> Option<u32> {
     let ty = facts.type_of(module, id)?;
     let vector = facts.def_of(module, ty, Op::TypeVector)?;
-    Some(vector.word(1)).filter(|n| *n <= 16)
+    Some(vector.operand_word(1)).filter(|n| *n <= 16)
 }
 
 /// Whether what an instruction needs depends on which of its components are needed. All others need
@@ -181,7 +181,7 @@ fn is_followed(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) ->
     let own = width(module, facts, id);
     match inst.op() {
         Op::CompositeExtract => {
-            inst.operands().len() == 2 && width(module, facts, inst.id(0)).is_some()
+            inst.operands().len() == 2 && width(module, facts, inst.id_operand(0)).is_some()
         }
         Op::CompositeInsert => inst.operands().len() == 3 && own.is_some(),
         Op::CompositeConstruct => own.is_some_and(|n| n as usize == inst.operands().len()),
@@ -207,7 +207,7 @@ fn free(
     if needed == ALL || !is_followed(module, facts, i) {
         return 0;
     }
-    let parts: Vec<Id> = i.ids(0).collect();
+    let parts: Vec<Id> = i.id_operands(0).collect();
     let mut freed = 0;
     for (at, part) in parts.into_iter().enumerate() {
         let idle = needed & bit(at as u32) == 0;
@@ -233,6 +233,6 @@ fn passed(
     let i = module.inst(inst);
     let id = i.result()?;
     let plain = is_followed(module, facts, i) && facts.marks(id).is_some();
-    let idle = plain && need.components[id] & bit(i.word(2)) == 0;
-    idle.then(|| (id, i.id(1)))
+    let idle = plain && need.components[id] & bit(i.operand_word(2)) == 0;
+    idle.then(|| (id, i.id_operand(1)))
 }

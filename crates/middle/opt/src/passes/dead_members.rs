@@ -57,10 +57,10 @@ pub fn run(
 /// Whether others see the module's types, or say things of members that cannot be followed.
 fn is_excluded(module: &SpirvModule) -> bool {
     let excluded = [Capability::Linkage.0, Capability::Kernel.0];
-    let mut capabilities = module.section(ModuleSection::Capabilities);
-    capabilities.any(|c| c.op() == Op::Capability && excluded.contains(&c.word(0)))
+    let mut capabilities = module.section_insts(ModuleSection::Capabilities);
+    capabilities.any(|c| c.op() == Op::Capability && excluded.contains(&c.operand_word(0)))
         || module
-            .section(ModuleSection::Annotations)
+            .section_insts(ModuleSection::Annotations)
             .any(|d| matches!(d.op(), Op::GroupMemberDecorate | Op::MemberDecorateIdEXT))
 }
 
@@ -84,7 +84,7 @@ impl<'a> LiveMembers<'a> {
             reached: IdMap::new(module.bound(), Vec::new()),
             chains: Vec::new(),
         };
-        for ty in module.section(ModuleSection::Globals) {
+        for ty in module.section_insts(ModuleSection::Globals) {
             if let Some(id) = ty.result().filter(|_| ty.op() == Op::TypeStruct) {
                 members.reached.set(id, vec![false; ty.operands().len()]);
             }
@@ -93,17 +93,17 @@ impl<'a> LiveMembers<'a> {
     }
 
     fn globals(&mut self, module: &SpirvModule) {
-        for inst in module.section(ModuleSection::Globals) {
+        for inst in module.section_insts(ModuleSection::Globals) {
             match inst.op() {
-                Op::Variable => match StorageClass(inst.word(0)) {
+                Op::Variable => match StorageClass(inst.operand_word(0)) {
                     StorageClass::Uniform | StorageClass::StorageBuffer => {}
                     StorageClass::PushConstant => self.keep_size(module, inst.result_type()),
                     _ => self.keep_pointee(module, inst.result_type()),
                 },
                 Op::TypePointer => {
                     // Memory that is reached by addresses is shared with others.
-                    if inst.word(0) == StorageClass::PhysicalStorageBuffer.0 {
-                        self.keep(module, inst.id(1));
+                    if inst.operand_word(0) == StorageClass::PhysicalStorageBuffer.0 {
+                        self.keep(module, inst.id_operand(1));
                     }
                 }
                 op if op
@@ -117,7 +117,7 @@ impl<'a> LiveMembers<'a> {
     /// A value of a type is there.
     fn keep_value(&mut self, module: &SpirvModule, inst: InstRef<'_>) {
         let Some(ty) = inst.result_type() else { return };
-        match self.definitions.op(module, ty) {
+        match self.definitions.defining_op(module, ty) {
             Some(Op::TypePointer | Op::TypeVoid | Op::TypeFunction) => {}
             _ => self.keep(module, ty),
         }
@@ -126,7 +126,7 @@ impl<'a> LiveMembers<'a> {
     fn keep_pointee(&mut self, module: &SpirvModule, pointer: Option<Id>) {
         let pointer = pointer.and_then(|p| self.definitions.get(module, p));
         if let Some(ty) = pointer.filter(|p| p.op() == Op::TypePointer) {
-            self.keep(module, ty.id(1));
+            self.keep(module, ty.id_operand(1));
         }
     }
 
@@ -135,7 +135,7 @@ impl<'a> LiveMembers<'a> {
         let pointer = pointer.and_then(|p| self.definitions.get(module, p));
         let ty = pointer
             .filter(|p| p.op() == Op::TypePointer)
-            .map(|p| p.id(1));
+            .map(|p| p.id_operand(1));
         let Some(inst) = ty.and_then(|ty| self.definitions.get(module, ty)) else {
             return;
         };
@@ -161,7 +161,7 @@ impl<'a> LiveMembers<'a> {
                 _ => continue,
             };
             if !std::mem::replace(self.whole.get_mut(ty), true) {
-                work.extend(inst.ids(0).take(parts));
+                work.extend(inst.id_operands(0).take(parts));
             }
         }
     }
@@ -171,10 +171,13 @@ impl<'a> LiveMembers<'a> {
             Op::Variable => self.keep_pointee(module, inst.result_type()),
             Op::AccessChain | Op::InBoundsAccessChain => self.chain(module, inst),
             Op::ArrayLength => {
-                let base = self.type_of(module, inst.id(0));
+                let base = self.type_of(module, inst.id_operand(0));
                 let base = base.and_then(|b| self.definitions.get(module, b));
-                if let Some(ty) = base.filter(|b| b.op() == Op::TypePointer).map(|b| b.id(1)) {
-                    self.reach(ty, inst.word(1));
+                if let Some(ty) = base
+                    .filter(|b| b.op() == Op::TypePointer)
+                    .map(|b| b.id_operand(1))
+                {
+                    self.reach(ty, inst.operand_word(1));
                     self.chains.push(inst.handle());
                 }
             }
@@ -182,12 +185,16 @@ impl<'a> LiveMembers<'a> {
             Op::Store | Op::FunctionCall => {
                 self.keep_value(module, inst);
             }
-            Op::ExtInst if self.ids.set(inst).is_some_and(|s| s.is_debug_info()) => {}
+            Op::ExtInst
+                if self
+                    .ids
+                    .ext_inst_set(inst)
+                    .is_some_and(|s| s.is_debug_info()) => {}
             op if op.is_line() => {}
             _ => {
                 self.keep_value(module, inst);
                 let mut used = Vec::new();
-                self.ids.visit(inst, |_, id| used.push(id));
+                self.ids.visit_uses(inst, |_, id| used.push(id));
                 for id in used {
                     let ty = self.type_of(module, id);
                     self.keep_pointee(module, ty);
@@ -223,7 +230,7 @@ impl<'a> LiveMembers<'a> {
         let mut new: IdMap<Option<Rc<[u32]>>> = IdMap::new(0, None);
         let mut deleted = 0;
         let structs: Vec<Inst> = module
-            .section(ModuleSection::Globals)
+            .section_insts(ModuleSection::Globals)
             .filter(|i| i.op() == Op::TypeStruct)
             .map(InstRef::handle)
             .collect();
@@ -267,12 +274,14 @@ impl<'a> LiveMembers<'a> {
         for chain in &self.chains {
             let inst = module.inst(*chain);
             if inst.op() == Op::ArrayLength {
-                let base = self.type_of(module, inst.id(0));
+                let base = self.type_of(module, inst.id_operand(0));
                 let pointee = base
                     .and_then(|b| self.definitions.get(module, b))
-                    .map(|b| b.id(1));
+                    .map(|b| b.id_operand(1));
                 let number = pointee.and_then(|ty| new[ty].as_ref());
-                if let Some(number) = number.and_then(|n| n.get(inst.word(1) as usize).copied()) {
+                if let Some(number) =
+                    number.and_then(|n| n.get(inst.operand_word(1) as usize).copied())
+                {
                     module.words_mut(*chain)[3] = number;
                 }
                 continue;
@@ -285,7 +294,7 @@ impl<'a> LiveMembers<'a> {
                 changes.extend(number.filter(|n| *n != member).map(|n| (at, n)));
             });
             for (at, number) in changes {
-                let old = module.inst(*chain).id(at);
+                let old = module.inst(*chain).id_operand(at);
                 let ty = self.type_of(module, old);
                 if let Some(ty) = ty {
                     let wide = self
@@ -312,20 +321,20 @@ fn walk(
     chain: InstRef<'_>,
     mut visit: impl FnMut(usize, Id, u32),
 ) {
-    let base = definitions.get(module, chain.id(0));
+    let base = definitions.get(module, chain.id_operand(0));
     let pointer = base.and_then(InstRef::result_type);
     let pointer = pointer.and_then(|p| definitions.get(module, p));
     let Some(pointer) = pointer.filter(|p| p.op() == Op::TypePointer) else {
         return;
     };
-    let mut ty = pointer.id(1);
-    for (at, index) in chain.ids(0).enumerate().skip(1) {
+    let mut ty = pointer.id_operand(1);
+    for (at, index) in chain.id_operands(0).enumerate().skip(1) {
         let Some(inst) = definitions.get(module, ty) else {
             return;
         };
         match inst.op() {
             Op::TypeStruct => {
-                let Some(member) = definitions.constant(module, index) else {
+                let Some(member) = definitions.constant_value(module, index) else {
                     return;
                 };
                 visit(at, ty, member as u32);
@@ -345,7 +354,7 @@ fn walk(
 /// Names and decorations of members follow them.
 fn told(module: &mut SpirvModule, new: &IdMap<Option<Rc<[u32]>>>) {
     for section in [ModuleSection::Names, ModuleSection::Annotations] {
-        let insts: Vec<Inst> = module.section(section).map(InstRef::handle).collect();
+        let insts: Vec<Inst> = module.section_insts(section).map(InstRef::handle).collect();
         for inst in insts {
             let i = module.inst(inst);
             let of_member = matches!(
@@ -356,8 +365,8 @@ fn told(module: &mut SpirvModule, new: &IdMap<Option<Rc<[u32]>>>) {
             let Some(numbers) = target.and_then(|t| new[t].as_ref()) else {
                 continue;
             };
-            match numbers.get(i.word(1) as usize) {
-                Some(&GONE) | None => module.remove(inst),
+            match numbers.get(i.operand_word(1) as usize) {
+                Some(&GONE) | None => module.remove_inst(inst),
                 Some(&number) => module.words_mut(inst)[1] = number,
             }
         }

@@ -50,11 +50,11 @@ pub fn run(
             flow: &flow,
         };
         for store in stores.dead(module) {
-            module.erase(store, &mut erased);
+            module.erase_inst(store, &mut erased);
             deleted += 1;
         }
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     cache.put_facts(facts);
     cache.put_memory(memory);
     Ok(PassOutcome {
@@ -112,21 +112,21 @@ impl StoreLiveness<'_> {
     fn access(&self, module: &SpirvModule, inst: InstRef<'_>) -> VariableEffects {
         let mut access = VariableEffects::default();
         match inst.op() {
-            Op::Load => access.reads = self.bit(module, inst.id(0)),
+            Op::Load => access.reads = self.bit(module, inst.id_operand(0)),
             Op::Store => {
-                access.writes = self.bit(module, inst.id(0));
-                access.whole = self.bits[inst.id(0)] != 0;
+                access.writes = self.bit(module, inst.id_operand(0));
+                access.whole = self.bits[inst.id_operand(0)] != 0;
                 if !is_plain(inst.operands().get(2)) {
                     access.reads = access.writes;
                 }
             }
             Op::CopyMemory => {
-                access.reads = self.bit(module, inst.id(1));
+                access.reads = self.bit(module, inst.id_operand(1));
                 if inst.operands().len() == 2 {
-                    access.writes = self.bit(module, inst.id(0));
-                    access.whole = self.bits[inst.id(0)] != 0;
+                    access.writes = self.bit(module, inst.id_operand(0));
+                    access.whole = self.bits[inst.id_operand(0)] != 0;
                 } else {
-                    access.reads |= self.bit(module, inst.id(0));
+                    access.reads |= self.bit(module, inst.id_operand(0));
                 }
             }
             _ => {}

@@ -19,15 +19,15 @@ pub fn run(
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let mut decorated = IdMap::new(module.bound(), false);
-    for inst in module.section(ModuleSection::Annotations) {
-        ids.visit(inst, |_, id| decorated.set(id, true));
+    for inst in module.section_insts(ModuleSection::Annotations) {
+        ids.visit_uses(inst, |_, id| decorated.set(id, true));
     }
     // A pointer that was declared forward is used before it is defined.
     for inst in module
-        .section(ModuleSection::Globals)
+        .section_insts(ModuleSection::Globals)
         .filter(|i| i.op() == Op::TypeForwardPointer)
     {
-        decorated.set(inst.id(0), true);
+        decorated.set(inst.id_operand(0), true);
     }
     let mut new: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
     let mut known: FxHashMap<Box<[u32]>, Id> = FxHashMap::default();
@@ -36,12 +36,12 @@ pub fn run(
     let mut nulls = 0;
     let mut equal = Vec::new();
     let globals: Vec<Inst> = module
-        .section(ModuleSection::Globals)
+        .section_insts(ModuleSection::Globals)
         .map(InstRef::handle)
         .collect();
     for inst in globals {
         if !equal.is_empty() {
-            ids.rewrite(module, inst, |id| new[id].unwrap_or(id));
+            ids.rewrite_uses(module, inst, |id| new[id].unwrap_or(id));
         }
         let i = module.inst(inst);
         let Some(id) = i
@@ -53,10 +53,10 @@ pub fn run(
         if is_zero(i) {
             zeros.set(id, true);
         }
-        let all = i.op() == Op::ConstantComposite && i.ids(0).all(|p| zeros[p]);
+        let all = i.op() == Op::ConstantComposite && i.id_operands(0).all(|p| zeros[p]);
         if all && let Some(ty) = i.result_type() {
             let words = [ty, id].map(Id::word);
-            module.replace(inst, Op::ConstantNull, &words);
+            module.replace_inst(inst, Op::ConstantNull, &words);
             zeros.set(id, true);
             nulls += 1;
         }
@@ -69,13 +69,13 @@ pub fn run(
     }
     let mut erased = ErasedIds::new();
     for inst in &equal {
-        module.erase(*inst, &mut erased);
+        module.erase_inst(*inst, &mut erased);
     }
     if !equal.is_empty() {
-        module.sweep(&erased);
+        module.sweep_annotations(&erased);
         let all: Vec<Inst> = module.all_insts().map(InstRef::handle).collect();
         for inst in &all {
-            ids.rewrite(module, *inst, |id| new[id].unwrap_or(id));
+            ids.rewrite_uses(module, *inst, |id| new[id].unwrap_or(id));
         }
         copy_what_has_one_type_now(module, &all);
     }
@@ -94,13 +94,13 @@ fn copy_what_has_one_type_now(module: &mut SpirvModule, all: &[Inst]) {
     if copies.is_empty() {
         return;
     }
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     for inst in copies {
         let i = module.inst(inst);
-        let made = definitions.get(module, i.id(0));
+        let made = definitions.get(module, i.id_operand(0));
         if made.is_some_and(|made| made.result_type() == i.result_type()) {
             let words = i.words().to_vec();
-            module.replace(inst, Op::CopyObject, &words);
+            module.replace_inst(inst, Op::CopyObject, &words);
         }
     }
 }

@@ -95,7 +95,7 @@ impl LoopPass for LoopFission {
 /// Whether a loop's rounds are short and without branches, and it is left from its header.
 fn is_straight(module: &SpirvModule, shape: &LoopShape) -> bool {
     let goes_on = |b: &Block| {
-        let plain = module.terminator(*b).op() == Op::Branch && module.merge(*b).is_none();
+        let plain = module.terminator(*b).op() == Op::Branch && module.merge_inst(*b).is_none();
         plain || *b == shape.header
     };
     let at_header = shape.exit == shape.header && shape.latch != shape.header;
@@ -122,7 +122,7 @@ fn used_behind(module: &SpirvModule, ids: &IdWords, shapes: &[LoopShape]) -> Vec
         let home = blocks.binary_search_by_key(block, |b| b.0);
         let home = home.ok().map(|at| blocks[at].1);
         for inst in module.body(*block) {
-            ids.visit(inst, |_, id| {
+            ids.visit_uses(inst, |_, id| {
                 let found = values.binary_search_by_key(&id, |v| v.0);
                 if let Some((_, at)) = found.ok().map(|at| values[at])
                     && home != Some(at)
@@ -151,7 +151,7 @@ fn split(
         return None;
     }
     let slicer = LoopSlicer::new(module, &facts.ids, &shape);
-    let condition = module.terminator(shape.header).id(0);
+    let condition = module.terminator(shape.header).id_operand(0);
     let control = slicer.slice(&[condition]);
     if loads.iter().any(|l| control.contains(&l.inst)) {
         return None;
@@ -161,7 +161,7 @@ fn split(
     for store in &stores {
         let mut roots = Vec::new();
         let i = module.inst(store.inst);
-        facts.ids.visit(i, |_, id| roots.push(id));
+        facts.ids.visit_uses(i, |_, id| roots.push(id));
         needs.push(slicer.slice(&roots));
     }
     needs.push(slicer.slice(behind));
@@ -256,7 +256,7 @@ impl<'a> LoopSlicer<'a> {
                 Op::Phi => work.extend(self.module.phi_value(inst, self.latch)),
                 _ => self
                     .ids
-                    .visit(self.module.inst(inst), |_, id| work.push(id)),
+                    .visit_uses(self.module.inst(inst), |_, id| work.push(id)),
             }
         }
         found
@@ -279,14 +279,14 @@ fn put_before(module: &mut SpirvModule, tools: &mut LoopPassContext, split: &Fis
         for (old, new) in pairs(module, *block, *copy) {
             if module.inst(old).op() == Op::Store {
                 let gone = if split.own.contains(&old) { old } else { new };
-                module.remove(gone);
+                module.remove_inst(gone);
             }
         }
     }
     let [entry, header] = [shape.entry, shape.header].map(|b| module.label(b));
     let first = module.label(copies[0]);
     module.branch_to(shape.entry, Some(first));
-    let branch = module.create(Op::Branch, &[header.word()]);
-    module.append(module.block(between).body, branch);
+    let branch = module.create_inst(Op::Branch, &[header.word()]);
+    module.append_inst(module.block(between).body, branch);
     module.rename_phi_parent(shape.header, entry, label);
 }

@@ -26,7 +26,7 @@ pub fn run(
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let mut groups: IdMap<Option<Vec<Inst>>> = IdMap::new(0, None);
     let insts: Vec<Inst> = module
-        .section(ModuleSection::Annotations)
+        .section_insts(ModuleSection::Annotations)
         .map(InstRef::handle)
         .collect();
     let mut found = 0;
@@ -42,7 +42,7 @@ pub fn run(
     for inst in &insts {
         let i = module.inst(*inst);
         let said = matches!(i.op(), Op::Decorate | Op::DecorateId | Op::DecorateString);
-        if said && let Some(list) = groups.get_mut(i.id(0)) {
+        if said && let Some(list) = groups.get_mut(i.id_operand(0)) {
             list.push(*inst);
         }
     }
@@ -54,9 +54,9 @@ pub fn run(
             Op::DecorationGroup => {}
             _ => continue,
         }
-        module.erase(*inst, &mut erased);
+        module.erase_inst(*inst, &mut erased);
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     Ok(PassOutcome {
         statistics: vec![("groups spread", found)],
     })
@@ -65,7 +65,7 @@ pub fn run(
 /// Says of each target what the group says; a target has so many words.
 fn spread(module: &mut SpirvModule, groups: &IdMap<Option<Vec<Inst>>>, inst: Inst, step: usize) {
     let words = module.inst(inst).words().to_vec();
-    let group = module.inst(inst).id(0);
+    let group = module.inst(inst).id_operand(0);
     for target in words[1..].chunks_exact(step) {
         for said in groups[group].iter().flatten() {
             let said = module.inst(*said);
@@ -76,7 +76,7 @@ fn spread(module: &mut SpirvModule, groups: &IdMap<Option<Vec<Inst>>>, inst: Ins
                 _ => Op::MemberDecorate,
             };
             let words = [target, &said.words()[1..]].concat();
-            let copy = module.create(op, &words);
+            let copy = module.create_inst(op, &words);
             module.insert_before(inst, copy);
         }
     }

@@ -110,7 +110,7 @@ fn may_fuse(
     let (memory, facts) = tools.memory(module);
     let func = module.block(first.header).func;
     let between = second.entry;
-    let joins = flow.cfg.position(module.label(between));
+    let joins = flow.cfg.block_position(module.label(between));
     let alone = joins.is_some_and(|at| flow.cfg.predecessors(at).len() == 1);
     let kept = |i: InstRef<'_>| i.op() == Op::Branch || i.op().effects().is_pure();
     let mut values: Vec<Id> = Vec::new();
@@ -122,7 +122,7 @@ fn may_fuse(
         let mut found = false;
         facts
             .ids
-            .visit(i, |_, id| found |= values.binary_search(&id).is_ok());
+            .visit_uses(i, |_, id| found |= values.binary_search(&id).is_ok());
         found
     };
     let behind = || {
@@ -139,7 +139,9 @@ fn may_fuse(
         second.blocks.contains(b)
             || module.body(*b).all(|i| {
                 let mut inside = true;
-                facts.ids.visit(i, |_, id| inside &= !own.contains(&id));
+                facts
+                    .ids
+                    .visit_uses(i, |_, id| inside &= !own.contains(&id));
                 inside
             })
     });
@@ -201,11 +203,11 @@ fn fuse(module: &mut SpirvModule, ids: &IdWords, first: &LoopShape, second: &Loo
         module.move_before(place, phi);
     }
     // The merge instruction of the second loop goes, the first names its blocks.
-    let merges = [first, second].map(|s| module.merge(s.header).map(InstRef::handle));
+    let merges = [first, second].map(|s| module.merge_inst(s.header).map(InstRef::handle));
     if let [Some(merge), Some(gone)] = merges {
         let words = module.inst(gone).words()[..2].to_vec();
         module.words_mut(merge)[..2].copy_from_slice(&words);
-        module.remove(gone);
+        module.remove_inst(gone);
     }
     let leave = module.terminator(first.header).handle();
     let between_or = |id: Id| {
@@ -215,16 +217,16 @@ fn fuse(module: &mut SpirvModule, ids: &IdWords, first: &LoopShape, second: &Loo
             id
         }
     };
-    ids.rewrite(module, leave, between_or);
+    ids.rewrite_uses(module, leave, between_or);
     let func = module.block(first.header).func;
     if let Some(left) = module.find_block(func, second.leaves) {
         module.rename_phi_parent(left, other, head);
     }
     module.branch_to(second.header, Some(second.stays));
     let back = module.terminator(first.latch).handle();
-    ids.rewrite(module, back, |id| if id == head { other } else { id });
+    ids.rewrite_uses(module, back, |id| if id == head { other } else { id });
     let back = module.terminator(second.latch).handle();
-    ids.rewrite(module, back, |id| if id == other { head } else { id });
+    ids.rewrite_uses(module, back, |id| if id == other { head } else { id });
     // Nothing leads to what stood between any more.
     module.branch_to(second.entry, None);
 }

@@ -59,7 +59,7 @@ fn with(
         let flow = cache.flow(module, func)?;
         walker.function(module, &flow, &mut erased);
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     let counts = walker.counts;
     cache.put_facts(facts);
     cache.put_memory(memory);

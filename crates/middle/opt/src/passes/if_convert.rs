@@ -79,7 +79,7 @@ pub fn run(
             cache.drop_flow(func);
         }
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     Ok(PassOutcome {
         statistics: vec![("branches converted", converted)],
     })
@@ -117,7 +117,7 @@ impl IfConversion {
         let [one, other] = *cfg.predecessors(at) else {
             return None;
         };
-        let head = flow.dominators.immediate(at)?;
+        let head = flow.dominators.immediate_dominator(at)?;
         let block = cfg.block(head);
         let terminator = module.terminator(block);
         // Blocks that were changed in this round are looked at in the next.
@@ -126,24 +126,28 @@ impl IfConversion {
         }
         let join = cfg.block(at);
         let label = module.label(join);
-        match module.merge(block) {
+        match module.merge_inst(block) {
             Some(merge) => {
                 let kept = SelectionControl::DontFlatten.0;
-                let own = merge.op() == Op::SelectionMerge && merge.id(0) == label;
-                if !own || merge.word(1) & kept != 0 {
+                let own = merge.op() == Op::SelectionMerge && merge.id_operand(0) == label;
+                if !own || merge.operand_word(1) & kept != 0 {
                     return None;
                 }
             }
             None if self.structured => return None,
             None => {}
         }
-        if one == other || module.merge(join).is_some_and(|m| m.op() == Op::LoopMerge) {
+        if one == other
+            || module
+                .merge_inst(join)
+                .is_some_and(|m| m.op() == Op::LoopMerge)
+        {
             return None;
         }
         let mut branch = ConvertibleBranch {
             head: block,
             join,
-            condition: terminator.id(0),
+            condition: terminator.id_operand(0),
             sides: Vec::new(),
             from: [module.label(block); 2],
         };
@@ -153,7 +157,7 @@ impl IfConversion {
                 continue;
             }
             let ends = module.terminator(cfg.block(side));
-            let straight = ends.op() == Op::Branch && ends.id(0) == label;
+            let straight = ends.op() == Op::Branch && ends.id_operand(0) == label;
             if !straight || cfg.predecessors(side) != [head] || (side != one && side != other) {
                 return None;
             }
@@ -177,11 +181,14 @@ impl IfConversion {
             return Some(0);
         }
         if op == Op::ExtInst {
-            let set = self.ids.set(inst)?;
+            let set = self.ids.ext_inst_set(inst)?;
             if set.is_debug_info() {
                 return Some(0);
             }
-            return set.effects(inst.word(1)).is_pure().then_some(3);
+            return set
+                .instruction_effects(inst.operand_word(1))
+                .is_pure()
+                .then_some(3);
         }
         inst.result_type()?;
         if op == Op::Undef || !op.effects().is_pure() {
@@ -222,8 +229,8 @@ impl IfConversion {
             let body: Vec<Inst> = module.body(*side).map(InstRef::handle).collect();
             for inst in body {
                 let i = module.inst(inst);
-                let debug =
-                    i.op() == Op::ExtInst && self.ids.set(i).is_some_and(|s| s.is_debug_info());
+                let debug = i.op() == Op::ExtInst
+                    && self.ids.ext_inst_set(i).is_some_and(|s| s.is_debug_info());
                 // What debuggers are told of one side does not hold for both.
                 if !i.op().is_terminator() && !i.op().is_line() && !debug {
                     module.move_before(end, inst);
@@ -254,7 +261,7 @@ impl IfConversion {
         let vector = definitions
             .get(module, ty)
             .filter(|t| t.op() == Op::TypeVector && module.version < SpirvVersion::new(1, 4))
-            .map(|t| t.word(1));
+            .map(|t| t.operand_word(1));
         let mut condition = branch.condition;
         if let Some(count) = vector {
             let mut pool = self.pool.take().unwrap_or_else(|| InternPool::new(module));
@@ -264,12 +271,12 @@ impl IfConversion {
             let spread = module.fresh_id();
             let mut words = vec![many.word(), spread.word()];
             words.extend(std::iter::repeat_n(condition.word(), count as usize));
-            let inst = module.create(Op::CompositeConstruct, &words);
+            let inst = module.create_inst(Op::CompositeConstruct, &words);
             let end = module.before_end(branch.head);
             module.insert_before(end, inst);
             condition = spread;
         }
         let words = [ty, id, condition, a, b].map(Id::word);
-        module.replace(phi, Op::Select, &words);
+        module.replace_inst(phi, Op::Select, &words);
     }
 }

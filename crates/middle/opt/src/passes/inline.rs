@@ -71,7 +71,7 @@ fn with(
         splicer.function(module, *func, &mut erased)?;
     }
     let dropped = splicer.drop_uncalled(module, &mut erased);
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     Ok(PassOutcome {
         statistics: vec![
             ("calls replaced", splicer.inlined),

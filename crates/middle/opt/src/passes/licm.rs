@@ -45,7 +45,7 @@ pub fn run(
     let mut innermost: Vec<Option<u32>> = vec![None; module.block_count()];
     for func in module.functions().to_vec() {
         let flow = cache.flow(module, func)?;
-        let loops = LoopNest::compute(&flow.cfg, &flow.dominators);
+        let loops = LoopNest::from_cfg(&flow.cfg, &flow.dominators);
         if loops.loops().is_empty() {
             continue;
         }
@@ -92,9 +92,9 @@ impl<'a> InvariantMotion<'a> {
         innermost: &'a mut Vec<Option<u32>>,
     ) -> Self {
         let order = flow.cfg.reverse_postorder();
-        let members = loops.members(order).into_iter();
+        let members = loops.collect_members(order).into_iter();
         for block in order {
-            innermost[flow.cfg.block(*block).index()] = loops.innermost(*block);
+            innermost[flow.cfg.block(*block).index()] = loops.innermost_loop(*block);
         }
         InvariantMotion {
             ids,
@@ -149,9 +149,9 @@ impl<'a> InvariantMotion<'a> {
 
     fn effects(&self, inst: InstRef<'_>) -> InstructionEffects {
         match inst.op() {
-            Op::ExtInst => match self.ids.set(inst) {
+            Op::ExtInst => match self.ids.ext_inst_set(inst) {
                 Some(set) if set.is_debug_info() => InstructionEffects::CONVERGENT,
-                Some(set) => set.effects(inst.word(1)),
+                Some(set) => set.instruction_effects(inst.operand_word(1)),
                 None => InstructionEffects::ANY,
             },
             Op::Line | Op::NoLine | Op::LoopMerge | Op::SelectionMerge => {
@@ -179,7 +179,8 @@ impl<'a> InvariantMotion<'a> {
                 let plain = MemoryAccess::Aligned | MemoryAccess::Nontemporal;
                 m & !plain.0 != 0
             });
-            return !volatile && (self.is_unwritable(module, inst.id(0)) || undisturbed && !writes);
+            return !volatile
+                && (self.is_unwritable(module, inst.id_operand(0)) || undisturbed && !writes);
         }
         effects.is_pure() || undisturbed && effects == InstructionEffects::TRAPS
     }
@@ -190,7 +191,7 @@ impl<'a> InvariantMotion<'a> {
             return false;
         };
         let class = [StorageClass::UniformConstant, StorageClass::Input];
-        variable.op() == Op::Variable && class.iter().any(|c| c.0 == variable.word(0))
+        variable.op() == Op::Variable && class.iter().any(|c| c.0 == variable.operand_word(0))
     }
 
     fn is_in(&self, at: u32, block: Block) -> bool {
@@ -206,10 +207,10 @@ impl<'a> InvariantMotion<'a> {
 
     fn is_invariant(&self, inst: InstRef<'_>, at: u32) -> bool {
         let mut invariant = true;
-        self.ids.visit(inst, |_, id| {
+        self.ids.visit_uses(inst, |_, id| {
             let home = self
                 .definitions
-                .handle(id)
+                .defining_inst(id)
                 .and_then(|d| self.home[d.index()]);
             invariant &= home.is_none_or(|block| !self.is_in(at, block));
         });
@@ -257,8 +258,13 @@ impl<'a> InvariantMotion<'a> {
     /// The blocks that lead to a header now.
     fn sources(&self, module: &SpirvModule, header: Block) -> Vec<Block> {
         let label = module.label(header);
-        let leads = |b: &Block| module.targets(self.ids, *b).iter().any(|t| t.1 == label);
-        let at = self.flow.cfg.position(label);
+        let leads = |b: &Block| {
+            module
+                .block_targets(self.ids, *b)
+                .iter()
+                .any(|t| t.1 == label)
+        };
+        let at = self.flow.cfg.block_position(label);
         let before = at.map_or(&[][..], |at| self.flow.cfg.predecessors(at));
         let before = before.iter().map(|b| self.flow.cfg.block(*b));
         let mut sources: Vec<Block> = before.filter(leads).collect();

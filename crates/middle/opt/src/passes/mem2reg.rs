@@ -27,7 +27,7 @@ pub fn run(
     if !module.functions().iter().any(|f| has_variables(module, *f)) {
         return Ok(PassOutcome::default());
     }
-    let promoted = ssa::construct(module)?;
+    let promoted = ssa::construct_ssa(module)?;
     Ok(PassOutcome {
         statistics: vec![
             ("variables promoted", promoted.variables),

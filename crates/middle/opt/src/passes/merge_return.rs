@@ -52,7 +52,7 @@ pub fn run(
             merger.run(module, &ids, func, &mut erased)?;
         }
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     Ok(PassOutcome {
         statistics: vec![
             ("functions given one return", merger.merged),

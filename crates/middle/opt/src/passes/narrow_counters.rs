@@ -104,7 +104,7 @@ impl CounterNarrowing {
         let next = self.facts.def(module, next)?.handle();
         let condition = self
             .facts
-            .def(module, module.terminator(shape.header).id(0))?;
+            .def(module, module.terminator(shape.header).id_operand(0))?;
         let condition = condition.handle();
         let uint = self.facts.ty(module, Op::TypeInt, &[32, 0]);
         let first = self.facts.number(module, uint, u64::from(first as u32))?;
@@ -117,11 +117,11 @@ impl CounterNarrowing {
         let words = [narrow, step].map(Id::word);
         let more = self.facts.insert(module, next, Op::IAdd, uint, &words);
         let words = [uint, narrow, first, entry, more, latch].map(Id::word);
-        let counted = module.create(Op::Phi, &words);
+        let counted = module.create_inst(Op::Phi, &words);
         module.insert_before(phi, counted);
-        module.remove(phi);
+        module.remove_inst(phi);
         let words = [counter.ty, value, narrow].map(Id::word);
-        let extended = module.create(Op::SConvert, &words);
+        let extended = module.create_inst(Op::SConvert, &words);
         module.insert_before(module.first_after_phis(shape.header), extended);
         let words = [narrow, bound].map(Id::word);
         self.facts.become_(module, condition, Op::SLessThan, &words);
@@ -139,11 +139,12 @@ impl CounterNarrowing {
         }
         let def = self.facts.def(module, id)?;
         match def.op() {
-            Op::SConvert if self.facts.int_width(module, def.id(0)) == Some(32) => {
+            Op::SConvert if self.facts.int_width(module, def.id_operand(0)) == Some(32) => {
                 Some((i64::from(i32::MIN), i64::from(i32::MAX)))
             }
             Op::IAdd if depth > 0 => {
-                let [a, b] = [def.id(0), def.id(1)].map(|n| self.range(module, n, depth - 1));
+                let [a, b] = [def.id_operand(0), def.id_operand(1)]
+                    .map(|n| self.range(module, n, depth - 1));
                 let ((a, b), (c, d)) = (a?, b?);
                 Some((a.checked_add(c)?, b.checked_add(d)?))
             }

@@ -59,13 +59,13 @@ impl IndexNarrowing {
         let is_chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
         let ty = inst.result_type().filter(|_| is_chain);
         let pointer = ty.and_then(|ty| self.facts.def_of(module, ty, Op::TypePointer));
-        pointer.is_some_and(|p| p.word(0) == StorageClass::Workgroup.0)
+        pointer.is_some_and(|p| p.operand_word(0) == StorageClass::Workgroup.0)
     }
 
     /// Narrows the indices of a chain; how many.
     fn indices(&mut self, module: &mut SpirvModule, chain: Inst) -> usize {
-        let indices: Vec<Id> = module.inst(chain).ids(1).collect();
-        let mut words = vec![module.inst(chain).id(0).word()];
+        let indices: Vec<Id> = module.inst(chain).id_operands(1).collect();
+        let mut words = vec![module.inst(chain).id_operand(0).word()];
         let mut narrowed = 0;
         for index in &indices {
             let low = self.index(module, *index, chain);
@@ -84,7 +84,7 @@ impl IndexNarrowing {
         let def = self.facts.def(module, index)?;
         let wide = match def.op() {
             Op::UConvert | Op::SConvert if self.facts.int_width(module, index) == Some(32) => {
-                def.id(0)
+                def.id_operand(0)
             }
             _ => index,
         };

@@ -106,14 +106,14 @@ fn asks(
         .flat_map(|b| module.body(*b))
         .filter(|i| deciding(*i));
     insts.any(|i| {
-        let Some(test) = facts.def(module, i.id(0)) else {
+        let Some(test) = facts.def(module, i.id_operand(0)) else {
             return false;
         };
         let compared = matches!(test.op(), Op::IEqual | Op::INotEqual);
         let value = |id| facts.scalar(module, id);
         let is_first = |id| id == first || value(id).is_some() && value(id) == value(first);
         compared
-            && (test.id(0) == counter && is_first(test.id(1))
-                || test.id(1) == counter && is_first(test.id(0)))
+            && (test.id_operand(0) == counter && is_first(test.id_operand(1))
+                || test.id_operand(1) == counter && is_first(test.id_operand(0)))
     })
 }

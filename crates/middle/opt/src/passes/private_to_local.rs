@@ -30,16 +30,16 @@ pub fn run(
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let is_private =
-        |i: &InstRef<'_>| i.op() == Op::Variable && i.word(0) == StorageClass::Private.0;
+        |i: &InstRef<'_>| i.op() == Op::Variable && i.operand_word(0) == StorageClass::Private.0;
     let mut moved = 0;
     if module
-        .section(ModuleSection::Globals)
+        .section_insts(ModuleSection::Globals)
         .any(|i| is_private(&i))
     {
         let calls = cache.calls(module);
         let mut facts = cache.take_facts(module);
         let variables: Vec<Inst> = module
-            .section(ModuleSection::Globals)
+            .section_insts(ModuleSection::Globals)
             .filter(is_private)
             .map(InstRef::handle)
             .collect();
@@ -104,10 +104,10 @@ impl PrivateVariableUses {
             }
         }
         for inst in module
-            .section(ModuleSection::Globals)
-            .chain(module.section(ModuleSection::Trailer))
+            .section_insts(ModuleSection::Globals)
+            .chain(module.section_insts(ModuleSection::Trailer))
         {
-            facts.ids.visit(inst, |_, id| {
+            facts.ids.visit_uses(inst, |_, id| {
                 if base[id].is_some() {
                     uses.home.set(id, VariableHome::No);
                 }
@@ -118,7 +118,7 @@ impl PrivateVariableUses {
             for inst in module.function_insts(*func) {
                 let begin = inst.words().len() - inst.operands().len();
                 let mut chain = None;
-                facts.ids.visit(inst, |at, id| {
+                facts.ids.visit_uses(inst, |at, id| {
                     let Some(variable) = base[id] else { return };
                     let accessed = match inst.op() {
                         Op::Load | Op::Store => at == begin,
@@ -151,7 +151,7 @@ pub fn entries(module: &SpirvModule, calls: &SpirvCallGraph) -> Vec<bool> {
     let size = module.functions().iter().map(|f| f.index() + 1).max();
     let mut found = vec![false; size.unwrap_or(0)];
     let mut named: IdMap<bool> = IdMap::new(module.bound(), false);
-    for entry in module.section(ModuleSection::EntryPoints) {
+    for entry in module.section_insts(ModuleSection::EntryPoints) {
         if let Some(id) = entry.get_id(1).filter(|_| entry.op() == Op::EntryPoint) {
             named.set(id, true);
         }
@@ -190,7 +190,7 @@ fn move_to(
             module.words_mut(*chain)[0] = local.word();
         }
     }
-    module.remove(variable);
+    module.remove_inst(variable);
     module.replace_words(variable, &words);
     let entry = module.function(func).blocks[0];
     let first = module.body(entry).next().map(InstRef::handle);
@@ -201,7 +201,7 @@ fn move_to(
 
 /// The pointer type to a variable of a function with the same pointee.
 fn local(module: &mut SpirvModule, facts: &mut ModuleValues, ty: Id) -> Option<Id> {
-    let pointee = facts.def_of(module, ty, Op::TypePointer)?.id(1);
+    let pointee = facts.def_of(module, ty, Op::TypePointer)?.id_operand(1);
     Some(facts.local_pointer(module, pointee))
 }
 
@@ -209,7 +209,7 @@ fn local(module: &mut SpirvModule, facts: &mut ModuleValues, ty: Id) -> Option<I
 pub fn leave_interfaces(module: &mut SpirvModule, facts: &ModuleValues) {
     let is_local = |module: &SpirvModule, id: Id| {
         let variable = facts.def_of(module, id, Op::Variable);
-        variable.is_some_and(|v| v.word(0) == StorageClass::Function.0)
+        variable.is_some_and(|v| v.operand_word(0) == StorageClass::Function.0)
     };
     change_interfaces(module, |module, id, new| {
         if !is_local(module, id) {

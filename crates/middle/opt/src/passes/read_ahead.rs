@@ -157,7 +157,7 @@ fn waits(module: &SpirvModule, facts: &ModuleValues, shape: &LoopShape) -> bool 
             match inst.op() {
                 Op::ControlBarrier => {
                     barriers += 1;
-                    is_fit &= is_for_workgroup(module, facts, inst.id(2));
+                    is_fit &= is_for_workgroup(module, facts, inst.id_operand(2));
                 }
                 Op::LoopMerge if *block != shape.header => is_fit = false,
                 Op::Switch | Op::FunctionCall => is_fit = false,
@@ -188,18 +188,21 @@ fn decided(
     block: Block,
 ) -> Option<Vec<PathCondition>> {
     let (cfg, dominators) = (&flow.cfg, &flow.dominators);
-    let position = |block: Block| cfg.position(module.label(block));
+    let position = |block: Block| cfg.block_position(module.label(block));
     let (header, mut at) = (position(shape.header)?, position(block)?);
     let mut conditions = Vec::new();
     while at != header {
-        let above = dominators.immediate(at)?;
+        let above = dominators.immediate_dominator(at)?;
         let branch = module.terminator(cfg.block(above));
         if above != header && branch.op() == Op::BranchConditional {
-            let [yes, no] = [cfg.position(branch.id(1))?, cfg.position(branch.id(2))?];
+            let [yes, no] = [
+                cfg.block_position(branch.id_operand(1))?,
+                cfg.block_position(branch.id_operand(2))?,
+            ];
             let is_arm = |arm: u32| arm == at && cfg.predecessors(arm).len() == 1;
             if is_arm(yes) != is_arm(no) {
                 conditions.push(PathCondition {
-                    value: branch.id(0),
+                    value: branch.id_operand(0),
                     holds: is_arm(yes),
                 });
             }
@@ -232,7 +235,7 @@ fn reads(
                         (inst, conditions?),
                     ));
                 }
-                Op::Store if is_own(module, facts, memory, inst.id(0)) => {}
+                Op::Store if is_own(module, facts, memory, inst.id_operand(0)) => {}
                 Op::ControlBarrier => {}
                 _ if memory.event(facts, module, inst).is_some() => return None,
                 _ if is_plain(facts, inst) => {}
@@ -253,7 +256,7 @@ fn is_own(module: &SpirvModule, facts: &ModuleValues, memory: &AliasAnalysis, po
         StorageClass::Private,
         StorageClass::Function,
     ];
-    let is_here = class.is_some_and(|ty| classes.iter().any(|c| c.0 == ty.word(0)));
+    let is_here = class.is_some_and(|ty| classes.iter().any(|c| c.0 == ty.operand_word(0)));
     is_here && memory.place(facts, module, pointer).kind != WriterScope::Volatile
 }
 
@@ -265,17 +268,17 @@ fn read(
     counter: usize,
     (load, conditions): (InstRef, &[PathCondition]),
 ) -> Option<ReadAheadLoad> {
-    let place = memory.place(facts, module, load.id(0));
+    let place = memory.place(facts, module, load.id_operand(0));
     let base = facts.def(module, place.base?)?;
     let is_buffer = base.op() == Op::Variable
         && [StorageClass::StorageBuffer, StorageClass::Uniform]
             .iter()
-            .any(|c| c.0 == base.word(0));
+            .any(|c| c.0 == base.operand_word(0));
     if !is_buffer || place.kind == WriterScope::Volatile {
         return None;
     }
     let mut wanted: Vec<Id> = conditions.iter().map(|c| c.value).collect();
-    wanted.push(load.id(0));
+    wanted.push(load.id_operand(0));
     let mut slice = Vec::new();
     let insts: Vec<InstRef> = shape.blocks.iter().flat_map(|b| module.body(*b)).collect();
     for inst in insts.iter().rev() {
@@ -293,7 +296,7 @@ fn read(
             return None;
         }
         slice.push(inst.handle());
-        facts.ids.visit(*inst, |_, id| wanted.push(id));
+        facts.ids.visit_uses(*inst, |_, id| wanted.push(id));
     }
     slice.reverse();
     Some(ReadAheadLoad {
@@ -399,11 +402,11 @@ fn ask(
     let labels = [there, behind].map(|b| module.label(b).word());
     let body = module.block(*last).body;
     if tools.structured {
-        let merge = module.create(Op::SelectionMerge, &[labels[1], 0]);
-        module.append(body, merge);
+        let merge = module.create_inst(Op::SelectionMerge, &[labels[1], 0]);
+        module.append_inst(body, merge);
     }
-    let branch = module.create(Op::BranchConditional, &[guard.word(), labels[0], labels[1]]);
-    module.append(body, branch);
+    let branch = module.create_inst(Op::BranchConditional, &[guard.word(), labels[0], labels[1]]);
+    module.append_inst(body, branch);
     let value = copy(module, &tools.facts, read.load, &mut map, there);
     end_with(module, there, module.label(behind));
     let ty = module.inst(read.load).result_type().unwrap_or(bool);
@@ -429,7 +432,7 @@ fn copy(
 ) -> Id {
     let old = module.inst(inst);
     let (op, mut words) = (old.op(), old.words().to_vec());
-    facts.ids.visit(old, |at, id| {
+    facts.ids.visit_uses(old, |at, id| {
         let new = map.iter().find(|(old, _)| *old == id);
         words[at] = new.map_or(id, |(_, new)| *new).word();
     });
@@ -438,8 +441,8 @@ fn copy(
     let id = module.fresh_id();
     words[at] = id.word();
     map.push((result, id));
-    let new = module.create(op, &words);
-    module.append(module.block(block).body, new);
+    let new = module.create_inst(op, &words);
+    module.append_inst(module.block(block).body, new);
     id
 }
 
@@ -451,7 +454,7 @@ fn becomes(module: &mut SpirvModule, load: Inst, value: Id) {
         return;
     };
     let words = [ty, id, value].map(Id::word);
-    let copy = module.create(Op::CopyObject, &words);
+    let copy = module.create_inst(Op::CopyObject, &words);
     module.insert_before(load, copy);
-    module.remove(load);
+    module.remove_inst(load);
 }

@@ -23,16 +23,19 @@ pub fn run(
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let facts = ModuleValues::new(module);
     let refuses = |said: &InstRef<'_>| match said.op() {
-        Op::MemberDecorate => said.word(2) == Decoration::NonReadable.0,
+        Op::MemberDecorate => said.operand_word(2) == Decoration::NonReadable.0,
         Op::Decorate => {
-            said.word(1) == Decoration::NonReadable.0 && !is_image(module, &facts, said.id(0))
+            said.operand_word(1) == Decoration::NonReadable.0
+                && !is_image(module, &facts, said.id_operand(0))
         }
         _ => false,
     };
-    let said = module.section(ModuleSection::Annotations).filter(refuses);
+    let said = module
+        .section_insts(ModuleSection::Annotations)
+        .filter(refuses);
     let said: Vec<Inst> = said.map(InstRef::handle).collect();
     for decoration in &said {
-        module.remove(*decoration);
+        module.remove_inst(*decoration);
     }
     Ok(PassOutcome {
         statistics: vec![("decorations deleted", said.len())],
@@ -44,8 +47,8 @@ fn is_image(module: &SpirvModule, facts: &ModuleValues, variable: Id) -> bool {
     let mut ty = facts.type_of(module, variable);
     while let Some(def) = ty.and_then(|ty| facts.def(module, ty)) {
         ty = match def.op() {
-            Op::TypePointer => Some(def.id(1)),
-            Op::TypeArray | Op::TypeRuntimeArray => Some(def.id(0)),
+            Op::TypePointer => Some(def.id_operand(1)),
+            Op::TypeArray | Op::TypeRuntimeArray => Some(def.id_operand(0)),
             op => return op == Op::TypeImage,
         };
     }

@@ -86,13 +86,16 @@ fn is_float(module: &SpirvModule, facts: &ModuleValues, inst: InstRef<'_>) -> bo
     let op = inst.op();
     let known = match op {
         Op::ExtInst => {
-            let set = facts.ids.set(inst).filter(|s| s.name == "GLSL.std.450");
-            let row = set.and_then(|s| s.instruction(inst.word(1)));
+            let set = facts
+                .ids
+                .ext_inst_set(inst)
+                .filter(|s| s.name == "GLSL.std.450");
+            let row = set.and_then(|s| s.instruction_by_number(inst.operand_word(1)));
             row.is_some_and(|r| FUNCTIONS.contains(&r.name))
         }
         op => is_arithmetic(op),
     };
-    known && inst.result().is_some_and(single) && inst.ids(first_value(op)).all(single)
+    known && inst.result().is_some_and(single) && inst.id_operands(first_value(op)).all(single)
 }
 
 /// The instructions of all functions that compute floats.
@@ -120,8 +123,8 @@ pub fn run_relax(
                 continue;
             };
             let words = [id.word(), Decoration::RelaxedPrecision.0];
-            let decoration = module.create(Op::Decorate, &words);
-            module.append(ModuleSection::Annotations.list(), decoration);
+            let decoration = module.create_inst(Op::Decorate, &words);
+            module.append_inst(ModuleSection::Annotations.list(), decoration);
             relaxed += 1;
         }
     }
@@ -153,13 +156,13 @@ pub fn run_half(
     }
     // What is left of the result is a conversion, which is exact.
     let decorations: Vec<Inst> = module
-        .section(ModuleSection::Annotations)
-        .filter(|d| d.op() == Op::Decorate && d.word(1) == Decoration::RelaxedPrecision.0)
-        .filter(|d| halved[d.id(0)])
+        .section_insts(ModuleSection::Annotations)
+        .filter(|d| d.op() == Op::Decorate && d.operand_word(1) == Decoration::RelaxedPrecision.0)
+        .filter(|d| halved[d.id_operand(0)])
         .map(InstRef::handle)
         .collect();
     for decoration in decorations {
-        module.remove(decoration);
+        module.remove_inst(decoration);
     }
     declare(module, Capability::Float16);
     Ok(PassOutcome {

@@ -63,7 +63,7 @@ pub fn run(
         solver.solve(module);
         found += solver.replace(module, &mut erased);
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     cache.put_facts(facts);
     Ok(PassOutcome {
         statistics: vec![("values found constant", found)],
@@ -73,7 +73,7 @@ pub fn run(
 /// What is known of values before: all but the results of instructions in blocks.
 fn outside(facts: &ModuleValues, module: &SpirvModule) -> IdMap<LatticeValue> {
     let mut lattice = IdMap::new(module.bound(), LatticeValue::Unseen);
-    for inst in module.section(ModuleSection::Globals) {
+    for inst in module.section_insts(ModuleSection::Globals) {
         if let Some(id) = inst.result() {
             let constant = facts.is_constant(module, id);
             let state = if constant {
@@ -86,7 +86,7 @@ fn outside(facts: &ModuleValues, module: &SpirvModule) -> IdMap<LatticeValue> {
     }
     for func in module.functions() {
         lattice.set(module.function_id(*func), LatticeValue::Varying);
-        for param in module.insts(module.function(*func).params) {
+        for param in module.list_insts(module.function(*func).params) {
             param
                 .result()
                 .into_iter()
@@ -149,7 +149,7 @@ impl SccpSolver<'_> {
                     continue;
                 }
                 let (users, lattice) = (&mut *self.users, &*self.lattice);
-                self.facts.ids.visit(inst, |_, id| {
+                self.facts.ids.visit_uses(inst, |_, id| {
                     if lattice[id] == LatticeValue::Unseen {
                         users.add(id, inst.handle());
                     }
@@ -274,7 +274,7 @@ impl SccpSolver<'_> {
             let (Some(value), Some(parent)) = (Id::new(pair[0]), Id::new(pair[1])) else {
                 return LatticeValue::Varying;
             };
-            let from = self.flow.cfg.position(parent);
+            let from = self.flow.cfg.block_position(parent);
             if !from.is_some_and(|f| self.taken[f as usize].contains(&at)) {
                 continue;
             }
@@ -301,7 +301,7 @@ impl SccpSolver<'_> {
         }
         let mut operands: Vec<Vec<FoldConstant>> = Vec::with_capacity(3);
         let mut waiting = false;
-        for id in i.ids(first_value(i.op())) {
+        for id in i.id_operands(first_value(i.op())) {
             match self.state(id) {
                 LatticeValue::Unseen => waiting = true,
                 LatticeValue::Varying => return LatticeValue::Varying,
@@ -324,8 +324,8 @@ impl SccpSolver<'_> {
     }
 
     fn select(&self, module: &SpirvModule, select: InstRef<'_>) -> LatticeValue {
-        let sides = [1, 2].map(|n| self.state(select.id(n)));
-        match self.state(select.id(0)) {
+        let sides = [1, 2].map(|n| self.state(select.id_operand(n)));
+        match self.state(select.id_operand(0)) {
             LatticeValue::Unseen => LatticeValue::Unseen,
             LatticeValue::Varying => match sides {
                 [LatticeValue::Unseen, _] | [_, LatticeValue::Unseen] => LatticeValue::Unseen,
@@ -342,14 +342,14 @@ impl SccpSolver<'_> {
     fn branch(&mut self, module: &SpirvModule, inst: Inst, at: u32) {
         let i = module.inst(inst);
         let decided = match i.op() {
-            Op::BranchConditional | Op::Switch => match self.state(i.id(0)) {
+            Op::BranchConditional | Op::Switch => match self.state(i.id_operand(0)) {
                 LatticeValue::Unseen => return,
                 LatticeValue::Varying => None,
                 known => self.target(module, i, known),
             },
             _ => None,
         };
-        match decided.and_then(|label| self.flow.cfg.position(label)) {
+        match decided.and_then(|label| self.flow.cfg.block_position(label)) {
             Some(to) => self.edges.push((at, to)),
             None => {
                 let all = self.flow.cfg.successors(at).iter().rev();
@@ -375,7 +375,7 @@ impl SccpSolver<'_> {
         let mask = u64::MAX >> (64 - width);
         let mut cases = switch_cases(branch, words);
         let case = cases.find(|(literal, _)| *literal & mask == value);
-        Some(case.map_or(branch.id(1), |(_, label)| label))
+        Some(case.map_or(branch.id_operand(1), |(_, label)| label))
     }
 
     /// Puts constants in the place of values; returns their number.
@@ -394,10 +394,10 @@ impl SccpSolver<'_> {
                 next = module.next(inst);
                 let known = module.inst(inst).result();
                 if known.is_some_and(|id| self.constant(id).is_some()) {
-                    module.erase(inst, erased);
+                    module.erase_inst(inst, erased);
                 } else {
                     let new = |id: Id| self.constant(id).unwrap_or(id);
-                    self.facts.ids.rewrite(module, inst, new);
+                    self.facts.ids.rewrite_uses(module, inst, new);
                 }
             }
         }

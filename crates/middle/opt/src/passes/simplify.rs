@@ -29,7 +29,7 @@ pub fn run(
         let flow = cache.flow(module, func)?;
         walker.function(module, &flow, &mut erased);
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     let simplified = walker.counts.simplified;
     cache.put_facts(facts);
     Ok(PassOutcome {

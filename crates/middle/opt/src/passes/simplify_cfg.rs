@@ -58,7 +58,7 @@ pub fn run(
             cache.drop_flow(func);
         }
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     Ok(PassOutcome {
         statistics: vec![
             ("branches decided", decided),
@@ -85,11 +85,13 @@ fn decide(
         return 0;
     }
     let structured = module.is_structured();
-    let constructs = ConstructTree::compute(module, cfg, &flow.dominators);
+    let constructs = ConstructTree::from_cfg(module, cfg, &flow.dominators);
     let mut decided = 0;
     for (at, target) in known {
         let block = cfg.block(at);
-        let merge = module.merge(block).map(|m| (m.op(), m.id(0), m.handle()));
+        let merge = module
+            .merge_inst(block)
+            .map(|m| (m.op(), m.id_operand(0), m.handle()));
         // A loop must keep the edge that makes it one.
         let mut lost = cfg
             .successors(at)
@@ -108,7 +110,7 @@ fn decide(
         if let Some((Op::LoopMerge, left, inst)) = merge
             && left == target
         {
-            module.remove(inst);
+            module.remove_inst(inst);
         }
         decided += 1;
     }
@@ -136,12 +138,21 @@ fn narrow(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target: Id) ->
             .iter()
             .find(|s| module.label(cfg.block(**s)) == label)
     };
-    let within = position(target).is_some_and(|t| flow.dominators.immediate(*t) == Some(at));
-    let Some(merge) = module.merge(block).map(|m| m.id(0)).filter(|_| within) else {
+    let within =
+        position(target).is_some_and(|t| flow.dominators.immediate_dominator(*t) == Some(at));
+    let Some(merge) = module
+        .merge_inst(block)
+        .map(|m| m.id_operand(0))
+        .filter(|_| within)
+    else {
         return false;
     };
     let terminator = module.terminator(block);
-    let (op, value, first) = (terminator.op(), terminator.word(0), terminator.id(1));
+    let (op, value, first) = (
+        terminator.op(),
+        terminator.operand_word(0),
+        terminator.id_operand(1),
+    );
     if op == Op::Switch {
         if terminator.words().len() == 2 {
             return false;
@@ -161,7 +172,7 @@ fn narrow(module: &mut SpirvModule, flow: &FlowAnalysis, at: u32, target: Id) ->
     let phis: Vec<_> = module.phis(merge_block).map(InstRef::handle).collect();
     for phi in phis {
         if let Some(ty) = module.inst(phi).result_type() {
-            let undef = module.undef(ty);
+            let undef = module.ensure_undef(ty);
             module.set_phi_value(phi, label, undef);
         }
     }
@@ -182,18 +193,20 @@ fn known_target(
 ) -> Option<Id> {
     let terminator = module.terminator(block);
     match terminator.op() {
-        Op::BranchConditional if terminator.id(1) == terminator.id(2) => Some(terminator.id(1)),
+        Op::BranchConditional if terminator.id_operand(1) == terminator.id_operand(2) => {
+            Some(terminator.id_operand(1))
+        }
         Op::BranchConditional => {
-            let value = definitions.constant(module, terminator.id(0))?;
-            Some(terminator.id(if value != 0 { 1 } else { 2 }))
+            let value = definitions.constant_value(module, terminator.id_operand(0))?;
+            Some(terminator.id_operand(if value != 0 { 1 } else { 2 }))
         }
         Op::Switch => {
             let words = ids.switch_literal_words(terminator);
             let mask = if words == 2 { u64::MAX } else { 0xffff_ffff };
-            let value = definitions.constant(module, terminator.id(0))? & mask;
+            let value = definitions.constant_value(module, terminator.id_operand(0))? & mask;
             let mut cases = switch_cases(terminator, words);
             let case = cases.find(|(literal, _)| *literal == value);
-            Some(case.map_or(terminator.id(1), |(_, label)| label))
+            Some(case.map_or(terminator.id_operand(1), |(_, label)| label))
         }
         _ => None,
     }
@@ -225,7 +238,7 @@ fn single_valued(
                 let Some(id) = inst.result() else { continue };
                 if let Some(value) = only_value(inst, id, new) {
                     new.set(id, value);
-                    module.erase(phi, erased);
+                    module.erase_inst(phi, erased);
                     found += 1;
                 }
             }

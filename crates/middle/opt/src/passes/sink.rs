@@ -85,15 +85,15 @@ struct CodeSinker<'a> {
 impl CodeSinker<'_> {
     fn function(&mut self, module: &mut SpirvModule, flow: &FlowAnalysis) {
         let cfg = &flow.cfg;
-        let loops = LoopNest::compute(cfg, &flow.dominators);
-        let behind = PostDominators::compute(cfg);
+        let loops = LoopNest::from_cfg(cfg, &flow.dominators);
+        let behind = PostDominators::from_cfg(cfg);
         self.users.clear();
         for at in 0..cfg.len() as u32 {
             for inst in module.body(cfg.block(at)) {
                 self.home[inst.handle().index()] = at;
                 let users = &mut self.users;
                 let facts = self.facts;
-                facts.ids.visit(inst, |_, id| {
+                facts.ids.visit_uses(inst, |_, id| {
                     let local = facts.def(module, id).is_some_and(|d| can_be_moved(d.op()));
                     if local {
                         users.add(id, inst.handle());
@@ -109,7 +109,7 @@ impl CodeSinker<'_> {
                     continue;
                 };
                 let left = loops
-                    .innermost(at)
+                    .innermost_loop(at)
                     .is_some_and(|l| !loops.contains(l, target));
                 if behind.dominates(target, at) && !left {
                     continue;
@@ -150,11 +150,11 @@ impl CodeSinker<'_> {
         }
         let mut target = target?;
         while target != at {
-            let around = loops.innermost(target);
+            let around = loops.innermost_loop(target);
             if around.is_none_or(|l| loops.contains(l, at)) {
                 return Some(target);
             }
-            target = flow.dominators.immediate(target)?;
+            target = flow.dominators.immediate_dominator(target)?;
         }
         None
     }
@@ -167,19 +167,21 @@ impl CodeSinker<'_> {
         }
         let pairs = inst.operands().chunks_exact(2);
         let own = pairs.filter(|p| p[0] == id.word());
-        own.filter_map(|p| flow.cfg.position(Id::new(p[1])?))
+        own.filter_map(|p| flow.cfg.block_position(Id::new(p[1])?))
             .collect()
     }
 
     fn may_sink(&self, module: &SpirvModule, inst: InstRef<'_>) -> bool {
         match inst.op() {
             Op::Load => {
-                let place = self.memory.place(self.facts, module, inst.id(0));
+                let place = self.memory.place(self.facts, module, inst.id_operand(0));
                 place.kind == WriterScope::ReadOnly && is_plain(inst.operands().get(1))
             }
             Op::ExtInst => {
-                let set = self.facts.ids.set(inst);
-                set.is_some_and(|s| !s.is_debug_info() && s.effects(inst.word(1)).is_pure())
+                let set = self.facts.ids.ext_inst_set(inst);
+                set.is_some_and(|s| {
+                    !s.is_debug_info() && s.instruction_effects(inst.operand_word(1)).is_pure()
+                })
             }
             Op::Undef => false,
             op => can_be_moved(op) && op.effects().is_pure(),
@@ -195,7 +197,7 @@ fn can_be_moved(op: Op) -> bool {
 /// The nearest block that dominates both.
 fn common(flow: &FlowAnalysis, mut a: u32, b: u32) -> Option<u32> {
     while !flow.dominators.dominates(a, b) {
-        a = flow.dominators.immediate(a)?;
+        a = flow.dominators.immediate_dominator(a)?;
     }
     Some(a)
 }

@@ -67,9 +67,9 @@ pub fn run_set(
     let facts = ModuleValues::new(module);
     let (id, text) = assignment(argument).unwrap_or((0, "0"));
     let targets: Vec<Id> = module
-        .section(ModuleSection::Annotations)
+        .section_insts(ModuleSection::Annotations)
         .filter(|d| is_spec_id(d) && d.operands().get(2) == Some(&id))
-        .map(|d| d.id(0))
+        .map(|d| d.id_operand(0))
         .collect();
     let mut set = 0;
     for target in targets {
@@ -92,7 +92,7 @@ pub fn run_set(
                 } else {
                     Op::SpecConstantFalse
                 };
-                module.replace(handle, op, &words);
+                module.replace_inst(handle, op, &words);
             }
             _ => {
                 let value = [&words[..], &literal(module, &facts, handle, ty, bits)].concat();
@@ -134,7 +134,7 @@ fn literal(
         .inst(inst)
         .result_type()
         .and_then(|ty| facts.def(module, ty));
-    let signed = signed.is_some_and(|t| t.op() == Op::TypeInt && t.word(1) == 1);
+    let signed = signed.is_some_and(|t| t.op() == Op::TypeInt && t.operand_word(1) == 1);
     number_words(ty, signed, value)
 }
 
@@ -152,7 +152,7 @@ fn number_words(ty: FoldType, signed: bool, bits: u64) -> Vec<u32> {
 }
 
 fn is_spec_id(decoration: &InstRef<'_>) -> bool {
-    decoration.op() == Op::Decorate && decoration.word(1) == Decoration::SpecId.0
+    decoration.op() == Op::Decorate && decoration.operand_word(1) == Decoration::SpecId.0
 }
 
 /// Makes all specialisation constants constants.
@@ -171,9 +171,12 @@ pub fn run_freeze(
 /// Constants of 0 that say how large workgroups are: only as long as they may become others is that
 /// right.
 fn open_sizes(module: &SpirvModule) -> Vec<Id> {
-    let modes = module.section(ModuleSection::ExecutionModes);
-    let mut open: Vec<Id> = modes.filter(is_size).flat_map(|m| m.ids(2)).collect();
-    let globals = module.section(ModuleSection::Globals);
+    let modes = module.section_insts(ModuleSection::ExecutionModes);
+    let mut open: Vec<Id> = modes
+        .filter(is_size)
+        .flat_map(|m| m.id_operands(2))
+        .collect();
+    let globals = module.section_insts(ModuleSection::Globals);
     if !open.is_empty() {
         let zero = |i: &InstRef<'_>| i.op() == Op::SpecConstant && i.operands() == [0];
         let zeros: Vec<Id> = globals.filter(zero).filter_map(|i| i.result()).collect();
@@ -184,12 +187,12 @@ fn open_sizes(module: &SpirvModule) -> Vec<Id> {
 
 /// Whether an execution mode says by constants how large workgroups are.
 fn is_size(mode: &InstRef<'_>) -> bool {
-    mode.op() == Op::ExecutionModeId && mode.word(1) == ExecutionMode::LocalSizeId.0
+    mode.op() == Op::ExecutionModeId && mode.operand_word(1) == ExecutionMode::LocalSizeId.0
 }
 
 /// Says in numbers how large workgroups are that were said so by constants.
 fn freeze_sizes(module: &mut SpirvModule) -> usize {
-    let modes = module.section(ModuleSection::ExecutionModes);
+    let modes = module.section_insts(ModuleSection::ExecutionModes);
     let modes: Vec<Inst> = modes.filter(is_size).map(InstRef::handle).collect();
     if modes.is_empty() {
         return 0;
@@ -199,12 +202,12 @@ fn freeze_sizes(module: &mut SpirvModule) -> usize {
     for mode in modes {
         let inst = module.inst(mode);
         let size: Option<Vec<u32>> = inst
-            .ids(2)
+            .id_operands(2)
             .map(|id| u32::try_from(facts.scalar(module, id)?.bits).ok())
             .collect();
         if let Some(size) = size {
-            let head = [inst.word(0), ExecutionMode::LocalSize.0];
-            module.replace(mode, Op::ExecutionMode, &[&head[..], &size].concat());
+            let head = [inst.operand_word(0), ExecutionMode::LocalSize.0];
+            module.replace_inst(mode, Op::ExecutionMode, &[&head[..], &size].concat());
             said += 1;
         }
     }
@@ -215,15 +218,15 @@ fn freeze_sizes(module: &mut SpirvModule) -> usize {
 pub fn freeze(module: &mut SpirvModule, picked: impl Fn(Id) -> bool) -> usize {
     let mut facts = ModuleValues::new(module);
     let decorations: Vec<Inst> = module
-        .section(ModuleSection::Annotations)
-        .filter(|d| is_spec_id(d) && picked(d.id(0)))
+        .section_insts(ModuleSection::Annotations)
+        .filter(|d| is_spec_id(d) && picked(d.id_operand(0)))
         .map(InstRef::handle)
         .collect();
     for decoration in decorations {
-        module.remove(decoration);
+        module.remove_inst(decoration);
     }
     let globals: Vec<Inst> = module
-        .section(ModuleSection::Globals)
+        .section_insts(ModuleSection::Globals)
         .map(InstRef::handle)
         .collect();
     let mut frozen = 0;
@@ -234,7 +237,7 @@ pub fn freeze(module: &mut SpirvModule, picked: impl Fn(Id) -> bool) -> usize {
             Op::SpecConstant if own => Op::Constant,
             Op::SpecConstantTrue if own => Op::ConstantTrue,
             Op::SpecConstantFalse if own => Op::ConstantFalse,
-            Op::SpecConstantComposite if i.ids(0).all(|p| is_known(module, &facts, p)) => {
+            Op::SpecConstantComposite if i.id_operands(0).all(|p| is_known(module, &facts, p)) => {
                 Op::ConstantComposite
             }
             Op::SpecConstantOp => {
@@ -244,7 +247,7 @@ pub fn freeze(module: &mut SpirvModule, picked: impl Fn(Id) -> bool) -> usize {
             _ => continue,
         };
         let words = i.words().to_vec();
-        module.replace(inst, op, &words);
+        module.replace_inst(inst, op, &words);
         frozen += 1;
     }
     frozen
@@ -258,7 +261,7 @@ fn is_known(module: &SpirvModule, facts: &ModuleValues, id: Id) -> bool {
 fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Option<()> {
     let i = module.inst(inst);
     let (ty, id) = (i.result_type()?, i.result()?);
-    let op = Op(u16::try_from(i.word(0)).ok()?);
+    let op = Op(u16::try_from(i.operand_word(0)).ok()?);
     let operands = i.operands()[1..].to_vec();
     let head = [ty.word(), id.word()];
     if op == Op::CompositeExtract {
@@ -268,7 +271,7 @@ fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Op
             part = match composite.op() {
                 Op::ConstantComposite => composite.get_id(*at as usize)?,
                 Op::ConstantNull => {
-                    module.replace(inst, Op::ConstantNull, &head);
+                    module.replace_inst(inst, Op::ConstantNull, &head);
                     return Some(());
                 }
                 _ => return None,
@@ -279,12 +282,12 @@ fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Op
             .filter(|_| facts.is_constant(module, part))?;
         let words = [&head, known.operands()].concat();
         let op = known.op();
-        module.replace(inst, op, &words);
+        module.replace_inst(inst, op, &words);
         return Some(());
     }
     // As an instruction, to be computed like one.
     let words = [&head[..], &operands].concat();
-    let like = module.create(op, &words);
+    let like = module.create_inst(op, &words);
     if !facts.is_foldable(module.inst(like)) {
         return None;
     }
@@ -295,11 +298,13 @@ fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Op
         lanes.push(values);
     }
     let results = facts.computed(module, module.inst(like), &lanes)?;
-    let vector = facts.def_of(module, ty, Op::TypeVector).map(|v| v.id(0));
+    let vector = facts
+        .def_of(module, ty, Op::TypeVector)
+        .map(|v| v.id_operand(0));
     let part = vector.unwrap_or(ty);
     let scalar = facts.scalar_type(module, part)?;
     let signed = facts.def(module, part)?;
-    let signed = signed.op() == Op::TypeInt && signed.word(1) == 1;
+    let signed = signed.op() == Op::TypeInt && signed.operand_word(1) == 1;
     let constant = |bits: u64| match scalar {
         FoldType::Bool if bits & 1 == 1 => (Op::ConstantTrue, Vec::new()),
         FoldType::Bool => (Op::ConstantFalse, Vec::new()),
@@ -307,7 +312,7 @@ fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Op
     };
     if vector.is_none() {
         let (op, words) = constant(*results.first()?);
-        module.replace(inst, op, &[&head[..], &words].concat());
+        module.replace_inst(inst, op, &[&head[..], &words].concat());
         return Some(());
     }
     let mut parts = head.to_vec();
@@ -316,6 +321,6 @@ fn compute(module: &mut SpirvModule, facts: &mut ModuleValues, inst: Inst) -> Op
         let words: Vec<u32> = words;
         parts.push(facts.insert(module, inst, op, part, &words).word());
     }
-    module.replace(inst, Op::ConstantComposite, &parts);
+    module.replace_inst(inst, Op::ConstantComposite, &parts);
     Some(())
 }

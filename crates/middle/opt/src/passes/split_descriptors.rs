@@ -40,7 +40,7 @@ pub fn run(
     for array in &arrays {
         let made = split(module, &mut facts, array, &mut replaced, &mut erased);
         parts.set(array.id, made);
-        module.erase(array.inst, &mut erased);
+        module.erase_inst(array.inst, &mut erased);
     }
     if !arrays.is_empty() {
         interfaces(module, &parts);
@@ -48,9 +48,9 @@ pub fn run(
         for inst in all {
             facts
                 .ids
-                .rewrite(module, inst, |id| replaced[id].unwrap_or(id));
+                .rewrite_uses(module, inst, |id| replaced[id].unwrap_or(id));
         }
-        module.sweep(&erased);
+        module.sweep_annotations(&erased);
     }
     Ok(PassOutcome {
         statistics: vec![("arrays of descriptors split", arrays.len())],
@@ -75,24 +75,24 @@ fn gather(module: &SpirvModule, facts: &ModuleValues) -> Vec<DescriptorArrayUse>
         StorageClass::StorageBuffer,
     ];
     let mut bound: IdMap<bool> = IdMap::new(0, false);
-    for d in module.section(ModuleSection::Annotations) {
-        if d.op() == Op::Decorate && d.word(1) == Decoration::Binding.0 {
-            bound.set(d.id(0), true);
+    for d in module.section_insts(ModuleSection::Annotations) {
+        if d.op() == Op::Decorate && d.operand_word(1) == Decoration::Binding.0 {
+            bound.set(d.id_operand(0), true);
         }
     }
     let mut arrays: Vec<DescriptorArrayUse> = Vec::new();
     let mut slot: IdMap<Option<u32>> = IdMap::new(module.bound(), None);
-    for inst in module.section(ModuleSection::Globals) {
+    for inst in module.section_insts(ModuleSection::Globals) {
         let (Some(id), Op::Variable) = (inst.result(), inst.op()) else {
             continue;
         };
-        let class = inst.word(0);
+        let class = inst.operand_word(0);
         let pointer = inst
             .result_type()
             .and_then(|ty| facts.def_of(module, ty, Op::TypePointer));
-        let array = pointer.and_then(|p| facts.def_of(module, p.id(1), Op::TypeArray));
+        let array = pointer.and_then(|p| facts.def_of(module, p.id_operand(1), Op::TypeArray));
         let length = array
-            .and_then(|a| facts.scalar(module, a.id(1)))
+            .and_then(|a| facts.scalar(module, a.id_operand(1)))
             .map(|v| v.bits);
         let short = length.is_some_and(|n| n <= u64::from(MOST));
         if let Some(array) = array.filter(|_| short && bound[id])
@@ -102,7 +102,7 @@ fn gather(module: &SpirvModule, facts: &ModuleValues) -> Vec<DescriptorArrayUse>
             arrays.push(DescriptorArrayUse {
                 id,
                 inst: inst.handle(),
-                element: array.id(0),
+                element: array.id_operand(0),
                 class,
                 chains: Vec::new(),
             });
@@ -115,7 +115,7 @@ fn gather(module: &SpirvModule, facts: &ModuleValues) -> Vec<DescriptorArrayUse>
         }
         let begin = inst.words().len() - inst.operands().len();
         let chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
-        facts.ids.visit(inst, |at, id| {
+        facts.ids.visit_uses(inst, |at, id| {
             let Some(own) = slot[id].map(|own| own as usize) else {
                 return;
             };
@@ -154,9 +154,9 @@ fn split(
         let part = known.unwrap_or_else(|| {
             let id = module.fresh_id();
             let words = [ty.word(), id.word(), array.class];
-            let variable = module.create(Op::Variable, &words);
+            let variable = module.create_inst(Op::Variable, &words);
             // Behind its type, which may be new.
-            module.append(ModuleSection::Globals.list(), variable);
+            module.append_inst(ModuleSection::Globals.list(), variable);
             describe(module, array.id, id, *at);
             made.push((*at, id));
             id
@@ -168,7 +168,7 @@ fn split(
             facts.become_(module, *chain, op, &words);
         } else if let Some(id) = inst.result() {
             replaced.set(id, Some(part));
-            module.erase(*chain, erased);
+            module.erase_inst(*chain, erased);
         }
     }
     made.into_iter().map(|m| m.1).collect()
@@ -178,7 +178,7 @@ fn split(
 fn describe(module: &mut SpirvModule, array: Id, part: Id, at: u32) {
     for section in [ModuleSection::Names, ModuleSection::Annotations] {
         let about: Vec<Inst> = module
-            .section(section)
+            .section_insts(section)
             .filter(|i| i.get_id(0) == Some(array))
             .map(InstRef::handle)
             .collect();
@@ -186,12 +186,12 @@ fn describe(module: &mut SpirvModule, array: Id, part: Id, at: u32) {
             let i = module.inst(inst);
             let mut words = i.words().to_vec();
             words[0] = part.word();
-            let binding = i.op() == Op::Decorate && i.word(1) == Decoration::Binding.0;
+            let binding = i.op() == Op::Decorate && i.operand_word(1) == Decoration::Binding.0;
             if binding && words.len() > 2 {
                 words[2] += at;
             }
             let op = i.op();
-            let copy = module.create(op, &words);
+            let copy = module.create_inst(op, &words);
             module.insert_after(inst, copy);
         }
     }

@@ -53,11 +53,11 @@ pub fn run(
             for inst in insts.collect::<Vec<_>>() {
                 facts
                     .ids
-                    .rewrite(module, inst, |id| replaced[id].unwrap_or(id));
+                    .rewrite_uses(module, inst, |id| replaced[id].unwrap_or(id));
             }
         }
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     cache.put_facts(facts);
     Ok(PassOutcome {
         statistics: vec![("loads split", split)],
@@ -67,7 +67,7 @@ pub fn run(
 /// Whether anything that could be split is loaded at all.
 fn has_composite_loads(module: &SpirvModule) -> bool {
     let mut composite: IdMap<bool> = IdMap::new(module.bound(), false);
-    for ty in module.section(ModuleSection::Globals) {
+    for ty in module.section_insts(ModuleSection::Globals) {
         if let (Op::TypeStruct | Op::TypeArray, Some(id)) = (ty.op(), ty.result()) {
             composite.set(id, true);
         }
@@ -94,7 +94,7 @@ fn gather(
                 continue;
             }
             let part = inst.op() == Op::CompositeExtract && inst.operands().len() > 1;
-            facts.ids.visit(inst, |_, id| {
+            facts.ids.visit_uses(inst, |_, id| {
                 let known = part && inst.result().is_some_and(|r| facts.marks(r).is_some());
                 if known && let Some(list) = users.get_mut(id) {
                     list.push(inst.handle());
@@ -113,7 +113,7 @@ fn can_be_split(module: &SpirvModule, facts: &ModuleValues, load: InstRef<'_>) -
     };
     let composite = matches!(facts.op(module, ty), Op::TypeStruct | Op::TypeArray);
     let plain = load.operands().get(1).is_none_or(|mask| *mask == 0);
-    let pointer = facts.type_of(module, load.id(0));
+    let pointer = facts.type_of(module, load.id_operand(0));
     let typed = pointer.is_some_and(|p| facts.op(module, p) == Op::TypePointer);
     composite && plain && typed && facts.marks(id) == Some(0)
 }
@@ -167,11 +167,11 @@ fn take_apart(
     replaced: &mut IdMap<Option<Id>>,
     erased: &mut ErasedIds,
 ) {
-    let base = module.inst(load).id(0);
+    let base = module.inst(load).id_operand(0);
     let class = facts
         .type_of(module, base)
         .and_then(|ty| facts.def(module, ty))
-        .map_or(0, |ty| ty.word(0));
+        .map_or(0, |ty| ty.operand_word(0));
     let mut known: Vec<(Vec<u32>, Id)> = Vec::new();
     for part in parts {
         let inst = module.inst(*part);
@@ -194,7 +194,7 @@ fn take_apart(
             }
         };
         replaced.set(id, Some(value));
-        module.erase(*part, erased);
+        module.erase_inst(*part, erased);
     }
-    module.erase(load, erased);
+    module.erase_inst(load, erased);
 }

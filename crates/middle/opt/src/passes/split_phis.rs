@@ -154,7 +154,7 @@ impl PhiSplitter {
         let mut work = Vec::new();
         for at in 0..self.candidates.len() as u32 {
             let phi = module.inst(self.candidates[at as usize].inst);
-            for value in phi.ids(0).step_by(2) {
+            for value in phi.id_operands(0).step_by(2) {
                 match self.value(module, facts, value) {
                     PhiInput::Known => {}
                     PhiInput::Candidate(other) => {
@@ -180,7 +180,9 @@ impl PhiSplitter {
         let extracts = module
             .function_insts(func)
             .filter(|i| i.op() == Op::CompositeExtract && i.operands().len() > 1);
-        let mut work: Vec<u32> = extracts.filter_map(|i| self.by_id[i.id(0)]).collect();
+        let mut work: Vec<u32> = extracts
+            .filter_map(|i| self.by_id[i.id_operand(0)])
+            .collect();
         while let Some(at) = work.pop() {
             if possible[at as usize] && !std::mem::replace(&mut wanted[at as usize], true) {
                 work.extend(&self.candidates[at as usize].joined);
@@ -196,7 +198,7 @@ impl PhiSplitter {
             }
             match facts.def(module, value) {
                 Some(i) if i.op() == Op::CompositeInsert && i.operands().len() == 3 => {
-                    value = i.id(1);
+                    value = i.id_operand(1);
                 }
                 Some(i) if i.op() == Op::CompositeConstruct || i.op() == Op::Undef => {
                     return PhiInput::Known;
@@ -227,7 +229,7 @@ impl PhiSplitter {
                 Op::CompositeInsert if inst.operands().get(2) == Some(&at) => {
                     return inst.get_id(0);
                 }
-                Op::CompositeInsert => value = inst.id(1),
+                Op::CompositeInsert => value = inst.id_operand(1),
                 Op::CompositeConstruct => return inst.get_id(at as usize),
                 Op::Undef => {
                     let ty = facts.part_type(module, inst.result_type()?, at)?;
@@ -256,7 +258,7 @@ impl PhiSplitter {
     /// Gives the phis of a candidate's parts their values.
     fn fill(&self, module: &mut SpirvModule, facts: &mut ModuleValues, at: u32) {
         let candidate = &self.candidates[at as usize];
-        let pairs: Vec<Id> = module.inst(candidate.inst).ids(0).collect();
+        let pairs: Vec<Id> = module.inst(candidate.inst).id_operands(0).collect();
         for (part, (_, phi)) in candidate.parts.iter().enumerate() {
             let mut operands = Vec::with_capacity(pairs.len());
             for pair in pairs.chunks_exact(2) {
@@ -273,7 +275,7 @@ impl PhiSplitter {
         let candidate = &self.candidates[at as usize];
         let parts: Vec<u32> = candidate.parts.iter().map(|p| p.0.word()).collect();
         facts.become_(module, candidate.inst, Op::CompositeConstruct, &parts);
-        module.remove(candidate.inst);
+        module.remove_inst(candidate.inst);
         let behind = module.first_after_phis(candidate.block);
         module.insert_before(behind, candidate.inst);
     }
@@ -287,7 +289,7 @@ impl PhiSplitter {
             .collect();
         for extract in extracts {
             let operands = module.inst(extract).operands();
-            let candidate = self.by_id[module.inst(extract).id(0)];
+            let candidate = self.by_id[module.inst(extract).id_operand(0)];
             let parts = candidate.map(|at| &self.candidates[at as usize].parts);
             if let Some((part, _)) = parts.and_then(|p| p.get(operands[1] as usize)) {
                 let words = [&[part.word()], &operands[2..]].concat();

@@ -53,7 +53,7 @@ pub fn run(
             widened += widen(&mut facts, &accesses, module, &variable, &mut erased);
         }
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     cache.put_facts(facts);
     Ok(PassOutcome {
         statistics: vec![("variables split", split), ("accesses widened", widened)],

@@ -49,16 +49,17 @@ fn strip(
                 Op::Source | Op::SourceContinued | Op::SourceExtension | Op::ModuleProcessed
             )
             || ids
-                .set(inst)
+                .ext_inst_set(inst)
                 .is_some_and(|s| inst.op() == Op::ExtInst && s.is_debug_info())
     };
     let mut erased = ErasedIds::new();
     let mut deleted = erase_where(module, &mut erased, is_debug);
     let is_string = |i: InstRef<'_>| i.op() == Op::String;
-    let is_set = |i: InstRef<'_>| i.op() == Op::ExtInstImport && i.string(0).contains("DebugInfo");
+    let is_set =
+        |i: InstRef<'_>| i.op() == Op::ExtInstImport && i.string_operand(0).contains("DebugInfo");
     deleted += erase_unused(module, &ids, ModuleSection::Sources, &mut erased, is_string);
     deleted += erase_unused(module, &ids, ModuleSection::Imports, &mut erased, is_set);
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     Ok(PassOutcome {
         statistics: vec![("instructions deleted", deleted)],
     })

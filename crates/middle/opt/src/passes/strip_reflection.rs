@@ -34,17 +34,18 @@ pub fn run(
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let ids = cache.ids(module);
     let sets: Vec<Id> = module
-        .section(ModuleSection::Imports)
-        .filter(|i| i.op() == Op::ExtInstImport && is_reflection_set(&i.string(0)))
+        .section_insts(ModuleSection::Imports)
+        .filter(|i| i.op() == Op::ExtInstImport && is_reflection_set(&i.string_operand(0)))
         .filter_map(InstRef::result)
         .collect();
     let mut erased = ErasedIds::new();
     let mut deleted = erase_where(module, &mut erased, |i| is_reflection(&sets, i));
-    let is_set =
-        |i: InstRef<'_>| i.op() == Op::ExtInstImport && i.string(0).starts_with("NonSemantic.");
+    let is_set = |i: InstRef<'_>| {
+        i.op() == Op::ExtInstImport && i.string_operand(0).starts_with("NonSemantic.")
+    };
     deleted += erase_unused(module, &ids, ModuleSection::Imports, &mut erased, is_set);
     deleted += extensions(module);
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     Ok(PassOutcome {
         statistics: vec![("instructions deleted", deleted)],
     })
@@ -73,15 +74,15 @@ fn is_reflection(sets: &[Id], inst: InstRef<'_>) -> bool {
 /// Deletes the extensions that are not needed any more.
 fn extensions(module: &mut SpirvModule) -> usize {
     let strings = module
-        .section(ModuleSection::Annotations)
+        .section_insts(ModuleSection::Annotations)
         .any(|d| matches!(d.op(), Op::DecorateString | Op::MemberDecorateString));
     let sets = module
-        .section(ModuleSection::Imports)
-        .any(|i| i.string(0).starts_with("NonSemantic."));
+        .section_insts(ModuleSection::Imports)
+        .any(|i| i.string_operand(0).starts_with("NonSemantic."));
     let idle: Vec<Inst> = module
-        .section(ModuleSection::Extensions)
+        .section_insts(ModuleSection::Extensions)
         .filter(|e| {
-            let name = e.string(0);
+            let name = e.string_operand(0);
             let needed = match name.as_str() {
                 "SPV_KHR_non_semantic_info" => sets,
                 _ => strings,
@@ -91,7 +92,7 @@ fn extensions(module: &mut SpirvModule) -> usize {
         .map(InstRef::handle)
         .collect();
     for extension in &idle {
-        module.remove(*extension);
+        module.remove_inst(*extension);
     }
     idle.len()
 }

@@ -9,14 +9,14 @@ use crate::pass::PassOutcome;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::analysis::RequirementCeiling;
 use spirula_spirv::ir::{ModuleSection, SpirvModule};
-use spirula_spirv::recompute::recompute;
+use spirula_spirv::recompute::recompute_capabilities;
 
 pub fn run(
     module: &mut SpirvModule,
     _cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
     let before = declarations(module);
-    let changed = recompute(module, &RequirementCeiling::default()).unwrap_or(false);
+    let changed = recompute_capabilities(module, &RequirementCeiling::default()).unwrap_or(false);
     let after = if changed {
         declarations(module)
     } else {
@@ -30,5 +30,8 @@ pub fn run(
 /// Number of capabilities and extensions that a module declares.
 fn declarations(module: &SpirvModule) -> usize {
     let sections = [ModuleSection::Capabilities, ModuleSection::Extensions];
-    sections.map(|s| module.section(s).count()).iter().sum()
+    sections
+        .map(|s| module.section_insts(s).count())
+        .iter()
+        .sum()
 }

@@ -65,9 +65,9 @@ pub fn is_factor(text: &str) -> bool {
 
 /// What a loop asks for.
 pub fn control(module: &SpirvModule, shape: &LoopShape) -> LoopControl {
-    let merge = module.merge(shape.header);
+    let merge = module.merge_inst(shape.header);
     let merge = merge.filter(|m| m.op() == Op::LoopMerge);
-    LoopControl(merge.map_or(0, |m| m.word(2)))
+    LoopControl(merge.map_or(0, |m| m.operand_word(2)))
 }
 
 fn fully(
@@ -150,9 +150,9 @@ fn all(module: &mut SpirvModule, tools: &mut LoopPassContext, shape: &LoopShape,
         let chain = copier.rounds(module, shape, count as usize, None);
         chain.put_before(module, shape);
     }
-    let merge = module.merge(shape.header).map(InstRef::handle);
+    let merge = module.merge_inst(shape.header).map(InstRef::handle);
     if let Some(merge) = merge.filter(|m| module.inst(*m).op() == Op::LoopMerge) {
-        module.remove(merge);
+        module.remove_inst(merge);
     }
     leave(module, shape);
 }
@@ -227,16 +227,16 @@ fn by(module: &mut SpirvModule, copier: &mut BlockCloner, shape: &LoopShape, fac
     let values = phis.iter().filter_map(|p| module.phi_value(*p, latch));
     let values: Vec<_> = values.collect();
     let chain = copier.rounds(module, shape, factor as usize - 1, Some(values));
-    let merge = module.merge(shape.header);
+    let merge = module.merge_inst(shape.header);
     let merge = merge.filter(|m| m.op() == Op::LoopMerge);
-    let continues = merge.map(|m| copier.resolve(m.id(1)));
+    let continues = merge.map(|m| copier.resolve(m.id_operand(1)));
     chain.put_behind(module, shape, continues);
     leave_rolled(module, shape.header);
 }
 
 /// Has a loop ask not to be unrolled: what it said of the number of its rounds does not hold any more.
 pub fn leave_rolled(module: &mut SpirvModule, header: Block) {
-    let merge = module.merge(header).map(InstRef::handle);
+    let merge = module.merge_inst(header).map(InstRef::handle);
     if let Some(merge) = merge.filter(|m| module.inst(*m).op() == Op::LoopMerge) {
         let words = module.inst(merge).words();
         let words = [words[0], words[1], LoopControl::DontUnroll.0];

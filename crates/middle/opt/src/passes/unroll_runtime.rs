@@ -160,11 +160,20 @@ pub fn counter(
     facts: &ModuleValues,
     shape: &LoopShape,
 ) -> Option<LoopCounter> {
-    let condition = facts.def(module, module.terminator(shape.header).id(0))?;
+    let condition = facts.def(module, module.terminator(shape.header).id_operand(0))?;
     let (less, [value, bound]) = match condition.op() {
-        Op::SLessThan | Op::ULessThan => (condition.op(), [condition.id(0), condition.id(1)]),
-        Op::SGreaterThan => (Op::SLessThan, [condition.id(1), condition.id(0)]),
-        Op::UGreaterThan => (Op::ULessThan, [condition.id(1), condition.id(0)]),
+        Op::SLessThan | Op::ULessThan => (
+            condition.op(),
+            [condition.id_operand(0), condition.id_operand(1)],
+        ),
+        Op::SGreaterThan => (
+            Op::SLessThan,
+            [condition.id_operand(1), condition.id_operand(0)],
+        ),
+        Op::UGreaterThan => (
+            Op::ULessThan,
+            [condition.id_operand(1), condition.id_operand(0)],
+        ),
         _ => return None,
     };
     let mut phis = module.phis(shape.header);
@@ -274,8 +283,10 @@ pub fn unroll(
     }
     end_with(module, at, module.label(shape.header));
     come_from(module, shape.header, [shape.entry, at], &values);
-    let merge = module.merge(shape.header).map(InstRef::handle);
-    merge.into_iter().for_each(|merge| module.remove(merge));
+    let merge = module.merge_inst(shape.header).map(InstRef::handle);
+    merge
+        .into_iter()
+        .for_each(|merge| module.remove_inst(merge));
     leave(module, shape);
     tools.touch(shape.entry);
     true
@@ -339,8 +350,8 @@ impl UnrollTarget<'_> {
             let ty = module.inst(phi).result_type().unwrap_or(self.counter.ty);
             let [one, other] = from.map(|(values, from)| [values[at], module.label(from)]);
             let words = [ty, made[at], one[0], one[1], other[0], other[1]];
-            let inst = module.create(Op::Phi, &words.map(Id::word));
-            module.append(module.block(block).body, inst);
+            let inst = module.create_inst(Op::Phi, &words.map(Id::word));
+            module.append_inst(module.block(block).body, inst);
         }
     }
 
@@ -361,14 +372,14 @@ impl UnrollTarget<'_> {
             let merge = match self.is_loop {
                 true => {
                     let words = [behind.word(), last.word(), LoopControl::DontUnroll.0];
-                    module.create(Op::LoopMerge, &words)
+                    module.create_inst(Op::LoopMerge, &words)
                 }
-                false => module.create(Op::SelectionMerge, &[behind.word(), 0]),
+                false => module.create_inst(Op::SelectionMerge, &[behind.word(), 0]),
             };
-            module.append(body, merge);
+            module.append_inst(body, merge);
         }
         let words = [condition, first, behind].map(Id::word);
-        let branch = module.create(Op::BranchConditional, &words);
-        module.append(body, branch);
+        let branch = module.create_inst(Op::BranchConditional, &words);
+        module.append_inst(body, branch);
     }
 }

@@ -92,7 +92,7 @@ fn candidates(
     flow: &FlowAnalysis,
     structured: bool,
 ) -> Vec<UnswitchCandidate> {
-    let loops = LoopNest::compute(&flow.cfg, &flow.dominators);
+    let loops = LoopNest::from_cfg(&flow.cfg, &flow.dominators);
     let found = (0..loops.loops().len()).rev();
     found
         .filter_map(|at| candidate(module, facts, flow, &loops, at, structured))
@@ -113,7 +113,7 @@ fn candidate(
     outside.retain(|p| !loops.contains(at as u32, *p));
     let [entry] = outside[..] else { return None };
     let plain = module.terminator(cfg.block(entry)).op() == Op::Branch
-        && module.merge(cfg.block(entry)).is_none();
+        && module.merge_inst(cfg.block(entry)).is_none();
     let left = left_to(module, flow, loops, at, structured)?;
     let is_inside = |b: u32| {
         dominators.is_reachable(b)
@@ -141,11 +141,11 @@ fn candidate(
     let branch = blocks.iter().copied().find(|b| {
         let branch = module.terminator(cfg.block(*b));
         branch.op() == Op::BranchConditional
-            && branch.id(1) != branch.id(2)
+            && branch.id_operand(1) != branch.id_operand(2)
             && cfg.successors(*b).iter().all(|s| inside[*s as usize])
-            && !facts.is_constant(module, branch.id(0))
-            && facts.op(module, branch.id(0)) != Op::Undef
-            && !inside_defines(branch.id(0))
+            && !facts.is_constant(module, branch.id_operand(0))
+            && facts.op(module, branch.id_operand(0)) != Op::Undef
+            && !inside_defines(branch.id_operand(0))
     })?;
     Some(UnswitchCandidate {
         entry: cfg.block(entry),
@@ -167,9 +167,9 @@ fn left_to(
     let cfg = &flow.cfg;
     let header = loops.loops()[at].header;
     if structured {
-        let merge = module.merge(cfg.block(header))?;
+        let merge = module.merge_inst(cfg.block(header))?;
         let left = cfg
-            .position(merge.id(0))
+            .block_position(merge.id_operand(0))
             .filter(|_| merge.op() == Op::LoopMerge)?;
         return flow.dominators.is_reachable(left).then_some(left);
     }
@@ -198,9 +198,9 @@ fn is_copyable(
             words += 1 + inst.words().len();
             let op = inst.op();
             let effects = match op {
-                Op::ExtInst => match facts.ids.set(inst) {
+                Op::ExtInst => match facts.ids.ext_inst_set(inst) {
                     Some(set) if set.is_debug_info() => InstructionEffects::PURE,
-                    Some(set) => set.effects(inst.word(1)),
+                    Some(set) => set.instruction_effects(inst.operand_word(1)),
                     None => InstructionEffects::ANY,
                 },
                 Op::Phi | Op::LoopMerge | Op::SelectionMerge => InstructionEffects::PURE,
@@ -230,15 +230,15 @@ fn split(module: &mut SpirvModule, tools: &mut LoopPassContext, candidate: &Unsw
     leave(module, candidate, copier, ends);
     let own = module.label(ends[0]);
     for block in &candidate.blocks {
-        let merge = module.merge(*block).map(InstRef::handle);
+        let merge = module.merge_inst(*block).map(InstRef::handle);
         let end = module.terminator(*block).handle();
         for inst in merge.into_iter().chain([end]) {
             let ids = &tools.facts.ids;
-            ids.rewrite(module, inst, |id| if id == old { own } else { id });
+            ids.rewrite_uses(module, inst, |id| if id == old { own } else { id });
         }
     }
     let facts = &mut tools.facts;
-    let condition = module.terminator(candidate.branch).id(0);
+    let condition = module.terminator(candidate.branch).id_operand(0);
     for (block, value) in [(candidate.branch, 1), (copy_of(candidate, &copies), 0)] {
         let ty = facts.type_of(module, condition);
         let known = ty.and_then(|ty| facts.number(module, ty, value));
@@ -251,7 +251,7 @@ fn split(module: &mut SpirvModule, tools: &mut LoopPassContext, candidate: &Unsw
     let branch = module.terminator(candidate.entry).handle();
     if module.is_structured() {
         // No hints.
-        let merge = module.create(Op::SelectionMerge, &[old.word(), 0]);
+        let merge = module.create_inst(Op::SelectionMerge, &[old.word(), 0]);
         module.insert_before(branch, merge);
     }
     let words = [condition, module.label(candidate.header), other].map(Id::word);
@@ -275,7 +275,11 @@ fn close(module: &mut SpirvModule, ids: &IdWords, func: Func, candidate: &Unswit
     let label = module.label(candidate.left);
     let mut sources: Vec<Id> = Vec::new();
     for block in &candidate.blocks {
-        if module.targets(ids, *block).iter().any(|t| t.1 == label) {
+        if module
+            .block_targets(ids, *block)
+            .iter()
+            .any(|t| t.1 == label)
+        {
             sources.push(module.label(*block));
         }
     }
@@ -288,7 +292,7 @@ fn close(module: &mut SpirvModule, ids: &IdWords, func: Func, candidate: &Unswit
         }
         for inst in module.body(*block).filter(|i| !phis.contains(&i.handle())) {
             let mut uses = false;
-            ids.visit(inst, |_, id| {
+            ids.visit_uses(inst, |_, id| {
                 if let Ok(at) = defined.binary_search_by_key(&id, |d| d.0) {
                     used.push(defined[at]);
                     uses = true;
@@ -306,7 +310,7 @@ fn close(module: &mut SpirvModule, ids: &IdWords, func: Func, candidate: &Unswit
         let new = module.fresh_id();
         let pairs = sources.iter().flat_map(|s| [id.word(), s.word()]);
         let words: Vec<u32> = [ty.word(), new.word()].into_iter().chain(pairs).collect();
-        let phi = module.create(Op::Phi, &words);
+        let phi = module.create_inst(Op::Phi, &words);
         let first = module.body(candidate.left).next().map(InstRef::handle);
         if let Some(first) = first {
             module.insert_before(first, phi);
@@ -314,7 +318,7 @@ fn close(module: &mut SpirvModule, ids: &IdWords, func: Func, candidate: &Unswit
         through.push((id, new));
     }
     for user in users {
-        ids.rewrite(module, user, |id| {
+        ids.rewrite_uses(module, user, |id| {
             let found = through.binary_search_by_key(&id, |t| t.0);
             found.map_or(id, |at| through[at].1)
         });
@@ -341,15 +345,15 @@ fn leave(
             let id = module.fresh_id();
             let pairs = words[2..].iter().map(|w| new(*w));
             let own: Vec<u32> = [words[0], id.word()].into_iter().chain(pairs).collect();
-            let own = module.create(Op::Phi, &own);
-            module.append(module.block(*end).body, own);
+            let own = module.create_inst(Op::Phi, &own);
+            module.append_inst(module.block(*end).body, own);
             joined.extend([id.word(), labels[n].word()]);
         }
         module.replace_words(phi, &joined);
     }
     let target = module.label(candidate.left);
     for end in ends {
-        let branch = module.create(Op::Branch, &[target.word()]);
-        module.append(module.block(end).body, branch);
+        let branch = module.create_inst(Op::Branch, &[target.word()]);
+        module.append_inst(module.block(end).body, branch);
     }
 }

@@ -43,7 +43,7 @@ pub fn run(
     let mut components: Vec<(Id, u32)> = Vec::new();
     for id in &constants {
         if let Some(composite) = facts.def_of(module, *id, Op::SpecConstantComposite) {
-            components.extend(composite.ids(0).zip(size));
+            components.extend(composite.id_operands(0).zip(size));
         }
     }
     let mut sized = 0;
@@ -74,21 +74,21 @@ pub fn run(
 
 /// The ids that are decorated as a built-in.
 fn built_ins(module: &SpirvModule, wanted: BuiltIn) -> Vec<Id> {
-    let decorations = module.section(ModuleSection::Annotations);
+    let decorations = module.section_insts(ModuleSection::Annotations);
     let is = |d: &InstRef<'_>| {
         d.op() == Op::Decorate
-            && d.word(1) == Decoration::BuiltIn.0
+            && d.operand_word(1) == Decoration::BuiltIn.0
             && d.operands().get(2) == Some(&wanted.0)
     };
-    decorations.filter(is).map(|d| d.id(0)).collect()
+    decorations.filter(is).map(|d| d.id_operand(0)).collect()
 }
 
 /// The compute entry points.
 fn entries(module: &SpirvModule) -> Vec<Id> {
     let models = [ExecutionModel::GLCompute, ExecutionModel::Kernel];
-    let entries = module.section(ModuleSection::EntryPoints);
-    let compute =
-        entries.filter(|e| e.op() == Op::EntryPoint && models.iter().any(|m| m.0 == e.word(0)));
+    let entries = module.section_insts(ModuleSection::EntryPoints);
+    let compute = entries
+        .filter(|e| e.op() == Op::EntryPoint && models.iter().any(|m| m.0 == e.operand_word(0)));
     let mut found: Vec<Id> = compute.filter_map(|e| e.get_id(1)).collect();
     found.sort_unstable();
     found.dedup();
@@ -104,7 +104,7 @@ fn entry_size(
     components: &mut Vec<(Id, u32)>,
 ) -> bool {
     let modes: Vec<Inst> = module
-        .section(ModuleSection::ExecutionModes)
+        .section_insts(ModuleSection::ExecutionModes)
         .filter(|m| m.get_id(0) == Some(entry))
         .map(InstRef::handle)
         .collect();
@@ -117,22 +117,22 @@ fn entry_size(
     ];
     for mode in modes {
         let inst = module.inst(mode);
-        if inst.word(1) == ExecutionMode::LocalSize.0 {
+        if inst.operand_word(1) == ExecutionMode::LocalSize.0 {
             return false;
         }
-        if inst.word(1) == ExecutionMode::LocalSizeId.0 {
+        if inst.operand_word(1) == ExecutionMode::LocalSizeId.0 {
             let open = inst
-                .ids(2)
+                .id_operands(2)
                 .any(|id| facts.op(module, id) == Op::SpecConstant);
-            components.extend(inst.ids(2).zip(size));
+            components.extend(inst.id_operands(2).zip(size));
             if open {
-                module.replace(mode, Op::ExecutionMode, &words);
+                module.replace_inst(mode, Op::ExecutionMode, &words);
             }
             return open;
         }
     }
-    let mode = module.create(Op::ExecutionMode, &words);
-    module.append(ModuleSection::ExecutionModes.list(), mode);
+    let mode = module.create_inst(Op::ExecutionMode, &words);
+    module.append_inst(ModuleSection::ExecutionModes.list(), mode);
     true
 }
 
@@ -146,7 +146,7 @@ fn answer_kernels(module: &mut SpirvModule, variables: &[Id], size: [u32; 3]) ->
     }
     let loads: Vec<Inst> = module
         .all_insts()
-        .filter(|i| i.op() == Op::Load && variables.contains(&i.id(0)))
+        .filter(|i| i.op() == Op::Load && variables.contains(&i.id_operand(0)))
         .map(InstRef::handle)
         .collect();
     let mut replaced: Vec<(Id, Id)> = Vec::new();
@@ -160,16 +160,16 @@ fn answer_kernels(module: &mut SpirvModule, variables: &[Id], size: [u32; 3]) ->
             continue;
         };
         replaced.push((id, constant));
-        module.erase(load, &mut erased);
+        module.erase_inst(load, &mut erased);
     }
     replaced.sort_unstable();
     let all: Vec<Inst> = module.all_insts().map(InstRef::handle).collect();
     for inst in all {
-        facts.ids.rewrite(module, inst, |id| {
+        facts.ids.rewrite_uses(module, inst, |id| {
             let found = replaced.binary_search_by_key(&id, |r| r.0);
             found.map_or(id, |at| replaced[at].1)
         });
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     replaced.len()
 }

@@ -35,9 +35,9 @@ pub fn run(
     module: &mut SpirvModule,
     cache: &mut AnalysisCache,
 ) -> Result<PassOutcome, SourceDiagnostic> {
-    let globals = module.section(ModuleSection::Globals);
+    let globals = module.section_insts(ModuleSection::Globals);
     let variables: Vec<Inst> = globals
-        .filter(|i| i.op() == Op::Variable && i.word(0) == StorageClass::Workgroup.0)
+        .filter(|i| i.op() == Op::Variable && i.operand_word(0) == StorageClass::Workgroup.0)
         .map(InstRef::handle)
         .collect();
     let mut moved = 0;
@@ -73,12 +73,13 @@ impl InvocationNumbers {
     fn of(module: &SpirvModule, facts: &ModuleValues) -> InvocationNumbers {
         let mut built_ins = IdMap::new(module.bound(), None);
         let mut size = None;
-        for inst in module.section(ModuleSection::Annotations) {
-            let is_built_in = inst.op() == Op::Decorate && inst.word(1) == Decoration::BuiltIn.0;
+        for inst in module.section_insts(ModuleSection::Annotations) {
+            let is_built_in =
+                inst.op() == Op::Decorate && inst.operand_word(1) == Decoration::BuiltIn.0;
             if let Some(kind) = inst.operands().get(2).filter(|_| is_built_in) {
-                built_ins.set(inst.id(0), Some(BuiltIn(*kind)));
+                built_ins.set(inst.id_operand(0), Some(BuiltIn(*kind)));
                 if *kind == BuiltIn::WorkgroupSize.0 {
-                    size = Some(inst.id(0));
+                    size = Some(inst.id_operand(0));
                 }
             }
         }
@@ -99,12 +100,14 @@ impl InvocationNumbers {
         };
         let loaded = |load: Option<InstRef<'_>>| {
             let load = load.filter(|load| load.op() == Op::Load)?;
-            self.built_ins[load.id(0)]
+            self.built_ins[load.id_operand(0)]
         };
         match def.op() {
-            Op::UConvert | Op::SConvert | Op::Bitcast => self.is_own(module, facts, def.id(0)),
+            Op::UConvert | Op::SConvert | Op::Bitcast => {
+                self.is_own(module, facts, def.id_operand(0))
+            }
             Op::CompositeExtract if def.operands().get(1..) == Some(&[0]) => {
-                let of = loaded(facts.def(module, def.id(0)));
+                let of = loaded(facts.def(module, def.id_operand(0)));
                 self.is_flat && of == Some(BuiltIn::LocalInvocationId)
             }
             _ => loaded(Some(def)) == Some(BuiltIn::LocalInvocationIndex),
@@ -121,8 +124,8 @@ fn is_one(module: &SpirvModule, facts: &ModuleValues, id: Option<Id>) -> bool {
 /// Whether the modes of all entry points say a size of one dimension.
 fn modes_are_flat(module: &SpirvModule, facts: &ModuleValues) -> bool {
     let mut flat = 0;
-    for mode in module.section(ModuleSection::ExecutionModes) {
-        let is_flat = match ExecutionMode(mode.word(1)) {
+    for mode in module.section_insts(ModuleSection::ExecutionModes) {
+        let is_flat = match ExecutionMode(mode.operand_word(1)) {
             ExecutionMode::LocalSize => mode.operands().get(3..5) == Some(&[1, 1]),
             ExecutionMode::LocalSizeId => [3, 4]
                 .iter()
@@ -134,7 +137,7 @@ fn modes_are_flat(module: &SpirvModule, facts: &ModuleValues) -> bool {
         }
         flat += 1;
     }
-    flat > 0 && flat == module.section(ModuleSection::EntryPoints).count()
+    flat > 0 && flat == module.section_insts(ModuleSection::EntryPoints).count()
 }
 
 /// How the elements of an array are used.
@@ -183,10 +186,10 @@ impl WorkgroupArrayAnalysis {
             }
         }
         for inst in module
-            .section(ModuleSection::Globals)
-            .chain(module.section(ModuleSection::Trailer))
+            .section_insts(ModuleSection::Globals)
+            .chain(module.section_insts(ModuleSection::Trailer))
         {
-            facts.ids.visit(inst, |_, id| uses.found.set(id, None));
+            facts.ids.visit_uses(inst, |_, id| uses.found.set(id, None));
         }
         uses
     }
@@ -195,7 +198,7 @@ impl WorkgroupArrayAnalysis {
         for inst in module.function_insts(func) {
             let begin = inst.words().len() - inst.operands().len();
             let mut used: Option<Id> = None;
-            facts.ids.visit(inst, |at, id| {
+            facts.ids.visit_uses(inst, |at, id| {
                 let Some(variable) = self.base[id] else {
                     return;
                 };
@@ -261,10 +264,10 @@ impl WorkgroupArrayAnalysis {
             module.replace_words(*access, &words);
         }
         for chain in &found.chains {
-            module.remove(*chain);
+            module.remove_inst(*chain);
         }
         let words = [pointer.word(), id.word(), StorageClass::Function.0];
-        module.remove(variable);
+        module.remove_inst(variable);
         module.replace_words(variable, &words);
         let entry = module.function(func).blocks[0];
         let first = module.body(entry).next().map(InstRef::handle)?;
@@ -276,5 +279,9 @@ impl WorkgroupArrayAnalysis {
 /// The type of the elements of an array that a variable is.
 fn element(module: &SpirvModule, facts: &ModuleValues, variable: InstRef<'_>) -> Option<Id> {
     let pointer = facts.def_of(module, variable.result_type()?, Op::TypePointer)?;
-    Some(facts.def_of(module, pointer.id(1), Op::TypeArray)?.id(0))
+    Some(
+        facts
+            .def_of(module, pointer.id_operand(1), Op::TypeArray)?
+            .id_operand(0),
+    )
 }

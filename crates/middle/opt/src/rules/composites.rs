@@ -26,7 +26,7 @@ fn extract(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let composite = i.id(0);
+    let composite = i.id_operand(0);
     let path = &i.operands()[1..];
     let Some((&first, rest)) = path.split_first() else {
         let same = facts.type_of(module, composite) == i.result_type();
@@ -46,7 +46,7 @@ fn extract(
             Some(taken(facts, module, inst, part, &words))
         }
         Op::CompositeInsert => {
-            let (object, into) = (source.id(0), source.id(1));
+            let (object, into) = (source.id_operand(0), source.id_operand(1));
             let place = &source.operands()[2..];
             let common = place.iter().zip(path).take_while(|(a, b)| a == b).count();
             if common == place.len() {
@@ -60,7 +60,7 @@ fn extract(
             Some(facts.become_(module, inst, Op::CompositeExtract, &words))
         }
         Op::VectorShuffle => {
-            let (a, b) = (source.id(0), source.id(1));
+            let (a, b) = (source.id_operand(0), source.id_operand(1));
             let ty = facts.type_of(module, a)?;
             let count = facts.part_count(module, ty)?;
             let component = *source.operands().get(2 + first as usize)?;
@@ -120,10 +120,10 @@ fn constructed(
         return Some((source.get_id(at as usize)?, None));
     }
     let mut before = 0;
-    for part in source.ids(0) {
+    for part in source.id_operands(0) {
         let part_type = facts.type_of(module, part)?;
         let count = match facts.def_of(module, part_type, Op::TypeVector) {
-            Some(vector) => vector.word(1),
+            Some(vector) => vector.operand_word(1),
             None => 1,
         };
         if at - before < count {
@@ -144,11 +144,11 @@ fn whole(
     let i = module.inst(inst);
     let ty = i.result_type()?;
     let first = facts.def_of(module, i.get_id(0)?, Op::CompositeExtract)?;
-    let source = first.id(0);
+    let source = first.id_operand(0);
     if facts.type_of(module, source) != Some(ty) || i.operands().len() < 2 {
         return None;
     }
-    for (at, part) in i.ids(0).enumerate() {
+    for (at, part) in i.id_operands(0).enumerate() {
         let part = facts.def_of(module, part, Op::CompositeExtract)?;
         if part.operands() != [source.word(), at as u32] {
             return None;
@@ -165,7 +165,7 @@ fn constant(
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let ty = i.result_type()?;
-    let undefined = i.ids(0).all(|p| facts.op(module, p) == Op::Undef);
+    let undefined = i.id_operands(0).all(|p| facts.op(module, p) == Op::Undef);
     if undefined && !i.operands().is_empty() {
         return Some(SimplifyOutcome::Value(facts.constant(
             module,
@@ -174,10 +174,10 @@ fn constant(
             &[],
         )));
     }
-    if !i.ids(0).all(|p| facts.is_constant(module, p)) {
+    if !i.id_operands(0).all(|p| facts.is_constant(module, p)) {
         return None;
     }
-    let parts: Vec<Id> = i.ids(0).collect();
+    let parts: Vec<Id> = i.id_operands(0).collect();
     let vector = facts.op(module, ty) == Op::TypeVector;
     let mut words = Vec::new();
     for part in parts {
@@ -185,7 +185,7 @@ fn constant(
         let count = facts
             .def_of(module, part_type, Op::TypeVector)
             .filter(|_| vector)
-            .map(|v| v.word(1));
+            .map(|v| v.operand_word(1));
         match count {
             None => words.push(part.word()),
             Some(count) if count > MOST_COMPONENTS => return None,
@@ -211,31 +211,31 @@ fn shuffle_of_extracts(
     let i = module.inst(inst);
     let ty = i.result_type()?;
     let vector = facts.def_of(module, ty, Op::TypeVector)?;
-    if vector.word(1) as usize != i.operands().len() {
+    if vector.operand_word(1) as usize != i.operands().len() {
         return None;
     }
-    let component = vector.id(0);
+    let component = vector.id_operand(0);
     let mut sources: Vec<(Id, u32)> = Vec::new();
     let mut parts = Vec::new();
-    for part in i.ids(0) {
+    for part in i.id_operands(0) {
         // Where the component is needed by itself as well, nothing is won.
         let taken = facts.def_of(module, part, Op::CompositeExtract)?;
         if taken.operands().len() != 2 || facts.uses(part) > 1 {
             return None;
         }
-        let source = taken.id(0);
+        let source = taken.id_operand(0);
         let ty = facts.type_of(module, source)?;
         let of = facts.def_of(module, ty, Op::TypeVector)?;
-        if of.id(0) != component {
+        if of.id_operand(0) != component {
             return None;
         }
-        let count = of.word(1);
+        let count = of.operand_word(1);
         let known = sources.iter().position(|s| s.0 == source);
         let which = known.unwrap_or_else(|| {
             sources.push((source, count));
             sources.len() - 1
         });
-        parts.push((which, taken.word(1)));
+        parts.push((which, taken.operand_word(1)));
     }
     let ([(a, count), ..], 1..=2) = (&sources[..], sources.len()) else {
         return None;
@@ -256,13 +256,13 @@ fn insert(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (object, into, ty) = (i.id(0), i.id(1), i.result_type()?);
+    let (object, into, ty) = (i.id_operand(0), i.id_operand(1), i.result_type()?);
     let path = i.operands()[2..].to_vec();
     if path.is_empty() {
         return Some(SimplifyOutcome::Value(object));
     }
     if let Some(taken) = facts.def_of(module, object, Op::CompositeExtract)
-        && taken.id(0) == into
+        && taken.id_operand(0) == into
         && taken.operands()[1..] == path[..]
     {
         return Some(SimplifyOutcome::Value(into));
@@ -271,7 +271,7 @@ fn insert(
     if let Some(before) = facts.def_of(module, into, Op::CompositeInsert)
         && before.operands()[2..] == path[..]
     {
-        let mut words = vec![object.word(), before.word(1)];
+        let mut words = vec![object.word(), before.operand_word(1)];
         words.extend_from_slice(&path);
         return Some(facts.become_(module, inst, Op::CompositeInsert, &words));
     }
@@ -296,14 +296,14 @@ fn complete(
             };
             let part = parts.get_mut(*index as usize)?;
             missing -= usize::from(part.is_none());
-            part.get_or_insert(at.id(0));
+            part.get_or_insert(at.id_operand(0));
         } else {
             return None;
         }
         if missing == 0 {
             break;
         }
-        let into = at.id(1);
+        let into = at.id_operand(1);
         let next = facts.def(module, into)?;
         match next.op() {
             // Where what was put together is needed otherwise as well, nothing is won.
@@ -312,7 +312,7 @@ fn complete(
                 if next.operands().len() != count {
                     return None;
                 }
-                for (part, known) in parts.iter_mut().zip(next.ids(0)) {
+                for (part, known) in parts.iter_mut().zip(next.id_operands(0)) {
                     part.get_or_insert(known);
                 }
                 break;
@@ -331,7 +331,7 @@ fn shuffle(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b, ty) = (i.id(0), i.id(1), i.result_type()?);
+    let (a, b, ty) = (i.id_operand(0), i.id_operand(1), i.result_type()?);
     let components = i.operands()[2..].to_vec();
     let a_type = facts.type_of(module, a)?;
     let count = facts.part_count(module, a_type)?;
@@ -369,7 +369,7 @@ fn through(
     components: &[u32],
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     let count = facts.part_count(module, facts.type_of(module, a)?)?;
     let is_shuffle = |id| facts.op(module, id) == Op::VectorShuffle;
     if !is_shuffle(a) && !is_shuffle(b) {
@@ -387,7 +387,7 @@ fn through(
             c => (b, c - count),
         };
         if let Some(inner) = facts.def_of(module, from, Op::VectorShuffle) {
-            let (x, y) = (inner.id(0), inner.id(1));
+            let (x, y) = (inner.id_operand(0), inner.id_operand(1));
             let width = facts.part_count(module, facts.type_of(module, x)?)?;
             let c = *inner.operands().get(2 + at as usize)?;
             (from, at) = match c {
@@ -426,7 +426,7 @@ fn known_extract(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (vector, index) = (i.id(0), i.id(1));
+    let (vector, index) = (i.id_operand(0), i.id_operand(1));
     let at = facts.scalar(module, index)?.bits;
     let count = facts.part_count(module, facts.type_of(module, vector)?)?;
     let words = [vector.word(), at as u32];
@@ -439,7 +439,7 @@ fn known_insert(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (vector, object, index) = (i.id(0), i.id(1), i.id(2));
+    let (vector, object, index) = (i.id_operand(0), i.id_operand(1), i.id_operand(2));
     let at = facts.scalar(module, index)?.bits;
     let count = facts.part_count(module, facts.type_of(module, vector)?)?;
     let words = [object.word(), vector.word(), at as u32];

@@ -25,7 +25,7 @@ fn copy(
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
-    Some(SimplifyOutcome::Value(module.inst(inst).id(0)))
+    Some(SimplifyOutcome::Value(module.inst(inst).id_operand(0)))
 }
 
 fn to_same_type(
@@ -34,7 +34,7 @@ fn to_same_type(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let operand = i.id(0);
+    let operand = i.id_operand(0);
     (facts.type_of(module, operand) == i.result_type()).then_some(SimplifyOutcome::Value(operand))
 }
 
@@ -46,8 +46,8 @@ fn again(
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let op = i.op();
-    let inner = facts.def_of(module, i.id(0), op)?;
-    let value = inner.id(0);
+    let inner = facts.def_of(module, i.id_operand(0), op)?;
+    let value = inner.id_operand(0);
     if op != Op::Bitcast {
         let width = |facts: &ModuleValues, ty| Some(facts.shape(module, ty)?.0.width());
         let from = width(facts, facts.type_of(module, value)?)?;
@@ -66,7 +66,7 @@ fn cut(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option
     let i = module.inst(inst);
     // Both conversions cut bits off alike; only OpSConvert has results with a sign.
     let (op, to) = (i.op(), i.result_type()?);
-    let inner = facts.def(module, i.id(0))?;
+    let inner = facts.def(module, i.id_operand(0))?;
     let is_widened = matches!(inner.op(), Op::UConvert | Op::SConvert);
     let value = inner.get_id(0).filter(|_| is_widened)?;
     let from = facts.type_of(module, value)?;
@@ -86,8 +86,8 @@ fn cut(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option
 fn back(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let ty = i.result_type()?;
-    let inner = facts.def_of(module, i.id(0), Op::FConvert)?;
-    let value = inner.id(0);
+    let inner = facts.def_of(module, i.id_operand(0), Op::FConvert)?;
+    let value = inner.id_operand(0);
     let through = facts.shape(module, inner.result_type()?)?.0.width();
     let wider = through > facts.shape(module, ty)?.0.width();
     (wider && facts.type_of(module, value) == Some(ty)).then_some(SimplifyOutcome::Value(value))

@@ -45,21 +45,21 @@ fn twice(
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
-    let inner = facts.def_of(module, module.inst(inst).id(0), Op::FNegate)?;
-    let value = inner.id(0);
+    let inner = facts.def_of(module, module.inst(inst).id_operand(0), Op::FNegate)?;
+    let value = inner.id_operand(0);
     same(facts, module, inst, value)
 }
 
 /// `x + -0` is `x`; `x + -y` is `x - y`.
 fn add(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     for (x, y) in [(a, b), (b, a)] {
         if is(facts.splat(module, y), -0.0) {
             return same(facts, module, inst, x);
         }
         if let Some(negated) = facts.def_of(module, y, Op::FNegate) {
-            let words = [x.word(), negated.word(0)];
+            let words = [x.word(), negated.operand_word(0)];
             return Some(facts.become_(module, inst, Op::FSub, &words));
         }
     }
@@ -73,12 +73,12 @@ fn subtract(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     if is(facts.splat(module, b), 0.0) {
         return same(facts, module, inst, a);
     }
     let negated = facts.def_of(module, b, Op::FNegate)?;
-    let words = [a.word(), negated.word(0)];
+    let words = [a.word(), negated.operand_word(0)];
     Some(facts.become_(module, inst, Op::FAdd, &words))
 }
 
@@ -89,7 +89,7 @@ fn multiply(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     for (x, y) in [(a, b), (b, a)] {
         if is(facts.splat(module, y), 1.0) {
             return same(facts, module, inst, x);
@@ -99,7 +99,7 @@ fn multiply(
         facts.def_of(module, a, Op::FNegate)?,
         facts.def_of(module, b, Op::FNegate)?,
     );
-    let words = [x.word(0), y.word(0)];
+    let words = [x.operand_word(0), y.operand_word(0)];
     Some(facts.become_(module, inst, Op::FMul, &words))
 }
 
@@ -110,13 +110,13 @@ fn divide(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     let divisor = facts.splat(module, b);
     if is(divisor, 1.0) {
         return same(facts, module, inst, a);
     }
     let product = facts.def_of(module, a, Op::FMul)?;
-    let (x, y) = (product.id(0), product.id(1));
+    let (x, y) = (product.id_operand(0), product.id_operand(1));
     let (factor, other) = match [x, y].map(|id| facts.splat(module, id)) {
         [Some(factor), _] => (factor, y),
         [_, Some(factor)] => (factor, x),
@@ -151,7 +151,7 @@ fn scale(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     if is(facts.scalar(module, b), 1.0) {
         return same(facts, module, inst, a);
     }

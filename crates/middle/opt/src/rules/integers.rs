@@ -70,7 +70,7 @@ fn constant_last(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     if facts.is_constant(module, a) && !facts.is_constant(module, b) {
         let op = i.op();
         return Some(facts.become_(module, inst, op, &[b.word(), a.word()]));
@@ -80,20 +80,20 @@ fn constant_last(
 
 fn add(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     if facts.splat(module, b).is_some_and(|v| v.bits == 0) {
         return same(facts, module, inst, a);
     }
     // (x - b) + b, a + (y - a), a + -b
     for (one, other) in [(a, b), (b, a)] {
         if let Some(sub) = facts.def_of(module, one, Op::ISub)
-            && sub.id(1) == other
+            && sub.id_operand(1) == other
         {
-            let value = sub.id(0);
+            let value = sub.id_operand(0);
             return same(facts, module, inst, value);
         }
         if let Some(negated) = facts.def_of(module, one, Op::SNegate) {
-            let value = negated.id(0);
+            let value = negated.id_operand(0);
             if is_wrapping(facts, module, inst) {
                 let words = [other.word(), value.word()];
                 return Some(facts.become_(module, inst, Op::ISub, &words));
@@ -111,12 +111,12 @@ fn chained(
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
     let op = i.op();
-    let (a, outer, ty) = (i.id(0), i.id(1), i.result_type()?);
+    let (a, outer, ty) = (i.id_operand(0), i.id_operand(1), i.result_type()?);
     if !facts.is_constant(module, outer) || !is_wrapping(facts, module, inst) {
         return None;
     }
     let inner = facts.def_of(module, a, op)?;
-    let (x, c) = (inner.id(0), inner.id(1));
+    let (x, c) = (inner.id_operand(0), inner.id_operand(1));
     if !facts.is_constant(module, c) {
         return None;
     }
@@ -126,7 +126,11 @@ fn chained(
     let (scalar, _) = facts.shape(module, ty)?;
     let mut joined = Vec::with_capacity(left.len());
     for (l, r) in left.iter().zip(&right) {
-        joined.push(spirula_scalar::fold::eval(op.0.into(), scalar, &[*l, *r])?);
+        joined.push(spirula_scalar::fold::eval_core(
+            op.0.into(),
+            scalar,
+            &[*l, *r],
+        )?);
     }
     let constant = facts.numbers(module, ty, &joined)?;
     Some(facts.become_(module, inst, op, &[x.word(), constant.word()]))
@@ -138,7 +142,7 @@ fn subtract(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b, ty) = (i.id(0), i.id(1), i.result_type()?);
+    let (a, b, ty) = (i.id_operand(0), i.id_operand(1), i.result_type()?);
     if a == b {
         return zero(facts, module, inst);
     }
@@ -154,16 +158,19 @@ fn subtract(
     }
     // (x + b) - b, (b + x) - b, a - (a - x)
     if let Some(sum) = facts.def_of(module, a, Op::IAdd) {
-        for (one, other) in [(sum.id(0), sum.id(1)), (sum.id(1), sum.id(0))] {
+        for (one, other) in [
+            (sum.id_operand(0), sum.id_operand(1)),
+            (sum.id_operand(1), sum.id_operand(0)),
+        ] {
             if one == b {
                 return same(facts, module, inst, other);
             }
         }
     }
     if let Some(sub) = facts.def_of(module, b, Op::ISub)
-        && sub.id(0) == a
+        && sub.id_operand(0) == a
     {
-        let value = sub.id(1);
+        let value = sub.id_operand(1);
         return same(facts, module, inst, value);
     }
     None
@@ -175,7 +182,7 @@ fn multiply(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     let value = facts.splat(module, b)?.bits;
     match value {
         0 => zero(facts, module, inst),
@@ -190,7 +197,7 @@ fn of_nothing(
     module: &mut SpirvModule,
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
-    let divided = facts.splat(module, module.inst(inst).id(0))?;
+    let divided = facts.splat(module, module.inst(inst).id_operand(0))?;
     (divided.bits == 0)
         .then(|| zero(facts, module, inst))
         .flatten()
@@ -202,7 +209,7 @@ fn divide(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b, op) = (i.id(0), i.id(1), i.op());
+    let (a, b, op) = (i.id_operand(0), i.id_operand(1), i.op());
     let ty = facts.type_of(module, b)?;
     let value = facts.splat(module, b)?.bits;
     if value == 1 {
@@ -222,7 +229,7 @@ fn remainder(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     let ty = facts.type_of(module, b)?;
     let value = facts.splat(module, b)?.bits;
     if value == 1 {
@@ -238,7 +245,7 @@ fn remainder(
 
 fn and(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     if a == b {
         return same(facts, module, inst, a);
     }
@@ -254,7 +261,7 @@ fn and(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option
 
 fn or(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     if a == b {
         return same(facts, module, inst, a);
     }
@@ -270,7 +277,7 @@ fn or(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<
 
 fn xor(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     if a == b {
         return zero(facts, module, inst);
     }
@@ -286,7 +293,7 @@ fn shift(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     if facts.splat(module, b).is_some_and(|v| v.bits == 0) {
         return same(facts, module, inst, a);
     }
@@ -303,7 +310,7 @@ fn twice(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let inner = facts.def_of(module, i.id(0), i.op())?;
-    let value = inner.id(0);
+    let inner = facts.def_of(module, i.id_operand(0), i.op())?;
+    let value = inner.id_operand(0);
     same(facts, module, inst, value)
 }

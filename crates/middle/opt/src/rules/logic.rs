@@ -72,8 +72,9 @@ fn extended(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let op = module.inst(inst).op();
-    let operands = [0, 1].map(|at| module.inst(inst).id(at));
-    let own = |facts: &ModuleValues, id| Some(facts.def_of(module, id, Op::SConvert)?.id(0));
+    let operands = [0, 1].map(|at| module.inst(inst).id_operand(at));
+    let own =
+        |facts: &ModuleValues, id| Some(facts.def_of(module, id, Op::SConvert)?.id_operand(0));
     let [a, b] = operands.map(|id| own(facts, id));
     let ty = facts.type_of(module, a.or(b)?)?;
     let width = facts.scalar_type(module, ty)?.width();
@@ -106,10 +107,10 @@ fn extended(
 
 /// `!!x` is `x`; the opposite of a comparison that has no other use is the opposite comparison.
 fn not(facts: &mut ModuleValues, module: &mut SpirvModule, inst: Inst) -> Option<SimplifyOutcome> {
-    let operand = module.inst(inst).id(0);
+    let operand = module.inst(inst).id_operand(0);
     let inner = facts.def(module, operand)?;
     if inner.op() == Op::LogicalNot {
-        return Some(SimplifyOutcome::Value(inner.id(0)));
+        return Some(SimplifyOutcome::Value(inner.id_operand(0)));
     }
     let op = opposite(inner.op())?;
     let words = inner.operands().to_vec();
@@ -122,7 +123,7 @@ fn and_or(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     // The operand that the other one does not change anything about.
     let neutral = u64::from(i.op() == Op::LogicalAnd);
     if a == b {
@@ -137,7 +138,7 @@ fn and_or(
             }));
         }
         if let Some(negated) = facts.def_of(module, y, Op::LogicalNot)
-            && negated.id(0) == x
+            && negated.id_operand(0) == x
         {
             return truth(facts, module, inst, neutral == 0);
         }
@@ -151,7 +152,7 @@ fn equal(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (a, b) = (i.id(0), i.id(1));
+    let (a, b) = (i.id_operand(0), i.id_operand(1));
     let wanted = u64::from(i.op() == Op::LogicalEqual);
     if a == b {
         return truth(facts, module, inst, wanted == 1);
@@ -173,7 +174,12 @@ fn select(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (c, a, b, ty) = (i.id(0), i.id(1), i.id(2), i.result_type()?);
+    let (c, a, b, ty) = (
+        i.id_operand(0),
+        i.id_operand(1),
+        i.id_operand(2),
+        i.result_type()?,
+    );
     if a == b {
         return Some(SimplifyOutcome::Value(a));
     }
@@ -181,7 +187,7 @@ fn select(
         return Some(SimplifyOutcome::Value(if value.bits != 0 { a } else { b }));
     }
     if let Some(negated) = facts.def_of(module, c, Op::LogicalNot) {
-        let words = [negated.word(0), b.word(), a.word()];
+        let words = [negated.operand_word(0), b.word(), a.word()];
         return Some(facts.become_(module, inst, Op::Select, &words));
     }
     // A choice of yes and no is the condition.
@@ -220,7 +226,7 @@ fn reflexive(
             | Op::SLessThanEqual
             | Op::SGreaterThanEqual
     );
-    let same = i.id(0) == i.id(1);
+    let same = i.id_operand(0) == i.id_operand(1);
     same.then(|| truth(facts, module, inst, holds)).flatten()
 }
 
@@ -231,7 +237,7 @@ fn bounds(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (b, holds) = (i.id(1), i.op() == Op::UGreaterThanEqual);
+    let (b, holds) = (i.id_operand(1), i.op() == Op::UGreaterThanEqual);
     let zero = facts.splat(module, b)?.bits == 0;
     zero.then(|| truth(facts, module, inst, holds)).flatten()
 }

@@ -21,7 +21,7 @@ fn whole(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let base = i.id(0);
+    let base = i.id_operand(0);
     let same = facts.type_of(module, base) == i.result_type();
     (i.operands().len() == 1 && same).then_some(SimplifyOutcome::Value(base))
 }
@@ -33,7 +33,7 @@ fn of_chain(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (op, base) = (i.op(), i.id(0));
+    let (op, base) = (i.op(), i.id_operand(0));
     let inner = facts.def(module, base)?;
     let is_chain = matches!(
         inner.op(),
@@ -71,8 +71,8 @@ fn first_element(
     inst: Inst,
 ) -> Option<SimplifyOutcome> {
     let i = module.inst(inst);
-    let (op, base) = (i.op(), i.id(0));
-    let element = facts.scalar(module, i.id(1))?;
+    let (op, base) = (i.op(), i.id_operand(0));
+    let element = facts.scalar(module, i.id_operand(1))?;
     if element.bits != 0 {
         return None;
     }

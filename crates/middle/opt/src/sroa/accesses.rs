@@ -65,7 +65,7 @@ impl AggregateAccesses {
                 }
                 let mut followed = false;
                 let (slot, users) = (&self.slot, &mut self.users);
-                facts.ids.visit(inst, |_, id| {
+                facts.ids.visit_uses(inst, |_, id| {
                     let list = slot[id].and_then(|at| users.get_mut(at as usize));
                     if let Some(list) = list {
                         followed = true;
@@ -120,13 +120,15 @@ fn variable(
     inst: InstRef<'_>,
 ) -> Option<AggregateVariable> {
     let (id, pointer) = (inst.result()?, inst.result_type()?);
-    let ty = facts.def_of(module, pointer, Op::TypePointer)?.id(1);
+    let ty = facts
+        .def_of(module, pointer, Op::TypePointer)?
+        .id_operand(1);
     let parts = matches!(
         facts.op(module, ty),
         Op::TypeStruct | Op::TypeArray | Op::TypeVector | Op::TypeMatrix
     );
     // Decorations of other kinds may be about the whole; that of precision holds for parts, too.
-    let local = inst.word(0) == StorageClass::Function.0 && facts.marks(id).is_some();
+    let local = inst.operand_word(0) == StorageClass::Function.0 && facts.marks(id).is_some();
     (parts && local).then_some(AggregateVariable {
         id,
         inst: inst.handle(),

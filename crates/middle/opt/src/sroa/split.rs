@@ -44,7 +44,7 @@ pub fn of(
         Op::Load if is_plain(inst.operands().get(1)) => {
             facts.marks(inst.result()?).map(|_| AggregateUse::Load)
         }
-        Op::Store if is_plain(inst.operands().get(2)) && inst.id(1) != variable => {
+        Op::Store if is_plain(inst.operands().get(2)) && inst.id_operand(1) != variable => {
             Some(AggregateUse::Store)
         }
         Op::LifetimeStart | Op::LifetimeStop => Some(AggregateUse::Gone),
@@ -54,7 +54,12 @@ pub fn of(
                 |u: &Inst| matches!(module.inst(*u).op(), Op::LifetimeStart | Op::LifetimeStop);
             users.all(ends).then_some(AggregateUse::Gone)
         }
-        Op::ExtInst if facts.ids.set(inst).is_some_and(|s| s.is_debug_info()) => {
+        Op::ExtInst
+            if facts
+                .ids
+                .ext_inst_set(inst)
+                .is_some_and(|s| s.is_debug_info()) =>
+        {
             Some(AggregateUse::Gone)
         }
         _ => None,
@@ -71,7 +76,7 @@ fn stays_within(accesses: &AggregateAccesses, module: &SpirvModule, address: Id)
             match inst.op() {
                 Op::AccessChain | Op::InBoundsAccessChain => work.extend(inst.result()),
                 Op::Load | Op::LifetimeStart | Op::LifetimeStop => {}
-                Op::Store if inst.id(1) != address => {}
+                Op::Store if inst.id_operand(1) != address => {}
                 Op::FunctionCall | Op::ExtInst if !accesses.physical => {}
                 _ => return false,
             }
@@ -155,13 +160,13 @@ impl AggregateSplitter<'_> {
                     let result = module.inst(user).result();
                     let users = result.map(|r| self.accesses.users(r).to_vec());
                     for end in users.into_iter().flatten() {
-                        module.erase(end, erased);
+                        module.erase_inst(end, erased);
                     }
-                    module.erase(user, erased);
+                    module.erase_inst(user, erased);
                 }
             }
         }
-        module.erase(variable.inst, erased);
+        module.erase_inst(variable.inst, erased);
         parts.into_iter().flatten().collect()
     }
 
@@ -188,8 +193,8 @@ impl AggregateSplitter<'_> {
             .insert(module, variable.inst, op, pointer, &operands);
         if self.facts.is_relaxed(variable.id) {
             let words = [id.word(), Decoration::RelaxedPrecision.0];
-            let decoration = module.create(Op::Decorate, &words);
-            module.append(ModuleSection::Annotations.list(), decoration);
+            let decoration = module.create_inst(Op::Decorate, &words);
+            module.append_inst(ModuleSection::Annotations.list(), decoration);
         }
         let inst = module.previous(variable.inst)?;
         self.accesses.follow(id);
@@ -215,10 +220,10 @@ impl AggregateSplitter<'_> {
         } else if let Some(result) = inst.result() {
             for user in self.accesses.users(result).to_vec() {
                 let renamed = |id| if id == result { part.id } else { id };
-                self.facts.ids.rewrite(module, user, renamed);
+                self.facts.ids.rewrite_uses(module, user, renamed);
                 self.accesses.add(part.id, user);
             }
-            module.erase(chain, erased);
+            module.erase_inst(chain, erased);
         }
     }
 
@@ -255,7 +260,7 @@ impl AggregateSplitter<'_> {
         parts: &mut [Option<AggregateVariable>],
         erased: &mut ErasedIds,
     ) {
-        let value = module.inst(store).word(1);
+        let value = module.inst(store).operand_word(1);
         for at in 0..parts.len() as u32 {
             let Some(part) = self.part(module, variable, parts, at) else {
                 continue;
@@ -263,10 +268,10 @@ impl AggregateSplitter<'_> {
             let op = Op::CompositeExtract;
             let operands = [value, at];
             let taken = self.facts.insert(module, store, op, part.ty, &operands);
-            let new = module.create(Op::Store, &[part.id.word(), taken.word()]);
+            let new = module.create_inst(Op::Store, &[part.id.word(), taken.word()]);
             module.insert_before(store, new);
             self.accesses.add(part.id, new);
         }
-        module.erase(store, erased);
+        module.erase_inst(store, erased);
     }
 }

@@ -56,7 +56,7 @@ pub fn widen(
         for user in users {
             access(facts, module, variable, *user, &path, erased);
         }
-        module.erase(chain, erased);
+        module.erase_inst(chain, erased);
         widened += users.len().max(1);
     }
     widened
@@ -72,7 +72,7 @@ fn path(
 ) -> Option<ComponentPath> {
     let mut path = Vec::new();
     let mut at = ty;
-    for index in chain.ids(1) {
+    for index in chain.id_operands(1) {
         let Some(value) = facts.scalar(module, index) else {
             let only = vector && chain.operands().len() == 2;
             return only.then_some(ComponentPath::Dynamic(index));
@@ -93,7 +93,7 @@ fn is_access(facts: &ModuleValues, module: &SpirvModule, user: Inst, pointer: Id
             let known = inst.result().is_some_and(|r| facts.marks(r).is_some());
             known && is_plain(inst.operands().get(1))
         }
-        Op::Store => is_plain(inst.operands().get(2)) && inst.id(1) != pointer,
+        Op::Store => is_plain(inst.operands().get(2)) && inst.id_operand(1) != pointer,
         _ => false,
     }
 }
@@ -122,7 +122,7 @@ fn access(
         }
         return;
     }
-    let value = module.inst(user).word(1);
+    let value = module.inst(user).operand_word(1);
     let new = match path {
         ComponentPath::Constant(indices) => {
             let words = [&[value, whole], &indices[..]].concat();
@@ -133,7 +133,7 @@ fn access(
             facts.insert(module, user, Op::VectorInsertDynamic, ty, &words)
         }
     };
-    let store = module.create(Op::Store, &[id, new.word()]);
+    let store = module.create_inst(Op::Store, &[id, new.word()]);
     module.insert_before(user, store);
-    module.erase(user, erased);
+    module.erase_inst(user, erased);
 }

@@ -71,7 +71,7 @@ impl ModuleValues {
             floats: floats_are_plain(module),
             subnormals: subnormals_matter(module),
         };
-        for d in module.section(ModuleSection::Annotations) {
+        for d in module.section_insts(ModuleSection::Annotations) {
             facts.decoration(d);
         }
         facts
@@ -92,7 +92,7 @@ impl ModuleValues {
                 && (list.is_some() || inst.op() == Op::Label)
             {
                 self.defs.set(id, Some(inst.handle()));
-                self.ids.learn(inst);
+                self.ids.record_inst(inst);
                 if list == Some(ModuleSection::Globals.list()) && self.marks[id] == 0 {
                     self.pool.learn(inst);
                 }
@@ -101,7 +101,7 @@ impl ModuleValues {
         self.seen = module.inst_count();
         if self.groups {
             self.marks = IdMap::new(0, 0);
-            for d in module.section(ModuleSection::Annotations) {
+            for d in module.section_insts(ModuleSection::Annotations) {
                 self.decoration(d);
             }
         }
@@ -112,7 +112,7 @@ impl ModuleValues {
         let mut uses = IdMap::new(module.bound(), 0);
         for inst in module.all_insts() {
             if !inst.op().is_about_ids() {
-                self.ids.visit(inst, |_, id| *uses.get_mut(id) += 1);
+                self.ids.visit_uses(inst, |_, id| *uses.get_mut(id) += 1);
             }
         }
         self.uses = uses;
@@ -128,7 +128,7 @@ impl ModuleValues {
 
     fn decoration(&mut self, d: InstRef<'_>) {
         let bit = match d.op() {
-            Op::Decorate => match Decoration(d.word(1)) {
+            Op::Decorate => match Decoration(d.operand_word(1)) {
                 Decoration::NoContraction => NO_CONTRACTION,
                 Decoration::RelaxedPrecision => RELAXED,
                 Decoration::NonUniform => NON_UNIFORM,
@@ -139,14 +139,14 @@ impl ModuleValues {
             Op::DecorateId | Op::DecorateString => OTHER,
             Op::GroupDecorate => {
                 self.groups = true;
-                for id in d.ids(1) {
+                for id in d.id_operands(1) {
                     *self.marks.get_mut(id) |= OTHER;
                 }
                 return;
             }
             _ => return,
         };
-        *self.marks.get_mut(d.id(0)) |= bit;
+        *self.marks.get_mut(d.id_operand(0)) |= bit;
     }
 
     /// The decorations of a value that matter, `None` where it must be left alone.
@@ -205,14 +205,20 @@ impl ModuleValues {
     /// The scalar type and the number of components of a scalar or vector type.
     pub fn shape(&self, module: &SpirvModule, ty: Id) -> Option<(FoldType, u32)> {
         match self.def_of(module, ty, Op::TypeVector) {
-            Some(vector) => Some((self.scalar_type(module, vector.id(0))?, vector.word(1))),
+            Some(vector) => Some((
+                self.scalar_type(module, vector.id_operand(0))?,
+                vector.operand_word(1),
+            )),
             None => Some((self.scalar_type(module, ty)?, 1)),
         }
     }
 
     /// The type of the same shape as a scalar or vector type, of other scalars.
     pub fn shaped(&mut self, module: &mut SpirvModule, ty: Id, scalar: Id) -> Id {
-        match self.def_of(module, ty, Op::TypeVector).map(|v| v.word(1)) {
+        match self
+            .def_of(module, ty, Op::TypeVector)
+            .map(|v| v.operand_word(1))
+        {
             Some(count) => self.ty(module, Op::TypeVector, &[scalar.word(), count]),
             None => scalar,
         }
@@ -222,7 +228,7 @@ impl ModuleValues {
     pub fn part_type(&self, module: &SpirvModule, ty: Id, at: u32) -> Option<Id> {
         let inst = self.def(module, ty)?;
         match inst.op() {
-            Op::TypeVector | Op::TypeMatrix | Op::TypeArray => Some(inst.id(0)),
+            Op::TypeVector | Op::TypeMatrix | Op::TypeArray => Some(inst.id_operand(0)),
             Op::TypeStruct => inst.get_id(at as usize),
             _ => None,
         }
@@ -232,11 +238,11 @@ impl ModuleValues {
     pub fn part_count(&self, module: &SpirvModule, ty: Id) -> Option<u32> {
         let inst = self.def(module, ty)?;
         match inst.op() {
-            Op::TypeVector | Op::TypeMatrix => Some(inst.word(1)),
+            Op::TypeVector | Op::TypeMatrix => Some(inst.operand_word(1)),
             Op::TypeStruct => Some(inst.operands().len() as u32),
             Op::TypeArray => {
-                let length = self.def_of(module, inst.id(1), Op::Constant)?;
-                Some(length.word(0)).filter(|_| length.operands().len() == 1)
+                let length = self.def_of(module, inst.id_operand(1), Op::Constant)?;
+                Some(length.operand_word(0)).filter(|_| length.operands().len() == 1)
             }
             _ => None,
         }
@@ -245,7 +251,7 @@ impl ModuleValues {
     /// The width of an integer; `None` for other values, vectors of integers too.
     pub fn int_width(&self, module: &SpirvModule, id: Id) -> Option<u32> {
         let ty = self.def_of(module, self.type_of(module, id)?, Op::TypeInt)?;
-        Some(ty.word(0))
+        Some(ty.operand_word(0))
     }
 
     /// The bits of a scalar constant that is known before specialisation.
@@ -254,7 +260,7 @@ impl ModuleValues {
         let bits = match inst.op() {
             Op::Constant => {
                 let high = inst.operands().get(1).copied().unwrap_or(0);
-                u64::from(inst.word(0)) | u64::from(high) << 32
+                u64::from(inst.operand_word(0)) | u64::from(high) << 32
             }
             Op::ConstantTrue => 1,
             Op::ConstantFalse | Op::ConstantNull => 0,
@@ -274,13 +280,14 @@ impl ModuleValues {
         let vector = self.def_of(module, inst.result_type()?, Op::TypeVector);
         match (inst.op(), vector) {
             (Op::ConstantComposite, Some(_)) => {
-                for part in inst.ids(0) {
+                for part in inst.id_operands(0) {
                     lanes.push(self.scalar(module, part)?);
                 }
             }
             (Op::ConstantNull, Some(vector)) => {
-                let ty = self.scalar_type(module, vector.id(0))?;
-                let count = Some(vector.word(1)).filter(|n| *n <= MOST_COMPONENTS)? as usize;
+                let ty = self.scalar_type(module, vector.id_operand(0))?;
+                let count =
+                    Some(vector.operand_word(1)).filter(|n| *n <= MOST_COMPONENTS)? as usize;
                 lanes.extend(std::iter::repeat_n(FoldConstant { ty, bits: 0 }, count));
             }
             _ => lanes.push(self.scalar(module, id)?),
@@ -293,7 +300,7 @@ impl ModuleValues {
         let inst = self.def(module, id)?;
         match inst.op() {
             Op::ConstantComposite => {
-                let mut parts = inst.ids(0);
+                let mut parts = inst.id_operands(0);
                 let first = self.scalar(module, parts.next()?)?;
                 parts
                     .all(|p| self.scalar(module, p) == Some(first))
@@ -324,7 +331,7 @@ impl ModuleValues {
         let scalar = self.scalar_type(module, ty)?;
         let signed = self
             .def(module, ty)
-            .is_some_and(|t| t.op() == Op::TypeInt && t.word(1) == 1);
+            .is_some_and(|t| t.op() == Op::TypeInt && t.operand_word(1) == 1);
         let id = match scalar {
             FoldType::Bool => self.pool.truth(module, ty, bits & 1 != 0),
             _ => {
@@ -349,8 +356,8 @@ impl ModuleValues {
         let Some(vector) = self.def_of(module, ty, Op::TypeVector) else {
             return self.number(module, ty, *lanes.first()?);
         };
-        let part = vector.id(0);
-        let count = Some(vector.word(1)).filter(|n| *n <= MOST_COMPONENTS)? as usize;
+        let part = vector.id_operand(0);
+        let count = Some(vector.operand_word(1)).filter(|n| *n <= MOST_COMPONENTS)? as usize;
         let mut parts = Vec::with_capacity(count);
         for at in 0..count {
             let bits = lanes[at.min(lanes.len() - 1)];
@@ -405,7 +412,7 @@ impl ModuleValues {
     ) -> SimplifyOutcome {
         let mut words = module.inst(inst).words()[..2].to_vec();
         words.extend_from_slice(operands);
-        module.replace(inst, op, &words);
+        module.replace_inst(inst, op, &words);
         SimplifyOutcome::Changed
     }
 
@@ -421,9 +428,9 @@ impl ModuleValues {
         let id = module.fresh_id();
         let mut words = vec![ty.word(), id.word()];
         words.extend_from_slice(operands);
-        let inst = module.create(op, &words);
+        let inst = module.create_inst(op, &words);
         module.insert_before(before, inst);
-        self.ids.learn(module.inst(inst));
+        self.ids.record_inst(module.inst(inst));
         self.defs.set(id, Some(inst));
         id
     }
@@ -456,7 +463,7 @@ fn subnormals_matter(module: &SpirvModule) -> bool {
         ExecutionMode::DenormPreserve,
         ExecutionMode::DenormFlushToZero,
     ];
-    let mut modes = module.section(ModuleSection::ExecutionModes);
+    let mut modes = module.section_insts(ModuleSection::ExecutionModes);
     !module.is_structured()
         || modes.any(|m| {
             let mode = m.operands().get(1).copied();
@@ -473,7 +480,7 @@ fn floats_are_plain(module: &SpirvModule) -> bool {
         ExecutionMode::RoundingModeRTPINTEL,
         ExecutionMode::RoundingModeRTNINTEL,
     ];
-    let mut modes = module.section(ModuleSection::ExecutionModes);
+    let mut modes = module.section_insts(ModuleSection::ExecutionModes);
     !modes.any(|m| {
         let mode = m.operands().get(1).copied();
         m.op() == Op::ExecutionMode && special.iter().any(|s| Some(s.0) == mode)

@@ -103,7 +103,7 @@ impl ModuleValues {
         put: impl Fn(Id) -> Id,
     ) -> Option<Vec<u64>> {
         let mut operands: Vec<Vec<FoldConstant>> = Vec::with_capacity(3);
-        for id in inst.ids(first_value(inst.op())) {
+        for id in inst.id_operands(first_value(inst.op())) {
             let mut lanes = Vec::new();
             self.lanes(module, put(id), &mut lanes)?;
             operands.push(lanes);
@@ -120,15 +120,15 @@ impl ModuleValues {
         }
         let (ty, skip) = (i.result_type()?, first_value(i.op()));
         let choice = i
-            .ids(skip)
+            .id_operands(skip)
             .find_map(|id| self.def_of(module, id, Op::Select))?;
-        let (chosen, condition) = (choice.result()?, choice.id(0));
+        let (chosen, condition) = (choice.result()?, choice.id_operand(0));
         if !self.is_foldable(i) || self.width(module, chosen) != self.shape(module, ty)?.1 {
             return None;
         }
         let side =
             |value: Id| self.computed_of(module, i, |id| if id == chosen { value } else { id });
-        let (first, second) = (side(choice.id(1))?, side(choice.id(2))?);
+        let (first, second) = (side(choice.id_operand(1))?, side(choice.id_operand(2))?);
         let first = self.numbers(module, ty, &first)?;
         let second = self.numbers(module, ty, &second)?;
         Some((condition, [first, second]))
@@ -142,8 +142,11 @@ impl ModuleValues {
 
     /// The function that an extended instruction is, where it gives the same everywhere.
     fn function(&self, inst: InstRef<'_>) -> Option<&'static ScalarExtInst> {
-        let set = self.ids.set(inst).filter(|_| inst.op() == Op::ExtInst)?;
-        let function = ScalarExtSet::from_name(set.name)?.function(inst.word(1))?;
+        let set = self
+            .ids
+            .ext_inst_set(inst)
+            .filter(|_| inst.op() == Op::ExtInst)?;
+        let function = ScalarExtSet::from_name(set.name)?.find_function(inst.operand_word(1))?;
         Some(function).filter(|f| EXACT.contains(&f.name))
     }
 
@@ -155,9 +158,9 @@ impl ModuleValues {
         }
         static FOLDABLE: OnceLock<Vec<bool>> = OnceLock::new();
         let foldable = FOLDABLE.get_or_init(|| {
-            let most = fold::rules().iter().map(|r| r.opcode).max();
+            let most = fold::list_rules().iter().map(|r| r.opcode).max();
             let mut table = vec![false; most.map_or(0, |m| m as usize + 1)];
-            for rule in fold::rules() {
+            for rule in fold::list_rules() {
                 table[rule.opcode as usize] = true;
             }
             table
@@ -187,7 +190,7 @@ impl ModuleValues {
                 operands.iter().map(|o| o[lane.min(o.len() - 1)]).collect();
             match function {
                 Some(function) => fold::eval_extended(function, scalar, &values),
-                None => fold::eval(op.0.into(), scalar, &values),
+                None => fold::eval_core(op.0.into(), scalar, &values),
             }
         };
         (0..count as usize).map(lane).collect()
@@ -216,7 +219,7 @@ impl ModuleValues {
             Op::FRem | Op::FMod => false,
             // What is out of range has no defined result.
             Op::ConvertFToU | Op::ConvertFToS => operands[0].iter().all(|v| {
-                let number = fold::eval(
+                let number = fold::eval_core(
                     Op::FConvert.0.into(),
                     FoldType::Float(FloatEncoding::F64),
                     &[*v],

@@ -54,7 +54,7 @@ impl LowHalves {
             None => (Op::Nop, at),
         };
         if matches!(op, Op::UConvert | Op::SConvert) {
-            let from = module.inst(inst).id(0);
+            let from = module.inst(inst).id_operand(0);
             if facts.int_width(module, from) == Some(32) {
                 return from;
             }
@@ -64,7 +64,7 @@ impl LowHalves {
         };
         let mut words = Vec::with_capacity(count);
         for number in 0..count {
-            let operand = module.inst(inst).id(number);
+            let operand = module.inst(inst).id_operand(number);
             let low = self.within(facts, module, operand, (uint, inst), depth - 1);
             words.push(low.word());
         }

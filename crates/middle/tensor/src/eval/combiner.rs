@@ -13,8 +13,8 @@ pub(super) struct CombinerCall<'a> {
 
 impl<'a> CombinerCall<'a> {
     pub fn new(combiner: &'a ScalarCombiner) -> Self {
-        let needed = combiner.body.reachable(&combiner.results);
-        let steps = combiner.body.ids().filter(|n| needed[n.index()]);
+        let needed = combiner.body.mark_reachable(&combiner.results);
+        let steps = combiner.body.node_ids().filter(|n| needed[n.index()]);
         CombinerCall {
             body: &combiner.body,
             results: &combiner.results,
@@ -23,13 +23,15 @@ impl<'a> CombinerCall<'a> {
         }
     }
 
-    pub fn call(&mut self, arguments: impl Iterator<Item = u64>) -> Vec<u64> {
+    pub fn apply_combiner(&mut self, arguments: impl Iterator<Item = u64>) -> Vec<u64> {
         let arguments: Vec<u64> = arguments.collect();
         for step in &self.steps {
             self.registers[step.index()] = match self.body.node(*step) {
                 NodeData::Argument(number) => arguments[*number as usize],
                 NodeData::Literal(literal) => literal.bits,
-                NodeData::Apply(operator, operands) => apply(*operator, operands, &self.registers),
+                NodeData::Apply(operator, operands) => {
+                    apply_operator(*operator, operands, &self.registers)
+                }
                 _ => 0,
             };
         }
@@ -39,10 +41,14 @@ impl<'a> CombinerCall<'a> {
 }
 
 /// An operator on the values of its operands.
-pub(super) fn apply(operator: ScalarOperator, operands: &[ScalarNode], registers: &[u64]) -> u64 {
+pub(super) fn apply_operator(
+    operator: ScalarOperator,
+    operands: &[ScalarNode],
+    registers: &[u64],
+) -> u64 {
     let mut bits = [0; 3];
     for (bits, operand) in bits.iter_mut().zip(operands) {
         *bits = registers[operand.index()];
     }
-    operator.eval(&bits[..operands.len()])
+    operator.eval_operands(&bits[..operands.len()])
 }

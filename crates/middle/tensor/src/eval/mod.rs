@@ -49,7 +49,7 @@ impl std::error::Error for EvalError {}
 
 /// Runs a function on arguments of its parameters' types, with at most about `work` nodes
 /// evaluated.
-pub fn evaluate(
+pub fn evaluate_function(
     function: &TensorFunction,
     arguments: Vec<TensorConstant>,
     work: u64,
@@ -70,13 +70,13 @@ pub fn evaluate(
             && argument.ty.rank() == ty.rank()
             && known
                 .into_iter()
-                .all(|(a, b)| a.known().is_none() || a == b);
+                .all(|(a, b)| a.as_static().is_none() || a == b);
         if !fits || !machine.bind_sizes(ty, &argument.ty) {
             return Err(EvalError::Argument(at));
         }
         machine.values[parameter.index()] = Some(Rc::new(argument));
     }
-    let results = machine.block(function.body())?;
+    let results = machine.run_block(function.body())?;
     Ok(results.iter().map(|value| (**value).clone()).collect())
 }
 
@@ -95,58 +95,58 @@ impl TensorEvaluator<'_> {
         tensor.ok_or(EvalError::Malformed(self.place))
     }
 
-    fn set(&mut self, value: TensorValue, tensor: SharedTensor) {
+    fn set_value(&mut self, value: TensorValue, tensor: SharedTensor) {
         self.values[value.index()] = Some(tensor);
     }
 
     /// Sets the sizes that are known with an argument; whether they agree with those that are known
     /// already.
     fn bind_sizes(&mut self, ty: &DenseTensorType, argument: &DenseTensorType) -> bool {
-        let mut pairs = ty.shape.iter().zip(sizes(argument));
+        let mut pairs = ty.shape.iter().zip(static_sizes(argument));
         pairs.all(|(dim, size)| {
             let DimExtent::Value(value) = dim else {
                 return true;
             };
             if let Some(known) = &self.values[value.index()] {
-                return known.bits(0) == size;
+                return known.element_bits(0) == size;
             }
             let known = TensorConstant {
-                ty: DenseTensorType::scalar(ScalarType::I64),
+                ty: DenseTensorType::from_scalar(ScalarType::I64),
                 bytes: size.to_le_bytes().to_vec(),
             };
-            self.set(*value, Rc::new(known));
+            self.set_value(*value, Rc::new(known));
             true
         })
     }
 
-    fn spend(&mut self, work: u64) -> Result<(), EvalError> {
+    fn spend_work(&mut self, work: u64) -> Result<(), EvalError> {
         self.work = self.work.checked_sub(work).ok_or(EvalError::Work)?;
         Ok(())
     }
 
-    fn block(&mut self, block: TensorBlock) -> Result<Vec<SharedTensor>, EvalError> {
+    fn run_block(&mut self, block: TensorBlock) -> Result<Vec<SharedTensor>, EvalError> {
         let function = self.function;
         for op in &function.block(block).ops {
             self.place = op.place;
-            self.spend(1)?;
-            self.op(op)?;
+            self.spend_work(1)?;
+            self.run_op(op)?;
         }
         let results = function.block(block).results.iter();
         results.map(|value| self.get(*value)).collect()
     }
 
-    fn op(&mut self, op: &TensorOp) -> Result<(), EvalError> {
+    fn run_op(&mut self, op: &TensorOp) -> Result<(), EvalError> {
         let results = match &op.kind {
             OpKind::Constant(constant) => vec![Rc::new((**constant).clone())],
-            OpKind::Structured(structured) => self.structured(structured)?,
+            OpKind::Structured(structured) => self.run_structured(structured)?,
             OpKind::Reshape(value) => {
                 let bytes = self.get(*value)?.bytes.clone();
                 let ty = self.known_type(self.function.ty(op.results[0]))?;
                 vec![Rc::new(TensorConstant { ty, bytes })]
             }
-            OpKind::Sort(sort) => self.sort(sort)?,
+            OpKind::Sort(sort) => self.run_sort(sort)?,
             OpKind::Assert(assertion) => {
-                self.assert(assertion)?;
+                self.run_assertion(assertion)?;
                 Vec::new()
             }
             OpKind::If {
@@ -154,8 +154,8 @@ impl TensorEvaluator<'_> {
                 then,
                 otherwise,
             } => {
-                let holds = self.get(*condition)?.bits(0) != 0;
-                self.block(if holds { *then } else { *otherwise })?
+                let holds = self.get(*condition)?.element_bits(0) != 0;
+                self.run_block(if holds { *then } else { *otherwise })?
             }
             OpKind::While {
                 initial,
@@ -164,17 +164,17 @@ impl TensorEvaluator<'_> {
             } => {
                 let initial = initial.iter().map(|value| self.get(*value));
                 let initial = initial.collect::<Result<_, _>>()?;
-                self.repeat(initial, *condition, *body)?
+                self.run_while(initial, *condition, *body)?
             }
         };
         for (value, tensor) in op.results.iter().zip(results) {
-            self.set(*value, tensor);
+            self.set_value(*value, tensor);
         }
         Ok(())
     }
 
-    fn assert(&self, assertion: &RunAssertion) -> Result<(), EvalError> {
-        if self.get(assertion.condition)?.bits(0) != 0 {
+    fn run_assertion(&self, assertion: &RunAssertion) -> Result<(), EvalError> {
+        if self.get(assertion.condition)?.element_bits(0) != 0 {
             return Ok(());
         }
         let mut message = String::new();
@@ -184,7 +184,7 @@ impl TensorEvaluator<'_> {
                 MessagePiece::Value(value) => {
                     let tensor = self.get(*value)?;
                     let ty = tensor.ty.element;
-                    let text = ScalarLiteral::new(ty, tensor.bits(0)).to_string();
+                    let text = ScalarLiteral::new(ty, tensor.element_bits(0)).to_string();
                     message.push_str(text.strip_suffix(ty.name()).unwrap_or(&text));
                 }
             }
@@ -192,61 +192,61 @@ impl TensorEvaluator<'_> {
         Err(EvalError::Failed(message))
     }
 
-    fn repeat(
+    fn run_while(
         &mut self,
         mut state: Vec<SharedTensor>,
         condition: TensorBlock,
         body: TensorBlock,
     ) -> Result<Vec<SharedTensor>, EvalError> {
         loop {
-            self.bind(condition, &state);
-            let goes_on = self.block(condition)?;
-            if goes_on.first().is_none_or(|c| c.bits(0) == 0) {
+            self.bind_parameters(condition, &state);
+            let goes_on = self.run_block(condition)?;
+            if goes_on.first().is_none_or(|c| c.element_bits(0) == 0) {
                 return Ok(state);
             }
-            self.bind(body, &state);
-            state = self.block(body)?;
+            self.bind_parameters(body, &state);
+            state = self.run_block(body)?;
         }
     }
 
-    fn bind(&mut self, block: TensorBlock, arguments: &[SharedTensor]) {
+    fn bind_parameters(&mut self, block: TensorBlock, arguments: &[SharedTensor]) {
         let function = self.function;
         let parameters = function.block(block).parameters.iter();
         for (parameter, argument) in parameters.zip(arguments) {
-            self.set(*parameter, argument.clone());
+            self.set_value(*parameter, argument.clone());
         }
     }
 
-    fn size(&self, dim: DimExtent) -> Result<u64, EvalError> {
+    fn dim_size(&self, dim: DimExtent) -> Result<u64, EvalError> {
         match dim {
             DimExtent::Static(size) => Ok(size),
-            DimExtent::Value(value) => Ok(self.get(value)?.bits(0)),
+            DimExtent::Value(value) => Ok(self.get(value)?.element_bits(0)),
         }
     }
 
     /// The type with its sizes known.
     fn known_type(&self, ty: &DenseTensorType) -> Result<DenseTensorType, EvalError> {
-        let sizes = ty.shape.iter().map(|dim| self.size(*dim));
+        let sizes = ty.shape.iter().map(|dim| self.dim_size(*dim));
         let sizes: Vec<u64> = sizes.collect::<Result<_, _>>()?;
         Ok(DenseTensorType::new(ty.element, &sizes))
     }
 
-    fn structured(&mut self, op: &StructuredOp) -> Result<Vec<SharedTensor>, EvalError> {
-        let extents = op.axes.iter().map(|axis| self.size(axis.extent));
+    fn run_structured(&mut self, op: &StructuredOp) -> Result<Vec<SharedTensor>, EvalError> {
+        let extents = op.axes.iter().map(|axis| self.dim_size(axis.extent));
         let extents: Vec<u64> = extents.collect::<Result<_, _>>()?;
         let mut point = PointState::new(self, op, &extents)?;
         let all: u64 = extents.iter().fold(1, |all, e| all.saturating_mul(*e));
-        self.spend(all.saturating_mul(point.innermost()))?;
+        self.spend_work(all.saturating_mul(point.innermost_work()))?;
         let mut results = Vec::new();
         for result in &op.yields {
             results.push(match &result.destination {
                 YieldDestination::Each(_) => return Err(EvalError::Malformed(self.place)),
                 YieldDestination::Point => {
                     let shape = &extents[..op.parallel_rank()];
-                    blank(DenseTensorType::new(op.body.ty(result.value), shape))
+                    make_zeros(DenseTensorType::new(op.body.ty(result.value), shape))
                 }
                 YieldDestination::Prefix { shape, .. } => {
-                    blank(self.known_type(&DenseTensorType {
+                    make_zeros(self.known_type(&DenseTensorType {
                         element: op.body.ty(result.value),
                         shape: shape.clone(),
                     })?)
@@ -254,18 +254,18 @@ impl TensorEvaluator<'_> {
                 YieldDestination::Scatter { base, .. } => (*self.get(*base)?).clone(),
             });
         }
-        point.run(op, &extents, &mut results)?;
+        point.run_points(op, &extents, &mut results)?;
         Ok(results.into_iter().map(Rc::new).collect())
     }
 
-    fn sort(&mut self, sort: &TensorSort) -> Result<Vec<SharedTensor>, EvalError> {
+    fn run_sort(&mut self, sort: &TensorSort) -> Result<Vec<SharedTensor>, EvalError> {
         let operands = sort.operands.iter().map(|value| self.get(*value));
         let operands: Vec<SharedTensor> = operands.collect::<Result<_, _>>()?;
-        let shape = sizes(&operands[0].ty);
+        let shape = static_sizes(&operands[0].ty);
         let count = shape[sort.dimension] as usize;
         let inner: usize = shape[sort.dimension + 1..].iter().product::<u64>() as usize;
         let all = shape.iter().product::<u64>() as usize;
-        self.spend((all as u64).saturating_mul(64))?;
+        self.spend_work((all as u64).saturating_mul(64))?;
         let mut results: Vec<TensorConstant> = operands.iter().map(|o| (**o).clone()).collect();
         let mut less = CombinerCall::new(&sort.comparator);
         let lines = all.checked_div(count).unwrap_or(0);
@@ -273,12 +273,14 @@ impl TensorEvaluator<'_> {
             let start = line / inner * inner * count + line % inner;
             let order = merge_sort((0..count).collect(), &mut |a, b| {
                 let at = [start + a * inner, start + b * inner];
-                let arguments = operands.iter().flat_map(|o| at.map(|at| o.bits(at)));
-                less.call(arguments)[0] != 0
+                let arguments = operands
+                    .iter()
+                    .flat_map(|o| at.map(|at| o.element_bits(at)));
+                less.apply_combiner(arguments)[0] != 0
             });
             for (result, operand) in results.iter_mut().zip(&operands) {
                 for (to, from) in order.iter().enumerate() {
-                    let bits = operand.bits(start + from * inner);
+                    let bits = operand.element_bits(start + from * inner);
                     set_bits(result, start + to * inner, bits);
                 }
             }
@@ -287,16 +289,16 @@ impl TensorEvaluator<'_> {
     }
 }
 
-fn sizes(ty: &DenseTensorType) -> Vec<u64> {
+fn static_sizes(ty: &DenseTensorType) -> Vec<u64> {
     ty.shape
         .iter()
-        .map(|dim| dim.known().unwrap_or(0))
+        .map(|dim| dim.as_static().unwrap_or(0))
         .collect()
 }
 
 /// A tensor of zeros.
-fn blank(ty: DenseTensorType) -> TensorConstant {
-    let count = ty.elements().unwrap_or(0) * ty.element.size();
+fn make_zeros(ty: DenseTensorType) -> TensorConstant {
+    let count = ty.element_count().unwrap_or(0) * ty.element.size();
     TensorConstant {
         ty,
         bytes: vec![0; count as usize],
@@ -339,68 +341,69 @@ mod tests {
     use crate::ir::{AxisKind, ScalarCombiner, StructuredYield, TensorReduction, TensorShape};
     use spirula_program::{ScalarLiteral, ScalarOp};
 
-    fn tensor(shape: &[u64], values: &[i32]) -> TensorConstant {
+    fn make_tensor(shape: &[u64], values: &[i32]) -> TensorConstant {
         TensorConstant {
             ty: DenseTensorType::new(ScalarType::I32, shape),
             bytes: values.iter().flat_map(|v| v.to_le_bytes()).collect(),
         }
     }
 
-    fn run(
+    fn evaluate_builder(
         builder: TensorBuilder,
         arguments: Vec<TensorConstant>,
     ) -> Result<Vec<TensorConstant>, EvalError> {
-        evaluate(&builder.finish(), arguments, 1 << 20)
+        evaluate_function(&builder.finish_function(), arguments, 1 << 20)
     }
 
     #[test]
     fn a_product_of_matrices() {
         let mut builder = TensorBuilder::new("main");
-        let a = builder.parameter("a", DenseTensorType::new(ScalarType::I32, &[2, 3]), false);
-        let b = builder.parameter("b", DenseTensorType::new(ScalarType::I32, &[3, 2]), false);
-        let mut op = StructuredOp::parallel(&[DimExtent::Static(2), DimExtent::Static(2)]);
-        let (i, j) = (op.point()[0], op.point()[1]);
-        let k = op.axis(DimExtent::Static(3), AxisKind::Reduction);
-        let left = op.body.element(a, ScalarType::I32, &[i, k]);
-        let right = op.body.element(b, ScalarType::I32, &[k, j]);
-        let product = op.body.op(ScalarOp::Mul, &[left, right]);
-        let zero = op.body.literal(ScalarLiteral::i32(0));
-        let sum = op.fold(TensorReduction {
+        let a = builder.add_parameter("a", DenseTensorType::new(ScalarType::I32, &[2, 3]), false);
+        let b = builder.add_parameter("b", DenseTensorType::new(ScalarType::I32, &[3, 2]), false);
+        let mut op =
+            StructuredOp::with_parallel_axes(&[DimExtent::Static(2), DimExtent::Static(2)]);
+        let (i, j) = (op.axis_indices()[0], op.axis_indices()[1]);
+        let k = op.add_axis(DimExtent::Static(3), AxisKind::Reduction);
+        let left = op.body.intern_element(a, ScalarType::I32, &[i, k]);
+        let right = op.body.intern_element(b, ScalarType::I32, &[k, j]);
+        let product = op.body.apply_op(ScalarOp::Mul, &[left, right]);
+        let zero = op.body.intern_literal(ScalarLiteral::from_i32(0));
+        let sum = op.add_reduction(TensorReduction {
             initial: vec![zero],
             values: vec![product],
-            combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+            combiner: ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
         });
-        op.give(sum[0]);
-        let result = builder.structured(op)[0];
-        builder.result(result, false);
+        op.add_yield(sum[0]);
+        let result = builder.add_structured(op)[0];
+        builder.add_result(result, false);
         let arguments = vec![
-            tensor(&[2, 3], &[1, 2, 3, 4, 5, 6]),
-            tensor(&[3, 2], &[1, 0, 0, 1, 1, 1]),
+            make_tensor(&[2, 3], &[1, 2, 3, 4, 5, 6]),
+            make_tensor(&[3, 2], &[1, 0, 0, 1, 1, 1]),
         ];
-        let results = run(builder, arguments).expect("it runs");
-        assert_eq!(results, [tensor(&[2, 2], &[4, 5, 10, 11])]);
+        let results = evaluate_builder(builder, arguments).expect("it runs");
+        assert_eq!(results, [make_tensor(&[2, 2], &[4, 5, 10, 11])]);
     }
 
     #[test]
     fn reads_outside_count_where_they_are_chosen() {
         for (bound, expected) in [(2, true), (3, false)] {
             let mut builder = TensorBuilder::new("main");
-            let a = builder.parameter("a", DenseTensorType::new(ScalarType::I32, &[2]), false);
+            let a = builder.add_parameter("a", DenseTensorType::new(ScalarType::I32, &[2]), false);
             let shape: TensorShape = [DimExtent::Static(3)].into_iter().collect();
-            let mut op = StructuredOp::parallel(&shape);
-            let point = op.point();
-            let bound = op.body.i64(bound);
-            let inside = op.body.op(ScalarOp::SLt, &[point[0], bound]);
-            let element = op.body.element(a, ScalarType::I32, &point);
-            let other = op.body.literal(ScalarLiteral::i32(7));
-            let value = op.body.op(ScalarOp::Cond, &[inside, element, other]);
-            op.give(value);
-            let result = builder.structured(op)[0];
-            builder.result(result, false);
-            let found = run(builder, vec![tensor(&[2], &[5, 6])]);
+            let mut op = StructuredOp::with_parallel_axes(&shape);
+            let point = op.axis_indices();
+            let bound = op.body.intern_i64(bound);
+            let inside = op.body.apply_op(ScalarOp::SLt, &[point[0], bound]);
+            let element = op.body.intern_element(a, ScalarType::I32, &point);
+            let other = op.body.intern_literal(ScalarLiteral::from_i32(7));
+            let value = op.body.apply_op(ScalarOp::Cond, &[inside, element, other]);
+            op.add_yield(value);
+            let result = builder.add_structured(op)[0];
+            builder.add_result(result, false);
+            let found = evaluate_builder(builder, vec![make_tensor(&[2], &[5, 6])]);
             assert_eq!(found.is_ok(), expected);
             if let Ok(found) = found {
-                assert_eq!(found, [tensor(&[3], &[5, 6, 7])]);
+                assert_eq!(found, [make_tensor(&[3], &[5, 6, 7])]);
             }
         }
     }
@@ -408,42 +411,48 @@ mod tests {
     #[test]
     fn a_scatter_combines_and_drops_what_is_outside() {
         let mut builder = TensorBuilder::new("main");
-        let base = builder.parameter("base", DenseTensorType::new(ScalarType::I32, &[2]), false);
-        let at = builder.parameter("at", DenseTensorType::new(ScalarType::I32, &[4]), false);
-        let mut op = StructuredOp::parallel(&[DimExtent::Static(4)]);
-        let point = op.point();
-        let index = op.body.element(at, ScalarType::I32, &point);
-        let index = op.body.convert(ScalarOp::SExt, ScalarType::I64, index);
-        let value = op.body.literal(ScalarLiteral::i32(10));
+        let base =
+            builder.add_parameter("base", DenseTensorType::new(ScalarType::I32, &[2]), false);
+        let at = builder.add_parameter("at", DenseTensorType::new(ScalarType::I32, &[4]), false);
+        let mut op = StructuredOp::with_parallel_axes(&[DimExtent::Static(4)]);
+        let point = op.axis_indices();
+        let index = op.body.intern_element(at, ScalarType::I32, &point);
+        let index = op
+            .body
+            .apply_conversion(ScalarOp::SExt, ScalarType::I64, index);
+        let value = op.body.intern_literal(ScalarLiteral::from_i32(10));
         op.yields.push(StructuredYield {
             value,
             destination: YieldDestination::Scatter {
                 base,
                 indices: vec![index],
-                combiner: Some(ScalarCombiner::of(ScalarOp::Add, ScalarType::I32)),
+                combiner: Some(ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32)),
                 distinct: false,
             },
         });
-        let result = builder.structured(op)[0];
-        builder.result(result, false);
-        let arguments = vec![tensor(&[2], &[1, 2]), tensor(&[4], &[1, 1, -1, 2])];
-        let results = run(builder, arguments).expect("it runs");
-        assert_eq!(results, [tensor(&[2], &[1, 22])]);
+        let result = builder.add_structured(op)[0];
+        builder.add_result(result, false);
+        let arguments = vec![
+            make_tensor(&[2], &[1, 2]),
+            make_tensor(&[4], &[1, 1, -1, 2]),
+        ];
+        let results = evaluate_builder(builder, arguments).expect("it runs");
+        assert_eq!(results, [make_tensor(&[2], &[1, 22])]);
     }
 
     #[test]
     fn a_loop_without_end_runs_out_of_work() {
         let mut builder = TensorBuilder::new("main");
-        let shape = DenseTensorType::scalar(ScalarType::I32);
-        let start = builder.parameter("start", shape.clone(), false);
+        let shape = DenseTensorType::from_scalar(ScalarType::I32);
+        let start = builder.add_parameter("start", shape.clone(), false);
         let _ = builder.begin_block(std::slice::from_ref(&shape));
-        let always = builder.splat(ScalarLiteral::new(ScalarType::Bool, 1), &[]);
+        let always = builder.add_splat(ScalarLiteral::new(ScalarType::Bool, 1), &[]);
         let condition = builder.end_block(&[always]);
         let state = builder.begin_block(&[shape]);
         let body = builder.end_block(&state);
-        let result = builder.repeat(&[start], condition, body)[0];
-        builder.result(result, false);
-        let found = run(builder, vec![tensor(&[], &[1])]);
+        let result = builder.add_while(&[start], condition, body)[0];
+        builder.add_result(result, false);
+        let found = evaluate_builder(builder, vec![make_tensor(&[], &[1])]);
         assert_eq!(found, Err(EvalError::Work));
     }
 

@@ -1,7 +1,7 @@
 //! One structured operation: point after point of its index space.
 
-use super::combiner::{CombinerCall, apply};
-use super::{EvalError, SharedTensor, TensorEvaluator, set_bits, sizes};
+use super::combiner::{CombinerCall, apply_operator};
+use super::{EvalError, SharedTensor, TensorEvaluator, set_bits, static_sizes};
 use crate::ir::{
     NodeData, NodeGraph, ScalarNode, StructuredOp, TensorConstant, TensorReduction,
     YieldDestination,
@@ -31,11 +31,11 @@ impl<'a> PointState<'a> {
         extents: &[u64],
     ) -> Result<Self, EvalError> {
         let body = &op.body;
-        let needed = body.reachable(&op.roots());
+        let needed = body.mark_reachable(&op.collect_roots());
         let mut level_of = vec![0; body.len()];
         let mut levels = vec![Vec::new(); extents.len() + 2];
         let mut tensors = vec![None; machine.values.len()];
-        for node in body.ids().filter(|n| needed[n.index()]) {
+        for node in body.node_ids().filter(|n| needed[n.index()]) {
             let operands = body.operands(node).iter();
             let within = operands.map(|n| level_of[n.index()]).max().unwrap_or(0);
             let level = match body.node(node) {
@@ -43,7 +43,7 @@ impl<'a> PointState<'a> {
                 NodeData::Reduced(_) => extents.len() + 1,
                 NodeData::Element(value, _) | NodeData::Size(value) => {
                     let tensor = machine.get(*value)?;
-                    let shape = sizes(&tensor.ty);
+                    let shape = static_sizes(&tensor.ty);
                     tensors[value.index()] = Some((tensor, shape));
                     within
                 }
@@ -65,12 +65,12 @@ impl<'a> PointState<'a> {
     }
 
     /// About how many nodes are evaluated at each point.
-    pub fn innermost(&self) -> u64 {
+    pub fn innermost_work(&self) -> u64 {
         let last = self.levels.len() - 2;
         1 + self.levels[last].len() as u64 + u64::from(last == 0)
     }
 
-    pub fn run(
+    pub fn run_points(
         &mut self,
         op: &StructuredOp,
         extents: &[u64],
@@ -100,29 +100,29 @@ impl<'a> PointState<'a> {
         let mut at = 0;
         while let Some(axis) = changed {
             let first = if axis == 0 { 0 } else { axis + 1 };
-            (first..=parallel).for_each(|level| self.level(level));
+            (first..=parallel).for_each(|level| self.evaluate_level(level));
             let mut give = |point: &mut Self| -> Result<(), EvalError> {
-                point.level(extents.len() + 1);
+                point.evaluate_level(extents.len() + 1);
                 let yields = op.yields.iter().zip(&mut *results);
                 for ((result, tensor), by) in yields.zip(&mut scatters) {
-                    point.write(&result.destination, result.value, tensor, at, by)?;
+                    point.write_result(&result.destination, result.value, tensor, at, by)?;
                 }
                 Ok(())
             };
             match op.is_scan() && !op.reductions.is_empty() {
-                true => self.fold(&mut combiners, inner, parallel, &mut give)?,
+                true => self.run_folds(&mut combiners, inner, parallel, &mut give)?,
                 false => {
-                    self.fold(&mut combiners, inner, parallel, &mut |_| Ok(()))?;
+                    self.run_folds(&mut combiners, inner, parallel, &mut |_| Ok(()))?;
                     give(self)?;
                 }
             }
             at += 1;
-            changed = advance(&mut self.indices[..parallel], outer);
+            changed = advance_indices(&mut self.indices[..parallel], outer);
         }
         Ok(())
     }
 
-    fn fold(
+    fn run_folds(
         &mut self,
         combiners: &mut [(&TensorReduction, CombinerCall<'_>)],
         extents: &[u64],
@@ -132,7 +132,7 @@ impl<'a> PointState<'a> {
         self.accumulators.clear();
         for (reduction, _) in &*combiners {
             for node in &reduction.initial {
-                let bits = self.value(*node)?;
+                let bits = self.read_value(*node)?;
                 self.accumulators.push(bits);
             }
         }
@@ -143,24 +143,24 @@ impl<'a> PointState<'a> {
         let mut changed = Some(0);
         while let Some(axis) = changed {
             let levels = parallel + axis + 1..=parallel + extents.len();
-            levels.for_each(|level| self.level(level));
+            levels.for_each(|level| self.evaluate_level(level));
             let mut first = 0;
             for (reduction, combiner) in &mut *combiners {
                 let last = first + reduction.values.len();
-                let values = reduction.values.iter().map(|node| self.value(*node));
+                let values = reduction.values.iter().map(|node| self.read_value(*node));
                 let values: Vec<u64> = values.collect::<Result<_, _>>()?;
                 let before = self.accumulators[first..last].iter().copied();
-                let after = combiner.call(before.chain(values));
+                let after = combiner.apply_combiner(before.chain(values));
                 self.accumulators[first..last].copy_from_slice(&after);
                 first = last;
             }
             after_each(self)?;
-            changed = advance(&mut self.indices[parallel..], extents);
+            changed = advance_indices(&mut self.indices[parallel..], extents);
         }
         Ok(())
     }
 
-    fn write(
+    fn write_result(
         &self,
         destination: &YieldDestination,
         value: ScalarNode,
@@ -172,40 +172,43 @@ impl<'a> PointState<'a> {
             destination,
             YieldDestination::Point | YieldDestination::Each(_)
         ) {
-            set_bits(tensor, at, self.value(value)?);
+            set_bits(tensor, at, self.read_value(value)?);
             return Ok(());
         }
-        let position = destination.indices().iter().map(|node| self.value(*node));
+        let position = destination
+            .indices()
+            .iter()
+            .map(|node| self.read_value(*node));
         let position: Vec<u64> = position.collect::<Result<_, _>>()?;
-        let Some(at) = offset(&position, &sizes(&tensor.ty)) else {
+        let Some(at) = element_offset(&position, &static_sizes(&tensor.ty)) else {
             return Ok(());
         };
-        let mut bits = self.value(value)?;
+        let mut bits = self.read_value(value)?;
         if let Some(by) = by {
-            bits = by.call([tensor.bits(at), bits].into_iter())[0];
+            bits = by.apply_combiner([tensor.element_bits(at), bits].into_iter())[0];
         }
         set_bits(tensor, at, bits);
         Ok(())
     }
 
-    fn value(&self, node: ScalarNode) -> Result<u64, EvalError> {
+    fn read_value(&self, node: ScalarNode) -> Result<u64, EvalError> {
         match self.missing[node.index()] {
             true => Err(EvalError::Outside(self.place)),
             false => Ok(self.registers[node.index()]),
         }
     }
 
-    fn level(&mut self, level: usize) {
+    fn evaluate_level(&mut self, level: usize) {
         for at in 0..self.levels[level].len() {
             let node = self.levels[level][at];
-            let result = self.node(node);
+            let result = self.evaluate_node(node);
             self.missing[node.index()] = result.is_none();
             self.registers[node.index()] = result.unwrap_or(0);
         }
     }
 
     /// The value of a node, if it has one.
-    fn node(&self, node: ScalarNode) -> Option<u64> {
+    fn evaluate_node(&self, node: ScalarNode) -> Option<u64> {
         let known = |node: &ScalarNode| {
             let is_known = !self.missing[node.index()];
             is_known.then(|| self.registers[node.index()])
@@ -213,7 +216,7 @@ impl<'a> PointState<'a> {
         match self.body.node(node) {
             NodeData::Literal(literal) => Some(literal.bits),
             NodeData::Index(axis) => Some(self.indices[*axis as usize]),
-            NodeData::Size(value) => Some(self.tensors[value.index()].as_ref()?.0.bits(0)),
+            NodeData::Size(value) => Some(self.tensors[value.index()].as_ref()?.0.element_bits(0)),
             NodeData::Reduced(number) => self.accumulators.get(*number as usize).copied(),
             NodeData::Element(value, position) => {
                 let (tensor, shape) = self.tensors[value.index()].as_ref()?;
@@ -222,7 +225,7 @@ impl<'a> PointState<'a> {
                     let index = known(node).filter(|index| index < size)?;
                     at = at * *size as usize + index as usize;
                 }
-                (position.len() == shape.len()).then(|| tensor.bits(at))
+                (position.len() == shape.len()).then(|| tensor.element_bits(at))
             }
             NodeData::Apply(operator, operands) if operator.op == ScalarOp::Cond => {
                 let chosen = if known(&operands[0])? != 0 { 1 } else { 2 };
@@ -230,7 +233,7 @@ impl<'a> PointState<'a> {
             }
             NodeData::Apply(operator, operands) => {
                 let all_known = operands.iter().all(|n| !self.missing[n.index()]);
-                all_known.then(|| apply(*operator, operands, &self.registers))
+                all_known.then(|| apply_operator(*operator, operands, &self.registers))
             }
             NodeData::Counter(_) | NodeData::Argument(_) => None,
         }
@@ -238,7 +241,7 @@ impl<'a> PointState<'a> {
 }
 
 /// The element at a position, if it is inside.
-fn offset(position: &[u64], shape: &[u64]) -> Option<usize> {
+fn element_offset(position: &[u64], shape: &[u64]) -> Option<usize> {
     let mut indices = position.iter().zip(shape);
     indices.try_fold(0, |at, (index, size)| {
         (index < size).then_some(at * *size as usize + *index as usize)
@@ -246,7 +249,7 @@ fn offset(position: &[u64], shape: &[u64]) -> Option<usize> {
 }
 
 /// Goes to the next point in row-major order; the first axis whose index changed.
-fn advance(indices: &mut [u64], extents: &[u64]) -> Option<usize> {
+fn advance_indices(indices: &mut [u64], extents: &[u64]) -> Option<usize> {
     for axis in (0..indices.len()).rev() {
         indices[axis] += 1;
         if indices[axis] < extents[axis] {

@@ -65,7 +65,7 @@ impl NodeGraph {
     }
 
     /// Ids of all nodes, operands first.
-    pub fn ids(&self) -> impl DoubleEndedIterator<Item = ScalarNode> + use<> {
+    pub fn node_ids(&self) -> impl DoubleEndedIterator<Item = ScalarNode> + use<> {
         (0..self.nodes.len()).map(ScalarNode::new)
     }
 
@@ -80,7 +80,7 @@ impl NodeGraph {
     }
 
     /// Bounds of an integer node, if they are known.
-    pub fn range(&self, node: ScalarNode) -> Option<NodeBounds> {
+    pub fn node_bounds(&self, node: ScalarNode) -> Option<NodeBounds> {
         self.nodes[node.index()].range
     }
 
@@ -109,7 +109,7 @@ impl NodeGraph {
     }
 
     /// Operator and operands of a node.
-    pub fn applied(&self, node: ScalarNode) -> Option<(ScalarOperator, &[ScalarNode])> {
+    pub fn as_apply(&self, node: ScalarNode) -> Option<(ScalarOperator, &[ScalarNode])> {
         match self.node(node) {
             NodeData::Apply(operator, operands) => Some((*operator, operands)),
             _ => None,
@@ -125,14 +125,14 @@ impl NodeGraph {
     }
 
     /// Every tensor that is read, in the order of the nodes, with repetitions.
-    pub fn reads(&self) -> impl Iterator<Item = TensorValue> + '_ {
+    pub fn values_read(&self) -> impl Iterator<Item = TensorValue> + '_ {
         self.nodes.iter().filter_map(|info| match info.data {
             NodeData::Element(value, _) | NodeData::Size(value) => Some(value),
             _ => None,
         })
     }
 
-    pub(super) fn intern(
+    pub(super) fn intern_node(
         &mut self,
         data: NodeData,
         ty: ScalarType,
@@ -148,121 +148,135 @@ impl NodeGraph {
     }
 
     /// A value.
-    pub fn literal(&mut self, literal: ScalarLiteral) -> ScalarNode {
-        let value = literal.signed();
+    pub fn intern_literal(&mut self, literal: ScalarLiteral) -> ScalarNode {
+        let value = literal.to_signed();
         let range = literal.ty.is_int().then_some((value, value));
-        self.intern(NodeData::Literal(literal), literal.ty, range)
+        self.intern_node(NodeData::Literal(literal), literal.ty, range)
     }
 
     /// An `i64`.
-    pub fn i64(&mut self, value: i64) -> ScalarNode {
-        self.literal(ScalarLiteral::i64(value))
+    pub fn intern_i64(&mut self, value: i64) -> ScalarNode {
+        self.intern_literal(ScalarLiteral::from_i64(value))
     }
 
     /// The index along an axis of some size.
-    pub fn index(&mut self, axis: u32, extent: DimExtent) -> ScalarNode {
-        let range = counted(extent);
-        self.intern(NodeData::Index(axis), ScalarType::I64, Some(range))
+    pub fn intern_index(&mut self, axis: u32, extent: DimExtent) -> ScalarNode {
+        let range = bound_index(extent);
+        self.intern_node(NodeData::Index(axis), ScalarType::I64, Some(range))
     }
 
     /// The counter of a loop.
-    pub fn counter(&mut self, number: u32, extent: DimExtent) -> ScalarNode {
+    pub fn intern_counter(&mut self, number: u32, extent: DimExtent) -> ScalarNode {
         if extent == DimExtent::Static(1) {
-            return self.i64(0);
+            return self.intern_i64(0);
         }
-        let range = counted(extent);
-        self.intern(NodeData::Counter(number), ScalarType::I64, Some(range))
+        let range = bound_index(extent);
+        self.intern_node(NodeData::Counter(number), ScalarType::I64, Some(range))
     }
 
     /// The size of a dimension.
-    pub fn size(&mut self, dim: DimExtent) -> ScalarNode {
+    pub fn intern_size(&mut self, dim: DimExtent) -> ScalarNode {
         match dim {
-            DimExtent::Static(size) => self.i64(size as i64),
+            DimExtent::Static(size) => self.intern_i64(size as i64),
             DimExtent::Value(value) => {
                 let range = Some((0, i64::from(u32::MAX)));
-                self.intern(NodeData::Size(value), ScalarType::I64, range)
+                self.intern_node(NodeData::Size(value), ScalarType::I64, range)
             }
         }
     }
 
     /// An element of a tensor.
-    pub fn element(
+    pub fn intern_element(
         &mut self,
         value: TensorValue,
         ty: ScalarType,
         indices: &[ScalarNode],
     ) -> ScalarNode {
-        self.intern(NodeData::Element(value, indices.into()), ty, None)
+        self.intern_node(NodeData::Element(value, indices.into()), ty, None)
     }
 
     /// An accumulator after its reduction.
-    pub fn reduced(&mut self, number: u32, ty: ScalarType) -> ScalarNode {
-        self.intern(NodeData::Reduced(number), ty, None)
+    pub fn intern_accumulator(&mut self, number: u32, ty: ScalarType) -> ScalarNode {
+        self.intern_node(NodeData::Reduced(number), ty, None)
     }
 
     /// An argument of a combiner.
-    pub fn argument(&mut self, number: u32, ty: ScalarType) -> ScalarNode {
-        self.intern(NodeData::Argument(number), ty, None)
+    pub fn intern_argument(&mut self, number: u32, ty: ScalarType) -> ScalarNode {
+        self.intern_node(NodeData::Argument(number), ty, None)
     }
 
     /// An operator whose types follow from its first operand, or its last (for those that choose).
-    pub fn op(&mut self, op: ScalarOp, operands: &[ScalarNode]) -> ScalarNode {
+    pub fn apply_op(&mut self, op: ScalarOp, operands: &[ScalarNode]) -> ScalarNode {
         let typed = match op {
             ScalarOp::Cond => operands.last(),
             _ => operands.first(),
         };
         let ty = typed.map_or(ScalarType::Unit, |node| self.ty(*node));
-        self.apply(ScalarOperator::of(op, ty), operands)
+        self.apply_operator(ScalarOperator::with_type(op, ty), operands)
     }
 
     /// A conversion.
-    pub fn convert(&mut self, op: ScalarOp, to: ScalarType, operand: ScalarNode) -> ScalarNode {
+    pub fn apply_conversion(
+        &mut self,
+        op: ScalarOp,
+        to: ScalarType,
+        operand: ScalarNode,
+    ) -> ScalarNode {
         let from = self.ty(operand);
         match from == to && op != ScalarOp::ToBool {
             true => operand,
-            false => self.apply(ScalarOperator::convert(op, from, to), &[operand]),
+            false => self.apply_operator(ScalarOperator::from_conversion(op, from, to), &[operand]),
         }
     }
 
     /// An operator on operands.
-    pub fn apply(&mut self, operator: ScalarOperator, operands: &[ScalarNode]) -> ScalarNode {
-        if let Some(node) = self.evaluated(operator, operands) {
+    pub fn apply_operator(
+        &mut self,
+        operator: ScalarOperator,
+        operands: &[ScalarNode],
+    ) -> ScalarNode {
+        if let Some(node) = self.fold_constants(operator, operands) {
             return node;
         }
         if operator.op == ScalarOp::FDiv
             && let Some(by) = self.exact_reciprocal(operands)
         {
-            return self.op(ScalarOp::FMul, &[operands[0], by]);
+            return self.apply_op(ScalarOp::FMul, &[operands[0], by]);
         }
         if operator.op == ScalarOp::Cond
-            && let Some(chosen) = self.chosen(operands)
+            && let Some(chosen) = self.simplify_select(operands)
         {
             return chosen;
         }
-        if let Some(wide) = self.widened(operator, operands) {
-            return self.convert(operator.op, operator.to, wide);
+        if let Some(wide) = self.skip_narrowing(operator, operands) {
+            return self.apply_conversion(operator.op, operator.to, wide);
         }
         if operator.from == ScalarType::I64
-            && let Some(node) = AffineSum::simplified(self, operator.op, operands)
+            && let Some(node) = AffineSum::simplify_operator(self, operator.op, operands)
         {
             return node;
         }
-        self.raw(operator, operands)
+        self.apply_unsimplified(operator, operands)
     }
 
     /// An operator as it is.
-    pub(super) fn raw(&mut self, operator: ScalarOperator, operands: &[ScalarNode]) -> ScalarNode {
-        let range = self.bounds(operator, operands);
-        if let (ScalarType::Bool, Some(known)) = (operator.to, self.compared(operator.op, operands))
+    pub(super) fn apply_unsimplified(
+        &mut self,
+        operator: ScalarOperator,
+        operands: &[ScalarNode],
+    ) -> ScalarNode {
+        let range = self.compute_bounds(operator, operands);
+        if let (ScalarType::Bool, Some(known)) =
+            (operator.to, self.decide_comparison(operator.op, operands))
         {
-            return self.literal(ScalarLiteral::new(ScalarType::Bool, known.into()));
+            return self.intern_literal(ScalarLiteral::new(ScalarType::Bool, known.into()));
         }
         let data = NodeData::Apply(operator, operands.into());
-        self.intern(data, operator.to, range)
+        self.intern_node(data, operator.to, range)
     }
 
     /// The result on literals.
-    fn evaluated(
+    fn fold_constants(
         &mut self,
         operator: ScalarOperator,
         operands: &[ScalarNode],
@@ -271,8 +285,8 @@ impl NodeGraph {
             .iter()
             .map(|node| self.as_literal(*node).map(|l| l.bits))
             .collect();
-        let result = operator.eval(&bits?);
-        Some(self.literal(ScalarLiteral::new(operator.to, result)))
+        let result = operator.eval_operands(&bits?);
+        Some(self.intern_literal(ScalarLiteral::new(operator.to, result)))
     }
 
     /// What a product is with in place of a quotient, where the divisor is known and both are the same
@@ -280,25 +294,30 @@ impl NodeGraph {
     fn exact_reciprocal(&mut self, operands: &[ScalarNode]) -> Option<ScalarNode> {
         let divisor = self.as_literal(*operands.get(1)?)?;
         let format = divisor.ty.format()?;
-        let convert =
-            |from, to, bits| ScalarOperator::convert(ScalarOp::FConv, from, to).eval(&[bits]);
+        let convert = |from, to, bits| {
+            ScalarOperator::from_conversion(ScalarOp::FConv, from, to).eval_operands(&[bits])
+        };
         let value = f64::from_bits(convert(divisor.ty, ScalarType::F64, divisor.bits));
         let is_power = value.to_bits() << 12 == 0;
         let bits = convert(ScalarType::F64, divisor.ty, (1.0 / value).to_bits());
         let has_exponent = bits & format.infinity() != 0;
         let is_exact = value == 0.0 || value.is_infinite() || has_exponent;
         let reciprocal = ScalarLiteral::new(divisor.ty, bits);
-        (is_power && is_exact).then(|| self.literal(reciprocal))
+        (is_power && is_exact).then(|| self.intern_literal(reciprocal))
     }
 
     /// What an integer was before it was narrowed, where that lost nothing of what a conversion reads.
-    fn widened(&self, operator: ScalarOperator, operands: &[ScalarNode]) -> Option<ScalarNode> {
+    fn skip_narrowing(
+        &self,
+        operator: ScalarOperator,
+        operands: &[ScalarNode],
+    ) -> Option<ScalarNode> {
         let has_sign = match operator.op {
             ScalarOp::SExt | ScalarOp::SToF => true,
             ScalarOp::ZExt | ScalarOp::UToF => false,
             _ => return None,
         };
-        let (narrowed, wide) = self.applied(*operands.first()?)?;
+        let (narrowed, wide) = self.as_apply(*operands.first()?)?;
         let is_narrowed = matches!(narrowed.op, ScalarOp::SExt | ScalarOp::ZExt)
             && narrowed.to == operator.from
             && narrowed.from.width() > narrowed.to.width();
@@ -306,7 +325,7 @@ impl NodeGraph {
             return None;
         }
         let wide = *wide.first()?;
-        let (low, high) = self.range(wide)?;
+        let (low, high) = self.node_bounds(wide)?;
         let half = 1i64 << (narrowed.to.width() - 1);
         let is_kept = match has_sign {
             true => -half <= low && high < half,
@@ -315,7 +334,7 @@ impl NodeGraph {
         is_kept.then_some(wide)
     }
 
-    fn chosen(&self, operands: &[ScalarNode]) -> Option<ScalarNode> {
+    fn simplify_select(&self, operands: &[ScalarNode]) -> Option<ScalarNode> {
         let [condition, then, otherwise] = *operands else {
             return None;
         };
@@ -327,9 +346,9 @@ impl NodeGraph {
     }
 
     /// A comparison that the bounds decide.
-    fn compared(&self, op: ScalarOp, operands: &[ScalarNode]) -> Option<bool> {
+    fn decide_comparison(&self, op: ScalarOp, operands: &[ScalarNode]) -> Option<bool> {
         let [a, b] = *operands else { return None };
-        let ((a_low, a_high), (b_low, b_high)) = (self.range(a)?, self.range(b)?);
+        let ((a_low, a_high), (b_low, b_high)) = (self.node_bounds(a)?, self.node_bounds(b)?);
         match op {
             ScalarOp::SLt if a_high < b_low => Some(true),
             ScalarOp::SLt if a_low >= b_high => Some(false),
@@ -341,14 +360,18 @@ impl NodeGraph {
     }
 
     /// Bounds of an operator's result; none where it may overflow.
-    fn bounds(&self, operator: ScalarOperator, operands: &[ScalarNode]) -> Option<NodeBounds> {
+    fn compute_bounds(
+        &self,
+        operator: ScalarOperator,
+        operands: &[ScalarNode],
+    ) -> Option<NodeBounds> {
         if !operator.to.is_int() {
             return None;
         }
-        let of = |at: usize| operands.get(at).and_then(|node| self.range(*node));
+        let of = |at: usize| operands.get(at).and_then(|node| self.node_bounds(*node));
         let range = match operator.op {
             ScalarOp::SExt => of(0)?,
-            ScalarOp::Cond => union(of(1)?, of(2)?),
+            ScalarOp::Cond => unite_bounds(of(1)?, of(2)?),
             ScalarOp::And => match (of(0), of(1)) {
                 (Some((0.., high)), _) | (_, Some((0.., high))) => (0, high),
                 _ => return None,
@@ -361,7 +384,7 @@ impl NodeGraph {
                 let ((a, b), (c, d)) = (of(0)?, of(1)?);
                 (a.max(c), b.max(d))
             }
-            op => arithmetic(op, of(0)?, of(1)?)?,
+            op => bound_arithmetic(op, of(0)?, of(1)?)?,
         };
         let half = 1i128 << (operator.to.width() - 1);
         let fits = |value: i64| (-half..half).contains(&i128::from(value));
@@ -371,15 +394,15 @@ impl NodeGraph {
     /// Copies nodes of another body with everything that they are made of, putting in place of a
     /// node what `replace` gives for it. It is given the node's id in the other body and what the
     /// node is, a position of an element in terms of the copies.
-    pub fn import(
+    pub fn import_nodes(
         &mut self,
         from: &NodeGraph,
         roots: &[ScalarNode],
         mut replace: impl FnMut(&mut NodeGraph, ScalarNode, &NodeData) -> Option<ScalarNode>,
     ) -> Vec<ScalarNode> {
-        let needed = from.reachable(roots);
+        let needed = from.mark_reachable(roots);
         let mut copies = vec![None; from.len()];
-        for node in from.ids().filter(|node| needed[node.index()]) {
+        for node in from.node_ids().filter(|node| needed[node.index()]) {
             let replaced = match from.node(node) {
                 NodeData::Element(value, position) => {
                     let position = position.iter();
@@ -408,19 +431,19 @@ impl NodeGraph {
         let operands = from.operands(node).iter();
         let operands: NodeList = operands.filter_map(|n| copies[n.index()]).collect();
         match &info.data {
-            NodeData::Apply(operator, _) => self.apply(*operator, &operands),
-            NodeData::Element(value, _) => self.element(*value, info.ty, &operands),
-            data => self.intern(data.clone(), info.ty, info.range),
+            NodeData::Apply(operator, _) => self.apply_operator(*operator, &operands),
+            NodeData::Element(value, _) => self.intern_element(*value, info.ty, &operands),
+            data => self.intern_node(data.clone(), info.ty, info.range),
         }
     }
 
     /// Which nodes the roots are made of.
-    pub fn reachable(&self, roots: &[ScalarNode]) -> Vec<bool> {
+    pub fn mark_reachable(&self, roots: &[ScalarNode]) -> Vec<bool> {
         let mut needed = vec![false; self.len()];
         for root in roots {
             needed[root.index()] = true;
         }
-        for node in self.ids().rev().filter(|n| n.index() < self.len()) {
+        for node in self.node_ids().rev().filter(|n| n.index() < self.len()) {
             if needed[node.index()] {
                 for operand in self.operands(node) {
                     needed[operand.index()] = true;
@@ -432,18 +455,18 @@ impl NodeGraph {
 }
 
 /// Bounds of an index below a size.
-fn counted(extent: DimExtent) -> NodeBounds {
+fn bound_index(extent: DimExtent) -> NodeBounds {
     match extent {
         DimExtent::Static(size) => (0, (size as i64).saturating_sub(1).max(0)),
         DimExtent::Value(_) => (0, i64::from(u32::MAX)),
     }
 }
 
-fn union((a, b): NodeBounds, (c, d): NodeBounds) -> NodeBounds {
+fn unite_bounds((a, b): NodeBounds, (c, d): NodeBounds) -> NodeBounds {
     (a.min(c), b.max(d))
 }
 
-fn arithmetic(op: ScalarOp, (a, b): NodeBounds, (c, d): NodeBounds) -> Option<NodeBounds> {
+fn bound_arithmetic(op: ScalarOp, (a, b): NodeBounds, (c, d): NodeBounds) -> Option<NodeBounds> {
     match op {
         ScalarOp::Add => Some((a.checked_add(c)?, b.checked_add(d)?)),
         ScalarOp::Sub => Some((a.checked_sub(d)?, b.checked_sub(c)?)),
@@ -473,11 +496,12 @@ mod tests {
     #[test]
     fn exact_reciprocals_are_multiplied_by() {
         let mut body = NodeGraph::default();
-        let x = body.argument(0, ScalarType::F32);
+        let x = body.intern_argument(0, ScalarType::F32);
         let mut by = |value: f32| {
-            let divisor = body.literal(ScalarLiteral::new(ScalarType::F32, value.to_bits().into()));
-            let node = body.op(ScalarOp::FDiv, &[x, divisor]);
-            let (operator, operands) = body.applied(node).unwrap();
+            let divisor =
+                body.intern_literal(ScalarLiteral::new(ScalarType::F32, value.to_bits().into()));
+            let node = body.apply_op(ScalarOp::FDiv, &[x, divisor]);
+            let (operator, operands) = body.as_apply(node).unwrap();
             let literal = body.as_literal(operands[1]).unwrap();
             (operator.op, f32::from_bits(literal.bits as u32))
         };
@@ -494,12 +518,12 @@ mod tests {
     #[test]
     fn conversions_of_narrowed_numbers_that_fit_read_what_was_narrowed() {
         let mut body = NodeGraph::default();
-        let word = body.argument(0, ScalarType::I32);
+        let word = body.intern_argument(0, ScalarType::I32);
         let mut reads_word = |mask, op, to| {
-            let mask = body.literal(ScalarLiteral::i32(mask));
-            let masked = body.op(ScalarOp::And, &[word, mask]);
-            let byte = body.convert(ScalarOp::SExt, ScalarType::I8, masked);
-            let number = body.convert(op, to, byte);
+            let mask = body.intern_literal(ScalarLiteral::from_i32(mask));
+            let masked = body.apply_op(ScalarOp::And, &[word, mask]);
+            let byte = body.apply_conversion(ScalarOp::SExt, ScalarType::I8, masked);
+            let number = body.apply_conversion(op, to, byte);
             number == masked || body.operands(number) == [masked]
         };
         assert!(reads_word(15, ScalarOp::SExt, ScalarType::I32));

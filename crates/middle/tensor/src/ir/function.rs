@@ -139,7 +139,7 @@ pub struct TensorConstant {
 
 impl TensorConstant {
     /// Element `at` by its bits; 0 outside.
-    pub fn bits(&self, at: usize) -> u64 {
+    pub fn element_bits(&self, at: usize) -> u64 {
         let size = self.ty.element.size() as usize;
         let bytes = self.bytes.get(at * size..(at + 1) * size).unwrap_or(&[]);
         let bits = bytes
@@ -218,10 +218,10 @@ impl TensorFunction {
 
 impl OpKind {
     /// Every value that the operation itself uses; what its blocks use is theirs.
-    pub fn operands(&self) -> Vec<TensorValue> {
+    pub fn collect_operands(&self) -> Vec<TensorValue> {
         match self {
             OpKind::Constant(_) => Vec::new(),
-            OpKind::Structured(op) => op.operands(),
+            OpKind::Structured(op) => op.collect_operands(),
             OpKind::Reshape(value) => vec![*value],
             OpKind::Sort(sort) => sort.operands.clone(),
             OpKind::If { condition, .. } => vec![*condition],

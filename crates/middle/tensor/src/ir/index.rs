@@ -20,21 +20,21 @@ pub struct AffineSum {
 
 impl AffineSum {
     /// The sum that a node is.
-    pub fn of(body: &NodeGraph, node: ScalarNode) -> AffineSum {
+    pub fn from_node(body: &NodeGraph, node: ScalarNode) -> AffineSum {
         let mut sum = AffineSum::default();
-        sum.collect(body, node, 1);
+        sum.add_scaled_node(body, node, 1);
         sum
     }
 
     /// A node as it is.
-    fn term(node: ScalarNode) -> AffineSum {
+    fn from_term(node: ScalarNode) -> AffineSum {
         let mut sum = AffineSum::default();
         sum.terms.push((node, 1));
         sum
     }
 
     /// A known value.
-    pub fn constant(value: i64) -> AffineSum {
+    pub fn from_constant(value: i64) -> AffineSum {
         AffineSum {
             constant: value,
             ..AffineSum::default()
@@ -42,22 +42,22 @@ impl AffineSum {
     }
 
     /// Adds a node times a factor. Sums nest to the left, hence the loop.
-    fn collect(&mut self, body: &NodeGraph, mut node: ScalarNode, mut factor: i64) {
+    fn add_scaled_node(&mut self, body: &NodeGraph, mut node: ScalarNode, mut factor: i64) {
         loop {
             match body.node(node) {
                 NodeData::Literal(literal) => {
-                    let value = literal.signed().wrapping_mul(factor);
+                    let value = literal.to_signed().wrapping_mul(factor);
                     self.constant = self.constant.wrapping_add(value);
                     return;
                 }
                 NodeData::Apply(operator, operands) if operator.from == ScalarType::I64 => {
                     match (operator.op, &operands[..]) {
                         (ScalarOp::Add, [a, b]) => {
-                            self.collect(body, *b, factor);
+                            self.add_scaled_node(body, *b, factor);
                             node = *a;
                         }
                         (ScalarOp::Mul, [a, b]) if body.as_literal(*b).is_some() => {
-                            let by = body.as_literal(*b).map_or(1, ScalarLiteral::signed);
+                            let by = body.as_literal(*b).map_or(1, ScalarLiteral::to_signed);
                             factor = factor.wrapping_mul(by);
                             node = *a;
                         }
@@ -84,7 +84,7 @@ impl AffineSum {
     }
 
     /// Adds another sum times a factor.
-    pub fn add(&mut self, other: &AffineSum, factor: i64) {
+    pub fn add_scaled(&mut self, other: &AffineSum, factor: i64) {
         for (node, by) in &other.terms {
             self.add_term(*node, by.wrapping_mul(factor));
         }
@@ -99,10 +99,10 @@ impl AffineSum {
     }
 
     /// Bounds, if every term has some and the sum does not overflow.
-    fn range(&self, body: &NodeGraph) -> Option<(i64, i64)> {
+    fn compute_bounds(&self, body: &NodeGraph) -> Option<(i64, i64)> {
         let mut sum = (self.constant, self.constant);
         for (node, factor) in &self.terms {
-            let (low, high) = body.range(*node)?;
+            let (low, high) = body.node_bounds(*node)?;
             let (a, b) = (low.checked_mul(*factor)?, high.checked_mul(*factor)?);
             sum = (sum.0.checked_add(a.min(b))?, sum.1.checked_add(a.max(b))?);
         }
@@ -110,35 +110,35 @@ impl AffineSum {
     }
 
     /// The node that is this sum.
-    pub fn node(mut self, body: &mut NodeGraph) -> ScalarNode {
-        self.rejoin(body);
+    pub fn into_node(mut self, body: &mut NodeGraph) -> ScalarNode {
+        self.merge_quotient_terms(body);
         let mut sum: Option<ScalarNode> = None;
         for (node, factor) in self.terms {
             let term = match factor {
                 1 => node,
                 _ => {
-                    let factor = body.i64(factor);
-                    body.raw(
-                        ScalarOperator::of(ScalarOp::Mul, ScalarType::I64),
+                    let factor = body.intern_i64(factor);
+                    body.apply_unsimplified(
+                        ScalarOperator::with_type(ScalarOp::Mul, ScalarType::I64),
                         &[node, factor],
                     )
                 }
             };
             sum = Some(match sum {
                 None => term,
-                Some(sum) => body.raw(
-                    ScalarOperator::of(ScalarOp::Add, ScalarType::I64),
+                Some(sum) => body.apply_unsimplified(
+                    ScalarOperator::with_type(ScalarOp::Add, ScalarType::I64),
                     &[sum, term],
                 ),
             });
         }
         match (sum, self.constant) {
-            (None, constant) => body.i64(constant),
+            (None, constant) => body.intern_i64(constant),
             (Some(sum), 0) => sum,
             (Some(sum), constant) => {
-                let constant = body.i64(constant);
-                body.raw(
-                    ScalarOperator::of(ScalarOp::Add, ScalarType::I64),
+                let constant = body.intern_i64(constant);
+                body.apply_unsimplified(
+                    ScalarOperator::with_type(ScalarOp::Add, ScalarType::I64),
                     &[sum, constant],
                 )
             }
@@ -146,14 +146,14 @@ impl AffineSum {
     }
 
     /// `(x div n)·n·c + (x mod n)·c` is `x·c`.
-    fn rejoin(&mut self, body: &mut NodeGraph) {
+    fn merge_quotient_terms(&mut self, body: &mut NodeGraph) {
         let mut at = 0;
         while let Some((rest, factor)) = self.terms.get(at).copied() {
             at += 1;
-            let Some((whole, by)) = divided(body, rest, ScalarOp::SMod) else {
+            let Some((whole, by)) = match_division(body, rest, ScalarOp::SMod) else {
                 continue;
             };
-            let quotient = AffineSum::of(body, whole).quotient(body, by);
+            let quotient = AffineSum::from_node(body, whole).divide_by(body, by);
             let ([(quotient, 1)], 0) = (&quotient.terms[..], quotient.constant) else {
                 continue;
             };
@@ -161,24 +161,24 @@ impl AffineSum {
             if self.factor(quotient) == factor.wrapping_mul(by) {
                 self.add_term(rest, factor.wrapping_neg());
                 self.add_term(quotient, factor.wrapping_mul(by).wrapping_neg());
-                let whole = AffineSum::of(body, whole);
-                self.add(&whole, factor);
+                let whole = AffineSum::from_node(body, whole);
+                self.add_scaled(&whole, factor);
                 at = 0;
             }
         }
     }
 
     /// The quotient by a positive constant, rounded down.
-    pub fn quotient(&self, body: &mut NodeGraph, by: i64) -> AffineSum {
+    pub fn divide_by(&self, body: &mut NodeGraph, by: i64) -> AffineSum {
         if by == 1 {
             return self.clone();
         }
-        if self.range(body).is_none() {
-            let whole = self.clone().node(body);
-            return Self::term(divide(body, ScalarOp::SDiv, whole, by));
+        if self.compute_bounds(body).is_none() {
+            let whole = self.clone().into_node(body);
+            return Self::from_term(apply_division(body, ScalarOp::SDiv, whole, by));
         }
-        let (mut quotient, rest) = self.split(by);
-        match rest.range(body) {
+        let (mut quotient, rest) = self.split_quotient(by);
+        match rest.compute_bounds(body) {
             Some((low, high)) if low >= 0 && high < by => return quotient,
             _ => {}
         }
@@ -186,47 +186,50 @@ impl AffineSum {
         let by = by / common;
         let rest = rest.scaled_down(common);
         if by == 1 {
-            quotient.add(&rest, 1);
+            quotient.add_scaled(&rest, 1);
             return quotient;
         }
-        let whole = rest.node(body);
-        let (whole, by) = match divided(body, whole, ScalarOp::SDiv) {
+        let whole = rest.into_node(body);
+        let (whole, by) = match match_division(body, whole, ScalarOp::SDiv) {
             Some((whole, first)) if first.checked_mul(by).is_some() => (whole, first * by),
             _ => (whole, by),
         };
-        quotient.add(&Self::term(divide(body, ScalarOp::SDiv, whole, by)), 1);
+        quotient.add_scaled(
+            &Self::from_term(apply_division(body, ScalarOp::SDiv, whole, by)),
+            1,
+        );
         quotient
     }
 
     /// The remainder by a positive constant, not negative.
-    pub fn remainder(&self, body: &mut NodeGraph, by: i64) -> AffineSum {
+    pub fn reduce_modulo(&self, body: &mut NodeGraph, by: i64) -> AffineSum {
         if by == 1 {
-            return Self::constant(0);
+            return Self::from_constant(0);
         }
-        if self.range(body).is_none() {
-            let whole = self.clone().node(body);
-            return Self::term(divide(body, ScalarOp::SMod, whole, by));
+        if self.compute_bounds(body).is_none() {
+            let whole = self.clone().into_node(body);
+            return Self::from_term(apply_division(body, ScalarOp::SMod, whole, by));
         }
-        let (_, rest) = self.split(by);
-        match rest.range(body) {
+        let (_, rest) = self.split_quotient(by);
+        match rest.compute_bounds(body) {
             Some((low, high)) if low >= 0 && high < by => return rest,
             _ => {}
         }
         let common = rest.step_above_the_rest(body, by);
         let mut small = rest.clone();
         let large = rest.scaled_down(common);
-        small.add(&large, common.wrapping_neg());
+        small.add_scaled(&large, common.wrapping_neg());
         let mut remainder = match by / common {
-            1 => Self::constant(0),
+            1 => Self::from_constant(0),
             by => {
-                let whole = large.node(body);
-                Self::term(divide(body, ScalarOp::SMod, whole, by))
+                let whole = large.into_node(body);
+                Self::from_term(apply_division(body, ScalarOp::SMod, whole, by))
             }
         };
         let mut scaled = AffineSum::default();
-        scaled.add(&remainder, common);
+        scaled.add_scaled(&remainder, common);
         remainder = scaled;
-        remainder.add(&small, 1);
+        remainder.add_scaled(&small, 1);
         remainder
     }
 
@@ -240,7 +243,7 @@ impl AffineSum {
             small.terms.retain(|(_, f)| *f % step != 0);
             small.constant = self.constant.rem_euclid(step);
             let fits = small
-                .range(body)
+                .compute_bounds(body)
                 .is_some_and(|(low, high)| low >= 0 && high < step);
             if fits && step > best {
                 best = step;
@@ -250,7 +253,7 @@ impl AffineSum {
     }
 
     /// `quotient·by + rest`, factors and constant of the rest not negative and below `by`.
-    fn split(&self, by: i64) -> (AffineSum, AffineSum) {
+    fn split_quotient(&self, by: i64) -> (AffineSum, AffineSum) {
         let (mut quotient, mut rest) = (AffineSum::default(), AffineSum::default());
         for (node, factor) in &self.terms {
             quotient.add_term(*node, factor.div_euclid(by));
@@ -272,25 +275,25 @@ impl AffineSum {
     }
 
     /// An operator on `i64`s in normal form, if it has one.
-    pub(super) fn simplified(
+    pub(super) fn simplify_operator(
         body: &mut NodeGraph,
         op: ScalarOp,
         operands: &[ScalarNode],
     ) -> Option<ScalarNode> {
         let known = |body: &NodeGraph, at: usize| {
             let node: &ScalarNode = operands.get(at)?;
-            body.as_literal(*node).map(ScalarLiteral::signed)
+            body.as_literal(*node).map(ScalarLiteral::to_signed)
         };
         let sum = match op {
             ScalarOp::Add | ScalarOp::Sub => {
-                let mut sum = AffineSum::of(body, operands[0]);
+                let mut sum = AffineSum::from_node(body, operands[0]);
                 let factor = if op == ScalarOp::Add { 1 } else { -1 };
-                sum.add(&AffineSum::of(body, operands[1]), factor);
+                sum.add_scaled(&AffineSum::from_node(body, operands[1]), factor);
                 sum
             }
             ScalarOp::Neg => {
                 let mut sum = AffineSum::default();
-                sum.add(&AffineSum::of(body, operands[0]), -1);
+                sum.add_scaled(&AffineSum::from_node(body, operands[0]), -1);
                 sum
             }
             ScalarOp::Mul => {
@@ -300,37 +303,37 @@ impl AffineSum {
                     _ => return None,
                 };
                 let mut sum = AffineSum::default();
-                sum.add(&AffineSum::of(body, node), by);
+                sum.add_scaled(&AffineSum::from_node(body, node), by);
                 sum
             }
             ScalarOp::SDiv | ScalarOp::SMod => {
                 let by = known(body, 1).filter(|by| *by > 0)?;
-                let sum = AffineSum::of(body, operands[0]);
+                let sum = AffineSum::from_node(body, operands[0]);
                 match op {
-                    ScalarOp::SDiv => sum.quotient(body, by),
-                    _ => sum.remainder(body, by),
+                    ScalarOp::SDiv => sum.divide_by(body, by),
+                    _ => sum.reduce_modulo(body, by),
                 }
             }
-            ScalarOp::SMin | ScalarOp::SMax => return extreme(body, op, operands),
+            ScalarOp::SMin | ScalarOp::SMax => return choose_extreme(body, op, operands),
             _ => return None,
         };
-        Some(sum.node(body))
+        Some(sum.into_node(body))
     }
 }
 
 /// The position in a shape of known sizes of the element at a place in row-major order.
-pub fn unflatten(body: &mut NodeGraph, flat: ScalarNode, sizes: &[i64]) -> Vec<ScalarNode> {
-    let mut rest = AffineSum::of(body, flat);
+pub fn unflatten_index(body: &mut NodeGraph, flat: ScalarNode, sizes: &[i64]) -> Vec<ScalarNode> {
+    let mut rest = AffineSum::from_node(body, flat);
     let mut position = Vec::with_capacity(sizes.len());
     for (at, size) in sizes.iter().enumerate().rev() {
         let is_first = at == 0;
         let index = match is_first {
             true => rest.clone(),
-            false => rest.remainder(body, *size),
+            false => rest.reduce_modulo(body, *size),
         };
-        position.push(index.node(body));
+        position.push(index.into_node(body));
         if !is_first {
-            rest = rest.quotient(body, *size);
+            rest = rest.divide_by(body, *size);
         }
     }
     position.reverse();
@@ -338,9 +341,9 @@ pub fn unflatten(body: &mut NodeGraph, flat: ScalarNode, sizes: &[i64]) -> Vec<S
 }
 
 /// The one of two nodes that the bounds show to be the extreme.
-fn extreme(body: &NodeGraph, op: ScalarOp, operands: &[ScalarNode]) -> Option<ScalarNode> {
+fn choose_extreme(body: &NodeGraph, op: ScalarOp, operands: &[ScalarNode]) -> Option<ScalarNode> {
     let [a, b] = *operands else { return None };
-    let ((a_low, a_high), (b_low, b_high)) = (body.range(a)?, body.range(b)?);
+    let ((a_low, a_high), (b_low, b_high)) = (body.node_bounds(a)?, body.node_bounds(b)?);
     let (low, high) = match () {
         () if a_high <= b_low => (a, b),
         () if b_high <= a_low => (b, a),
@@ -349,17 +352,17 @@ fn extreme(body: &NodeGraph, op: ScalarOp, operands: &[ScalarNode]) -> Option<Sc
     Some(if op == ScalarOp::SMin { low } else { high })
 }
 
-fn divide(body: &mut NodeGraph, op: ScalarOp, whole: ScalarNode, by: i64) -> ScalarNode {
-    let by = body.i64(by);
-    body.raw(ScalarOperator::of(op, ScalarType::I64), &[whole, by])
+fn apply_division(body: &mut NodeGraph, op: ScalarOp, whole: ScalarNode, by: i64) -> ScalarNode {
+    let by = body.intern_i64(by);
+    body.apply_unsimplified(ScalarOperator::with_type(op, ScalarType::I64), &[whole, by])
 }
 
 /// Dividend and divisor of a quotient or remainder by a positive constant.
-fn divided(body: &NodeGraph, node: ScalarNode, op: ScalarOp) -> Option<(ScalarNode, i64)> {
-    let (operator, operands) = body.applied(node)?;
+fn match_division(body: &NodeGraph, node: ScalarNode, op: ScalarOp) -> Option<(ScalarNode, i64)> {
+    let (operator, operands) = body.as_apply(node)?;
     let [whole, by] = *operands else { return None };
-    let by = body.as_literal(by)?.signed();
-    let fits = operator == ScalarOperator::of(op, ScalarType::I64) && by > 0;
+    let by = body.as_literal(by)?.to_signed();
+    let fits = operator == ScalarOperator::with_type(op, ScalarType::I64) && by > 0;
     fits.then_some((whole, by))
 }
 
@@ -380,57 +383,57 @@ mod tests {
     #[test]
     fn a_flattened_index_is_itself_again() {
         let mut body = NodeGraph::default();
-        let flat = body.counter(0, DimExtent::Static(2 * 3 * 5));
-        let (two, three, five) = (body.i64(2), body.i64(3), body.i64(5));
-        let rest = body.op(ScalarOp::SMod, &[flat, five]);
-        let whole = body.op(ScalarOp::SDiv, &[flat, five]);
-        let middle = body.op(ScalarOp::SMod, &[whole, three]);
-        let outer = body.op(ScalarOp::SDiv, &[whole, three]);
-        let outer = body.op(ScalarOp::SMod, &[outer, two]);
-        let sum = body.op(ScalarOp::Mul, &[outer, three]);
-        let sum = body.op(ScalarOp::Add, &[sum, middle]);
-        let sum = body.op(ScalarOp::Mul, &[sum, five]);
-        let sum = body.op(ScalarOp::Add, &[sum, rest]);
+        let flat = body.intern_counter(0, DimExtent::Static(2 * 3 * 5));
+        let (two, three, five) = (body.intern_i64(2), body.intern_i64(3), body.intern_i64(5));
+        let rest = body.apply_op(ScalarOp::SMod, &[flat, five]);
+        let whole = body.apply_op(ScalarOp::SDiv, &[flat, five]);
+        let middle = body.apply_op(ScalarOp::SMod, &[whole, three]);
+        let outer = body.apply_op(ScalarOp::SDiv, &[whole, three]);
+        let outer = body.apply_op(ScalarOp::SMod, &[outer, two]);
+        let sum = body.apply_op(ScalarOp::Mul, &[outer, three]);
+        let sum = body.apply_op(ScalarOp::Add, &[sum, middle]);
+        let sum = body.apply_op(ScalarOp::Mul, &[sum, five]);
+        let sum = body.apply_op(ScalarOp::Add, &[sum, rest]);
         assert_eq!(sum, flat);
     }
 
     #[test]
     fn what_the_bounds_decide_is_dropped() {
         let mut body = NodeGraph::default();
-        let i = body.index(0, DimExtent::Static(10));
-        let j = body.index(1, DimExtent::Static(15));
-        let fifteen = body.i64(15);
-        let flat = body.op(ScalarOp::Mul, &[i, fifteen]);
-        let flat = body.op(ScalarOp::Add, &[flat, j]);
-        assert_eq!(body.op(ScalarOp::SDiv, &[flat, fifteen]), i);
-        assert_eq!(body.op(ScalarOp::SMod, &[flat, fifteen]), j);
-        let below = body.op(ScalarOp::SLt, &[j, fifteen]);
+        let i = body.intern_index(0, DimExtent::Static(10));
+        let j = body.intern_index(1, DimExtent::Static(15));
+        let fifteen = body.intern_i64(15);
+        let flat = body.apply_op(ScalarOp::Mul, &[i, fifteen]);
+        let flat = body.apply_op(ScalarOp::Add, &[flat, j]);
+        assert_eq!(body.apply_op(ScalarOp::SDiv, &[flat, fifteen]), i);
+        assert_eq!(body.apply_op(ScalarOp::SMod, &[flat, fifteen]), j);
+        let below = body.apply_op(ScalarOp::SLt, &[j, fifteen]);
         assert_eq!(body.as_literal(below).map(|l| l.bits), Some(1));
     }
 
     #[test]
     fn what_fits_within_a_step_is_left_out_of_quotients() {
         let mut body = NodeGraph::default();
-        let i = body.index(0, DimExtent::Static(40));
-        let c = body.index(1, DimExtent::Static(16));
-        let (sixteen, by, four) = (body.i64(16), body.i64(64), body.i64(4));
-        let flat = body.op(ScalarOp::Mul, &[i, sixteen]);
-        let flat = body.op(ScalarOp::Add, &[flat, c]);
-        let whole = body.op(ScalarOp::SDiv, &[i, four]);
-        assert_eq!(body.op(ScalarOp::SDiv, &[flat, by]), whole);
-        let rest = body.op(ScalarOp::SMod, &[i, four]);
-        let rest = body.op(ScalarOp::Mul, &[rest, sixteen]);
-        let rest = body.op(ScalarOp::Add, &[rest, c]);
-        assert_eq!(body.op(ScalarOp::SMod, &[flat, by]), rest);
+        let i = body.intern_index(0, DimExtent::Static(40));
+        let c = body.intern_index(1, DimExtent::Static(16));
+        let (sixteen, by, four) = (body.intern_i64(16), body.intern_i64(64), body.intern_i64(4));
+        let flat = body.apply_op(ScalarOp::Mul, &[i, sixteen]);
+        let flat = body.apply_op(ScalarOp::Add, &[flat, c]);
+        let whole = body.apply_op(ScalarOp::SDiv, &[i, four]);
+        assert_eq!(body.apply_op(ScalarOp::SDiv, &[flat, by]), whole);
+        let rest = body.apply_op(ScalarOp::SMod, &[i, four]);
+        let rest = body.apply_op(ScalarOp::Mul, &[rest, sixteen]);
+        let rest = body.apply_op(ScalarOp::Add, &[rest, c]);
+        assert_eq!(body.apply_op(ScalarOp::SMod, &[flat, by]), rest);
     }
 
     #[test]
     fn sums_that_may_overflow_are_not_split() {
         let mut body = NodeGraph::default();
-        let x = body.argument(0, ScalarType::I64);
-        let two = body.i64(2);
-        let double = body.op(ScalarOp::Mul, &[x, two]);
-        let half = body.op(ScalarOp::SDiv, &[double, two]);
+        let x = body.intern_argument(0, ScalarType::I64);
+        let two = body.intern_i64(2);
+        let double = body.apply_op(ScalarOp::Mul, &[x, two]);
+        let half = body.apply_op(ScalarOp::SDiv, &[double, two]);
         assert_ne!(half, x);
     }
 }

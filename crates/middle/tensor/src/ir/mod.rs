@@ -17,7 +17,7 @@ pub use function::{
     TensorConstant, TensorEntrySignature, TensorFunction, TensorOp, TensorSort, TensorValueData,
 };
 pub use id::{ScalarNode, TensorBlock, TensorValue};
-pub use index::{AffineSum, unflatten};
+pub use index::{AffineSum, unflatten_index};
 pub use structured::{
     AxisKind, IterationAxis, ScalarCombiner, StructuredOp, StructuredYield, TensorReduction,
     YieldDestination,

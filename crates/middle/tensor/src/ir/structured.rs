@@ -63,11 +63,11 @@ pub struct ScalarCombiner {
 
 impl ScalarCombiner {
     /// One accumulator, by an operator.
-    pub fn of(op: ScalarOp, ty: ScalarType) -> Self {
+    pub fn from_op(op: ScalarOp, ty: ScalarType) -> Self {
         let mut body = NodeGraph::default();
-        let accumulator = body.argument(0, ty);
-        let value = body.argument(1, ty);
-        let result = body.op(op, &[accumulator, value]);
+        let accumulator = body.intern_argument(0, ty);
+        let value = body.intern_argument(1, ty);
+        let result = body.apply_op(op, &[accumulator, value]);
         ScalarCombiner {
             body,
             results: vec![result],
@@ -75,11 +75,11 @@ impl ScalarCombiner {
     }
 
     /// The operator, where the function is nothing else.
-    pub fn operator(&self) -> Option<ScalarOp> {
+    pub fn as_operator(&self) -> Option<ScalarOp> {
         let [result] = self.results[..] else {
             return None;
         };
-        let (operator, operands) = self.body.applied(result)?;
+        let (operator, operands) = self.body.as_apply(result)?;
         let arguments = operands.iter().map(|n| self.body.as_argument(*n));
         arguments.eq([Some(0), Some(1)]).then_some(operator.op)
     }
@@ -89,33 +89,32 @@ impl ScalarCombiner {
     pub fn of_numbers(&self) -> Option<ScalarOp> {
         let ([a, b], rest) = self.unless_nan(*self.results.first()?)?;
         let ([other, _], rest) = self.unless_nan(rest)?;
-        let (operator, operands) = self.body.applied(rest)?;
+        let (operator, operands) = self.body.as_apply(rest)?;
         let is_both = a != b && other == b && operands == [a, b];
         (self.results.len() == 1 && is_both).then_some(operator.op)
     }
 
     /// An argument that a node gives if it is no number, the other one, and what else it gives.
     fn unless_nan(&self, node: ScalarNode) -> Option<([ScalarNode; 2], ScalarNode)> {
-        let (select, &[condition, given, rest]) = self.body.applied(node)? else {
+        let (select, &[condition, given, rest]) = self.body.as_apply(node)? else {
             return None;
         };
-        let (test, tested) = self.body.applied(condition)?;
+        let (test, tested) = self.body.as_apply(condition)?;
         let asks = (select.op, test.op) == (ScalarOp::Cond, ScalarOp::IsNan) && *tested == [given];
         let number = 1u32.checked_sub(self.body.as_argument(given)?)?;
-        let mut nodes = self.body.ids();
+        let mut nodes = self.body.node_ids();
         let other = nodes.find(|n| self.body.as_argument(*n) == Some(number))?;
         asks.then_some(([given, other], rest))
     }
 
     /// The value that does not change others, where the function is an operator that has one.
-    pub fn neutral(&self, ty: ScalarType) -> Option<ScalarLiteral> {
+    pub fn neutral_element(&self, ty: ScalarType) -> Option<ScalarLiteral> {
         let format = ty.format();
         let sign = 1u64 << (ty.width() - 1);
-        let bits = match self.operator().or_else(|| self.of_numbers())? {
+        let bits = match self.as_operator().or_else(|| self.of_numbers())? {
             ScalarOp::FAdd => format?.sign_bit(),
-            ScalarOp::FMul => {
-                ScalarOperator::convert(ScalarOp::SToF, ScalarType::I32, ty).eval(&[1])
-            }
+            ScalarOp::FMul => ScalarOperator::from_conversion(ScalarOp::SToF, ScalarType::I32, ty)
+                .eval_operands(&[1]),
             ScalarOp::FMax => format?.infinity() | format?.sign_bit(),
             ScalarOp::FMin => format?.infinity(),
             ScalarOp::Add | ScalarOp::Or | ScalarOp::Xor | ScalarOp::UMax | ScalarOp::LogOr => 0,
@@ -182,25 +181,25 @@ impl YieldDestination {
 
 impl StructuredOp {
     /// A space of parallel axes with nothing computed yet.
-    pub fn parallel(shape: &[DimExtent]) -> Self {
+    pub fn with_parallel_axes(shape: &[DimExtent]) -> Self {
         let mut op = StructuredOp::default();
         for extent in shape {
-            op.axis(*extent, AxisKind::Parallel);
+            op.add_axis(*extent, AxisKind::Parallel);
         }
         op
     }
 
     /// Adds an axis and gives its index.
-    pub fn axis(&mut self, extent: DimExtent, kind: AxisKind) -> ScalarNode {
+    pub fn add_axis(&mut self, extent: DimExtent, kind: AxisKind) -> ScalarNode {
         let axis = self.axes.len() as u32;
         self.axes.push(IterationAxis { extent, kind });
-        self.body.index(axis, extent)
+        self.body.intern_index(axis, extent)
     }
 
     /// The indices of the axes so far.
-    pub fn point(&mut self) -> Vec<ScalarNode> {
+    pub fn axis_indices(&mut self) -> Vec<ScalarNode> {
         let axes = self.axes.iter().enumerate();
-        axes.map(|(at, axis)| self.body.index(at as u32, axis.extent))
+        axes.map(|(at, axis)| self.body.intern_index(at as u32, axis.extent))
             .collect()
     }
 
@@ -211,7 +210,7 @@ impl StructuredOp {
         for kind in [AxisKind::Parallel, AxisKind::Reduction] {
             for (at, extent) in shape.iter().enumerate() {
                 if folded.contains(&at) == (kind == AxisKind::Reduction) {
-                    position[at] = Some(self.axis(*extent, kind));
+                    position[at] = Some(self.add_axis(*extent, kind));
                 }
             }
         }
@@ -249,7 +248,7 @@ impl StructuredOp {
     }
 
     /// Adds a result that is written at its point.
-    pub fn give(&mut self, value: ScalarNode) {
+    pub fn add_yield(&mut self, value: ScalarNode) {
         self.yields.push(StructuredYield {
             value,
             destination: YieldDestination::Point,
@@ -257,7 +256,7 @@ impl StructuredOp {
     }
 
     /// Adds a fold and gives its accumulators as nodes.
-    pub fn fold(&mut self, reduction: TensorReduction) -> Vec<ScalarNode> {
+    pub fn add_reduction(&mut self, reduction: TensorReduction) -> Vec<ScalarNode> {
         let first: usize = self.reductions.iter().map(|r| r.values.len()).sum();
         let types: Vec<ScalarType> = reduction
             .values
@@ -267,12 +266,12 @@ impl StructuredOp {
         self.reductions.push(reduction);
         let numbered = types.into_iter().enumerate();
         numbered
-            .map(|(at, ty)| self.body.reduced((first + at) as u32, ty))
+            .map(|(at, ty)| self.body.intern_accumulator((first + at) as u32, ty))
             .collect()
     }
 
     /// Every node that something outside of the body refers to.
-    pub fn roots(&self) -> Vec<ScalarNode> {
+    pub fn collect_roots(&self) -> Vec<ScalarNode> {
         let mut roots = Vec::new();
         for reduction in &self.reductions {
             roots.extend(&reduction.initial);
@@ -285,7 +284,7 @@ impl StructuredOp {
         roots
     }
 
-    /// Puts other nodes in the place of the roots, in the order of [`StructuredOp::roots`].
+    /// Puts other nodes in the place of the roots, in the order of [`StructuredOp::collect_roots`].
     pub fn replace_roots(&mut self, mut next: impl FnMut(ScalarNode) -> Option<ScalarNode>) {
         let mut replace = |node: &mut ScalarNode| {
             if let Some(other) = next(*node) {
@@ -308,25 +307,25 @@ impl StructuredOp {
     }
 
     /// Sizes of the axes that are known only when run.
-    pub fn sizes(&self) -> impl Iterator<Item = TensorValue> + '_ {
-        self.axes.iter().filter_map(|axis| axis.extent.value())
+    pub fn dynamic_sizes(&self) -> impl Iterator<Item = TensorValue> + '_ {
+        self.axes.iter().filter_map(|axis| axis.extent.as_value())
     }
 
     /// Every tensor that is read, each once, in the order of the nodes; those copied, and sizes of axes.
-    pub fn operands(&self) -> Vec<TensorValue> {
+    pub fn collect_operands(&self) -> Vec<TensorValue> {
         let mut operands = Vec::new();
         let mut add = |value: TensorValue| {
             if !operands.contains(&value) {
                 operands.push(value);
             }
         };
-        self.body.reads().for_each(&mut add);
+        self.body.values_read().for_each(&mut add);
         for result in &self.yields {
             if let YieldDestination::Scatter { base, .. } = result.destination {
                 add(base);
             }
         }
-        self.sizes().for_each(&mut add);
+        self.dynamic_sizes().for_each(&mut add);
         operands
     }
 }

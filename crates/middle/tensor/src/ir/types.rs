@@ -17,7 +17,7 @@ pub enum DimExtent {
 
 impl DimExtent {
     /// The size, if it is known.
-    pub fn known(self) -> Option<u64> {
+    pub fn as_static(self) -> Option<u64> {
         match self {
             DimExtent::Static(size) => Some(size),
             DimExtent::Value(_) => None,
@@ -25,7 +25,7 @@ impl DimExtent {
     }
 
     /// What holds the size, if it is known only when run.
-    pub fn value(self) -> Option<TensorValue> {
+    pub fn as_value(self) -> Option<TensorValue> {
         match self {
             DimExtent::Static(_) => None,
             DimExtent::Value(value) => Some(value),
@@ -53,7 +53,7 @@ impl DenseTensorType {
     }
 
     /// The type of a scalar.
-    pub fn scalar(element: ScalarType) -> Self {
+    pub fn from_scalar(element: ScalarType) -> Self {
         Self::new(element, &[])
     }
 
@@ -63,13 +63,13 @@ impl DenseTensorType {
     }
 
     /// What holds the sizes that are known only when run.
-    pub fn sizes(&self) -> impl Iterator<Item = TensorValue> + '_ {
-        self.shape.iter().filter_map(|dim| dim.value())
+    pub fn dynamic_sizes(&self) -> impl Iterator<Item = TensorValue> + '_ {
+        self.shape.iter().filter_map(|dim| dim.as_value())
     }
 
     /// Number of elements, if it is known and below 2^63.
-    pub fn elements(&self) -> Option<u64> {
-        let mut sizes = self.shape.iter().map(|dim| dim.known());
+    pub fn element_count(&self) -> Option<u64> {
+        let mut sizes = self.shape.iter().map(|dim| dim.as_static());
         let product = sizes.try_fold(1u64, |product, size| product.checked_mul(size?));
         product.filter(|p| i64::try_from(*p).is_ok())
     }

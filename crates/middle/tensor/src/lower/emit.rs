@@ -66,7 +66,7 @@ impl<'a> NodeEmitter<'a> {
 
     /// The type in which a node is computed.
     pub fn computed_type(&mut self, node: ScalarNode) -> ScalarType {
-        self.grow();
+        self.grow_tables();
         match self.narrow[node.index()] {
             true => ScalarType::I32,
             false => self.body.ty(node),
@@ -74,14 +74,14 @@ impl<'a> NodeEmitter<'a> {
     }
 
     /// Gives a node a value of the type in which it is computed.
-    pub fn set(&mut self, node: ScalarNode, value: ExprId) {
-        self.grow();
+    pub fn set_value(&mut self, node: ScalarNode, value: ExprId) {
+        self.grow_tables();
         self.values[node.index()] = Some(value);
         self.depths[node.index()] = 0;
         self.log.push(node);
     }
 
-    fn grow(&mut self) {
+    fn grow_tables(&mut self) {
         self.values.resize(self.body.len(), None);
         self.depths.resize(self.body.len(), 0);
         for at in self.narrow.len()..self.body.len() {
@@ -94,7 +94,7 @@ impl<'a> NodeEmitter<'a> {
     fn is_narrow(&self, node: ScalarNode) -> bool {
         let fits =
             |(low, high): (i64, i64)| i32::try_from(low).is_ok() && i32::try_from(high).is_ok();
-        if self.body.ty(node) != ScalarType::I64 || !self.body.range(node).is_some_and(fits) {
+        if self.body.ty(node) != ScalarType::I64 || !self.body.node_bounds(node).is_some_and(fits) {
             return false;
         }
         match self.body.node(node) {
@@ -116,25 +116,26 @@ impl<'a> NodeEmitter<'a> {
     }
 
     /// The value of a node in its own type.
-    fn whole(&mut self, node: ScalarNode) -> Option<ExprId> {
+    fn full_width_value(&mut self, node: ScalarNode) -> Option<ExprId> {
         let value = self.values[node.index()]?;
         if !self.narrow[node.index()] {
             return Some(value);
         }
         if let Some(literal) = self.body.as_literal(node) {
-            return Some(self.b.literal(literal));
+            return Some(self.b.make_literal(literal));
         }
-        let convert = ScalarOperator::convert(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
-        Some(self.b.apply(convert, &[value]))
+        let convert =
+            ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
+        Some(self.b.apply_operator(convert, &[value]))
     }
 
     /// Where a scope begins.
-    pub fn mark(&self) -> usize {
+    pub fn begin_scope(&self) -> usize {
         self.log.len()
     }
 
     /// Ends a scope: what was emitted since is not seen any more.
-    pub fn forget(&mut self, mark: usize) {
+    pub fn end_scope(&mut self, mark: usize) {
         for node in self.log.drain(mark..) {
             self.values[node.index()] = None;
         }
@@ -142,14 +143,14 @@ impl<'a> NodeEmitter<'a> {
 
     /// Nodes that some roots need, that are fixed and that others which are not are made of: those
     /// that are needed whatever the conditions, and arithmetic, which does no harm.
-    pub fn ready(
+    pub fn find_hoistable(
         &mut self,
         roots: &[ScalarNode],
         fixed: impl Fn(ScalarNode) -> bool,
     ) -> Vec<ScalarNode> {
-        self.grow();
-        let NodeUsage { reads, always, .. } = self.needs(roots);
-        let needed = self.body.reachable(roots);
+        self.grow_tables();
+        let NodeUsage { reads, always, .. } = self.compute_usage(roots);
+        let needed = self.body.mark_reachable(roots);
         let mut ready = Vec::new();
         let mut add = |node: ScalarNode| {
             let at = node.index();
@@ -159,7 +160,7 @@ impl<'a> NodeEmitter<'a> {
             }
         };
         roots.iter().for_each(|root| add(*root));
-        for node in self.body.ids().filter(|n| needed[n.index()]) {
+        for node in self.body.node_ids().filter(|n| needed[n.index()]) {
             let is_ready = fixed(node) && (always[node.index()] || !reads[node.index()]);
             if !is_ready {
                 self.body.operands(node).iter().for_each(|n| add(*n));
@@ -171,29 +172,29 @@ impl<'a> NodeEmitter<'a> {
     }
 
     /// Does something in a scope of its own: what it emits is not seen afterwards.
-    pub fn scope<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
-        let mark = self.mark();
+    pub fn emit_in_scope<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let mark = self.begin_scope();
         let result = inner(self);
-        self.forget(mark);
+        self.end_scope(mark);
         result
     }
 
     /// A block with what is emitted in a scope of its own.
-    pub fn block(&mut self, inner: impl FnOnce(&mut Self)) -> spirula_kernel::ir::StmtBlock {
+    pub fn emit_block(&mut self, inner: impl FnOnce(&mut Self)) -> spirula_kernel::ir::StmtBlock {
         self.b.begin_block();
-        self.scope(inner);
+        self.emit_in_scope(inner);
         self.b.end_block()
     }
 
     /// Statements under a condition, or at once where it is known to hold.
-    pub fn when(&mut self, condition: ScalarNode, inner: impl FnOnce(&mut Self)) {
+    pub fn emit_if(&mut self, condition: ScalarNode, inner: impl FnOnce(&mut Self)) {
         if self.body.as_literal(condition).is_some_and(|l| l.bits != 0) {
             return inner(self);
         }
-        let condition = self.emit(&[condition])[0];
-        let then = self.block(inner);
-        let otherwise = self.block(|_| {});
-        self.b.push(StmtKind::If {
+        let condition = self.emit_nodes(&[condition])[0];
+        let then = self.emit_block(inner);
+        let otherwise = self.emit_block(|_| {});
+        self.b.push_statement(StmtKind::If {
             condition,
             then,
             otherwise,
@@ -201,19 +202,19 @@ impl<'a> NodeEmitter<'a> {
     }
 
     /// The values of nodes.
-    pub fn emit(&mut self, roots: &[ScalarNode]) -> Vec<ExprId> {
-        self.grow();
+    pub fn emit_nodes(&mut self, roots: &[ScalarNode]) -> Vec<ExprId> {
+        self.grow_tables();
         let NodeUsage {
             reads,
             always,
             uses,
-        } = self.needs(roots);
-        for node in self.body.ids() {
+        } = self.compute_usage(roots);
+        for node in self.body.node_ids() {
             if always[node.index()] && self.values[node.index()].is_none() {
-                self.node(node, uses[node.index()], &reads);
+                self.emit_node(node, uses[node.index()], &reads);
             }
         }
-        let values = roots.iter().filter_map(|root| self.whole(*root));
+        let values = roots.iter().filter_map(|root| self.full_width_value(*root));
         let values: Vec<ExprId> = values.collect();
         debug_assert_eq!(values.len(), roots.len(), "every node has a value");
         values
@@ -221,13 +222,16 @@ impl<'a> NodeEmitter<'a> {
 
     /// The value of a node in the type in which another of the same type is computed.
     pub fn emit_as(&mut self, node: ScalarNode, ty: ScalarType) -> ExprId {
-        let whole = self.emit(&[node])[0];
+        let whole = self.emit_nodes(&[node])[0];
         match (self.narrow[node.index()], ty) {
             (true, ScalarType::I32) => self.values[node.index()].unwrap_or(whole),
             (false, ScalarType::I32) => {
-                let convert =
-                    ScalarOperator::convert(ScalarOp::SExt, ScalarType::I64, ScalarType::I32);
-                self.b.apply(convert, &[whole])
+                let convert = ScalarOperator::from_conversion(
+                    ScalarOp::SExt,
+                    ScalarType::I64,
+                    ScalarType::I32,
+                );
+                self.b.apply_operator(convert, &[whole])
             }
             _ => whole,
         }
@@ -235,10 +239,13 @@ impl<'a> NodeEmitter<'a> {
 
     /// Elements of memory that some roots need whatever the conditions and that were not read yet, with
     /// their tensors and indices.
-    pub fn wanted(&mut self, roots: &[ScalarNode]) -> Vec<(ScalarNode, TensorValue, ScalarNode)> {
-        self.grow();
-        let NodeUsage { always, .. } = self.needs(roots);
-        let nodes = self.body.ids();
+    pub fn find_unread_elements(
+        &mut self,
+        roots: &[ScalarNode],
+    ) -> Vec<(ScalarNode, TensorValue, ScalarNode)> {
+        self.grow_tables();
+        let NodeUsage { always, .. } = self.compute_usage(roots);
+        let nodes = self.body.node_ids();
         let nodes = nodes.filter(|n| always[n.index()] && self.values[n.index()].is_none());
         let elements = nodes.filter_map(|node| match self.body.node(node) {
             NodeData::Element(value, position) => Some((node, *value, *position.first()?)),
@@ -248,10 +255,10 @@ impl<'a> NodeEmitter<'a> {
     }
 
     /// What roots need. A choice between elements that are read whatever it is needs no branch.
-    fn needs(&self, roots: &[ScalarNode]) -> NodeUsage {
-        let reads = self.reads(&[]);
-        let (always, uses) = self.always(roots, &reads);
-        let mut nodes = self.body.ids();
+    fn compute_usage(&self, roots: &[ScalarNode]) -> NodeUsage {
+        let reads = self.mark_memory_dependent(&[]);
+        let (always, uses) = self.mark_unconditional(roots, &reads);
+        let mut nodes = self.body.node_ids();
         if !nodes.any(|node| always[node.index()] && self.is_lazy(node, &reads)) {
             return NodeUsage {
                 reads,
@@ -259,8 +266,8 @@ impl<'a> NodeEmitter<'a> {
                 uses,
             };
         }
-        let reads = self.reads(&always);
-        let (always, uses) = self.always(roots, &reads);
+        let reads = self.mark_memory_dependent(&always);
+        let (always, uses) = self.mark_unconditional(roots, &reads);
         NodeUsage {
             reads,
             always,
@@ -269,14 +276,14 @@ impl<'a> NodeEmitter<'a> {
     }
 
     /// Nodes that are evaluated whatever the conditions, and how often each is used.
-    fn always(&self, roots: &[ScalarNode], reads: &[bool]) -> (Vec<bool>, Vec<u32>) {
+    fn mark_unconditional(&self, roots: &[ScalarNode], reads: &[bool]) -> (Vec<bool>, Vec<u32>) {
         let mut always = vec![false; self.body.len()];
         let mut uses = vec![0; self.body.len()];
         for root in roots {
             always[root.index()] = true;
             uses[root.index()] += 1;
         }
-        for node in self.body.ids().rev() {
+        for node in self.body.node_ids().rev() {
             if !always[node.index()] || self.values[node.index()].is_some() {
                 continue;
             }
@@ -291,9 +298,9 @@ impl<'a> NodeEmitter<'a> {
     }
 
     /// Nodes that depend on memory that has not been read yet and is not always read.
-    fn reads(&self, always: &[bool]) -> Vec<bool> {
+    fn mark_memory_dependent(&self, always: &[bool]) -> Vec<bool> {
         let mut reads = vec![false; self.body.len()];
-        for node in self.body.ids() {
+        for node in self.body.node_ids() {
             let is_certain = always.get(node.index()).is_some_and(|always| *always);
             let is_read = !is_certain && matches!(self.body.node(node), NodeData::Element(..));
             let operands = self.body.operands(node);
@@ -304,7 +311,7 @@ impl<'a> NodeEmitter<'a> {
     }
 
     fn is_lazy(&self, node: ScalarNode, reads: &[bool]) -> bool {
-        match self.body.applied(node) {
+        match self.body.as_apply(node) {
             Some((operator, operands)) if operator.op == ScalarOp::Cond => {
                 operands[1..].iter().any(|n| reads[n.index()])
             }
@@ -312,18 +319,22 @@ impl<'a> NodeEmitter<'a> {
         }
     }
 
-    fn node(&mut self, node: ScalarNode, uses: u32, reads: &[bool]) {
+    fn emit_node(&mut self, node: ScalarNode, uses: u32, reads: &[bool]) {
         let data = self.body.node(node).clone();
         let value = match data {
             NodeData::Literal(literal) => match self.narrow[node.index()] {
-                true => self.b.literal(ScalarLiteral::i32(literal.signed() as i32)),
-                false => self.b.literal(literal),
+                true => self
+                    .b
+                    .make_literal(ScalarLiteral::from_i32(literal.to_signed() as i32)),
+                false => self.b.make_literal(literal),
             },
-            NodeData::Element(value, position) => self.element(node, value, position.first()),
-            NodeData::Size(value) => self.element(node, value, None),
+            NodeData::Element(value, position) => {
+                self.emit_element_read(node, value, position.first())
+            }
+            NodeData::Size(value) => self.emit_element_read(node, value, None),
             NodeData::Apply(operator, operands) => match self.is_lazy(node, reads) {
-                true => self.branch(operator.to, &operands),
-                false => return self.apply(node, operator, &operands, uses),
+                true => self.emit_select_branch(operator.to, &operands),
+                false => return self.emit_operator(node, operator, &operands, uses),
             },
             // Counters, accumulators and arguments were given values before.
             NodeData::Index(_)
@@ -331,10 +342,10 @@ impl<'a> NodeEmitter<'a> {
             | NodeData::Reduced(_)
             | NodeData::Argument(_) => return,
         };
-        self.set(node, value);
+        self.set_value(node, value);
     }
 
-    fn element(
+    fn emit_element_read(
         &mut self,
         node: ScalarNode,
         value: TensorValue,
@@ -343,15 +354,15 @@ impl<'a> NodeEmitter<'a> {
         let ty = self.body.ty(node);
         let memory = match self.sources.get(&value) {
             Some(TensorStorage::Memory(memory)) => *memory,
-            Some(TensorStorage::Scalar(var)) => return self.b.value(*var),
-            None => return self.b.i64(0),
+            Some(TensorStorage::Scalar(var)) => return self.b.read_var(*var),
+            None => return self.b.make_i64(0),
         };
-        let index = match index.and_then(|n| self.whole(*n)) {
+        let index = match index.and_then(|n| self.full_width_value(*n)) {
             Some(index) => index,
-            None => self.b.i64(0),
+            None => self.b.make_i64(0),
         };
-        let to = self.b.declare("x", VariableType::Scalar(ty), false);
-        self.b.push(StmtKind::Read {
+        let to = self.b.declare_var("x", VariableType::Scalar(ty), false);
+        self.b.push_statement(StmtKind::Read {
             to,
             from: MemoryElement {
                 memory,
@@ -360,61 +371,63 @@ impl<'a> NodeEmitter<'a> {
                 volatile: false,
             },
         });
-        self.b.value(to)
+        self.b.read_var(to)
     }
 
     /// The choice between operands of which at least one reads memory.
-    fn branch(&mut self, ty: ScalarType, operands: &[ScalarNode]) -> ExprId {
-        let result = self.b.declare("either", VariableType::Scalar(ty), false);
-        let condition = self.emit(&operands[..1])[0];
+    fn emit_select_branch(&mut self, ty: ScalarType, operands: &[ScalarNode]) -> ExprId {
+        let result = self
+            .b
+            .declare_var("either", VariableType::Scalar(ty), false);
+        let condition = self.emit_nodes(&operands[..1])[0];
         let [then, otherwise] = [1, 2].map(|at| {
-            self.block(|emitter| {
-                let value = emitter.emit(&operands[at..=at])[0];
-                emitter.b.assign(result, value);
+            self.emit_block(|emitter| {
+                let value = emitter.emit_nodes(&operands[at..=at])[0];
+                emitter.b.push_assignment(result, value);
             })
         });
-        self.b.push(StmtKind::If {
+        self.b.push_statement(StmtKind::If {
             condition,
             then,
             otherwise,
         });
-        self.b.value(result)
+        self.b.read_var(result)
     }
 
-    fn apply(
+    fn emit_operator(
         &mut self,
         node: ScalarNode,
         operator: ScalarOperator,
         operands: &[ScalarNode],
         uses: u32,
     ) {
-        let operator = self.unsigned(operator, operands);
-        let Some((operator, values)) = self.narrowed(node, operator, operands) else {
+        let operator = self.use_unsigned_division(operator, operands);
+        let Some((operator, values)) = self.narrow_operator(node, operator, operands) else {
             // Widening what is computed narrow anyway.
             if let Some(value) = self.values[operands[0].index()] {
-                self.set(node, value);
+                self.set_value(node, value);
             }
             return;
         };
         let deepest = operands.iter().map(|n| self.depths[n.index()]).max();
         let depth = deepest.unwrap_or(0) + 1;
-        let value = self.b.apply(operator, &values);
+        let value = self.b.apply_operator(operator, &values);
         if uses <= 1 && depth < DEPTH {
-            self.set(node, value);
+            self.set_value(node, value);
             self.depths[node.index()] = depth;
             return;
         }
         let var = self
             .b
-            .declare("t", VariableType::Scalar(operator.to), false);
-        self.b.assign(var, value);
-        let value = self.b.value(var);
-        self.set(node, value);
+            .declare_var("t", VariableType::Scalar(operator.to), false);
+        self.b.push_assignment(var, value);
+        let value = self.b.read_var(var);
+        self.set_value(node, value);
     }
 
     /// The operator and operands in the types in which they are computed; none where a conversion
     /// is none then.
-    fn narrowed(
+    fn narrow_operator(
         &mut self,
         node: ScalarNode,
         operator: ScalarOperator,
@@ -431,7 +444,7 @@ impl<'a> NodeEmitter<'a> {
         );
         let as_stored = is_narrow || (all_narrow && by_32);
         if !as_stored {
-            let values = operands.iter().filter_map(|n| self.whole(*n));
+            let values = operands.iter().filter_map(|n| self.full_width_value(*n));
             return Some((operator, values.collect()));
         }
         let is_kept = operator.op == ScalarOp::SExt
@@ -454,8 +467,13 @@ impl<'a> NodeEmitter<'a> {
     }
 
     /// Division of what has no sign is cheaper.
-    fn unsigned(&self, operator: ScalarOperator, operands: &[ScalarNode]) -> ScalarOperator {
-        let is_positive = |n: &ScalarNode| self.body.range(*n).is_some_and(|(low, _)| low >= 0);
+    fn use_unsigned_division(
+        &self,
+        operator: ScalarOperator,
+        operands: &[ScalarNode],
+    ) -> ScalarOperator {
+        let is_positive =
+            |n: &ScalarNode| self.body.node_bounds(*n).is_some_and(|(low, _)| low >= 0);
         let op = match operator.op {
             ScalarOp::SDiv if operands.iter().all(is_positive) => ScalarOp::UDiv,
             ScalarOp::SMod if operands.iter().all(is_positive) => ScalarOp::UMod,
@@ -465,19 +483,23 @@ impl<'a> NodeEmitter<'a> {
     }
 
     /// The results of a combiner on values.
-    pub fn combine(&mut self, combiner: &ScalarCombiner, arguments: &[ExprId]) -> Vec<ExprId> {
+    pub fn emit_combiner(
+        &mut self,
+        combiner: &ScalarCombiner,
+        arguments: &[ExprId],
+    ) -> Vec<ExprId> {
         let body = &combiner.body;
-        let needed = body.reachable(&combiner.results);
+        let needed = body.mark_reachable(&combiner.results);
         let mut values: Vec<Option<ExprId>> = vec![None; body.len()];
-        for node in body.ids().filter(|n| needed[n.index()]) {
+        for node in body.node_ids().filter(|n| needed[n.index()]) {
             let value = match body.node(node) {
-                NodeData::Literal(literal) => self.b.literal(*literal),
+                NodeData::Literal(literal) => self.b.make_literal(*literal),
                 NodeData::Argument(number) => arguments[*number as usize],
                 NodeData::Apply(operator, operands) => {
                     let operands = operands.iter().filter_map(|n| values[n.index()]);
                     let operands: Vec<ExprId> = operands.collect();
-                    let value = self.b.apply(*operator, &operands);
-                    self.kept(value, operator.to)
+                    let value = self.b.apply_operator(*operator, &operands);
+                    self.bind_to_variable(value, operator.to)
                 }
                 _ => continue,
             };
@@ -488,9 +510,9 @@ impl<'a> NodeEmitter<'a> {
     }
 
     /// A value in a variable of its own.
-    pub fn kept(&mut self, value: ExprId, ty: ScalarType) -> ExprId {
-        let var = self.b.declare("t", VariableType::Scalar(ty), false);
-        self.b.assign(var, value);
-        self.b.value(var)
+    pub fn bind_to_variable(&mut self, value: ExprId, ty: ScalarType) -> ExprId {
+        let var = self.b.declare_var("t", VariableType::Scalar(ty), false);
+        self.b.push_assignment(var, value);
+        self.b.read_var(var)
     }
 }

@@ -4,7 +4,7 @@ mod sizes;
 
 use super::emit::{NodeEmitter, TensorStorage};
 use super::kernel;
-use super::placement::placement;
+use super::placement::find_host_scalars;
 use crate::ir::{
     MessagePiece, OpKind, RunAssertion, SizeConstraint, StructuredOp, TensorBlock, TensorConstant,
     TensorFunction, TensorValue, YieldDestination,
@@ -21,7 +21,7 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 /// A function as a program with one entry point. Structured operations that run on the device have
 /// their dispatches, by their first results.
-pub(super) fn lower(
+pub(super) fn lower_host_program(
     function: &TensorFunction,
     dispatches: &FxHashMap<TensorValue, TensorDispatch>,
 ) -> KernelProgram {
@@ -29,20 +29,20 @@ pub(super) fn lower(
         b: ProgramBuilder::new(),
         function,
         dispatches,
-        is_host: placement(function),
-        is_size: sizes::sizes(function),
+        is_host: find_host_scalars(function),
+        is_size: sizes::mark_sizes(function),
         sources: FxHashMap::default(),
         constants: Vec::new(),
         last: crate::lower::lifetime::last_uses(function),
         demands: function.demands.clone(),
         behind: Vec::new(),
     };
-    host.function();
+    host.lower_function();
     for kernel in std::mem::take(&mut host.behind) {
-        host.b.kernel(kernel);
+        host.b.add_kernel(kernel);
     }
-    host.initialise();
-    host.b.finish()
+    host.fill_constants();
+    host.b.finish_program()
 }
 
 struct HostProgramLowering<'a> {
@@ -63,8 +63,8 @@ struct HostProgramLowering<'a> {
 }
 
 impl<'a> HostProgramLowering<'a> {
-    fn function(&mut self) {
-        let id = self.b.function(&self.function.name);
+    fn lower_function(&mut self) {
+        let id = self.b.declare_function(&self.function.name);
         self.b.begin_function(id);
         let body = self.function.block(self.function.body());
         let entry = &self.function.entry;
@@ -73,10 +73,10 @@ impl<'a> HostProgramLowering<'a> {
         for (at, value) in body.parameters.iter().enumerate() {
             let name = entry.parameters.get(at).map_or("x", String::as_str);
             let ty = self.variable_type(*value);
-            let var = self.b.input(id, name, ty);
-            self.bind(*value, var);
+            let var = self.b.add_input(id, name, ty);
+            self.bind_value(*value, var);
             let unsigned = entry.unsigned_parameters.get(at).copied();
-            let sizes = self.function.ty(*value).sizes();
+            let sizes = self.function.ty(*value).dynamic_sizes();
             let sizes = sizes.filter_map(|size| match self.sources.get(&size) {
                 Some(TensorStorage::Scalar(var)) => Some(*var),
                 _ => None,
@@ -87,28 +87,28 @@ impl<'a> HostProgramLowering<'a> {
                 value: self.entry_value(*value, var, unsigned.unwrap_or(false), shape),
             });
         }
-        let outputs = self.outputs(id);
+        let outputs = self.declare_outputs(id);
         self.b.begin_block();
         for value in &body.parameters {
             self.read_size(*value);
         }
         self.compare_sizes();
-        self.block(self.function.body());
+        self.lower_block(self.function.body());
         let mut results = Vec::new();
         for (at, (value, (out, sizes))) in body.results.iter().zip(&outputs).enumerate() {
-            let known = self.function.ty(*value).sizes();
+            let known = self.function.ty(*value).dynamic_sizes();
             for (size, out) in known.zip(sizes) {
                 let scalar = self.as_scalar(size);
-                self.b.assign(*out, scalar);
+                self.b.push_assignment(*out, scalar);
             }
             match self.function.ty(*value).rank() {
                 0 => {
                     let scalar = self.as_scalar(*value);
-                    self.b.assign(*out, scalar);
+                    self.b.push_assignment(*out, scalar);
                 }
                 _ => {
                     let from = self.as_memory(*value);
-                    self.b.push(StmtKind::Alias { to: *out, from });
+                    self.b.push_statement(StmtKind::Alias { to: *out, from });
                 }
             }
             let unsigned = entry.unsigned_results.get(at).copied();
@@ -117,8 +117,8 @@ impl<'a> HostProgramLowering<'a> {
             results.push(self.entry_value(*value, *out, unsigned, shape));
         }
         let block = self.b.end_block();
-        self.b.define(id, block);
-        self.b.entry(EntryDecl {
+        self.b.define_function(id, block);
+        self.b.add_entry(EntryDecl {
             name: self.function.name.clone(),
             function: id,
             parameters,
@@ -130,9 +130,11 @@ impl<'a> HostProgramLowering<'a> {
     fn parameter_sizes(&mut self, id: FuncId) {
         let function = self.function;
         for parameter in &function.block(function.body()).parameters {
-            for size in function.ty(*parameter).sizes() {
+            for size in function.ty(*parameter).dynamic_sizes() {
                 if !self.sources.contains_key(&size) {
-                    let var = self.b.input(id, "n", VariableType::Scalar(ScalarType::I64));
+                    let var = self
+                        .b
+                        .add_input(id, "n", VariableType::Scalar(ScalarType::I64));
                     self.sources.insert(size, TensorStorage::Scalar(var));
                 }
             }
@@ -140,7 +142,7 @@ impl<'a> HostProgramLowering<'a> {
     }
 
     /// Declares the results, each with its sizes that are known only when run.
-    fn outputs(&mut self, id: FuncId) -> Vec<(VarId, Vec<VarId>)> {
+    fn declare_outputs(&mut self, id: FuncId) -> Vec<(VarId, Vec<VarId>)> {
         let function = self.function;
         let mut outputs = Vec::new();
         for value in &function.block(function.body()).results {
@@ -149,11 +151,11 @@ impl<'a> HostProgramLowering<'a> {
                 0 => VariableType::Scalar(ty.element),
                 _ => VariableType::Memory(MemorySpace::Device),
             };
-            let out = self.b.output(id, "out", kind);
-            let sizes = ty.sizes();
+            let out = self.b.add_output(id, "out", kind);
+            let sizes = ty.dynamic_sizes();
             let sizes = sizes.map(|_| {
                 self.b
-                    .output(id, "n", VariableType::Scalar(ScalarType::I64))
+                    .add_output(id, "n", VariableType::Scalar(ScalarType::I64))
             });
             outputs.push((out, sizes.collect()));
         }
@@ -168,7 +170,7 @@ impl<'a> HostProgramLowering<'a> {
     ) -> Option<Vec<ArrayDimension>> {
         let shape = &self.function.ty(value).shape;
         let mut sizes = sizes;
-        let dimensions = shape.iter().map(|dim| match dim.known() {
+        let dimensions = shape.iter().map(|dim| match dim.as_static() {
             Some(size) => ArrayDimension::Literal(size as i64),
             None => sizes
                 .next()
@@ -204,7 +206,7 @@ impl<'a> HostProgramLowering<'a> {
     }
 
     /// Notes where a value is.
-    fn bind(&mut self, value: TensorValue, var: VarId) {
+    fn bind_value(&mut self, value: TensorValue, var: VarId) {
         let source = match self.is_host[value.index()] {
             true => TensorStorage::Scalar(var),
             false => TensorStorage::Memory(var),
@@ -213,34 +215,34 @@ impl<'a> HostProgramLowering<'a> {
     }
 
     /// Declares the variable of a value.
-    fn declare(&mut self, value: TensorValue) -> VarId {
+    fn declare_value(&mut self, value: TensorValue) -> VarId {
         let ty = self.variable_type(value);
         let name = match ty {
             VariableType::Scalar(_) => "s",
             _ => "m",
         };
-        let var = self.b.declare(name, ty, false);
-        self.bind(value, var);
+        let var = self.b.declare_var(name, ty, false);
+        self.bind_value(value, var);
         var
     }
 
     /// Declares a value and makes its memory.
-    fn allocate(&mut self, value: TensorValue) -> VarId {
-        let var = self.declare(value);
-        let bytes = self.bytes(value);
-        self.b.push(StmtKind::Alloc { to: var, bytes });
+    fn allocate_value(&mut self, value: TensorValue) -> VarId {
+        let var = self.declare_value(value);
+        let bytes = self.emit_byte_count(value);
+        self.b.push_statement(StmtKind::Alloc { to: var, bytes });
         var
     }
 
-    fn bytes(&mut self, value: TensorValue) -> ExprId {
+    fn emit_byte_count(&mut self, value: TensorValue) -> ExprId {
         let ty = self.function.ty(value);
         let element = ty.element.size();
-        if let Some(count) = ty.elements() {
-            return self.b.i64((count * element) as i64);
+        if let Some(count) = ty.element_count() {
+            return self.b.make_i64((count * element) as i64);
         }
-        let count = self.elements(value);
-        let element = self.b.i64(element as i64);
-        self.b.op(ScalarOp::Mul, &[count, element])
+        let count = self.emit_element_count(value);
+        let element = self.b.make_i64(element as i64);
+        self.b.apply_op(ScalarOp::Mul, &[count, element])
     }
 
     /// A value as memory of the device; scalars are written to a block of their own.
@@ -252,11 +254,11 @@ impl<'a> HostProgramLowering<'a> {
                 let scalar = self.as_scalar(value);
                 let to = self
                     .b
-                    .declare("m", VariableType::Memory(MemorySpace::Device), false);
-                let bytes = self.b.i64(ty.size() as i64);
-                self.b.push(StmtKind::Alloc { to, bytes });
+                    .declare_var("m", VariableType::Memory(MemorySpace::Device), false);
+                let bytes = self.b.make_i64(ty.size() as i64);
+                self.b.push_statement(StmtKind::Alloc { to, bytes });
                 let to = self.first_element(to, ty);
-                self.b.push(StmtKind::Write { to, value: scalar });
+                self.b.push_statement(StmtKind::Write { to, value: scalar });
                 to.memory
             }
         }
@@ -266,7 +268,7 @@ impl<'a> HostProgramLowering<'a> {
         MemoryElement {
             memory,
             ty,
-            index: self.b.i64(0),
+            index: self.b.make_i64(0),
             volatile: false,
         }
     }
@@ -274,23 +276,23 @@ impl<'a> HostProgramLowering<'a> {
     /// A value of rank 0 as a scalar; what is in the device's memory is read.
     fn as_scalar(&mut self, value: TensorValue) -> ExprId {
         match self.sources.get(&value).copied() {
-            Some(TensorStorage::Scalar(var)) => self.b.value(var),
+            Some(TensorStorage::Scalar(var)) => self.b.read_var(var),
             Some(TensorStorage::Memory(memory)) => {
                 let ty = self.function.ty(value).element;
-                let to = self.b.declare("s", VariableType::Scalar(ty), false);
+                let to = self.b.declare_var("s", VariableType::Scalar(ty), false);
                 let from = self.first_element(memory, ty);
-                self.b.push(StmtKind::Read { to, from });
-                self.b.value(to)
+                self.b.push_statement(StmtKind::Read { to, from });
+                self.b.read_var(to)
             }
-            None => self.b.i64(0),
+            None => self.b.make_i64(0),
         }
     }
 
-    fn block(&mut self, block: TensorBlock) {
+    fn lower_block(&mut self, block: TensorBlock) {
         let function = self.function;
         for (at, op) in function.block(block).ops.iter().enumerate() {
-            self.b.at(op.place);
-            self.op(&op.kind, &op.results);
+            self.b.set_place(op.place);
+            self.lower_op(&op.kind, &op.results);
             for result in &op.results {
                 self.read_size(*result);
             }
@@ -300,110 +302,112 @@ impl<'a> HostProgramLowering<'a> {
             }
             for value in self.last.remove(&(block, at)).unwrap_or_default() {
                 if let Some(TensorStorage::Memory(var)) = self.sources.get(&value) {
-                    self.b.push(StmtKind::Free(*var));
+                    self.b.push_statement(StmtKind::Free(*var));
                 }
             }
         }
     }
 
-    fn op(&mut self, kind: &'a OpKind, results: &[TensorValue]) {
+    fn lower_op(&mut self, kind: &'a OpKind, results: &[TensorValue]) {
         match kind {
-            OpKind::Constant(constant) => self.constant(constant, results[0]),
+            OpKind::Constant(constant) => self.lower_constant(constant, results[0]),
             OpKind::Structured(op) => match self.dispatches.get(&results[0]) {
                 Some(dispatch) => {
                     self.allocate_results(op, results);
-                    self.launch(dispatch);
+                    self.emit_launch(dispatch);
                 }
                 None if op.is_empty() => self.allocate_results(op, results),
-                None => self.scalars(op, results),
+                None => self.lower_scalar_op(op, results),
             },
             OpKind::Reshape(source) => {
                 self.same_size(results[0], *source);
-                self.alias(results[0], *source);
+                self.alias_value(results[0], *source);
             }
             OpKind::If {
                 condition,
                 then,
                 otherwise,
-            } => self.choose(*condition, *then, *otherwise, results),
+            } => self.lower_if(*condition, *then, *otherwise, results),
             OpKind::While {
                 initial,
                 condition,
                 body,
-            } => self.repeat(initial, *condition, *body, results),
-            OpKind::Assert(assertion) => self.assert(assertion),
+            } => self.lower_while(initial, *condition, *body, results),
+            OpKind::Assert(assertion) => self.lower_assertion(assertion),
             // Sorting was made structured operations of.
             OpKind::Sort(_) => {}
         }
     }
 
-    fn assert(&mut self, assertion: &RunAssertion) {
+    fn lower_assertion(&mut self, assertion: &RunAssertion) {
         let condition = self.as_scalar(assertion.condition);
         let pieces = assertion.message.iter().map(|piece| match piece {
             MessagePiece::Text(text) => MessageSegment::Text(text.clone()),
             MessagePiece::Value(value) => MessageSegment::Value(self.as_scalar(*value)),
         });
         let parts = pieces.collect();
-        let message = self.b.message(MessageData {
+        let message = self.b.add_message(MessageData {
             parts,
             backtrace: assertion.origin.clone(),
         });
-        self.b.push(StmtKind::Assert { condition, message });
+        self.b
+            .push_statement(StmtKind::Assert { condition, message });
     }
 
-    fn constant(&mut self, constant: &'a TensorConstant, result: TensorValue) {
+    fn lower_constant(&mut self, constant: &'a TensorConstant, result: TensorValue) {
         if self.is_host[result.index()] {
-            let to = self.declare(result);
-            let literal = ScalarLiteral::new(constant.ty.element, constant.bits(0));
-            let literal = self.b.literal(literal);
-            self.b.assign(to, literal);
+            let to = self.declare_value(result);
+            let literal = ScalarLiteral::new(constant.ty.element, constant.element_bits(0));
+            let literal = self.b.make_literal(literal);
+            self.b.push_assignment(to, literal);
             return;
         }
         let global = self
             .b
-            .global("constant", VariableType::Memory(MemorySpace::Device));
-        self.bind(result, global);
+            .add_global("constant", VariableType::Memory(MemorySpace::Device));
+        self.bind_value(result, global);
         self.constants.push((global, constant));
     }
 
     /// Fills the globals of constants.
-    fn initialise(&mut self) {
+    fn fill_constants(&mut self) {
         if self.constants.is_empty() {
             return;
         }
         self.b.begin_block();
         for (to, constant) in std::mem::take(&mut self.constants) {
             let ty = constant.ty.element;
-            let count = constant.ty.elements().unwrap_or(0);
-            let length = self.b.i64(count as i64);
-            let bytes = self.b.i64((count * ty.size()) as i64);
-            self.b.push(StmtKind::Alloc { to, bytes });
+            let count = constant.ty.element_count().unwrap_or(0);
+            let length = self.b.make_i64(count as i64);
+            let bytes = self.b.make_i64((count * ty.size()) as i64);
+            self.b.push_statement(StmtKind::Alloc { to, bytes });
             let host = self
                 .b
-                .declare("data", VariableType::Memory(MemorySpace::Host), false);
-            let values = (0..count as usize).map(|at| ScalarLiteral::new(ty, constant.bits(at)));
+                .declare_var("data", VariableType::Memory(MemorySpace::Host), false);
+            let values =
+                (0..count as usize).map(|at| ScalarLiteral::new(ty, constant.element_bits(at)));
             let data = Box::new(StaticData {
                 ty,
                 values: values.collect(),
                 repeat: None,
             });
-            self.b.push(StmtKind::Static { to: host, data });
-            self.copy(to, host, ty, length);
+            self.b.push_statement(StmtKind::Static { to: host, data });
+            self.emit_copy(to, host, ty, length);
         }
         let block = self.b.end_block();
-        self.b.initialise(block);
+        self.b.set_initialiser(block);
     }
 
     /// Copies a block of elements.
-    fn copy(&mut self, to: VarId, from: VarId, ty: ScalarType, count: ExprId) {
+    fn emit_copy(&mut self, to: VarId, from: VarId, ty: ScalarType, count: ExprId) {
         let shape = vec![count];
         let mut side = |memory| CopyOperand {
             memory,
-            offset: self.b.i64(0),
-            strides: vec![self.b.i64(1)],
+            offset: self.b.make_i64(0),
+            strides: vec![self.b.make_i64(1)],
         };
         let (to, from) = (side(to), side(from));
-        self.b.push(StmtKind::Copy(Box::new(CopyStmt {
+        self.b.push_statement(StmtKind::Copy(Box::new(CopyStmt {
             ty,
             shape,
             to,
@@ -412,68 +416,68 @@ impl<'a> HostProgramLowering<'a> {
     }
 
     /// Gives a value what another has.
-    fn alias(&mut self, to: TensorValue, from: TensorValue) {
-        let var = self.declare(to);
-        self.give(to, var, from);
+    fn alias_value(&mut self, to: TensorValue, from: TensorValue) {
+        let var = self.declare_value(to);
+        self.assign_value(to, var, from);
     }
 
     /// Sets a variable that holds one value to another.
-    fn give(&mut self, to: TensorValue, var: VarId, from: TensorValue) {
+    fn assign_value(&mut self, to: TensorValue, var: VarId, from: TensorValue) {
         if self.is_host[to.index()] {
             let scalar = self.as_scalar(from);
-            self.b.assign(var, scalar);
+            self.b.push_assignment(var, scalar);
         } else {
             let from = self.as_memory(from);
-            self.b.push(StmtKind::Alias { to: var, from });
+            self.b.push_statement(StmtKind::Alias { to: var, from });
         }
     }
 
     /// Scalar arithmetic.
-    fn scalars(&mut self, op: &StructuredOp, results: &[TensorValue]) {
-        let vars: Vec<VarId> = results.iter().map(|v| self.declare(*v)).collect();
+    fn lower_scalar_op(&mut self, op: &StructuredOp, results: &[TensorValue]) {
+        let vars: Vec<VarId> = results.iter().map(|v| self.declare_value(*v)).collect();
         let mut e = NodeEmitter::new(&mut self.b);
         e.sources = self.sources.clone();
         let roots: Vec<_> = op.yields.iter().map(|y| y.value).collect();
-        let roots = e.body.import(&op.body, &roots, |_, _, _| None);
-        let values = e.emit(&roots);
+        let roots = e.body.import_nodes(&op.body, &roots, |_, _, _| None);
+        let values = e.emit_nodes(&roots);
         for (var, value) in vars.into_iter().zip(values) {
-            e.b.assign(var, value);
+            e.b.push_assignment(var, value);
         }
     }
 
     /// Memory for results, with what is scattered into.
     fn allocate_results(&mut self, op: &StructuredOp, results: &[TensorValue]) {
         for (result, written) in results.iter().zip(&op.yields) {
-            let to = self.allocate(*result);
+            let to = self.allocate_value(*result);
             if let YieldDestination::Scatter { base, .. } = written.destination {
                 let from = self.as_memory(base);
                 let ty = self.function.ty(base).element;
-                let count = self.elements(base);
-                self.copy(to, from, ty, count);
+                let count = self.emit_element_count(base);
+                self.emit_copy(to, from, ty, count);
             }
         }
     }
 
-    fn launch(&mut self, dispatch: &TensorDispatch) {
+    fn emit_launch(&mut self, dispatch: &TensorDispatch) {
         let looks_back = dispatch.strategy == ScheduleStrategy::LookBack;
-        let progress = looks_back.then(|| self.progress(dispatch));
+        let progress = looks_back.then(|| self.allocate_look_back_status(dispatch));
         let progress = progress.as_ref();
-        let data = kernel::lower(
+        let data = kernel::lower_dispatch(
             &mut self.b,
             self.function,
             dispatch,
             &self.sources,
             progress,
         );
-        let id = self.b.kernel(data);
-        self.b.push(StmtKind::Launch(id));
+        let id = self.b.add_kernel(data);
+        self.b.push_statement(StmtKind::Launch(id));
         if let Some(progress) = progress {
-            progress.free(&mut self.b);
+            progress.free_memory(&mut self.b);
         }
     }
 
     /// Memory for a scan that looks back.
-    fn progress(&mut self, dispatch: &TensorDispatch) -> kernel::LookBackStatus {
+    fn allocate_look_back_status(&mut self, dispatch: &TensorDispatch) -> kernel::LookBackStatus {
         let number = self.dispatches.len() + self.behind.len();
         let number = self.b.later_kernel(number);
         let (progress, kernel) = kernel::LookBackStatus::new(&mut self.b, dispatch, number);
@@ -481,25 +485,25 @@ impl<'a> HostProgramLowering<'a> {
         progress
     }
 
-    fn choose(
+    fn lower_if(
         &mut self,
         condition: TensorValue,
         then: TensorBlock,
         otherwise: TensorBlock,
         results: &[TensorValue],
     ) {
-        let vars: Vec<VarId> = results.iter().map(|v| self.declare(*v)).collect();
+        let vars: Vec<VarId> = results.iter().map(|v| self.declare_value(*v)).collect();
         let condition = self.as_scalar(condition);
         let [then, otherwise] = [then, otherwise].map(|block| {
             self.b.begin_block();
-            self.block(block);
+            self.lower_block(block);
             let given = &self.function.block(block).results;
             for ((result, var), from) in results.iter().zip(&vars).zip(given) {
-                self.give(*result, *var, *from);
+                self.assign_value(*result, *var, *from);
             }
             self.b.end_block()
         });
-        self.b.push(StmtKind::If {
+        self.b.push_statement(StmtKind::If {
             condition,
             then,
             otherwise,
@@ -507,46 +511,49 @@ impl<'a> HostProgramLowering<'a> {
     }
 
     /// A loop that asks its condition at the beginning of each round.
-    fn repeat(
+    fn lower_while(
         &mut self,
         initial: &[TensorValue],
         condition: TensorBlock,
         body: TensorBlock,
         results: &[TensorValue],
     ) {
-        let vars: Vec<VarId> = results.iter().map(|v| self.declare(*v)).collect();
+        let vars: Vec<VarId> = results.iter().map(|v| self.declare_value(*v)).collect();
         for ((result, var), from) in results.iter().zip(&vars).zip(initial) {
-            self.give(*result, *var, *from);
+            self.assign_value(*result, *var, *from);
         }
         for block in [condition, body] {
             let parameters = &self.function.block(block).parameters;
             for (parameter, var) in parameters.iter().zip(&vars) {
-                self.bind(*parameter, *var);
+                self.bind_value(*parameter, *var);
             }
         }
         let on = self
             .b
-            .declare("on", VariableType::Scalar(ScalarType::Bool), false);
-        let [yes, no] = [1, 0].map(|bit| self.b.literal(ScalarLiteral::new(ScalarType::Bool, bit)));
-        self.b.assign(on, yes);
+            .declare_var("on", VariableType::Scalar(ScalarType::Bool), false);
+        let [yes, no] = [1, 0].map(|bit| {
+            self.b
+                .make_literal(ScalarLiteral::new(ScalarType::Bool, bit))
+        });
+        self.b.push_assignment(on, yes);
         self.b.begin_block();
-        self.block(condition);
+        self.lower_block(condition);
         let goes_on = self.as_scalar(self.function.block(condition).results[0]);
         self.b.begin_block();
-        self.block(body);
+        self.lower_block(body);
         self.next_round(body, &vars);
         let then = self.b.end_block();
         self.b.begin_block();
-        self.b.assign(on, no);
+        self.b.push_assignment(on, no);
         let otherwise = self.b.end_block();
-        self.b.push(StmtKind::If {
+        self.b.push_statement(StmtKind::If {
             condition: goes_on,
             then,
             otherwise,
         });
         let block = self.b.end_block();
-        let condition = self.b.value(on);
-        self.b.push(StmtKind::While {
+        let condition = self.b.read_var(on);
+        self.b.push_statement(StmtKind::While {
             condition,
             body: block,
         });
@@ -558,17 +565,17 @@ impl<'a> HostProgramLowering<'a> {
         let mut next = Vec::new();
         for (parameter, result) in data.parameters.iter().zip(&data.results) {
             let ty = self.variable_type(*parameter);
-            let var = self.b.declare("next", ty, false);
-            self.give(*parameter, var, *result);
+            let var = self.b.declare_var("next", ty, false);
+            self.assign_value(*parameter, var, *result);
             next.push((ty, var));
         }
         for ((ty, from), to) in next.into_iter().zip(vars) {
             match ty {
                 VariableType::Scalar(_) => {
-                    let value = self.b.value(from);
-                    self.b.assign(*to, value);
+                    let value = self.b.read_var(from);
+                    self.b.push_assignment(*to, value);
                 }
-                _ => self.b.push(StmtKind::Alias { to: *to, from }),
+                _ => self.b.push_statement(StmtKind::Alias { to: *to, from }),
             }
         }
     }

@@ -13,7 +13,7 @@ pub(super) fn last_uses(
         made_in: made_in(function),
         at: vec![None; function.value_count()],
     };
-    last.block(function.body(), &mut Vec::new());
+    last.visit_block(function.body(), &mut Vec::new());
     let mut lists: FxHashMap<(TensorBlock, usize), Vec<TensorValue>> = FxHashMap::default();
     let mut kept = vec![false; function.value_count()];
     for block in function.block_ids() {
@@ -55,20 +55,20 @@ struct TensorLastUses<'a> {
 
 impl TensorLastUses<'_> {
     /// Visits operations in order; `around` has the operations that contain the block.
-    fn block(&mut self, block: TensorBlock, around: &mut Vec<(TensorBlock, usize)>) {
+    fn visit_block(&mut self, block: TensorBlock, around: &mut Vec<(TensorBlock, usize)>) {
         let data = self.function.block(block);
         for (at, op) in data.ops.iter().enumerate() {
             around.push((block, at));
-            for operand in op.kind.operands() {
-                self.used(operand, around);
+            for operand in op.kind.collect_operands() {
+                self.note_use(operand, around);
             }
             for result in &op.results {
                 self.at[result.index()] = Some((block, at));
             }
             for inner in op.kind.blocks() {
-                self.block(inner, around);
+                self.visit_block(inner, around);
                 for result in &self.function.block(inner).results {
-                    self.used(*result, around);
+                    self.note_use(*result, around);
                 }
             }
             around.pop();
@@ -76,7 +76,7 @@ impl TensorLastUses<'_> {
     }
 
     /// A use counts at the operation of the block that made the value.
-    fn used(&mut self, value: TensorValue, around: &[(TensorBlock, usize)]) {
+    fn note_use(&mut self, value: TensorValue, around: &[(TensorBlock, usize)]) {
         let Some(home) = self.made_in[value.index()] else {
             return;
         };
@@ -97,17 +97,17 @@ pub struct TensorMemoryUse {
 }
 
 /// What the tensors of a function take; of loops, what one round makes.
-pub fn memory(function: &TensorFunction) -> TensorMemoryUse {
+pub fn measure_memory_use(function: &TensorFunction) -> TensorMemoryUse {
     let mut count = TensorMemoryCounter {
         function,
-        is_host: super::placement::placement(function),
+        is_host: super::placement::find_host_scalars(function),
         last: last_uses(function),
         roots: (0..function.value_count()).map(TensorValue::new).collect(),
         users: vec![0; function.value_count()],
         live: 0,
         memory: TensorMemoryUse::default(),
     };
-    count.block(function.body());
+    count.count_block(function.body());
     count.memory
 }
 
@@ -123,18 +123,20 @@ struct TensorMemoryCounter<'a> {
 }
 
 impl TensorMemoryCounter<'_> {
-    fn bytes(&self, value: TensorValue) -> u64 {
+    fn tensor_bytes(&self, value: TensorValue) -> u64 {
         let ty = self.function.ty(value);
-        ty.elements().unwrap_or(0).saturating_mul(ty.element.size())
+        ty.element_count()
+            .unwrap_or(0)
+            .saturating_mul(ty.element.size())
     }
 
-    fn block(&mut self, block: TensorBlock) {
+    fn count_block(&mut self, block: TensorBlock) {
         let function = self.function;
         for (at, op) in function.block(block).ops.iter().enumerate() {
             match &op.kind {
                 OpKind::Structured(_) => {
                     for result in &op.results {
-                        self.make(*result);
+                        self.allocate_tensor(*result);
                     }
                 }
                 OpKind::Reshape(source) => {
@@ -145,32 +147,32 @@ impl TensorMemoryCounter<'_> {
                 _ => {}
             }
             for inner in op.kind.blocks() {
-                self.block(inner);
+                self.count_block(inner);
             }
             for value in self.last.remove(&(block, at)).unwrap_or_default() {
-                self.forget(value);
+                self.release_tensor(value);
             }
         }
     }
 
-    fn make(&mut self, value: TensorValue) {
+    fn allocate_tensor(&mut self, value: TensorValue) {
         if self.is_host[value.index()] {
             return;
         }
-        let bytes = self.bytes(value);
+        let bytes = self.tensor_bytes(value);
         self.users[value.index()] = 1;
         self.live += bytes;
         self.memory.made += bytes;
         self.memory.peak = self.memory.peak.max(self.live);
     }
 
-    fn forget(&mut self, value: TensorValue) {
+    fn release_tensor(&mut self, value: TensorValue) {
         let root = self.roots[value.index()];
         let users = &mut self.users[root.index()];
         let was_last = *users == 1;
         *users = users.saturating_sub(1);
         if was_last {
-            self.live -= self.bytes(root).min(self.live);
+            self.live -= self.tensor_bytes(root).min(self.live);
         }
     }
 }

@@ -11,7 +11,7 @@ mod placement;
 mod vectors;
 mod write;
 
-pub use lifetime::{TensorMemoryUse, memory};
+pub use lifetime::{TensorMemoryUse, measure_memory_use};
 
 use crate::ir::{OpKind, StructuredOp, TensorBlock, TensorFunction, TensorValue};
 use crate::schedule::{self, DispatchTuning, ScheduleProfile, TensorDispatch};
@@ -23,14 +23,14 @@ use spirula_kernel::ir::KernelProgram;
 ///
 /// # Errors
 /// When an operation has too many axes.
-pub fn dispatches(
+pub fn form_dispatches(
     function: &TensorFunction,
     profile: ScheduleProfile,
     tuning: &DispatchTuning,
 ) -> Result<Vec<TensorDispatch>, SourceDiagnostic> {
-    let is_host = placement::placement(function);
+    let is_host = placement::find_host_scalars(function);
     let mut dispatches = Vec::new();
-    form(
+    form_block_dispatches(
         function,
         function.body(),
         &is_host,
@@ -40,7 +40,7 @@ pub fn dispatches(
     Ok(dispatches)
 }
 
-fn form(
+fn form_block_dispatches(
     function: &TensorFunction,
     block: TensorBlock,
     is_host: &[bool],
@@ -49,7 +49,7 @@ fn form(
 ) -> Result<(), SourceDiagnostic> {
     for op in &function.block(block).ops {
         for inner in op.kind.blocks() {
-            form(function, inner, is_host, (profile, tuning), dispatches)?;
+            form_block_dispatches(function, inner, is_host, (profile, tuning), dispatches)?;
         }
         let OpKind::Structured(structured) = &op.kind else {
             continue;
@@ -58,16 +58,24 @@ fn form(
         let on_device = op.results.iter().any(|v| !is_host[v.index()]);
         if on_device && !structured.is_empty() {
             let name = format!("{}.{}", function.name, dispatches.len());
-            let profile = tuning.profile(function, structured, profile);
-            dispatches.push(schedule::form(&name, op, (function, structured), profile)?);
+            let profile = tuning.profile_for(function, structured, profile);
+            dispatches.push(schedule::form_dispatch(
+                &name,
+                op,
+                (function, structured),
+                profile,
+            )?);
         }
     }
     Ok(())
 }
 
 /// A function with its scheduled dispatches as a program.
-pub fn lower(function: &TensorFunction, dispatches: Vec<TensorDispatch>) -> KernelProgram {
+pub fn lower_to_program(
+    function: &TensorFunction,
+    dispatches: Vec<TensorDispatch>,
+) -> KernelProgram {
     let keyed = dispatches.into_iter().map(|d| (d.results[0], d));
     let keyed: FxHashMap<TensorValue, TensorDispatch> = keyed.collect();
-    host::lower(function, &keyed)
+    host::lower_host_program(function, &keyed)
 }

@@ -6,37 +6,38 @@
 use crate::ir::{NodeData, OpKind, StructuredOp, TensorBlock, TensorFunction, TensorValue};
 
 /// Whether each value is a scalar of the host.
-pub(super) fn placement(function: &TensorFunction) -> Vec<bool> {
+pub(super) fn find_host_scalars(function: &TensorFunction) -> Vec<bool> {
     let values = (0..function.value_count()).map(TensorValue::new);
     let mut host: Vec<bool> = values.map(|v| function.ty(v).rank() == 0).collect();
     // Values only ever leave the host, so this ends; each sweep carries a change through one loop.
-    while sweep(function, function.body(), &mut host) {}
+    while sweep_block(function, function.body(), &mut host) {}
     host
 }
 
 /// Moves what cannot be on the host to the device. Whether something moved.
-fn sweep(function: &TensorFunction, block: TensorBlock, host: &mut [bool]) -> bool {
+fn sweep_block(function: &TensorFunction, block: TensorBlock, host: &mut [bool]) -> bool {
     let mut moved = false;
     for op in &function.block(block).ops {
         for inner in op.kind.blocks() {
-            moved |= sweep(function, inner, host);
+            moved |= sweep_block(function, inner, host);
         }
         match &op.kind {
             OpKind::Structured(structured) => {
                 let stays = is_scalar(structured, host);
-                moved |= demote(&op.results, |_| stays, host);
+                moved |= demote_values(&op.results, |_| stays, host);
             }
             OpKind::Reshape(source) => {
                 let stays = host[source.index()];
-                moved |= demote(&op.results, |_| stays, host);
+                moved |= demote_values(&op.results, |_| stays, host);
             }
-            OpKind::Sort(_) => moved |= demote(&op.results, |_| false, host),
+            OpKind::Sort(_) => moved |= demote_values(&op.results, |_| false, host),
             OpKind::Constant(_) | OpKind::Assert(_) => {}
             OpKind::If {
                 then, otherwise, ..
             } => {
-                let given = [then, otherwise].map(|b| stay(&function.block(*b).results, host));
-                moved |= demote(&op.results, |at| given[0][at] && given[1][at], host);
+                let given = [then, otherwise]
+                    .map(|b| collect_host_flags(&function.block(*b).results, host));
+                moved |= demote_values(&op.results, |at| given[0][at] && given[1][at], host);
             }
             OpKind::While {
                 initial,
@@ -44,24 +45,24 @@ fn sweep(function: &TensorFunction, block: TensorBlock, host: &mut [bool]) -> bo
                 body,
             } => {
                 let parameters = &function.block(*body).parameters;
-                let begin = stay(initial, host);
-                let next = stay(&function.block(*body).results, host);
-                moved |= demote(parameters, |at| begin[at] && next[at], host);
-                let carried = stay(parameters, host);
+                let begin = collect_host_flags(initial, host);
+                let next = collect_host_flags(&function.block(*body).results, host);
+                moved |= demote_values(parameters, |at| begin[at] && next[at], host);
+                let carried = collect_host_flags(parameters, host);
                 let condition = &function.block(*condition).parameters;
-                moved |= demote(condition, |at| carried[at], host);
-                moved |= demote(&op.results, |at| carried[at], host);
+                moved |= demote_values(condition, |at| carried[at], host);
+                moved |= demote_values(&op.results, |at| carried[at], host);
             }
         }
     }
     moved
 }
 
-fn stay(values: &[TensorValue], host: &[bool]) -> Vec<bool> {
+fn collect_host_flags(values: &[TensorValue], host: &[bool]) -> Vec<bool> {
     values.iter().map(|v| host[v.index()]).collect()
 }
 
-fn demote(values: &[TensorValue], stays: impl Fn(usize) -> bool, host: &mut [bool]) -> bool {
+fn demote_values(values: &[TensorValue], stays: impl Fn(usize) -> bool, host: &mut [bool]) -> bool {
     let mut moved = false;
     for (at, value) in values.iter().enumerate() {
         if host[value.index()] && !stays(at) {
@@ -78,5 +79,5 @@ fn is_scalar(op: &StructuredOp, host: &[bool]) -> bool {
         NodeData::Element(value, _) | NodeData::Size(value) => host[value.index()],
         _ => true,
     };
-    op.axes.is_empty() && op.is_map() && op.body.ids().all(on_host)
+    op.axes.is_empty() && op.is_map() && op.body.node_ids().all(on_host)
 }

@@ -18,35 +18,38 @@ type ElementGroupKey = (TensorValue, SmallVec<[(ScalarNode, i64); 4]>);
 
 impl NodeEmitter<'_> {
     /// Reads elements that some roots need whatever the conditions, as vectors where they lie so. The
-    /// others are left to [`NodeEmitter::emit`].
-    pub fn widen(&mut self, roots: &[ScalarNode]) {
-        for (memory, index, nodes) in self.runs(roots) {
+    /// others are left to [`NodeEmitter::emit_nodes`].
+    pub fn vectorise_reads(&mut self, roots: &[ScalarNode]) {
+        for (memory, index, nodes) in self.find_vector_runs(roots) {
             let ty = self.body.ty(nodes[0]);
             let vars: Vec<VarId> = nodes
                 .iter()
-                .map(|_| self.b.declare("x", VariableType::Scalar(ty), false))
+                .map(|_| self.b.declare_var("x", VariableType::Scalar(ty), false))
                 .collect();
             let from = MemoryElement {
                 memory,
                 ty,
-                index: self.emit(&[index])[0],
+                index: self.emit_nodes(&[index])[0],
                 volatile: false,
             };
             let to = vars.clone().into();
-            self.b.push(StmtKind::ReadVector { to, from });
+            self.b.push_statement(StmtKind::ReadVector { to, from });
             for (node, var) in nodes.into_iter().zip(vars) {
-                let value = self.b.value(var);
-                self.set(node, value);
+                let value = self.b.read_var(var);
+                self.set_value(node, value);
             }
         }
     }
 
     /// Runs of elements that can be vectors: their memory, the index of the first, and all of them.
-    fn runs(&mut self, roots: &[ScalarNode]) -> Vec<(VarId, ScalarNode, Vec<ScalarNode>)> {
+    fn find_vector_runs(
+        &mut self,
+        roots: &[ScalarNode],
+    ) -> Vec<(VarId, ScalarNode, Vec<ScalarNode>)> {
         let mut families: FxHashMap<ElementGroupKey, usize> = FxHashMap::default();
         let mut members: Vec<Vec<(i64, ScalarNode, ScalarNode)>> = Vec::new();
-        for (node, value, index) in self.wanted(roots) {
-            let sum = AffineSum::of(&self.body, index);
+        for (node, value, index) in self.find_unread_elements(roots) {
+            let sum = AffineSum::from_node(&self.body, index);
             let next = members.len();
             let family = *families.entry((value, sum.terms)).or_insert(next);
             if family == next {
@@ -65,7 +68,7 @@ impl NodeEmitter<'_> {
                 continue;
             };
             let count = (BYTES / self.body.ty(first).size().max(1)) as i64;
-            let terms = AffineSum::of(&self.body, index).terms;
+            let terms = AffineSum::from_node(&self.body, index).terms;
             if count < 2 || terms.iter().any(|(_, factor)| factor % count != 0) {
                 continue;
             }
@@ -84,27 +87,27 @@ impl NodeEmitter<'_> {
 
 /// Writes results at several points, as vectors where they lie so, from the first to the last or the other way round. The
 /// conditions of all hold; their values are known already.
-pub(super) fn write(e: &mut NodeEmitter<'_>, places: &[ElementWrite]) {
+pub(super) fn write_vectors(e: &mut NodeEmitter<'_>, places: &[ElementWrite]) {
     let mut at = 0;
     while at < places.len() {
         let size = e.body.ty(places[at].value).size().max(1);
         let count = (BYTES / size) as usize;
         let next = places.get(at..at + count).filter(|_| count > 1);
-        match next.and_then(|places| run(e, places)) {
+        match next.and_then(|places| order_adjacent_writes(e, places)) {
             Some(run) => {
                 let nodes: Vec<ScalarNode> = run.iter().map(|p| p.value).collect();
-                let values = e.emit(&nodes).into();
+                let values = e.emit_nodes(&nodes).into();
                 let to = MemoryElement {
                     memory: run[0].memory,
                     ty: e.body.ty(run[0].value),
-                    index: e.emit(&[run[0].at])[0],
+                    index: e.emit_nodes(&[run[0].at])[0],
                     volatile: false,
                 };
-                e.b.push(StmtKind::WriteVector { to, values });
+                e.b.push_statement(StmtKind::WriteVector { to, values });
                 at += count;
             }
             None => {
-                places[at].write(e);
+                places[at].write_guarded(e);
                 at += 1;
             }
         }
@@ -112,7 +115,10 @@ pub(super) fn write(e: &mut NodeEmitter<'_>, places: &[ElementWrite]) {
 }
 
 /// Places in the order in which they lie next to each other, if they do.
-fn run<'p>(e: &NodeEmitter<'_>, places: &'p [ElementWrite]) -> Option<Vec<&'p ElementWrite>> {
+fn order_adjacent_writes<'p>(
+    e: &NodeEmitter<'_>,
+    places: &'p [ElementWrite],
+) -> Option<Vec<&'p ElementWrite>> {
     let forward: Vec<&ElementWrite> = places.iter().collect();
     if is_run(e, &forward) {
         return Some(forward);
@@ -123,7 +129,7 @@ fn run<'p>(e: &NodeEmitter<'_>, places: &'p [ElementWrite]) -> Option<Vec<&'p El
 
 /// Whether places lie next to each other, at a multiple of their number.
 fn is_run(e: &NodeEmitter<'_>, places: &[&ElementWrite]) -> bool {
-    let first = AffineSum::of(&e.body, places[0].at);
+    let first = AffineSum::from_node(&e.body, places[0].at);
     let count = places.len() as i64;
     let is_even = first.constant % count == 0 && first.terms.iter().all(|(_, f)| f % count == 0);
     is_even
@@ -135,6 +141,6 @@ fn is_run(e: &NodeEmitter<'_>, places: &[&ElementWrite]) -> bool {
                 && place.combiner.is_none()
                 && !place.contended
                 && is_plain
-                && AffineSum::of(&e.body, place.at) == expected
+                && AffineSum::from_node(&e.body, place.at) == expected
         })
 }

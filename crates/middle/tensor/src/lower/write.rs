@@ -2,7 +2,7 @@
 
 use super::emit::NodeEmitter;
 use crate::ir::{ScalarCombiner, ScalarNode};
-use crate::schedule::atomic;
+use crate::schedule::match_atomic_op;
 use spirula_kernel::ir::{AtomicStmt, ExprId, MemoryElement, StmtKind, VarId, VariableType};
 use spirula_program::ScalarType;
 
@@ -25,22 +25,22 @@ pub(super) struct ElementWrite {
 impl ElementWrite {
     /// Writes what was put into a variable before in the place of the value.
     pub fn write_held(&self, e: &mut NodeEmitter<'_>, held: VarId) {
-        e.when(self.inside, |e| {
-            let index = e.emit(&[self.at])[0];
-            let value = e.b.value(held);
+        e.emit_if(self.inside, |e| {
+            let index = e.emit_nodes(&[self.at])[0];
+            let value = e.b.read_var(held);
             let to = MemoryElement {
                 memory: self.memory,
                 ty: e.body.ty(self.value),
                 index,
                 volatile: self.contended,
             };
-            e.b.push(StmtKind::Write { to, value });
+            e.b.push_statement(StmtKind::Write { to, value });
         });
     }
 
-    pub fn write(&self, e: &mut NodeEmitter<'_>) {
-        e.when(self.inside, |e| {
-            let emitted = e.emit(&[self.at, self.value]);
+    pub fn write_guarded(&self, e: &mut NodeEmitter<'_>) {
+        e.emit_if(self.inside, |e| {
+            let emitted = e.emit_nodes(&[self.at, self.value]);
             let (index, value) = (emitted[0], emitted[1]);
             let ty = e.body.ty(self.value);
             let element = MemoryElement {
@@ -50,8 +50,8 @@ impl ElementWrite {
                 volatile: self.contended,
             };
             match &self.combiner {
-                None => e.b.push(StmtKind::Write { to: element, value }),
-                Some(combiner) => combine(e, element, combiner, value),
+                None => e.b.push_statement(StmtKind::Write { to: element, value }),
+                Some(combiner) => combine_element(e, element, combiner, value),
             }
         });
     }
@@ -59,15 +59,19 @@ impl ElementWrite {
 
 /// Combines an element with a value: at once where there is an operation for it, else by reading and
 /// writing, in a kernel of one invocation.
-fn combine(
+fn combine_element(
     e: &mut NodeEmitter<'_>,
     element: MemoryElement,
     combiner: &ScalarCombiner,
     value: ExprId,
 ) {
-    if let Some(op) = combiner.operator().and_then(|op| atomic(op, element.ty)) {
-        let old = e.b.declare("old", VariableType::Scalar(element.ty), false);
-        e.b.push(StmtKind::Atomic(Box::new(AtomicStmt {
+    if let Some(op) = combiner
+        .as_operator()
+        .and_then(|op| match_atomic_op(op, element.ty))
+    {
+        let old =
+            e.b.declare_var("old", VariableType::Scalar(element.ty), false);
+        e.b.push_statement(StmtKind::Atomic(Box::new(AtomicStmt {
             op,
             element,
             value,
@@ -76,14 +80,15 @@ fn combine(
         })));
         return;
     }
-    let old = e.b.declare("old", VariableType::Scalar(element.ty), false);
-    e.b.push(StmtKind::Read {
+    let old =
+        e.b.declare_var("old", VariableType::Scalar(element.ty), false);
+    e.b.push_statement(StmtKind::Read {
         to: old,
         from: element,
     });
-    let old = e.b.value(old);
-    let results = e.combine(combiner, &[old, value]);
-    e.b.push(StmtKind::Write {
+    let old = e.b.read_var(old);
+    let results = e.emit_combiner(combiner, &[old, value]);
+    e.b.push_statement(StmtKind::Write {
         to: element,
         value: results[0],
     });
@@ -100,7 +105,7 @@ impl<'a> AccumulatorArrays<'a> {
         AccumulatorArrays { types, memory }
     }
 
-    fn elements(&self, index: ExprId) -> impl Iterator<Item = MemoryElement> + '_ {
+    fn elements_at(&self, index: ExprId) -> impl Iterator<Item = MemoryElement> + '_ {
         let arrays = self.types.iter().zip(self.memory);
         arrays.map(move |(ty, memory)| MemoryElement {
             memory: *memory,
@@ -111,22 +116,23 @@ impl<'a> AccumulatorArrays<'a> {
     }
 
     /// Writes one element of each.
-    pub fn all(&self, e: &mut NodeEmitter<'_>, at: ScalarNode, vars: &[VarId]) {
-        let index = e.emit(&[at])[0];
-        for (to, var) in self.elements(index).zip(vars) {
-            let value = e.b.value(*var);
-            e.b.push(StmtKind::Write { to, value });
+    pub fn write_elements(&self, e: &mut NodeEmitter<'_>, at: ScalarNode, vars: &[VarId]) {
+        let index = e.emit_nodes(&[at])[0];
+        for (to, var) in self.elements_at(index).zip(vars) {
+            let value = e.b.read_var(*var);
+            e.b.push_statement(StmtKind::Write { to, value });
         }
     }
 
     /// Reads one element of each.
-    pub fn read(&self, e: &mut NodeEmitter<'_>, at: ScalarNode) -> Vec<ExprId> {
-        let index = e.emit(&[at])[0];
+    pub fn read_elements(&self, e: &mut NodeEmitter<'_>, at: ScalarNode) -> Vec<ExprId> {
+        let index = e.emit_nodes(&[at])[0];
         let mut values = Vec::new();
-        for from in self.elements(index) {
-            let to = e.b.declare("other", VariableType::Scalar(from.ty), false);
-            e.b.push(StmtKind::Read { to, from });
-            values.push(e.b.value(to));
+        for from in self.elements_at(index) {
+            let to =
+                e.b.declare_var("other", VariableType::Scalar(from.ty), false);
+            e.b.push_statement(StmtKind::Read { to, from });
+            values.push(e.b.read_var(to));
         }
         values
     }

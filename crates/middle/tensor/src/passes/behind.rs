@@ -18,12 +18,12 @@ const NODES: usize = 192;
 /// Whether what an operation computes behind its folds, if it has some, is not too much.
 pub(super) fn is_small(op: &StructuredOp) -> bool {
     let yields: Vec<ScalarNode> = op.yields.iter().map(|y| y.value).collect();
-    let is_needed = op.body.reachable(&yields).into_iter();
+    let is_needed = op.body.mark_reachable(&yields).into_iter();
     op.reductions.is_empty() || is_needed.filter(|needed| *needed).count() <= NODES
 }
 
 /// A map with the fold whose results it alone reads, if there is one.
-pub(super) fn joined(
+pub(super) fn fuse_epilogue(
     function: &TensorFunction,
     uses: &TensorUses,
     (block, at): TensorOpPosition,
@@ -35,9 +35,9 @@ pub(super) fn joined(
     if !map.is_map() {
         return None;
     }
-    let read = map.operands();
+    let read = map.collect_operands();
     let folds = read.iter().filter_map(|value| {
-        let ((maker_block, fold_at), _) = uses.maker(*value)?;
+        let ((maker_block, fold_at), _) = uses.defining_op(*value)?;
         let op = &function.block(block).ops.get(fold_at)?;
         let OpKind::Structured(fold) = &op.kind else {
             return None;
@@ -45,15 +45,15 @@ pub(super) fn joined(
         let alone = op
             .results
             .iter()
-            .all(|v| uses.count(*v) == u32::from(read.contains(v)));
+            .all(|v| uses.use_count(*v) == u32::from(read.contains(v)));
         (maker_block == block && alone).then_some((&**fold, &op.results[..]))
     });
-    let mut joined = folds.filter_map(|(fold, results)| behind(map, fold, results));
+    let mut joined = folds.filter_map(|(fold, results)| build_epilogue(map, fold, results));
     joined.next()
 }
 
 /// A fold and the map that follows it over the map's axes and those that are folded.
-fn behind(
+fn build_epilogue(
     map: &StructuredOp,
     fold: &StructuredOp,
     results: &[TensorValue],
@@ -62,7 +62,7 @@ fn behind(
     if fold.reductions.is_empty() || !fold.yields.iter().all(at_point) {
         return None;
     }
-    let axes = matched(map, fold, results)?;
+    let axes = match_axes(map, fold, results)?;
     if !reads_at_point(map, results, &axes) {
         return None;
     }
@@ -70,21 +70,21 @@ fn behind(
     let own: Vec<ScalarNode> = map
         .axes
         .iter()
-        .map(|axis| joined.axis(axis.extent, AxisKind::Parallel))
+        .map(|axis| joined.add_axis(axis.extent, AxisKind::Parallel))
         .collect();
     let mut matches = axes.iter();
     let mut indices = Vec::with_capacity(fold.axes.len());
     for axis in &fold.axes {
         indices.push(match axis.kind {
-            AxisKind::Reduction => joined.axis(axis.extent, AxisKind::Reduction),
+            AxisKind::Reduction => joined.add_axis(axis.extent, AxisKind::Reduction),
             AxisKind::Parallel => match matches.next()? {
                 Some(at) => own[*at],
-                None => joined.body.i64(0),
+                None => joined.body.intern_i64(0),
             },
         });
     }
     let body = &mut joined.body;
-    let copies = body.import(&fold.body, &fold.roots(), |_, _, data| match data {
+    let copies = body.import_nodes(&fold.body, &fold.collect_roots(), |_, _, data| match data {
         NodeData::Index(axis) => indices.get(*axis as usize).copied(),
         _ => None,
     });
@@ -92,7 +92,7 @@ fn behind(
     let mut folded = fold.clone();
     folded.replace_roots(|_| copies.next());
     let roots: Vec<ScalarNode> = map.yields.iter().map(|y| y.value).collect();
-    let values = body.import(&map.body, &roots, |_, _, data| {
+    let values = body.import_nodes(&map.body, &roots, |_, _, data| {
         let NodeData::Element(read, _) = data else {
             return None;
         };
@@ -101,20 +101,20 @@ fn behind(
     });
     joined.reductions = folded.reductions;
     for value in values {
-        joined.give(value);
+        joined.add_yield(value);
     }
     is_small(&joined).then_some(joined)
 }
 
 /// For each parallel axis of a fold the axis of a map that is it, as the map reads one of the results;
 /// none for those of size 1.
-fn matched(
+fn match_axes(
     map: &StructuredOp,
     fold: &StructuredOp,
     results: &[TensorValue],
 ) -> Option<Vec<Option<usize>>> {
     let is_wide = |extent: DimExtent| extent != DimExtent::Static(1);
-    let mut nodes = map.body.ids();
+    let mut nodes = map.body.node_ids();
     let position = nodes.find_map(|node| match map.body.node(node) {
         NodeData::Element(read, position) if results.contains(read) => Some(position),
         _ => None,
@@ -137,7 +137,7 @@ fn matched(
 
 /// Whether a map reads tensors only at its own point, of which the axes are given.
 fn reads_at_point(map: &StructuredOp, values: &[TensorValue], axes: &[Option<usize>]) -> bool {
-    map.body.ids().all(|node| match map.body.node(node) {
+    map.body.node_ids().all(|node| match map.body.node(node) {
         NodeData::Element(read, position) if values.contains(read) => {
             let mut pairs = position.iter().zip(axes);
             pairs.all(|(index, axis)| match axis {

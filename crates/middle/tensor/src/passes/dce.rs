@@ -6,17 +6,19 @@
 use crate::ir::{OpKind, TensorFunction, TensorOp, TensorValue};
 
 /// Marks what is used from the end of each block backwards, then removes the rest.
-pub(super) fn run(function: &mut TensorFunction) {
+pub(super) fn eliminate_dead_code(function: &mut TensorFunction) {
     let mut live = vec![false; function.value_count()];
     for demand in &function.demands {
-        let sizes = demand.sizes.iter().filter_map(|dim| dim.value());
+        let sizes = demand.sizes.iter().filter_map(|dim| dim.as_value());
         sizes.for_each(|size| live[size.index()] = true);
     }
     let effects = blocks_with_effects(function);
-    mark(function, &effects, &mut live);
+    mark_block(function, &effects, &mut live);
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
-        let kept = ops.into_iter().filter_map(|op| keep(op, &effects, &live));
+        let kept = ops
+            .into_iter()
+            .filter_map(|op| retain_live(op, &effects, &live));
         function.block_mut(block).ops = kept.collect();
     }
 }
@@ -38,7 +40,7 @@ fn has_effect(kind: &OpKind, effects: &[bool]) -> bool {
 }
 
 /// A block's blocks are marked with the operation that has them, so that uses come before makers.
-fn mark(function: &TensorFunction, effects: &[bool], live: &mut [bool]) {
+fn mark_block(function: &TensorFunction, effects: &[bool], live: &mut [bool]) {
     let block = function.body();
     let mut open = vec![(block, function.block(block).ops.len())];
     mark_values(function, &function.block(block).results, live);
@@ -49,7 +51,7 @@ fn mark(function: &TensorFunction, effects: &[bool], live: &mut [bool]) {
         open.push((block, at));
         let op = &function.block(block).ops[at];
         if has_effect(&op.kind, effects) || op.results.iter().any(|v| live[v.index()]) {
-            mark_values(function, &op.kind.operands(), live);
+            mark_values(function, &op.kind.collect_operands(), live);
             for inner in op.kind.blocks() {
                 mark_values(function, &function.block(inner).results, live);
                 open.push((inner, function.block(inner).ops.len()));
@@ -62,13 +64,13 @@ fn mark(function: &TensorFunction, effects: &[bool], live: &mut [bool]) {
 fn mark_values(function: &TensorFunction, values: &[TensorValue], live: &mut [bool]) {
     for value in values {
         live[value.index()] = true;
-        for size in function.ty(*value).sizes() {
+        for size in function.ty(*value).dynamic_sizes() {
             live[size.index()] = true;
         }
     }
 }
 
-fn keep(mut op: TensorOp, effects: &[bool], live: &[bool]) -> Option<TensorOp> {
+fn retain_live(mut op: TensorOp, effects: &[bool], live: &[bool]) -> Option<TensorOp> {
     let is_live = |v: &TensorValue| live[v.index()];
     if has_effect(&op.kind, effects) {
         return Some(op);

@@ -32,7 +32,7 @@ struct WindowPosition {
 
 /// Stores a factor of a product so that both are matrices in memory, where they are not and that makes them so;
 /// the operation that does.
-pub(super) fn store(
+pub(super) fn store_factor(
     function: &mut TensorFunction,
     product: &mut StructuredOp,
     profile: &ScheduleProfile,
@@ -43,19 +43,22 @@ pub(super) fn store(
         return None;
     }
     for factor in plan.contraction.factors {
-        let Some(frame) = ConvolutionFactor::of(product, factor) else {
+        let Some(frame) = ConvolutionFactor::from_factor(product, factor) else {
             continue;
         };
-        let map = frame.map(&product.body);
+        let map = frame.build_map(&product.body);
         let shape = map.parallel_shape().collect();
         let element = product.body.ty(factor);
         let elements = frame.positions.iter().map(|p| p.size);
         let elements = elements.fold(1, u64::saturating_mul);
         let stored = function.new_value(DenseTensorType { element, shape });
-        let framed = frame.reading(product, stored);
+        let framed = frame.build_product(product, stored);
         let plan = dense_plan(function, &framed, profile);
-        let cost = price::storing(function, (&product.body, factor), elements, profile);
-        let points = framed.axes.iter().filter_map(|axis| axis.extent.known());
+        let cost = price::estimate_store_cost(function, (&product.body, factor), elements, profile);
+        let points = framed
+            .axes
+            .iter()
+            .filter_map(|axis| axis.extent.as_static());
         let points = points.fold(1, u64::saturating_mul);
         let is_worth_it =
             cost <= points && plan.is_some_and(|plan| plan.is_in_memory(function, &framed));
@@ -73,16 +76,18 @@ pub(super) fn store(
 
 impl ConvolutionFactor {
     /// None where the factor depends on indices otherwise.
-    fn of(op: &StructuredOp, factor: ScalarNode) -> Option<ConvolutionFactor> {
+    fn from_factor(op: &StructuredOp, factor: ScalarNode) -> Option<ConvolutionFactor> {
         let body = &op.body;
-        let needed = body.reachable(&[factor]);
-        let nodes = body.ids().filter(|node| needed[node.index()]);
+        let needed = body.mark_reachable(&[factor]);
+        let nodes = body.node_ids().filter(|node| needed[node.index()]);
         let elements = nodes.filter_map(|node| match body.node(node) {
             NodeData::Element(_, position) => Some(position),
             _ => None,
         });
         let position = elements.max_by_key(|position| position.len())?;
-        let positions = position.iter().map(|node| WindowPosition::of(op, *node));
+        let positions = position
+            .iter()
+            .map(|node| WindowPosition::from_node(op, *node));
         let positions: Vec<WindowPosition> = positions.collect::<Option<_>>()?;
         let moving = positions.iter().filter(|p| !p.terms.is_empty());
         let moving: Vec<ScalarNode> = moving.map(|p| p.node).collect();
@@ -92,35 +97,35 @@ impl ConvolutionFactor {
     }
 
     /// What makes the tensor.
-    fn map(&self, body: &NodeGraph) -> StructuredOp {
+    fn build_map(&self, body: &NodeGraph) -> StructuredOp {
         let sizes = self.positions.iter().map(|p| DimExtent::Static(p.size));
-        let mut map = StructuredOp::parallel(&sizes.collect::<TensorShape>());
-        let point = map.point();
+        let mut map = StructuredOp::with_parallel_axes(&sizes.collect::<TensorShape>());
+        let point = map.axis_indices();
         let mut places = Vec::new();
         for (position, index) in self.positions.iter().zip(point) {
-            let first = map.body.i64(position.first);
-            places.push(map.body.op(ScalarOp::Add, &[index, first]));
+            let first = map.body.intern_i64(position.first);
+            places.push(map.body.apply_op(ScalarOp::Add, &[index, first]));
         }
-        let values = map.body.import(body, &[self.factor], |_, node, _| {
+        let values = map.body.import_nodes(body, &[self.factor], |_, node, _| {
             let is_it = |p: &WindowPosition| p.node == node && !p.terms.is_empty();
             Some(places[self.positions.iter().position(is_it)?])
         });
-        map.give(values[0]);
+        map.add_yield(values[0]);
         map
     }
 
     /// The product that reads it.
-    fn reading(&self, op: &StructuredOp, stored: TensorValue) -> StructuredOp {
+    fn build_product(&self, op: &StructuredOp, stored: TensorValue) -> StructuredOp {
         let mut product = op.clone();
         let mut body = NodeGraph::default();
         let ty = op.body.ty(self.factor);
-        let nodes = body.import(&op.body, &op.roots(), |body, node, _| {
+        let nodes = body.import_nodes(&op.body, &op.collect_roots(), |body, node, _| {
             if node != self.factor {
                 return None;
             }
-            let places = self.positions.iter().map(|p| p.place(op, body));
+            let places = self.positions.iter().map(|p| p.stored_index(op, body));
             let position: Vec<ScalarNode> = places.collect();
-            Some(body.element(stored, ty, &position))
+            Some(body.intern_element(stored, ty, &position))
         });
         product.body = body;
         let mut nodes = nodes.into_iter();
@@ -131,13 +136,13 @@ impl ConvolutionFactor {
 
 impl WindowPosition {
     /// None where it is no sum of indices, each times a factor above zero.
-    fn of(op: &StructuredOp, node: ScalarNode) -> Option<WindowPosition> {
-        let sum = AffineSum::of(&op.body, node);
+    fn from_node(op: &StructuredOp, node: ScalarNode) -> Option<WindowPosition> {
+        let sum = AffineSum::from_node(&op.body, node);
         let mut terms = Vec::new();
         let mut size = 1u64;
         for (term, factor) in &sum.terms {
             let axis = op.body.as_index(*term)? as usize;
-            let extent = op.axes[axis].extent.known().filter(|n| *n > 0)?;
+            let extent = op.axes[axis].extent.as_static().filter(|n| *n > 0)?;
             let step = u64::try_from(*factor).ok()?;
             size = size.checked_add(step.checked_mul(extent - 1)?)?;
             terms.push((axis, *factor));
@@ -151,13 +156,13 @@ impl WindowPosition {
     }
 
     /// The place in the stored tensor.
-    fn place(&self, op: &StructuredOp, body: &mut NodeGraph) -> ScalarNode {
-        let mut sum = body.i64(0);
+    fn stored_index(&self, op: &StructuredOp, body: &mut NodeGraph) -> ScalarNode {
+        let mut sum = body.intern_i64(0);
         for (axis, factor) in &self.terms {
-            let index = body.index(*axis as u32, op.axes[*axis].extent);
-            let factor = body.i64(*factor);
-            let term = body.op(ScalarOp::Mul, &[index, factor]);
-            sum = body.op(ScalarOp::Add, &[sum, term]);
+            let index = body.intern_index(*axis as u32, op.axes[*axis].extent);
+            let factor = body.intern_i64(*factor);
+            let term = body.apply_op(ScalarOp::Mul, &[index, factor]);
+            sum = body.apply_op(ScalarOp::Add, &[sum, term]);
         }
         sum
     }

@@ -11,7 +11,7 @@
 //! part of it before its own readers are looked at.
 
 use super::behind;
-use super::price::{pays, price};
+use super::price::{estimate_fusion_cost, is_fusion_profitable};
 use super::uses::{TensorOpPosition, TensorUses};
 use crate::ir::{
     DenseTensorType, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, TensorFunction,
@@ -26,42 +26,47 @@ const NODES: usize = 4096;
 const OPERANDS: usize = 10;
 
 /// Fuses all blocks of a function.
-pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
-    let mut uses = TensorUses::of(function);
+pub(super) fn fuse_producers(function: &mut TensorFunction, profile: &ScheduleProfile) {
+    let mut uses = TensorUses::from_function(function);
     for block in function.block_ids() {
         for at in 0..function.block(block).ops.len() {
             // What was fused into all its readers stays until the end.
             let results = &function.block(block).ops[at].results;
-            if results.iter().all(|v| uses.count(*v) == 0) {
+            if results.iter().all(|v| uses.use_count(*v) == 0) {
                 continue;
             }
             let next = |function: &TensorFunction, uses: &TensorUses| {
                 let fused = fuse_reads(function, uses, (block, at), profile);
-                fused.or_else(|| behind::joined(function, uses, (block, at)))
+                fused.or_else(|| behind::fuse_epilogue(function, uses, (block, at)))
             };
             while let Some(fused) = next(function, &uses) {
-                uses.replace(function, (block, at), OpKind::Structured(Box::new(fused)));
+                uses.replace_kind(function, (block, at), OpKind::Structured(Box::new(fused)));
             }
         }
     }
-    super::dce::run(function);
+    super::dce::eliminate_dead_code(function);
 }
 
 /// The results of maps that were not computed where they are read since that costs more.
-pub(super) fn notes(function: &TensorFunction, profile: &ScheduleProfile) -> Vec<String> {
-    let uses = TensorUses::of(function);
+pub(super) fn note_unfused_results(
+    function: &TensorFunction,
+    profile: &ScheduleProfile,
+) -> Vec<String> {
+    let uses = TensorUses::from_function(function);
     let mut notes = Vec::new();
     for block in function.block_ids() {
         for op in &function.block(block).ops {
             let OpKind::Structured(consumer) = &op.kind else {
                 continue;
             };
-            for value in consumer.operands() {
-                let Some((OpKind::Structured(producer), number)) = uses.kind(function, value)
+            for value in consumer.collect_operands() {
+                let Some((OpKind::Structured(producer), number)) =
+                    uses.defining_kind(function, value)
                 else {
                     continue;
                 };
-                let price = price(function, (producer, number), (consumer, value), profile);
+                let price =
+                    estimate_fusion_cost(function, (producer, number), (consumer, value), profile);
                 if let Some(price) = price.filter(|p| producer.is_map() && p.again > p.stored) {
                     notes.push(format!(
                         "{value:?} is stored for {:?}: {price}",
@@ -85,21 +90,21 @@ fn fuse_reads(
         return None;
     };
     let consumer: &StructuredOp = consumer;
-    let operands = consumer.operands();
+    let operands = consumer.collect_operands();
     let most = OPERANDS.max(operands.len());
     let fused = operands
         .into_iter()
-        .filter_map(|value| fused(function, uses, consumer, value, profile));
+        .filter_map(|value| fuse_value(function, uses, consumer, value, profile));
     let was_small = behind::is_small(consumer);
     let mut small = fused.filter(|f| {
         let is_small = f.body.len() <= NODES && (behind::is_small(f) || !was_small);
-        is_small && f.operands().len() <= most
+        is_small && f.collect_operands().len() <= most
     });
     small.next()
 }
 
 /// The consumer without reads of a value, where that pays.
-fn fused(
+fn fuse_value(
     function: &TensorFunction,
     uses: &TensorUses,
     consumer: &StructuredOp,
@@ -108,29 +113,29 @@ fn fused(
 ) -> Option<StructuredOp> {
     let is_read =
         |node| matches!(consumer.body.node(node), NodeData::Element(read, _) if *read == value);
-    if !consumer.body.ids().any(is_read) {
+    if !consumer.body.node_ids().any(is_read) {
         return None;
     }
-    match uses.kind(function, value)? {
+    match uses.defining_kind(function, value)? {
         (OpKind::Structured(producer), number) if producer.is_map() => {
-            let pays = pays(
+            let pays = is_fusion_profitable(
                 function,
                 uses,
                 (producer, number),
                 (consumer, value),
                 profile,
             );
-            pays.then(|| inlined(consumer, value, producer, number))
+            pays.then(|| inline_producer(consumer, value, producer, number))
         }
         (OpKind::Reshape(source), _) => {
             let through = through_reshape(function, consumer, value, *source)?;
-            let is_free = quotients(&through.body, &through.roots())
-                <= quotients(&consumer.body, &consumer.roots());
-            let source_fuses = || match uses.kind(function, *source) {
+            let is_free = count_divisions(&through.body, &through.collect_roots())
+                <= count_divisions(&consumer.body, &consumer.collect_roots());
+            let source_fuses = || match uses.defining_kind(function, *source) {
                 Some((OpKind::Structured(producer), number)) if producer.is_map() => {
-                    let alone = uses.count(value) == 1 && uses.count(*source) == 1;
+                    let alone = uses.use_count(value) == 1 && uses.use_count(*source) == 1;
                     alone
-                        && pays(
+                        && is_fusion_profitable(
                             function,
                             uses,
                             (producer, number),
@@ -147,32 +152,32 @@ fn fused(
 }
 
 /// Quotients and remainders of index arithmetic.
-fn quotients(body: &NodeGraph, roots: &[ScalarNode]) -> usize {
-    let needed = body.reachable(roots);
-    let is_quotient = |node: &ScalarNode| match body.applied(*node) {
+fn count_divisions(body: &NodeGraph, roots: &[ScalarNode]) -> usize {
+    let needed = body.mark_reachable(roots);
+    let is_quotient = |node: &ScalarNode| match body.as_apply(*node) {
         Some((operator, _)) => matches!(operator.op, ScalarOp::SDiv | ScalarOp::SMod),
         None => false,
     };
-    let nodes = body.ids().filter(|n| needed[n.index()]);
+    let nodes = body.node_ids().filter(|n| needed[n.index()]);
     nodes.filter(is_quotient).count()
 }
 
 /// The consumer with a producer's computation in place of reads of its result.
-fn inlined(
+fn inline_producer(
     consumer: &StructuredOp,
     value: TensorValue,
     producer: &StructuredOp,
     number: usize,
 ) -> StructuredOp {
     let root = producer.yields[number].value;
-    rebuilt(consumer, |body, data| {
+    rebuild_op(consumer, |body, data| {
         let NodeData::Element(read, position) = data else {
             return None;
         };
         if *read != value {
             return None;
         }
-        let copy = body.import(&producer.body, &[root], |_, _, data| match data {
+        let copy = body.import_nodes(&producer.body, &[root], |_, _, data| match data {
             NodeData::Index(axis) => position.get(*axis as usize).copied(),
             _ => None,
         });
@@ -188,48 +193,48 @@ fn through_reshape(
     source: TensorValue,
 ) -> Option<StructuredOp> {
     let (to, from) = (function.ty(value), function.ty(source));
-    let sizes = known(to).zip(known(from))?;
+    let sizes = static_shape(to).zip(static_shape(from))?;
     let element = from.element;
-    Some(rebuilt(consumer, |body, data| match data {
+    Some(rebuild_op(consumer, |body, data| match data {
         NodeData::Element(read, position) if *read == value => {
-            let position = reshaped(body, position, &sizes.0, &sizes.1);
-            Some(body.element(source, element, &position))
+            let position = reshape_position(body, position, &sizes.0, &sizes.1);
+            Some(body.intern_element(source, element, &position))
         }
         _ => None,
     }))
 }
 
-fn known(ty: &DenseTensorType) -> Option<Vec<i64>> {
-    let sizes = ty.shape.iter().map(|dim| dim.known().map(|s| s as i64));
+fn static_shape(ty: &DenseTensorType) -> Option<Vec<i64>> {
+    let sizes = ty.shape.iter().map(|dim| dim.as_static().map(|s| s as i64));
     let sizes: Option<Vec<i64>> = sizes.collect();
     sizes.filter(|sizes| !sizes.contains(&0))
 }
 
 /// A position in one shape as the position of the same element in another.
-fn reshaped(
+fn reshape_position(
     body: &mut NodeGraph,
     position: &[ScalarNode],
     from: &[i64],
     to: &[i64],
 ) -> Vec<ScalarNode> {
-    let mut flat = body.i64(0);
+    let mut flat = body.intern_i64(0);
     for (index, size) in position.iter().zip(from) {
-        let size = body.i64(*size);
-        flat = body.op(ScalarOp::Mul, &[flat, size]);
-        flat = body.op(ScalarOp::Add, &[flat, *index]);
+        let size = body.intern_i64(*size);
+        flat = body.apply_op(ScalarOp::Mul, &[flat, size]);
+        flat = body.apply_op(ScalarOp::Add, &[flat, *index]);
     }
-    crate::ir::unflatten(body, flat, to)
+    crate::ir::unflatten_index(body, flat, to)
 }
 
 /// A structured operation over a copy of its body in which some nodes are replaced. The `replace`
 /// function sees nodes whose operands are those of the copy.
-fn rebuilt(
+fn rebuild_op(
     op: &StructuredOp,
     mut replace: impl FnMut(&mut NodeGraph, &NodeData) -> Option<ScalarNode>,
 ) -> StructuredOp {
-    let roots = op.roots();
+    let roots = op.collect_roots();
     let mut body = NodeGraph::default();
-    let copies = body.import(&op.body, &roots, |body, _, data| replace(body, data));
+    let copies = body.import_nodes(&op.body, &roots, |body, _, data| replace(body, data));
     let mut copies = copies.into_iter();
     let mut copy = op.clone();
     copy.replace_roots(|_| copies.next());

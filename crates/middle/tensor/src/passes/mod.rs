@@ -33,7 +33,7 @@ pub struct TensorPass {
 }
 
 /// Nothing.
-fn none(_: &TensorFunction, _: &ScheduleProfile) -> Vec<String> {
+fn no_notes(_: &TensorFunction, _: &ScheduleProfile) -> Vec<String> {
     Vec::new()
 }
 
@@ -42,67 +42,67 @@ pub const PASSES: &[TensorPass] = &[
     TensorPass {
         name: "sort",
         about: "Makes structured operations of sorts",
-        run: |function, _| sort::run(function),
-        notes: none,
+        run: |function, _| sort::expand_sorts(function),
+        notes: no_notes,
     },
     TensorPass {
         name: "single",
         about: "Makes maps of folds over single points",
-        run: |function, _| single::run(function),
-        notes: none,
+        run: |function, _| single::simplify_unit_folds(function),
+        notes: no_notes,
     },
     TensorPass {
         name: "fuse",
         about: "Computes elements where they are used: producers into consumers, consumers into folds",
-        run: fuse::run,
-        notes: fuse::notes,
+        run: fuse::fuse_producers,
+        notes: fuse::note_unfused_results,
     },
     TensorPass {
         name: "pad",
         about: "Copies factors of large products whose rows begin at odd places",
-        run: pad::run,
-        notes: none,
+        run: pad::pad_factors,
+        notes: no_notes,
     },
     TensorPass {
         name: "plain",
         about: "Stores factors of products that processors read where they are",
-        run: plain::run,
-        notes: none,
+        run: plain::materialise_factors,
+        notes: no_notes,
     },
     TensorPass {
         name: "rows",
         about: "Joins folds of rows with what is computed of them and the same rows",
-        run: rows::run,
-        notes: none,
+        run: rows::fuse_rows,
+        notes: no_notes,
     },
     TensorPass {
         name: "siblings",
         about: "Joins operations over equal spaces that do not need each other",
-        run: |function, _| siblings::run(function),
-        notes: none,
+        run: |function, _| siblings::fuse_siblings(function),
+        notes: no_notes,
     },
     TensorPass {
         name: "scan",
         about: "Scans long dimensions chunk by chunk, from what the chunks before give",
-        run: scan::run,
-        notes: none,
+        run: scan::split_scans,
+        notes: no_notes,
     },
     TensorPass {
         name: "split",
         about: "Folds long dimensions with few results in two rounds",
-        run: split::run,
-        notes: none,
+        run: split::split_reductions,
+        notes: no_notes,
     },
     TensorPass {
         name: "pack",
         about: "Keeps large constants of small numbers in words, several in each",
-        run: |function, _| pack::run(function),
-        notes: none,
+        run: |function, _| pack::pack_constants(function),
+        notes: no_notes,
     },
     TensorPass {
         name: "dce",
         about: "Removes operations and results that nothing uses",
-        run: |function, _| dce::run(function),
-        notes: none,
+        run: |function, _| dce::eliminate_dead_code(function),
+        notes: no_notes,
     },
 ];

@@ -35,7 +35,7 @@ struct PackingFormat {
 
 impl PackingFormat {
     /// Numbers in a word.
-    fn count(self) -> u32 {
+    fn numbers_per_word(self) -> u32 {
         WORD / self.bits
     }
 }
@@ -52,7 +52,7 @@ struct PackingLayout {
 
 impl PackingLayout {
     /// Of a tensor of some rank.
-    fn along(dimension: usize, rank: usize, format: PackingFormat) -> Self {
+    fn from_dimension(dimension: usize, rank: usize, format: PackingFormat) -> Self {
         let is_last = dimension + 1 == rank;
         PackingLayout {
             format,
@@ -63,11 +63,11 @@ impl PackingLayout {
 
     /// Numbers of words that are filled together.
     fn period(self) -> usize {
-        self.apart * self.format.count() as usize
+        self.apart * self.format.numbers_per_word() as usize
     }
 
     /// Words for so many numbers.
-    fn words(self, size: usize) -> usize {
+    fn word_count(self, size: usize) -> usize {
         size.div_ceil(self.period()) * self.apart
     }
 }
@@ -76,38 +76,41 @@ impl PackingLayout {
 type PackedConstant = (TensorValue, PackingLayout);
 
 /// Packs all constants that are worth it.
-pub(super) fn run(function: &mut TensorFunction) {
-    let layouts = layouts(function);
+pub(super) fn pack_constants(function: &mut TensorFunction) {
+    let layouts = choose_layouts(function);
     if layouts.is_empty() {
         return;
     }
     let mut packed = FxHashMap::default();
     for block in function.block_ids() {
         for at in 0..function.block(block).ops.len() {
-            pack(function, (block, at), &layouts, &mut packed);
+            pack_constant(function, (block, at), &layouts, &mut packed);
         }
     }
     for block in function.block_ids() {
         for op in &mut function.block_mut(block).ops {
             if let OpKind::Structured(structured) = &mut op.kind
-                && structured.body.reads().any(|v| packed.contains_key(&v))
+                && structured
+                    .body
+                    .values_read()
+                    .any(|v| packed.contains_key(&v))
             {
-                unpack(structured, &packed);
+                unpack_reads(structured, &packed);
             }
         }
     }
 }
 
 /// The constants to be packed, and how.
-fn layouts(function: &TensorFunction) -> FxHashMap<TensorValue, PackingLayout> {
+fn choose_layouts(function: &TensorFunction) -> FxHashMap<TensorValue, PackingLayout> {
     let mut layouts = FxHashMap::default();
     for block in function.block_ids() {
         for op in &function.block(block).ops {
             if let OpKind::Constant(constant) = &op.kind
-                && let Some(format) = format(constant)
+                && let Some(format) = choose_format(constant)
             {
                 let rank = constant.ty.rank();
-                let layout = PackingLayout::along(rank.saturating_sub(2), rank, format);
+                let layout = PackingLayout::from_dimension(rank.saturating_sub(2), rank, format);
                 layouts.insert(op.results[0], layout);
             }
         }
@@ -116,8 +119,8 @@ fn layouts(function: &TensorFunction) -> FxHashMap<TensorValue, PackingLayout> {
         let data = function.block(block);
         for op in &data.ops {
             match &op.kind {
-                OpKind::Structured(structured) => notice(structured, &mut layouts),
-                kind => kind.operands().iter().for_each(|value| {
+                OpKind::Structured(structured) => note_uses(structured, &mut layouts),
+                kind => kind.collect_operands().iter().for_each(|value| {
                     layouts.remove(value);
                 }),
             }
@@ -130,8 +133,11 @@ fn layouts(function: &TensorFunction) -> FxHashMap<TensorValue, PackingLayout> {
 }
 
 /// The format that has all numbers of a constant.
-fn format(constant: &TensorConstant) -> Option<PackingFormat> {
-    let is_large = constant.ty.elements().is_some_and(|count| count >= LEAST);
+fn choose_format(constant: &TensorConstant) -> Option<PackingFormat> {
+    let is_large = constant
+        .ty
+        .element_count()
+        .is_some_and(|count| count >= LEAST);
     if constant.ty.element != ScalarType::I8 || !is_large {
         return None;
     }
@@ -143,7 +149,7 @@ fn format(constant: &TensorConstant) -> Option<PackingFormat> {
 }
 
 /// Notes along which dimensions constants are folded, and forgets those that are copied whole.
-fn notice(op: &StructuredOp, layouts: &mut FxHashMap<TensorValue, PackingLayout>) {
+fn note_uses(op: &StructuredOp, layouts: &mut FxHashMap<TensorValue, PackingLayout>) {
     for result in &op.yields {
         if let YieldDestination::Scatter { base, .. } = &result.destination {
             layouts.remove(base);
@@ -153,18 +159,18 @@ fn notice(op: &StructuredOp, layouts: &mut FxHashMap<TensorValue, PackingLayout>
         let axis = op.body.as_index(*node);
         axis.is_some_and(|axis| op.axes[axis as usize].kind == AxisKind::Reduction)
     };
-    for node in op.body.ids() {
+    for node in op.body.node_ids() {
         if let NodeData::Element(value, position) = op.body.node(node)
             && let Some(layout) = layouts.get_mut(value)
             && let Some(folded) = position.iter().position(is_folded)
         {
-            *layout = PackingLayout::along(folded, position.len(), layout.format);
+            *layout = PackingLayout::from_dimension(folded, position.len(), layout.format);
         }
     }
 }
 
 /// Puts words in the place of a constant, unless they take as much.
-fn pack(
+fn pack_constant(
     function: &mut TensorFunction,
     (block, at): (TensorBlock, usize),
     layouts: &FxHashMap<TensorValue, PackingLayout>,
@@ -178,12 +184,14 @@ fn pack(
         return;
     };
     let sizes = constant.ty.shape.iter();
-    let sizes: Vec<usize> = sizes.map(|dim| dim.known().unwrap_or(0) as usize).collect();
+    let sizes: Vec<usize> = sizes
+        .map(|dim| dim.as_static().unwrap_or(0) as usize)
+        .collect();
     let size = sizes[layout.dimension];
-    if layout.words(size) * ScalarType::I32.size() as usize >= size {
+    if layout.word_count(size) * ScalarType::I32.size() as usize >= size {
         return;
     }
-    let constant = words(constant, layout, &sizes);
+    let constant = pack_words(constant, layout, &sizes);
     let words = function.new_value(constant.ty.clone());
     let op = &mut function.block_mut(block).ops[at];
     op.kind = OpKind::Constant(Box::new(constant));
@@ -192,10 +200,10 @@ fn pack(
 }
 
 /// The words that have a constant's numbers. The last along a dimension are filled up with zeros.
-fn words(constant: &TensorConstant, layout: PackingLayout, sizes: &[usize]) -> TensorConstant {
+fn pack_words(constant: &TensorConstant, layout: PackingLayout, sizes: &[usize]) -> TensorConstant {
     let inner: usize = sizes[layout.dimension + 1..].iter().product();
     let size = sizes[layout.dimension];
-    let long = layout.words(size);
+    let long = layout.word_count(size);
     let mut words = vec![0u32; constant.bytes.len() / size * long];
     let PackingFormat { bits, least } = layout.format;
     for (row, numbers) in constant.bytes.chunks_exact(inner).enumerate() {
@@ -219,12 +227,12 @@ fn words(constant: &TensorConstant, layout: PackingLayout, sizes: &[usize]) -> T
 }
 
 /// Has an operation read words.
-fn unpack(op: &mut StructuredOp, packed: &FxHashMap<TensorValue, PackedConstant>) {
+fn unpack_reads(op: &mut StructuredOp, packed: &FxHashMap<TensorValue, PackedConstant>) {
     let mut body = NodeGraph::default();
-    let nodes = body.import(&op.body, &op.roots(), |body, _, data| match data {
+    let nodes = body.import_nodes(&op.body, &op.collect_roots(), |body, _, data| match data {
         NodeData::Element(value, position) => {
             let packed = packed.get(value)?;
-            Some(number(body, packed, position))
+            Some(unpack_number(body, packed, position))
         }
         _ => None,
     });
@@ -234,7 +242,7 @@ fn unpack(op: &mut StructuredOp, packed: &FxHashMap<TensorValue, PackedConstant>
 }
 
 /// The number at a position of what was packed.
-fn number(
+fn unpack_number(
     body: &mut NodeGraph,
     (words, layout): &PackedConstant,
     position: &[ScalarNode],
@@ -242,27 +250,27 @@ fn number(
     let format = layout.format;
     let index = position[layout.dimension];
     let (apart, period) = (
-        body.i64(layout.apart as i64),
-        body.i64(layout.period() as i64),
+        body.intern_i64(layout.apart as i64),
+        body.intern_i64(layout.period() as i64),
     );
-    let full = body.op(ScalarOp::SDiv, &[index, period]);
-    let first = body.op(ScalarOp::Mul, &[full, apart]);
-    let side = body.op(ScalarOp::SMod, &[index, apart]);
+    let full = body.apply_op(ScalarOp::SDiv, &[index, period]);
+    let first = body.apply_op(ScalarOp::Mul, &[full, apart]);
+    let side = body.apply_op(ScalarOp::SMod, &[index, apart]);
     let mut position = position.to_vec();
-    position[layout.dimension] = body.op(ScalarOp::Add, &[first, side]);
-    let word = body.element(*words, ScalarType::I32, &position);
-    let within = body.op(ScalarOp::SMod, &[index, period]);
-    let within = body.op(ScalarOp::SDiv, &[within, apart]);
-    let within = body.convert(ScalarOp::SExt, ScalarType::I32, within);
-    let mut i32 = |value: i32| body.literal(ScalarLiteral::i32(value));
+    position[layout.dimension] = body.apply_op(ScalarOp::Add, &[first, side]);
+    let word = body.intern_element(*words, ScalarType::I32, &position);
+    let within = body.apply_op(ScalarOp::SMod, &[index, period]);
+    let within = body.apply_op(ScalarOp::SDiv, &[within, apart]);
+    let within = body.apply_conversion(ScalarOp::SExt, ScalarType::I32, within);
+    let mut i32 = |value: i32| body.intern_literal(ScalarLiteral::from_i32(value));
     let (bits, mask, least) = (
         i32(format.bits as i32),
         i32((1 << format.bits) - 1),
         i32(format.least.into()),
     );
-    let shift = body.op(ScalarOp::Mul, &[within, bits]);
-    let lower = body.op(ScalarOp::LShr, &[word, shift]);
-    let above = body.op(ScalarOp::And, &[lower, mask]);
-    let number = body.op(ScalarOp::Add, &[above, least]);
-    body.convert(ScalarOp::SExt, ScalarType::I8, number)
+    let shift = body.apply_op(ScalarOp::Mul, &[within, bits]);
+    let lower = body.apply_op(ScalarOp::LShr, &[word, shift]);
+    let above = body.apply_op(ScalarOp::And, &[lower, mask]);
+    let number = body.apply_op(ScalarOp::Add, &[above, least]);
+    body.apply_conversion(ScalarOp::SExt, ScalarType::I8, number)
 }

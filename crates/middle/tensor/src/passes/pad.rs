@@ -8,7 +8,7 @@ use crate::ir::{
     DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
     TensorFunction, TensorOp, TensorShape, TensorValue,
 };
-use crate::schedule::{ContractionAxes, ScheduleProfile, contraction, is_for_matrices};
+use crate::schedule::{ContractionAxes, ScheduleProfile, is_for_matrices, match_contraction};
 use spirula_diagnostics::SourceLocation;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
@@ -16,7 +16,7 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 const BYTES: u64 = 16;
 
 /// Pads the factors of all products that want it.
-pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
+pub(super) fn pad_factors(function: &mut TensorFunction, profile: &ScheduleProfile) {
     if profile.matrices.is_none() {
         return;
     }
@@ -25,10 +25,10 @@ pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
         let mut padded = Vec::with_capacity(ops.len());
         for mut op in ops {
             if let OpKind::Structured(structured) = &mut op.kind
-                && let Some(pads) = ProductPadding::of(function, structured, profile)
+                && let Some(pads) = ProductPadding::from_op(function, structured, profile)
             {
-                let copies = pads.copies(function, op.place);
-                **structured = pads.apply(structured, &copies);
+                let copies = pads.build_copies(function, op.place);
+                **structured = pads.pad_product(structured, &copies);
                 padded.extend(copies);
             }
             padded.push(op);
@@ -55,7 +55,7 @@ struct ProductPadding {
 
 impl ProductPadding {
     /// None where rows begin at even places, or the product is small.
-    fn of(
+    fn from_op(
         function: &TensorFunction,
         op: &StructuredOp,
         profile: &ScheduleProfile,
@@ -63,9 +63,9 @@ impl ProductPadding {
         if !is_for_matrices(op, profile) {
             return None;
         }
-        let parts = contraction(op)?;
+        let parts = match_contraction(op)?;
         let total = |axes: &[usize]| -> Option<u64> {
-            let mut sizes = axes.iter().map(|at| op.axes[*at].extent.known());
+            let mut sizes = axes.iter().map(|at| op.axes[*at].extent.as_static());
             sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
         };
         let [rows, columns] = [total(&parts.rows)?, total(&parts.columns)?];
@@ -73,7 +73,7 @@ impl ProductPadding {
         if rows.min(columns) < 2 * profile.busy {
             return None;
         }
-        let factors = parts.factors.map(|node| factor(function, op, node));
+        let factors = parts.factors.map(|node| match_factor(function, op, node));
         let [Some(a), Some(b)] = factors else {
             return None;
         };
@@ -83,7 +83,7 @@ impl ProductPadding {
             fold,
         };
         for factor in [a, b] {
-            if pads.shape(&factor) != factor.ty.shape {
+            if pads.padded_shape(&factor) != factor.ty.shape {
                 pads.factors.push(factor);
             }
         }
@@ -91,16 +91,18 @@ impl ProductPadding {
     }
 
     /// The shape of a factor's copy.
-    fn shape(&self, factor: &IndexedFactor) -> TensorShape {
+    fn padded_shape(&self, factor: &IndexedFactor) -> TensorShape {
         let last = factor.axes.len() - 1;
         let sizes = factor.ty.shape.iter().zip(&factor.axes).enumerate();
         let padded = sizes.map(|(at, (dim, axis))| {
             let size = match self.fold {
                 Some((fold, size)) if fold == *axis => size,
-                _ => dim.known().unwrap_or(0),
+                _ => dim.as_static().unwrap_or(0),
             };
             match at == last {
-                true => DimExtent::Static(size.next_multiple_of(lanes(factor.ty.element))),
+                true => {
+                    DimExtent::Static(size.next_multiple_of(vector_elements(factor.ty.element)))
+                }
                 false => DimExtent::Static(size),
             }
         });
@@ -108,25 +110,25 @@ impl ProductPadding {
     }
 
     /// Operations that make the copies.
-    fn copies(&self, function: &mut TensorFunction, place: SourceLocation) -> Vec<TensorOp> {
+    fn build_copies(&self, function: &mut TensorFunction, place: SourceLocation) -> Vec<TensorOp> {
         let copies = self.factors.iter().map(|factor| {
-            let shape = self.shape(factor);
-            let mut op = StructuredOp::parallel(&shape);
-            let point = op.point();
+            let shape = self.padded_shape(factor);
+            let mut op = StructuredOp::with_parallel_axes(&shape);
+            let point = op.axis_indices();
             let body = &mut op.body;
-            let mut inside = body.literal(ScalarLiteral::new(ScalarType::Bool, 1));
+            let mut inside = body.intern_literal(ScalarLiteral::new(ScalarType::Bool, 1));
             for (index, dim) in point.iter().zip(&factor.ty.shape) {
-                let size = body.size(*dim);
-                let is_in = body.op(ScalarOp::SLt, &[*index, size]);
+                let size = body.intern_size(*dim);
+                let is_in = body.apply_op(ScalarOp::SLt, &[*index, size]);
                 inside = match body.as_literal(is_in) {
                     Some(_) => inside,
-                    None => body.op(ScalarOp::LogAnd, &[inside, is_in]),
+                    None => body.apply_op(ScalarOp::LogAnd, &[inside, is_in]),
                 };
             }
-            let element = body.element(factor.value, factor.ty.element, &point);
-            let zero = body.literal(ScalarLiteral::new(factor.ty.element, 0));
-            let value = body.op(ScalarOp::Cond, &[inside, element, zero]);
-            op.give(value);
+            let element = body.intern_element(factor.value, factor.ty.element, &point);
+            let zero = body.intern_literal(ScalarLiteral::new(factor.ty.element, 0));
+            let value = body.apply_op(ScalarOp::Cond, &[inside, element, zero]);
+            op.add_yield(value);
             let copy = function.new_value(DenseTensorType {
                 element: factor.ty.element,
                 shape,
@@ -141,24 +143,28 @@ impl ProductPadding {
     }
 
     /// The product of the copies.
-    fn apply(&self, op: &StructuredOp, copies: &[TensorOp]) -> StructuredOp {
+    fn pad_product(&self, op: &StructuredOp, copies: &[TensorOp]) -> StructuredOp {
         let mut padded = op.clone();
         if let Some((axis, size)) = self.fold {
             padded.axes[axis].extent = DimExtent::Static(size);
         }
         let mut body = NodeGraph::default();
-        let nodes = body.import(&op.body, &op.roots(), |body, node, data| match data {
-            NodeData::Index(axis) => {
-                let extent = padded.axes.get(*axis as usize)?.extent;
-                Some(body.index(*axis, extent))
-            }
-            NodeData::Element(_, position) => {
-                let at = self.factors.iter().position(|f| f.node == node)?;
-                let element = self.factors[at].ty.element;
-                Some(body.element(copies[at].results[0], element, position))
-            }
-            _ => None,
-        });
+        let nodes = body.import_nodes(
+            &op.body,
+            &op.collect_roots(),
+            |body, node, data| match data {
+                NodeData::Index(axis) => {
+                    let extent = padded.axes.get(*axis as usize)?.extent;
+                    Some(body.intern_index(*axis, extent))
+                }
+                NodeData::Element(_, position) => {
+                    let at = self.factors.iter().position(|f| f.node == node)?;
+                    let element = self.factors[at].ty.element;
+                    Some(body.intern_element(copies[at].results[0], element, position))
+                }
+                _ => None,
+            },
+        );
         padded.body = body;
         let mut nodes = nodes.into_iter();
         padded.replace_roots(|_| nodes.next());
@@ -167,15 +173,19 @@ impl ProductPadding {
 }
 
 /// Elements of 16 bytes.
-fn lanes(ty: ScalarType) -> u64 {
+fn vector_elements(ty: ScalarType) -> u64 {
     (BYTES / ty.size().max(1)).max(1)
 }
 
 /// The only element that a factor is computed of, whatever the conditions.
-fn factor(function: &TensorFunction, op: &StructuredOp, node: ScalarNode) -> Option<IndexedFactor> {
-    let needed = op.body.reachable(&[node]);
+fn match_factor(
+    function: &TensorFunction,
+    op: &StructuredOp,
+    node: ScalarNode,
+) -> Option<IndexedFactor> {
+    let needed = op.body.mark_reachable(&[node]);
     let mut found = None;
-    for node in op.body.ids().filter(|n| needed[n.index()]) {
+    for node in op.body.node_ids().filter(|n| needed[n.index()]) {
         match op.body.node(node) {
             NodeData::Apply(operator, _) if operator.op == ScalarOp::Cond => return None,
             NodeData::Element(value, position) => {
@@ -211,9 +221,9 @@ fn longer_fold(
     factors: &[&IndexedFactor],
 ) -> Option<(usize, u64)> {
     let [fold] = parts.steps[..] else { return None };
-    let size = op.axes[fold].extent.known()?;
+    let size = op.axes[fold].extent.as_static()?;
     let along = factors.iter().filter(|f| f.axes.last() == Some(&fold));
-    let multiple = along.map(|f| lanes(f.ty.element)).max()?;
+    let multiple = along.map(|f| vector_elements(f.ty.element)).max()?;
     let longer = size.next_multiple_of(multiple);
     (longer != size).then_some((fold, longer))
 }

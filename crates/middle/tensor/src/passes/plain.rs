@@ -11,8 +11,8 @@ use crate::ir::{
     TensorOp, TensorShape,
 };
 use crate::schedule::{
-    ContractionAxes, CrossLaneAxes, ScheduleProfile, axes_of, contraction, dense_plan, is_along,
-    is_in_place,
+    ContractionAxes, CrossLaneAxes, ScheduleProfile, axes_of, dense_plan, is_along, is_in_place,
+    match_contraction,
 };
 use spirula_diagnostics::SourceLocation;
 use spirula_program::ScalarType;
@@ -21,7 +21,7 @@ use spirula_program::ScalarType;
 const ONE_BY_ONE: u64 = 8;
 
 /// Stores the factors of all products that want it.
-pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
+pub(super) fn materialise_factors(function: &mut TensorFunction, profile: &ScheduleProfile) {
     if profile.direct < 2 {
         return;
     }
@@ -30,18 +30,18 @@ pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
         let mut stored = Vec::with_capacity(ops.len());
         for mut op in ops {
             if let OpKind::Structured(structured) = &mut op.kind
-                && let Some(parts) = contraction(structured)
+                && let Some(parts) = match_contraction(structured)
             {
-                if let Some(framed) = frame::store(function, structured, profile, op.place) {
+                if let Some(framed) = frame::store_factor(function, structured, profile, op.place) {
                     stored.extend([framed, op]);
                     continue;
                 }
-                let factors = unlike(function, structured, &parts, profile);
+                let factors = find_unsuitable_factors(function, structured, &parts, profile);
                 let copies = factors
                     .iter()
-                    .map(|factor| copy(function, structured, factor, op.place));
+                    .map(|factor| build_factor_copy(function, structured, factor, op.place));
                 let copies: Vec<TensorOp> = copies.collect();
-                **structured = reading(structured, &factors, &copies);
+                **structured = replace_factors(structured, &factors, &copies);
                 stored.extend(copies);
             }
             stored.push(op);
@@ -51,14 +51,16 @@ pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
 }
 
 /// The factors that are to be stored, with the axes of the tensors that they are to be.
-fn unlike(
+fn find_unsuitable_factors(
     function: &TensorFunction,
     op: &StructuredOp,
     parts: &ContractionAxes,
     profile: &ScheduleProfile,
 ) -> Vec<(ScalarNode, Vec<usize>)> {
     let total = |axes: &[usize]| -> Option<u64> {
-        axes.iter().map(|at| op.axes[*at].extent.known()).product()
+        axes.iter()
+            .map(|at| op.axes[*at].extent.as_static())
+            .product()
     };
     let has_vectors = |node: &ScalarNode| {
         matches!(
@@ -66,7 +68,7 @@ fn unlike(
             ScalarType::F32 | ScalarType::F64 | ScalarType::I32
         )
     };
-    if CrossLaneAxes::of(op, profile).is_some() {
+    if CrossLaneAxes::from_op(op, profile).is_some() {
         return Vec::new();
     }
     if let Some(factors) = unlike_memory(function, op, profile) {
@@ -86,14 +88,20 @@ fn unlike(
     let [rows, columns] = parts.factors;
     let mut factors = Vec::new();
     if !is_in_place(&op.body, rows) {
-        factors.push((rows, axes(op, rows, [&parts.rows, &parts.steps])));
+        factors.push((
+            rows,
+            order_factor_axes(op, rows, [&parts.rows, &parts.steps]),
+        ));
     }
     if !is_along(op, parts, columns) {
-        factors.push((columns, axes(op, columns, [&parts.steps, &parts.columns])));
+        factors.push((
+            columns,
+            order_factor_axes(op, columns, [&parts.steps, &parts.columns]),
+        ));
     }
     let costs = factors.iter().map(|(factor, axes)| {
         let elements = total(axes).unwrap_or(u64::MAX);
-        price::storing(function, (&op.body, *factor), elements, profile)
+        price::estimate_store_cost(function, (&op.body, *factor), elements, profile)
     });
     match costs.fold(0, u64::saturating_add) <= all {
         true => factors,
@@ -113,12 +121,12 @@ fn unlike_memory(
     let mut factors = Vec::new();
     let mut cost = 0u64;
     for (side, factor) in plan.contraction.factors.into_iter().enumerate() {
-        let kinds = plan.kinds(side);
-        if plan.patch(function, op, side).is_some() {
+        let kinds = plan.factor_axes(side);
+        if plan.match_operand(function, op, side).is_some() {
             continue;
         }
         let [own, steps] = kinds;
-        let axes = axes(
+        let axes = order_factor_axes(
             op,
             factor,
             if side == 0 {
@@ -133,7 +141,7 @@ fn unlike_memory(
             // Neighbours read elements that do not lie next to each other.
             false => ONE_BY_ONE,
         };
-        let storing = price::storing(function, (&op.body, factor), elements, profile);
+        let storing = price::estimate_store_cost(function, (&op.body, factor), elements, profile);
         cost = cost.saturating_add(storing.saturating_mul(each));
         factors.push((factor, axes));
     }
@@ -142,12 +150,12 @@ fn unlike_memory(
 
 /// Points of some axes together.
 fn extents_of(op: &StructuredOp, axes: &[usize]) -> Option<u64> {
-    let mut extents = axes.iter().map(|at| op.axes[*at].extent.known());
+    let mut extents = axes.iter().map(|at| op.axes[*at].extent.as_static());
     extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
 }
 
 /// The axes that a factor has: those of no kind, then those of two kinds in their order.
-fn axes(op: &StructuredOp, factor: ScalarNode, kinds: [&[usize]; 2]) -> Vec<usize> {
+fn order_factor_axes(op: &StructuredOp, factor: ScalarNode, kinds: [&[usize]; 2]) -> Vec<usize> {
     let has = axes_of(op, factor);
     let is_other = |at: &usize| kinds.iter().all(|axes| !axes.contains(at));
     let others = (0..op.axes.len()).filter(is_other);
@@ -156,25 +164,25 @@ fn axes(op: &StructuredOp, factor: ScalarNode, kinds: [&[usize]; 2]) -> Vec<usiz
 }
 
 /// The operation that makes a tensor of a factor.
-fn copy(
+fn build_factor_copy(
     function: &mut TensorFunction,
     op: &StructuredOp,
     (factor, axes): &(ScalarNode, Vec<usize>),
     place: SourceLocation,
 ) -> TensorOp {
     let shape: TensorShape = axes.iter().map(|at| op.axes[*at].extent).collect();
-    let mut map = StructuredOp::parallel(&shape);
-    let point = map.point();
+    let mut map = StructuredOp::with_parallel_axes(&shape);
+    let point = map.axis_indices();
     let values = map
         .body
-        .import(&op.body, &[*factor], |_, _, data| match data {
+        .import_nodes(&op.body, &[*factor], |_, _, data| match data {
             NodeData::Index(axis) => {
                 let at = axes.iter().position(|at| *at == *axis as usize)?;
                 Some(point[at])
             }
             _ => None,
         });
-    map.give(values[0]);
+    map.add_yield(values[0]);
     let element = op.body.ty(*factor);
     let result = function.new_value(DenseTensorType { element, shape });
     TensorOp {
@@ -185,21 +193,21 @@ fn copy(
 }
 
 /// A product that reads factors from tensors.
-fn reading(
+fn replace_factors(
     op: &StructuredOp,
     factors: &[(ScalarNode, Vec<usize>)],
     copies: &[TensorOp],
 ) -> StructuredOp {
     let mut product = op.clone();
     let mut body = NodeGraph::default();
-    let nodes = body.import(&op.body, &op.roots(), |body, node, _| {
+    let nodes = body.import_nodes(&op.body, &op.collect_roots(), |body, node, _| {
         let mut pairs = factors.iter().zip(copies);
         let ((factor, axes), copy) = pairs.find(|((factor, _), _)| *factor == node)?;
         let indices = axes
             .iter()
-            .map(|at| body.index(*at as u32, op.axes[*at].extent));
+            .map(|at| body.intern_index(*at as u32, op.axes[*at].extent));
         let position: Vec<ScalarNode> = indices.collect();
-        Some(body.element(copy.results[0], op.body.ty(*factor), &position))
+        Some(body.intern_element(copy.results[0], op.body.ty(*factor), &position))
     });
     product.body = body;
     let mut nodes = nodes.into_iter();

@@ -10,7 +10,7 @@ use crate::ir::{
     AxisKind, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, StructuredYield,
     TensorFunction, TensorValue, YieldDestination,
 };
-use crate::schedule::{ScheduleProfile, contraction};
+use crate::schedule::{ScheduleProfile, match_contraction};
 use std::collections::BTreeSet;
 
 /// Most nodes of the joined body.
@@ -25,35 +25,35 @@ const LONGEST: u64 = 1 << 16;
 const MEMBERS: usize = 16;
 
 /// Joins folds of rows with the maps that end in them.
-pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
+pub(super) fn fuse_rows(function: &mut TensorFunction, profile: &ScheduleProfile) {
     if profile.rows == 1 {
         return;
     }
-    let mut uses = TensorUses::of(function);
+    let mut uses = TensorUses::from_function(function);
     for block in function.block_ids() {
         for at in (0..function.block(block).ops.len()).rev() {
-            if let Some(joined) = joined(function, &uses, (block, at), profile) {
-                uses.replace(function, (block, at), OpKind::Structured(Box::new(joined)));
+            if let Some(joined) = fuse_map_rows(function, &uses, (block, at), profile) {
+                uses.replace_kind(function, (block, at), OpKind::Structured(Box::new(joined)));
             }
         }
     }
 }
 
 /// A map with the folds that it reads the results of, if they are over the same rows.
-fn joined(
+fn fuse_map_rows(
     function: &TensorFunction,
     uses: &TensorUses,
     at: TensorOpPosition,
     profile: &ScheduleProfile,
 ) -> Option<StructuredOp> {
-    let map = structured(function, at)?;
+    let map = structured_at(function, at)?;
     if !map.is_map() || map.axes.len() < 2 {
         return None;
     }
-    let rows = map.operands().into_iter().find_map(|value| {
-        let (maker, _) = uses.maker(value)?;
-        let fold = structured(function, maker).filter(|f| maker.0 == at.0 && is_fold(f))?;
-        RowAxes::of(map, fold, value, profile)
+    let rows = map.collect_operands().into_iter().find_map(|value| {
+        let (maker, _) = uses.defining_op(value)?;
+        let fold = structured_at(function, maker).filter(|f| maker.0 == at.0 && is_fold(f))?;
+        RowAxes::from_map(map, fold, value, profile)
     })?;
     let mut group = RowFusionGroup {
         function,
@@ -62,11 +62,14 @@ fn joined(
         members: BTreeSet::from([at.1]),
         at,
     };
-    group.gather();
-    group.join(map)
+    group.gather_producers();
+    group.join_members(map)
 }
 
-fn structured(function: &TensorFunction, (block, at): TensorOpPosition) -> Option<&StructuredOp> {
+fn structured_at(
+    function: &TensorFunction,
+    (block, at): TensorOpPosition,
+) -> Option<&StructuredOp> {
     match &function.block(block).ops.get(at)?.kind {
         OpKind::Structured(op) => Some(op),
         _ => None,
@@ -75,7 +78,7 @@ fn structured(function: &TensorFunction, (block, at): TensorOpPosition) -> Optio
 
 fn is_fold(op: &StructuredOp) -> bool {
     let at_point = |y: &StructuredYield| matches!(y.destination, YieldDestination::Point);
-    !op.reductions.is_empty() && op.yields.iter().all(at_point) && contraction(op).is_none()
+    !op.reductions.is_empty() && op.yields.iter().all(at_point) && match_contraction(op).is_none()
 }
 
 /// Which axes of a map are the rows' and which are along a row; those of size 1 are neither.
@@ -92,16 +95,19 @@ fn is_wide(extent: DimExtent) -> bool {
 
 impl RowAxes {
     /// By where a map reads the results of a fold.
-    fn of(
+    fn from_map(
         map: &StructuredOp,
         fold: &StructuredOp,
         value: TensorValue,
         profile: &ScheduleProfile,
     ) -> Option<RowAxes> {
-        let position = map.body.ids().find_map(|node| match map.body.node(node) {
-            NodeData::Element(read, position) if *read == value => Some(position),
-            _ => None,
-        })?;
+        let position = map
+            .body
+            .node_ids()
+            .find_map(|node| match map.body.node(node) {
+                NodeData::Element(read, position) if *read == value => Some(position),
+                _ => None,
+            })?;
         let wide = fold.parallel_shape().map(is_wide);
         let wide = position.iter().zip(wide).filter(|(_, wide)| *wide);
         let axes = wide.map(|(node, _)| map.body.as_index(*node));
@@ -114,22 +120,22 @@ impl RowAxes {
             extents,
         };
         let length = rows.along.iter().try_fold(1u64, |n, axis| {
-            n.checked_mul(map.axes[*axis].extent.known()?)
+            n.checked_mul(map.axes[*axis].extent.as_static()?)
         })?;
         let is_known = rows
             .extents
             .iter()
-            .all(|e| e.known().is_some_and(|n| n > 0));
+            .all(|e| e.as_static().is_some_and(|n| n > 0));
         let count = rows.across.iter().try_fold(1u64, |n, axis| {
-            n.checked_mul(map.axes[*axis].extent.known()?)
+            n.checked_mul(map.axes[*axis].extent.as_static()?)
         })?;
         let shortest = SHORTEST[usize::from(count <= FEW)];
         let is_worth = length >= shortest && (length <= LONGEST || count >= profile.busy);
-        (is_known && is_worth && rows.fit(fold)).then_some(rows)
+        (is_known && is_worth && rows.has_same_rows(fold)).then_some(rows)
     }
 
     /// Whether a fold is over the same rows.
-    fn fit(&self, fold: &StructuredOp) -> bool {
+    fn has_same_rows(&self, fold: &StructuredOp) -> bool {
         let of = |kind: AxisKind| {
             let axes = fold.axes.iter().filter(move |axis| axis.kind == kind);
             axes.map(|axis| axis.extent).filter(|e| is_wide(*e))
@@ -153,27 +159,28 @@ struct RowFusionGroup<'a> {
 impl RowFusionGroup<'_> {
     /// Adds producers that only members use, from the last on, so that all users of one are known when
     /// it is looked at.
-    fn gather(&mut self) {
-        let mut open: BTreeSet<usize> = self.makers(self.at.1);
+    fn gather_producers(&mut self) {
+        let mut open: BTreeSet<usize> = self.find_makers(self.at.1);
         while let Some(at) = open.pop_last() {
             if self.members.len() >= MEMBERS {
                 return;
             }
-            let op = structured(self.function, (self.at.0, at));
-            let is_member = |op: &StructuredOp| (is_fold(op) && self.rows.fit(op)) || op.is_map();
+            let op = structured_at(self.function, (self.at.0, at));
+            let is_member =
+                |op: &StructuredOp| (is_fold(op) && self.rows.has_same_rows(op)) || op.is_map();
             if op.is_some_and(is_member) && self.is_own(at) {
                 self.members.insert(at);
-                open.extend(self.makers(at));
+                open.extend(self.find_makers(at));
             }
         }
     }
 
     /// Places of the operations of the block that make what one reads.
-    fn makers(&self, at: usize) -> BTreeSet<usize> {
-        let op = structured(self.function, (self.at.0, at));
-        let operands = op.map(StructuredOp::operands).unwrap_or_default();
+    fn find_makers(&self, at: usize) -> BTreeSet<usize> {
+        let op = structured_at(self.function, (self.at.0, at));
+        let operands = op.map(StructuredOp::collect_operands).unwrap_or_default();
         let makers = operands.into_iter().filter_map(|value| {
-            let ((block, at), _) = self.uses.maker(value)?;
+            let ((block, at), _) = self.uses.defining_op(value)?;
             (block == self.at.0).then_some(at)
         });
         makers.collect()
@@ -184,25 +191,25 @@ impl RowFusionGroup<'_> {
         let results = &self.function.block(self.at.0).ops[at].results;
         results.iter().all(|value| {
             let users = self.members.iter().filter(|member| {
-                let op = structured(self.function, (self.at.0, **member));
-                op.is_some_and(|op| op.operands().contains(value))
+                let op = structured_at(self.function, (self.at.0, **member));
+                op.is_some_and(|op| op.collect_operands().contains(value))
             });
-            users.count() as u32 == self.uses.count(*value)
+            users.count() as u32 == self.uses.use_count(*value)
         })
     }
 
     /// The operation that members are together.
-    fn join(&self, map: &StructuredOp) -> Option<StructuredOp> {
+    fn join_members(&self, map: &StructuredOp) -> Option<StructuredOp> {
         let mut joined = StructuredOp::default();
         let mut indices = vec![None; map.axes.len()];
         let kinds = [
             (&self.rows.across, AxisKind::Parallel),
             (&self.rows.along, AxisKind::Reduction),
         ];
-        let zero = joined.body.i64(0);
+        let zero = joined.body.intern_i64(0);
         for (axes, kind) in kinds {
             for axis in axes {
-                indices[*axis] = Some(joined.axis(self.rows.extents[*axis], kind));
+                indices[*axis] = Some(joined.add_axis(self.rows.extents[*axis], kind));
             }
         }
         let indices: Vec<ScalarNode> = indices.into_iter().map(|i| i.unwrap_or(zero)).collect();
@@ -218,7 +225,7 @@ impl RowFusionGroup<'_> {
         };
         let mut folds = 0;
         for at in &self.members {
-            let op = structured(self.function, (self.at.0, *at))?;
+            let op = structured_at(self.function, (self.at.0, *at))?;
             if is_fold(op) {
                 let mut wide = all.iter().copied();
                 let axes = op.axes.iter().map(|axis| match is_wide(axis.extent) {
@@ -226,12 +233,12 @@ impl RowFusionGroup<'_> {
                     false => Some(zero),
                 });
                 let axes: Vec<ScalarNode> = axes.collect::<Option<_>>()?;
-                copier.fold(&mut joined, op, *at, &axes);
+                copier.copy_folds(&mut joined, op, *at, &axes);
                 folds += 1;
             }
         }
         let roots: Vec<ScalarNode> = map.yields.iter().map(|y| y.value).collect();
-        let values = copier.copy(&mut joined.body, map, &roots, &indices);
+        let values = copier.copy_nodes(&mut joined.body, map, &roots, &indices);
         for value in values {
             joined.yields.push(StructuredYield {
                 value,
@@ -256,7 +263,7 @@ struct RowFusionCopier<'a> {
 
 impl RowFusionCopier<'_> {
     /// Adds the folds of a member; `indices` are those of its axes.
-    fn fold(
+    fn copy_folds(
         &mut self,
         joined: &mut StructuredOp,
         op: &StructuredOp,
@@ -266,9 +273,9 @@ impl RowFusionCopier<'_> {
         let first: usize = joined.reductions.iter().map(|r| r.values.len()).sum();
         for reduction in &op.reductions {
             let roots = [&reduction.initial[..], &reduction.values].concat();
-            let copies = self.copy(&mut joined.body, op, &roots, indices);
+            let copies = self.copy_nodes(&mut joined.body, op, &roots, indices);
             let (initial, values) = copies.split_at(reduction.initial.len());
-            joined.fold(crate::ir::TensorReduction {
+            joined.add_reduction(crate::ir::TensorReduction {
                 initial: initial.to_vec(),
                 values: values.to_vec(),
                 combiner: reduction.combiner.clone(),
@@ -276,23 +283,23 @@ impl RowFusionCopier<'_> {
         }
         let roots: Vec<ScalarNode> = op.yields.iter().map(|y| y.value).collect();
         let body = &mut joined.body;
-        let copies = self.import(body, op, &roots, indices, first as u32);
+        let copies = self.import_nodes(body, op, &roots, indices, first as u32);
         let results = &self.group.function.block(self.group.at.0).ops[at].results;
         self.known.extend(results.iter().copied().zip(copies));
     }
 
-    fn copy(
+    fn copy_nodes(
         &mut self,
         body: &mut NodeGraph,
         op: &StructuredOp,
         roots: &[ScalarNode],
         indices: &[ScalarNode],
     ) -> Vec<ScalarNode> {
-        self.import(body, op, roots, indices, 0)
+        self.import_nodes(body, op, roots, indices, 0)
     }
 
     /// Nodes of an operation at some indices, whose accumulators are numbered from `first` on.
-    fn import(
+    fn import_nodes(
         &mut self,
         body: &mut NodeGraph,
         op: &StructuredOp,
@@ -300,16 +307,18 @@ impl RowFusionCopier<'_> {
         indices: &[ScalarNode],
         first: u32,
     ) -> Vec<ScalarNode> {
-        body.import(&op.body, roots, |body, node, data| match data {
+        body.import_nodes(&op.body, roots, |body, node, data| match data {
             NodeData::Index(axis) => indices.get(*axis as usize).copied(),
-            NodeData::Reduced(number) => Some(body.reduced(first + number, op.body.ty(node))),
-            NodeData::Element(value, position) => self.element(body, *value, position),
+            NodeData::Reduced(number) => {
+                Some(body.intern_accumulator(first + number, op.body.ty(node)))
+            }
+            NodeData::Element(value, position) => self.resolve_element(body, *value, position),
             _ => None,
         })
     }
 
     /// What a member made, instead of the element that holds it.
-    fn element(
+    fn resolve_element(
         &mut self,
         body: &mut NodeGraph,
         value: TensorValue,
@@ -321,16 +330,16 @@ impl RowFusionCopier<'_> {
             self.fits &= wide.map(|(index, _)| *index).eq(self.row.iter().copied());
             return Some(*node);
         }
-        let ((block, at), number) = self.group.uses.maker(value)?;
+        let ((block, at), number) = self.group.uses.defining_op(value)?;
         let is_member = block == self.group.at.0 && self.group.members.contains(&at);
-        let op = structured(self.group.function, (block, at)).filter(|_| is_member)?;
+        let op = structured_at(self.group.function, (block, at)).filter(|_| is_member)?;
         if !op.is_map() || body.len() > NODES {
             // A fold that has not been added, or too much.
             self.fits = false;
             return None;
         }
         let root = op.yields[number].value;
-        let copy = self.copy(body, op, &[root], position);
+        let copy = self.copy_nodes(body, op, &[root], position);
         copy.first().copied()
     }
 }

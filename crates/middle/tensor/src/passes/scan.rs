@@ -29,7 +29,7 @@ const FEWEST_SIZED: u64 = 32;
 const LONGEST: u64 = 1 << 32;
 
 /// Splits all long scans.
-pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
+pub(super) fn split_scans(function: &mut TensorFunction, profile: &ScheduleProfile) {
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
         let mut split = Vec::with_capacity(ops.len());
@@ -42,7 +42,7 @@ pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
                         place: op.place,
                         ops: &mut split,
                     };
-                    scans.add(*scan, op.results, LONGEST);
+                    scans.add_scan(*scan, op.results, LONGEST);
                 }
                 _ => split.push(op),
             }
@@ -59,7 +59,7 @@ struct ScanSplitter<'a> {
 }
 
 impl ScanSplitter<'_> {
-    fn push(&mut self, op: StructuredOp, results: Vec<TensorValue>) {
+    fn push_structured(&mut self, op: StructuredOp, results: Vec<TensorValue>) {
         self.ops.push(TensorOp {
             kind: OpKind::Structured(Box::new(op)),
             results,
@@ -68,63 +68,63 @@ impl ScanSplitter<'_> {
     }
 
     /// A scan of at most so many points for each result, in chunks where that is worth it.
-    fn add(&mut self, scan: StructuredOp, results: Vec<TensorValue>, longest: u64) {
-        let Some((split, longest)) = self.split(&scan, longest) else {
-            return self.push(scan, results);
+    fn add_scan(&mut self, scan: StructuredOp, results: Vec<TensorValue>, longest: u64) {
+        let Some((split, longest)) = self.choose_split(&scan, longest) else {
+            return self.push_structured(scan, results);
         };
         let (sums, first) = split.first_round(self.function, &scan);
-        self.push(first, sums.clone());
+        self.push_structured(first, sums.clone());
         let types = sums.iter().map(|sum| self.function.ty(*sum).clone());
         let types: Vec<DenseTensorType> = types.collect();
         let types = types.into_iter();
         let ends: Vec<TensorValue> = types.map(|ty| self.function.new_value(ty)).collect();
-        let across = self.across(&split, &scan, &sums);
-        self.add(across, ends.clone(), longest);
-        let within = self.within(&split, &scan, &ends);
-        self.push(within, results);
+        let across = self.scan_across_chunks(&split, &scan, &sums);
+        self.add_scan(across, ends.clone(), longest);
+        let within = self.scan_within_chunks(&split, &scan, &ends);
+        self.push_structured(within, results);
     }
 
     /// How a scan is split where that is worth it, and the most chunks that there are for each result.
-    fn split(&mut self, scan: &StructuredOp, longest: u64) -> Option<(ReductionSplit, u64)> {
+    fn choose_split(&mut self, scan: &StructuredOp, longest: u64) -> Option<(ReductionSplit, u64)> {
         let most = self.profile.chunks.saturating_mul(self.profile.flat);
         if looks_back(scan, self.profile) {
             return None;
         }
-        if scan.sizes().next().is_none() {
+        if scan.dynamic_sizes().next().is_none() {
             let (least, step) = TOGETHER;
             let split = match is_together(scan, self.profile) {
-                true => ReductionSplit::into(scan, self.profile.chunks, least, step)?,
+                true => ReductionSplit::with_chunk_limits(scan, self.profile.chunks, least, step)?,
                 // Invocations that scan columns which lie side by side are to do so as well.
-                false => Self::chunks(scan, most)?.chunks_first(is_adjacent(scan)),
+                false => Self::choose_chunks(scan, most)?.chunks_first(is_adjacent(scan)),
             };
-            let chunks = split.chunks.known()?;
+            let chunks = split.chunks.as_static()?;
             return (chunks >= FEWEST).then_some((split, chunks));
         }
-        let known = scan.axes.last()?.extent.known().unwrap_or(LONGEST);
+        let known = scan.axes.last()?.extent.as_static().unwrap_or(LONGEST);
         let longest = known.min(longest) / CHUNK;
         if longest < FEWEST_SIZED {
             return None;
         }
-        let (split, sizes) = ReductionSplit::sized(self.function, scan, most, CHUNK)?;
-        self.push(sizes, split.sizes());
+        let (split, sizes) = ReductionSplit::with_dynamic_sizes(self.function, scan, most, CHUNK)?;
+        self.push_structured(sizes, split.dynamic_sizes());
         Some((split, longest.min(most)))
     }
 
     /// Chunks of a scan, with about so many for all results; sums of floats have more of them where those
     /// would be long, as a sum within a chunk is rounded once for each of its points.
-    fn chunks(scan: &StructuredOp, most: u64) -> Option<ReductionSplit> {
-        let split = ReductionSplit::into(scan, most, CHUNK, 1)?;
+    fn choose_chunks(scan: &StructuredOp, most: u64) -> Option<ReductionSplit> {
+        let split = ReductionSplit::with_chunk_limits(scan, most, CHUNK, 1)?;
         let rounds = is_rounded(scan);
-        let sizes = scan.axes.iter().map(|axis| axis.extent.known());
+        let sizes = scan.axes.iter().map(|axis| axis.extent.as_static());
         let points = sizes.fold(1u64, |n, size| n.saturating_mul(size.unwrap_or(1)));
-        let is_worth = rounds && split.chunks.known()? >= FEWEST;
-        let finer =
-            is_worth.then(|| ReductionSplit::into(scan, most.max(points / ROUNDED), CHUNK, 1));
+        let is_worth = rounds && split.chunks.as_static()? >= FEWEST;
+        let finer = is_worth
+            .then(|| ReductionSplit::with_chunk_limits(scan, most.max(points / ROUNDED), CHUNK, 1));
         Some(finer.flatten().unwrap_or(split))
     }
 
     /// The scan of what the chunks give.
-    fn across(
+    fn scan_across_chunks(
         &self,
         split: &ReductionSplit,
         scan: &StructuredOp,
@@ -133,19 +133,19 @@ impl ScanSplitter<'_> {
         let (mut op, mut position) = split.over_results();
         let mut shape = split.parallel.clone();
         shape.insert(split.chunk_at(), split.chunks);
-        let axis = op.axis(split.chunks, AxisKind::Reduction);
+        let axis = op.add_axis(split.chunks, AxisKind::Reduction);
         position.insert(split.chunk_at(), axis);
         let mut sums = sums.iter();
         for reduction in &scan.reductions {
             let initial = op
                 .body
-                .import(&scan.body, &reduction.initial, |_, _, _| None);
+                .import_nodes(&scan.body, &reduction.initial, |_, _, _| None);
             let sums = sums.by_ref().take(initial.len());
             let types = initial.iter().map(|n| op.body.ty(*n)).collect::<Vec<_>>();
             let values = sums.zip(types);
-            let values = values.map(|(sum, ty)| op.body.element(*sum, ty, &position));
+            let values = values.map(|(sum, ty)| op.body.intern_element(*sum, ty, &position));
             let values = values.collect();
-            let folded = op.fold(TensorReduction {
+            let folded = op.add_reduction(TensorReduction {
                 initial,
                 values,
                 combiner: reduction.combiner.clone(),
@@ -163,18 +163,20 @@ impl ScanSplitter<'_> {
     }
 
     /// The scan of each chunk, from where the one before it ends.
-    fn within(
+    fn scan_within_chunks(
         &self,
         split: &ReductionSplit,
         scan: &StructuredOp,
         ends: &[TensorValue],
     ) -> StructuredOp {
         let (mut op, chunk) = split.over_chunks();
-        let roots = scan.roots();
-        let copies = op.body.import(&scan.body, &roots, |_, _, data| match data {
-            NodeData::Index(axis) => chunk.indices.get(*axis as usize).copied(),
-            _ => None,
-        });
+        let roots = scan.collect_roots();
+        let copies = op
+            .body
+            .import_nodes(&scan.body, &roots, |_, _, data| match data {
+                NodeData::Index(axis) => chunk.indices.get(*axis as usize).copied(),
+                _ => None,
+            });
         let mut copies = copies.into_iter();
         let mut copy = scan.clone();
         copy.replace_roots(|_| copies.next());
@@ -188,27 +190,29 @@ impl ScanSplitter<'_> {
                     // Nothing is read outside, and what is folded there is not written.
                     *value = op
                         .body
-                        .op(ScalarOp::Cond, &[chunk.inside, *value, *initial]);
+                        .apply_op(ScalarOp::Cond, &[chunk.inside, *value, *initial]);
                 }
                 if let Some(end) = ends.next() {
-                    *initial = begin(&mut op, (split, &chunk), *end, *initial);
+                    *initial = emit_chunk_initial(&mut op, (split, &chunk), *end, *initial);
                 }
             }
             if let Some(nothing) = rounded_sum(&op.body, &reduction) {
                 let before = reduction.initial[0];
-                reduction.initial[0] = op.body.literal(nothing);
-                let own = op.body.reduced(first, nothing.ty);
-                whole.insert(first, op.body.op(ScalarOp::FAdd, &[before, own]));
+                reduction.initial[0] = op.body.intern_literal(nothing);
+                let own = op.body.intern_accumulator(first, nothing.ty);
+                whole.insert(first, op.body.apply_op(ScalarOp::FAdd, &[before, own]));
             }
             first += reduction.initial.len() as u32;
             op.reductions.push(reduction);
         }
         let values: Vec<ScalarNode> = op.yields.iter().map(|y| y.value).collect();
         let own = op.body.clone();
-        let values = op.body.import(&own, &values, |_, _, data| match data {
-            NodeData::Reduced(number) => whole.get(number).copied(),
-            _ => None,
-        });
+        let values = op
+            .body
+            .import_nodes(&own, &values, |_, _, data| match data {
+                NodeData::Reduced(number) => whole.get(number).copied(),
+                _ => None,
+            });
         for (given, value) in op.yields.iter_mut().zip(values) {
             given.value = value;
         }
@@ -220,13 +224,13 @@ impl ScanSplitter<'_> {
 /// before a chunk is added to each result: so a result is rounded once where it is large, not once for
 /// each point of the chunk.
 fn rounded_sum(body: &NodeGraph, reduction: &TensorReduction) -> Option<ScalarLiteral> {
-    let is_sum = reduction.combiner.operator() == Some(ScalarOp::FAdd);
+    let is_sum = reduction.combiner.as_operator() == Some(ScalarOp::FAdd);
     let ty = body.ty(*reduction.initial.first()?);
-    reduction.combiner.neutral(ty).filter(|_| is_sum)
+    reduction.combiner.neutral_element(ty).filter(|_| is_sum)
 }
 
 /// What a chunk begins with: the first as the scan does, others where the one before ends.
-fn begin(
+fn emit_chunk_initial(
     op: &mut StructuredOp,
     (split, chunk): (&ReductionSplit, &SplitChunk),
     end: TensorValue,
@@ -234,11 +238,11 @@ fn begin(
 ) -> ScalarNode {
     let own = chunk.results[split.chunk_at()];
     let body = &mut op.body;
-    let (zero, one) = (body.i64(0), body.i64(1));
+    let (zero, one) = (body.intern_i64(0), body.intern_i64(1));
     let mut position = chunk.results.clone();
-    position[split.chunk_at()] = body.op(ScalarOp::Sub, &[own, one]);
+    position[split.chunk_at()] = body.apply_op(ScalarOp::Sub, &[own, one]);
     let ty = body.ty(initial);
-    let end = body.element(end, ty, &position);
-    let is_first = body.op(ScalarOp::Eq, &[own, zero]);
-    body.op(ScalarOp::Cond, &[is_first, initial, end])
+    let end = body.intern_element(end, ty, &position);
+    let is_first = body.apply_op(ScalarOp::Eq, &[own, zero]);
+    body.apply_op(ScalarOp::Cond, &[is_first, initial, end])
 }

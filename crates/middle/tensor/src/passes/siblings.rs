@@ -11,7 +11,7 @@ use crate::ir::{
     NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp, StructuredYield, TensorFunction,
     TensorOp, TensorValue, YieldDestination,
 };
-use crate::schedule::contraction;
+use crate::schedule::match_contraction;
 use spirula_program::ScalarType;
 
 /// Most tensors that a joined operation reads or gives.
@@ -22,7 +22,7 @@ const NODES: usize = 2048;
 const RECENT: usize = 8;
 
 /// Joins siblings in all blocks.
-pub(super) fn run(function: &mut TensorFunction) {
+pub(super) fn fuse_siblings(function: &mut TensorFunction) {
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
         let mut joiner = SiblingFusion {
@@ -32,10 +32,10 @@ pub(super) fn run(function: &mut TensorFunction) {
             open: Vec::new(),
         };
         for (at, op) in ops.iter().enumerate() {
-            joiner.note(function, op, at);
+            joiner.note_op(function, op, at);
         }
         for op in ops {
-            joiner.add(op);
+            joiner.add_op(op);
         }
         function.block_mut(block).ops = joiner.ops.into_iter().flatten().collect();
     }
@@ -51,8 +51,8 @@ struct SiblingFusion {
 }
 
 impl SiblingFusion {
-    fn note(&mut self, function: &TensorFunction, op: &TensorOp, at: usize) {
-        for value in uses(function, op) {
+    fn note_op(&mut self, function: &TensorFunction, op: &TensorOp, at: usize) {
+        for value in collect_used_values(function, op) {
             self.used[value.index()].get_or_insert(at);
         }
         for result in &op.results {
@@ -60,14 +60,14 @@ impl SiblingFusion {
         }
     }
 
-    fn add(&mut self, op: TensorOp) {
+    fn add_op(&mut self, op: TensorOp) {
         let at = self.ops.len();
         let OpKind::Structured(own) = &op.kind else {
             self.ops.push(Some(op));
             return;
         };
         let sibling = match is_plain(own) {
-            true => self.sibling(own, at),
+            true => self.find_sibling(own, at),
             false => None,
         };
         let Some((other, goes_up, kind)) = sibling else {
@@ -95,8 +95,8 @@ impl SiblingFusion {
     }
 
     /// An earlier operation that one can be joined with, whether it goes up to that, and what both are.
-    fn sibling(&self, own: &StructuredOp, at: usize) -> Option<(usize, bool, StructuredOp)> {
-        let operands = own.operands();
+    fn find_sibling(&self, own: &StructuredOp, at: usize) -> Option<(usize, bool, StructuredOp)> {
+        let operands = own.collect_operands();
         let makers = operands.iter().filter_map(|v| self.made[v.index()]);
         let mut candidates: Vec<usize> = makers.filter(|other| *other < at).collect();
         candidates.extend(self.open.iter().rev().take(RECENT));
@@ -110,7 +110,7 @@ impl SiblingFusion {
             let goes_up = operands.iter().all(is_there);
             let comes_down = given.iter().all(|v| self.is_unused(*v, at));
             let kind = match goes_up || comes_down {
-                true => joined(before, own, given)?,
+                true => join_ops(before, own, given)?,
                 false => return None,
             };
             Some((other, goes_up, kind))
@@ -129,17 +129,24 @@ impl SiblingFusion {
 }
 
 /// Everything that an operation uses, also in its blocks and as sizes of what it gives.
-fn uses(function: &TensorFunction, op: &TensorOp) -> Vec<TensorValue> {
-    let mut values = op.kind.operands();
-    let sizes = op.results.iter().flat_map(|v| function.ty(*v).sizes());
+fn collect_used_values(function: &TensorFunction, op: &TensorOp) -> Vec<TensorValue> {
+    let mut values = op.kind.collect_operands();
+    let sizes = op
+        .results
+        .iter()
+        .flat_map(|v| function.ty(*v).dynamic_sizes());
     values.extend(sizes);
     let mut open: Vec<_> = op.kind.blocks().collect();
     while let Some(block) = open.pop() {
         let data = function.block(block);
         values.extend(&data.results);
         for op in &data.ops {
-            values.extend(op.kind.operands());
-            values.extend(op.results.iter().flat_map(|v| function.ty(*v).sizes()));
+            values.extend(op.kind.collect_operands());
+            values.extend(
+                op.results
+                    .iter()
+                    .flat_map(|v| function.ty(*v).dynamic_sizes()),
+            );
             open.extend(op.kind.blocks());
         }
     }
@@ -166,20 +173,26 @@ fn is_plain(op: &StructuredOp) -> bool {
         let axes: Result<Vec<Option<u32>>, ()> = axes.collect();
         axes.is_ok_and(|axes| axes.into_iter().flatten().is_sorted())
     };
-    let reads = op.body.ids().all(|node| match op.body.node(node) {
+    let reads = op.body.node_ids().all(|node| match op.body.node(node) {
         NodeData::Element(_, position) => in_order(position),
         _ => true,
     });
-    !op.axes.is_empty() && op.yields.iter().all(at_point) && reads && contraction(op).is_none()
+    !op.axes.is_empty()
+        && op.yields.iter().all(at_point)
+        && reads
+        && match_contraction(op).is_none()
 }
 
 /// Two operations over one space as one, whose results are those of the first, then those of the second.
-fn joined(
+fn join_ops(
     first: &StructuredOp,
     second: &StructuredOp,
     given: &[TensorValue],
 ) -> Option<StructuredOp> {
-    let reads_first = second.body.reads().any(|value| given.contains(&value));
+    let reads_first = second
+        .body
+        .values_read()
+        .any(|value| given.contains(&value));
     let fits = match reads_first {
         // A map behind a map or a fold.
         true => {
@@ -200,20 +213,23 @@ fn joined(
     let ty = |node: ScalarNode| -> ScalarType { second.body.ty(node) };
     let body: &mut NodeGraph = &mut joined.body;
     let mut is_at_point = true;
-    let nodes = body.import(
-        &second.body,
-        &second.roots(),
-        |body, node, data| match data {
-            NodeData::Reduced(number) => Some(body.reduced(count as u32 + number, ty(node))),
-            NodeData::Element(value, position) => {
-                let number = given.iter().position(|v| v == value)?;
-                let axes = position.iter().map(|index| body.as_index(*index));
-                is_at_point &= axes.eq((0..second.axes.len() as u32).map(Some));
-                Some(first.yields[number].value)
-            }
-            _ => None,
-        },
-    );
+    let nodes =
+        body.import_nodes(
+            &second.body,
+            &second.collect_roots(),
+            |body, node, data| match data {
+                NodeData::Reduced(number) => {
+                    Some(body.intern_accumulator(count as u32 + number, ty(node)))
+                }
+                NodeData::Element(value, position) => {
+                    let number = given.iter().position(|v| v == value)?;
+                    let axes = position.iter().map(|index| body.as_index(*index));
+                    is_at_point &= axes.eq((0..second.axes.len() as u32).map(Some));
+                    Some(first.yields[number].value)
+                }
+                _ => None,
+            },
+        );
     if !is_at_point {
         return None;
     }
@@ -222,7 +238,7 @@ fn joined(
     other.replace_roots(|_| nodes.next());
     joined.reductions.extend(other.reductions);
     joined.yields.extend(other.yields);
-    let tensors = joined.operands().len() + joined.yields.len();
+    let tensors = joined.collect_operands().len() + joined.yields.len();
     let is_small = joined.body.len() <= NODES && behind::is_small(&joined);
     (tensors <= TENSORS && is_small).then_some(joined)
 }

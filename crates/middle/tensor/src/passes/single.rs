@@ -8,11 +8,11 @@ use crate::ir::{
 };
 
 /// Simplifies all operations.
-pub(super) fn run(function: &mut TensorFunction) {
+pub(super) fn simplify_unit_folds(function: &mut TensorFunction) {
     for block in function.block_ids() {
         for op in &mut function.block_mut(block).ops {
             if let OpKind::Structured(structured) = &mut op.kind
-                && let Some(simple) = simplified(structured)
+                && let Some(simple) = remove_unit_folds(structured)
             {
                 **structured = simple;
             }
@@ -21,7 +21,7 @@ pub(super) fn run(function: &mut TensorFunction) {
 }
 
 /// An operation without the folded axes of size 1, if it has such.
-fn simplified(op: &StructuredOp) -> Option<StructuredOp> {
+fn remove_unit_folds(op: &StructuredOp) -> Option<StructuredOp> {
     let is_fold = |axis: &IterationAxis| axis.kind == AxisKind::Reduction;
     let is_single = |axis: &IterationAxis| is_fold(axis) && axis.extent == DimExtent::Static(1);
     let is_wide = |axis: &IterationAxis| is_fold(axis) && !is_single(axis);
@@ -33,8 +33,8 @@ fn simplified(op: &StructuredOp) -> Option<StructuredOp> {
     let mut indices = Vec::with_capacity(op.axes.len());
     for axis in &op.axes {
         indices.push(match is_single(axis) {
-            true => simple.body.i64(0),
-            false => simple.axis(axis.extent, axis.kind),
+            true => simple.body.intern_i64(0),
+            false => simple.add_axis(axis.extent, axis.kind),
         });
     }
     let mut rest = op.clone();
@@ -42,18 +42,20 @@ fn simplified(op: &StructuredOp) -> Option<StructuredOp> {
     if folds_nothing {
         for reduction in std::mem::take(&mut rest.reductions) {
             let roots = [&reduction.initial[..], &reduction.values].concat();
-            let arguments = copied(&mut simple, op, &roots, &indices, &known);
+            let arguments = copy_nodes(&mut simple, op, &roots, &indices, &known);
             let combiner = &reduction.combiner;
-            let combined = simple
-                .body
-                .import(&combiner.body, &combiner.results, |_, _, data| match data {
+            let combined = simple.body.import_nodes(
+                &combiner.body,
+                &combiner.results,
+                |_, _, data| match data {
                     NodeData::Argument(number) => arguments.get(*number as usize).copied(),
                     _ => None,
-                });
+                },
+            );
             known.extend(combined);
         }
     }
-    let copies = copied(&mut simple, op, &rest.roots(), &indices, &known);
+    let copies = copy_nodes(&mut simple, op, &rest.collect_roots(), &indices, &known);
     let mut copies = copies.into_iter();
     rest.replace_roots(|_| copies.next());
     simple.reductions = rest.reductions;
@@ -62,16 +64,17 @@ fn simplified(op: &StructuredOp) -> Option<StructuredOp> {
 }
 
 /// Nodes at other indices, with what folds gave where that is known.
-fn copied(
+fn copy_nodes(
     to: &mut StructuredOp,
     op: &StructuredOp,
     roots: &[ScalarNode],
     indices: &[ScalarNode],
     known: &[ScalarNode],
 ) -> Vec<ScalarNode> {
-    to.body.import(&op.body, roots, |_, _, data| match data {
-        NodeData::Index(axis) => indices.get(*axis as usize).copied(),
-        NodeData::Reduced(number) => known.get(*number as usize).copied(),
-        _ => None,
-    })
+    to.body
+        .import_nodes(&op.body, roots, |_, _, data| match data {
+            NodeData::Index(axis) => indices.get(*axis as usize).copied(),
+            NodeData::Reduced(number) => known.get(*number as usize).copied(),
+            _ => None,
+        })
 }

@@ -18,13 +18,13 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 const COUNTED: u64 = 128;
 
 /// Replaces all sorts.
-pub(super) fn run(function: &mut TensorFunction) {
+pub(super) fn expand_sorts(function: &mut TensorFunction) {
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
         let mut replaced = Vec::with_capacity(ops.len());
         for op in ops {
             match &op.kind {
-                OpKind::Sort(sort) => expand(function, sort, &op, &mut replaced),
+                OpKind::Sort(sort) => expand_sort(function, sort, &op, &mut replaced),
                 _ => replaced.push(op),
             }
         }
@@ -32,7 +32,7 @@ pub(super) fn run(function: &mut TensorFunction) {
     }
 }
 
-fn expand(
+fn expand_sort(
     function: &mut TensorFunction,
     sort: &TensorSort,
     op: &TensorOp,
@@ -50,9 +50,9 @@ fn expand(
         place: op.place,
         ops,
     };
-    match length.known().filter(|n| *n > COUNTED) {
-        Some(length) => expansion.network(length, &op.results),
-        None => expansion.count(&op.results),
+    match length.as_static().filter(|n| *n > COUNTED) {
+        Some(length) => expansion.sort_by_network(length, &op.results),
+        None => expansion.sort_by_counting(&op.results),
     }
 }
 
@@ -66,7 +66,7 @@ struct SortExpansion<'a> {
 }
 
 impl SortExpansion<'_> {
-    fn push(&mut self, op: StructuredOp, results: Vec<TensorValue>) {
+    fn push_structured(&mut self, op: StructuredOp, results: Vec<TensorValue>) {
         self.ops.push(TensorOp {
             kind: OpKind::Structured(Box::new(op)),
             results,
@@ -75,7 +75,7 @@ impl SortExpansion<'_> {
     }
 
     /// Elements of values at a position whose index along the sorted dimension is given.
-    fn read(
+    fn read_elements(
         &self,
         body: &mut NodeGraph,
         values: &[TensorValue],
@@ -84,65 +84,68 @@ impl SortExpansion<'_> {
     ) -> Vec<ScalarNode> {
         let mut position = point[..self.shape.len()].to_vec();
         position[self.sort.dimension] = index;
-        let element = |v: &TensorValue| body.element(*v, self.function.ty(*v).element, &position);
+        let element =
+            |v: &TensorValue| body.intern_element(*v, self.function.ty(*v).element, &position);
         values.iter().map(element).collect()
     }
 
     /// Whether one element comes before another; equal ones by what they are numbered.
-    fn before(
+    fn emit_is_before(
         &self,
         body: &mut NodeGraph,
         one: (&[ScalarNode], ScalarNode),
         other: (&[ScalarNode], ScalarNode),
     ) -> ScalarNode {
-        let forwards = compare(body, &self.sort.comparator, one.0, other.0);
-        let backwards = compare(body, &self.sort.comparator, other.0, one.0);
-        let earlier = body.op(ScalarOp::SLt, &[one.1, other.1]);
-        let not_after = body.op(ScalarOp::Not, &[backwards]);
-        let equal = body.op(ScalarOp::LogAnd, &[not_after, earlier]);
-        body.op(ScalarOp::LogOr, &[forwards, equal])
+        let forwards = emit_comparator(body, &self.sort.comparator, one.0, other.0);
+        let backwards = emit_comparator(body, &self.sort.comparator, other.0, one.0);
+        let earlier = body.apply_op(ScalarOp::SLt, &[one.1, other.1]);
+        let not_after = body.apply_op(ScalarOp::Not, &[backwards]);
+        let equal = body.apply_op(ScalarOp::LogAnd, &[not_after, earlier]);
+        body.apply_op(ScalarOp::LogOr, &[forwards, equal])
     }
 
     /// By counting what comes before each element.
-    fn count(&mut self, results: &[TensorValue]) {
-        let mut op = StructuredOp::parallel(&self.shape);
-        let point = op.point();
-        let other = op.axis(self.length, AxisKind::Reduction);
+    fn sort_by_counting(&mut self, results: &[TensorValue]) {
+        let mut op = StructuredOp::with_parallel_axes(&self.shape);
+        let point = op.axis_indices();
+        let other = op.add_axis(self.length, AxisKind::Reduction);
         let own = point[self.sort.dimension];
-        let mine = self.read(&mut op.body, &self.sort.operands, &point, own);
-        let theirs = self.read(&mut op.body, &self.sort.operands, &point, other);
-        let before = self.before(&mut op.body, (&theirs, other), (&mine, own));
-        let one = op.body.convert(ScalarOp::FromBool, ScalarType::I64, before);
-        let zero = op.body.i64(0);
-        let counted = op.fold(TensorReduction {
+        let mine = self.read_elements(&mut op.body, &self.sort.operands, &point, own);
+        let theirs = self.read_elements(&mut op.body, &self.sort.operands, &point, other);
+        let before = self.emit_is_before(&mut op.body, (&theirs, other), (&mine, own));
+        let one = op
+            .body
+            .apply_conversion(ScalarOp::FromBool, ScalarType::I64, before);
+        let zero = op.body.intern_i64(0);
+        let counted = op.add_reduction(TensorReduction {
             initial: vec![zero],
             values: vec![one],
-            combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I64),
+            combiner: ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I64),
         });
-        op.give(counted[0]);
+        op.add_yield(counted[0]);
         let place = self.function.new_value(DenseTensorType {
             element: ScalarType::I64,
             shape: self.shape.clone(),
         });
-        self.push(op, vec![place]);
+        self.push_structured(op, vec![place]);
         for (result, operand) in results.iter().zip(&self.sort.operands.clone()) {
-            self.put(*result, *operand, place);
+            self.scatter_elements(*result, *operand, place);
         }
     }
 
     /// Writes elements where they belong.
-    fn put(&mut self, result: TensorValue, operand: TensorValue, place: TensorValue) {
+    fn scatter_elements(&mut self, result: TensorValue, operand: TensorValue, place: TensorValue) {
         let ty = self.function.ty(operand).clone();
-        let mut zeros = StructuredOp::parallel(&self.shape);
-        let zero = zeros.body.literal(ScalarLiteral::new(ty.element, 0));
-        zeros.give(zero);
+        let mut zeros = StructuredOp::with_parallel_axes(&self.shape);
+        let zero = zeros.body.intern_literal(ScalarLiteral::new(ty.element, 0));
+        zeros.add_yield(zero);
         let base = self.function.new_value(ty.clone());
-        self.push(zeros, vec![base]);
-        let mut op = StructuredOp::parallel(&self.shape);
-        let point = op.point();
-        let value = op.body.element(operand, ty.element, &point);
+        self.push_structured(zeros, vec![base]);
+        let mut op = StructuredOp::with_parallel_axes(&self.shape);
+        let point = op.axis_indices();
+        let value = op.body.intern_element(operand, ty.element, &point);
         let mut indices = point.clone();
-        indices[self.sort.dimension] = op.body.element(place, ScalarType::I64, &point);
+        indices[self.sort.dimension] = op.body.intern_element(place, ScalarType::I64, &point);
         op.yields.push(StructuredYield {
             value,
             destination: YieldDestination::Scatter {
@@ -152,17 +155,17 @@ impl SortExpansion<'_> {
                 distinct: true,
             },
         });
-        self.push(op, vec![result]);
+        self.push_structured(op, vec![result]);
     }
 
     /// By a network of comparisons of elements at a distance.
-    fn network(&mut self, length: u64, results: &[TensorValue]) {
+    fn sort_by_network(&mut self, length: u64, results: &[TensorValue]) {
         let number = match i32::try_from(length) {
             Ok(_) => ScalarType::I32,
             Err(_) => ScalarType::I64,
         };
         let mut values = self.sort.operands.clone();
-        values.push(self.numbers(number));
+        values.push(self.make_index_tensor(number));
         let levels = 64 - (length - 1).leading_zeros();
         let merges = (1..=levels).flat_map(|level| {
             let far = BitonicPartner::Mirrored(1 << level);
@@ -172,45 +175,45 @@ impl SortExpansion<'_> {
         let steps: Vec<BitonicPartner> = merges.collect();
         for (at, partner) in steps.iter().enumerate() {
             let last = (at + 1 == steps.len()).then_some(results);
-            values = self.step(&values, (*partner, length as i64), last);
+            values = self.compare_exchange(&values, (*partner, length as i64), last);
         }
     }
 
     /// The index along the sorted dimension, as a tensor.
-    fn numbers(&mut self, element: ScalarType) -> TensorValue {
-        let mut op = StructuredOp::parallel(&self.shape);
-        let index = op.point()[self.sort.dimension];
-        let number = op.body.convert(ScalarOp::SExt, element, index);
-        op.give(number);
+    fn make_index_tensor(&mut self, element: ScalarType) -> TensorValue {
+        let mut op = StructuredOp::with_parallel_axes(&self.shape);
+        let index = op.axis_indices()[self.sort.dimension];
+        let number = op.body.apply_conversion(ScalarOp::SExt, element, index);
+        op.add_yield(number);
         let value = self.function.new_value(DenseTensorType {
             element,
             shape: self.shape.clone(),
         });
-        self.push(op, vec![value]);
+        self.push_structured(op, vec![value]);
         value
     }
 
     /// Each element and its partner in order. One without a partner is its own.
-    fn step(
+    fn compare_exchange(
         &mut self,
         values: &[TensorValue],
         (partner, length): (BitonicPartner, i64),
         last: Option<&[TensorValue]>,
     ) -> Vec<TensorValue> {
-        let mut op = StructuredOp::parallel(&self.shape);
-        let point = op.point();
+        let mut op = StructuredOp::with_parallel_axes(&self.shape);
+        let point = op.axis_indices();
         let own = point[self.sort.dimension];
         let body = &mut op.body;
-        let partner = partner.index(body, own, length);
-        let is_first = body.op(ScalarOp::SLt, &[own, partner]);
-        let mine = self.read(body, values, &point, own);
-        let theirs = self.read(body, values, &point, partner);
+        let partner = partner.emit_index(body, own, length);
+        let is_first = body.apply_op(ScalarOp::SLt, &[own, partner]);
+        let mine = self.read_elements(body, values, &point, own);
+        let theirs = self.read_elements(body, values, &point, partner);
         let operands = values.len() - 1;
         let numbered = |nodes: &[ScalarNode]| (nodes[..operands].to_vec(), nodes[operands]);
         let ((a, a_number), (b, b_number)) = (numbered(&mine), numbered(&theirs));
-        let theirs_before = self.before(body, (&b, b_number), (&a, a_number));
+        let theirs_before = self.emit_is_before(body, (&b, b_number), (&a, a_number));
         // The first of a pair takes what comes before, the second what does not.
-        let swaps = body.op(ScalarOp::Eq, &[theirs_before, is_first]);
+        let swaps = body.apply_op(ScalarOp::Eq, &[theirs_before, is_first]);
         let mut results = Vec::new();
         let types = values.iter().map(|v| self.function.ty(*v).element);
         let types: Vec<ScalarType> = types.collect();
@@ -223,11 +226,11 @@ impl SortExpansion<'_> {
                     shape: self.shape.clone(),
                 }),
             };
-            let taken = op.body.op(ScalarOp::Cond, &[swaps, *theirs, *mine]);
-            op.give(taken);
+            let taken = op.body.apply_op(ScalarOp::Cond, &[swaps, *theirs, *mine]);
+            op.add_yield(taken);
             results.push(result);
         }
-        self.push(op, results.clone());
+        self.push_structured(op, results.clone());
         results
     }
 }
@@ -244,19 +247,19 @@ enum BitonicPartner {
 impl BitonicPartner {
     /// The index of an element's partner; its own, where that is not below the length. Distances and
     /// comparisons are the same for as many neighbours as can be told from the sizes.
-    fn index(self, body: &mut NodeGraph, own: ScalarNode, length: i64) -> ScalarNode {
+    fn emit_index(self, body: &mut NodeGraph, own: ScalarNode, length: i64) -> ScalarNode {
         let (block, partner) = match self {
             BitonicPartner::Mirrored(block) => {
-                let size = body.i64(block);
-                let within = body.op(ScalarOp::SMod, &[own, size]);
-                let (two, last) = (body.i64(2), body.i64(block - 1));
-                let twice = body.op(ScalarOp::Mul, &[within, two]);
-                let away = body.op(ScalarOp::Sub, &[last, twice]);
-                (block, body.op(ScalarOp::Add, &[own, away]))
+                let size = body.intern_i64(block);
+                let within = body.apply_op(ScalarOp::SMod, &[own, size]);
+                let (two, last) = (body.intern_i64(2), body.intern_i64(block - 1));
+                let twice = body.apply_op(ScalarOp::Mul, &[within, two]);
+                let away = body.apply_op(ScalarOp::Sub, &[last, twice]);
+                (block, body.apply_op(ScalarOp::Add, &[own, away]))
             }
             BitonicPartner::Away(distance) => {
-                let away = across(body, own, distance);
-                (2 * distance, body.op(ScalarOp::Add, &[own, away]))
+                let away = pair_distance(body, own, distance);
+                (2 * distance, body.apply_op(ScalarOp::Add, &[own, away]))
             }
         };
         if length % block == 0 {
@@ -264,40 +267,40 @@ impl BitonicPartner {
         }
         let is_there = match self {
             BitonicPartner::Mirrored(_) => {
-                let length = body.i64(length);
-                body.op(ScalarOp::SLt, &[partner, length])
+                let length = body.intern_i64(length);
+                body.apply_op(ScalarOp::SLt, &[partner, length])
             }
             BitonicPartner::Away(distance) => {
                 let unit = 1 << length.trailing_zeros().min(distance.trailing_zeros());
-                let (size, count) = (body.i64(unit), body.i64(length / unit));
-                let own = body.op(ScalarOp::SDiv, &[own, size]);
-                let away = across(body, own, distance / unit);
-                let partner = body.op(ScalarOp::Add, &[own, away]);
-                body.op(ScalarOp::SLt, &[partner, count])
+                let (size, count) = (body.intern_i64(unit), body.intern_i64(length / unit));
+                let own = body.apply_op(ScalarOp::SDiv, &[own, size]);
+                let away = pair_distance(body, own, distance / unit);
+                let partner = body.apply_op(ScalarOp::Add, &[own, away]);
+                body.apply_op(ScalarOp::SLt, &[partner, count])
             }
         };
-        body.op(ScalarOp::Cond, &[is_there, partner, own])
+        body.apply_op(ScalarOp::Cond, &[is_there, partner, own])
     }
 }
 
 /// How far it is to the other of a pair of blocks.
-fn across(body: &mut NodeGraph, own: ScalarNode, distance: i64) -> ScalarNode {
-    let [distance, two] = [distance, 2].map(|value| body.i64(value));
-    let block = body.op(ScalarOp::SDiv, &[own, distance]);
-    let side = body.op(ScalarOp::SMod, &[block, two]);
-    let back = body.op(ScalarOp::Mul, &[side, two]);
-    let back = body.op(ScalarOp::Mul, &[back, distance]);
-    body.op(ScalarOp::Sub, &[distance, back])
+fn pair_distance(body: &mut NodeGraph, own: ScalarNode, distance: i64) -> ScalarNode {
+    let [distance, two] = [distance, 2].map(|value| body.intern_i64(value));
+    let block = body.apply_op(ScalarOp::SDiv, &[own, distance]);
+    let side = body.apply_op(ScalarOp::SMod, &[block, two]);
+    let back = body.apply_op(ScalarOp::Mul, &[side, two]);
+    let back = body.apply_op(ScalarOp::Mul, &[back, distance]);
+    body.apply_op(ScalarOp::Sub, &[distance, back])
 }
 
 /// The comparator on two elements of each operand.
-fn compare(
+fn emit_comparator(
     body: &mut NodeGraph,
     comparator: &ScalarCombiner,
     one: &[ScalarNode],
     other: &[ScalarNode],
 ) -> ScalarNode {
-    let copies = body.import(&comparator.body, &comparator.results, |_, node, _| {
+    let copies = body.import_nodes(&comparator.body, &comparator.results, |_, node, _| {
         let number = comparator.body.as_argument(node)? as usize;
         let side = if number.is_multiple_of(2) { one } else { other };
         side.get(number / 2).copied()

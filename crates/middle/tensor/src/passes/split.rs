@@ -8,9 +8,9 @@
 use crate::ir::{
     AxisKind, DenseTensorType, DimExtent, NodeData, NodeGraph, OpKind, ScalarNode, StructuredOp,
     StructuredYield, TensorFunction, TensorOp, TensorReduction, TensorShape, TensorValue,
-    YieldDestination, unflatten,
+    YieldDestination, unflatten_index,
 };
-use crate::schedule::{ScheduleProfile, contraction, is_adjacent};
+use crate::schedule::{ScheduleProfile, is_adjacent, match_contraction};
 use spirula_program::{ScalarOp, ScalarType};
 
 /// Fewest points of a chunk: below that a workgroup costs more than it saves.
@@ -26,13 +26,13 @@ const COLUMNS: (u64, u64, u64) = (32, 128, 1 << 20);
 const TRIED: usize = 1 << 12;
 
 /// Splits all long folds.
-pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
+pub(super) fn split_reductions(function: &mut TensorFunction, profile: &ScheduleProfile) {
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
         let mut split = Vec::with_capacity(ops.len());
         for mut op in ops {
             if let OpKind::Structured(structured) = &mut op.kind
-                && let Some(shape) = ReductionSplit::of(structured, profile)
+                && let Some(shape) = ReductionSplit::from_op(structured, profile)
             {
                 let (values, first) = shape.first_round(function, structured);
                 let second = shape.second_round(structured, &values);
@@ -52,7 +52,7 @@ pub(super) fn run(function: &mut TensorFunction, profile: &ScheduleProfile) {
 /// Whether a fold sums floats.
 pub(super) fn is_rounded(op: &StructuredOp) -> bool {
     let mut reductions = op.reductions.iter();
-    reductions.any(|r| r.combiner.operator() == Some(ScalarOp::FAdd))
+    reductions.any(|r| r.combiner.as_operator() == Some(ScalarOp::FAdd))
 }
 
 /// How a fold is split.
@@ -83,37 +83,37 @@ pub(super) struct SplitChunk {
 
 impl ReductionSplit {
     /// None where a fold is not long, has results enough, or is no plain one.
-    fn of(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ReductionSplit> {
+    fn from_op(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ReductionSplit> {
         let is_row = |y: &StructuredYield| matches!(y.destination, YieldDestination::Each(_));
         let is_plain = !op.reductions.is_empty() && !op.yields.iter().any(is_row);
-        if !is_plain || op.is_scan() || contraction(op).is_some() {
+        if !is_plain || op.is_scan() || match_contraction(op).is_some() {
             return None;
         }
-        match ReductionSplit::columns(op, profile) {
+        match ReductionSplit::from_columns(op, profile) {
             Some(split) => Some(split),
             None => {
                 let most = match is_rounded(op) {
                     true => profile.chunks.max(ROUNDED),
                     false => profile.chunks,
                 };
-                ReductionSplit::into(op, most, CHUNK, 1)
+                ReductionSplit::with_chunk_limits(op, most, CHUNK, 1)
             }
         }
     }
 
     /// Chunks of columns that lie side by side, an invocation each: neighbours read neighbours.
-    fn columns(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ReductionSplit> {
+    fn from_columns(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ReductionSplit> {
         let (least, length, points) = COLUMNS;
         let mut values = op.reductions.iter().flat_map(|r| &r.values);
         let is_wide = values.all(|value| op.body.ty(*value).size() >= 4);
         if !is_wide || !is_adjacent(op) {
             return None;
         }
-        let mut results = op.parallel_shape().map(|dim| dim.known());
+        let mut results = op.parallel_shape().map(|dim| dim.as_static());
         let results = results.try_fold(1u64, |n, size| n.checked_mul(size?))?;
-        let chunks = profile.invocations().div_ceil(results.max(1));
-        let split = ReductionSplit::into(op, chunks.checked_mul(results)?, length, 1)?;
-        let is_worth = results >= least && results * split.total.known()? >= points;
+        let chunks = profile.busy_invocations().div_ceil(results.max(1));
+        let split = ReductionSplit::with_chunk_limits(op, chunks.checked_mul(results)?, length, 1)?;
+        let is_worth = results >= least && results * split.total.as_static()? >= points;
         is_worth.then(|| split.chunks_first(true))
     }
 
@@ -127,10 +127,15 @@ impl ReductionSplit {
 
     /// Into chunks of at least so many points, with at most so many for all results, and multiples of so many points in
     /// each.
-    pub fn into(op: &StructuredOp, most: u64, least: u64, step: u64) -> Option<ReductionSplit> {
+    pub fn with_chunk_limits(
+        op: &StructuredOp,
+        most: u64,
+        least: u64,
+        step: u64,
+    ) -> Option<ReductionSplit> {
         let sizes = |kind: AxisKind| -> Option<Vec<u64>> {
             let axes = op.axes.iter().filter(|axis| axis.kind == kind);
-            axes.map(|axis| axis.extent.known()).collect()
+            axes.map(|axis| axis.extent.as_static()).collect()
         };
         let parallel = sizes(AxisKind::Parallel)?;
         let folded = sizes(AxisKind::Reduction)?;
@@ -155,7 +160,7 @@ impl ReductionSplit {
     /// Into chunks of at least so many points, with about so many for all results, where sizes are
     /// known only when run, and what computes how many chunks there are and how long they are. None
     /// where several axes are folded.
-    pub fn sized(
+    pub fn with_dynamic_sizes(
         function: &mut TensorFunction,
         op: &StructuredOp,
         most: u64,
@@ -167,23 +172,23 @@ impl ReductionSplit {
         };
         let mut sizes = StructuredOp::default();
         let body = &mut sizes.body;
-        let one = body.i64(1);
-        let (most, least) = (body.i64(most as i64), body.i64(least as i64));
+        let one = body.intern_i64(1);
+        let (most, least) = (body.intern_i64(most as i64), body.intern_i64(least as i64));
         let mut results = one;
         for dim in &parallel {
-            let size = body.size(*dim);
-            results = body.op(ScalarOp::Mul, &[results, size]);
+            let size = body.intern_size(*dim);
+            results = body.apply_op(ScalarOp::Mul, &[results, size]);
         }
-        let results = body.op(ScalarOp::SMax, &[results, one]);
-        let chunks = body.op(ScalarOp::SDiv, &[most, results]);
-        let chunks = body.op(ScalarOp::SMax, &[chunks, one]);
-        let total = body.size(folded.extent);
+        let results = body.apply_op(ScalarOp::SMax, &[results, one]);
+        let chunks = body.apply_op(ScalarOp::SDiv, &[most, results]);
+        let chunks = body.apply_op(ScalarOp::SMax, &[chunks, one]);
+        let total = body.intern_size(folded.extent);
         let length = quotient_up(body, total, chunks);
-        let length = body.op(ScalarOp::SMax, &[length, least]);
+        let length = body.apply_op(ScalarOp::SMax, &[length, least]);
         let chunks = quotient_up(body, total, length);
-        sizes.give(chunks);
-        sizes.give(length);
-        let mut size = || function.new_value(DenseTensorType::scalar(ScalarType::I64));
+        sizes.add_yield(chunks);
+        sizes.add_yield(length);
+        let mut size = || function.new_value(DenseTensorType::from_scalar(ScalarType::I64));
         let split = ReductionSplit {
             parallel,
             folded: [folded.extent].into_iter().collect(),
@@ -196,9 +201,9 @@ impl ReductionSplit {
     }
 
     /// What holds the number of chunks and their length where these are known only when run.
-    pub fn sizes(&self) -> Vec<TensorValue> {
+    pub fn dynamic_sizes(&self) -> Vec<TensorValue> {
         let sizes = [self.chunks, self.length];
-        sizes.into_iter().filter_map(DimExtent::value).collect()
+        sizes.into_iter().filter_map(DimExtent::as_value).collect()
     }
 
     /// The type of what all chunks of all results give.
@@ -218,8 +223,8 @@ impl ReductionSplit {
 
     /// The parallel axes of an operation, with their indices.
     pub fn over_results(&self) -> (StructuredOp, Vec<ScalarNode>) {
-        let mut op = StructuredOp::parallel(&self.parallel);
-        let point = op.point();
+        let mut op = StructuredOp::with_parallel_axes(&self.parallel);
+        let point = op.axis_indices();
         (op, point)
     }
 
@@ -227,19 +232,19 @@ impl ReductionSplit {
     pub fn over_chunks(&self) -> (StructuredOp, SplitChunk) {
         let mut shape = self.parallel.clone();
         shape.insert(self.chunk_at(), self.chunks);
-        let mut op = StructuredOp::parallel(&shape);
-        let results = op.point();
+        let mut op = StructuredOp::with_parallel_axes(&shape);
+        let results = op.axis_indices();
         let mut indices = results.clone();
         let chunk = indices.remove(self.chunk_at());
-        let round = op.axis(self.length, AxisKind::Reduction);
-        let length = op.body.size(self.length);
-        let first = op.body.op(ScalarOp::Mul, &[chunk, length]);
-        let flat = op.body.op(ScalarOp::Add, &[first, round]);
-        let limit = op.body.size(self.total);
-        let inside = op.body.op(ScalarOp::SLt, &[flat, limit]);
-        let folded = self.folded.iter().map(|dim| Some(dim.known()? as i64));
+        let round = op.add_axis(self.length, AxisKind::Reduction);
+        let length = op.body.intern_size(self.length);
+        let first = op.body.apply_op(ScalarOp::Mul, &[chunk, length]);
+        let flat = op.body.apply_op(ScalarOp::Add, &[first, round]);
+        let limit = op.body.intern_size(self.total);
+        let inside = op.body.apply_op(ScalarOp::SLt, &[flat, limit]);
+        let folded = self.folded.iter().map(|dim| Some(dim.as_static()? as i64));
         match folded.collect::<Option<Vec<i64>>>() {
-            Some(sizes) => indices.extend(unflatten(&mut op.body, flat, &sizes)),
+            Some(sizes) => indices.extend(unflatten_index(&mut op.body, flat, &sizes)),
             None => indices.push(flat),
         }
         let points = SplitChunk {
@@ -267,27 +272,31 @@ impl ReductionSplit {
             let types: Vec<ScalarType> =
                 reduction.values.iter().map(|n| from.body.ty(*n)).collect();
             let roots = [&reduction.values[..], &reduction.initial].concat();
-            let copies = op.body.import(&from.body, &roots, |_, _, data| match data {
-                NodeData::Index(axis) => indices.get(*axis as usize).copied(),
-                _ => None,
-            });
+            let copies = op
+                .body
+                .import_nodes(&from.body, &roots, |_, _, data| match data {
+                    NodeData::Index(axis) => indices.get(*axis as usize).copied(),
+                    _ => None,
+                });
             let (folded, begun) = copies.split_at(types.len());
-            let neutral = reduction.combiner.neutral(types[0]);
-            let neutral = neutral.map(|literal| vec![op.body.literal(literal)]);
+            let neutral = reduction.combiner.neutral_element(types[0]);
+            let neutral = neutral.map(|literal| vec![op.body.intern_literal(literal)]);
             let initial = neutral.unwrap_or_else(|| begun.to_vec());
             let guarded = folded.iter().zip(&initial);
             let guarded = guarded.map(|(value, initial)| match self.is_even() {
                 true => *value,
-                false => op.body.op(ScalarOp::Cond, &[inside, *value, *initial]),
+                false => op
+                    .body
+                    .apply_op(ScalarOp::Cond, &[inside, *value, *initial]),
             });
             let guarded = guarded.collect();
-            let results = op.fold(TensorReduction {
+            let results = op.add_reduction(TensorReduction {
                 initial,
                 values: guarded,
                 combiner: reduction.combiner.clone(),
             });
             for (result, ty) in results.into_iter().zip(types) {
-                op.give(result);
+                op.add_yield(result);
                 values.push(function.new_value(self.chunk_type(ty)));
             }
         }
@@ -307,14 +316,17 @@ impl ReductionSplit {
     /// Folds what the chunks gave.
     fn second_round(&self, from: &StructuredOp, values: &[TensorValue]) -> StructuredOp {
         let (mut op, mut position) = self.over_results();
-        let chunk = op.axis(self.chunks, AxisKind::Reduction);
+        let chunk = op.add_axis(self.chunks, AxisKind::Reduction);
         position.insert(self.chunk_at(), chunk);
         let mut elements = Vec::new();
         let types = from.reductions.iter().flat_map(|r| &r.values);
         for (value, node) in values.iter().zip(types) {
-            elements.push(op.body.element(*value, from.body.ty(*node), &position));
+            elements.push(
+                op.body
+                    .intern_element(*value, from.body.ty(*node), &position),
+            );
         }
-        let mut roots = from.roots();
+        let mut roots = from.collect_roots();
         let mut at = 0;
         // The values of the folds are the only roots that have indices of folded axes.
         let mut elements = elements.into_iter();
@@ -325,7 +337,7 @@ impl ReductionSplit {
             at += 2 * count;
         }
         fixed.extend(roots.drain(at..));
-        let copies = op.body.import(&from.body, &fixed, |_, _, _| None);
+        let copies = op.body.import_nodes(&from.body, &fixed, |_, _, _| None);
         let mut copies = copies.into_iter();
         op.yields = from.yields.clone();
         for reduction in &from.reductions {
@@ -362,10 +374,10 @@ fn chunk_length(total: u64, chunks: u64, step: u64) -> u64 {
 
 /// A quotient rounded up.
 fn quotient_up(body: &mut NodeGraph, whole: ScalarNode, by: ScalarNode) -> ScalarNode {
-    let one = body.i64(1);
-    let less = body.op(ScalarOp::Sub, &[by, one]);
-    let above = body.op(ScalarOp::Add, &[whole, less]);
-    body.op(ScalarOp::SDiv, &[above, by])
+    let one = body.intern_i64(1);
+    let less = body.apply_op(ScalarOp::Sub, &[by, one]);
+    let above = body.apply_op(ScalarOp::Add, &[whole, less]);
+    body.apply_op(ScalarOp::SDiv, &[above, by])
 }
 
 #[cfg(test)]

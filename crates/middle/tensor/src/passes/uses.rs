@@ -16,67 +16,70 @@ pub(super) struct TensorUses {
 
 impl TensorUses {
     /// Linear in the size of the function.
-    pub fn of(function: &TensorFunction) -> Self {
+    pub fn from_function(function: &TensorFunction) -> Self {
         let mut uses = TensorUses {
             counts: vec![0; function.value_count()],
             makers: vec![None; function.value_count()],
         };
         let demanded = function.demands.iter().flat_map(|demand| demand.sizes);
-        let sizes: Vec<TensorValue> = demanded.filter_map(|dim| dim.value()).collect();
-        uses.add(&sizes);
+        let sizes: Vec<TensorValue> = demanded.filter_map(|dim| dim.as_value()).collect();
+        uses.count_uses(&sizes);
         for block in function.block_ids() {
             let data = function.block(block);
             for (at, op) in data.ops.iter().enumerate() {
-                uses.add(&op.kind.operands());
-                let sizes = op.results.iter().flat_map(|v| function.ty(*v).sizes());
-                uses.add(&sizes.collect::<Vec<TensorValue>>());
+                uses.count_uses(&op.kind.collect_operands());
+                let sizes = op
+                    .results
+                    .iter()
+                    .flat_map(|v| function.ty(*v).dynamic_sizes());
+                uses.count_uses(&sizes.collect::<Vec<TensorValue>>());
                 for (number, result) in op.results.iter().enumerate() {
                     uses.makers[result.index()] = Some(((block, at), number));
                 }
             }
-            uses.add(&data.results);
+            uses.count_uses(&data.results);
         }
         uses
     }
 
-    fn add(&mut self, values: &[TensorValue]) {
+    fn count_uses(&mut self, values: &[TensorValue]) {
         for value in values {
             self.counts[value.index()] += 1;
         }
     }
 
     /// The operation that makes a value, and which of its results it is.
-    pub fn maker(&self, value: TensorValue) -> Option<(TensorOpPosition, usize)> {
+    pub fn defining_op(&self, value: TensorValue) -> Option<(TensorOpPosition, usize)> {
         self.makers[value.index()]
     }
 
     /// What makes a value, and which of its results it is.
-    pub fn kind<'f>(
+    pub fn defining_kind<'f>(
         &self,
         function: &'f TensorFunction,
         value: TensorValue,
     ) -> Option<(&'f OpKind, usize)> {
-        let ((block, at), number) = self.maker(value)?;
+        let ((block, at), number) = self.defining_op(value)?;
         Some((&function.block(block).ops[at].kind, number))
     }
 
     /// How many operations and blocks use a value.
-    pub fn count(&self, value: TensorValue) -> u32 {
+    pub fn use_count(&self, value: TensorValue) -> u32 {
         self.counts[value.index()]
     }
 
     /// Gives an operation something else to do. What only served what it did before uses its own
     /// operands no longer.
-    pub fn replace(
+    pub fn replace_kind(
         &mut self,
         function: &mut TensorFunction,
         (block, at): TensorOpPosition,
         kind: OpKind,
     ) {
-        self.add(&kind.operands());
+        self.count_uses(&kind.collect_operands());
         let op = &mut function.block_mut(block).ops[at];
         let before = std::mem::replace(&mut op.kind, kind);
-        let mut released = before.operands();
+        let mut released = before.collect_operands();
         while let Some(value) = released.pop() {
             let count = &mut self.counts[value.index()];
             *count = count.saturating_sub(1);
@@ -85,8 +88,8 @@ impl TensorUses {
             };
             let op = &function.block(block).ops[at];
             let is_plain = op.kind.blocks().next().is_none();
-            if is_plain && op.results.iter().all(|v| self.count(*v) == 0) {
-                released.extend(op.kind.operands());
+            if is_plain && op.results.iter().all(|v| self.use_count(*v) == 0) {
+                released.extend(op.kind.collect_operands());
             }
         }
     }

@@ -8,9 +8,13 @@
 
 use super::direct::largest_divisor;
 use super::lanes::{accesses_fit, is_adjacent};
-use super::tile::{batch, contraction, other_folds, place, scaled, tile_of, total};
+use super::tile::{
+    add_batch_loop, add_tile, match_contraction, multiply_extents, other_folds,
+    sum_scaled_counters, tile_of,
+};
 use super::{
-    DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, WorkgroupAccumulators, direct, nest,
+    DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, WorkgroupAccumulators, direct,
+    nest_loops,
 };
 use crate::ir::{AxisKind, NodeData, NodeGraph, StructuredOp, TensorReduction, YieldDestination};
 
@@ -34,8 +38,8 @@ pub(crate) struct CrossLaneAxes {
 
 impl CrossLaneAxes {
     /// How an operation is such a fold.
-    pub fn of(op: &StructuredOp, profile: &ScheduleProfile) -> Option<CrossLaneAxes> {
-        let extents = op.axes.iter().map(|axis| axis.extent.known());
+    pub fn from_op(op: &StructuredOp, profile: &ScheduleProfile) -> Option<CrossLaneAxes> {
+        let extents = op.axes.iter().map(|axis| axis.extent.as_static());
         let extents: Vec<u64> = extents.collect::<Option<_>>()?;
         let axes = (0..op.axes.len()).partition(|at| op.axes[*at].kind == AxisKind::Parallel);
         let (mut results, folds): (Vec<usize>, Vec<usize>) = axes;
@@ -45,15 +49,15 @@ impl CrossLaneAxes {
             && op.yields.iter().all(|y| is_point(&y.destination));
         let is_whole = extents[last].is_multiple_of(profile.tile[0]);
         let is_long = extents[last] >= LEAST[usize::from(!is_whole)]
-            && total(&extents, &folds) <= MOST
+            && multiply_extents(&extents, &folds) <= MOST
             && !extents.contains(&0);
         if profile.direct < 2 || !is_plain || !is_long {
             return None;
         }
-        let is_across = match contraction(op) {
+        let is_across = match match_contraction(op) {
             Some(parts) => {
                 let is_along = direct::is_along(op, &parts, parts.factors[1]);
-                let is_row = total(&extents, &parts.rows) == 1;
+                let is_row = multiply_extents(&extents, &parts.rows) == 1;
                 results = parts.columns;
                 is_row && !is_along && parts.steps == folds
             }
@@ -69,17 +73,17 @@ impl CrossLaneAxes {
 fn has_neutral(body: &NodeGraph, reduction: &TensorReduction) -> bool {
     reduction.values.iter().all(|value| {
         let ty = body.ty(*value);
-        ty.size() >= 4 && reduction.combiner.neutral(ty).is_some()
+        ty.size() >= 4 && reduction.combiner.neutral_element(ty).is_some()
     })
 }
 
 /// Whether something is read at the index along an axis.
 pub(super) fn reads_along(body: &NodeGraph, axis: usize) -> bool {
-    let mut nodes = body.ids();
+    let mut nodes = body.node_ids();
     nodes.any(|node| match body.node(node) {
         NodeData::Element(_, position) => {
-            let needed = body.reachable(position);
-            let mut needed = body.ids().filter(|n| needed[n.index()]);
+            let needed = body.mark_reachable(position);
+            let mut needed = body.node_ids().filter(|n| needed[n.index()]);
             needed.any(|n| body.as_index(n) == Some(axis as u32))
         }
         _ => false,
@@ -87,57 +91,57 @@ pub(super) fn reads_along(body: &NodeGraph, axis: usize) -> bool {
 }
 
 /// Tiles such a fold.
-pub(super) fn tile(dispatch: &mut TensorDispatch) {
-    let Some(across) = CrossLaneAxes::of(&dispatch.op, &dispatch.profile) else {
+pub(super) fn tile_cross_lane(dispatch: &mut TensorDispatch) {
+    let Some(across) = CrossLaneAxes::from_op(&dispatch.op, &dispatch.profile) else {
         return;
     };
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
     let lanes = dispatch.profile.tile[0];
     dispatch.loops.clear();
     dispatch.points = NodeGraph::default();
-    let outer_batch = batch(dispatch, &across.results, &extents);
-    let results = total(&extents, &across.results);
+    let outer_batch = add_batch_loop(dispatch, &across.results, &extents);
+    let results = multiply_extents(&extents, &across.results);
     let size = largest_divisor(results, (results / TILES).clamp(1, RESULTS));
     let together = largest_divisor(size, AT_ONCE);
     let outer = dispatch.add_loop(results / size, LoopMapping::Parallel);
     let visit = dispatch.add_loop(size / together, LoopMapping::Sequential);
     let result = dispatch.add_loop(together, LoopMapping::Unrolled);
-    let base = scaled(dispatch, &[(outer, size)]);
-    let local = scaled(dispatch, &[(visit, together), (result, 1)]);
+    let base = sum_scaled_counters(dispatch, &[(outer, size)]);
+    let local = sum_scaled_counters(dispatch, &[(visit, together), (result, 1)]);
     let tile = tile_of(&across.results, &extents, base, local, size);
-    place(dispatch, tile);
+    add_tile(dispatch, tile);
 
     let axis = &across.folds[across.folds.len() - 1..];
     let mut folds = other_folds(dispatch, axis, &extents);
-    let points = total(&extents, axis);
+    let points = multiply_extents(&extents, axis);
     let written_out = largest_divisor(points.div_ceil(lanes), POINTS);
     let step = written_out * lanes;
     let rounds = dispatch.add_loop(points.div_ceil(step), LoopMapping::Sequential);
     let point = dispatch.add_loop(written_out, LoopMapping::Repeated);
     let lane = dispatch.add_loop(lanes, LoopMapping::Parallel);
-    let base = scaled(dispatch, &[(rounds, step)]);
-    let local = scaled(dispatch, &[(point, lanes), (lane, 1)]);
-    let guard = place(dispatch, tile_of(axis, &extents, base, local, step));
+    let base = sum_scaled_counters(dispatch, &[(rounds, step)]);
+    let local = sum_scaled_counters(dispatch, &[(point, lanes), (lane, 1)]);
+    let guard = add_tile(dispatch, tile_of(axis, &extents, base, local, step));
     dispatch.fold_guards.extend(guard);
     folds.push(rounds);
 
     let kept = [(visit, together * lanes), (result, lanes), (lane, 1)];
     dispatch.kept = Some(WorkgroupAccumulators {
-        place: scaled(dispatch, &kept),
+        place: sum_scaled_counters(dispatch, &kept),
         size: size * lanes,
     });
-    let mut folded = nest(&[lane], vec![DispatchStep::Initialise]);
-    folded.extend(nest(
+    let mut folded = nest_loops(&[lane], vec![DispatchStep::Initialise]);
+    folded.extend(nest_loops(
         &folds,
-        nest(&[lane, point], vec![DispatchStep::Accumulate]),
+        nest_loops(&[lane, point], vec![DispatchStep::Accumulate]),
     ));
-    folded.extend(nest(&[lane], vec![DispatchStep::Keep]));
-    let mut steps = nest(&[visit], folded);
+    folded.extend(nest_loops(&[lane], vec![DispatchStep::Keep]));
+    let mut steps = nest_loops(&[visit], folded);
     steps.push(DispatchStep::Barrier);
-    steps.extend(nest(
+    steps.extend(nest_loops(
         &[visit],
         vec![DispatchStep::Combine(lane), DispatchStep::Store],
     ));
     let outermost: Vec<u32> = outer_batch.into_iter().chain([outer]).collect();
-    dispatch.steps = nest(&outermost, steps);
+    dispatch.steps = nest_loops(&outermost, steps);
 }

@@ -8,13 +8,16 @@
 //!
 //! Both factors have to be matrices as they lie in memory ([`MatrixOperand`]); `passes/plain` stores those that are not.
 
-use super::tile::{ContractionAxes, batch, contraction, place, scaled, tile_of};
+use super::tile::{
+    ContractionAxes, add_batch_loop, add_tile, match_contraction, sum_scaled_counters, tile_of,
+};
 use super::{
-    DispatchStep, FragmentShape, LoopMapping, ScheduleProfile, SubgroupMatmul, TensorDispatch, nest,
+    DispatchStep, FragmentShape, LoopMapping, ScheduleProfile, SubgroupMatmul, TensorDispatch,
+    nest_loops,
 };
 use crate::ir::{
     AffineSum, AxisKind, DimExtent, NodeData, NodeGraph, ScalarNode, StructuredOp, TensorFunction,
-    TensorValue, YieldDestination, unflatten,
+    TensorValue, YieldDestination, unflatten_index,
 };
 use spirula_kernel::ir::FragmentElement;
 use spirula_program::{ScalarOp, ScalarType};
@@ -44,13 +47,13 @@ pub(crate) struct MatrixOperand {
 
 /// How a factor is a matrix in memory: the axes of either kind lie as one, and one kind's elements next to
 /// each other.
-pub(crate) fn patch(
+pub(crate) fn match_matrix_operand(
     function: &TensorFunction,
     op: &StructuredOp,
     factor: ScalarNode,
     kinds: [&[usize]; 2],
 ) -> Option<MatrixOperand> {
-    let (value, strides) = strides(function, op, factor)?;
+    let (value, strides) = compute_strides(function, op, factor)?;
     let strides = [
         as_one(op, &strides, kinds[0])?,
         as_one(op, &strides, kinds[1])?,
@@ -58,14 +61,14 @@ pub(crate) fn patch(
     let strides = strides.map(|(stride, _)| stride);
     strides.contains(&1).then_some(MatrixOperand {
         value,
-        element: read(&op.body, factor).0,
+        element: strip_widening(&op.body, factor).0,
         strides,
     })
 }
 
 /// What a factor is read as: itself, or a number of 16 bits that it is widened from.
-fn read(body: &NodeGraph, factor: ScalarNode) -> (ScalarNode, FragmentElement) {
-    match body.applied(factor) {
+fn strip_widening(body: &NodeGraph, factor: ScalarNode) -> (ScalarNode, FragmentElement) {
+    match body.as_apply(factor) {
         Some((how, &[narrow])) if (how.op, how.from) == (ScalarOp::FConv, ScalarType::F16) => {
             (narrow, FragmentElement::F16)
         }
@@ -74,23 +77,24 @@ fn read(body: &NodeGraph, factor: ScalarNode) -> (ScalarNode, FragmentElement) {
 }
 
 /// The tensor that a factor is read of, and elements from one point of each axis to the next.
-fn strides(
+fn compute_strides(
     function: &TensorFunction,
     op: &StructuredOp,
     factor: ScalarNode,
 ) -> Option<(TensorValue, Vec<u64>)> {
-    let NodeData::Element(value, position) = op.body.node(read(&op.body, factor).0) else {
+    let NodeData::Element(value, position) = op.body.node(strip_widening(&op.body, factor).0)
+    else {
         return None;
     };
     let mut strides = vec![0u64; op.axes.len()];
     let mut stride = 1u64;
     for (node, dim) in position.iter().zip(&function.ty(*value).shape).rev() {
-        for (term, times) in AffineSum::of(&op.body, *node).terms {
+        for (term, times) in AffineSum::from_node(&op.body, *node).terms {
             let own = &mut strides[op.body.as_index(term)? as usize];
             let step = stride.checked_mul(u64::try_from(times).ok()?)?;
             *own = own.checked_add(step)?;
         }
-        stride = stride.checked_mul(dim.known()?)?;
+        stride = stride.checked_mul(dim.as_static()?)?;
     }
     Some((*value, strides))
 }
@@ -104,8 +108,8 @@ fn first_of(
 ) -> Option<i64> {
     let mut first = 0i64;
     for (node, dim) in position.iter().zip(&function.ty(value).shape) {
-        let size = i64::try_from(dim.known()?).ok()?;
-        let constant = AffineSum::of(&op.body, *node).constant;
+        let size = i64::try_from(dim.as_static()?).ok()?;
+        let constant = AffineSum::from_node(&op.body, *node).constant;
         first = first.checked_mul(size)?.checked_add(constant)?;
     }
     Some(first)
@@ -121,7 +125,7 @@ fn as_one(op: &StructuredOp, strides: &[u64], axes: &[usize]) -> Option<(u64, us
 fn last_as_one(op: &StructuredOp, strides: &[u64], axes: &[usize]) -> Option<(u64, usize)> {
     let mut inner: Option<(u64, u64)> = None;
     for (count, axis) in axes.iter().rev().enumerate() {
-        let extent = op.axes[*axis].extent.known()?;
+        let extent = op.axes[*axis].extent.as_static()?;
         if extent == 1 {
             continue;
         }
@@ -147,7 +151,7 @@ pub(crate) struct LargeFragmentPlan {
 
 impl LargeFragmentPlan {
     /// The axes of a factor: those of rows or columns, and those of the fold.
-    pub fn kinds(&self, side: usize) -> [&[usize]; 2] {
+    pub fn factor_axes(&self, side: usize) -> [&[usize]; 2] {
         let parts = &self.contraction;
         [[&parts.rows, &parts.columns][side], &parts.steps]
     }
@@ -156,18 +160,18 @@ impl LargeFragmentPlan {
     pub fn is_in_memory(&self, function: &TensorFunction, op: &StructuredOp) -> bool {
         [0, 1]
             .iter()
-            .all(|side| self.patch(function, op, *side).is_some())
+            .all(|side| self.match_operand(function, op, *side).is_some())
     }
 
     /// How a factor is a matrix in memory that fragments can be loaded from.
-    pub fn patch(
+    pub fn match_operand(
         &self,
         function: &TensorFunction,
         op: &StructuredOp,
         side: usize,
     ) -> Option<MatrixOperand> {
         let factor = self.contraction.factors[side];
-        let patch = patch(function, op, factor, self.kinds(side))?;
+        let patch = match_matrix_operand(function, op, factor, self.factor_axes(side))?;
         let is_narrow = op.body.ty(patch.element).size() < 4;
         let has_rows = |stride: &u64| *stride == 1 || stride.is_multiple_of(VECTOR);
         let fits = !is_narrow
@@ -178,14 +182,14 @@ impl LargeFragmentPlan {
     /// Whether all fragments of a factor begin at multiples of vectors, as do their rows.
     fn is_aligned(&self, function: &TensorFunction, op: &StructuredOp, side: usize) -> bool {
         let factor = self.contraction.factors[side];
-        let Some((value, strides)) = strides(function, op, factor) else {
+        let Some((value, strides)) = compute_strides(function, op, factor) else {
             return false;
         };
-        let begins = match op.body.node(read(&op.body, factor).0) {
+        let begins = match op.body.node(strip_widening(&op.body, factor).0) {
             NodeData::Element(_, position) => first_of(function, op, value, position),
             _ => None,
         };
-        let [own, steps] = self.kinds(side);
+        let [own, steps] = self.factor_axes(side);
         let is_whole = |axis: &usize| {
             let at = if steps.contains(axis) { 2 } else { side };
             [self.tile[at], self.extents[at]]
@@ -203,8 +207,14 @@ impl LargeFragmentPlan {
 
 /// Leaves those axes to loops around along which factors in memory do not lie as the last ones do, where enough
 /// are left for tiles.
-fn narrow(function: &TensorFunction, op: &StructuredOp, all: ContractionAxes) -> ContractionAxes {
-    let [left, right] = all.factors.map(|factor| strides(function, op, factor));
+fn restrict_axes(
+    function: &TensorFunction,
+    op: &StructuredOp,
+    all: ContractionAxes,
+) -> ContractionAxes {
+    let [left, right] = all
+        .factors
+        .map(|factor| compute_strides(function, op, factor));
     let (Some((_, left)), Some((_, right))) = (left, right) else {
         return all;
     };
@@ -220,7 +230,7 @@ fn narrow(function: &TensorFunction, op: &StructuredOp, all: ContractionAxes) ->
         steps: end(&all.steps, steps),
     };
     let points = |axes: &Vec<usize>| {
-        let extents = axes.iter().filter_map(|at| op.axes[*at].extent.known());
+        let extents = axes.iter().filter_map(|at| op.axes[*at].extent.as_static());
         extents.fold(1, u64::saturating_mul)
     };
     let left = [&narrowed.rows, &narrowed.columns, &narrowed.steps].map(points);
@@ -231,26 +241,26 @@ fn narrow(function: &TensorFunction, op: &StructuredOp, all: ContractionAxes) ->
 }
 
 /// Sizes of a product, wherever its factors are.
-pub(crate) fn plan(
+pub(crate) fn plan_large_fragments(
     function: &TensorFunction,
     op: &StructuredOp,
     profile: &ScheduleProfile,
 ) -> Option<LargeFragmentPlan> {
     let most = profile.dense?;
-    let contraction = contraction(op)?;
+    let contraction = match_contraction(op)?;
     let initial = op.body.as_literal(op.reductions[0].initial[0])?;
     let folds = op.axes.len() - op.parallel_rank();
     let is_point = |d: &YieldDestination| matches!(d, YieldDestination::Point);
     let fits = (initial.ty, initial.bits) == (ScalarType::F32, 0)
         && contraction.steps.len() == folds
-        && op.sizes().next().is_none()
+        && op.dynamic_sizes().next().is_none()
         && op.yields.iter().all(|y| is_point(&y.destination));
     if !fits {
         return None;
     }
-    let contraction = narrow(function, op, contraction);
+    let contraction = restrict_axes(function, op, contraction);
     let total = |axes: &[usize]| -> Option<u64> {
-        let mut sizes = axes.iter().map(|at| op.axes[*at].extent.known());
+        let mut sizes = axes.iter().map(|at| op.axes[*at].extent.as_static());
         sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
     };
     let extents = [
@@ -277,7 +287,7 @@ pub(crate) fn plan(
 }
 
 /// Tiles a product.
-pub(super) fn tile(dispatch: &mut TensorDispatch) {
+pub(super) fn tile_large_fragments(dispatch: &mut TensorDispatch) {
     let Some(plan) = dispatch.dense.take() else {
         return;
     };
@@ -286,7 +296,7 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
     dispatch.loops.clear();
     dispatch.points = NodeGraph::default();
     dispatch.is_direct = true;
-    let batch = batch(dispatch, &contraction.tiled(), &extents);
+    let batch = add_batch_loop(dispatch, &contraction.tiled_axes(), &extents);
     let tiles = [0, 1].map(|at| {
         let count = plan.extents[at].div_ceil(plan.tile[at]);
         dispatch.add_loop(count, LoopMapping::Parallel)
@@ -296,33 +306,35 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
     let row = dispatch.add_loop(plan.tile[0], LoopMapping::Sequential);
     let column = dispatch.add_loop(plan.tile[1] / LANES, LoopMapping::Unrolled);
     let locals = [
-        scaled(dispatch, &[(row, 1)]),
-        scaled(dispatch, &[(column, LANES), (lane, 1)]),
+        sum_scaled_counters(dispatch, &[(row, 1)]),
+        sum_scaled_counters(dispatch, &[(column, LANES), (lane, 1)]),
     ];
     let axes = [&contraction.rows, &contraction.columns];
     for at in 0..2 {
-        let first = scaled(dispatch, &[(tiles[at], plan.tile[at])]);
+        let first = sum_scaled_counters(dispatch, &[(tiles[at], plan.tile[at])]);
         let points = &mut dispatch.points;
-        let last = points.i64(plan.extents[at] as i64 - plan.tile[at] as i64);
-        let base = points.op(ScalarOp::SMin, &[first, last]);
+        let last = points.intern_i64(plan.extents[at] as i64 - plan.tile[at] as i64);
+        let base = points.apply_op(ScalarOp::SMin, &[first, last]);
         if !plan.extents[at].is_multiple_of(plan.tile[at]) {
             // What another tile has, that does.
-            let own = points.op(ScalarOp::Add, &[base, locals[at]]);
+            let own = points.apply_op(ScalarOp::Add, &[base, locals[at]]);
             dispatch
                 .guards
-                .push(points.op(ScalarOp::SLe, &[first, own]));
+                .push(points.apply_op(ScalarOp::SLe, &[first, own]));
         }
         let tile = tile_of(axes[at], &extents, base, locals[at], plan.tile[at]);
-        let guard = place(dispatch, tile);
+        let guard = add_tile(dispatch, tile);
         dispatch.guards.extend(guard);
     }
-    let outer = fold(dispatch, &plan, &extents);
+    let outer = add_fold_loop(dispatch, &plan, &extents);
 
     dispatch.step_loop = Some(outer);
     dispatch.matrix = Some(SubgroupMatmul {
         shape: FragmentShape {
             size: plan.tile.map(|n| n as u32),
-            factors: contraction.factors.map(|f| read(&dispatch.op.body, f).1),
+            factors: contraction
+                .factors
+                .map(|f| strip_widening(&dispatch.op.body, f).1),
             sum: FragmentElement::F32,
         },
         factors: contraction.factors,
@@ -335,17 +347,20 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
         points: plan.tile[1] / LANES,
     });
     let mut steps = vec![DispatchStep::Clear];
-    steps.extend(nest(&[outer], vec![DispatchStep::Multiply]));
+    steps.extend(nest_loops(&[outer], vec![DispatchStep::Multiply]));
     steps.push(DispatchStep::Spill);
-    steps.extend(nest(&[row], vec![DispatchStep::Take, DispatchStep::Store]));
+    steps.extend(nest_loops(
+        &[row],
+        vec![DispatchStep::Take, DispatchStep::Store],
+    ));
     dispatch.grid = Some(tiles);
     let mut outermost: Vec<u32> = batch.into_iter().collect();
     outermost.extend(tiles);
-    dispatch.steps = nest(&outermost, steps);
+    dispatch.steps = nest_loops(&outermost, steps);
 }
 
 /// One loop for the rounds of the fold and all folded axes that are not tiled: fragments stay where they are in one.
-fn fold(dispatch: &mut TensorDispatch, plan: &LargeFragmentPlan, extents: &[u64]) -> u32 {
+fn add_fold_loop(dispatch: &mut TensorDispatch, plan: &LargeFragmentPlan, extents: &[u64]) -> u32 {
     let steps = &plan.contraction.steps;
     let is_other =
         |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Reduction && !steps.contains(at);
@@ -357,14 +372,14 @@ fn fold(dispatch: &mut TensorDispatch, plan: &LargeFragmentPlan, extents: &[u64]
         sizes.iter().product::<i64>() as u64,
         LoopMapping::Sequential,
     );
-    let counter = dispatch.counter(number);
+    let counter = dispatch.loop_counter(number);
     let points = &mut dispatch.points;
-    let position = unflatten(points, counter, &sizes);
-    let (local, depth) = (points.i64(0), points.i64(plan.tile[2] as i64));
-    let base = points.op(ScalarOp::Mul, &[position[others.len()], depth]);
+    let position = unflatten_index(points, counter, &sizes);
+    let (local, depth) = (points.intern_i64(0), points.intern_i64(plan.tile[2] as i64));
+    let base = points.apply_op(ScalarOp::Mul, &[position[others.len()], depth]);
     for (axis, index) in others.iter().zip(position) {
         dispatch.indices[*axis] = index;
     }
-    place(dispatch, tile_of(steps, extents, base, local, plan.tile[2]));
+    add_tile(dispatch, tile_of(steps, extents, base, local, plan.tile[2]));
     number
 }

@@ -18,7 +18,7 @@ const TILES: u64 = 8;
 
 /// The tile of a contraction with so many rows and columns; none if its factors are better put into the
 /// workgroup's memory.
-pub(super) fn splits(
+pub(super) fn choose_direct_splits(
     op: &StructuredOp,
     profile: &ScheduleProfile,
     contraction: &ContractionAxes,
@@ -84,15 +84,15 @@ pub(crate) fn is_in_place(body: &NodeGraph, node: ScalarNode) -> bool {
         body.ty(node),
         ScalarType::F32 | ScalarType::F64 | ScalarType::I32
     );
-    let element = match body.applied(node) {
+    let element = match body.as_apply(node) {
         Some((operator, &[_, inside, outside])) if operator.op == ScalarOp::Cond => {
             body.as_literal(outside).is_some().then_some(inside)
         }
         _ => Some(node),
     };
     let is_element = element.is_some_and(|n| matches!(body.node(n), NodeData::Element(..)));
-    let needed = body.reachable(&[node]);
-    let nodes = body.ids().filter(|n| needed[n.index()]);
+    let needed = body.mark_reachable(&[node]);
+    let nodes = body.node_ids().filter(|n| needed[n.index()]);
     let reads = nodes.filter(|n| matches!(body.node(*n), NodeData::Element(..)));
     has_vectors && is_element && reads.count() == 1
 }

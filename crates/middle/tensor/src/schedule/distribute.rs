@@ -5,27 +5,29 @@
 //! - Everything else is collapsed into one loop over all points, in workgroups of a fixed size, adjacent
 //!   points to one invocation where that makes vectors of accesses.
 
-use super::lanes::lanes;
-use super::{DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, nest};
-use crate::ir::{AxisKind, NodeData, ScalarNode, unflatten};
+use super::lanes::points_per_lane;
+use super::{
+    DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, nest_loops,
+};
+use crate::ir::{AxisKind, NodeData, ScalarNode, unflatten_index};
 use spirula_program::ScalarOp;
 
 /// Workgroups that every device can run in the second and third dimension.
 const WORKGROUPS: u64 = 65_535;
 
 /// Distributes all parallel loops.
-pub(super) fn run(dispatch: &mut TensorDispatch) {
+pub(super) fn distribute_dispatch(dispatch: &mut TensorDispatch) {
     match dispatch.strategy {
         ScheduleStrategy::Flat if dispatch.is_sized() => collapse_sized(dispatch),
-        ScheduleStrategy::Flat => collapse(dispatch),
+        ScheduleStrategy::Flat => collapse_loops(dispatch),
         ScheduleStrategy::Serial => {
             for data in &mut dispatch.loops {
                 data.run = LoopMapping::Sequential;
             }
         }
         ScheduleStrategy::Tiled | ScheduleStrategy::Matrices | ScheduleStrategy::Dense => {
-            group(dispatch);
-            distribute(dispatch);
+            group_tile_rows(dispatch);
+            assign_loops(dispatch);
         }
         ScheduleStrategy::Cooperative
         | ScheduleStrategy::Subgroups
@@ -34,12 +36,12 @@ pub(super) fn run(dispatch: &mut TensorDispatch) {
         | ScheduleStrategy::SubgroupRows
         | ScheduleStrategy::Scan
         | ScheduleStrategy::LookBack
-        | ScheduleStrategy::Turned => distribute(dispatch),
+        | ScheduleStrategy::Turned => assign_loops(dispatch),
     }
 }
 
 /// Loops outside of all steps go to workgroups, those within to invocations.
-fn distribute(dispatch: &mut TensorDispatch) {
+fn assign_loops(dispatch: &mut TensorDispatch) {
     let mut outer = Vec::new();
     let mut steps = &dispatch.steps;
     while let [DispatchStep::For(number, inner)] = &steps[..] {
@@ -59,13 +61,13 @@ fn distribute(dispatch: &mut TensorDispatch) {
                 dispatch.loops[*number as usize].run = LoopMapping::Workgroup(at as u8);
             }
         }
-        false => join(dispatch, &outer),
+        false => join_workgroup_loops(dispatch, &outer),
     }
 }
 
 /// Takes the tiles of a few rows together, column by column: workgroups that run side by side then read
 /// few rows and few columns, which stay in caches where whole matrices do not.
-fn group(dispatch: &mut TensorDispatch) {
+fn group_tile_rows(dispatch: &mut TensorDispatch) {
     let Some(grid) = dispatch.grid else { return };
     let [down, across] = grid.map(|number| dispatch.loops[number as usize].extent);
     let most = dispatch.profile.group.min(down);
@@ -78,32 +80,32 @@ fn group(dispatch: &mut TensorDispatch) {
         return;
     }
     let number = dispatch.add_loop(down * across, LoopMapping::Parallel);
-    let counter = dispatch.counter(number);
+    let counter = dispatch.loop_counter(number);
     let points = &mut dispatch.points;
-    let size = points.i64((height * across) as i64);
-    let rows = points.i64(height as i64);
-    let within = points.op(ScalarOp::SMod, &[counter, size]);
-    let first = points.op(ScalarOp::SDiv, &[counter, size]);
-    let first = points.op(ScalarOp::Mul, &[first, rows]);
-    let (mut rows, last) = (rows, points.i64(down as i64 - 1));
+    let size = points.intern_i64((height * across) as i64);
+    let rows = points.intern_i64(height as i64);
+    let within = points.apply_op(ScalarOp::SMod, &[counter, size]);
+    let first = points.apply_op(ScalarOp::SDiv, &[counter, size]);
+    let first = points.apply_op(ScalarOp::Mul, &[first, rows]);
+    let (mut rows, last) = (rows, points.intern_i64(down as i64 - 1));
     if whole.is_none() {
-        let all = points.i64(down as i64);
-        let left = points.op(ScalarOp::Sub, &[all, first]);
-        rows = points.op(ScalarOp::SMin, &[rows, left]);
+        let all = points.intern_i64(down as i64);
+        let left = points.apply_op(ScalarOp::Sub, &[all, first]);
+        rows = points.apply_op(ScalarOp::SMin, &[rows, left]);
     }
-    let row = points.op(ScalarOp::SMod, &[within, rows]);
-    let row = points.op(ScalarOp::Add, &[first, row]);
-    let row = points.op(ScalarOp::SMin, &[row, last]);
-    let column = points.op(ScalarOp::SDiv, &[within, rows]);
-    let last = points.i64(across as i64 - 1);
-    let column = points.op(ScalarOp::SMin, &[column, last]);
+    let row = points.apply_op(ScalarOp::SMod, &[within, rows]);
+    let row = points.apply_op(ScalarOp::Add, &[first, row]);
+    let row = points.apply_op(ScalarOp::SMin, &[row, last]);
+    let column = points.apply_op(ScalarOp::SDiv, &[within, rows]);
+    let last = points.intern_i64(across as i64 - 1);
+    let column = points.apply_op(ScalarOp::SMin, &[column, last]);
     let steps = std::mem::take(&mut dispatch.steps);
-    dispatch.steps = without(steps, grid, number);
-    dispatch.substitute(&grid, &[row, column]);
+    dispatch.steps = merge_loop_pair(steps, grid, number);
+    dispatch.substitute_counters(&grid, &[row, column]);
 }
 
 /// Steps with one loop in the place of two around each other.
-fn without(steps: Vec<DispatchStep>, loops: [u32; 2], by: u32) -> Vec<DispatchStep> {
+fn merge_loop_pair(steps: Vec<DispatchStep>, loops: [u32; 2], by: u32) -> Vec<DispatchStep> {
     let each = steps.into_iter().map(|step| match step {
         DispatchStep::For(number, mut inner) if number == loops[0] => {
             let within = match inner.pop() {
@@ -112,7 +114,9 @@ fn without(steps: Vec<DispatchStep>, loops: [u32; 2], by: u32) -> Vec<DispatchSt
             };
             DispatchStep::For(by, within)
         }
-        DispatchStep::For(number, inner) => DispatchStep::For(number, without(inner, loops, by)),
+        DispatchStep::For(number, inner) => {
+            DispatchStep::For(number, merge_loop_pair(inner, loops, by))
+        }
         step => step,
     });
     each.collect()
@@ -132,7 +136,7 @@ fn parallel_within(dispatch: &TensorDispatch, steps: &[DispatchStep], found: &mu
 }
 
 /// Makes one loop over workgroups of several.
-fn join(dispatch: &mut TensorDispatch, outer: &[u32]) {
+fn join_workgroup_loops(dispatch: &mut TensorDispatch, outer: &[u32]) {
     let extent = |number: &u32| dispatch.loops[*number as usize].extent;
     let sizes: Vec<i64> = outer.iter().map(|n| extent(n) as i64).collect();
     let number = dispatch.add_loop(
@@ -145,41 +149,41 @@ fn join(dispatch: &mut TensorDispatch, outer: &[u32]) {
             inner = steps;
         }
     }
-    dispatch.steps = nest(&[number], inner);
-    let counter = dispatch.counter(number);
-    let position = unflatten(&mut dispatch.points, counter, &sizes);
-    dispatch.substitute(outer, &position);
+    dispatch.steps = nest_loops(&[number], inner);
+    let counter = dispatch.loop_counter(number);
+    let position = unflatten_index(&mut dispatch.points, counter, &sizes);
+    dispatch.substitute_counters(outer, &position);
 }
 
 /// One loop over all points.
-fn collapse(dispatch: &mut TensorDispatch) {
+fn collapse_loops(dispatch: &mut TensorDispatch) {
     let axes = parallel_axes(dispatch);
     let sizes: Vec<i64> = axes
         .iter()
         .map(|at| dispatch.loops[*at].extent as i64)
         .collect();
     let total = sizes.iter().product::<i64>() as u64;
-    let lanes = lanes(dispatch, AxisKind::Parallel, total);
+    let lanes = points_per_lane(dispatch, AxisKind::Parallel, total);
     let runs = total / lanes;
     let across = flat_invocations(runs, &dispatch.profile);
     let group = dispatch.add_loop(runs.div_ceil(across), LoopMapping::Workgroup(0));
     let local = dispatch.add_loop(across, LoopMapping::Invocation(0));
     let lane = dispatch.add_loop(lanes, LoopMapping::Unrolled);
     let [group_counter, local_counter, lane_counter] =
-        [group, local, lane].map(|number| dispatch.counter(number));
+        [group, local, lane].map(|number| dispatch.loop_counter(number));
     let points = &mut dispatch.points;
-    let size = points.i64(across as i64);
-    let flat = points.op(ScalarOp::Mul, &[group_counter, size]);
-    let run = points.op(ScalarOp::Add, &[flat, local_counter]);
-    let limit = points.i64(runs as i64);
-    let guard = points.op(ScalarOp::SLt, &[run, limit]);
-    let lanes = points.i64(lanes as i64);
-    let flat = points.op(ScalarOp::Mul, &[run, lanes]);
-    let flat = points.op(ScalarOp::Add, &[flat, lane_counter]);
+    let size = points.intern_i64(across as i64);
+    let flat = points.apply_op(ScalarOp::Mul, &[group_counter, size]);
+    let run = points.apply_op(ScalarOp::Add, &[flat, local_counter]);
+    let limit = points.intern_i64(runs as i64);
+    let guard = points.apply_op(ScalarOp::SLt, &[run, limit]);
+    let lanes = points.intern_i64(lanes as i64);
+    let flat = points.apply_op(ScalarOp::Mul, &[run, lanes]);
+    let flat = points.apply_op(ScalarOp::Add, &[flat, lane_counter]);
     if points.as_literal(guard).is_none() {
         dispatch.guards.push(guard);
     }
-    let position = unflatten(&mut dispatch.points, flat, &sizes);
+    let position = unflatten_index(&mut dispatch.points, flat, &sizes);
     run_by(dispatch, &axes, &position, [group, local]);
 }
 
@@ -213,7 +217,7 @@ fn run_by(dispatch: &mut TensorDispatch, axes: &[usize], position: &[ScalarNode]
             steps = inner;
         }
     }
-    dispatch.steps = nest(&loops, steps);
+    dispatch.steps = nest_loops(&loops, steps);
 }
 
 /// Workgroups that any device numbers.
@@ -225,22 +229,25 @@ fn collapse_sized(dispatch: &mut TensorDispatch) {
     let across = dispatch.profile.flat;
     let points = &mut dispatch.points;
     let mut sizes = Vec::new();
-    let mut total = points.i64(1);
+    let mut total = points.intern_i64(1);
     for axis in &axes {
-        let size = points.size(dispatch.op.axes[*axis].extent);
-        total = points.op(ScalarOp::Mul, &[total, size]);
+        let size = points.intern_size(dispatch.op.axes[*axis].extent);
+        total = points.apply_op(ScalarOp::Mul, &[total, size]);
         sizes.push(size);
     }
-    let (width, less) = (points.i64(across as i64), points.i64(across as i64 - 1));
-    let above = points.op(ScalarOp::Add, &[total, less]);
-    let rounds = points.op(ScalarOp::SDiv, &[above, width]);
+    let (width, less) = (
+        points.intern_i64(across as i64),
+        points.intern_i64(across as i64 - 1),
+    );
+    let above = points.apply_op(ScalarOp::Add, &[total, less]);
+    let rounds = points.apply_op(ScalarOp::SDiv, &[above, width]);
     let group = dispatch.add_sized_loop(MOST, rounds, LoopMapping::Workgroup(0));
     let local = dispatch.add_loop(across, LoopMapping::Invocation(0));
-    let [group_counter, local_counter] = [group, local].map(|number| dispatch.counter(number));
+    let [group_counter, local_counter] = [group, local].map(|number| dispatch.loop_counter(number));
     let points = &mut dispatch.points;
-    let flat = points.op(ScalarOp::Mul, &[group_counter, width]);
-    let mut flat = points.op(ScalarOp::Add, &[flat, local_counter]);
-    let guard = points.op(ScalarOp::SLt, &[flat, total]);
+    let flat = points.apply_op(ScalarOp::Mul, &[group_counter, width]);
+    let mut flat = points.apply_op(ScalarOp::Add, &[flat, local_counter]);
+    let guard = points.apply_op(ScalarOp::SLt, &[flat, total]);
     if points.as_literal(guard).is_none() {
         dispatch.guards.push(guard);
     }
@@ -250,8 +257,8 @@ fn collapse_sized(dispatch: &mut TensorDispatch) {
             position.push(flat);
             break;
         }
-        position.push(points.op(ScalarOp::SMod, &[flat, *size]));
-        flat = points.op(ScalarOp::SDiv, &[flat, *size]);
+        position.push(points.apply_op(ScalarOp::SMod, &[flat, *size]));
+        flat = points.apply_op(ScalarOp::SDiv, &[flat, *size]);
     }
     position.reverse();
     run_by(dispatch, &axes, &position, [group, local]);
@@ -259,20 +266,22 @@ fn collapse_sized(dispatch: &mut TensorDispatch) {
 
 impl TensorDispatch {
     /// Puts other nodes in the place of loops' counters.
-    fn substitute(&mut self, loops: &[u32], by: &[ScalarNode]) {
+    fn substitute_counters(&mut self, loops: &[u32], by: &[ScalarNode]) {
         let mut roots = self.indices.clone();
         roots.extend(self.tiles.iter().flat_map(|t| [t.base, t.local]));
         roots.extend(self.guards.iter().chain(&self.fold_guards));
         roots.extend(self.kept.map(|kept| kept.place));
         let from = std::mem::take(&mut self.points);
-        let copies = self.points.import(&from, by, |_, _, _| None);
-        let nodes = self.points.import(&from, &roots, |_, _, data| match data {
-            NodeData::Counter(number) => {
-                let at = loops.iter().position(|l| l == number)?;
-                copies.get(at).copied()
-            }
-            _ => None,
-        });
+        let copies = self.points.import_nodes(&from, by, |_, _, _| None);
+        let nodes = self
+            .points
+            .import_nodes(&from, &roots, |_, _, data| match data {
+                NodeData::Counter(number) => {
+                    let at = loops.iter().position(|l| l == number)?;
+                    copies.get(at).copied()
+                }
+                _ => None,
+            });
         let mut nodes = nodes.into_iter();
         let mut replace = |node: &mut ScalarNode| {
             if let Some(next) = nodes.next() {

@@ -1,6 +1,8 @@
 //! Formation of dispatches: a loop for each axis.
 
-use super::{DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, nest};
+use super::{
+    DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, nest_loops,
+};
 use crate::ir::{
     AxisKind, DimExtent, IterationAxis, NodeData, NodeGraph, ScalarNode, StructuredOp,
     TensorFunction, TensorOp, YieldDestination,
@@ -12,7 +14,7 @@ use spirula_program::{ScalarOp, ScalarType};
 ///
 /// # Errors
 /// When there are too many axes.
-pub fn form(
+pub fn form_dispatch(
     name: &str,
     op: &TensorOp,
     (function, structured): (&TensorFunction, &StructuredOp),
@@ -29,7 +31,7 @@ pub fn form(
         results: op.results.clone(),
         place: op.place,
         profile,
-        strategy: strategy(function, structured, &profile),
+        strategy: choose_strategy(function, structured, &profile),
         loops: Vec::new(),
         points: NodeGraph::default(),
         indices: Vec::new(),
@@ -48,18 +50,18 @@ pub fn form(
         steps: Vec::new(),
     };
     if dispatch.strategy == ScheduleStrategy::Dense {
-        dispatch.dense = super::dense::plan(function, structured, &profile);
+        dispatch.dense = super::dense::plan_large_fragments(function, structured, &profile);
     }
     let (mut parallel, mut folded) = (Vec::new(), Vec::new());
     for axis in &structured.axes {
         let number = match axis.extent {
             DimExtent::Static(size) => dispatch.add_loop(size, LoopMapping::Parallel),
             DimExtent::Value(_) => {
-                let rounds = dispatch.points.size(axis.extent);
+                let rounds = dispatch.points.intern_size(axis.extent);
                 dispatch.add_sized_loop(LARGEST, rounds, LoopMapping::Parallel)
             }
         };
-        let index = dispatch.counter(number);
+        let index = dispatch.loop_counter(number);
         dispatch.indices.push(index);
         match axis.kind {
             AxisKind::Parallel => parallel.push(number),
@@ -76,12 +78,12 @@ pub fn form(
         if structured.is_scan() {
             round.push(DispatchStep::Store);
         }
-        steps.extend(nest(&folded, round));
+        steps.extend(nest_loops(&folded, round));
     }
     if steps.is_empty() || !structured.is_scan() {
         steps.push(DispatchStep::Store);
     }
-    dispatch.steps = nest(&parallel, steps);
+    dispatch.steps = nest_loops(&parallel, steps);
     Ok(dispatch)
 }
 
@@ -98,13 +100,15 @@ fn without_empty_folds(op: &StructuredOp) -> StructuredOp {
     }
     let initial = op.reductions.iter().flat_map(|r| r.initial.clone());
     let initial: Vec<ScalarNode> = initial.collect();
-    let roots = op.roots();
+    let roots = op.collect_roots();
     let from = std::mem::take(&mut op.body);
-    let begun = op.body.import(&from, &initial, |_, _, _| None);
-    let copies = op.body.import(&from, &roots, |_, _, data| match data {
-        NodeData::Reduced(number) => begun.get(*number as usize).copied(),
-        _ => None,
-    });
+    let begun = op.body.import_nodes(&from, &initial, |_, _, _| None);
+    let copies = op
+        .body
+        .import_nodes(&from, &roots, |_, _, data| match data {
+            NodeData::Reduced(number) => begun.get(*number as usize).copied(),
+            _ => None,
+        });
     let mut copies = copies.into_iter();
     op.replace_roots(|_| copies.next());
     op.reductions.clear();
@@ -115,7 +119,7 @@ fn without_empty_folds(op: &StructuredOp) -> StructuredOp {
 /// A size that no size known only when run exceeds.
 const LARGEST: u64 = 1 << 32;
 
-fn strategy(
+fn choose_strategy(
     function: &TensorFunction,
     op: &StructuredOp,
     profile: &ScheduleProfile,
@@ -125,7 +129,9 @@ fn strategy(
     }
     let product = |kind: AxisKind| {
         let axes = op.axes.iter().filter(|a| a.kind == kind);
-        axes.fold(1u64, |n, a| n.saturating_mul(a.extent.known().unwrap_or(1)))
+        axes.fold(1u64, |n, a| {
+            n.saturating_mul(a.extent.as_static().unwrap_or(1))
+        })
     };
     let (results, length) = (product(AxisKind::Parallel), product(AxisKind::Reduction));
     if op
@@ -133,8 +139,8 @@ fn strategy(
         .iter()
         .any(|y| matches!(y.destination, YieldDestination::Each(_)))
     {
-        let is_short = super::subgroups::suits(op, profile, [results, length]);
-        return match is_short && op.sizes().next().is_none() {
+        let is_short = super::subgroups::is_worth_subgroup(op, profile, [results, length]);
+        return match is_short && op.dynamic_sizes().next().is_none() {
             true => ScheduleStrategy::SubgroupRows,
             false => ScheduleStrategy::Rows,
         };
@@ -145,15 +151,15 @@ fn strategy(
     if super::is_together(op, profile) {
         return ScheduleStrategy::Scan;
     }
-    if op.is_scan() || op.sizes().next().is_some() {
+    if op.is_scan() || op.dynamic_sizes().next().is_some() {
         return ScheduleStrategy::Flat;
     }
-    if super::CrossLaneAxes::of(op, profile).is_some() {
+    if super::CrossLaneAxes::from_op(op, profile).is_some() {
         return ScheduleStrategy::Across;
     }
-    if super::tile::contraction(op).is_some() {
-        let dense = super::dense::plan(function, op, profile);
-        return match super::matrices::suits(op, profile) {
+    if super::tile::match_contraction(op).is_some() {
+        let dense = super::dense::plan_large_fragments(function, op, profile);
+        return match super::matrices::is_matrix_product(op, profile) {
             true => ScheduleStrategy::Matrices,
             false if dense.is_some_and(|plan| plan.is_in_memory(function, op)) => {
                 ScheduleStrategy::Dense
@@ -161,13 +167,13 @@ fn strategy(
             false => ScheduleStrategy::Tiled,
         };
     }
-    if super::turn::turned(op, profile).is_some() {
+    if super::turn::find_transposed_reads(op, profile).is_some() {
         return ScheduleStrategy::Turned;
     }
-    let is_long = length >= fewest(op, profile, [results, length]);
+    let is_long = length >= compute_fewest_points(op, profile, [results, length]);
     let is_together = is_long && results <= profile.folds && !is_across(op, results, profile);
     match is_together {
-        true if super::subgroups::suits(op, profile, [results, length]) => {
+        true if super::subgroups::is_worth_subgroup(op, profile, [results, length]) => {
             ScheduleStrategy::Subgroups
         }
         true => ScheduleStrategy::Cooperative,
@@ -180,13 +186,15 @@ const SHORT: u64 = 16;
 
 /// Fewest points of a fold of so many results and points that is worth a workgroup, a subgroup or some of its invocations: one that is read along by subgroups would otherwise be read
 /// from as many places at once as there are invocations.
-fn fewest(op: &StructuredOp, profile: &ScheduleProfile, sizes: [u64; 2]) -> u64 {
+fn compute_fewest_points(op: &StructuredOp, profile: &ScheduleProfile, sizes: [u64; 2]) -> u64 {
     let mut axes = op.axes.iter();
     let last = axes.rposition(|axis| axis.kind == AxisKind::Reduction);
     let is_along = last.is_some_and(|axis| super::across::reads_along(&op.body, axis));
     let is_read_along = is_along && !super::lanes::is_adjacent(op);
     match profile.subgroup > 1 && is_read_along {
-        true if super::subgroups::suits(op, profile, sizes) => SHORT.min(profile.subgroup),
+        true if super::subgroups::is_worth_subgroup(op, profile, sizes) => {
+            SHORT.min(profile.subgroup)
+        }
         true => profile.long / 4,
         false => profile.long,
     }
@@ -198,7 +206,7 @@ fn fewest(op: &StructuredOp, profile: &ScheduleProfile, sizes: [u64; 2]) -> u64 
 fn is_across(op: &StructuredOp, results: u64, profile: &ScheduleProfile) -> bool {
     let mut values = op.reductions.iter().flat_map(|r| &r.values);
     let is_wide = values.all(|value| op.body.ty(*value).size() >= 4);
-    is_wide && results >= profile.invocations() && super::lanes::is_adjacent(op)
+    is_wide && results >= profile.busy_invocations() && super::lanes::is_adjacent(op)
 }
 
 /// Whether several invocations may write at once: at their own points, values that replace, or
@@ -212,15 +220,18 @@ fn is_concurrent(destination: &YieldDestination) -> bool {
         YieldDestination::Scatter {
             combiner: Some(combiner),
             ..
-        } => combiner.operator().is_some_and(|op| {
+        } => combiner.as_operator().is_some_and(|op| {
             let ty = combiner.body.ty(combiner.results[0]);
-            atomic(op, ty).is_some()
+            match_atomic_op(op, ty).is_some()
         }),
     }
 }
 
 /// The atomic operation for an operator.
-pub(crate) fn atomic(op: ScalarOp, ty: ScalarType) -> Option<spirula_kernel::ir::AtomicOp> {
+pub(crate) fn match_atomic_op(
+    op: ScalarOp,
+    ty: ScalarType,
+) -> Option<spirula_kernel::ir::AtomicOp> {
     use spirula_kernel::ir::AtomicOp;
     let atomic = match (op, ty) {
         (ScalarOp::FAdd, ScalarType::F32) => AtomicOp::FAdd,

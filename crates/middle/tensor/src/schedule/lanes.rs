@@ -11,7 +11,7 @@ use crate::ir::{
 
 /// Points of an invocation along the axes of a kind, which are run as one of so many points: a number
 /// that divides the last axis.
-pub(super) fn lanes(dispatch: &TensorDispatch, kind: AxisKind, total: u64) -> u64 {
+pub(super) fn points_per_lane(dispatch: &TensorDispatch, kind: AxisKind, total: u64) -> u64 {
     let op = &dispatch.op;
     let of_kind = (0..op.axes.len()).filter(|at| op.axes[*at].kind == kind);
     let mut wide = of_kind.filter(|at| dispatch.loops[*at].extent > 1);
@@ -30,7 +30,7 @@ pub(super) fn lanes(dispatch: &TensorDispatch, kind: AxisKind, total: u64) -> u6
         return 1;
     }
     let results = op.yields.iter().map(|y| y.value);
-    let elements = op.body.ids().filter(|n| is_element(&op.body, *n));
+    let elements = op.body.node_ids().filter(|n| is_element(&op.body, *n));
     let widest = results.chain(elements).map(|n| op.body.ty(n).size()).max();
     let lanes = dispatch.profile.vector / widest.unwrap_or(1).max(1);
     let extent = dispatch.loops[last].extent;
@@ -70,7 +70,7 @@ pub(super) fn accesses_follow(body: &NodeGraph, axis: u32, written: &[&[ScalarNo
 /// of its points.
 fn accesses_step(body: &NodeGraph, axis: u32, written: &[&[ScalarNode]], steps: &[i64]) -> bool {
     let mut depends = vec![false; body.len()];
-    for node in body.ids() {
+    for node in body.node_ids() {
         depends[node.index()] = match body.node(node) {
             NodeData::Index(at) => *at == axis,
             _ => body.operands(node).iter().any(|n| depends[n.index()]),
@@ -83,7 +83,7 @@ fn accesses_step(body: &NodeGraph, axis: u32, written: &[&[ScalarNode]], steps: 
         let is_fixed = others.iter().all(|n| !depends[n.index()]);
         is_fixed && (!depends[last.index()] || is_step(body, *last, axis, &depends, steps))
     };
-    let reads = body.ids().all(|node| match body.node(node) {
+    let reads = body.node_ids().all(|node| match body.node(node) {
         NodeData::Element(_, position) => fits(position),
         _ => true,
     });
@@ -98,7 +98,7 @@ fn is_step(
     depends: &[bool],
     steps: &[i64],
 ) -> bool {
-    let sum = AffineSum::of(body, index);
+    let sum = AffineSum::from_node(body, index);
     sum.terms.iter().all(|(node, factor)| {
         let is_index = body.as_index(*node) == Some(axis);
         !depends[node.index()] || (is_index && steps.contains(factor))

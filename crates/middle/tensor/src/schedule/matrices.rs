@@ -6,9 +6,9 @@
 //! added, each sum goes through a patch of the workgroup's memory, from where each invocation takes the
 //! points that it finishes as in any other schedule.
 
-use super::tile::{batch, contraction, place, scaled, tile_of};
-use super::{DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, nest};
-use crate::ir::{NodeGraph, ScalarNode, StructuredOp, unflatten};
+use super::tile::{add_batch_loop, add_tile, match_contraction, sum_scaled_counters, tile_of};
+use super::{DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, nest_loops};
+use crate::ir::{NodeGraph, ScalarNode, StructuredOp, unflatten_index};
 use spirula_kernel::ir::FragmentElement;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
@@ -69,11 +69,15 @@ impl MatrixProfile {
     }
 
     /// The fragments for factors and sums of some types.
-    fn shape(&self, factors: [FragmentElement; 2], sum: FragmentElement) -> Option<FragmentShape> {
+    fn choose_shape(
+        &self,
+        factors: [FragmentElement; 2],
+        sum: FragmentElement,
+    ) -> Option<FragmentShape> {
         let fits = |shape: &FragmentShape| {
             let points = u64::from(shape.size[0] * shape.size[1]);
             // Rows and columns begin at multiples of 16 bytes, whichever lie next to each other.
-            let narrowest = factors.iter().map(|n| n.stored().size()).min();
+            let narrowest = factors.iter().map(|n| n.storage_type().size()).min();
             let least = 16 / narrowest.unwrap_or(1);
             shape.factors == factors
                 && shape.sum == sum
@@ -114,19 +118,19 @@ pub struct SubgroupMatmul {
 
 impl SubgroupMatmul {
     /// Elements between rows of a tile in memory that nothing uses, so that rows meet different banks.
-    pub fn padding(ty: ScalarType) -> u64 {
+    pub fn row_padding(ty: ScalarType) -> u64 {
         16 / ty.size()
     }
 }
 
 /// Whether an operation is a product that a device's subgroups compute.
-pub(crate) fn suits(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
-    plan(&mut op.clone(), profile).is_some()
+pub(crate) fn is_matrix_product(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
+    plan_matmul(&mut op.clone(), profile).is_some()
 }
 
 /// How many tiles such a product has along rows and columns.
-pub(super) fn tiles(op: &StructuredOp, profile: &ScheduleProfile) -> Option<[u64; 2]> {
-    let plan = plan(&mut op.clone(), profile)?;
+pub(super) fn count_tiles(op: &StructuredOp, profile: &ScheduleProfile) -> Option<[u64; 2]> {
+    let plan = plan_matmul(&mut op.clone(), profile)?;
     Some([0, 1].map(|at| plan.extents[at].div_ceil(plan.tile[at])))
 }
 
@@ -141,9 +145,9 @@ struct SubgroupMatmulPlan {
     buffers: u64,
 }
 
-fn plan(op: &mut StructuredOp, profile: &ScheduleProfile) -> Option<SubgroupMatmulPlan> {
+fn plan_matmul(op: &mut StructuredOp, profile: &ScheduleProfile) -> Option<SubgroupMatmulPlan> {
     let matrices = profile.matrices?;
-    let contraction = contraction(op)?;
+    let contraction = match_contraction(op)?;
     let initial = op.body.as_literal(op.reductions[0].initial[0])?;
     let is_zero = initial.bits == 0;
     let folds = op.axes.len() - op.parallel_rank();
@@ -156,10 +160,13 @@ fn plan(op: &mut StructuredOp, profile: &ScheduleProfile) -> Option<SubgroupMatm
         _ => return None,
     };
     let [a, b] = contraction.factors;
-    let (a, b) = (narrow(&mut op.body, a)?, narrow(&mut op.body, b)?);
-    let shape = matrices.shape([a.1, b.1], sum)?;
+    let (a, b) = (
+        match_narrow_factor(&mut op.body, a)?,
+        match_narrow_factor(&mut op.body, b)?,
+    );
+    let shape = matrices.choose_shape([a.1, b.1], sum)?;
     let total = |axes: &[usize]| -> Option<u64> {
-        let mut sizes = axes.iter().map(|at| op.axes[*at].extent.known());
+        let mut sizes = axes.iter().map(|at| op.axes[*at].extent.as_static());
         sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
     };
     let extents = [
@@ -185,13 +192,13 @@ fn plan(op: &mut StructuredOp, profile: &ScheduleProfile) -> Option<SubgroupMatm
         grid: matrices.grid,
         buffers: matrices.buffers,
     };
-    plan.fit(&matrices, batches, profile.busy);
+    plan.fit_tiles(&matrices, batches, profile.busy);
     Some(plan)
 }
 
 impl SubgroupMatmulPlan {
     /// Makes tiles smaller until there are enough, and they fit the memory.
-    fn fit(&mut self, matrices: &MatrixProfile, batches: u64, busy: u64) {
+    fn fit_tiles(&mut self, matrices: &MatrixProfile, batches: u64, busy: u64) {
         let least = self.shape.size.map(u64::from);
         for (at, least) in least.iter().enumerate() {
             let whole = self.extents[at].next_multiple_of(*least);
@@ -205,7 +212,7 @@ impl SubgroupMatmulPlan {
             let tiles = batches
                 * self.extents[0].div_ceil(self.tile[0])
                 * self.extents[1].div_ceil(self.tile[1]);
-            let is_large = self.memory() > matrices.memory;
+            let is_large = self.memory_bytes() > matrices.memory;
             if !is_large && tiles >= busy {
                 return;
             }
@@ -221,8 +228,8 @@ impl SubgroupMatmulPlan {
     }
 
     /// Bytes of the workgroup's memory that tiles and patches take.
-    fn memory(&self) -> u64 {
-        let sizes = self.shape.factors.map(|n| n.stored().size());
+    fn memory_bytes(&self) -> u64 {
+        let sizes = self.shape.factors.map(|n| n.storage_type().size());
         let [rows, columns, depth] = self.tile;
         // A tile may lie either way.
         let kept = |side: u64, size: u64| (side * depth * size) + side.max(depth) * 16;
@@ -233,8 +240,11 @@ impl SubgroupMatmulPlan {
 }
 
 /// A factor as a narrow number that widening gives the factor of.
-fn narrow(body: &mut NodeGraph, node: ScalarNode) -> Option<(ScalarNode, FragmentElement)> {
-    let (operator, operands) = body.applied(node)?;
+fn match_narrow_factor(
+    body: &mut NodeGraph,
+    node: ScalarNode,
+) -> Option<(ScalarNode, FragmentElement)> {
+    let (operator, operands) = body.as_apply(node)?;
     let operands = operands.to_vec();
     let types = (operator.op, operator.from, operator.to);
     match types {
@@ -247,37 +257,41 @@ fn narrow(body: &mut NodeGraph, node: ScalarNode) -> Option<(ScalarNode, Fragmen
         (ScalarOp::ZExt, ScalarType::I8, ScalarType::I32) => {
             Some((operands[0], FragmentElement::U8))
         }
-        (ScalarOp::Bits, ScalarType::I32, ScalarType::F32) => brain(body, operands[0]),
+        (ScalarOp::Bits, ScalarType::I32, ScalarType::F32) => match_bf16_factor(body, operands[0]),
         (ScalarOp::Cond, ..) => {
             let zero = |body: &NodeGraph, node| body.as_literal(node).is_some_and(|l| l.bits == 0);
-            let (value, number) = narrow(body, operands[1])?;
+            let (value, number) = match_narrow_factor(body, operands[1])?;
             if !zero(body, operands[2]) {
                 return None;
             }
-            let zero = body.literal(ScalarLiteral::new(number.stored(), 0));
-            Some((body.op(ScalarOp::Cond, &[operands[0], value, zero]), number))
+            let zero = body.intern_literal(ScalarLiteral::new(number.storage_type(), 0));
+            Some((
+                body.apply_op(ScalarOp::Cond, &[operands[0], value, zero]),
+                number,
+            ))
         }
         _ => None,
     }
 }
 
 /// The 16 bits whose place in a binary32 is the upper half.
-fn brain(body: &NodeGraph, node: ScalarNode) -> Option<(ScalarNode, FragmentElement)> {
-    let (shift, operands) = body.applied(node)?;
+fn match_bf16_factor(body: &NodeGraph, node: ScalarNode) -> Option<(ScalarNode, FragmentElement)> {
+    let (shift, operands) = body.as_apply(node)?;
     let [wide, by] = *operands else { return None };
     let is_shift = shift.op == ScalarOp::Shl && body.as_literal(by)?.bits == 16;
-    let (widen, operands) = body.applied(wide)?;
+    let (widen, operands) = body.as_apply(wide)?;
     let is_widening = (widen.op, widen.from) == (ScalarOp::ZExt, ScalarType::I16);
     (is_shift && is_widening).then_some((operands[0], FragmentElement::Bf16))
 }
 
 /// Tiles a product for subgroups.
-pub(super) fn tile(dispatch: &mut TensorDispatch) {
+pub(super) fn tile_matrices(dispatch: &mut TensorDispatch) {
     let profile = dispatch.profile;
-    let Some(plan) = plan(&mut dispatch.op, &profile) else {
+    let Some(plan) = plan_matmul(&mut dispatch.op, &profile) else {
         return;
     };
-    let (Some(contraction), Some(matrices)) = (contraction(&dispatch.op), profile.matrices) else {
+    let (Some(contraction), Some(matrices)) = (match_contraction(&dispatch.op), profile.matrices)
+    else {
         return;
     };
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
@@ -289,7 +303,7 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
     let points = m * n / matrices.subgroup;
     dispatch.loops.clear();
     dispatch.points = NodeGraph::default();
-    let batch = batch(dispatch, &contraction.tiled(), &extents);
+    let batch = add_batch_loop(dispatch, &contraction.tiled_axes(), &extents);
     let tiles = [0, 1].map(|at| {
         let count = plan.extents[at].div_ceil(plan.tile[at]);
         dispatch.add_loop(count, LoopMapping::Parallel)
@@ -306,32 +320,32 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
         LoopMapping::Sequential,
     );
 
-    let within = scaled(dispatch, &[(lane, points), (point, 1)]);
-    let within = unflatten(&mut dispatch.points, within, &[m as i64, n as i64]);
-    let number = dispatch.counter(subgroup);
+    let within = sum_scaled_counters(dispatch, &[(lane, points), (point, 1)]);
+    let within = unflatten_index(&mut dispatch.points, within, &[m as i64, n as i64]);
+    let number = dispatch.loop_counter(subgroup);
     let grid = plan.grid.map(|n| n as i64);
-    let of_grid = unflatten(&mut dispatch.points, number, &grid);
+    let of_grid = unflatten_index(&mut dispatch.points, number, &grid);
     let axes = [&contraction.rows, &contraction.columns];
     let mut numbers = [0; 3];
     for at in 0..2 {
-        let base = scaled(dispatch, &[(tiles[at], plan.tile[at])]);
+        let base = sum_scaled_counters(dispatch, &[(tiles[at], plan.tile[at])]);
         let size = [m, n][at];
-        let fragment = scaled(dispatch, &[([down, across][at], size)]);
+        let fragment = sum_scaled_counters(dispatch, &[([down, across][at], size)]);
         let points = &mut dispatch.points;
-        let part = points.i64((counts[at] * size) as i64);
-        let part = points.op(ScalarOp::Mul, &[of_grid[at], part]);
-        let local = points.op(ScalarOp::Add, &[part, fragment]);
-        let local = points.op(ScalarOp::Add, &[local, within[at]]);
+        let part = points.intern_i64((counts[at] * size) as i64);
+        let part = points.apply_op(ScalarOp::Mul, &[of_grid[at], part]);
+        let local = points.apply_op(ScalarOp::Add, &[part, fragment]);
+        let local = points.apply_op(ScalarOp::Add, &[local, within[at]]);
         numbers[at] = dispatch.tiles.len();
         let tile = tile_of(axes[at], &extents, base, local, plan.tile[at]);
-        let guard = place(dispatch, tile);
+        let guard = add_tile(dispatch, tile);
         dispatch.guards.extend(guard);
     }
-    let base = scaled(dispatch, &[(outer, plan.tile[2])]);
-    let local = dispatch.points.i64(0);
+    let base = sum_scaled_counters(dispatch, &[(outer, plan.tile[2])]);
+    let local = dispatch.points.intern_i64(0);
     numbers[2] = dispatch.tiles.len();
     let tile = tile_of(&contraction.steps, &extents, base, local, plan.tile[2]);
-    place(dispatch, tile);
+    add_tile(dispatch, tile);
 
     dispatch.step_loop = Some(outer);
     dispatch.matrix = Some(SubgroupMatmul {
@@ -346,13 +360,13 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
         points,
     });
     let mut steps = vec![DispatchStep::Clear];
-    steps.extend(nest(&[outer], vec![DispatchStep::Multiply]));
-    steps.extend(nest(
+    steps.extend(nest_loops(&[outer], vec![DispatchStep::Multiply]));
+    steps.extend(nest_loops(
         &[down, across],
         vec![DispatchStep::Spill, DispatchStep::Store],
     ));
     dispatch.grid = Some(tiles);
     let mut outermost: Vec<u32> = batch.into_iter().collect();
     outermost.extend(tiles);
-    dispatch.steps = nest(&outermost, steps);
+    dispatch.steps = nest_loops(&outermost, steps);
 }

@@ -30,19 +30,19 @@ mod tuning;
 mod turn;
 
 pub(crate) use across::CrossLaneAxes;
-pub(crate) use dense::{patch, plan as dense_plan};
+pub(crate) use dense::{match_matrix_operand, plan_large_fragments as dense_plan};
 pub(crate) use direct::{is_along, is_in_place};
-pub(crate) use form::atomic;
-pub use form::form;
+pub use form::form_dispatch;
+pub(crate) use form::match_atomic_op;
 pub(crate) use lanes::is_adjacent;
-pub(crate) use matrices::suits as is_for_matrices;
+pub(crate) use matrices::is_matrix_product as is_for_matrices;
 pub use matrices::{FragmentShape, MatrixProfile, SubgroupMatmul};
-pub use print::{print, print_all};
+pub use print::{print_all, print_dispatch};
 pub use profile::ScheduleProfile;
 pub(crate) use scan::{is_together, looks_back};
 pub use settings::ProfileSetting;
-pub(crate) use tile::{ContractionAxes, ContractionReads, axes_of, contraction, reading};
-pub use tuning::{DispatchTuning, signature};
+pub(crate) use tile::{ContractionAxes, ContractionReads, axes_of, match_contraction, plan_reads};
+pub use tuning::{DispatchTuning, compute_signature};
 
 use crate::ir::{NodeGraph, ScalarNode, StructuredOp, TensorValue};
 use spirula_diagnostics::SourceLocation;
@@ -202,7 +202,7 @@ pub struct AxisTile {
 
 impl AxisTile {
     /// Places in all tiles together.
-    pub fn total(&self) -> i64 {
+    pub fn place_count(&self) -> i64 {
         self.extents.iter().product()
     }
 }
@@ -303,17 +303,17 @@ pub const PASSES: &[SchedulePass] = &[
     SchedulePass {
         name: "tile",
         about: "Splits contractions into tiles and long folds across a workgroup",
-        run: tile::run,
+        run: tile::tile_dispatch,
     },
     SchedulePass {
         name: "promote",
         about: "Puts operands of tiles into the workgroup's memory, with barriers",
-        run: promote::run,
+        run: promote::promote_factors,
     },
     SchedulePass {
         name: "distribute",
         about: "Hands parallel loops to workgroups and invocations",
-        run: distribute::run,
+        run: distribute::distribute_dispatch,
     },
 ];
 
@@ -348,13 +348,13 @@ impl TensorDispatch {
 
     /// Whether the size of an axis is known only when run.
     pub fn is_sized(&self) -> bool {
-        self.op.sizes().next().is_some()
+        self.op.dynamic_sizes().next().is_some()
     }
 
     /// The counter of a loop.
-    pub(crate) fn counter(&mut self, number: u32) -> ScalarNode {
+    pub(crate) fn loop_counter(&mut self, number: u32) -> ScalarNode {
         let extent = crate::ir::DimExtent::Static(self.loops[number as usize].extent);
-        self.points.counter(number, extent)
+        self.points.intern_counter(number, extent)
     }
 
     /// Workgroups in a dimension, where they are known only when run.
@@ -365,7 +365,7 @@ impl TensorDispatch {
 
     /// Invocations of a workgroup in each dimension.
     pub fn workgroup_size(&self) -> [u64; 3] {
-        self.sizes(|run| match run {
+        self.launch_sizes(|run| match run {
             LoopMapping::Invocation(dimension) => Some(dimension),
             _ => None,
         })
@@ -373,14 +373,14 @@ impl TensorDispatch {
 
     /// Workgroups in each dimension.
     pub fn workgroups(&self) -> [u64; 3] {
-        self.sizes(|run| match run {
+        self.launch_sizes(|run| match run {
             LoopMapping::Workgroup(dimension) => Some(dimension),
             LoopMapping::Arrival => Some(0),
             _ => None,
         })
     }
 
-    fn sizes(&self, dimension: impl Fn(LoopMapping) -> Option<u8>) -> [u64; 3] {
+    fn launch_sizes(&self, dimension: impl Fn(LoopMapping) -> Option<u8>) -> [u64; 3] {
         let mut sizes = [1; 3];
         for data in &self.loops {
             if let Some(at) = dimension(data.run) {
@@ -392,7 +392,7 @@ impl TensorDispatch {
 }
 
 /// Loops around steps, the first outermost.
-pub(crate) fn nest(loops: &[u32], steps: Vec<DispatchStep>) -> Vec<DispatchStep> {
+pub(crate) fn nest_loops(loops: &[u32], steps: Vec<DispatchStep>) -> Vec<DispatchStep> {
     let wrap = |steps, number: &u32| vec![DispatchStep::For(*number, steps)];
     loops.iter().rev().fold(steps, wrap)
 }

@@ -17,62 +17,64 @@
 use super::{
     AxisTile, DispatchStep, LoopMapping, PrefetchRound, StagedNode, SubgroupMatmul, TensorDispatch,
 };
-use crate::print::{NodeNames, axes, lines, list};
+use crate::print::{NodeNames, format_axes, format_body, format_list};
 use spirula_kernel::ir::FragmentElement;
 use std::fmt::Write;
 
 /// The text of several dispatches.
 pub fn print_all(dispatches: &[TensorDispatch]) -> String {
-    let texts: Vec<String> = dispatches.iter().map(print).collect();
+    let texts: Vec<String> = dispatches.iter().map(print_dispatch).collect();
     texts.join("\n")
 }
 
 /// The text of a dispatch.
-pub fn print(dispatch: &TensorDispatch) -> String {
-    let results = list(&dispatch.results, |v| format!("{v:?}"));
+pub fn print_dispatch(dispatch: &TensorDispatch) -> String {
+    let results = format_list(&dispatch.results, |v| format!("{v:?}"));
     let mut text = format!("dispatch @{} gives {results} {{\n", dispatch.name);
-    let _ = writeln!(text, "  over {} {{", axes(&dispatch.op));
-    for line in lines(&dispatch.op) {
+    let _ = writeln!(text, "  over {} {{", format_axes(&dispatch.op));
+    for line in format_body(&dispatch.op) {
         let _ = writeln!(text, "    {line}");
     }
     text.push_str("  }\n");
-    let _ = writeln!(text, "  schedule {}", dispatch.attributes());
+    let _ = writeln!(text, "  schedule {}", dispatch.format_attributes());
     let names = NodeNames::new(&dispatch.points, &[]);
     for (axis, index) in dispatch.indices.iter().enumerate() {
-        let _ = writeln!(text, "  d{axis} = {}", names.expression(*index));
+        let _ = writeln!(text, "  d{axis} = {}", names.format_node(*index));
     }
     for (what, guards) in [
         ("where", &dispatch.guards),
         ("fold where", &dispatch.fold_guards),
     ] {
         for guard in guards {
-            let _ = writeln!(text, "  {what} {}", names.expression(*guard));
+            let _ = writeln!(text, "  {what} {}", names.format_node(*guard));
         }
     }
     if let Some(matrix) = &dispatch.matrix {
-        let _ = writeln!(text, "  {}", product(matrix));
+        let _ = writeln!(text, "  {}", format_matrix(matrix));
     }
     let body = NodeNames::new(&dispatch.op.body, &[]);
     for (at, staged) in dispatch.staged.iter().enumerate() {
         let tiles = staged.tiles.iter().map(|at| &dispatch.tiles[*at]);
         let tiles: Vec<&AxisTile> = tiles.collect();
-        let sizes = list(&tiles, |tile| tile.size.to_string());
-        let of = list(&tiles, |tile| list(&tile.axes, |axis| format!("d{axis}")));
+        let sizes = format_list(&tiles, |tile| tile.size.to_string());
+        let of = format_list(&tiles, |tile| {
+            format_list(&tile.axes, |axis| format!("d{axis}"))
+        });
         let _ = writeln!(
             text,
             "  s{at}: workgroup {}[{sizes}] = {} at {of}{}",
             staged.ty,
-            body.expression(staged.node),
-            kept(dispatch, staged)
+            body.format_node(staged.node),
+            format_layout(dispatch, staged)
         );
     }
-    steps(dispatch, &dispatch.steps, 1, &mut text);
+    print_steps(dispatch, &dispatch.steps, 1, &mut text);
     text.push_str("}\n");
     text
 }
 
 /// How subgroups compute products.
-fn product(matrix: &SubgroupMatmul) -> String {
+fn format_matrix(matrix: &SubgroupMatmul) -> String {
     let sizes = |sizes: &[u64]| {
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
         sizes.join("x")
@@ -97,29 +99,29 @@ fn product(matrix: &SubgroupMatmul) -> String {
 }
 
 /// How a tile is kept, where that is not as it is read.
-fn kept(dispatch: &TensorDispatch, staged: &StagedNode) -> String {
+fn format_layout(dispatch: &TensorDispatch, staged: &StagedNode) -> String {
     if staged.layout == staged.tiles {
         return String::new();
     }
-    let axes = |at: &usize| list(&dispatch.tiles[*at].axes, |axis| format!("d{axis}"));
-    let order = list(&staged.layout, axes);
+    let axes = |at: &usize| format_list(&dispatch.tiles[*at].axes, |axis| format!("d{axis}"));
+    let order = format_list(&staged.layout, axes);
     format!(", kept at {order}, rows {} apart", staged.padding)
 }
 
-fn steps(dispatch: &TensorDispatch, list: &[DispatchStep], depth: usize, text: &mut String) {
+fn print_steps(dispatch: &TensorDispatch, list: &[DispatchStep], depth: usize, text: &mut String) {
     let indent = "  ".repeat(depth);
     for step in list {
         text.push_str(&indent);
         let _ = match step {
             DispatchStep::For(number, inner) => {
                 let data = dispatch.loops[*number as usize];
-                let run = name(data.run);
+                let run = format_mapping(data.run);
                 let extent = match data.rounds {
-                    Some(rounds) => NodeNames::new(&dispatch.points, &[]).expression(rounds),
+                    Some(rounds) => NodeNames::new(&dispatch.points, &[]).format_node(rounds),
                     None => data.extent.to_string(),
                 };
                 let _ = writeln!(text, "{run} i{number} < {extent} {{");
-                steps(dispatch, inner, depth + 1, text);
+                print_steps(dispatch, inner, depth + 1, text);
                 writeln!(text, "{indent}}}")
             }
             DispatchStep::Initialise => writeln!(text, "initialise"),
@@ -147,7 +149,7 @@ fn steps(dispatch: &TensorDispatch, list: &[DispatchStep], depth: usize, text: &
     }
 }
 
-fn name(run: LoopMapping) -> String {
+fn format_mapping(run: LoopMapping) -> String {
     match run {
         LoopMapping::Parallel => "parallel".to_owned(),
         LoopMapping::Sequential => "for".to_owned(),
@@ -156,11 +158,11 @@ fn name(run: LoopMapping) -> String {
         LoopMapping::Subgroup => "subgroup".to_owned(),
         LoopMapping::Lane => "lane".to_owned(),
         LoopMapping::Arrival => "arrival".to_owned(),
-        LoopMapping::Workgroup(dimension) => format!("workgroup.{}", axis(dimension)),
-        LoopMapping::Invocation(dimension) => format!("invocation.{}", axis(dimension)),
+        LoopMapping::Workgroup(dimension) => format!("workgroup.{}", axis_letter(dimension)),
+        LoopMapping::Invocation(dimension) => format!("invocation.{}", axis_letter(dimension)),
     }
 }
 
-fn axis(dimension: u8) -> char {
+fn axis_letter(dimension: u8) -> char {
     char::from(b'x' + dimension.min(2))
 }

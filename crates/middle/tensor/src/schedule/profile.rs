@@ -74,12 +74,12 @@ impl ScheduleProfile {
     pub const DENSE: [u64; 3] = [64, 64, 128];
 
     /// Invocations that keep the device busy.
-    pub(crate) fn invocations(&self) -> u64 {
+    pub(crate) fn busy_invocations(&self) -> u64 {
         self.chunks * self.flat / 2
     }
 
     /// The sizes for a device whose workgroups have at most so many invocations.
-    pub fn within(mut self, invocations: u64) -> ScheduleProfile {
+    pub fn with_workgroup_limit(mut self, invocations: u64) -> ScheduleProfile {
         let most = 1 << invocations.max(2).ilog2();
         self.flat = self.flat.min(most);
         self.wide = self.wide.min(most);

@@ -6,7 +6,7 @@
 //! where the profile asks for it ([`TensorDispatch::is_direct`]). Places of a tile that are outside hold zeros, so that sums need no
 //! guard.
 
-use super::tile::{ContractionAxes, axes_of, contraction};
+use super::tile::{ContractionAxes, axes_of, match_contraction};
 use super::{
     DispatchStep, LoopMapping, PrefetchRound, ScheduleStrategy, StagedNode, SubgroupMatmul,
     TensorDispatch,
@@ -14,7 +14,7 @@ use super::{
 use crate::ir::{AffineSum, NodeData, ScalarNode};
 
 /// Promotes the factors of a tiled contraction.
-pub(super) fn run(dispatch: &mut TensorDispatch) {
+pub(super) fn promote_factors(dispatch: &mut TensorDispatch) {
     let is_tiled = matches!(
         dispatch.strategy,
         ScheduleStrategy::Tiled | ScheduleStrategy::Matrices
@@ -22,7 +22,7 @@ pub(super) fn run(dispatch: &mut TensorDispatch) {
     if !is_tiled || dispatch.is_direct {
         return;
     }
-    let Some(contraction) = contraction(&dispatch.op) else {
+    let Some(contraction) = match_contraction(&dispatch.op) else {
         return;
     };
     let Some(outer) = dispatch.step_loop else {
@@ -37,9 +37,9 @@ pub(super) fn run(dispatch: &mut TensorDispatch) {
         let (layout, padding) = match dispatch.matrix {
             Some(_) => (
                 tiles.clone(),
-                SubgroupMatmul::padding(dispatch.op.body.ty(factor)),
+                SubgroupMatmul::row_padding(dispatch.op.body.ty(factor)),
             ),
-            None => layout(dispatch, &contraction, &tiles),
+            None => choose_layout(dispatch, &contraction, &tiles),
         };
         dispatch.staged.push(StagedNode {
             node: factor,
@@ -55,16 +55,20 @@ pub(super) fn run(dispatch: &mut TensorDispatch) {
     dispatch.steps = match dispatch.profile.prefetch && rounds > 1 {
         true => {
             dispatch.ahead = Some(dispatch.add_loop(rounds, LoopMapping::Sequential));
-            prefetch(steps, outer, is_double)
+            insert_prefetch(steps, outer, is_double)
         }
-        false => insert(steps, outer, dispatch.staged.len()),
+        false => insert_stages(steps, outer, dispatch.staged.len()),
     };
     // Zeros outside of the operands make sums right without a guard.
     dispatch.fold_guards.clear();
 }
 
 /// Keeps adjacent points next to each other, where invocations have such.
-fn layout(dispatch: &TensorDispatch, of: &ContractionAxes, tiles: &[usize]) -> (Vec<usize>, u64) {
+fn choose_layout(
+    dispatch: &TensorDispatch,
+    of: &ContractionAxes,
+    tiles: &[usize],
+) -> (Vec<usize>, u64) {
     let mut layout = tiles.to_vec();
     let adjacent = dispatch.profile.adjacent;
     let is_points = |tile: &usize| dispatch.tiles[*tile].axes != of.steps;
@@ -76,7 +80,7 @@ fn layout(dispatch: &TensorDispatch, of: &ContractionAxes, tiles: &[usize]) -> (
 }
 
 /// Puts stages and barriers at the beginning and a barrier at the end of a loop.
-fn insert(steps: Vec<DispatchStep>, at: u32, count: usize) -> Vec<DispatchStep> {
+fn insert_stages(steps: Vec<DispatchStep>, at: u32, count: usize) -> Vec<DispatchStep> {
     let each = steps.into_iter().map(|step| match step {
         DispatchStep::For(number, inner) if number == at => {
             let mut steps: Vec<DispatchStep> = (0..count).map(DispatchStep::Stage).collect();
@@ -85,7 +89,9 @@ fn insert(steps: Vec<DispatchStep>, at: u32, count: usize) -> Vec<DispatchStep> 
             steps.push(DispatchStep::Barrier);
             DispatchStep::For(number, steps)
         }
-        DispatchStep::For(number, inner) => DispatchStep::For(number, insert(inner, at, count)),
+        DispatchStep::For(number, inner) => {
+            DispatchStep::For(number, insert_stages(inner, at, count))
+        }
         step => step,
     });
     each.collect()
@@ -93,7 +99,7 @@ fn insert(steps: Vec<DispatchStep>, at: u32, count: usize) -> Vec<DispatchStep> 
 
 /// The same with the next round's tiles on their way while this round's are used; into memory of their
 /// own where there is such, so that the workgroup waits once a round.
-fn prefetch(steps: Vec<DispatchStep>, at: u32, is_double: bool) -> Vec<DispatchStep> {
+fn insert_prefetch(steps: Vec<DispatchStep>, at: u32, is_double: bool) -> Vec<DispatchStep> {
     let mut all = Vec::new();
     for step in steps {
         match step {
@@ -118,9 +124,10 @@ fn prefetch(steps: Vec<DispatchStep>, at: u32, is_double: bool) -> Vec<DispatchS
                 steps.push(DispatchStep::Barrier);
                 all.push(DispatchStep::For(number, steps));
             }
-            DispatchStep::For(number, inner) => {
-                all.push(DispatchStep::For(number, prefetch(inner, at, is_double)))
-            }
+            DispatchStep::For(number, inner) => all.push(DispatchStep::For(
+                number,
+                insert_prefetch(inner, at, is_double),
+            )),
             step => all.push(step),
         }
     }
@@ -134,15 +141,18 @@ fn fastest_last(
     mut tiles: Vec<usize>,
 ) -> Vec<usize> {
     let body = &dispatch.op.body;
-    let needed = body.reachable(&[factor]);
-    let contiguous = body.ids().filter(|n| needed[n.index()]).find_map(|node| {
-        let NodeData::Element(_, position) = body.node(node) else {
-            return None;
-        };
-        let last = AffineSum::of(body, *position.last()?);
-        let unit = last.terms.iter().find(|(_, factor)| *factor == 1)?;
-        body.as_index(unit.0)
-    });
+    let needed = body.mark_reachable(&[factor]);
+    let contiguous = body
+        .node_ids()
+        .filter(|n| needed[n.index()])
+        .find_map(|node| {
+            let NodeData::Element(_, position) = body.node(node) else {
+                return None;
+            };
+            let last = AffineSum::from_node(body, *position.last()?);
+            let unit = last.terms.iter().find(|(_, factor)| *factor == 1)?;
+            body.as_index(unit.0)
+        });
     let has = |tile: &usize| {
         let axes = &dispatch.tiles[*tile].axes;
         contiguous.is_some_and(|axis| axes.contains(&(axis as usize)))

@@ -9,9 +9,9 @@
 //! gives away at once, then it asks those before it until one has all that comes before: each point is read once
 //! (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016).
 
-use super::tile::{SUBGROUP, has_neutral, has_shuffles, sum};
-use super::{DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, lanes, nest};
-use crate::ir::{AxisKind, ScalarNode, StructuredOp, YieldDestination, unflatten};
+use super::tile::{SUBGROUP, has_neutral, has_shuffles, sum_scaled_nodes};
+use super::{DispatchStep, LoopMapping, ScheduleProfile, TensorDispatch, lanes, nest_loops};
+use crate::ir::{AxisKind, ScalarNode, StructuredOp, YieldDestination, unflatten_index};
 use spirula_program::ScalarOp;
 
 /// Points of an invocation that lie next to each other: a vector, where they have 32 bits.
@@ -42,8 +42,8 @@ pub(crate) fn is_together(op: &StructuredOp, profile: &ScheduleProfile) -> bool 
     let (Some((axis, data)), None) = (folded.next(), folded.next()) else {
         return false;
     };
-    let is_long = data.extent.known().is_some_and(|size| size >= FEWEST);
-    if !is_long || op.sizes().next().is_some() || !has_shuffles(op, profile) {
+    let is_long = data.extent.as_static().is_some_and(|size| size >= FEWEST);
+    if !is_long || op.dynamic_sizes().next().is_some() || !has_shuffles(op, profile) {
         return false;
     }
     let positions = op.yields.iter().map(|y| match &y.destination {
@@ -63,7 +63,7 @@ pub(crate) fn looks_back(op: &StructuredOp, profile: &ScheduleProfile) -> bool {
     let (points, busy) = CHUNKED;
     let product = |kind: AxisKind| {
         let axes = op.axes.iter().filter(|axis| axis.kind == kind);
-        let mut sizes = axes.map(|axis| axis.extent.known());
+        let mut sizes = axes.map(|axis| axis.extent.as_static());
         sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
     };
     let sizes = (product(AxisKind::Parallel), product(AxisKind::Reduction));
@@ -113,17 +113,17 @@ impl ScanPartition {
 }
 
 /// Splits a scan across the invocations of a workgroup.
-pub(super) fn tile(dispatch: &mut TensorDispatch) {
+pub(super) fn tile_scan(dispatch: &mut TensorDispatch) {
     let rank = dispatch.op.parallel_rank();
     let total = dispatch.loops[rank].extent;
     let share = ScanPartition::of_row(total, &dispatch.profile);
     let round = dispatch.add_loop(total.div_ceil(share.size()), LoopMapping::Sequential);
-    let part = dispatch.counter(round);
-    let across = spread(dispatch, part, &share);
+    let part = dispatch.loop_counter(round);
+    let across = distribute_part(dispatch, part, &share);
     let mut all = vec![DispatchStep::Carry];
-    all.extend(nest(&[round, across], steps(across)));
+    all.extend(nest_loops(&[round, across], build_part_steps(across)));
     let parallel: Vec<u32> = (0..rank as u32).collect();
-    dispatch.steps = nest(&parallel, all);
+    dispatch.steps = nest_loops(&parallel, all);
 }
 
 /// Splits a scan across workgroups, as they begin, and their invocations.
@@ -136,19 +136,22 @@ pub(super) fn look_back(dispatch: &mut TensorDispatch) {
     let share = ScanPartition::of_chunks(rows.saturating_mul(total), &dispatch.profile);
     let chunks = total.div_ceil(share.size());
     let arrival = dispatch.add_loop(rows * chunks, LoopMapping::Arrival);
-    let arrival = dispatch.counter(arrival);
+    let arrival = dispatch.loop_counter(arrival);
     let body = &mut dispatch.points;
-    let count = body.i64(chunks as i64);
-    let [row, chunk] = [ScalarOp::SDiv, ScalarOp::SMod].map(|op| body.op(op, &[arrival, count]));
-    let position = unflatten(body, row, &sizes);
+    let count = body.intern_i64(chunks as i64);
+    let [row, chunk] =
+        [ScalarOp::SDiv, ScalarOp::SMod].map(|op| body.apply_op(op, &[arrival, count]));
+    let position = unflatten_index(body, row, &sizes);
     dispatch.indices[..rank].clone_from_slice(&position);
-    let across = spread(dispatch, chunk, &share);
+    let across = distribute_part(dispatch, chunk, &share);
     dispatch.steps = vec![DispatchStep::Carry];
-    dispatch.steps.extend(nest(&[across], steps(across)));
+    dispatch
+        .steps
+        .extend(nest_loops(&[across], build_part_steps(across)));
 }
 
 /// Gives each invocation its points of a part of a row; gives the loop over the invocations.
-fn spread(dispatch: &mut TensorDispatch, part: ScalarNode, share: &ScanPartition) -> u32 {
+fn distribute_part(dispatch: &mut TensorDispatch, part: ScalarNode, share: &ScanPartition) -> u32 {
     let rank = dispatch.op.parallel_rank();
     let total = dispatch.loops[rank].extent;
     let lanes = dispatch.profile.subgroup;
@@ -158,7 +161,7 @@ fn spread(dispatch: &mut TensorDispatch, part: ScalarNode, share: &ScanPartition
     // An invocation's place is that among the subgroups, in whatever order the device numbers the invocations.
     let subgroup = dispatch.add_loop(share.invocations / lanes, LoopMapping::Subgroup);
     let lane = dispatch.add_loop(lanes, LoopMapping::Lane);
-    let numbers = [subgroup, run, lane, point].map(|number| dispatch.counter(number));
+    let numbers = [subgroup, run, lane, point].map(|number| dispatch.loop_counter(number));
     let [subgroup, run, lane, point] = numbers;
     let body = &mut dispatch.points;
     let runs = share.invocations * share.runs;
@@ -168,19 +171,22 @@ fn spread(dispatch: &mut TensorDispatch, part: ScalarNode, share: &ScanPartition
         (run, lanes),
         (lane, 1),
     ];
-    let mut at = sum(body, &place);
+    let mut at = sum_scaled_nodes(body, &place);
     let mut limit = total / POINTS;
     let is_even = total.is_multiple_of(POINTS);
     if !is_even {
-        at = sum(body, &[(at, POINTS), (point, 1)]);
+        at = sum_scaled_nodes(body, &[(at, POINTS), (point, 1)]);
         limit = total;
     }
-    let (end, last) = (body.i64(limit as i64), body.i64(limit as i64 - 1));
-    let guard = body.op(ScalarOp::SLt, &[at, end]);
+    let (end, last) = (
+        body.intern_i64(limit as i64),
+        body.intern_i64(limit as i64 - 1),
+    );
+    let guard = body.apply_op(ScalarOp::SLt, &[at, end]);
     // What is outside is read from the last, so that all is on its way at once.
-    let inside = body.op(ScalarOp::SMin, &[at, last]);
+    let inside = body.apply_op(ScalarOp::SMin, &[at, last]);
     dispatch.indices[rank] = match is_even {
-        true => sum(body, &[(inside, POINTS), (point, 1)]),
+        true => sum_scaled_nodes(body, &[(inside, POINTS), (point, 1)]),
         false => inside,
     };
     if body.as_literal(guard).is_none() {
@@ -190,7 +196,7 @@ fn spread(dispatch: &mut TensorDispatch, part: ScalarNode, share: &ScanPartition
 }
 
 /// What is done of a part.
-fn steps(across: u32) -> Vec<DispatchStep> {
+fn build_part_steps(across: u32) -> Vec<DispatchStep> {
     vec![
         DispatchStep::Initialise,
         DispatchStep::Accumulate,

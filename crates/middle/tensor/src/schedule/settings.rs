@@ -18,28 +18,28 @@ pub struct ProfileSetting {
 }
 
 /// Changes what subgroups multiply matrices with, where they can.
-fn matrices(profile: &mut ScheduleProfile, change: impl FnOnce(&mut MatrixProfile)) {
+fn change_matrices(profile: &mut ScheduleProfile, change: impl FnOnce(&mut MatrixProfile)) {
     if let Some(matrices) = &mut profile.matrices {
         change(matrices);
     }
 }
 
 /// Changes the sizes of large fragments.
-fn dense(profile: &mut ScheduleProfile, at: usize, size: u64) {
+fn set_dense_size(profile: &mut ScheduleProfile, at: usize, size: u64) {
     profile.dense.get_or_insert(ScheduleProfile::DENSE)[at] = size;
 }
 
 /// The digits of a size of fragments: 160816 is 16 by 8 by 16.
-fn fragment(digits: u64) -> [u32; 3] {
+fn decode_fragment_size(digits: u64) -> [u32; 3] {
     [digits / 10_000, digits / 100, digits].map(|n| (n % 100) as u32)
 }
 
-fn digits(size: [u32; 3]) -> u64 {
+fn encode_fragment_size(size: [u32; 3]) -> u64 {
     size.iter().fold(0, |all, n| all * 100 + u64::from(*n))
 }
 
 /// Yes and no as sizes.
-fn flag(is: bool) -> Option<u64> {
+fn encode_flag(is: bool) -> Option<u64> {
     Some(if is { 2 } else { 1 })
 }
 
@@ -89,30 +89,30 @@ impl ScheduleProfile {
         "direct", "the same where factors are read where they are, 1 to put them into the workgroup's memory", TILED, &[1, 4, 8], |p| Some(p.direct), |p, n| p.direct = n;
         "adjacent", "points of an invocation that lie next to each other", TILED, &[1, 2, 4], |p| Some(p.adjacent), |p, n| p.adjacent = n;
         "unroll", "most rounds along the fold of a tile that are written out", TILED, &[1, 2, 4, 8], |p| Some(p.unroll), |p, n| p.unroll = n;
-        "prefetch", "2 to read a tile while the one before is used, 1 not to", GRID, &[1, 2], |p| flag(p.prefetch), |p, n| p.prefetch = n > 1;
-        "fma", "2 to add products to sums with one rounding, 1 not to", TILED, &[1, 2], |p| flag(p.fma), |p, n| p.fma = n > 1;
+        "prefetch", "2 to read a tile while the one before is used, 1 not to", GRID, &[1, 2], |p| encode_flag(p.prefetch), |p, n| p.prefetch = n > 1;
+        "fma", "2 to add products to sums with one rounding, 1 not to", TILED, &[1, 2], |p| encode_flag(p.fma), |p, n| p.fma = n > 1;
         "byte", "operators that are rather done again than a byte is moved to memory or back", &[], &[], |p| Some(p.byte), |p, n| p.byte = n;
         "group", "rows of tiles that are computed together, column by column", GRID, &[1, 4, 8, 16], |p| Some(p.group), |p, n| p.group = n;
         "turn", "sides of the tiles of transpositions, from 32 on, 1 for none", &[ScheduleStrategy::Turned], &[1, 32, 64], |p| Some(p.turn), |p, n| p.turn = n;
         "rows", "most invocations of a workgroup that has a row, 1 not to join folds of rows with what is computed of the same rows", &[ScheduleStrategy::Rows], &[8, 128, 256, 512], |p| Some(p.rows), |p, n| p.rows = n;
         "subgroup", "invocations of a subgroup, which fold by shuffles; 1 to fold in the workgroup's memory alone", SHUFFLED, &[], |p| Some(p.subgroup), |p, n| p.subgroup = n;
-        "look-back", "2 for scans that read everything once, whose workgroups wait for those before them, 1 for none", &[], &[], |p| flag(p.look_back), |p, n| p.look_back = n > 1;
-        "dense-rows", "most rows of a large fragment", DENSE, &[32, 64, 128], |p| Some(p.dense?[0]), |p, n| dense(p, 0, n);
-        "dense-columns", "most columns of one", DENSE, &[32, 64, 128], |p| Some(p.dense?[1]), |p, n| dense(p, 1, n);
-        "dense-depth", "most points of the fold of one, 1 for products without large fragments", DENSE, &[64, 128, 256], |p| Some(p.dense?[2]), |p, n| dense(p, 2, n);
-        "matrices", "1 for products of matrices without fragments", &[], &[], |p| flag(p.matrices.is_some()), |p, n| if n == 1 { p.matrices = None };
-        "matrix-rows", "rows of a tile of fragments", MATRICES, &[64, 128, 256], |p| Some(p.matrices?.tile[0]), |p, n| matrices(p, |m| m.tile[0] = n);
-        "matrix-columns", "columns of a tile of fragments", MATRICES, &[64, 128, 256], |p| Some(p.matrices?.tile[1]), |p, n| matrices(p, |m| m.tile[1] = n);
-        "matrix-depth", "points of the fold of a tile of fragments", MATRICES, &[16, 32, 64], |p| Some(p.matrices?.tile[2]), |p, n| matrices(p, |m| m.tile[2] = n);
-        "matrix-down", "subgroups along the rows of such a tile", MATRICES, &[1, 2, 4], |p| Some(p.matrices?.grid[0]), |p, n| matrices(p, |m| m.grid[0] = n);
-        "matrix-across", "subgroups along its columns", MATRICES, &[1, 2, 4], |p| Some(p.matrices?.grid[1]), |p, n| matrices(p, |m| m.grid[1] = n);
-        "matrix-buffers", "copies of such a tile, of which one is filled while the other is used", MATRICES, &[1, 2], |p| Some(p.matrices?.buffers), |p, n| matrices(p, |m| m.buffers = n.min(2));
-        "matrix-fragment", "size of fragments in digits, 160816 for 16 by 8 by 16", &[], &[], |p| p.matrices?.preferred.map(digits), |p, n| matrices(p, |m| m.preferred = Some(fragment(n)));
+        "look-back", "2 for scans that read everything once, whose workgroups wait for those before them, 1 for none", &[], &[], |p| encode_flag(p.look_back), |p, n| p.look_back = n > 1;
+        "dense-rows", "most rows of a large fragment", DENSE, &[32, 64, 128], |p| Some(p.dense?[0]), |p, n| set_dense_size(p, 0, n);
+        "dense-columns", "most columns of one", DENSE, &[32, 64, 128], |p| Some(p.dense?[1]), |p, n| set_dense_size(p, 1, n);
+        "dense-depth", "most points of the fold of one, 1 for products without large fragments", DENSE, &[64, 128, 256], |p| Some(p.dense?[2]), |p, n| set_dense_size(p, 2, n);
+        "matrices", "1 for products of matrices without fragments", &[], &[], |p| encode_flag(p.matrices.is_some()), |p, n| if n == 1 { p.matrices = None };
+        "matrix-rows", "rows of a tile of fragments", MATRICES, &[64, 128, 256], |p| Some(p.matrices?.tile[0]), |p, n| change_matrices(p, |m| m.tile[0] = n);
+        "matrix-columns", "columns of a tile of fragments", MATRICES, &[64, 128, 256], |p| Some(p.matrices?.tile[1]), |p, n| change_matrices(p, |m| m.tile[1] = n);
+        "matrix-depth", "points of the fold of a tile of fragments", MATRICES, &[16, 32, 64], |p| Some(p.matrices?.tile[2]), |p, n| change_matrices(p, |m| m.tile[2] = n);
+        "matrix-down", "subgroups along the rows of such a tile", MATRICES, &[1, 2, 4], |p| Some(p.matrices?.grid[0]), |p, n| change_matrices(p, |m| m.grid[0] = n);
+        "matrix-across", "subgroups along its columns", MATRICES, &[1, 2, 4], |p| Some(p.matrices?.grid[1]), |p, n| change_matrices(p, |m| m.grid[1] = n);
+        "matrix-buffers", "copies of such a tile, of which one is filled while the other is used", MATRICES, &[1, 2], |p| Some(p.matrices?.buffers), |p, n| change_matrices(p, |m| m.buffers = n.min(2));
+        "matrix-fragment", "size of fragments in digits, 160816 for 16 by 8 by 16", &[], &[], |p| p.matrices?.preferred.map(encode_fragment_size), |p, n| change_matrices(p, |m| m.preferred = Some(decode_fragment_size(n)));
     };
 
     /// Sets a number by the name of its setting; whether there is such a setting and the number is one
     /// that it can be.
-    pub fn set(&mut self, name: &str, value: u64) -> bool {
+    pub fn set_setting(&mut self, name: &str, value: u64) -> bool {
         let setting = ScheduleProfile::SETTINGS.iter().find(|s| s.name == name);
         let Some(setting) = setting else {
             return false;
@@ -126,7 +126,7 @@ impl ScheduleProfile {
     }
 
     /// The numbers that matter to dispatches of a strategy, by name.
-    pub fn of(
+    pub fn settings_of(
         &self,
         strategy: ScheduleStrategy,
     ) -> impl Iterator<Item = (&'static ProfileSetting, u64)> {

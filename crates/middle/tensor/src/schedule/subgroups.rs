@@ -4,13 +4,15 @@
 //! to read the rows. Here each subgroup of a workgroup has a row of its own, and folds it by shuffles, without memory or
 //! barriers. Rows that would leave some of it idle have a cluster of its invocations each.
 
-use super::tile::{WRITTEN_OUT, fold_lanes, has_shuffles, sum};
-use super::{DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, nest};
-use crate::ir::{AxisKind, StructuredOp, unflatten};
+use super::tile::{WRITTEN_OUT, fold_lanes, has_shuffles, sum_scaled_nodes};
+use super::{
+    DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, nest_loops,
+};
+use crate::ir::{AxisKind, StructuredOp, unflatten_index};
 use spirula_program::ScalarOp;
 
 /// Whether each of so many results of a fold of such a length is worth a subgroup, and no more.
-pub(super) fn suits(
+pub(super) fn is_worth_subgroup(
     op: &StructuredOp,
     profile: &ScheduleProfile,
     [results, length]: [u64; 2],
@@ -20,7 +22,7 @@ pub(super) fn suits(
 }
 
 /// Splits a fold across the invocations of a subgroup, all its axes as one, and its results across workgroups and subgroups.
-pub(super) fn tile(dispatch: &mut TensorDispatch) {
+pub(super) fn tile_subgroups(dispatch: &mut TensorDispatch) {
     let axes = 0..dispatch.op.axes.len();
     let is_fold = |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Reduction;
     let (folds, parallel): (Vec<usize>, Vec<usize>) = axes.partition(is_fold);
@@ -52,7 +54,7 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
     // What the workgroup is made of; subgroups and their invocations are numbered as the device likes.
     dispatch.add_loop(subgroups * subgroup, LoopMapping::Invocation(0));
 
-    let counters = [round, group, row, lane, point].map(|number| dispatch.counter(number));
+    let counters = [round, group, row, lane, point].map(|number| dispatch.loop_counter(number));
     let [
         round_counter,
         group_counter,
@@ -61,14 +63,14 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
         point_counter,
     ] = counters;
     let points = &mut dispatch.points;
-    let size = points.i64(cluster as i64);
+    let size = points.intern_i64(cluster as i64);
     let [within, place] =
-        [ScalarOp::SDiv, ScalarOp::SMod].map(|op| points.op(op, &[lane_counter, size]));
-    let run = sum(points, &[(round_counter, cluster), (place, 1)]);
-    let limit = points.i64(runs as i64);
-    let inside = points.op(ScalarOp::SLt, &[run, limit]);
-    let flat = sum(points, &[(run, lanes), (point_counter, 1)]);
-    let position = unflatten(points, flat, &folded);
+        [ScalarOp::SDiv, ScalarOp::SMod].map(|op| points.apply_op(op, &[lane_counter, size]));
+    let run = sum_scaled_nodes(points, &[(round_counter, cluster), (place, 1)]);
+    let limit = points.intern_i64(runs as i64);
+    let inside = points.apply_op(ScalarOp::SLt, &[run, limit]);
+    let flat = sum_scaled_nodes(points, &[(run, lanes), (point_counter, 1)]);
+    let position = unflatten_index(points, flat, &folded);
     for (axis, index) in folds.iter().zip(position) {
         dispatch.indices[*axis] = index;
     }
@@ -77,13 +79,13 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
         (row_counter, rows),
         (within, 1),
     ];
-    let flat = sum(&mut dispatch.points, &terms);
+    let flat = sum_scaled_nodes(&mut dispatch.points, &terms);
     let points = &mut dispatch.points;
-    let [count, last] = [results, results - 1].map(|n| points.i64(n as i64));
-    let is_result = points.op(ScalarOp::SLt, &[flat, count]);
+    let [count, last] = [results, results - 1].map(|n| points.intern_i64(n as i64));
+    let is_result = points.apply_op(ScalarOp::SLt, &[flat, count]);
     // Clusters that have no row fold the last one again.
-    let flat = points.op(ScalarOp::SMin, &[flat, last]);
-    let position = unflatten(points, flat, &kept);
+    let flat = points.apply_op(ScalarOp::SMin, &[flat, last]);
+    let position = unflatten_index(points, flat, &kept);
     for (axis, index) in parallel.iter().zip(position) {
         dispatch.indices[*axis] = index;
     }
@@ -96,8 +98,8 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
         }
     }
     let fold = || {
-        let mut steps = nest(&[lane], vec![DispatchStep::Initialise]);
-        steps.extend(nest(&[round, lane], vec![DispatchStep::Accumulate]));
+        let mut steps = nest_loops(&[lane], vec![DispatchStep::Initialise]);
+        steps.extend(nest_loops(&[round, lane], vec![DispatchStep::Accumulate]));
         steps.push(DispatchStep::Combine(lane));
         steps
     };
@@ -107,10 +109,10 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
                 let before = [DispatchStep::Only(at)].into_iter();
                 before.chain(fold()).chain([DispatchStep::Share])
             });
-            let store = nest(&[round, lane], vec![DispatchStep::Store]);
+            let store = nest_loops(&[round, lane], vec![DispatchStep::Store]);
             each.chain(store).collect()
         }
         _ => fold().into_iter().chain([DispatchStep::Store]).collect(),
     };
-    dispatch.steps = nest(&[group], steps);
+    dispatch.steps = nest_loops(&[group], steps);
 }

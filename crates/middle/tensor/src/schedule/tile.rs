@@ -8,9 +8,11 @@
 use super::stream::StreamingTile;
 use super::{
     AxisTile, DispatchStep, LoopMapping, ScheduleProfile, ScheduleStrategy, TensorDispatch, direct,
-    nest,
+    nest_loops,
 };
-use crate::ir::{AffineSum, AxisKind, NodeData, NodeGraph, ScalarNode, StructuredOp, unflatten};
+use crate::ir::{
+    AffineSum, AxisKind, NodeData, NodeGraph, ScalarNode, StructuredOp, unflatten_index,
+};
 use spirula_program::{ScalarOp, ScalarType};
 
 /// The axes of a contraction.
@@ -28,7 +30,7 @@ pub(crate) struct ContractionAxes {
 
 impl ContractionAxes {
     /// Rows and columns.
-    pub fn tiled(&self) -> Vec<usize> {
+    pub fn tiled_axes(&self) -> Vec<usize> {
         [&self.rows[..], &self.columns].concat()
     }
 }
@@ -37,7 +39,7 @@ impl ContractionAxes {
 const LEAST: u64 = 4;
 
 /// How an operation is a contraction.
-pub(crate) fn contraction(op: &StructuredOp) -> Option<ContractionAxes> {
+pub(crate) fn match_contraction(op: &StructuredOp) -> Option<ContractionAxes> {
     if op.is_scan() {
         return None;
     }
@@ -48,12 +50,12 @@ pub(crate) fn contraction(op: &StructuredOp) -> Option<ContractionAxes> {
         return None;
     };
     if !matches!(
-        reduction.combiner.operator(),
+        reduction.combiner.as_operator(),
         Some(ScalarOp::FAdd | ScalarOp::Add)
     ) {
         return None;
     }
-    let (operator, operands) = op.body.applied(value)?;
+    let (operator, operands) = op.body.as_apply(value)?;
     let [a, b] = *operands else { return None };
     if !matches!(operator.op, ScalarOp::FMul | ScalarOp::Mul) {
         return None;
@@ -80,7 +82,7 @@ pub(crate) fn contraction(op: &StructuredOp) -> Option<ContractionAxes> {
     let mut sizes = contraction
         .steps
         .iter()
-        .map(|at| op.axes[*at].extent.known());
+        .map(|at| op.axes[*at].extent.as_static());
     let length = sizes.try_fold(1u64, |n, size| n.checked_mul(size?))?;
     let is_wide = !contraction.rows.is_empty() || !contraction.columns.is_empty();
     (length >= LEAST && is_wide).then_some(contraction)
@@ -88,9 +90,9 @@ pub(crate) fn contraction(op: &StructuredOp) -> Option<ContractionAxes> {
 
 /// The axes that a node depends on.
 pub(crate) fn axes_of(op: &StructuredOp, node: ScalarNode) -> Vec<bool> {
-    let needed = op.body.reachable(&[node]);
+    let needed = op.body.mark_reachable(&[node]);
     let mut axes = vec![false; op.axes.len()];
-    for node in op.body.ids().filter(|n| needed[n.index()]) {
+    for node in op.body.node_ids().filter(|n| needed[n.index()]) {
         if let NodeData::Index(axis) = op.body.node(node) {
             axes[*axis as usize] = true;
         }
@@ -99,22 +101,22 @@ pub(crate) fn axes_of(op: &StructuredOp, node: ScalarNode) -> Vec<bool> {
 }
 
 /// Tiles a dispatch as its strategy asks.
-pub(super) fn run(dispatch: &mut TensorDispatch) {
+pub(super) fn tile_dispatch(dispatch: &mut TensorDispatch) {
     match dispatch.strategy {
         ScheduleStrategy::Tiled => {
-            if let Some(contraction) = contraction(&dispatch.op) {
-                tile(dispatch, &contraction);
+            if let Some(contraction) = match_contraction(&dispatch.op) {
+                tile_contraction(dispatch, &contraction);
             }
         }
-        ScheduleStrategy::Matrices => super::matrices::tile(dispatch),
-        ScheduleStrategy::Dense => super::dense::tile(dispatch),
-        ScheduleStrategy::Across => super::across::tile(dispatch),
-        ScheduleStrategy::Turned => super::turn::tile(dispatch),
-        ScheduleStrategy::Cooperative | ScheduleStrategy::Rows => cooperate(dispatch),
+        ScheduleStrategy::Matrices => super::matrices::tile_matrices(dispatch),
+        ScheduleStrategy::Dense => super::dense::tile_large_fragments(dispatch),
+        ScheduleStrategy::Across => super::across::tile_cross_lane(dispatch),
+        ScheduleStrategy::Turned => super::turn::tile_transposition(dispatch),
+        ScheduleStrategy::Cooperative | ScheduleStrategy::Rows => split_across_workgroup(dispatch),
         ScheduleStrategy::Subgroups | ScheduleStrategy::SubgroupRows => {
-            super::subgroups::tile(dispatch)
+            super::subgroups::tile_subgroups(dispatch)
         }
-        ScheduleStrategy::Scan => super::scan::tile(dispatch),
+        ScheduleStrategy::Scan => super::scan::tile_scan(dispatch),
         ScheduleStrategy::LookBack => super::scan::look_back(dispatch),
         ScheduleStrategy::Flat | ScheduleStrategy::Serial => {}
     }
@@ -132,7 +134,7 @@ impl TileSplit {
     }
 
     /// For an axis of some size that so many invocations share, with so many points at most.
-    fn of(extent: u64, invocations: u64, most: u64) -> TileSplit {
+    fn from_extent(extent: u64, invocations: u64, most: u64) -> TileSplit {
         let points: u64 = match extent / invocations {
             0 | 1 => 1,
             2..8 => 2,
@@ -145,7 +147,7 @@ impl TileSplit {
         }
     }
 
-    fn tiles(&self, extent: u64) -> u64 {
+    fn tile_count(&self, extent: u64) -> u64 {
         extent.div_ceil(self.size())
     }
 }
@@ -166,19 +168,19 @@ fn step_size(extent: u64, steps: &[u64]) -> u64 {
 }
 
 /// Points of the axes of each kind together.
-pub(super) fn total(extents: &[u64], axes: &[usize]) -> u64 {
+pub(super) fn multiply_extents(extents: &[u64], axes: &[usize]) -> u64 {
     axes.iter().map(|at| extents[*at]).product()
 }
 
 /// Rows and columns of the tiles of a contraction whose factors are put into the workgroup's memory:
 /// smaller ones where there would be few, or they would not fit.
-fn splits(
+fn choose_splits(
     op: &StructuredOp,
     profile: &ScheduleProfile,
     contraction: &ContractionAxes,
     extents: &[u64],
 ) -> [TileSplit; 2] {
-    let of = |axes: &[usize]| total(extents, axes);
+    let of = |axes: &[usize]| multiply_extents(extents, axes);
     let (rows, columns) = (of(&contraction.rows), of(&contraction.columns));
     let [most_across, invocations] = profile.tile;
     let across = match (contraction.rows.is_empty(), contraction.columns.is_empty()) {
@@ -189,12 +191,12 @@ fn splits(
     let batches = extents.iter().product::<u64>() / (rows * columns * of(&contraction.steps));
     let sizes = |points: u64| {
         [
-            TileSplit::of(rows, invocations / across, points),
-            TileSplit::of(columns, across, points),
+            TileSplit::from_extent(rows, invocations / across, points),
+            TileSplit::from_extent(columns, across, points),
         ]
     };
     let is_few = |[down, across]: &[TileSplit; 2]| {
-        batches * down.tiles(rows) * across.tiles(columns) < profile.busy
+        batches * down.tile_count(rows) * across.tile_count(columns) < profile.busy
     };
     let round = step_size(of(&contraction.steps), profile.steps);
     let widest = contraction.factors.map(|node| op.body.ty(node).size());
@@ -223,17 +225,18 @@ pub(crate) struct ContractionReads {
 }
 
 /// How the factors of an operation will be read, if it is a contraction that is tiled.
-pub(crate) fn reading(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ContractionReads> {
-    let extents = op.axes.iter().map(|axis| axis.extent.known());
+pub(crate) fn plan_reads(op: &StructuredOp, profile: &ScheduleProfile) -> Option<ContractionReads> {
+    let extents = op.axes.iter().map(|axis| axis.extent.as_static());
     let extents: Vec<u64> = extents.collect::<Option<_>>()?;
-    let contraction = contraction(op)?;
+    let contraction = match_contraction(op)?;
     if extents.contains(&0) {
         return None;
     }
-    let sizes = [&contraction.rows, &contraction.columns].map(|axes| total(&extents, axes));
-    let direct = direct::splits(op, profile, &contraction, sizes);
-    let [down, across] = splits(op, profile, &contraction, &extents);
-    if super::CrossLaneAxes::of(op, profile).is_some() {
+    let sizes =
+        [&contraction.rows, &contraction.columns].map(|axes| multiply_extents(&extents, axes));
+    let direct = direct::choose_direct_splits(op, profile, &contraction, sizes);
+    let [down, across] = choose_splits(op, profile, &contraction, &extents);
+    if super::CrossLaneAxes::from_op(op, profile).is_some() {
         return Some(ContractionReads {
             contraction,
             tiles: sizes,
@@ -241,8 +244,9 @@ pub(crate) fn reading(op: &StructuredOp, profile: &ScheduleProfile) -> Option<Co
             is_in_matrices: false,
         });
     }
-    let matrices = super::matrices::tiles(op, profile);
-    let tiles = matrices.unwrap_or_else(|| [down.tiles(sizes[0]), across.tiles(sizes[1])]);
+    let matrices = super::matrices::count_tiles(op, profile);
+    let tiles =
+        matrices.unwrap_or_else(|| [down.tile_count(sizes[0]), across.tile_count(sizes[1])]);
     Some(ContractionReads {
         contraction,
         tiles,
@@ -251,25 +255,27 @@ pub(crate) fn reading(op: &StructuredOp, profile: &ScheduleProfile) -> Option<Co
     })
 }
 
-fn tile(dispatch: &mut TensorDispatch, contraction: &ContractionAxes) {
+fn tile_contraction(dispatch: &mut TensorDispatch, contraction: &ContractionAxes) {
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
-    let sizes = [&contraction.rows, &contraction.columns].map(|axes| total(&extents, axes));
+    let sizes =
+        [&contraction.rows, &contraction.columns].map(|axes| multiply_extents(&extents, axes));
     let (op, profile) = (&dispatch.op, &dispatch.profile);
-    let direct = direct::splits(op, profile, contraction, sizes);
+    let direct = direct::choose_direct_splits(op, profile, contraction, sizes);
     dispatch.is_direct = direct.is_some();
     let stream = direct.as_ref().and_then(|[_, across]| {
         let lanes = across.invocations;
-        StreamingTile::of(op, contraction, &extents, lanes)
+        StreamingTile::from_contraction(op, contraction, &extents, lanes)
     });
-    let [down, across] = direct.unwrap_or_else(|| splits(op, profile, contraction, &extents));
+    let [down, across] =
+        direct.unwrap_or_else(|| choose_splits(op, profile, contraction, &extents));
     dispatch.loops.clear();
     dispatch.points = NodeGraph::default();
     if let Some(stream) = stream {
-        return stream.tile(dispatch, contraction, &extents);
+        return stream.tile_dispatch(dispatch, contraction, &extents);
     }
-    let batch = batch(dispatch, &contraction.tiled(), &extents);
-    let rows = split(dispatch, &contraction.rows, &extents, &down);
-    let columns = split(dispatch, &contraction.columns, &extents, &across);
+    let batch = add_batch_loop(dispatch, &contraction.tiled_axes(), &extents);
+    let rows = add_tile_loops(dispatch, &contraction.rows, &extents, &down);
+    let columns = add_tile_loops(dispatch, &contraction.columns, &extents, &across);
     let tiled = match (dispatch.is_direct, contraction.steps.split_last()) {
         (true, Some((last, _))) => std::slice::from_ref(last),
         _ => &contraction.steps,
@@ -290,17 +296,20 @@ fn tile(dispatch: &mut TensorDispatch, contraction: &ContractionAxes) {
     dispatch.step_loop = Some(outer);
     let mut folds = others;
     folds.push(outer);
-    let mut steps = nest(&over_tile, vec![DispatchStep::Initialise]);
-    steps.extend(nest(&folds, nest(&around, vec![DispatchStep::Accumulate])));
-    steps.extend(nest(&over_tile, vec![DispatchStep::Store]));
+    let mut steps = nest_loops(&over_tile, vec![DispatchStep::Initialise]);
+    steps.extend(nest_loops(
+        &folds,
+        nest_loops(&around, vec![DispatchStep::Accumulate]),
+    ));
+    steps.extend(nest_loops(&over_tile, vec![DispatchStep::Store]));
     dispatch.grid = <[u32; 2]>::try_from(&tiles[..]).ok();
     let mut outermost: Vec<u32> = batch.into_iter().collect();
     outermost.extend(tiles);
-    dispatch.steps = nest(&outermost, steps);
+    dispatch.steps = nest_loops(&outermost, steps);
 }
 
 /// One loop for all parallel axes that are not tiled.
-pub(super) fn batch(
+pub(super) fn add_batch_loop(
     dispatch: &mut TensorDispatch,
     tiled: &[usize],
     extents: &[u64],
@@ -313,8 +322,8 @@ pub(super) fn batch(
     }
     let sizes: Vec<i64> = axes.iter().map(|at| extents[*at] as i64).collect();
     let number = dispatch.add_loop(sizes.iter().product::<i64>() as u64, LoopMapping::Parallel);
-    let counter = dispatch.counter(number);
-    let position = unflatten(&mut dispatch.points, counter, &sizes);
+    let counter = dispatch.loop_counter(number);
+    let position = unflatten_index(&mut dispatch.points, counter, &sizes);
     for (axis, index) in axes.iter().zip(position) {
         dispatch.indices[*axis] = index;
     }
@@ -324,7 +333,7 @@ pub(super) fn batch(
 /// Loops of parallel axes that are tiled as one: over tiles, over invocations, over an invocation's
 /// groups of adjacent points, which lie as far apart as there are invocations, and over the points of
 /// a group.
-pub(super) fn split(
+pub(super) fn add_tile_loops(
     dispatch: &mut TensorDispatch,
     axes: &[usize],
     extents: &[u64],
@@ -333,7 +342,7 @@ pub(super) fn split(
     if axes.is_empty() {
         return None;
     }
-    let total = total(extents, axes);
+    let total = multiply_extents(extents, axes);
     let outer = dispatch.add_loop(total.div_ceil(split.size()), LoopMapping::Parallel);
     let middle = dispatch.add_loop(split.invocations, LoopMapping::Parallel);
     let adjacent = match split.points.is_multiple_of(dispatch.profile.adjacent) {
@@ -348,10 +357,10 @@ pub(super) fn split(
         points.push(group);
         terms.push((group, 1));
     }
-    let base = scaled(dispatch, &[(outer, split.size())]);
-    let local = scaled(dispatch, &terms);
+    let base = sum_scaled_counters(dispatch, &[(outer, split.size())]);
+    let local = sum_scaled_counters(dispatch, &terms);
     let tile = tile_of(axes, extents, base, local, split.size());
-    let guard = place(dispatch, tile);
+    let guard = add_tile(dispatch, tile);
     dispatch.guards.extend(guard);
     Some(TileLoops {
         tiles: outer,
@@ -362,7 +371,7 @@ pub(super) fn split(
 
 /// Loops of the reduced axes: over tiles, over the places of one, a few of which are written out.
 fn split_steps(dispatch: &mut TensorDispatch, axes: &[usize], extents: &[u64]) -> (u32, Vec<u32>) {
-    let total = total(extents, axes);
+    let total = multiply_extents(extents, axes);
     let size = step_size(total, dispatch.profile.steps);
     let outer = dispatch.add_loop(total.div_ceil(size), LoopMapping::Sequential);
     let most = dispatch.profile.unroll;
@@ -378,10 +387,10 @@ fn split_steps(dispatch: &mut TensorDispatch, axes: &[usize], extents: &[u64]) -
         within.push(pieces);
         terms.push((pieces, 1));
     }
-    let base = scaled(dispatch, &[(outer, size)]);
-    let local = scaled(dispatch, &terms);
+    let base = sum_scaled_counters(dispatch, &[(outer, size)]);
+    let local = sum_scaled_counters(dispatch, &terms);
     let tile = tile_of(axes, extents, base, local, size);
-    let guard = place(dispatch, tile);
+    let guard = add_tile(dispatch, tile);
     dispatch.fold_guards.extend(guard);
     (outer, within)
 }
@@ -403,31 +412,37 @@ pub(super) fn tile_of(
 }
 
 /// Sum of counters times factors.
-pub(super) fn scaled(dispatch: &mut TensorDispatch, terms: &[(u32, u64)]) -> ScalarNode {
+pub(super) fn sum_scaled_counters(
+    dispatch: &mut TensorDispatch,
+    terms: &[(u32, u64)],
+) -> ScalarNode {
     let mut sum = AffineSum::default();
     for (number, factor) in terms {
-        let counter = dispatch.counter(*number);
-        sum.add(&AffineSum::of(&dispatch.points, counter), *factor as i64);
+        let counter = dispatch.loop_counter(*number);
+        sum.add_scaled(
+            &AffineSum::from_node(&dispatch.points, counter),
+            *factor as i64,
+        );
     }
-    sum.node(&mut dispatch.points)
+    sum.into_node(&mut dispatch.points)
 }
 
 /// The sum of nodes times factors.
-pub(super) fn sum(body: &mut NodeGraph, terms: &[(ScalarNode, u64)]) -> ScalarNode {
+pub(super) fn sum_scaled_nodes(body: &mut NodeGraph, terms: &[(ScalarNode, u64)]) -> ScalarNode {
     let mut sum = AffineSum::default();
     for (node, factor) in terms {
-        sum.add(&AffineSum::of(body, *node), *factor as i64);
+        sum.add_scaled(&AffineSum::from_node(body, *node), *factor as i64);
     }
-    sum.node(body)
+    sum.into_node(body)
 }
 
 /// Notes a tile; gives a guard where the last one is not full.
-pub(super) fn place(dispatch: &mut TensorDispatch, tile: AxisTile) -> Option<ScalarNode> {
+pub(super) fn add_tile(dispatch: &mut TensorDispatch, tile: AxisTile) -> Option<ScalarNode> {
     let points = &mut dispatch.points;
-    let flat = points.op(ScalarOp::Add, &[tile.base, tile.local]);
-    let limit = points.i64(tile.total());
-    let guard = points.op(ScalarOp::SLt, &[flat, limit]);
-    let position = unflatten(points, flat, &tile.extents);
+    let flat = points.apply_op(ScalarOp::Add, &[tile.base, tile.local]);
+    let limit = points.intern_i64(tile.place_count());
+    let guard = points.apply_op(ScalarOp::SLt, &[flat, limit]);
+    let position = unflatten_index(points, flat, &tile.extents);
     for (axis, index) in tile.axes.iter().zip(position) {
         dispatch.indices[*axis] = index;
     }
@@ -447,7 +462,7 @@ pub(super) fn other_folds(
         let is_fold = dispatch.op.axes[axis].kind == AxisKind::Reduction;
         if is_fold && !tiled.contains(&axis) {
             let number = dispatch.add_loop(*extent, LoopMapping::Sequential);
-            dispatch.indices[axis] = dispatch.counter(number);
+            dispatch.indices[axis] = dispatch.loop_counter(number);
             numbers.push(number);
         }
     }
@@ -461,7 +476,7 @@ pub(super) const SUBGROUP: u64 = 32;
 pub(super) const WRITTEN_OUT: u64 = 4096;
 
 /// Splits a fold across the invocations of a workgroup, all its axes as one.
-fn cooperate(dispatch: &mut TensorDispatch) {
+fn split_across_workgroup(dispatch: &mut TensorDispatch) {
     let is_fold = |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Reduction;
     let (folds, parallel): (Vec<usize>, Vec<usize>) =
         (0..dispatch.op.axes.len()).partition(is_fold);
@@ -497,23 +512,26 @@ fn cooperate(dispatch: &mut TensorDispatch) {
     let across = dispatch.add_loop(invocations, LoopMapping::Parallel);
     let lane = dispatch.add_loop(lanes, LoopMapping::Unrolled);
     add_subgroups(dispatch, invocations);
-    let run = scaled(dispatch, &[(rounds, invocations), (across, 1)]);
-    let limit = dispatch.points.i64(runs as i64);
-    let guard = dispatch.points.op(ScalarOp::SLt, &[run, limit]);
-    let flat = scaled(
+    let run = sum_scaled_counters(dispatch, &[(rounds, invocations), (across, 1)]);
+    let limit = dispatch.points.intern_i64(runs as i64);
+    let guard = dispatch.points.apply_op(ScalarOp::SLt, &[run, limit]);
+    let flat = sum_scaled_counters(
         dispatch,
         &[(rounds, invocations * lanes), (across, lanes), (lane, 1)],
     );
     if dispatch.points.as_literal(guard).is_none() {
         dispatch.fold_guards.push(guard);
     }
-    let position = unflatten(&mut dispatch.points, flat, &sizes);
+    let position = unflatten_index(&mut dispatch.points, flat, &sizes);
     for (axis, index) in folds.iter().zip(position) {
         dispatch.indices[*axis] = index;
     }
     let fold = || {
-        let mut steps = nest(&[across], vec![DispatchStep::Initialise]);
-        steps.extend(nest(&[rounds, across], vec![DispatchStep::Accumulate]));
+        let mut steps = nest_loops(&[across], vec![DispatchStep::Initialise]);
+        steps.extend(nest_loops(
+            &[rounds, across],
+            vec![DispatchStep::Accumulate],
+        ));
         steps.push(DispatchStep::Combine(across));
         steps
     };
@@ -526,13 +544,13 @@ fn cooperate(dispatch: &mut TensorDispatch) {
                 steps.push(DispatchStep::Share);
                 steps
             });
-            let store = nest(&[rounds, across], vec![DispatchStep::Store]);
+            let store = nest_loops(&[rounds, across], vec![DispatchStep::Store]);
             each.chain(store).collect()
         }
         _ => fold().into_iter().chain([DispatchStep::Store]).collect(),
     };
     let parallel: Vec<u32> = parallel.iter().map(|at| *at as u32).collect();
-    dispatch.steps = nest(&parallel, steps);
+    dispatch.steps = nest_loops(&parallel, steps);
 }
 
 /// Has subgroups fold by shuffles, where a workgroup is made of whole ones and they can with all
@@ -569,7 +587,7 @@ fn row_invocations(runs: u64, lanes: u64, profile: &ScheduleProfile) -> u64 {
 /// something to begin with.
 pub(super) fn fold_lanes(dispatch: &TensorDispatch, total: u64) -> u64 {
     match has_neutral(&dispatch.op) {
-        true => super::lanes::lanes(dispatch, AxisKind::Reduction, total),
+        true => super::lanes::points_per_lane(dispatch, AxisKind::Reduction, total),
         false => 1,
     }
 }
@@ -578,6 +596,6 @@ pub(super) fn fold_lanes(dispatch: &TensorDispatch, total: u64) -> u64 {
 pub(super) fn has_neutral(op: &StructuredOp) -> bool {
     op.reductions.iter().all(|reduction| {
         let ty = reduction.initial.first().map(|n| op.body.ty(*n));
-        ty.is_some_and(|ty| reduction.combiner.neutral(ty).is_some())
+        ty.is_some_and(|ty| reduction.combiner.neutral_element(ty).is_some())
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{ScheduleProfile, TensorDispatch};
 use crate::ir::{StructuredOp, TensorFunction};
-use crate::print::{axes, lines};
+use crate::print::{format_axes, format_body};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ pub struct DispatchTuning {
 
 impl DispatchTuning {
     /// Settings for what has a signature. Those that no profile knows are left out when they are used.
-    pub fn set(&mut self, signature: &str, settings: Vec<(String, u64)>) {
+    pub fn insert_settings(&mut self, signature: &str, settings: Vec<(String, u64)>) {
         self.found.insert(signature.to_owned(), settings);
     }
 
@@ -27,7 +27,7 @@ impl DispatchTuning {
     }
 
     /// The profile for an operation.
-    pub(crate) fn profile(
+    pub(crate) fn profile_for(
         &self,
         function: &TensorFunction,
         op: &StructuredOp,
@@ -35,9 +35,9 @@ impl DispatchTuning {
     ) -> ScheduleProfile {
         let mut profile = of;
         if !self.found.is_empty() {
-            let settings = self.found.get(&signature(function, op));
+            let settings = self.found.get(&compute_signature(function, op));
             for (name, value) in settings.into_iter().flatten() {
-                profile.set(name, *value);
+                profile.set_setting(name, *value);
             }
         }
         profile
@@ -77,11 +77,11 @@ impl FromStr for DispatchTuning {
                     .ok_or_else(|| fault(&format!("expected NAME=VALUE, found {setting:?}")))?;
                 let value = value.parse().ok();
                 let mut profile = ScheduleProfile::GPU;
-                let value = value.filter(|n| profile.set(name, *n));
+                let value = value.filter(|n| profile.set_setting(name, *n));
                 let value = value.ok_or_else(|| fault(&format!("no schedule has {setting:?}")))?;
                 found.push((name.to_owned(), value));
             }
-            tuning.set(signature, found);
+            tuning.insert_settings(signature, found);
         }
         Ok(tuning)
     }
@@ -89,18 +89,18 @@ impl FromStr for DispatchTuning {
 
 /// What an operation computes, for short: sizes of its axes, and a hash of its text in which tensors are
 /// numbered as they are read (FNV-1a). Equal operations of any program have equal ones.
-pub fn signature(function: &TensorFunction, op: &StructuredOp) -> String {
-    let mut text = renamed(&axes(op), op);
-    for line in lines(op) {
+pub fn compute_signature(function: &TensorFunction, op: &StructuredOp) -> String {
+    let mut text = renumber_values(&format_axes(op), op);
+    for line in format_body(op) {
         text.push('\n');
-        text.push_str(&renamed(&line, op));
+        text.push_str(&renumber_values(&line, op));
     }
-    for operand in op.operands() {
+    for operand in op.collect_operands() {
         text.push_str(&format!("\n{}", function.ty(operand).element));
     }
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
-    let sizes = op.axes.iter().map(|axis| match axis.extent.known() {
+    let sizes = op.axes.iter().map(|axis| match axis.extent.as_static() {
         Some(size) => size.to_string(),
         None => "?".to_owned(),
     });
@@ -109,8 +109,8 @@ pub fn signature(function: &TensorFunction, op: &StructuredOp) -> String {
 }
 
 /// A text with the values in it numbered as they are operands.
-fn renamed(text: &str, op: &StructuredOp) -> String {
-    let operands = op.operands();
+fn renumber_values(text: &str, op: &StructuredOp) -> String {
+    let operands = op.collect_operands();
     let mut renamed = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('%') {
@@ -131,8 +131,8 @@ fn renamed(text: &str, op: &StructuredOp) -> String {
 
 impl TensorDispatch {
     /// Strategy and sizes of the schedule: `flat(flat=256,vector=16)`.
-    pub fn attributes(&self) -> String {
-        let settings = self.profile.of(self.strategy);
+    pub fn format_attributes(&self) -> String {
+        let settings = self.profile.settings_of(self.strategy);
         let settings: Vec<String> = settings.map(|(s, n)| format!("{}={n}", s.name)).collect();
         format!("{}({})", self.strategy.name(), settings.join(","))
     }

@@ -4,8 +4,8 @@
 //! Where that cannot be for both, a workgroup reads a square tile along the one axis into its memory and
 //! goes on along the other. Rows are kept one element apart, so that neither way meets banks twice.
 
-use super::tile::{ContractionAxes, TileSplit, batch, split};
-use super::{DispatchStep, ScheduleProfile, StagedNode, TensorDispatch, nest};
+use super::tile::{ContractionAxes, TileSplit, add_batch_loop, add_tile_loops};
+use super::{DispatchStep, ScheduleProfile, StagedNode, TensorDispatch, nest_loops};
 use crate::ir::{AffineSum, NodeData, ScalarNode, StructuredOp};
 use spirula_program::ScalarOp;
 
@@ -30,17 +30,17 @@ pub(super) struct TransposedReads {
 
 impl TransposedReads {
     /// Bytes of tiles of so many points along each side.
-    fn memory(&self, op: &StructuredOp, side: u64) -> u64 {
+    fn memory_bytes(&self, op: &StructuredOp, side: u64) -> u64 {
         let sizes = self.elements.iter().map(|n| op.body.ty(*n).size());
         sizes.map(|size| size * side * (side + 1)).sum()
     }
 
     /// Points along each side of a tile.
-    fn side(&self, op: &StructuredOp, profile: &ScheduleProfile) -> u64 {
+    fn tile_side(&self, op: &StructuredOp, profile: &ScheduleProfile) -> u64 {
         let sizes = self.elements.iter().map(|n| op.body.ty(*n).size());
         let is_small = sizes.max().is_some_and(|size| 2 * size <= BYTES);
         let larger = 2 * profile.turn;
-        match is_small && self.memory(op, larger) <= profile.memory {
+        match is_small && self.memory_bytes(op, larger) <= profile.memory {
             true => larger,
             false => profile.turn,
         }
@@ -48,8 +48,11 @@ impl TransposedReads {
 }
 
 /// The axis along which most elements are read that is not that of the results.
-pub(super) fn turned(op: &StructuredOp, profile: &ScheduleProfile) -> Option<TransposedReads> {
-    let sizes = op.axes.iter().map(|axis| axis.extent.known());
+pub(super) fn find_transposed_reads(
+    op: &StructuredOp,
+    profile: &ScheduleProfile,
+) -> Option<TransposedReads> {
+    let sizes = op.axes.iter().map(|axis| axis.extent.as_static());
     let sizes: Vec<u64> = sizes.collect::<Option<_>>()?;
     let across = sizes.len().checked_sub(1)?;
     let points = sizes
@@ -59,10 +62,11 @@ pub(super) fn turned(op: &StructuredOp, profile: &ScheduleProfile) -> Option<Tra
     if profile.turn < ACROSS || !op.is_map() || is_small {
         return None;
     }
-    let lazy = chosen(op);
+    let lazy = mark_conditional(op);
     let mut found: Option<TransposedReads> = None;
-    for node in op.body.ids().filter(|n| !lazy[n.index()]) {
-        let Some(down) = fastest(op, node, across).filter(|at| sizes[*at] >= LEAST) else {
+    for node in op.body.node_ids().filter(|n| !lazy[n.index()]) {
+        let Some(down) = find_fastest_axis(op, node, across).filter(|at| sizes[*at] >= LEAST)
+        else {
             continue;
         };
         let turned = found.get_or_insert(TransposedReads {
@@ -74,31 +78,31 @@ pub(super) fn turned(op: &StructuredOp, profile: &ScheduleProfile) -> Option<Tra
             turned.elements.push(node);
         }
     }
-    found.filter(|turned| turned.memory(op, profile.turn) <= profile.memory)
+    found.filter(|turned| turned.memory_bytes(op, profile.turn) <= profile.memory)
 }
 
 /// Nodes that only a choice evaluates: reading them anyway may read outside.
-fn chosen(op: &StructuredOp) -> Vec<bool> {
+fn mark_conditional(op: &StructuredOp) -> Vec<bool> {
     let choices = op
         .body
-        .ids()
-        .filter_map(|node| match op.body.applied(node) {
+        .node_ids()
+        .filter_map(|node| match op.body.as_apply(node) {
             Some((operator, operands)) if operator.op == ScalarOp::Cond => Some(&operands[1..]),
             _ => None,
         });
     let ways: Vec<ScalarNode> = choices.flatten().copied().collect();
-    op.body.reachable(&ways)
+    op.body.mark_reachable(&ways)
 }
 
 /// The axis along which an element lies next to the next one, where the last axis is one that it goes
 /// along in steps.
-fn fastest(op: &StructuredOp, node: ScalarNode, last: usize) -> Option<usize> {
+fn find_fastest_axis(op: &StructuredOp, node: ScalarNode, last: usize) -> Option<usize> {
     let NodeData::Element(_, position) = op.body.node(node) else {
         return None;
     };
     let (fast, slow) = position.split_last()?;
     let plain = |node: &ScalarNode| op.body.as_index(*node).map(|axis| axis as usize);
-    let sum = AffineSum::of(&op.body, *fast);
+    let sum = AffineSum::from_node(&op.body, *fast);
     let [(index, 1)] = sum.terms[..] else {
         return None;
     };
@@ -109,9 +113,9 @@ fn fastest(op: &StructuredOp, node: ScalarNode, last: usize) -> Option<usize> {
 }
 
 /// Tiles a map and puts what it reads along the other axis into the workgroup's memory.
-pub(super) fn tile(dispatch: &mut TensorDispatch) {
+pub(super) fn tile_transposition(dispatch: &mut TensorDispatch) {
     let profile = dispatch.profile;
-    let Some(turned) = turned(&dispatch.op, &profile) else {
+    let Some(turned) = find_transposed_reads(&dispatch.op, &profile) else {
         return;
     };
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
@@ -123,14 +127,14 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
     };
     dispatch.loops.clear();
     dispatch.points = crate::ir::NodeGraph::default();
-    let batch = batch(dispatch, &axes.tiled(), &extents);
-    let side = turned.side(&dispatch.op, &profile);
+    let batch = add_batch_loop(dispatch, &axes.tiled_axes(), &extents);
+    let side = turned.tile_side(&dispatch.op, &profile);
     let sizes = [DOWN, ACROSS].map(|invocations| TileSplit {
         invocations,
         points: side / invocations,
     });
-    let down = split(dispatch, &axes.rows, &extents, &sizes[0]);
-    let across = split(dispatch, &axes.columns, &extents, &sizes[1]);
+    let down = add_tile_loops(dispatch, &axes.rows, &extents, &sizes[0]);
+    let across = add_tile_loops(dispatch, &axes.columns, &extents, &sizes[1]);
     let (Some(down), Some(across)) = (down, across) else {
         return;
     };
@@ -147,8 +151,8 @@ pub(super) fn tile(dispatch: &mut TensorDispatch) {
     let mut steps: Vec<DispatchStep> = staged.chain([DispatchStep::Barrier]).collect();
     let mut over_tile = vec![down.invocations, across.invocations];
     over_tile.extend(down.points.iter().chain(&across.points));
-    steps.extend(nest(&over_tile, vec![DispatchStep::Store]));
+    steps.extend(nest_loops(&over_tile, vec![DispatchStep::Store]));
     let mut outermost: Vec<u32> = batch.into_iter().collect();
     outermost.extend([down.tiles, across.tiles]);
-    dispatch.steps = nest(&outermost, steps);
+    dispatch.steps = nest_loops(&outermost, steps);
 }

@@ -7,7 +7,7 @@ use spirula_tensor::ir::{
     TensorFunction, TensorReduction, TensorValue,
 };
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
-use spirula_tensor::{TensorBuilder, compile, evaluate};
+use spirula_tensor::{TensorBuilder, compile_function, evaluate_function};
 
 /// A device whose subgroups fold by shuffles; so many invocations are a subgroup of the CPU device.
 pub const SHUFFLING: ScheduleProfile = ScheduleProfile {
@@ -17,7 +17,7 @@ pub const SHUFFLING: ScheduleProfile = ScheduleProfile {
 
 /// A parameter of a function.
 pub fn parameter(b: &mut TensorBuilder, shape: &[u64]) -> TensorValue {
-    b.parameter("x", DenseTensorType::new(ScalarType::I32, shape), false)
+    b.add_parameter("x", DenseTensorType::new(ScalarType::I32, shape), false)
 }
 
 /// The product of two matrices, the second of which may be turned.
@@ -31,24 +31,24 @@ pub fn product(
         panic!("no matrix");
     };
     let columns: DimExtent = b.ty(y).shape[usize::from(!is_turned)];
-    let mut op = StructuredOp::parallel(&[rows, columns]);
-    let point = op.point();
-    let at = op.axis(length, AxisKind::Reduction);
-    let left = op.body.element(x, ScalarType::I32, &[point[0], at]);
+    let mut op = StructuredOp::with_parallel_axes(&[rows, columns]);
+    let point = op.axis_indices();
+    let at = op.add_axis(length, AxisKind::Reduction);
+    let left = op.body.intern_element(x, ScalarType::I32, &[point[0], at]);
     let position = match is_turned {
         true => [point[1], at],
         false => [at, point[1]],
     };
-    let right = op.body.element(y, ScalarType::I32, &position);
-    let product = op.body.op(ScalarOp::Mul, &[left, right]);
-    let zero = op.body.literal(ScalarLiteral::i32(0));
-    let sum = op.fold(TensorReduction {
+    let right = op.body.intern_element(y, ScalarType::I32, &position);
+    let product = op.body.apply_op(ScalarOp::Mul, &[left, right]);
+    let zero = op.body.intern_literal(ScalarLiteral::from_i32(0));
+    let sum = op.add_reduction(TensorReduction {
         initial: vec![zero],
         values: vec![product],
-        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+        combiner: ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
     });
-    op.give(sum[0]);
-    b.structured(op)[0]
+    op.add_yield(sum[0]);
+    b.add_structured(op)[0]
 }
 
 /// Arguments of some shapes.
@@ -73,16 +73,16 @@ pub fn run(
     profile: ScheduleProfile,
     arguments: &[TensorConstant],
 ) -> Vec<Vec<u8>> {
-    let text = spirula_tensor::print(&function);
-    let program = compile(
+    let text = spirula_tensor::print_function(&function);
+    let program = compile_function(
         function,
         profile,
         &DispatchTuning::default(),
         &mut |_, _| {},
     )
     .expect("the function compiles");
-    spirula_kernel::check(&program).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let program = spirula_kernel::compile(&program).expect("the program compiles");
+    spirula_kernel::verify_program(&program).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let program = spirula_kernel::compile_program(&program).expect("the program compiles");
     let mut device =
         ComputeDevice::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
     let machine = DeviceMachine::new(&mut device);
@@ -92,19 +92,25 @@ pub fn run(
         .map(|argument| Data {
             element: ScalarType::I32,
             unsigned: false,
-            shape: argument.ty.shape.iter().filter_map(|d| d.known()).collect(),
+            shape: argument
+                .ty
+                .shape
+                .iter()
+                .filter_map(|d| d.as_static())
+                .collect(),
             bytes: argument.bytes.clone(),
         })
         .collect();
     let results = session
-        .call("main", &inputs)
+        .call_entry("main", &inputs)
         .unwrap_or_else(|e| panic!("{e}\n{text}"));
     results.into_iter().flatten().map(|r| r.bytes).collect()
 }
 
 /// What a function gives by definition.
 pub fn meaning(function: &TensorFunction, arguments: &[TensorConstant]) -> Vec<Vec<u8>> {
-    let results = evaluate(function, arguments.to_vec(), 1 << 28).expect("it has a meaning");
+    let results =
+        evaluate_function(function, arguments.to_vec(), 1 << 28).expect("it has a meaning");
     results.into_iter().map(|c| c.bytes).collect()
 }
 
@@ -116,7 +122,7 @@ pub fn stage(function: &TensorFunction, profile: ScheduleProfile, wanted: Option
             stage = text();
         }
     };
-    compile(function.clone(), profile, &DispatchTuning::default(), shown)
+    compile_function(function.clone(), profile, &DispatchTuning::default(), shown)
         .expect("the function compiles");
     stage
 }

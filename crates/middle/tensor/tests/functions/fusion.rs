@@ -18,10 +18,12 @@ fn products_have_what_follows() {
     let row = parameter(&mut b, &[16]);
     let shape = [20, 16].map(DimExtent::Static);
     let product = product(&mut b, x, y, false);
-    let row = b.moved(row, &shape, |_, point| vec![point[1]]);
-    let added = b.elementwise(&[product, row], |body, e| body.op(ScalarOp::Add, e));
-    let result = b.elementwise(&[added], |body, e| body.op(ScalarOp::Mul, &[e[0], e[0]]));
-    b.result(result, false);
+    let row = b.add_gather(row, &shape, |_, point| vec![point[1]]);
+    let added = b.add_elementwise(&[product, row], |body, e| body.apply_op(ScalarOp::Add, e));
+    let result = b.add_elementwise(&[added], |body, e| {
+        body.apply_op(ScalarOp::Mul, &[e[0], e[0]])
+    });
+    b.add_result(result, false);
     let shapes = [vec![20, 30], vec![30, 16], vec![16]];
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         only_dispatch(&b.function().clone(), &shapes, profile);
@@ -30,10 +32,10 @@ fn products_have_what_follows() {
 
 /// A function of elements that is not computed twice for its own sake.
 fn costly(b: &mut TensorBuilder, value: TensorValue) -> TensorValue {
-    b.elementwise(&[value], |body, e| {
-        let five = body.literal(ScalarLiteral::i32(5));
-        let first = body.op(ScalarOp::SQuotSafe, &[e[0], five]);
-        body.op(ScalarOp::SQuotSafe, &[five, first])
+    b.add_elementwise(&[value], |body, e| {
+        let five = body.intern_literal(ScalarLiteral::from_i32(5));
+        let first = body.apply_op(ScalarOp::SQuotSafe, &[e[0], five]);
+        body.apply_op(ScalarOp::SQuotSafe, &[five, first])
     })
 }
 
@@ -46,10 +48,10 @@ fn little_work_is_done_again_behind_products() {
     let product = product(&mut b, x, y, false);
     let row = costly(&mut b, row);
     let shape = [20, 16].map(DimExtent::Static);
-    let row = b.moved(row, &shape, |_, point| vec![point[1]]);
-    let result = b.elementwise(&[product, row], |body, e| body.op(ScalarOp::Add, e));
-    b.result(result, false);
-    let function = b.finish();
+    let row = b.add_gather(row, &shape, |_, point| vec![point[1]]);
+    let result = b.add_elementwise(&[product, row], |body, e| body.apply_op(ScalarOp::Add, e));
+    b.add_result(result, false);
+    let function = b.finish_function();
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         // Where there is no room for work that is done again otherwise.
         let profile = ScheduleProfile {
@@ -66,18 +68,18 @@ fn axes_of_size_1_make_no_difference() {
     let mut b = TensorBuilder::new("main");
     let shapes = [vec![1, 20, 30]];
     let x = parameter(&mut b, &shapes[0]);
-    let zero = b.splat(ScalarLiteral::i32(0), &[]);
-    let sums = b.reduce(
+    let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
+    let sums = b.add_reduction(
         &[x],
         &[zero],
         &[2],
-        ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+        ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
     )[0];
     let shape = [1, 1, 20, 1].map(DimExtent::Static);
-    let wide = b.moved(sums, &shape, |_, point| vec![point[0], point[2]]);
+    let wide = b.add_gather(sums, &shape, |_, point| vec![point[0], point[2]]);
     let result = costly(&mut b, wide);
-    b.result(result, false);
-    let function = b.finish();
+    b.add_result(result, false);
+    let function = b.finish_function();
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         only_dispatch(&function, &shapes, profile);
     }
@@ -91,10 +93,10 @@ fn what_follows_products_may_be_turned() {
     let [x, y, z] = [0, 1, 2].map(|at: usize| parameter(&mut b, &shapes[at]));
     let product = product(&mut b, x, y, false);
     let turned = [16, 20].map(DimExtent::Static);
-    let turned = b.moved(product, &turned, |_, point| vec![point[1], point[0]]);
-    let result = b.elementwise(&[z, turned], |body, e| body.op(ScalarOp::Sub, e));
-    b.result(result, false);
-    let function = b.finish();
+    let turned = b.add_gather(product, &turned, |_, point| vec![point[1], point[0]]);
+    let result = b.add_elementwise(&[z, turned], |body, e| body.apply_op(ScalarOp::Sub, e));
+    b.add_result(result, false);
+    let function = b.finish_function();
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         only_dispatch(&function, &shapes, profile);
     }
@@ -106,12 +108,12 @@ fn folds_of_single_points_are_maps() {
     let shapes = [vec![20, 1, 7]];
     let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &shapes[0]);
-    let seven = b.splat(ScalarLiteral::i32(7), &[]);
-    let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
-    let single = b.reduce(&[x], &[seven], &[1], add.clone())[0];
-    let sum = b.reduce(&[single], &[seven], &[1], add)[0];
-    b.result(sum, false);
-    let function = b.finish();
+    let seven = b.add_splat(ScalarLiteral::from_i32(7), &[]);
+    let add = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+    let single = b.add_reduction(&[x], &[seven], &[1], add.clone())[0];
+    let sum = b.add_reduction(&[single], &[seven], &[1], add)[0];
+    b.add_result(sum, false);
+    let function = b.finish_function();
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         only_dispatch(&function, &shapes, profile);
     }
@@ -127,22 +129,22 @@ fn what_follows_others_gives_both() {
         let first = match kind {
             0 => product(&mut b, x, y, false),
             1 => {
-                let seven = b.splat(ScalarLiteral::i32(7), &[]);
-                b.reduce(
+                let seven = b.add_splat(ScalarLiteral::from_i32(7), &[]);
+                b.add_reduction(
                     &[x],
                     &[seven],
                     &[0],
-                    ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+                    ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
                 )[0]
             }
             _ => costly(&mut b, y),
         };
         let second = costly(&mut b, first);
-        let third = b.elementwise(&[second, first], |body, e| body.op(ScalarOp::Xor, e));
+        let third = b.add_elementwise(&[second, first], |body, e| body.apply_op(ScalarOp::Xor, e));
         for value in [first, third, second] {
-            b.result(value, false);
+            b.add_result(value, false);
         }
-        let function = b.finish();
+        let function = b.finish_function();
         for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
             only_dispatch(&function, &shapes, profile);
         }
@@ -157,28 +159,30 @@ fn memory_is_used_again() {
     for at in 0..6 {
         // Folds are no parts of each other.
         let shape = b.ty(value).shape.clone();
-        let mut op = StructuredOp::parallel(&shape);
-        let point = op.point();
-        let along = op.axis(DimExtent::Static(20), AxisKind::Reduction);
-        let element = op.body.element(value, ScalarType::I32, &[point[0], along]);
-        let zero = op.body.literal(ScalarLiteral::i32(at));
-        let sum = op.fold(TensorReduction {
+        let mut op = StructuredOp::with_parallel_axes(&shape);
+        let point = op.axis_indices();
+        let along = op.add_axis(DimExtent::Static(20), AxisKind::Reduction);
+        let element = op
+            .body
+            .intern_element(value, ScalarType::I32, &[point[0], along]);
+        let zero = op.body.intern_literal(ScalarLiteral::from_i32(at));
+        let sum = op.add_reduction(TensorReduction {
             initial: vec![zero],
             values: vec![element],
-            combiner: ScalarCombiner::of(ScalarOp::Xor, ScalarType::I32),
+            combiner: ScalarCombiner::from_op(ScalarOp::Xor, ScalarType::I32),
         });
-        op.give(sum[0]);
-        value = b.structured(op)[0];
+        op.add_yield(sum[0]);
+        value = b.add_structured(op)[0];
         let turned: TensorShape = [DimExtent::Static(20), DimExtent::Static(10)]
             .into_iter()
             .collect();
-        value = b.reshape(value, turned);
-        value = b.reshape(value, shape);
+        value = b.add_reshape(value, turned);
+        value = b.add_reshape(value, shape);
     }
-    b.result(value, false);
-    let memory = spirula_tensor::memory(b.function());
+    b.add_result(value, false);
+    let memory = spirula_tensor::measure_memory_use(b.function());
     assert_eq!((memory.made, memory.peak), (6 * 800, 2 * 800));
-    let drawn = spirula_tensor::draw(b.function(), &[]);
+    let drawn = spirula_tensor::draw_function(b.function(), &[]);
     assert!(
         drawn.contains("tensors of 4800 bytes, at most 1600 at once"),
         "{drawn}"
@@ -191,28 +195,28 @@ fn siblings_are_joined() {
     let shape = [6, 50];
     let mut b = TensorBuilder::new("main");
     let [x, y] = [(); 2].map(|()| parameter(&mut b, &shape));
-    let zero = b.splat(ScalarLiteral::i32(0), &[]);
-    let sums = b.reduce(
+    let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
+    let sums = b.add_reduction(
         &[x],
         &[zero],
         &[1],
-        ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+        ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
     )[0];
-    let seven = b.splat(ScalarLiteral::i32(7), &[]);
-    let most = b.reduce(
+    let seven = b.add_splat(ScalarLiteral::from_i32(7), &[]);
+    let most = b.add_reduction(
         &[y],
         &[seven],
         &[1],
-        ScalarCombiner::of(ScalarOp::SMax, ScalarType::I32),
+        ScalarCombiner::from_op(ScalarOp::SMax, ScalarType::I32),
     )[0];
-    let third = b.reduce(
+    let third = b.add_reduction(
         &[x],
         &[seven],
         &[1],
-        ScalarCombiner::of(ScalarOp::Xor, ScalarType::I32),
+        ScalarCombiner::from_op(ScalarOp::Xor, ScalarType::I32),
     )[0];
     for value in [most, sums, third] {
-        b.result(value, false);
+        b.add_result(value, false);
     }
     let shapes = [shape.to_vec(), shape.to_vec()];
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
@@ -220,11 +224,11 @@ fn siblings_are_joined() {
     }
     let mut b = TensorBuilder::new("main");
     let [x, y] = [(); 2].map(|()| parameter(&mut b, &shape));
-    let sum = b.elementwise(&[x, y], |body, e| body.op(ScalarOp::Add, e));
-    let product = b.elementwise(&[y, x], |body, e| body.op(ScalarOp::Mul, e));
-    b.result(product, false);
-    b.result(sum, false);
-    let stage = only_dispatch(&b.finish(), &shapes, ScheduleProfile::GPU);
+    let sum = b.add_elementwise(&[x, y], |body, e| body.apply_op(ScalarOp::Add, e));
+    let product = b.add_elementwise(&[y, x], |body, e| body.apply_op(ScalarOp::Mul, e));
+    b.add_result(product, false);
+    b.add_result(sum, false);
+    let stage = only_dispatch(&b.finish_function(), &shapes, ScheduleProfile::GPU);
     assert_eq!(stage.matches("over d0").count(), 1, "{stage}");
 }
 
@@ -237,12 +241,12 @@ fn with_factor(
 ) -> usize {
     let mut b = TensorBuilder::new("main");
     let shape = [size, size];
-    let x = b.parameter("x", DenseTensorType::new(element, &shape), false);
+    let x = b.add_parameter("x", DenseTensorType::new(element, &shape), false);
     let y = parameter(&mut b, &shape);
     let x = make(&mut b, x);
     let result = product(&mut b, x, y, false);
-    b.result(result, false);
-    let stages = stage(&b.finish(), profile, None);
+    b.add_result(result, false);
+    let stages = stage(&b.finish_function(), profile, None);
     stages.matches("dispatch @").count()
 }
 
@@ -252,17 +256,17 @@ fn with_factor(
 fn factors_are_stored_where_computing_them_again_costs_more() {
     let sum = |b: &mut TensorBuilder, value| {
         let turned = b.ty(value).shape.clone();
-        let other = b.moved(value, &turned, |_, at| vec![at[1], at[0]]);
-        b.elementwise(&[value, other], |body, e| body.op(ScalarOp::Add, e))
+        let other = b.add_gather(value, &turned, |_, at| vec![at[1], at[0]]);
+        b.add_elementwise(&[value, other], |body, e| body.apply_op(ScalarOp::Add, e))
     };
     let cast = |b: &mut TensorBuilder, value| {
-        b.elementwise(&[value], |body, e| {
-            body.convert(ScalarOp::SExt, ScalarType::I32, e[0])
+        b.add_elementwise(&[value], |body, e| {
+            body.apply_conversion(ScalarOp::SExt, ScalarType::I32, e[0])
         })
     };
     let turned = |b: &mut TensorBuilder, value| {
         let shape = b.ty(value).shape.clone();
-        b.moved(value, &shape, |_, at| vec![at[1], at[0]])
+        b.add_gather(value, &shape, |_, at| vec![at[1], at[0]])
     };
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         assert_eq!(with_factor(4096, ScalarType::I32, profile, sum), 2);
@@ -284,28 +288,31 @@ fn factors_are_stored_where_computing_them_again_costs_more() {
 fn by_matrices(size: u64) -> usize {
     let mut b = TensorBuilder::new("main");
     let shape = [size, size];
-    let bytes = b.parameter("x", DenseTensorType::new(ScalarType::I8, &shape), false);
-    let y = b.parameter("y", DenseTensorType::new(ScalarType::F16, &shape), false);
-    let x = b.elementwise(&[bytes], |body, e| {
-        body.convert(ScalarOp::SToF, ScalarType::F16, e[0])
+    let bytes = b.add_parameter("x", DenseTensorType::new(ScalarType::I8, &shape), false);
+    let y = b.add_parameter("y", DenseTensorType::new(ScalarType::F16, &shape), false);
+    let x = b.add_elementwise(&[bytes], |body, e| {
+        body.apply_conversion(ScalarOp::SToF, ScalarType::F16, e[0])
     });
-    let mut op = StructuredOp::parallel(&[DimExtent::Static(size); 2]);
-    let point = op.point();
-    let at = op.axis(DimExtent::Static(size), AxisKind::Reduction);
+    let mut op = StructuredOp::with_parallel_axes(&[DimExtent::Static(size); 2]);
+    let point = op.axis_indices();
+    let at = op.add_axis(DimExtent::Static(size), AxisKind::Reduction);
     let factors = [(x, [point[0], at]), (y, [at, point[1]])].map(|(value, place)| {
-        let element = op.body.element(value, ScalarType::F16, &place);
-        op.body.convert(ScalarOp::FConv, ScalarType::F32, element)
+        let element = op.body.intern_element(value, ScalarType::F16, &place);
+        op.body
+            .apply_conversion(ScalarOp::FConv, ScalarType::F32, element)
     });
-    let product = op.body.op(ScalarOp::FMul, &factors);
-    let zero = op.body.literal(ScalarLiteral::new(ScalarType::F32, 0));
-    let sum = op.fold(TensorReduction {
+    let product = op.body.apply_op(ScalarOp::FMul, &factors);
+    let zero = op
+        .body
+        .intern_literal(ScalarLiteral::new(ScalarType::F32, 0));
+    let sum = op.add_reduction(TensorReduction {
         initial: vec![zero],
         values: vec![product],
-        combiner: ScalarCombiner::of(ScalarOp::FAdd, ScalarType::F32),
+        combiner: ScalarCombiner::from_op(ScalarOp::FAdd, ScalarType::F32),
     });
-    op.give(sum[0]);
-    let result = b.structured(op)[0];
-    b.result(result, false);
+    op.add_yield(sum[0]);
+    let result = b.add_structured(op)[0];
+    b.add_result(result, false);
     let fragments = FragmentShape {
         size: [16, 16, 16],
         factors: [FragmentElement::F16; 2],
@@ -315,7 +322,7 @@ fn by_matrices(size: u64) -> usize {
         matrices: MatrixProfile::new(32, 48 << 10, [fragments]),
         ..ScheduleProfile::GPU
     };
-    let stages = stage(&b.finish(), profile, None);
+    let stages = stage(&b.finish_function(), profile, None);
     stages.matches("dispatch @").count()
 }
 
@@ -331,10 +338,10 @@ fn products_by_matrices_find_their_factors_stored() {
 fn what_is_stored_is_told() {
     let mut b = TensorBuilder::new("main");
     let [x, y] = [(); 2].map(|()| parameter(&mut b, &[4096, 4096]));
-    let sum = b.elementwise(&[x, y], |body, e| body.op(ScalarOp::Add, e));
+    let sum = b.add_elementwise(&[x, y], |body, e| body.apply_op(ScalarOp::Add, e));
     let result = product(&mut b, sum, y, false);
-    b.result(result, false);
-    let text = stage(&b.finish(), ScheduleProfile::GPU, Some("fuse"));
+    b.add_result(result, false);
+    let text = stage(&b.finish_function(), ScheduleProfile::GPU, Some("fuse"));
     let told = "// %2 is stored for %3: 16777216 elements read 536870912 times cost 9479127040 operators, \
                 18203279360 if computed again";
     assert_eq!(text.lines().last(), Some(told), "{text}");

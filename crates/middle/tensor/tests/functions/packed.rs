@@ -25,7 +25,7 @@ fn weights(b: &mut TensorBuilder, weights: &PackedWeights) -> spirula_tensor::ir
     };
     let [low, high] = weights.numbers.map(i64::from);
     let number = |at: u64| (low + (at * 37 / 5) as i64 % (high - low + 1)) as u8;
-    b.constant(TensorConstant {
+    b.add_constant(TensorConstant {
         ty: DenseTensorType::new(ScalarType::I8, &shape),
         bytes: (0..DEPTH * COLUMNS).map(number).collect(),
     })
@@ -40,12 +40,12 @@ fn multiplied(given: &PackedWeights) -> TensorFunction {
     } else {
         ScalarOp::ZExt
     };
-    let wide = b.elementwise(&[packed], |body, e| {
-        body.convert(widen, ScalarType::I32, e[0])
+    let wide = b.add_elementwise(&[packed], |body, e| {
+        body.apply_conversion(widen, ScalarType::I32, e[0])
     });
     let result = product(&mut b, x, wide, given.is_turned);
-    b.result(result, false);
-    b.finish()
+    b.add_result(result, false);
+    b.finish_function()
 }
 
 /// Numbers lie along the dimension that is folded, the last words are not full; nothing is narrowed to be
@@ -105,8 +105,8 @@ fn others_are_not_packed() {
             rows: 1,
         },
     );
-    b.result(result, false);
-    for function in [wide, b.finish()] {
+    b.add_result(result, false);
+    for function in [wide, b.finish_function()] {
         let text = stage(&function, ScheduleProfile::CPU, Some("pack"));
         assert!(text.contains("i8[131,40]"), "{text}");
     }

@@ -9,7 +9,7 @@ use spirula_tensor::ir::{
     StructuredYield, TensorReduction, TensorShape, TensorSort, TensorValue, YieldDestination,
 };
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
-use spirula_tensor::{TensorBuilder, compile};
+use spirula_tensor::{TensorBuilder, compile_function};
 
 /// Most elements of a tensor.
 const ELEMENTS: u64 = 3000;
@@ -24,7 +24,7 @@ impl RandomTensorBuilder {
     fn new(shapes: &[Vec<u64>]) -> Self {
         let mut b = TensorBuilder::new("main");
         let parameter = |shape: &Vec<u64>| {
-            b.parameter("x", DenseTensorType::new(ScalarType::I32, shape), false)
+            b.add_parameter("x", DenseTensorType::new(ScalarType::I32, shape), false)
         };
         let values = shapes.iter().map(parameter).collect();
         RandomTensorBuilder { b, values }
@@ -35,7 +35,10 @@ impl RandomTensorBuilder {
     }
 
     fn sizes(&self, value: TensorValue) -> Vec<u64> {
-        self.shape(value).iter().filter_map(|d| d.known()).collect()
+        self.shape(value)
+            .iter()
+            .filter_map(|d| d.as_static())
+            .collect()
     }
 
     fn step(&mut self, kind: u8, pick: u8) {
@@ -56,7 +59,11 @@ impl RandomTensorBuilder {
             12 => self.convolve(value),
             _ => self.sort(value, pick),
         };
-        let is_small = self.b.ty(made).elements().is_some_and(|n| n <= ELEMENTS);
+        let is_small = self
+            .b
+            .ty(made)
+            .element_count()
+            .is_some_and(|n| n <= ELEMENTS);
         if is_small {
             self.values.push(made);
         }
@@ -69,17 +76,17 @@ impl RandomTensorBuilder {
         let op =
             [ScalarOp::Add, ScalarOp::Mul, ScalarOp::SMax, ScalarOp::Sub][usize::from(pick) / 64];
         self.b
-            .elementwise(&[value, other], |body, e| body.op(op, e))
+            .add_elementwise(&[value, other], |body, e| body.apply_op(op, e))
     }
 
     fn unary(&mut self, value: TensorValue, pick: u8) -> TensorValue {
-        self.b.elementwise(&[value], |body, e| {
-            let limit = body.literal(ScalarLiteral::i32(i32::from(pick)));
-            let below = body.op(ScalarOp::SLt, &[e[0], limit]);
-            let negative = body.op(ScalarOp::Neg, &[e[0]]);
+        self.b.add_elementwise(&[value], |body, e| {
+            let limit = body.intern_literal(ScalarLiteral::from_i32(i32::from(pick)));
+            let below = body.apply_op(ScalarOp::SLt, &[e[0], limit]);
+            let negative = body.apply_op(ScalarOp::Neg, &[e[0]]);
             // Costly, so that fusion does not always pay.
-            let quotient = body.op(ScalarOp::SQuotSafe, &[limit, e[0]]);
-            body.op(ScalarOp::Cond, &[below, negative, quotient])
+            let quotient = body.apply_op(ScalarOp::SQuotSafe, &[limit, e[0]]);
+            body.apply_op(ScalarOp::Cond, &[below, negative, quotient])
         })
     }
 
@@ -87,7 +94,7 @@ impl RandomTensorBuilder {
         let mut shape = self.shape(value);
         let at = usize::from(pick) % (shape.len() + 1);
         shape.insert(at, DimExtent::Static(3));
-        self.b.moved(value, &shape, |_, point| {
+        self.b.add_gather(value, &shape, |_, point| {
             let mut point = point.to_vec();
             point.remove(at);
             point
@@ -96,7 +103,7 @@ impl RandomTensorBuilder {
 
     fn transpose(&mut self, value: TensorValue) -> TensorValue {
         let shape: Vec<DimExtent> = self.shape(value).iter().rev().copied().collect();
-        self.b.moved(value, &shape, |_, point| {
+        self.b.add_gather(value, &shape, |_, point| {
             point.iter().rev().copied().collect()
         })
     }
@@ -105,11 +112,14 @@ impl RandomTensorBuilder {
     fn slice(&mut self, value: TensorValue) -> TensorValue {
         let sizes = self.sizes(value);
         let shape: Vec<DimExtent> = sizes.iter().map(|n| DimExtent::Static(n / 2)).collect();
-        self.b.moved(value, &shape, |body, point| {
+        self.b.add_gather(value, &shape, |body, point| {
             let scaled = point.iter().zip(&sizes).map(|(index, size)| {
-                let (by, last) = (body.i64(2), body.i64(*size as i64 / 2 * 2 - 1));
-                let index = body.op(ScalarOp::Mul, &[*index, by]);
-                body.op(ScalarOp::Sub, &[last, index])
+                let (by, last) = (
+                    body.intern_i64(2),
+                    body.intern_i64(*size as i64 / 2 * 2 - 1),
+                );
+                let index = body.apply_op(ScalarOp::Mul, &[*index, by]);
+                body.apply_op(ScalarOp::Sub, &[last, index])
             });
             scaled.collect()
         })
@@ -118,25 +128,29 @@ impl RandomTensorBuilder {
     fn pad(&mut self, value: TensorValue) -> TensorValue {
         let sizes = self.sizes(value);
         let shape: Vec<DimExtent> = sizes.iter().map(|n| DimExtent::Static(n + 3)).collect();
-        let mut op = StructuredOp::parallel(&shape);
-        let point = op.point();
+        let mut op = StructuredOp::with_parallel_axes(&shape);
+        let point = op.axis_indices();
         let body = &mut op.body;
-        let mut inside = body.literal(ScalarLiteral::new(ScalarType::Bool, 1));
+        let mut inside = body.intern_literal(ScalarLiteral::new(ScalarType::Bool, 1));
         let mut position = Vec::new();
         for (index, size) in point.iter().zip(&sizes) {
-            let (one, zero, size) = (body.i64(1), body.i64(0), body.i64(*size as i64));
-            let index = body.op(ScalarOp::Sub, &[*index, one]);
-            let above = body.op(ScalarOp::SLe, &[zero, index]);
-            let below = body.op(ScalarOp::SLt, &[index, size]);
-            inside = body.op(ScalarOp::LogAnd, &[inside, above]);
-            inside = body.op(ScalarOp::LogAnd, &[inside, below]);
+            let (one, zero, size) = (
+                body.intern_i64(1),
+                body.intern_i64(0),
+                body.intern_i64(*size as i64),
+            );
+            let index = body.apply_op(ScalarOp::Sub, &[*index, one]);
+            let above = body.apply_op(ScalarOp::SLe, &[zero, index]);
+            let below = body.apply_op(ScalarOp::SLt, &[index, size]);
+            inside = body.apply_op(ScalarOp::LogAnd, &[inside, above]);
+            inside = body.apply_op(ScalarOp::LogAnd, &[inside, below]);
             position.push(index);
         }
-        let element = body.element(value, ScalarType::I32, &position);
-        let seven = body.literal(ScalarLiteral::i32(7));
-        let chosen = body.op(ScalarOp::Cond, &[inside, element, seven]);
-        op.give(chosen);
-        self.b.structured(op)[0]
+        let element = body.intern_element(value, ScalarType::I32, &position);
+        let seven = body.intern_literal(ScalarLiteral::from_i32(7));
+        let chosen = body.apply_op(ScalarOp::Cond, &[inside, element, seven]);
+        op.add_yield(chosen);
+        self.b.add_structured(op)[0]
     }
 
     fn reduce(&mut self, value: TensorValue, pick: u8) -> TensorValue {
@@ -147,10 +161,11 @@ impl RandomTensorBuilder {
         let op =
             [ScalarOp::Add, ScalarOp::SMax, ScalarOp::SMin, ScalarOp::Xor][usize::from(pick) % 4];
         let first = [0, i32::MIN, i32::MAX, 0][usize::from(pick) % 4];
-        let initial = self.b.splat(ScalarLiteral::i32(first), &[]);
+        let initial = self.b.add_splat(ScalarLiteral::from_i32(first), &[]);
         let dimension = usize::from(pick / 4) % rank;
-        let combiner = ScalarCombiner::of(op, ScalarType::I32);
-        self.b.reduce(&[value], &[initial], &[dimension], combiner)[0]
+        let combiner = ScalarCombiner::from_op(op, ScalarType::I32);
+        self.b
+            .add_reduction(&[value], &[initial], &[dimension], combiner)[0]
     }
 
     fn reshape(&mut self, value: TensorValue, pick: u8) -> TensorValue {
@@ -163,7 +178,7 @@ impl RandomTensorBuilder {
                 .collect(),
             false => [DimExtent::Static(count)].into_iter().collect(),
         };
-        self.b.reshape(value, shape)
+        self.b.add_reshape(value, shape)
     }
 
     /// Products of all pairs of rows.
@@ -180,31 +195,35 @@ impl RandomTensorBuilder {
             return value;
         };
         let mut op = StructuredOp::default();
-        let i = op.axis(DimExtent::Static(rows), AxisKind::Parallel);
-        let c = op.axis(DimExtent::Static(5), AxisKind::Parallel);
-        let k = op.axis(DimExtent::Static(3), AxisKind::Reduction);
-        let d = op.axis(DimExtent::Static(columns), AxisKind::Reduction);
+        let i = op.add_axis(DimExtent::Static(rows), AxisKind::Parallel);
+        let c = op.add_axis(DimExtent::Static(5), AxisKind::Parallel);
+        let k = op.add_axis(DimExtent::Static(3), AxisKind::Reduction);
+        let d = op.add_axis(DimExtent::Static(columns), AxisKind::Reduction);
         let body = &mut op.body;
-        let (zero, one, size) = (body.i64(0), body.i64(1), body.i64(rows as i64));
-        let row = body.op(ScalarOp::Add, &[i, k]);
-        let row = body.op(ScalarOp::Sub, &[row, one]);
-        let above = body.op(ScalarOp::SLe, &[zero, row]);
-        let below = body.op(ScalarOp::SLt, &[row, size]);
-        let inside = body.op(ScalarOp::LogAnd, &[above, below]);
-        let a = body.element(value, ScalarType::I32, &[row, d]);
-        let nothing = body.literal(ScalarLiteral::i32(0));
-        let a = body.op(ScalarOp::Cond, &[inside, a, nothing]);
-        let other = body.op(ScalarOp::Add, &[k, c]);
-        let other = body.op(ScalarOp::SMod, &[other, size]);
-        let b = body.element(value, ScalarType::I32, &[other, d]);
-        let product = body.op(ScalarOp::Mul, &[a, b]);
-        let sums = op.fold(TensorReduction {
+        let (zero, one, size) = (
+            body.intern_i64(0),
+            body.intern_i64(1),
+            body.intern_i64(rows as i64),
+        );
+        let row = body.apply_op(ScalarOp::Add, &[i, k]);
+        let row = body.apply_op(ScalarOp::Sub, &[row, one]);
+        let above = body.apply_op(ScalarOp::SLe, &[zero, row]);
+        let below = body.apply_op(ScalarOp::SLt, &[row, size]);
+        let inside = body.apply_op(ScalarOp::LogAnd, &[above, below]);
+        let a = body.intern_element(value, ScalarType::I32, &[row, d]);
+        let nothing = body.intern_literal(ScalarLiteral::from_i32(0));
+        let a = body.apply_op(ScalarOp::Cond, &[inside, a, nothing]);
+        let other = body.apply_op(ScalarOp::Add, &[k, c]);
+        let other = body.apply_op(ScalarOp::SMod, &[other, size]);
+        let b = body.intern_element(value, ScalarType::I32, &[other, d]);
+        let product = body.apply_op(ScalarOp::Mul, &[a, b]);
+        let sums = op.add_reduction(TensorReduction {
             initial: vec![nothing],
             values: vec![product],
-            combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+            combiner: ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
         });
-        op.give(sums[0]);
-        self.b.structured(op)[0]
+        op.add_yield(sums[0]);
+        self.b.add_structured(op)[0]
     }
 
     fn concatenate(&mut self, value: TensorValue) -> TensorValue {
@@ -216,51 +235,51 @@ impl RandomTensorBuilder {
             .chain(rest.iter().copied())
             .map(DimExtent::Static)
             .collect();
-        let mut op = StructuredOp::parallel(&shape);
-        let mut point = op.point();
+        let mut op = StructuredOp::with_parallel_axes(&shape);
+        let mut point = op.axis_indices();
         let body = &mut op.body;
-        let limit = body.i64(*first as i64);
-        let is_first = body.op(ScalarOp::SLt, &[point[0], limit]);
-        let one = body.element(value, ScalarType::I32, &point);
-        point[0] = body.op(ScalarOp::Sub, &[point[0], limit]);
-        let other = body.element(value, ScalarType::I32, &point);
-        let other = body.op(ScalarOp::Complement, &[other]);
-        let chosen = body.op(ScalarOp::Cond, &[is_first, one, other]);
-        op.give(chosen);
-        self.b.structured(op)[0]
+        let limit = body.intern_i64(*first as i64);
+        let is_first = body.apply_op(ScalarOp::SLt, &[point[0], limit]);
+        let one = body.intern_element(value, ScalarType::I32, &point);
+        point[0] = body.apply_op(ScalarOp::Sub, &[point[0], limit]);
+        let other = body.intern_element(value, ScalarType::I32, &point);
+        let other = body.apply_op(ScalarOp::Complement, &[other]);
+        let chosen = body.apply_op(ScalarOp::Cond, &[is_first, one, other]);
+        op.add_yield(chosen);
+        self.b.add_structured(op)[0]
     }
 
     /// Elements at positions that elements give.
     fn gather(&mut self, value: TensorValue) -> TensorValue {
         let sizes = self.sizes(value);
         let shape = self.shape(value);
-        let mut op = StructuredOp::parallel(&shape);
-        let point = op.point();
+        let mut op = StructuredOp::with_parallel_axes(&shape);
+        let point = op.axis_indices();
         let position = data_position(&mut op, value, &point, &sizes);
-        let element = op.body.element(value, ScalarType::I32, &position);
-        op.give(element);
-        self.b.structured(op)[0]
+        let element = op.body.intern_element(value, ScalarType::I32, &position);
+        op.add_yield(element);
+        self.b.add_structured(op)[0]
     }
 
     /// Sums at positions that elements give; some are outside.
     fn scatter(&mut self, value: TensorValue) -> TensorValue {
         let sizes = self.sizes(value);
         let shape = self.shape(value);
-        let mut op = StructuredOp::parallel(&shape);
-        let point = op.point();
+        let mut op = StructuredOp::with_parallel_axes(&shape);
+        let point = op.axis_indices();
         let wider: Vec<u64> = sizes.iter().map(|n| n + 1).collect();
         let indices = data_position(&mut op, value, &point, &wider);
-        let element = op.body.element(value, ScalarType::I32, &point);
+        let element = op.body.intern_element(value, ScalarType::I32, &point);
         op.yields.push(StructuredYield {
             value: element,
             destination: YieldDestination::Scatter {
                 base: value,
                 indices,
-                combiner: Some(ScalarCombiner::of(ScalarOp::Add, ScalarType::I32)),
+                combiner: Some(ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32)),
                 distinct: false,
             },
         });
-        self.b.structured(op)[0]
+        self.b.add_structured(op)[0]
     }
 
     fn sort(&mut self, value: TensorValue, pick: u8) -> TensorValue {
@@ -268,7 +287,7 @@ impl RandomTensorBuilder {
         if rank == 0 {
             return value;
         }
-        let mut comparator = ScalarCombiner::of(ScalarOp::SLt, ScalarType::I32);
+        let mut comparator = ScalarCombiner::from_op(ScalarOp::SLt, ScalarType::I32);
         if pick.is_multiple_of(2) {
             // By the lowest bits alone, so that there are equal elements.
             comparator = by_low_bits();
@@ -279,18 +298,18 @@ impl RandomTensorBuilder {
             is_stable: true,
             comparator,
         };
-        self.b.sort(sort)[0]
+        self.b.add_sort(sort)[0]
     }
 }
 
 fn by_low_bits() -> ScalarCombiner {
     let mut body = spirula_tensor::ir::NodeGraph::default();
-    let mask = body.literal(ScalarLiteral::i32(3));
+    let mask = body.intern_literal(ScalarLiteral::from_i32(3));
     let low = [0, 1].map(|at| {
-        let argument = body.argument(at, ScalarType::I32);
-        body.op(ScalarOp::And, &[argument, mask])
+        let argument = body.intern_argument(at, ScalarType::I32);
+        body.apply_op(ScalarOp::And, &[argument, mask])
     });
-    let results = vec![body.op(ScalarOp::SLt, &low)];
+    let results = vec![body.apply_op(ScalarOp::SLt, &low)];
     ScalarCombiner { body, results }
 }
 
@@ -301,11 +320,13 @@ fn data_position(
     point: &[ScalarNode],
     sizes: &[u64],
 ) -> Vec<ScalarNode> {
-    let element = op.body.element(value, ScalarType::I32, point);
-    let wide = op.body.convert(ScalarOp::ZExt, ScalarType::I64, element);
+    let element = op.body.intern_element(value, ScalarType::I32, point);
+    let wide = op
+        .body
+        .apply_conversion(ScalarOp::ZExt, ScalarType::I64, element);
     let by = sizes.iter().map(|size| {
-        let size = op.body.i64((*size).max(1) as i64);
-        op.body.op(ScalarOp::UMod, &[wide, size])
+        let size = op.body.intern_i64((*size).max(1) as i64);
+        op.body.apply_op(ScalarOp::UMod, &[wide, size])
     });
     by.collect()
 }
@@ -325,12 +346,12 @@ proptest! {
         }
         let newest = maker.values[maker.values.len() - 1];
         let other = maker.values[usize::from(last) % maker.values.len()];
-        maker.b.result(newest, false);
-        maker.b.result(other, false);
-        let function = maker.b.finish();
+        maker.b.add_result(newest, false);
+        maker.b.add_result(other, false);
+        let function = maker.b.finish_function();
         let arguments = arguments(&shapes);
         let expected = meaning(&function, &arguments);
-        let text = spirula_tensor::print(&function);
+        let text = spirula_tensor::print_function(&function);
         // Vectors where there is only little to do.
         let eager = ScheduleProfile { busy: 1, flat: 2, subgroup: 8, ..ScheduleProfile::GPU };
         for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU, eager] {
@@ -351,12 +372,12 @@ fn rounds_of_sorts_do_not_double() {
         maker.step(kind, pick);
     }
     let newest = maker.values[maker.values.len() - 1];
-    maker.b.result(newest, false);
-    let function = maker.b.finish();
+    maker.b.add_result(newest, false);
+    let function = maker.b.finish_function();
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         let tuning = DispatchTuning::default();
-        let program = compile(function.clone(), profile, &tuning, &mut |_, _| {});
-        let text = spirula_kernel::print(&program.expect("the function compiles"));
+        let program = compile_function(function.clone(), profile, &tuning, &mut |_, _| {});
+        let text = spirula_kernel::print_program(&program.expect("the function compiles"));
         assert!(text.len() < LONGEST, "{} bytes", text.len());
     }
 }

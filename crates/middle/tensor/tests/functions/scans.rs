@@ -9,7 +9,7 @@ use spirula_tensor::ir::{
     TensorReduction, TensorValue, YieldDestination,
 };
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
-use spirula_tensor::{TensorBuilder, compile};
+use spirula_tensor::{TensorBuilder, compile_function};
 
 /// A device where a workgroup that waits for another may wait for ever.
 const WAITING_FOR_NOBODY: ScheduleProfile = ScheduleProfile {
@@ -26,14 +26,14 @@ struct TensorScanCase {
 
 /// Adds what an array and its squares add up to, from 7, to a function's results.
 fn sums(b: &mut TensorBuilder, x: TensorValue, scan: TensorScanCase) -> TensorValue {
-    let squares = b.elementwise(&[x], |body, e| body.op(ScalarOp::Mul, &[e[0], e[0]]));
+    let squares = b.add_elementwise(&[x], |body, e| body.apply_op(ScalarOp::Mul, &[e[0], e[0]]));
     let (mut op, position) = space(b, x, scan);
-    let value = op.body.element(squares, ScalarType::I32, &position);
-    let seven = op.body.literal(ScalarLiteral::i32(7));
-    let folded = op.fold(TensorReduction {
+    let value = op.body.intern_element(squares, ScalarType::I32, &position);
+    let seven = op.body.intern_literal(ScalarLiteral::from_i32(7));
+    let folded = op.add_reduction(TensorReduction {
         initial: vec![seven],
         values: vec![value],
-        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+        combiner: ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
     });
     given(b, op, x, &position, &folded)[0]
 }
@@ -48,9 +48,11 @@ fn space(
     let shape = &b.ty(x).shape;
     let mut position = op.reduced_position(shape, &[scan.axis]);
     if scan.is_reverse {
-        let last = shape[scan.axis].known().expect("a known size") as i64 - 1;
-        let last = op.body.i64(last);
-        position[scan.axis] = op.body.op(ScalarOp::Sub, &[last, position[scan.axis]]);
+        let last = shape[scan.axis].as_static().expect("a known size") as i64 - 1;
+        let last = op.body.intern_i64(last);
+        position[scan.axis] = op
+            .body
+            .apply_op(ScalarOp::Sub, &[last, position[scan.axis]]);
     }
     (op, position)
 }
@@ -71,34 +73,34 @@ fn given(
             },
         });
     }
-    b.structured(op)
+    b.add_structured(op)
 }
 
 /// The last number that is not a multiple of 3 so far, and how many there were: the order counts.
 fn last_and_count() -> ScalarCombiner {
     let mut body = NodeGraph::default();
-    let [a, m, b, n] = [0, 1, 2, 3].map(|at| body.argument(at, ScalarType::I32));
-    let zero = body.literal(ScalarLiteral::i32(0));
-    let is_none = body.op(ScalarOp::Eq, &[n, zero]);
+    let [a, m, b, n] = [0, 1, 2, 3].map(|at| body.intern_argument(at, ScalarType::I32));
+    let zero = body.intern_literal(ScalarLiteral::from_i32(0));
+    let is_none = body.apply_op(ScalarOp::Eq, &[n, zero]);
     let results = vec![
-        body.op(ScalarOp::Cond, &[is_none, a, b]),
-        body.op(ScalarOp::Add, &[m, n]),
+        body.apply_op(ScalarOp::Cond, &[is_none, a, b]),
+        body.apply_op(ScalarOp::Add, &[m, n]),
     ];
     ScalarCombiner { body, results }
 }
 
 fn last_of_some(b: &mut TensorBuilder, x: TensorValue, scan: TensorScanCase) -> Vec<TensorValue> {
     let (mut op, position) = space(b, x, scan);
-    let value = op.body.element(x, ScalarType::I32, &position);
-    let three = op.body.literal(ScalarLiteral::i32(3));
-    let rest = op.body.op(ScalarOp::SMod, &[value, three]);
-    let zero = op.body.literal(ScalarLiteral::i32(0));
-    let is_some = op.body.op(ScalarOp::SLt, &[zero, rest]);
+    let value = op.body.intern_element(x, ScalarType::I32, &position);
+    let three = op.body.intern_literal(ScalarLiteral::from_i32(3));
+    let rest = op.body.apply_op(ScalarOp::SMod, &[value, three]);
+    let zero = op.body.intern_literal(ScalarLiteral::from_i32(0));
+    let is_some = op.body.apply_op(ScalarOp::SLt, &[zero, rest]);
     let one = op
         .body
-        .convert(ScalarOp::FromBool, ScalarType::I32, is_some);
-    let kept = op.body.op(ScalarOp::Mul, &[value, one]);
-    let folded = op.fold(TensorReduction {
+        .apply_conversion(ScalarOp::FromBool, ScalarType::I32, is_some);
+    let kept = op.body.apply_op(ScalarOp::Mul, &[value, one]);
+    let folded = op.add_reduction(TensorReduction {
         initial: vec![zero, zero],
         values: vec![kept, one],
         combiner: last_and_count(),
@@ -110,12 +112,14 @@ fn scanned(shape: &[u64], scan: TensorScanCase) -> TensorFunction {
     let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, shape);
     let sums = sums(&mut b, x, scan);
-    let twice = b.elementwise(&[sums], |body, e| body.op(ScalarOp::Add, &[e[0], e[0]]));
+    let twice = b.add_elementwise(&[sums], |body, e| {
+        body.apply_op(ScalarOp::Add, &[e[0], e[0]])
+    });
     let last = last_of_some(&mut b, x, scan);
     for value in [sums, twice, last[0], last[1]] {
-        b.result(value, false);
+        b.add_result(value, false);
     }
-    b.finish()
+    b.finish_function()
 }
 
 /// Scans of every length in both directions, whose chunks fill it and do not: those of few rows are
@@ -163,8 +167,8 @@ fn workgroups_scan_together() {
             let mut b = TensorBuilder::new("main");
             let x = parameter(&mut b, shape);
             let sums = sums(&mut b, x, TensorScanCase { axis, is_reverse });
-            b.result(sums, false);
-            let function = b.finish();
+            b.add_result(sums, false);
+            let function = b.finish_function();
             let stage = dispatched(&function, &[shape.to_vec()], WAITING_FOR_NOBODY, dispatches);
             let count = stage.matches("schedule scan(").count();
             assert_eq!(count, together, "{stage}");
@@ -189,8 +193,8 @@ fn workgroups_look_back() {
             let x = parameter(&mut b, shape);
             let axis = shape.len() - 1;
             let sums = sums(&mut b, x, TensorScanCase { axis, is_reverse });
-            b.result(sums, false);
-            let function = b.finish();
+            b.add_result(sums, false);
+            let function = b.finish_function();
             for busy in [SHUFFLING.busy, 1] {
                 let profile = ScheduleProfile { busy, ..SHUFFLING };
                 let stage = only_dispatch(&function, &[shape.to_vec()], profile);
@@ -211,10 +215,10 @@ fn kernels_are_numbered_as_dispatches() {
     };
     let once = sums(&mut b, x, scan);
     let twice = sums(&mut b, once, scan);
-    b.result(twice, false);
-    let function = b.finish();
+    b.add_result(twice, false);
+    let function = b.finish_function();
     dispatched(&function, &[vec![1 << 15]], SHUFFLING, 2);
-    let program = compile(
+    let program = compile_function(
         function,
         SHUFFLING,
         &DispatchTuning::default(),
@@ -269,22 +273,24 @@ fn numbers_of_any_width_are_handed_over() {
                 is_reverse: false,
             };
             let (mut space, position) = space(&b, x, scan);
-            let value = space.body.element(x, ScalarType::I32, &position);
-            let three = space.body.literal(ScalarLiteral::i32(3));
-            let value = space.body.op(ScalarOp::AShr, &[value, three]);
-            let value = space.body.convert(to, ty, value);
-            let combiner = ScalarCombiner::of(op, ty);
-            let neutral = combiner.neutral(ty).expect("it has one");
-            let initial = vec![space.body.literal(neutral)];
-            let folded = space.fold(TensorReduction {
+            let value = space.body.intern_element(x, ScalarType::I32, &position);
+            let three = space.body.intern_literal(ScalarLiteral::from_i32(3));
+            let value = space.body.apply_op(ScalarOp::AShr, &[value, three]);
+            let value = space.body.apply_conversion(to, ty, value);
+            let combiner = ScalarCombiner::from_op(op, ty);
+            let neutral = combiner.neutral_element(ty).expect("it has one");
+            let initial = vec![space.body.intern_literal(neutral)];
+            let folded = space.add_reduction(TensorReduction {
                 initial,
                 values: vec![value],
                 combiner,
             });
-            let back = space.body.convert(from, ScalarType::I32, folded[0]);
+            let back = space
+                .body
+                .apply_conversion(from, ScalarType::I32, folded[0]);
             let result = given(&mut b, space, x, &position, &[back])[0];
-            b.result(result, false);
-            let stage = only_dispatch(&b.finish(), &[shape.to_vec()], SHUFFLING);
+            b.add_result(result, false);
+            let stage = only_dispatch(&b.finish_function(), &[shape.to_vec()], SHUFFLING);
             let schedule = if shape[1] > 1000 {
                 "look-back("
             } else {
@@ -304,23 +310,23 @@ fn producers_are_fused() {
     let x = parameter(&mut b, &shape);
     let y = parameter(&mut b, &[40]);
     let dims = b.ty(x).shape.clone();
-    let rows = b.moved(y, &dims, |_, at| vec![at[1]]);
-    let products = b.elementwise(&[x, rows], |body, e| body.op(ScalarOp::Mul, e));
+    let rows = b.add_gather(y, &dims, |_, at| vec![at[1]]);
+    let products = b.add_elementwise(&[x, rows], |body, e| body.apply_op(ScalarOp::Mul, e));
     let scan = TensorScanCase {
         axis: 1,
         is_reverse: false,
     };
     let (mut op, position) = space(&b, x, scan);
-    let value = op.body.element(products, ScalarType::I32, &position);
-    let zero = op.body.literal(ScalarLiteral::i32(0));
-    let folded = op.fold(TensorReduction {
+    let value = op.body.intern_element(products, ScalarType::I32, &position);
+    let zero = op.body.intern_literal(ScalarLiteral::from_i32(0));
+    let folded = op.add_reduction(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+        combiner: ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
     });
     let result = given(&mut b, op, x, &position, &folded)[0];
-    b.result(result, false);
-    let function = b.finish();
+    b.add_result(result, false);
+    let function = b.finish_function();
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
         only_dispatch(&function, &[shape.to_vec(), vec![40]], profile);
     }

@@ -9,7 +9,7 @@ use spirula_tensor::ir::{
     TensorReduction, TensorValue,
 };
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
-use spirula_tensor::{TensorBuilder, compile};
+use spirula_tensor::{TensorBuilder, compile_function};
 
 /// Folds that are long enough to be split: whole ones and ones with a few results, by an operator
 /// that begins elsewhere than at its neutral element, and by a function of two accumulators.
@@ -18,19 +18,21 @@ fn long_folds_are_split() {
     let shape = [3, 20_011];
     let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &shape);
-    let squares = b.elementwise(&[x], |body, e| body.op(ScalarOp::Mul, &[e[0], e[0]]));
-    let seven = b.splat(ScalarLiteral::i32(7), &[]);
-    let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
-    let sum = b.reduce(&[squares], &[seven], &[0, 1], add.clone())[0];
-    let sums = b.reduce(&[squares], &[seven], &[1], add)[0];
-    let twice = b.elementwise(&[sums], |body, e| body.op(ScalarOp::Add, &[e[0], e[0]]));
+    let squares = b.add_elementwise(&[x], |body, e| body.apply_op(ScalarOp::Mul, &[e[0], e[0]]));
+    let seven = b.add_splat(ScalarLiteral::from_i32(7), &[]);
+    let add = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+    let sum = b.add_reduction(&[squares], &[seven], &[0, 1], add.clone())[0];
+    let sums = b.add_reduction(&[squares], &[seven], &[1], add)[0];
+    let twice = b.add_elementwise(&[sums], |body, e| {
+        body.apply_op(ScalarOp::Add, &[e[0], e[0]])
+    });
     let places = places(&mut b, &shape);
-    let [least, most] = [i32::MIN, i32::MAX].map(|n| b.splat(ScalarLiteral::i32(n), &[]));
-    let largest = b.reduce(&[x, places], &[least, most], &[1], largest_first());
+    let [least, most] = [i32::MIN, i32::MAX].map(|n| b.add_splat(ScalarLiteral::from_i32(n), &[]));
+    let largest = b.add_reduction(&[x, places], &[least, most], &[1], largest_first());
     for value in [sum, twice, largest[0], largest[1]] {
-        b.result(value, false);
+        b.add_result(value, false);
     }
-    let function = b.finish();
+    let function = b.finish_function();
     let arguments = arguments(&[shape.to_vec()]);
     let expected = meaning(&function, &arguments);
     for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU, SHUFFLING] {
@@ -56,11 +58,11 @@ fn columns_are_folded_side_by_side() {
     for (shape, axis, strategy) in cases {
         let mut b = TensorBuilder::new("main");
         let x = parameter(&mut b, &shape);
-        let zero = b.splat(ScalarLiteral::i32(0), &[]);
-        let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
-        let sums = b.reduce(&[x], &[zero], &[axis], add)[0];
-        b.result(sums, false);
-        let function = b.finish();
+        let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
+        let add = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+        let sums = b.add_reduction(&[x], &[zero], &[axis], add)[0];
+        b.add_result(sums, false);
+        let function = b.finish_function();
         let stages = stage(&function, ScheduleProfile::CPU, Some("distribute"));
         assert!(stages.contains(&format!("schedule {strategy}")), "{stages}");
         let arguments = arguments(&[shape.to_vec()]);
@@ -76,11 +78,11 @@ fn columns_are_folded_in_chunks() {
         for profile in [ScheduleProfile::CPU, ScheduleProfile::GPU] {
             let mut b = TensorBuilder::new("main");
             let x = parameter(&mut b, &shape);
-            let seven = b.splat(ScalarLiteral::i32(7), &[]);
-            let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
-            let sums = b.reduce(&[x], &[seven], &axes, add)[0];
-            b.result(sums, false);
-            let function = b.finish();
+            let seven = b.add_splat(ScalarLiteral::from_i32(7), &[]);
+            let add = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+            let sums = b.add_reduction(&[x], &[seven], &axes, add)[0];
+            b.add_result(sums, false);
+            let function = b.finish_function();
             let stages = stage(&function, profile, Some("distribute"));
             assert_eq!(stages.matches("schedule flat").count(), 2, "{stages}");
             let arguments = arguments(std::slice::from_ref(&shape));
@@ -97,19 +99,19 @@ fn subgroups_fold_by_shuffles() {
     let mut b = TensorBuilder::new("main");
     let shape = [9, 4096];
     let x = parameter(&mut b, &shape);
-    let zero = b.splat(ScalarLiteral::i32(0), &[]);
-    let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
-    let sums = b.reduce(&[x], &[zero], &[1], add)[0];
-    b.result(sums, false);
-    let function = b.finish();
+    let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
+    let add = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+    let sums = b.add_reduction(&[x], &[zero], &[1], add)[0];
+    b.add_result(sums, false);
+    let function = b.finish_function();
     let profile = ScheduleProfile {
         fold: 32,
         chunks: 8,
         ..SHUFFLING
     };
     let tuning = DispatchTuning::default();
-    let program = compile(function.clone(), profile, &tuning, &mut |_, _| {});
-    let text = spirula_kernel::print(&program.expect("the function compiles"));
+    let program = compile_function(function.clone(), profile, &tuning, &mut |_, _| {});
+    let text = spirula_kernel::print_program(&program.expect("the function compiles"));
     let count = |what: &str| text.matches(what).count();
     assert_eq!((count("shuffle"), count("barrier")), (3, 1), "{text}");
     let arguments = arguments(&[shape.to_vec()]);
@@ -135,11 +137,11 @@ fn short_rows_are_folded_by_subgroups() {
     for (shape, axes) in cases {
         let mut b = TensorBuilder::new("main");
         let x = parameter(&mut b, shape);
-        let seven = b.splat(ScalarLiteral::i32(7), &[]);
-        let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
-        let sums = b.reduce(&[x], &[seven], axes, add)[0];
-        b.result(sums, false);
-        let function = b.finish();
+        let seven = b.add_splat(ScalarLiteral::from_i32(7), &[]);
+        let add = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+        let sums = b.add_reduction(&[x], &[seven], axes, add)[0];
+        b.add_result(sums, false);
+        let function = b.finish_function();
         let profile = ScheduleProfile {
             flat: 32,
             chunks: 8,
@@ -147,13 +149,13 @@ fn short_rows_are_folded_by_subgroups() {
         };
         let stage = dispatched(&function, &[shape.to_vec()], profile, 1);
         assert!(stage.contains("schedule subgroups("), "{stage}");
-        let program = compile(
+        let program = compile_function(
             function,
             profile,
             &DispatchTuning::default(),
             &mut |_, _| {},
         );
-        let text = spirula_kernel::print(&program.expect("the function compiles"));
+        let text = spirula_kernel::print_program(&program.expect("the function compiles"));
         assert_eq!(text.matches("barrier").count(), 0, "{text}");
     }
 }
@@ -162,29 +164,30 @@ fn short_rows_are_folded_by_subgroups() {
 fn folded_twice(shape: [u64; 2], axis: usize) -> TensorFunction {
     let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &shape);
-    let least = b.splat(ScalarLiteral::i32(i32::MIN), &[]);
-    let most = b.reduce(
+    let least = b.add_splat(ScalarLiteral::from_i32(i32::MIN), &[]);
+    let most = b.add_reduction(
         &[x],
         &[least],
         &[axis],
-        ScalarCombiner::of(ScalarOp::SMax, ScalarType::I32),
+        ScalarCombiner::from_op(ScalarOp::SMax, ScalarType::I32),
     )[0];
     let sizes = shape.map(DimExtent::Static);
-    let along = |b: &mut TensorBuilder, value| b.moved(value, &sizes, |_, at| vec![at[1 - axis]]);
+    let along =
+        |b: &mut TensorBuilder, value| b.add_gather(value, &sizes, |_, at| vec![at[1 - axis]]);
     let most = along(&mut b, most);
     // Costly, so that it is not computed again for its own sake.
-    let scaled = b.elementwise(&[x, most], |body, e| {
-        let difference = body.op(ScalarOp::Sub, &[e[1], e[0]]);
-        let first = body.op(ScalarOp::SQuotSafe, &[e[1], difference]);
-        body.op(ScalarOp::SQuotSafe, &[first, e[0]])
+    let scaled = b.add_elementwise(&[x, most], |body, e| {
+        let difference = body.apply_op(ScalarOp::Sub, &[e[1], e[0]]);
+        let first = body.apply_op(ScalarOp::SQuotSafe, &[e[1], difference]);
+        body.apply_op(ScalarOp::SQuotSafe, &[first, e[0]])
     });
-    let zero = b.splat(ScalarLiteral::i32(0), &[]);
-    let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
-    let sum = b.reduce(&[scaled], &[zero], &[axis], add)[0];
+    let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
+    let add = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+    let sum = b.add_reduction(&[scaled], &[zero], &[axis], add)[0];
     let sum = along(&mut b, sum);
-    let result = b.elementwise(&[scaled, sum], |body, e| body.op(ScalarOp::Xor, e));
-    b.result(result, false);
-    b.finish()
+    let result = b.add_elementwise(&[scaled, sum], |body, e| body.apply_op(ScalarOp::Xor, e));
+    b.add_result(result, false);
+    b.finish_function()
 }
 
 /// Rows that are folded twice, the second time with what the first fold gave, and written: one
@@ -232,13 +235,13 @@ fn short_rows_that_are_written_are_folded_by_subgroups() {
         };
         let stage = dispatched(&function, &[shape.to_vec()], profile, 1);
         assert!(stage.contains("schedule subgroup-rows("), "{stage}");
-        let program = compile(
+        let program = compile_function(
             function,
             profile,
             &DispatchTuning::default(),
             &mut |_, _| {},
         );
-        let text = spirula_kernel::print(&program.expect("the function compiles"));
+        let text = spirula_kernel::print_program(&program.expect("the function compiles"));
         assert_eq!(text.matches("barrier").count(), 0, "{text}");
     }
 }
@@ -261,20 +264,22 @@ fn transpositions_are_tiled() {
             .iter()
             .map(|at| DimExtent::Static(sizes[*at]))
             .collect();
-        let turned = b.moved(x, &shape, |_, point| {
+        let turned = b.add_gather(x, &shape, |_, point| {
             let mut position = point.to_vec();
             for (to, from) in order.iter().enumerate() {
                 position[*from] = point[to];
             }
             position
         });
-        let result = b.elementwise(&[turned], |body, e| body.op(ScalarOp::Mul, &[e[0], e[0]]));
-        b.result(result, false);
+        let result = b.add_elementwise(&[turned], |body, e| {
+            body.apply_op(ScalarOp::Mul, &[e[0], e[0]])
+        });
+        b.add_result(result, false);
         let profile = ScheduleProfile {
             busy: 1,
             ..ScheduleProfile::GPU
         };
-        let stage = only_dispatch(&b.finish(), &[sizes.to_vec()], profile);
+        let stage = only_dispatch(&b.finish_function(), &[sizes.to_vec()], profile);
         assert!(stage.contains("schedule turned"), "{stage}");
     }
 }
@@ -287,8 +292,8 @@ fn tiles_are_grouped() {
         let x = parameter(&mut b, &[m, k]);
         let y = parameter(&mut b, &[k, n]);
         let result = product(&mut b, x, y, false);
-        b.result(result, false);
-        let function = b.finish();
+        b.add_result(result, false);
+        let function = b.finish_function();
         for group in [1, 4, 8] {
             let profile = ScheduleProfile {
                 busy: 1,
@@ -305,25 +310,27 @@ fn tiles_are_grouped() {
 /// The number of each element within its row.
 fn places(b: &mut TensorBuilder, shape: &[u64]) -> TensorValue {
     let shape: Vec<DimExtent> = shape.iter().map(|n| DimExtent::Static(*n)).collect();
-    let mut op = StructuredOp::parallel(&shape);
-    let point = op.point();
-    let place = op.body.convert(ScalarOp::SExt, ScalarType::I32, point[1]);
-    op.give(place);
-    b.structured(op)[0]
+    let mut op = StructuredOp::with_parallel_axes(&shape);
+    let point = op.axis_indices();
+    let place = op
+        .body
+        .apply_conversion(ScalarOp::SExt, ScalarType::I32, point[1]);
+    op.add_yield(place);
+    b.add_structured(op)[0]
 }
 
 /// The largest value and the first of its places.
 fn largest_first() -> ScalarCombiner {
     let mut body = spirula_tensor::ir::NodeGraph::default();
-    let [a, i, b, j] = [0, 1, 2, 3].map(|n| body.argument(n, ScalarType::I32));
-    let is_less = body.op(ScalarOp::SLt, &[a, b]);
-    let is_equal = body.op(ScalarOp::Eq, &[a, b]);
-    let is_later = body.op(ScalarOp::SLt, &[j, i]);
-    let is_tied = body.op(ScalarOp::LogAnd, &[is_equal, is_later]);
-    let take = body.op(ScalarOp::LogOr, &[is_less, is_tied]);
+    let [a, i, b, j] = [0, 1, 2, 3].map(|n| body.intern_argument(n, ScalarType::I32));
+    let is_less = body.apply_op(ScalarOp::SLt, &[a, b]);
+    let is_equal = body.apply_op(ScalarOp::Eq, &[a, b]);
+    let is_later = body.apply_op(ScalarOp::SLt, &[j, i]);
+    let is_tied = body.apply_op(ScalarOp::LogAnd, &[is_equal, is_later]);
+    let take = body.apply_op(ScalarOp::LogOr, &[is_less, is_tied]);
     let results = vec![
-        body.op(ScalarOp::Cond, &[take, b, a]),
-        body.op(ScalarOp::Cond, &[take, j, i]),
+        body.apply_op(ScalarOp::Cond, &[take, b, a]),
+        body.apply_op(ScalarOp::Cond, &[take, j, i]),
     ];
     ScalarCombiner { body, results }
 }
@@ -349,8 +356,8 @@ fn plain_factors_stay_where_they_are() {
             let x = parameter(&mut b, &[rows, length]);
             let y = parameter(&mut b, &second);
             let result = product(&mut b, x, y, is_turned);
-            b.result(result, false);
-            let function = b.finish();
+            b.add_result(result, false);
+            let function = b.finish_function();
             let arguments = arguments(&[vec![rows, length], second.to_vec()]);
             let expected = meaning(&function, &arguments);
             let stages = stage(&function, ScheduleProfile::CPU, Some("promote"));
@@ -378,29 +385,30 @@ fn vector_by_matrix(
     };
     let shapes = vec![vec![batches, length], matrix, vec![columns]];
     let [x, y, z] = [0, 1, 2].map(|at: usize| parameter(&mut b, &shapes[at]));
-    let mut op = StructuredOp::parallel(&[DimExtent::Static(batches), DimExtent::Static(columns)]);
-    let point = op.point();
-    let step = op.axis(DimExtent::Static(length), AxisKind::Reduction);
+    let mut op =
+        StructuredOp::with_parallel_axes(&[DimExtent::Static(batches), DimExtent::Static(columns)]);
+    let point = op.axis_indices();
+    let step = op.add_axis(DimExtent::Static(length), AxisKind::Reduction);
     let position = match is_turned {
         true => [point[0], point[1], step],
         false => [point[0], step, point[1]],
     };
     let body = &mut op.body;
-    let left = body.element(x, ScalarType::I32, &[point[0], step]);
-    let right = body.element(y, ScalarType::I32, &position);
-    let term = body.op(ScalarOp::Mul, &[left, right]);
-    let initial = vec![body.literal(ScalarLiteral::i32(3))];
-    let sum = op.fold(TensorReduction {
+    let left = body.intern_element(x, ScalarType::I32, &[point[0], step]);
+    let right = body.intern_element(y, ScalarType::I32, &position);
+    let term = body.apply_op(ScalarOp::Mul, &[left, right]);
+    let initial = vec![body.intern_literal(ScalarLiteral::from_i32(3))];
+    let sum = op.add_reduction(TensorReduction {
         initial,
         values: vec![term],
-        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+        combiner: ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
     });
-    let added = op.body.element(z, ScalarType::I32, &[point[1]]);
-    let sum = op.body.op(ScalarOp::Sub, &[sum[0], added]);
-    op.give(sum);
-    let result = b.structured(op)[0];
-    b.result(result, false);
-    (b.finish(), shapes)
+    let added = op.body.intern_element(z, ScalarType::I32, &[point[1]]);
+    let sum = op.body.apply_op(ScalarOp::Sub, &[sum[0], added]);
+    op.add_yield(sum);
+    let result = b.add_structured(op)[0];
+    b.add_result(result, false);
+    (b.finish_function(), shapes)
 }
 
 /// A vector's product with a matrix reads nothing twice: the matrix stays where it is if its columns lie
@@ -459,23 +467,23 @@ fn rows_are_folded_together() {
     ] {
         let mut b = TensorBuilder::new("main");
         let x = parameter(&mut b, &shape);
-        let zero = b.splat(ScalarLiteral::i32(5), &[]);
-        let sums = b.reduce(
+        let zero = b.add_splat(ScalarLiteral::from_i32(5), &[]);
+        let sums = b.add_reduction(
             &[x],
             &[zero],
             &[axis],
-            ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+            ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
         )[0];
-        let most = b.reduce(
+        let most = b.add_reduction(
             &[x],
             &[zero],
             &[axis],
-            ScalarCombiner::of(ScalarOp::SMax, ScalarType::I32),
+            ScalarCombiner::from_op(ScalarOp::SMax, ScalarType::I32),
         )[0];
-        let result = b.elementwise(&[sums, most], |body, e| body.op(ScalarOp::Sub, e));
-        b.result(sums, false);
-        b.result(result, false);
-        let function = b.finish();
+        let result = b.add_elementwise(&[sums, most], |body, e| body.apply_op(ScalarOp::Sub, e));
+        b.add_result(sums, false);
+        b.add_result(result, false);
+        let function = b.finish_function();
         let shapes = [shape.to_vec()];
         let arguments = arguments(&shapes);
         let stages = stage(&function, ScheduleProfile::CPU, Some("promote"));
@@ -490,34 +498,35 @@ fn rows_are_folded_together() {
 fn convolutions_stay_where_they_are() {
     let mut b = TensorBuilder::new("main");
     let [x, y] = [&[21, 6][..], &[3, 6, 16]].map(|shape| parameter(&mut b, shape));
-    let mut op = StructuredOp::parallel(&[DimExtent::Static(21), DimExtent::Static(16)]);
-    let point = op.point();
-    let [tap, feature] = [3, 6].map(|size| op.axis(DimExtent::Static(size), AxisKind::Reduction));
+    let mut op = StructuredOp::with_parallel_axes(&[DimExtent::Static(21), DimExtent::Static(16)]);
+    let point = op.axis_indices();
+    let [tap, feature] =
+        [3, 6].map(|size| op.add_axis(DimExtent::Static(size), AxisKind::Reduction));
     let body = &mut op.body;
-    let [zero, one, size] = [0, 1, 21].map(|n| body.i64(n));
-    let at = body.op(ScalarOp::Add, &[point[0], tap]);
-    let at = body.op(ScalarOp::Sub, &[at, one]);
+    let [zero, one, size] = [0, 1, 21].map(|n| body.intern_i64(n));
+    let at = body.apply_op(ScalarOp::Add, &[point[0], tap]);
+    let at = body.apply_op(ScalarOp::Sub, &[at, one]);
     let inside = [[zero, at], [at, size]];
     let inside = [
-        body.op(ScalarOp::SLe, &inside[0]),
-        body.op(ScalarOp::SLt, &inside[1]),
+        body.apply_op(ScalarOp::SLe, &inside[0]),
+        body.apply_op(ScalarOp::SLt, &inside[1]),
     ];
-    let inside = body.op(ScalarOp::LogAnd, &inside);
-    let element = body.element(x, ScalarType::I32, &[at, feature]);
-    let outside = body.literal(ScalarLiteral::i32(0));
-    let left = body.op(ScalarOp::Cond, &[inside, element, outside]);
-    let right = body.element(y, ScalarType::I32, &[tap, feature, point[1]]);
-    let value = body.op(ScalarOp::Mul, &[left, right]);
-    let sum = op.fold(TensorReduction {
+    let inside = body.apply_op(ScalarOp::LogAnd, &inside);
+    let element = body.intern_element(x, ScalarType::I32, &[at, feature]);
+    let outside = body.intern_literal(ScalarLiteral::from_i32(0));
+    let left = body.apply_op(ScalarOp::Cond, &[inside, element, outside]);
+    let right = body.intern_element(y, ScalarType::I32, &[tap, feature, point[1]]);
+    let value = body.apply_op(ScalarOp::Mul, &[left, right]);
+    let sum = op.add_reduction(TensorReduction {
         initial: vec![outside],
         values: vec![value],
-        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+        combiner: ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
     });
-    op.give(sum[0]);
-    let result = b.structured(op)[0];
-    b.result(result, false);
+    op.add_yield(sum[0]);
+    let result = b.add_structured(op)[0];
+    b.add_result(result, false);
     let shapes = [vec![21, 6], vec![3, 6, 16]];
-    let stage = only_dispatch(&b.finish(), &shapes, ScheduleProfile::CPU);
+    let stage = only_dispatch(&b.finish_function(), &shapes, ScheduleProfile::CPU);
     assert!(!stage.contains("barrier"), "{stage}");
 }
 
@@ -529,25 +538,25 @@ fn other_factors_are_stored() {
         let shapes = [[size, size]; 2].map(Vec::from);
         let [x, y] = [0, 1].map(|at: usize| parameter(&mut b, &shapes[at]));
         // As what reads it is: fusion is asked about neither.
-        let mut op = StructuredOp::parallel(&[DimExtent::Static(size); 2]);
-        let point = op.point();
-        let at = op.axis(DimExtent::Static(size), AxisKind::Reduction);
+        let mut op = StructuredOp::with_parallel_axes(&[DimExtent::Static(size); 2]);
+        let point = op.axis_indices();
+        let at = op.add_axis(DimExtent::Static(size), AxisKind::Reduction);
         let body = &mut op.body;
-        let left = body.element(x, ScalarType::I32, &[point[0], at]);
-        let seven = body.literal(ScalarLiteral::i32(7));
-        let left = body.op(ScalarOp::Xor, &[left, seven]);
-        let right = body.element(y, ScalarType::I32, &[point[1], at]);
-        let product = body.op(ScalarOp::Mul, &[left, right]);
-        let initial = vec![body.literal(ScalarLiteral::i32(0))];
-        let sum = op.fold(TensorReduction {
+        let left = body.intern_element(x, ScalarType::I32, &[point[0], at]);
+        let seven = body.intern_literal(ScalarLiteral::from_i32(7));
+        let left = body.apply_op(ScalarOp::Xor, &[left, seven]);
+        let right = body.intern_element(y, ScalarType::I32, &[point[1], at]);
+        let product = body.apply_op(ScalarOp::Mul, &[left, right]);
+        let initial = vec![body.intern_literal(ScalarLiteral::from_i32(0))];
+        let sum = op.add_reduction(TensorReduction {
             initial,
             values: vec![product],
-            combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+            combiner: ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
         });
-        op.give(sum[0]);
-        let result = b.structured(op)[0];
-        b.result(result, false);
-        let function = b.finish();
+        op.add_yield(sum[0]);
+        let result = b.add_structured(op)[0];
+        b.add_result(result, false);
+        let function = b.finish_function();
         dispatched(&function, &shapes, ScheduleProfile::CPU, count);
         let stage = stage(&function, ScheduleProfile::CPU, Some("promote"));
         assert_eq!(stage.contains("barrier"), count == 1, "{stage}");
@@ -560,30 +569,33 @@ fn other_factors_are_stored() {
 fn products_are_added_with_one_rounding() {
     let mut b = TensorBuilder::new("main");
     let float = DenseTensorType::new(ScalarType::F32, &[16, 16]);
-    let [x, y] = [(); 2].map(|()| b.parameter("x", float.clone(), false));
-    let mut op = StructuredOp::parallel(&[DimExtent::Static(16); 2]);
-    let point = op.point();
-    let at = op.axis(DimExtent::Static(16), AxisKind::Reduction);
-    let left = op.body.element(x, ScalarType::F32, &[point[0], at]);
-    let right = op.body.element(y, ScalarType::F32, &[at, point[1]]);
-    let product = op.body.op(ScalarOp::FMul, &[left, right]);
-    let initial = vec![op.body.literal(ScalarLiteral::new(ScalarType::F32, 0))];
-    let sum = op.fold(TensorReduction {
+    let [x, y] = [(); 2].map(|()| b.add_parameter("x", float.clone(), false));
+    let mut op = StructuredOp::with_parallel_axes(&[DimExtent::Static(16); 2]);
+    let point = op.axis_indices();
+    let at = op.add_axis(DimExtent::Static(16), AxisKind::Reduction);
+    let left = op.body.intern_element(x, ScalarType::F32, &[point[0], at]);
+    let right = op.body.intern_element(y, ScalarType::F32, &[at, point[1]]);
+    let product = op.body.apply_op(ScalarOp::FMul, &[left, right]);
+    let initial = vec![
+        op.body
+            .intern_literal(ScalarLiteral::new(ScalarType::F32, 0)),
+    ];
+    let sum = op.add_reduction(TensorReduction {
         initial,
         values: vec![product],
-        combiner: ScalarCombiner::of(ScalarOp::FAdd, ScalarType::F32),
+        combiner: ScalarCombiner::from_op(ScalarOp::FAdd, ScalarType::F32),
     });
-    op.give(sum[0]);
-    let result = b.structured(op)[0];
-    b.result(result, false);
+    op.add_yield(sum[0]);
+    let result = b.add_structured(op)[0];
+    b.add_result(result, false);
     for (profile, is_one) in [(ScheduleProfile::CPU, true), (ScheduleProfile::GPU, false)] {
-        let program = compile(
+        let program = compile_function(
             b.function().clone(),
             profile,
             &DispatchTuning::default(),
             &mut |_, _| {},
         );
-        let text = spirula_kernel::print(&program.expect("the function compiles"));
+        let text = spirula_kernel::print_program(&program.expect("the function compiles"));
         assert_eq!(text.contains("fma.f32"), is_one, "{text}");
         assert_eq!(text.contains("fmul.f32"), !is_one, "{text}");
     }

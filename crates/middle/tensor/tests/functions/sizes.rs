@@ -11,7 +11,7 @@ use spirula_tensor::ir::{
     TensorFunction, TensorReduction, TensorShape, TensorSort, TensorValue, YieldDestination,
 };
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
-use spirula_tensor::{TensorBuilder, compile, evaluate};
+use spirula_tensor::{TensorBuilder, compile_function, evaluate_function};
 
 fn tensor(shape: &[u64], seed: u32) -> TensorConstant {
     let count = shape.iter().product::<u64>() as u32;
@@ -25,15 +25,15 @@ fn tensor(shape: &[u64], seed: u32) -> TensorConstant {
 }
 
 fn compiled(function: &TensorFunction, profile: ScheduleProfile) -> CompiledProgram {
-    let program = compile(
+    let program = compile_function(
         function.clone(),
         profile,
         &DispatchTuning::default(),
         &mut |_, _| {},
     );
     let program = program.expect("the function compiles");
-    spirula_kernel::check(&program).expect("the program is well formed");
-    spirula_kernel::compile(&program).expect("the program compiles")
+    spirula_kernel::verify_program(&program).expect("the program is well formed");
+    spirula_kernel::compile_program(&program).expect("the program compiles")
 }
 
 fn call(
@@ -46,10 +46,15 @@ fn call(
     let inputs = arguments.iter().map(|constant| Data {
         element: constant.ty.element,
         unsigned: false,
-        shape: constant.ty.shape.iter().filter_map(|d| d.known()).collect(),
+        shape: constant
+            .ty
+            .shape
+            .iter()
+            .filter_map(|d| d.as_static())
+            .collect(),
         bytes: constant.bytes.clone(),
     });
-    let results = session.call("main", &inputs.collect::<Vec<Data>>())?;
+    let results = session.call_entry("main", &inputs.collect::<Vec<Data>>())?;
     Ok(results.into_iter().flatten().collect())
 }
 
@@ -59,16 +64,21 @@ fn check(function: &TensorFunction, arguments: &[Vec<TensorConstant>]) {
         let program = compiled(function, profile);
         for arguments in arguments {
             let expected =
-                evaluate(function, arguments.clone(), 1 << 24).expect("it has a meaning");
+                evaluate_function(function, arguments.clone(), 1 << 24).expect("it has a meaning");
             let found = call(&program, arguments).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(found.len(), expected.len());
             for (found, expected) in found.iter().zip(&expected) {
-                let sizes: Vec<u64> = expected.ty.shape.iter().filter_map(|d| d.known()).collect();
+                let sizes: Vec<u64> = expected
+                    .ty
+                    .shape
+                    .iter()
+                    .filter_map(|d| d.as_static())
+                    .collect();
                 assert_eq!(found.shape, sizes);
                 assert!(
                     found.bytes == expected.bytes,
                     "{}",
-                    spirula_tensor::print(function)
+                    spirula_tensor::print_function(function)
                 );
             }
         }
@@ -80,14 +90,14 @@ fn with_rows(
     make: impl FnOnce(&mut TensorBuilder, [TensorValue; 2], [DimExtent; 2]),
 ) -> TensorFunction {
     let mut b = TensorBuilder::new("main");
-    let sizes = [b.size(), b.size()].map(DimExtent::Value);
+    let sizes = [b.add_parameter_size(), b.add_parameter_size()].map(DimExtent::Value);
     let ty = DenseTensorType {
         element: ScalarType::I32,
         shape: TensorShape::from(sizes.to_vec()),
     };
-    let [x, y] = ["x", "y"].map(|name| b.parameter(name, ty.clone(), false));
+    let [x, y] = ["x", "y"].map(|name| b.add_parameter(name, ty.clone(), false));
     make(&mut b, [x, y], sizes);
-    b.finish()
+    b.finish_function()
 }
 
 const SHAPES: [[u64; 2]; 6] = [[3, 4], [1, 1], [300, 7], [2, 2000], [0, 5], [5, 0]];
@@ -100,13 +110,13 @@ fn pairs() -> Vec<Vec<TensorConstant>> {
 #[test]
 fn maps_and_transpositions() {
     let function = with_rows(|b, [x, y], [rows, columns]| {
-        let sum = b.elementwise(&[x, y], |body, e| body.op(ScalarOp::Add, e));
-        let turned = b.moved(sum, &[columns, rows], |_, at| vec![at[1], at[0]]);
-        let repeated = b.moved(turned, &[DimExtent::Static(3), columns, rows], |_, at| {
+        let sum = b.add_elementwise(&[x, y], |body, e| body.apply_op(ScalarOp::Add, e));
+        let turned = b.add_gather(sum, &[columns, rows], |_, at| vec![at[1], at[0]]);
+        let repeated = b.add_gather(turned, &[DimExtent::Static(3), columns, rows], |_, at| {
             at[1..].to_vec()
         });
-        b.result(sum, false);
-        b.result(repeated, false);
+        b.add_result(sum, false);
+        b.add_result(repeated, false);
     });
     check(&function, &pairs());
 }
@@ -114,14 +124,14 @@ fn maps_and_transpositions() {
 #[test]
 fn folds_and_what_follows() {
     let function = with_rows(|b, [x, y], [rows, columns]| {
-        let seven = b.splat(ScalarLiteral::i32(7), &[]);
-        let add = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
-        let sums = b.reduce(&[x], &[seven], &[1], add.clone())[0];
-        let all = b.reduce(&[y], &[seven], &[0, 1], add)[0];
-        let along = b.moved(sums, &[rows, columns], |_, at| vec![at[0]]);
-        let result = b.elementwise(&[y, along], |body, e| body.op(ScalarOp::Sub, e));
-        b.result(all, false);
-        b.result(result, false);
+        let seven = b.add_splat(ScalarLiteral::from_i32(7), &[]);
+        let add = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+        let sums = b.add_reduction(&[x], &[seven], &[1], add.clone())[0];
+        let all = b.add_reduction(&[y], &[seven], &[0, 1], add)[0];
+        let along = b.add_gather(sums, &[rows, columns], |_, at| vec![at[0]]);
+        let result = b.add_elementwise(&[y, along], |body, e| body.apply_op(ScalarOp::Sub, e));
+        b.add_result(all, false);
+        b.add_result(result, false);
     });
     check(&function, &pairs());
 }
@@ -130,17 +140,17 @@ fn folds_and_what_follows() {
 fn products_and_sorts() {
     let function = with_rows(|b, [x, y], _| {
         let product = product(b, x, y, true);
-        let mut comparator = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
-        let [one, other] = [0, 1].map(|at| comparator.body.argument(at, ScalarType::I32));
-        comparator.results = vec![comparator.body.op(ScalarOp::SLt, &[one, other])];
-        let sorted = b.sort(TensorSort {
+        let mut comparator = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
+        let [one, other] = [0, 1].map(|at| comparator.body.intern_argument(at, ScalarType::I32));
+        comparator.results = vec![comparator.body.apply_op(ScalarOp::SLt, &[one, other])];
+        let sorted = b.add_sort(TensorSort {
             operands: vec![x],
             dimension: 1,
             is_stable: true,
             comparator,
         })[0];
-        b.result(product, false);
-        b.result(sorted, false);
+        b.add_result(product, false);
+        b.add_result(sorted, false);
     });
     check(&function, &pairs());
 }
@@ -151,17 +161,17 @@ fn sums(b: &mut TensorBuilder, x: TensorValue, axis: usize, is_reverse: bool) ->
     let mut op = StructuredOp::default();
     let mut position = op.reduced_position(&shape, &[axis]);
     if is_reverse {
-        let size = op.body.size(shape[axis]);
-        let one = op.body.i64(1);
-        let last = op.body.op(ScalarOp::Sub, &[size, one]);
-        position[axis] = op.body.op(ScalarOp::Sub, &[last, position[axis]]);
+        let size = op.body.intern_size(shape[axis]);
+        let one = op.body.intern_i64(1);
+        let last = op.body.apply_op(ScalarOp::Sub, &[size, one]);
+        position[axis] = op.body.apply_op(ScalarOp::Sub, &[last, position[axis]]);
     }
-    let value = op.body.element(x, ScalarType::I32, &position);
-    let seven = op.body.literal(ScalarLiteral::i32(7));
-    let folded = op.fold(TensorReduction {
+    let value = op.body.intern_element(x, ScalarType::I32, &position);
+    let seven = op.body.intern_literal(ScalarLiteral::from_i32(7));
+    let folded = op.add_reduction(TensorReduction {
         initial: vec![seven],
         values: vec![value],
-        combiner: ScalarCombiner::of(ScalarOp::Add, ScalarType::I32),
+        combiner: ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32),
     });
     op.yields.push(StructuredYield {
         value: folded[0],
@@ -170,7 +180,7 @@ fn sums(b: &mut TensorBuilder, x: TensorValue, axis: usize, is_reverse: bool) ->
             shape,
         },
     });
-    b.structured(op)[0]
+    b.add_structured(op)[0]
 }
 
 #[test]
@@ -179,8 +189,8 @@ fn scans_of_rows_and_columns() {
         for axis in [0, 1] {
             let forwards = sums(b, x, axis, false);
             let backwards = sums(b, y, axis, true);
-            b.result(forwards, false);
-            b.result(backwards, false);
+            b.add_result(forwards, false);
+            b.add_result(backwards, false);
         }
     });
     let mut arguments = pairs();
@@ -191,12 +201,12 @@ fn scans_of_rows_and_columns() {
 /// The beginning of a function of a row whose length is known only when run.
 fn of_a_row() -> (TensorBuilder, TensorValue) {
     let mut b = TensorBuilder::new("main");
-    let size = b.size();
+    let size = b.add_parameter_size();
     let ty = DenseTensorType {
         element: ScalarType::I32,
         shape: TensorShape::from(vec![DimExtent::Value(size)]),
     };
-    let x = b.parameter("x", ty, false);
+    let x = b.add_parameter("x", ty, false);
     (b, x)
 }
 
@@ -206,8 +216,8 @@ fn of_a_row() -> (TensorBuilder, TensorValue) {
 fn long_scans_are_split() {
     let (mut b, x) = of_a_row();
     let result = sums(&mut b, x, 0, false);
-    b.result(result, false);
-    let function = b.finish();
+    b.add_result(result, false);
+    let function = b.finish_function();
     for (profile, count) in [(ScheduleProfile::CPU, 3), (ScheduleProfile::GPU, 7)] {
         let stage = stage(&function, profile, Some("scan"));
         assert_eq!(stage.matches("fold d").count(), count, "{stage}");
@@ -228,24 +238,26 @@ fn long_scans_are_split() {
 #[test]
 fn sizes_that_elements_say() {
     let (mut b, x) = of_a_row();
-    let zero = b.splat(ScalarLiteral::i32(0), &[]);
-    let most = b.reduce(
+    let zero = b.add_splat(ScalarLiteral::from_i32(0), &[]);
+    let most = b.add_reduction(
         &[x],
         &[zero],
         &[0],
-        ScalarCombiner::of(ScalarOp::SMax, ScalarType::I32),
+        ScalarCombiner::from_op(ScalarOp::SMax, ScalarType::I32),
     )[0];
-    let count = b.elementwise(&[most], |body, e| {
-        body.convert(ScalarOp::SExt, ScalarType::I64, e[0])
+    let count = b.add_elementwise(&[most], |body, e| {
+        body.apply_conversion(ScalarOp::SExt, ScalarType::I64, e[0])
     });
-    let mut op = StructuredOp::parallel(&[DimExtent::Value(count)]);
-    let index = op.point()[0];
-    let index = op.body.convert(ScalarOp::SExt, ScalarType::I32, index);
-    op.give(index);
-    let counted = b.structured(op)[0];
-    b.result(counted, false);
+    let mut op = StructuredOp::with_parallel_axes(&[DimExtent::Value(count)]);
+    let index = op.axis_indices()[0];
+    let index = op
+        .body
+        .apply_conversion(ScalarOp::SExt, ScalarType::I32, index);
+    op.add_yield(index);
+    let counted = b.add_structured(op)[0];
+    b.add_result(counted, false);
     let arguments = [5, 0, 700].map(|n| vec![tensor(&[n], 3)]);
-    check(&b.finish(), &arguments);
+    check(&b.finish_function(), &arguments);
 }
 
 /// Tensors that must be of one shape and are not are told.
@@ -253,8 +265,8 @@ fn sizes_that_elements_say() {
 fn shapes_that_do_not_fit() {
     let function = with_rows(|b, [x, _], _| {
         let shape = TensorShape::from(vec![DimExtent::Static(12)]);
-        let flat = b.reshape(x, shape);
-        b.result(flat, false);
+        let flat = b.add_reshape(x, shape);
+        b.add_result(flat, false);
     });
     let program = compiled(&function, ScheduleProfile::CPU);
     let pair = |shape: &[u64]| vec![tensor(shape, 1), tensor(shape, 2)];
@@ -264,8 +276,8 @@ fn shapes_that_do_not_fit() {
     assert!(told.to_string().contains(text), "{told}");
     let function = with_rows(|b, [x, y], [rows, columns]| {
         b.demand_equal(rows, columns);
-        let sum = b.elementwise(&[x, y], |body, e| body.op(ScalarOp::Add, e));
-        b.result(sum, false);
+        let sum = b.add_elementwise(&[x, y], |body, e| body.apply_op(ScalarOp::Add, e));
+        b.add_result(sum, false);
     });
     let square = compiled(&function, ScheduleProfile::CPU);
     assert!(call(&square, &pair(&[4, 4])).is_ok());
@@ -274,8 +286,8 @@ fn shapes_that_do_not_fit() {
     assert!(told.to_string().contains(text), "{told}");
     let function = with_rows(|b, [x, y], [rows, columns]| {
         b.demand_repeated(rows, columns);
-        let sum = b.elementwise(&[x, y], |body, e| body.op(ScalarOp::Add, e));
-        b.result(sum, false);
+        let sum = b.add_elementwise(&[x, y], |body, e| body.apply_op(ScalarOp::Add, e));
+        b.add_result(sum, false);
     });
     let repeated = compiled(&function, ScheduleProfile::CPU);
     for shape in [[1, 4], [4, 4]] {

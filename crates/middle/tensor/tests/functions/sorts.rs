@@ -4,22 +4,22 @@ use crate::common::{arguments, meaning, parameter, run};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 use spirula_tensor::ir::{ScalarCombiner, TensorFunction, TensorSort};
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
-use spirula_tensor::{TensorBuilder, compile};
+use spirula_tensor::{TensorBuilder, compile_function};
 
 /// Sorts numbers by their lowest bits, perhaps with their squares.
 fn sorted(length: u64, has_squares: bool) -> TensorFunction {
     let mut b = TensorBuilder::new("main");
     let x = parameter(&mut b, &[2, length]);
-    let squares = b.elementwise(&[x], |body, e| body.op(ScalarOp::Mul, &[e[0], e[0]]));
-    let mut comparator = ScalarCombiner::of(ScalarOp::Add, ScalarType::I32);
+    let squares = b.add_elementwise(&[x], |body, e| body.apply_op(ScalarOp::Mul, &[e[0], e[0]]));
+    let mut comparator = ScalarCombiner::from_op(ScalarOp::Add, ScalarType::I32);
     let body = &mut comparator.body;
-    let mask = body.literal(ScalarLiteral::i32(63));
+    let mask = body.intern_literal(ScalarLiteral::from_i32(63));
     let keys = [0, 1].map(|at| {
-        let number = body.argument(at, ScalarType::I32);
-        body.op(ScalarOp::And, &[number, mask])
+        let number = body.intern_argument(at, ScalarType::I32);
+        body.apply_op(ScalarOp::And, &[number, mask])
     });
-    comparator.results = vec![body.op(ScalarOp::SLt, &keys)];
-    let results = b.sort(TensorSort {
+    comparator.results = vec![body.apply_op(ScalarOp::SLt, &keys)];
+    let results = b.add_sort(TensorSort {
         operands: match has_squares {
             true => vec![x, squares],
             false => vec![x],
@@ -29,9 +29,9 @@ fn sorted(length: u64, has_squares: bool) -> TensorFunction {
         comparator,
     });
     for result in results {
-        b.result(result, false);
+        b.add_result(result, false);
     }
-    b.finish()
+    b.finish_function()
 }
 
 /// Lengths that blocks of the network fill and do not.
@@ -54,8 +54,8 @@ fn networks_sort_without_branches() {
     for length in [129, 256] {
         let function = sorted(length, false);
         let tuning = DispatchTuning::default();
-        let program = compile(function, ScheduleProfile::CPU, &tuning, &mut |_, _| {});
-        let text = spirula_kernel::print(&program.expect("it compiles"));
+        let program = compile_function(function, ScheduleProfile::CPU, &tuning, &mut |_, _| {});
+        let text = spirula_kernel::print_program(&program.expect("it compiles"));
         let lines = text.lines().filter(|line| line.contains("if "));
         // Only for the last invocations of a launch.
         let choices = lines.filter(|line| !line.contains("%group"));

@@ -25,28 +25,28 @@ impl GangVectoriser<'_> {
     }
 
     /// A load from an address that follows from the first lane's.
-    pub fn load(&mut self, inst: Inst) -> bool {
+    pub fn rewrite_load(&mut self, inst: Inst) -> bool {
         let address = self.old.dfg.inst_args(inst)[0];
         let result = self.old.dfg.first_result(inst);
-        let LaneLayout::Base(_) = self.form(address) else {
+        let LaneLayout::Base(_) = self.lane_layout(address) else {
             return false;
         };
-        let stride = self.stride(address);
+        let stride = self.lane_stride(address);
         let offset = self.old.dfg.insts[inst].load_store_offset().unwrap_or(0);
         let ty = self.old.dfg.value_type(result);
-        let base = self.get(address)[0];
-        let form = self.form(result);
+        let base = self.get_lane_values(address)[0];
+        let form = self.lane_layout(result);
         if let LaneLayout::Parts(vector) = form
             && stride == i64::from(ty.bytes())
         {
             let flags = self.vector_flags(inst);
-            let parts: LaneValues = (0..self.layout(form).0)
+            let parts: LaneValues = (0..self.layout_values(form).0)
                 .map(|n| {
                     let at = offset.wrapping_add(16 * n as i32);
                     self.builder.ins().load(vector, flags, base, at)
                 })
                 .collect();
-            self.set(result, &parts);
+            self.set_lane_values(result, &parts);
             return true;
         }
         let flags = self.old.dfg.insts[inst].memflags_data(&self.old.dfg);
@@ -58,28 +58,28 @@ impl GangVectoriser<'_> {
             .iter()
             .map(|at| self.builder.ins().load(ty, flags, base, *at))
             .collect();
-        let held = self.gathered(result, &lanes);
-        self.set(result, &held);
+        let held = self.assemble_lanes(result, &lanes);
+        self.set_lane_values(result, &held);
         true
     }
 
     /// A store to an address that follows from the first lane's.
-    pub fn store(&mut self, inst: Inst) -> bool {
+    pub fn rewrite_store(&mut self, inst: Inst) -> bool {
         let args = self.old.dfg.inst_args(inst);
         let (value, address) = (args[0], args[1]);
-        let LaneLayout::Base(_) = self.form(address) else {
+        let LaneLayout::Base(_) = self.lane_layout(address) else {
             return false;
         };
-        let stride = self.stride(address);
+        let stride = self.lane_stride(address);
         let offset = self.old.dfg.insts[inst].load_store_offset().unwrap_or(0);
         let ty = self.old.dfg.value_type(value);
-        let base = self.get(address)[0];
+        let base = self.get_lane_values(address)[0];
         if let Some(vector) = vector_of(ty)
             && stride == i64::from(ty.bytes())
-            && (ty == types::I32 || self.stride(value) == 0)
+            && (ty == types::I32 || self.lane_stride(value) == 0)
         {
             let flags = self.vector_flags(inst);
-            let parts = self.parts(value, vector);
+            let parts = self.extract_vectors(value, vector);
             match self.streaming {
                 Some((callee, stores))
                     if stores.contains(&inst) && parts.len().is_multiple_of(2) =>
@@ -95,7 +95,7 @@ impl GangVectoriser<'_> {
         };
         let flags = self.old.dfg.insts[inst].memflags_data(&self.old.dfg);
         let flags = flags.unwrap_or(MemFlagsData::new());
-        let lanes = self.lanes(value);
+        let lanes = self.extract_lanes(value);
         for (lane, at) in lanes.iter().zip(offsets) {
             self.builder.ins().store(flags, *lane, base, at);
         }
@@ -117,7 +117,7 @@ impl GangVectoriser<'_> {
         parts: &[Value],
         place: (Value, i32),
     ) {
-        let context = self.get(self.shapes.roots.context)[0];
+        let context = self.get_lane_values(self.shapes.roots.context)[0];
         let trusted = MemFlagsData::trusted().with_readonly();
         let ins = self.builder.ins();
         let asked = ins.load(types::I64, trusted, context, at::STREAMS);
@@ -148,7 +148,7 @@ impl GangVectoriser<'_> {
     }
 
     /// An access to what is kept over barriers.
-    pub fn kept(&mut self, inst: Inst, slot: FrameSlot) {
+    pub fn rewrite_slot_access(&mut self, inst: Inst, slot: FrameSlot) {
         let args = self.old.dfg.inst_args(inst);
         let is_load = self.opcode(inst) == Opcode::Load;
         let value = if is_load {
@@ -157,10 +157,10 @@ impl GangVectoriser<'_> {
             args[0]
         };
         let ty = self.old.dfg.value_type(value);
-        let frame = self.get(*args.last().unwrap_or(&value))[0];
+        let frame = self.get_lane_values(*args.last().unwrap_or(&value))[0];
         let form = slot_form(slot, ty);
         let flags = self.vector_flags(inst);
-        let (count, each) = self.layout(form);
+        let (count, each) = self.layout_values(form);
         let first = slot.offset * self.width() as i32;
         let at = |n: usize| first + (n as u32 * each.bytes()) as i32;
         if is_load {
@@ -172,7 +172,7 @@ impl GangVectoriser<'_> {
                     self.set_from_first(value, held[0], stride);
                 }
                 // What is kept varies, so that the value loaded does.
-                _ => self.set(value, &held),
+                _ => self.set_lane_values(value, &held),
             }
         } else {
             let held = self.in_form(value, form);

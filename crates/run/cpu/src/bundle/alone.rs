@@ -8,7 +8,7 @@ use super::GangRefusal;
 use super::access::slot_form;
 use super::forms::{LaneLayout, LaneValues};
 use super::graph::BranchRegion;
-use super::shape::{arguments, branches};
+use super::shape::{block_call_arguments, branch_block_calls};
 use super::widen::GangVectoriser;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -31,13 +31,13 @@ struct SerialisedRegion<'r> {
 impl GangVectoriser<'_> {
     /// A branch that invocations take differently: where they happen to agree, all take it;
     /// otherwise they go under a mask or each alone until their ways meet.
-    pub fn part(&mut self, at: u32, inst: Inst) -> Result<(), GangRefusal> {
-        let region = self.graph.region(at).ok_or(GangRefusal)?;
+    pub fn rewrite_divergent_branch(&mut self, at: u32, inst: Inst) -> Result<(), GangRefusal> {
+        let region = self.graph.find_branch_region(at).ok_or(GangRefusal)?;
         let selector = self.old.dfg.inst_args(inst)[0];
         let apart = self.builder.create_block();
         let mut bits = None;
         if self.opcode(inst) == Opcode::Brif {
-            bits = Some(self.agree(inst, selector, apart));
+            bits = Some(self.branch_on_agreement(inst, selector, apart));
         } else {
             self.agree_on_case(inst, selector, apart);
         }
@@ -50,8 +50,8 @@ impl GangVectoriser<'_> {
     }
 
     /// Takes a conditional branch where all lanes agree; the lanes' conditions in bits.
-    fn agree(&mut self, inst: Inst, condition: Value, apart: Block) -> Value {
-        let mask = self.mask(condition);
+    fn branch_on_agreement(&mut self, inst: Inst, condition: Value, apart: Block) -> Value {
+        let mask = self.emit_mask(condition);
         let mut bits = self.builder.ins().vhigh_bits(types::I32, mask[0]);
         for (n, part) in mask.iter().enumerate().skip(1) {
             let more = self.builder.ins().vhigh_bits(types::I32, *part);
@@ -59,9 +59,9 @@ impl GangVectoriser<'_> {
             bits = self.builder.ins().bor(bits, more);
         }
         let mut edges = Vec::new();
-        let calls = branches(self.old, inst);
-        let taken = self.edge(calls[0], &mut edges);
-        let other = self.edge(calls[1], &mut edges);
+        let calls = branch_block_calls(self.old, inst);
+        let taken = self.split_edge(calls[0], &mut edges);
+        let other = self.split_edge(calls[1], &mut edges);
         let some = self.builder.create_block();
         let all = (1i64 << self.width()) - 1;
         let is_all = self.builder.ins().icmp_imm_u(IntCC::Equal, bits, all);
@@ -70,14 +70,14 @@ impl GangVectoriser<'_> {
         self.builder.ins().brif(bits, apart, &[], other, &[]);
         for (block, call) in edges {
             self.builder.switch_to_block(block);
-            self.jump(call);
+            self.jump_to_block(call);
         }
         bits
     }
 
     /// Takes one of many ways where all lanes choose the same.
     fn agree_on_case(&mut self, inst: Inst, selector: Value, apart: Block) {
-        let lanes = self.lanes(selector);
+        let lanes = self.extract_lanes(selector);
         let mut differ = self.builder.ins().bxor(lanes[0], lanes[1]);
         for lane in &lanes[2..] {
             let other = self.builder.ins().bxor(lanes[0], *lane);
@@ -86,7 +86,7 @@ impl GangVectoriser<'_> {
         let together = self.builder.create_block();
         self.builder.ins().brif(differ, apart, &[], together, &[]);
         self.builder.switch_to_block(together);
-        self.branch(inst, lanes[0]);
+        self.rewrite_uniform_branch(inst, lanes[0]);
     }
 
     fn go_alone(
@@ -97,8 +97,8 @@ impl GangVectoriser<'_> {
         bits: Option<Value>,
     ) -> Result<(), GangRefusal> {
         self.regions += 1;
-        let outs = self.outs(at, region);
-        let ins = self.ins(at, inst, region, &outs)?;
+        let outs = self.find_region_outputs(at, region);
+        let ins = self.find_region_inputs(at, inst, region, &outs)?;
         for (n, value) in ins.iter().enumerate() {
             self.write_lanes(n, *value);
         }
@@ -129,7 +129,7 @@ impl GangVectoriser<'_> {
         self.branch_alone(&copied, inst, selector);
         for (n, block) in region.blocks.iter().enumerate() {
             self.builder.switch_to_block(copied.blocks[n]);
-            for inst in self.graph.insts(self.old, *block) {
+            for inst in self.graph.block_insts(self.old, *block) {
                 self.inst_alone(&copied, inst);
             }
         }
@@ -147,29 +147,29 @@ impl GangVectoriser<'_> {
         self.builder.switch_to_block(after);
         for (n, value) in outs.iter().enumerate() {
             let held = self.read_lanes(first + n, *value);
-            self.set(*value, &held);
+            self.set_lane_values(*value, &held);
         }
-        self.meet(at, region);
+        self.rejoin_region(at, region);
         Ok(())
     }
 
     /// Goes on where the ways meet. Parameters that get the same from all ways are set here.
-    pub fn meet(&mut self, at: u32, region: &BranchRegion) {
+    pub fn rejoin_region(&mut self, at: u32, region: &BranchRegion) {
         let join = self.graph.blocks[region.join as usize];
         for (n, param) in self.old.dfg.block_params(join).iter().enumerate() {
-            if !matches!(self.form(*param), LaneLayout::Base(_)) {
+            if !matches!(self.lane_layout(*param), LaneLayout::Base(_)) {
                 continue;
             }
             let same = self.shapes.same_argument(self.graph, at, region, n);
             let Some(same) = same else { continue };
-            let value = match self.shapes.constant(same) {
+            let value = match self.shapes.integer_constant(same) {
                 Some(constant) => {
                     let ty = self.old.dfg.value_type(*param);
                     self.builder.ins().iconst(ty, constant)
                 }
-                None => self.get(same)[0],
+                None => self.get_lane_values(same)[0],
             };
-            self.set(*param, &[value]);
+            self.set_lane_values(*param, &[value]);
         }
         let block = self.blocks[region.join as usize];
         self.builder.ins().jump(block, &[]);
@@ -177,9 +177,9 @@ impl GangVectoriser<'_> {
 
     /// What a region gives: the parameters of the block where its ways meet, and what is defined
     /// within and used behind.
-    pub fn outs(&self, at: u32, region: &BranchRegion) -> Vec<Value> {
+    pub fn find_region_outputs(&self, at: u32, region: &BranchRegion) -> Vec<Value> {
         let join = self.graph.blocks[region.join as usize];
-        let varies = |v: &&Value| !matches!(self.form(**v), LaneLayout::Base(_));
+        let varies = |v: &&Value| !matches!(self.lane_layout(**v), LaneLayout::Base(_));
         let params = self.old.dfg.block_params(join).iter().filter(varies);
         let mut outs: Vec<Value> = params.copied().collect();
         if !region.is_loop {
@@ -192,7 +192,7 @@ impl GangVectoriser<'_> {
                 .dfg
                 .block_params(self.graph.blocks[*block as usize]);
             outs.extend(params.iter().filter(|v| self.is_used_outside(**v, region)));
-            for inst in self.graph.insts(self.old, *block) {
+            for inst in self.graph.block_insts(self.old, *block) {
                 let results = self.old.dfg.inst_results(inst).iter();
                 outs.extend(results.filter(|v| self.is_used_outside(**v, region)));
             }
@@ -206,7 +206,7 @@ impl GangVectoriser<'_> {
     }
 
     /// What a region needs: values from before the branch that it uses.
-    fn ins(
+    fn find_region_inputs(
         &mut self,
         at: u32,
         branch: Inst,
@@ -216,7 +216,7 @@ impl GangVectoriser<'_> {
         let mut used: Vec<Value> = self.old.dfg.inst_values(branch).collect();
         let mut count = 0;
         for block in &region.blocks {
-            for inst in self.graph.insts(self.old, *block) {
+            for inst in self.graph.block_insts(self.old, *block) {
                 used.extend(self.old.dfg.inst_values(inst));
                 count += 1;
             }
@@ -231,7 +231,7 @@ impl GangVectoriser<'_> {
         used.dedup();
         used.retain(|value| {
             let block = self.shapes.block_of(self.graph, *value);
-            block.is_some_and(|b| self.graph.dominates(b, at))
+            block.is_some_and(|b| self.graph.is_dominator(b, at))
         });
         Ok(used)
     }
@@ -268,7 +268,7 @@ impl GangVectoriser<'_> {
         let args = self.old.dfg.inst_args(inst);
         match self.opcode(inst) {
             Opcode::Jump => {
-                let call = branches(self.old, inst)[0];
+                let call = branch_block_calls(self.old, inst)[0];
                 self.jump_alone(copied, call);
             }
             Opcode::Brif | Opcode::BrTable => {
@@ -279,15 +279,15 @@ impl GangVectoriser<'_> {
                 let result = self.old.dfg.first_result(inst);
                 let stride = self.old.dfg.insts[inst].stack_slot();
                 let stride = stride.map_or(0, |slot| self.shapes.slot_stride(slot));
-                let first = self.copy(inst, &[])[0];
+                let first = self.copy_instruction(inst, &[])[0];
                 let offset = self.builder.ins().imul_imm_s(copied.lane, stride);
                 let address = self.builder.ins().iadd(first, offset);
                 self.set_alone(result, address);
             }
-            _ if self.shapes.slot(inst).is_some() => self.kept_alone(copied, inst),
+            _ if self.shapes.frame_slot(inst).is_some() => self.kept_alone(copied, inst),
             _ => {
                 let args: LaneValues = args.iter().map(|arg| self.get_alone(*arg)).collect();
-                let made = self.copy(inst, &args);
+                let made = self.copy_instruction(inst, &args);
                 for (result, value) in self.old.dfg.inst_results(inst).iter().zip(made) {
                     self.set_alone(*result, value);
                 }
@@ -297,7 +297,7 @@ impl GangVectoriser<'_> {
 
     /// An access of one lane to what is kept over barriers.
     fn kept_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst) {
-        let Some(slot) = self.shapes.slot(inst) else {
+        let Some(slot) = self.shapes.frame_slot(inst) else {
             return;
         };
         let args = self.old.dfg.inst_args(inst);
@@ -355,7 +355,7 @@ impl GangVectoriser<'_> {
 
     fn branch_alone(&mut self, copied: &SerialisedRegion<'_>, inst: Inst, selector: Value) {
         let mut edges = Vec::new();
-        let targets: Vec<Block> = branches(self.old, inst)
+        let targets: Vec<Block> = branch_block_calls(self.old, inst)
             .iter()
             .map(|call| {
                 if call.len(&self.old.dfg.value_lists) == 0 {
@@ -374,7 +374,11 @@ impl GangVectoriser<'_> {
     }
 
     fn copy_of(&self, copied: &SerialisedRegion<'_>, call: BlockCall) -> Block {
-        match copied.region.blocks.binary_search(&self.target(call)) {
+        match copied
+            .region
+            .blocks
+            .binary_search(&self.target_position(call))
+        {
             Ok(n) => copied.blocks[n],
             Err(_) => copied.exit,
         }
@@ -383,7 +387,7 @@ impl GangVectoriser<'_> {
     fn jump_alone(&mut self, copied: &SerialisedRegion<'_>, call: BlockCall) {
         let target = call.block(&self.old.dfg.value_lists);
         let params = self.old.dfg.block_params(target);
-        let args: LaneValues = arguments(self.old, call)
+        let args: LaneValues = block_call_arguments(self.old, call)
             .map(|arg| self.get_alone(arg))
             .collect();
         for (param, value) in params.iter().zip(args) {
@@ -394,7 +398,7 @@ impl GangVectoriser<'_> {
     }
 
     /// Room number `n`, for the lanes of one value.
-    fn room(&mut self, n: usize) -> Value {
+    fn emit_spill_address(&mut self, n: usize) -> Value {
         while self.rooms.len() <= n {
             let bytes = 8 * self.width() as u32;
             let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4);
@@ -406,13 +410,13 @@ impl GangVectoriser<'_> {
     }
 
     fn write_lanes(&mut self, n: usize, value: Value) {
-        let form = self.form(value);
+        let form = self.lane_layout(value);
         if let LaneLayout::Base(_) = form {
             return;
         }
-        let (_, ty) = self.layout(form);
-        let room = self.room(n);
-        for (part, held) in self.get(value).into_iter().enumerate() {
+        let (_, ty) = self.layout_values(form);
+        let room = self.emit_spill_address(n);
+        for (part, held) in self.get_lane_values(value).into_iter().enumerate() {
             let at = part as i32 * ty.bytes() as i32;
             let flags = MemFlagsData::trusted();
             self.builder.ins().store(flags, held, room, at);
@@ -420,8 +424,8 @@ impl GangVectoriser<'_> {
     }
 
     fn read_lanes(&mut self, n: usize, value: Value) -> LaneValues {
-        let (count, ty) = self.layout(self.form(value));
-        let room = self.room(n);
+        let (count, ty) = self.layout_values(self.lane_layout(value));
+        let room = self.emit_spill_address(n);
         (0..count as i32)
             .map(|part| {
                 let at = part * ty.bytes() as i32;
@@ -433,26 +437,26 @@ impl GangVectoriser<'_> {
 
     /// Where the lane's scalar of a value is, and the type that it is written as.
     fn lane_room(&mut self, n: usize, value: Value, lane: Value) -> (Value, Type) {
-        let ty = match self.form(value) {
+        let ty = match self.lane_layout(value) {
             LaneLayout::Mask => types::I32,
             _ => self.old.dfg.value_type(value),
         };
-        let room = self.room(n);
+        let room = self.emit_spill_address(n);
         let bytes = i64::from(ty.bytes());
         let offset = self.builder.ins().imul_imm_s(lane, bytes);
         (self.builder.ins().iadd(room, offset), ty)
     }
 
     fn read_lane(&mut self, n: usize, value: Value, lane: Value) -> Value {
-        if let LaneLayout::Base(ty) = self.form(value) {
-            let first = self.get(value)[0];
-            let stride = self.stride(value);
+        if let LaneLayout::Base(ty) = self.lane_layout(value) {
+            let first = self.get_lane_values(value)[0];
+            let stride = self.lane_stride(value);
             return self.lane_of(first, ty, stride, lane);
         }
         let (address, ty) = self.lane_room(n, value, lane);
         let flags = MemFlagsData::trusted();
         let scalar = self.builder.ins().load(ty, flags, address, 0);
-        if self.form(value) == LaneLayout::Mask {
+        if self.lane_layout(value) == LaneLayout::Mask {
             return self.bool_of(scalar);
         }
         scalar
@@ -460,7 +464,7 @@ impl GangVectoriser<'_> {
 
     fn write_lane(&mut self, n: usize, value: Value, lane: Value) {
         let mut scalar = self.get_alone(value);
-        if self.form(value) == LaneLayout::Mask {
+        if self.lane_layout(value) == LaneLayout::Mask {
             scalar = self.all_bits(scalar);
         }
         let (address, _) = self.lane_room(n, value, lane);

@@ -11,17 +11,17 @@ use cranelift_codegen::ir::{
 
 impl GangVectoriser<'_> {
     /// A copy of an instruction with these operands; its results.
-    pub fn copy(&mut self, inst: Inst, args: &[Value]) -> LaneValues {
+    pub fn copy_instruction(&mut self, inst: Inst, args: &[Value]) -> LaneValues {
         let data = self.old.dfg.insts[inst];
-        if let Some(made) = self.unshared(inst, args) {
+        if let Some(made) = self.rewrite_unshared_atomic(inst, args) {
             return made;
         }
-        self.build(data, args, self.old.dfg.ctrl_typevar(inst))
+        self.build_instruction(data, args, self.old.dfg.ctrl_typevar(inst))
     }
 
     /// An atomic access to what no other thread can see is one of loads and stores; such accesses
     /// are marked by an alias region.
-    fn unshared(&mut self, inst: Inst, args: &[Value]) -> Option<LaneValues> {
+    fn rewrite_unshared_atomic(&mut self, inst: Inst, args: &[Value]) -> Option<LaneValues> {
         let data = self.old.dfg.insts[inst];
         let opcode = data.opcode();
         data.memflags_data(&self.old.dfg)?.alias_region()?;
@@ -36,7 +36,7 @@ impl GangVectoriser<'_> {
         }
         let old = self.builder.ins().load(ty, flags, args[0], 0);
         let new = match data.atomic_rmw_op() {
-            Some(op) => self.modified(op, old, args[1])?,
+            Some(op) => self.emit_modification(op, old, args[1])?,
             None => {
                 let same = self.builder.ins().icmp(IntCC::Equal, old, args[1]);
                 self.builder.ins().select(same, args[2], old)
@@ -46,7 +46,7 @@ impl GangVectoriser<'_> {
         Some([old].as_slice().into())
     }
 
-    fn modified(&mut self, op: AtomicRmwOp, old: Value, operand: Value) -> Option<Value> {
+    fn emit_modification(&mut self, op: AtomicRmwOp, old: Value, operand: Value) -> Option<Value> {
         let ins = self.builder.ins();
         Some(match op {
             AtomicRmwOp::Xchg => operand,
@@ -64,7 +64,12 @@ impl GangVectoriser<'_> {
     }
 
     /// An instruction with these operands and controlling type.
-    pub fn build(&mut self, data: InstructionData, args: &[Value], ty: Type) -> LaneValues {
+    pub fn build_instruction(
+        &mut self,
+        data: InstructionData,
+        args: &[Value],
+        ty: Type,
+    ) -> LaneValues {
         let operands = OperandReplacer {
             args,
             pool: &mut self.builder.func.dfg.value_lists,

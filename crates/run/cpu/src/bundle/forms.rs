@@ -41,7 +41,7 @@ impl GangVectoriser<'_> {
     }
 
     /// How many values a form has, and of which type.
-    pub fn layout(&self, form: LaneLayout) -> (usize, Type) {
+    pub fn layout_values(&self, form: LaneLayout) -> (usize, Type) {
         match form {
             LaneLayout::Base(ty) => (1, ty),
             LaneLayout::Parts(ty) => (self.width() / ty.lane_count() as usize, ty),
@@ -51,9 +51,9 @@ impl GangVectoriser<'_> {
     }
 
     /// How a value of the original code is held.
-    pub fn form(&self, value: Value) -> LaneLayout {
+    pub fn lane_layout(&self, value: Value) -> LaneLayout {
         let ty = self.old.dfg.value_type(value);
-        match self.shapes.of(value) {
+        match self.shapes.lane_variance(value) {
             LaneVariance::Affine { .. } => LaneLayout::Base(ty),
             _ if self.shapes.is_bool(value) => LaneLayout::Mask,
             _ => match vector_of(ty) {
@@ -64,16 +64,16 @@ impl GangVectoriser<'_> {
     }
 
     /// The distance between neighbouring lanes of a value held by its first.
-    pub fn stride(&self, value: Value) -> i64 {
-        match self.shapes.of(value) {
+    pub fn lane_stride(&self, value: Value) -> i64 {
+        match self.shapes.lane_variance(value) {
             LaneVariance::Affine { stride, .. } => stride,
             _ => 0,
         }
     }
 
     /// The first of the variables that hold a value, and their number.
-    fn variables(&mut self, value: Value) -> (u32, usize) {
-        let (count, ty) = self.layout(self.form(value));
+    fn declare_lane_variables(&mut self, value: Value) -> (u32, usize) {
+        let (count, ty) = self.layout_values(self.lane_layout(value));
         let at = value.as_u32() as usize;
         if let Some(first) = self.variables[at] {
             return (first, count);
@@ -85,25 +85,25 @@ impl GangVectoriser<'_> {
     }
 
     /// What holds a value.
-    pub fn get(&mut self, value: Value) -> LaneValues {
+    pub fn get_lane_values(&mut self, value: Value) -> LaneValues {
         let value = self.old.dfg.resolve_aliases(value);
         if self.locals[value.as_u32() as usize] {
             return self.held[value.as_u32() as usize].clone();
         }
-        let (first, count) = self.variables(value);
+        let (first, count) = self.declare_lane_variables(value);
         (first..first + count as u32)
             .map(|n| self.builder.use_var(Variable::from_u32(n)))
             .collect()
     }
 
     /// Sets what holds a value.
-    pub fn set(&mut self, value: Value, held: &[Value]) {
+    pub fn set_lane_values(&mut self, value: Value, held: &[Value]) {
         let value = self.old.dfg.resolve_aliases(value);
         if self.locals[value.as_u32() as usize] {
             self.held[value.as_u32() as usize] = held.into();
             return;
         }
-        let (first, count) = self.variables(value);
+        let (first, count) = self.declare_lane_variables(value);
         debug_assert_eq!(count, held.len());
         for (n, part) in (first..).zip(held) {
             self.builder.def_var(Variable::from_u32(n), *part);
@@ -113,22 +113,22 @@ impl GangVectoriser<'_> {
     /// A value in the given form, which holds it.
     pub fn in_form(&mut self, value: Value, form: LaneLayout) -> LaneValues {
         match form {
-            LaneLayout::Base(_) => self.get(value),
-            LaneLayout::Parts(ty) => self.parts(value, ty),
-            LaneLayout::Mask => self.mask(value),
-            LaneLayout::Lanes(_) => self.lanes(value),
+            LaneLayout::Base(_) => self.get_lane_values(value),
+            LaneLayout::Parts(ty) => self.extract_vectors(value, ty),
+            LaneLayout::Mask => self.emit_mask(value),
+            LaneLayout::Lanes(_) => self.extract_lanes(value),
         }
     }
 
     /// The scalars of all lanes.
-    pub fn lanes(&mut self, value: Value) -> LaneValues {
-        let held = self.get(value);
-        match self.form(value) {
+    pub fn extract_lanes(&mut self, value: Value) -> LaneValues {
+        let held = self.get_lane_values(value);
+        match self.lane_layout(value) {
             LaneLayout::Base(ty) => {
-                let stride = self.stride(value);
+                let stride = self.lane_stride(value);
                 let step = |n: usize| (n as i64).wrapping_mul(stride);
                 (0..self.width())
-                    .map(|n| self.plus(held[0], ty, step(n)))
+                    .map(|n| self.add_constant(held[0], ty, step(n)))
                     .collect()
             }
             LaneLayout::Lanes(_) => held,
@@ -151,7 +151,7 @@ impl GangVectoriser<'_> {
     }
 
     /// A number and a constant.
-    pub fn plus(&mut self, value: Value, ty: Type, constant: i64) -> Value {
+    pub fn add_constant(&mut self, value: Value, ty: Type, constant: i64) -> Value {
         if constant == 0 || !ty.is_int() {
             return value;
         }
@@ -165,33 +165,33 @@ impl GangVectoriser<'_> {
     }
 
     /// The vectors of a value.
-    pub fn parts(&mut self, value: Value, ty: Type) -> LaneValues {
-        let count = self.layout(LaneLayout::Parts(ty)).0;
-        let held = self.get(value);
-        match self.form(value) {
+    pub fn extract_vectors(&mut self, value: Value, ty: Type) -> LaneValues {
+        let count = self.layout_values(LaneLayout::Parts(ty)).0;
+        let held = self.get_lane_values(value);
+        match self.lane_layout(value) {
             LaneLayout::Base(_) => {
                 let all = self.builder.ins().splat(ty, held[0]);
-                let stride = self.stride(value);
+                let stride = self.lane_stride(value);
                 if stride == 0 {
                     return std::iter::repeat_n(all, count).collect();
                 }
                 (0..count)
                     .map(|part| {
-                        let steps = self.steps(part * 4, stride);
+                        let steps = self.emit_stride_steps(part * 4, stride);
                         self.builder.ins().iadd(all, steps)
                     })
                     .collect()
             }
             LaneLayout::Parts(_) => held,
             LaneLayout::Mask | LaneLayout::Lanes(_) => {
-                let lanes = self.lanes(value);
-                self.pack(ty, &lanes)
+                let lanes = self.extract_lanes(value);
+                self.pack_lanes(ty, &lanes)
             }
         }
     }
 
     /// Multiples of a stride from the given lane on.
-    fn steps(&mut self, first: usize, stride: i64) -> Value {
+    fn emit_stride_steps(&mut self, first: usize, stride: i64) -> Value {
         let bytes: Vec<u8> = (first..first + 4)
             .flat_map(|n| ((n as i64).wrapping_mul(stride) as i32).to_le_bytes())
             .collect();
@@ -200,7 +200,7 @@ impl GangVectoriser<'_> {
     }
 
     /// Vectors of scalars.
-    pub fn pack(&mut self, ty: Type, lanes: &[Value]) -> LaneValues {
+    pub fn pack_lanes(&mut self, ty: Type, lanes: &[Value]) -> LaneValues {
         let each = ty.lane_count() as usize;
         lanes
             .chunks(each)
@@ -215,11 +215,11 @@ impl GangVectoriser<'_> {
     }
 
     /// The mask of a condition.
-    pub fn mask(&mut self, value: Value) -> LaneValues {
-        let held = self.get(value);
-        match self.form(value) {
+    pub fn emit_mask(&mut self, value: Value) -> LaneValues {
+        let held = self.get_lane_values(value);
+        match self.lane_layout(value) {
             LaneLayout::Mask => held,
-            LaneLayout::Base(_) if self.stride(value) == 0 => {
+            LaneLayout::Base(_) if self.lane_stride(value) == 0 => {
                 let bits = self.all_bits(held[0]);
                 let all = self.builder.ins().splat(types::I32X4, bits);
                 std::iter::repeat_n(all, self.width() / 4).collect()
@@ -232,7 +232,7 @@ impl GangVectoriser<'_> {
                     .collect()
             }
             _ => {
-                let lanes = self.lanes(value);
+                let lanes = self.extract_lanes(value);
                 self.mask_of(&lanes)
             }
         }
@@ -241,7 +241,7 @@ impl GangVectoriser<'_> {
     /// The mask of each lane's condition.
     pub fn mask_of(&mut self, lanes: &[Value]) -> LaneValues {
         let bits: LaneValues = lanes.iter().map(|lane| self.all_bits(*lane)).collect();
-        self.pack(types::I32X4, &bits)
+        self.pack_lanes(types::I32X4, &bits)
     }
 
     /// 32 ones for what is not zero.
@@ -254,14 +254,14 @@ impl GangVectoriser<'_> {
     /// A mask as wide as the lanes of a vector type.
     pub fn mask_for(&mut self, mask: &[Value], ty: Type) -> LaneValues {
         if ty != types::F64X2 {
-            return mask.iter().map(|m| self.cast(ty, *m)).collect();
+            return mask.iter().map(|m| self.bitcast_vector(ty, *m)).collect();
         }
         let mut wide = LaneValues::new();
         for part in mask {
             let low = self.builder.ins().swiden_low(*part);
             let high = self.builder.ins().swiden_high(*part);
-            wide.push(self.cast(ty, low));
-            wide.push(self.cast(ty, high));
+            wide.push(self.bitcast_vector(ty, low));
+            wide.push(self.bitcast_vector(ty, high));
         }
         wide
     }
@@ -277,16 +277,16 @@ impl GangVectoriser<'_> {
         compared
             .chunks(2)
             .map(|pair| {
-                let a = self.cast(types::I8X16, pair[0]);
-                let b = self.cast(types::I8X16, pair[1]);
+                let a = self.bitcast_vector(types::I8X16, pair[0]);
+                let b = self.bitcast_vector(types::I8X16, pair[1]);
                 let both = self.builder.ins().shuffle(a, b, words);
-                self.cast(types::I32X4, both)
+                self.bitcast_vector(types::I32X4, both)
             })
             .collect()
     }
 
     /// The same bits as another vector type.
-    pub fn cast(&mut self, ty: Type, value: Value) -> Value {
+    pub fn bitcast_vector(&mut self, ty: Type, value: Value) -> Value {
         if self.builder.func.dfg.value_type(value) == ty {
             return value;
         }
@@ -295,10 +295,10 @@ impl GangVectoriser<'_> {
     }
 
     /// Scalars of all lanes in the form of a value.
-    pub fn gathered(&mut self, value: Value, lanes: &[Value]) -> LaneValues {
-        match self.form(value) {
+    pub fn assemble_lanes(&mut self, value: Value, lanes: &[Value]) -> LaneValues {
+        match self.lane_layout(value) {
             LaneLayout::Base(_) => lanes[..1].into(),
-            LaneLayout::Parts(ty) => self.pack(ty, lanes),
+            LaneLayout::Parts(ty) => self.pack_lanes(ty, lanes),
             LaneLayout::Mask => self.mask_of(lanes),
             LaneLayout::Lanes(_) => lanes.into(),
         }

@@ -39,7 +39,7 @@ impl BranchRegion {
 
 impl ClifFlowGraph {
     /// Linear in practice: the iteration over post-dominators ends after a few rounds.
-    pub fn compute(func: &Function) -> ClifFlowGraph {
+    pub fn from_function(func: &Function) -> ClifFlowGraph {
         let cfg = ControlFlowGraph::with_function(func);
         let tree = DominatorTree::with_function(func, &cfg);
         let blocks: Vec<Block> = tree.cfg_rpo().copied().collect();
@@ -73,26 +73,26 @@ impl ClifFlowGraph {
     }
 
     /// The position of a block; none for one that is not reachable.
-    pub fn position(&self, block: Block) -> Option<u32> {
+    pub fn block_position(&self, block: Block) -> Option<u32> {
         let at = self.position[block.as_u32() as usize];
         (at != NONE).then_some(at)
     }
 
     /// Whether every way to `b` leads through `a`.
-    pub fn dominates(&self, a: u32, b: u32) -> bool {
+    pub fn is_dominator(&self, a: u32, b: u32) -> bool {
         let block = |n: u32| self.blocks[n as usize];
         self.tree.block_dominates(block(a), block(b))
     }
 
     /// What lies between the end of a block and where its ways meet; none where they need not meet.
-    pub fn region(&self, from: u32) -> Option<BranchRegion> {
+    pub fn find_branch_region(&self, from: u32) -> Option<BranchRegion> {
         let join = self.meets[from as usize];
         if join as usize >= self.blocks.len() {
             return None;
         }
         let mut blocks = Vec::new();
         for next in &self.successors[from as usize] {
-            blocks.extend(self.reach(*next, join));
+            blocks.extend(self.find_reachable_blocks(*next, join));
         }
         blocks.sort_unstable();
         blocks.dedup();
@@ -105,7 +105,7 @@ impl ClifFlowGraph {
     }
 
     /// The blocks that can be reached from one, itself included, without going through another, in order.
-    pub fn reach(&self, from: u32, without: u32) -> Vec<u32> {
+    pub fn find_reachable_blocks(&self, from: u32, without: u32) -> Vec<u32> {
         let mut seen = vec![false; self.blocks.len()];
         seen[without as usize] = true;
         let mut work = vec![from];
@@ -121,16 +121,20 @@ impl ClifFlowGraph {
     }
 
     /// The instructions of a block.
-    pub fn insts<'a>(&self, func: &'a Function, at: u32) -> impl Iterator<Item = Inst> + use<'a> {
+    pub fn block_insts<'a>(
+        &self,
+        func: &'a Function,
+        at: u32,
+    ) -> impl Iterator<Item = Inst> + use<'a> {
         func.layout.block_insts(self.blocks[at as usize])
     }
 }
 
 /// By value: the positions of the blocks that use it.
-pub(super) fn uses(func: &Function, graph: &ClifFlowGraph) -> Vec<Vec<u32>> {
+pub(super) fn find_use_blocks(func: &Function, graph: &ClifFlowGraph) -> Vec<Vec<u32>> {
     let mut uses: Vec<Vec<u32>> = vec![Vec::new(); func.dfg.num_values()];
     for at in 0..graph.blocks.len() as u32 {
-        for inst in graph.insts(func, at) {
+        for inst in graph.block_insts(func, at) {
             for value in func.dfg.inst_values(inst) {
                 let of = &mut uses[func.dfg.resolve_aliases(value).as_u32() as usize];
                 if of.last() != Some(&at) {
@@ -144,12 +148,12 @@ pub(super) fn uses(func: &Function, graph: &ClifFlowGraph) -> Vec<Vec<u32>> {
 
 /// By value: whether an instruction defines it and only instructions of the same block use it, its
 /// terminator not among them.
-pub(super) fn locals(func: &Function, graph: &ClifFlowGraph) -> Vec<bool> {
+pub(super) fn find_block_locals(func: &Function, graph: &ClifFlowGraph) -> Vec<bool> {
     let mut locals = vec![false; func.dfg.num_values()];
     let mut defined = vec![NONE; func.dfg.num_values()];
     // In this order definitions come before uses.
     for at in 0..graph.blocks.len() as u32 {
-        for inst in graph.insts(func, at) {
+        for inst in graph.block_insts(func, at) {
             let leaves = func.dfg.insts[inst].opcode().is_terminator();
             for value in func.dfg.inst_values(inst) {
                 let value = func.dfg.resolve_aliases(value).as_u32() as usize;
@@ -206,7 +210,7 @@ fn post_dominators(successors: &[Vec<u32>], predecessors: &[Vec<u32>]) -> Vec<u3
                 meet = if meet == NONE {
                     other
                 } else {
-                    common(&meets, &number, meet, other)
+                    find_common_post_dominator(&meets, &number, meet, other)
                 };
             }
             if meets[at as usize] != meet {
@@ -219,7 +223,7 @@ fn post_dominators(successors: &[Vec<u32>], predecessors: &[Vec<u32>]) -> Vec<u3
     meets
 }
 
-fn common(meets: &[u32], number: &[u32], mut a: u32, mut b: u32) -> u32 {
+fn find_common_post_dominator(meets: &[u32], number: &[u32], mut a: u32, mut b: u32) -> u32 {
     while a != b {
         while number[a as usize] < number[b as usize] {
             a = meets[a as usize];

@@ -9,7 +9,7 @@
 use super::GangRefusal;
 use super::forms::{LaneLayout, LaneValues};
 use super::graph::BranchRegion;
-use super::shape::{arguments, branches};
+use super::shape::{block_call_arguments, branch_block_calls};
 use super::widen::GangVectoriser;
 use cranelift_codegen::ir::immediates::Ieee16;
 use cranelift_codegen::ir::{Block, BlockCall, Inst, InstBuilder, Opcode, Type, Value, types};
@@ -44,52 +44,52 @@ impl GangVectoriser<'_> {
         inst: Inst,
         region: &BranchRegion,
     ) -> Result<bool, GangRefusal> {
-        let Some(way) = self.way(inst, region) else {
+        let Some(way) = self.plan_predication(inst, region) else {
             return Ok(false);
         };
-        let insts = |block: &u32| self.graph.insts(self.old, *block).count();
+        let insts = |block: &u32| self.graph.block_insts(self.old, *block).count();
         let count: usize = region.blocks.iter().map(insts).sum();
         self.budget = self.budget.checked_sub(count).ok_or(GangRefusal)?;
         let end = self.builder.create_block();
-        let mut masked = self.masked(at, region, end);
+        let mut masked = self.begin_predicated_region(at, region, end);
         let condition = self.old.dfg.inst_args(inst)[0];
-        let taken = self.mask(condition);
+        let taken = self.emit_mask(condition);
         match way {
             PredicationPlan::Loop => {
                 let all = self.builder.ins().iconst(types::I32, -1);
                 let all = self.builder.ins().splat(types::I32X4, all);
-                self.activate(&masked, &vec![all; taken.len()]);
-                self.leave(&masked, inst);
+                self.set_active_mask(&masked, &vec![all; taken.len()]);
+                self.rewrite_loop_exit(&masked, inst);
                 self.copy_blocks(&masked, &region.blocks);
             }
             PredicationPlan::Both([first, second]) => {
-                let calls = [0, 1].map(|n| branches(self.old, inst)[n]);
+                let calls = [0, 1].map(|n| branch_block_calls(self.old, inst)[n]);
                 let then = self.builder.create_block();
                 masked.after = then;
-                self.activate(&masked, &taken);
-                self.go(&masked, calls[0]);
+                self.set_active_mask(&masked, &taken);
+                self.follow_edge(&masked, calls[0]);
                 self.copy_blocks(&masked, &first);
                 self.builder.switch_to_block(then);
                 masked.after = end;
                 let other: LaneValues = taken.iter().map(|m| self.builder.ins().bnot(*m)).collect();
-                self.activate(&masked, &other);
-                self.go(&masked, calls[1]);
+                self.set_active_mask(&masked, &other);
+                self.follow_edge(&masked, calls[1]);
                 self.copy_blocks(&masked, &second);
             }
         }
         self.builder.switch_to_block(end);
         for (value, kept) in &masked.outs {
             let held: LaneValues = kept.iter().map(|v| self.builder.use_var(*v)).collect();
-            self.set(*value, &held);
+            self.set_lane_values(*value, &held);
         }
-        self.meet(at, region);
+        self.rejoin_region(at, region);
         Ok(true)
     }
 
     /// How a region can be gone through by all at once, if it can.
-    fn way(&self, inst: Inst, region: &BranchRegion) -> Option<PredicationPlan> {
+    fn plan_predication(&self, inst: Inst, region: &BranchRegion) -> Option<PredicationPlan> {
         let harmless = |block: &u32| {
-            let mut insts = self.graph.insts(self.old, *block);
+            let mut insts = self.graph.block_insts(self.old, *block);
             insts.all(|inst| self.is_harmless(inst))
         };
         if self.opcode(inst) != Opcode::Brif || !region.blocks.iter().all(harmless) {
@@ -98,15 +98,16 @@ impl GangVectoriser<'_> {
         let mut parting = region
             .blocks
             .iter()
-            .filter_map(|block| self.shapes.divergence(self.graph, *block));
+            .filter_map(|block| self.shapes.divergent_branch(self.graph, *block));
         if region.is_loop {
-            let leaves =
-                |inst| self.opcode(inst) == Opcode::Brif && self.exit(region, inst).is_some();
+            let leaves = |inst| {
+                self.opcode(inst) == Opcode::Brif && self.find_region_exit(region, inst).is_some()
+            };
             return (leaves(inst) && parting.all(leaves)).then_some(PredicationPlan::Loop);
         }
         let [first, second] = [0, 1].map(|n| {
-            let target = self.target(branches(self.old, inst)[n]);
-            self.graph.reach(target, region.join)
+            let target = self.target_position(branch_block_calls(self.old, inst)[n]);
+            self.graph.find_reachable_blocks(target, region.join)
         });
         let apart = first
             .iter()
@@ -118,12 +119,16 @@ impl GangVectoriser<'_> {
     /// code of an invocation sees to their divisors.
     fn is_harmless(&self, inst: Inst) -> bool {
         let opcode = self.opcode(inst);
-        let uniform = |n: usize| self.shapes.of(self.old.dfg.inst_args(inst)[n]).is_uniform();
+        let uniform = |n: usize| {
+            self.shapes
+                .lane_variance(self.old.dfg.inst_args(inst)[n])
+                .is_uniform()
+        };
         match opcode {
             Opcode::Jump | Opcode::Brif | Opcode::BrTable => true,
             Opcode::Sdiv | Opcode::Udiv | Opcode::Srem | Opcode::Urem => true,
             // Some invocation is there that would load it.
-            Opcode::Load => self.shapes.slot(inst).is_some() || uniform(0),
+            Opcode::Load => self.shapes.frame_slot(inst).is_some() || uniform(0),
             _ => {
                 !(opcode.is_terminator()
                     || opcode.is_call()
@@ -136,8 +141,9 @@ impl GangVectoriser<'_> {
     }
 
     /// Which way out of a conditional branch leaves a region, if one does.
-    fn exit(&self, region: &BranchRegion, inst: Inst) -> Option<usize> {
-        let [taken, other] = [0, 1].map(|n| self.target(branches(self.old, inst)[n]));
+    fn find_region_exit(&self, region: &BranchRegion, inst: Inst) -> Option<usize> {
+        let [taken, other] =
+            [0, 1].map(|n| self.target_position(branch_block_calls(self.old, inst)[n]));
         match (taken == region.join, other == region.join) {
             (true, false) => Some(0),
             (false, true) => Some(1),
@@ -145,7 +151,7 @@ impl GangVectoriser<'_> {
         }
     }
 
-    fn masked<'r>(
+    fn begin_predicated_region<'r>(
         &mut self,
         at: u32,
         region: &'r BranchRegion,
@@ -153,18 +159,22 @@ impl GangVectoriser<'_> {
     ) -> PredicatedRegion<'r> {
         let copies = region.blocks.iter().map(|_| self.builder.create_block());
         let copies = copies.collect();
-        let masks = self.layout(LaneLayout::Mask).0;
+        let masks = self.layout_values(LaneLayout::Mask).0;
         let active = (0..masks).map(|_| self.builder.declare_var(types::I32X4));
         let active = active.collect();
-        let outs = self.outs(at, region).into_iter().map(|value| {
-            let (count, ty) = self.layout(self.form(value));
-            let kept: Vec<Variable> = (0..count).map(|_| self.builder.declare_var(ty)).collect();
-            for variable in &kept {
-                let zero = self.zero(ty);
-                self.builder.def_var(*variable, zero);
-            }
-            (value, kept)
-        });
+        let outs = self
+            .find_region_outputs(at, region)
+            .into_iter()
+            .map(|value| {
+                let (count, ty) = self.layout_values(self.lane_layout(value));
+                let kept: Vec<Variable> =
+                    (0..count).map(|_| self.builder.declare_var(ty)).collect();
+                for variable in &kept {
+                    let zero = self.emit_zero(ty);
+                    self.builder.def_var(*variable, zero);
+                }
+                (value, kept)
+            });
         PredicatedRegion {
             region,
             copies,
@@ -174,7 +184,7 @@ impl GangVectoriser<'_> {
         }
     }
 
-    fn zero(&mut self, ty: Type) -> Value {
+    fn emit_zero(&mut self, ty: Type) -> Value {
         match ty {
             types::F16 => self.builder.ins().f16const(Ieee16::with_bits(0)),
             types::F32 => self.builder.ins().f32const(0.0),
@@ -188,13 +198,13 @@ impl GangVectoriser<'_> {
         }
     }
 
-    fn activate(&mut self, masked: &PredicatedRegion<'_>, mask: &[Value]) {
+    fn set_active_mask(&mut self, masked: &PredicatedRegion<'_>, mask: &[Value]) {
         for (variable, part) in masked.active.iter().zip(mask) {
             self.builder.def_var(*variable, *part);
         }
     }
 
-    fn active(&mut self, masked: &PredicatedRegion<'_>) -> LaneValues {
+    fn read_active_mask(&mut self, masked: &PredicatedRegion<'_>) -> LaneValues {
         let active = masked.active.iter();
         active.map(|v| self.builder.use_var(*v)).collect()
     }
@@ -205,11 +215,11 @@ impl GangVectoriser<'_> {
                 continue;
             };
             self.builder.switch_to_block(masked.copies[n]);
-            for inst in self.graph.insts(self.old, *at) {
+            for inst in self.graph.block_insts(self.old, *at) {
                 if !self.opcode(inst).is_terminator() {
-                    self.inst(inst);
-                } else if self.shapes.divergence(self.graph, *at).is_some() {
-                    self.leave(masked, inst);
+                    self.rewrite_instruction(inst);
+                } else if self.shapes.divergent_branch(self.graph, *at).is_some() {
+                    self.rewrite_loop_exit(masked, inst);
                 } else {
                     self.go_on(masked, inst);
                 }
@@ -219,41 +229,41 @@ impl GangVectoriser<'_> {
 
     /// A branch that all take alike.
     fn go_on(&mut self, masked: &PredicatedRegion<'_>, inst: Inst) {
-        let calls = branches(self.old, inst).to_vec();
+        let calls = branch_block_calls(self.old, inst).to_vec();
         if self.opcode(inst) == Opcode::Jump {
-            return self.go(masked, calls[0]);
+            return self.follow_edge(masked, calls[0]);
         }
-        let selector = self.get(self.old.dfg.inst_args(inst)[0])[0];
+        let selector = self.get_lane_values(self.old.dfg.inst_args(inst)[0])[0];
         let edges: Vec<Block> = calls.iter().map(|_| self.builder.create_block()).collect();
         self.branch_to(inst, selector, &edges);
         for (block, call) in edges.into_iter().zip(calls) {
             self.builder.switch_to_block(block);
-            self.go(masked, call);
+            self.follow_edge(masked, call);
         }
     }
 
     /// All that are in the region go along an edge.
-    fn go(&mut self, masked: &PredicatedRegion<'_>, call: BlockCall) {
-        let to = self.target(call);
+    fn follow_edge(&mut self, masked: &PredicatedRegion<'_>, call: BlockCall) {
+        let to = self.target_position(call);
         match masked.region.blocks.binary_search(&to) {
             Ok(n) => {
-                self.pass(call);
+                self.pass_arguments(call);
                 self.builder.ins().jump(masked.copies[n], &[]);
             }
             Err(_) => {
-                let active = self.active(masked);
-                self.keep(masked, call, &active);
+                let active = self.read_active_mask(masked);
+                self.keep_region_outputs(masked, call, &active);
                 self.builder.ins().jump(masked.after, &[]);
             }
         }
     }
 
     /// A branch by which some may leave a loop.
-    fn leave(&mut self, masked: &PredicatedRegion<'_>, inst: Inst) {
-        let calls = [0, 1].map(|n| branches(self.old, inst)[n]);
-        let exit = self.exit(masked.region, inst).unwrap_or(0);
-        let taken = self.mask(self.old.dfg.inst_args(inst)[0]);
-        let active = self.active(masked);
+    fn rewrite_loop_exit(&mut self, masked: &PredicatedRegion<'_>, inst: Inst) {
+        let calls = [0, 1].map(|n| branch_block_calls(self.old, inst)[n]);
+        let exit = self.find_region_exit(masked.region, inst).unwrap_or(0);
+        let taken = self.emit_mask(self.old.dfg.inst_args(inst)[0]);
+        let active = self.read_active_mask(masked);
         let pairs = active.iter().zip(&taken);
         let leaving: LaneValues = pairs
             .map(|(active, taken)| match exit {
@@ -262,7 +272,7 @@ impl GangVectoriser<'_> {
             })
             .collect();
         let [out, on] = [(); 2].map(|()| self.builder.create_block());
-        let some = self.any(&leaving);
+        let some = self.emit_any_active(&leaving);
         self.builder.ins().brif(some, out, &[], on, &[]);
         // In most rounds nobody leaves, and as many stay as there were.
         self.builder.switch_to_block(out);
@@ -270,16 +280,16 @@ impl GangVectoriser<'_> {
         let staying: LaneValues = pairs
             .map(|(active, leaving)| self.builder.ins().band_not(*active, *leaving))
             .collect();
-        self.activate(masked, &staying);
-        self.keep(masked, calls[exit], &leaving);
-        let more = self.any(&staying);
+        self.set_active_mask(masked, &staying);
+        self.keep_region_outputs(masked, calls[exit], &leaving);
+        let more = self.emit_any_active(&staying);
         self.builder.ins().brif(more, on, &[], masked.after, &[]);
         self.builder.switch_to_block(on);
-        self.go(masked, calls[1 - exit]);
+        self.follow_edge(masked, calls[1 - exit]);
     }
 
     /// Not zero where a lane of a mask is set.
-    fn any(&mut self, mask: &[Value]) -> Value {
+    fn emit_any_active(&mut self, mask: &[Value]) -> Value {
         let mut all = mask[0];
         for part in &mask[1..] {
             all = self.builder.ins().bor(all, *part);
@@ -288,16 +298,21 @@ impl GangVectoriser<'_> {
     }
 
     /// Keeps what the lanes of a mask leave a region with, along an edge to where its ways meet.
-    fn keep(&mut self, masked: &PredicatedRegion<'_>, call: BlockCall, lanes: &[Value]) {
+    fn keep_region_outputs(
+        &mut self,
+        masked: &PredicatedRegion<'_>,
+        call: BlockCall,
+        lanes: &[Value],
+    ) {
         let join = call.block(&self.old.dfg.value_lists);
         let params = self.old.dfg.block_params(join);
         for (value, kept) in &masked.outs {
             let param = params.iter().position(|param| param == value);
-            let given = param.and_then(|n| arguments(self.old, call).nth(n));
-            let form = self.form(*value);
+            let given = param.and_then(|n| block_call_arguments(self.old, call).nth(n));
+            let form = self.lane_layout(*value);
             let new = self.in_form(given.unwrap_or(*value), form);
             let old: LaneValues = kept.iter().map(|v| self.builder.use_var(*v)).collect();
-            let held = self.blend(form, lanes, &new, &old);
+            let held = self.blend_lanes(form, lanes, &new, &old);
             for (variable, part) in kept.iter().zip(held) {
                 self.builder.def_var(*variable, part);
             }
@@ -305,7 +320,7 @@ impl GangVectoriser<'_> {
     }
 
     /// The new value in the lanes of a mask, the old one in the others.
-    fn blend(
+    fn blend_lanes(
         &mut self,
         form: LaneLayout,
         lanes: &[Value],

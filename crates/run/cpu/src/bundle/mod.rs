@@ -40,7 +40,7 @@ const MOST_PARAMETERS: usize = 1 << 10;
 
 /// Invocations of a bundle for workgroups of this size in x, or of one that is not known; none where bundles do not fill
 /// workgroups.
-pub(crate) fn width(size: Option<u32>) -> Option<usize> {
+pub(crate) fn choose_gang_width(size: Option<u32>) -> Option<usize> {
     let mut widths = [WIDEST, 4].into_iter();
     widths.find(|width| size.is_none_or(|size| size.is_multiple_of(*width as u32)))
 }
@@ -89,7 +89,7 @@ pub(crate) struct GangTarget {
 }
 
 /// Rewrites a function whose loop steps by bundles.
-pub(crate) fn rewrite(
+pub(crate) fn vectorise_gang_loop(
     func: &Function,
     mut roots: GangEntry,
     made: &GangSupport<'_>,
@@ -97,11 +97,11 @@ pub(crate) fn rewrite(
 ) -> Result<Function, GangRefusal> {
     roots.context = func.dfg.resolve_aliases(roots.context);
     roots.frame = roots.frame.map(|frame| func.dfg.resolve_aliases(frame));
-    let graph = graph::ClifFlowGraph::compute(func);
+    let graph = graph::ClifFlowGraph::from_function(func);
     let mut blocks = graph.blocks.iter();
     if blocks.any(|block| func.dfg.block_params(*block).len() > MOST_PARAMETERS) {
         return Err(GangRefusal);
     }
-    let shapes = shape::VarianceAnalysis::compute(func, &graph, &roots)?;
-    widen::rewrite(&graph, &shapes, made, builders)
+    let shapes = shape::VarianceAnalysis::from_function(func, &graph, &roots)?;
+    widen::vectorise_function(&graph, &shapes, made, builders)
 }

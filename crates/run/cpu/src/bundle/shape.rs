@@ -5,7 +5,7 @@
 //! Where a branch differs between invocations, what the ways give to the block in which they meet
 //! varies, and so does what a loop that is left at different times leaves behind.
 
-use super::graph::{BranchRegion, ClifFlowGraph, uses};
+use super::graph::{BranchRegion, ClifFlowGraph, find_use_blocks};
 use super::{GangEntry, GangRefusal};
 use cranelift_codegen::ir::{
     BlockCall, Function, Inst, InstructionData, Opcode, StackSlot, Type, Value, ValueDef, types,
@@ -28,9 +28,9 @@ pub(super) enum LaneVariance {
 }
 
 impl LaneVariance {
-    const UNIFORM: LaneVariance = LaneVariance::affine(0, false);
+    const UNIFORM: LaneVariance = LaneVariance::with_stride(0, false);
 
-    const fn affine(stride: i64, whole: bool) -> LaneVariance {
+    const fn with_stride(stride: i64, whole: bool) -> LaneVariance {
         LaneVariance::Affine { stride, whole }
     }
 
@@ -39,7 +39,7 @@ impl LaneVariance {
         matches!(self, LaneVariance::Affine { stride: 0, .. })
     }
 
-    fn join(self, other: LaneVariance) -> LaneVariance {
+    fn join_with(self, other: LaneVariance) -> LaneVariance {
         match (self, other) {
             (LaneVariance::Unknown, shape) | (shape, LaneVariance::Unknown) => shape,
             (
@@ -48,7 +48,7 @@ impl LaneVariance {
                     stride: s,
                     whole: w,
                 },
-            ) if stride == s => LaneVariance::affine(stride, whole && w),
+            ) if stride == s => LaneVariance::with_stride(stride, whole && w),
             _ => LaneVariance::Varying,
         }
     }
@@ -81,7 +81,7 @@ impl<'a> VarianceAnalysis<'a> {
     ///
     /// # Errors
     /// When bundles cannot run it.
-    pub fn compute(
+    pub fn from_function(
         func: &'a Function,
         graph: &ClifFlowGraph,
         roots: &'a GangEntry,
@@ -100,15 +100,15 @@ impl<'a> VarianceAnalysis<'a> {
         shapes.find_addresses(graph);
         let entry = func.dfg.block_params(graph.blocks[0]);
         for param in entry {
-            shapes.raise(*param, LaneVariance::UNIFORM);
+            shapes.raise_variance(*param, LaneVariance::UNIFORM);
         }
         for param in func.dfg.block_params(roots.lanes) {
-            shapes.raise(*param, LaneVariance::affine(1, true));
+            shapes.raise_variance(*param, LaneVariance::with_stride(1, true));
         }
-        let uses = uses(func, graph);
+        let uses = find_use_blocks(func, graph);
         for _ in 0..MAX_SWEEPS {
-            let mut changed = shapes.sweep(graph);
-            changed |= shapes.diverge(graph, &uses)?;
+            let mut changed = shapes.sweep_instructions(graph);
+            changed |= shapes.propagate_divergence(graph, &uses)?;
             if !changed {
                 return Ok(shapes);
             }
@@ -117,7 +117,7 @@ impl<'a> VarianceAnalysis<'a> {
     }
 
     /// The shape of a value.
-    pub fn of(&self, value: Value) -> LaneVariance {
+    pub fn lane_variance(&self, value: Value) -> LaneVariance {
         self.shapes[self.func.dfg.resolve_aliases(value).as_u32() as usize]
     }
 
@@ -127,30 +127,30 @@ impl<'a> VarianceAnalysis<'a> {
     }
 
     /// The slot that an access to the frame names.
-    pub fn slot(&self, inst: Inst) -> Option<FrameSlot> {
+    pub fn frame_slot(&self, inst: Inst) -> Option<FrameSlot> {
         let offset = slot_offset(self.func, self.roots, inst)?;
         let at = self.slots.binary_search_by_key(&offset, |s| s.offset);
         at.ok().map(|n| self.slots[n])
     }
 
     /// The branches of a block that invocations take differently.
-    pub fn divergence(&self, graph: &ClifFlowGraph, at: u32) -> Option<Inst> {
+    pub fn divergent_branch(&self, graph: &ClifFlowGraph, at: u32) -> Option<Inst> {
         let last = self.func.layout.last_inst(graph.blocks[at as usize])?;
         let opcode = self.func.dfg.insts[last].opcode();
         let branches = matches!(opcode, Opcode::Brif | Opcode::BrTable);
-        let shape = branches.then(|| self.of(self.func.dfg.inst_args(last)[0]))?;
+        let shape = branches.then(|| self.lane_variance(self.func.dfg.inst_args(last)[0]))?;
         (shape != LaneVariance::Unknown && !shape.is_uniform()).then_some(last)
     }
 
-    fn raise(&mut self, value: Value, shape: LaneVariance) -> bool {
+    fn raise_variance(&mut self, value: Value, shape: LaneVariance) -> bool {
         let at = self.func.dfg.resolve_aliases(value).as_u32() as usize;
-        let joined = self.shapes[at].join(shape);
+        let joined = self.shapes[at].join_with(shape);
         std::mem::replace(&mut self.shapes[at], joined) != joined
     }
 
     fn find_slots(&mut self, graph: &ClifFlowGraph) {
         for at in 0..graph.blocks.len() as u32 {
-            for inst in graph.insts(self.func, at) {
+            for inst in graph.block_insts(self.func, at) {
                 self.slots
                     .extend(
                         slot_offset(self.func, self.roots, inst).map(|offset| FrameSlot {
@@ -173,7 +173,7 @@ impl<'a> VarianceAnalysis<'a> {
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for at in 0..graph.blocks.len() as u32 {
-                for inst in graph.insts(self.func, at) {
+                for inst in graph.block_insts(self.func, at) {
                     changed |= self.bools_of(inst);
                 }
             }
@@ -184,16 +184,16 @@ impl<'a> VarianceAnalysis<'a> {
         let dfg = &self.func.dfg;
         let args = dfg.inst_args(inst);
         let mut demoted = Vec::new();
-        for call in branches(self.func, inst) {
+        for call in branch_block_calls(self.func, inst) {
             let params = dfg.block_params(call.block(&dfg.value_lists));
-            for (arg, param) in arguments(self.func, *call).zip(params) {
+            for (arg, param) in block_call_arguments(self.func, *call).zip(params) {
                 if self.is_bool(*param) && !self.is_bool(arg) {
                     demoted.push(*param);
                 }
             }
         }
         let opcode = dfg.insts[inst].opcode();
-        if let (Some(slot), Opcode::Store) = (self.slot(inst), opcode)
+        if let (Some(slot), Opcode::Store) = (self.frame_slot(inst), opcode)
             && slot.is_bool
             && !self.is_bool(args[0])
         {
@@ -205,12 +205,12 @@ impl<'a> VarianceAnalysis<'a> {
         {
             let good = match opcode {
                 Opcode::Icmp | Opcode::Fcmp => true,
-                Opcode::Iconst => matches!(self.constant(result), Some(0 | 1)),
+                Opcode::Iconst => matches!(self.integer_constant(result), Some(0 | 1)),
                 Opcode::Band | Opcode::Bor | Opcode::Bxor => {
                     args.iter().all(|arg| self.is_bool(*arg))
                 }
                 Opcode::Select => args[1..].iter().all(|arg| self.is_bool(*arg)),
-                Opcode::Load => self.slot(inst).is_some_and(|slot| slot.is_bool),
+                Opcode::Load => self.frame_slot(inst).is_some_and(|slot| slot.is_bool),
                 _ => false,
             };
             if !good {
@@ -233,7 +233,7 @@ impl<'a> VarianceAnalysis<'a> {
     /// Uses stand behind definitions in the order, so that one walk backwards is enough.
     fn find_addresses(&mut self, graph: &ClifFlowGraph) {
         for at in (0..graph.blocks.len() as u32).rev() {
-            let insts: Vec<Inst> = graph.insts(self.func, at).collect();
+            let insts: Vec<Inst> = graph.block_insts(self.func, at).collect();
             for inst in insts.into_iter().rev() {
                 let dfg = &self.func.dfg;
                 let args = dfg.inst_args(inst);
@@ -257,8 +257,8 @@ impl<'a> VarianceAnalysis<'a> {
                     };
                     self.addresses[dfg.resolve_aliases(*arg).as_u32() as usize] &= is_address;
                 }
-                for call in branches(self.func, inst) {
-                    for arg in arguments(self.func, *call) {
+                for call in branch_block_calls(self.func, inst) {
+                    for arg in block_call_arguments(self.func, *call) {
                         self.addresses[dfg.resolve_aliases(arg).as_u32() as usize] = false;
                     }
                 }
@@ -267,29 +267,33 @@ impl<'a> VarianceAnalysis<'a> {
     }
 
     /// One walk over the instructions.
-    fn sweep(&mut self, graph: &ClifFlowGraph) -> bool {
+    fn sweep_instructions(&mut self, graph: &ClifFlowGraph) -> bool {
         let mut changed = false;
         for at in 0..graph.blocks.len() as u32 {
-            for inst in graph.insts(self.func, at) {
+            for inst in graph.block_insts(self.func, at) {
                 let dfg = &self.func.dfg;
-                for call in branches(self.func, inst) {
+                for call in branch_block_calls(self.func, inst) {
                     let target = call.block(&dfg.value_lists);
                     if target == self.roots.lanes {
                         continue;
                     }
-                    let args = arguments(self.func, *call);
+                    let args = block_call_arguments(self.func, *call);
                     for (arg, param) in args.zip(dfg.block_params(target)) {
-                        changed |= self.raise(*param, self.of(arg));
+                        changed |= self.raise_variance(*param, self.lane_variance(arg));
                     }
                 }
-                if let (Some(slot), Opcode::Store) = (self.slot(inst), dfg.insts[inst].opcode()) {
-                    let joined = slot.shape.join(self.of(dfg.inst_args(inst)[0]));
+                if let (Some(slot), Opcode::Store) =
+                    (self.frame_slot(inst), dfg.insts[inst].opcode())
+                {
+                    let joined = slot
+                        .shape
+                        .join_with(self.lane_variance(dfg.inst_args(inst)[0]));
                     changed |= joined != slot.shape;
                     self.change_slot(slot.offset, |slot| slot.shape = joined);
                 }
-                let shape = self.result(inst);
+                let shape = self.infer_result(inst);
                 for result in dfg.inst_results(inst) {
-                    changed |= self.raise(*result, shape);
+                    changed |= self.raise_variance(*result, shape);
                 }
             }
         }
@@ -297,7 +301,7 @@ impl<'a> VarianceAnalysis<'a> {
     }
 
     /// The value of an integer constant.
-    pub fn constant(&self, value: Value) -> Option<i64> {
+    pub fn integer_constant(&self, value: Value) -> Option<i64> {
         let dfg = &self.func.dfg;
         let ValueDef::Result(inst, _) = dfg.value_def(dfg.resolve_aliases(value)) else {
             return None;
@@ -311,11 +315,11 @@ impl<'a> VarianceAnalysis<'a> {
         }
     }
 
-    fn result(&self, inst: Inst) -> LaneVariance {
+    fn infer_result(&self, inst: Inst) -> LaneVariance {
         let dfg = &self.func.dfg;
         let opcode = dfg.insts[inst].opcode();
         let args = dfg.inst_args(inst);
-        let shapes: Vec<LaneVariance> = args.iter().map(|arg| self.of(*arg)).collect();
+        let shapes: Vec<LaneVariance> = args.iter().map(|arg| self.lane_variance(*arg)).collect();
         if shapes.contains(&LaneVariance::Unknown) {
             return LaneVariance::Unknown;
         }
@@ -328,10 +332,10 @@ impl<'a> VarianceAnalysis<'a> {
             }
             Opcode::StackAddr => {
                 let stride = dfg.insts[inst].stack_slot().map(|s| self.slot_stride(s));
-                return LaneVariance::affine(stride.unwrap_or(0), false);
+                return LaneVariance::with_stride(stride.unwrap_or(0), false);
             }
             Opcode::Load => {
-                if let Some(slot) = self.slot(inst) {
+                if let Some(slot) = self.frame_slot(inst) {
                     return slot.shape;
                 }
                 if !shapes[0].is_uniform() {
@@ -339,18 +343,18 @@ impl<'a> VarianceAnalysis<'a> {
                 }
                 let first = dfg.insts[inst].load_store_offset() == Some(self.roots.base_offset);
                 let base = dfg.resolve_aliases(args[0]) == self.roots.context && first;
-                return LaneVariance::affine(0, base);
+                return LaneVariance::with_stride(0, base);
             }
             _ => {}
         }
         if shapes.iter().all(|s| s.is_uniform()) {
-            return LaneVariance::affine(0, self.is_whole(inst, opcode, args, *result));
+            return LaneVariance::with_stride(0, self.is_whole(inst, opcode, args, *result));
         }
         let ty = dfg.value_type(*result);
         if ty != types::I32 && ty != types::I64 {
             return LaneVariance::Varying;
         }
-        self.affine(opcode, args, &shapes, *result, ty)
+        self.infer_affine(opcode, args, &shapes, *result, ty)
     }
 
     /// Bytes from the variable of an invocation to that of the next.
@@ -361,29 +365,39 @@ impl<'a> VarianceAnalysis<'a> {
     /// Whether a uniform result is a multiple of the number of lanes.
     fn is_whole(&self, inst: Inst, opcode: Opcode, args: &[Value], result: Value) -> bool {
         let lanes = self.roots.width as i64;
-        let whole = |n: usize| matches!(self.of(args[n]), LaneVariance::Affine { whole: true, .. });
+        let whole = |n: usize| {
+            matches!(
+                self.lane_variance(args[n]),
+                LaneVariance::Affine { whole: true, .. }
+            )
+        };
         match opcode {
-            Opcode::Iconst => self.constant(result).is_some_and(|c| c % lanes == 0),
+            Opcode::Iconst => self
+                .integer_constant(result)
+                .is_some_and(|c| c % lanes == 0),
             Opcode::Iadd | Opcode::Isub | Opcode::Bor | Opcode::Bxor => whole(0) && whole(1),
             Opcode::Imul | Opcode::Band => whole(0) || whole(1),
             Opcode::Select => whole(1) && whole(2),
             Opcode::Uextend | Opcode::Sextend | Opcode::Ireduce | Opcode::Ineg => whole(0),
             Opcode::Ishl => {
                 let ty = self.func.dfg.ctrl_typevar(inst);
-                whole(0) || self.amount(args[1], ty).is_some_and(|n| 1 << n >= lanes)
+                whole(0)
+                    || self
+                        .shift_amount(args[1], ty)
+                        .is_some_and(|n| 1 << n >= lanes)
             }
             _ => false,
         }
     }
 
     /// A constant amount of a shift.
-    fn amount(&self, amount: Value, ty: Type) -> Option<u32> {
-        let amount = self.constant(amount)? as u32 & (ty.bits() - 1);
+    fn shift_amount(&self, amount: Value, ty: Type) -> Option<u32> {
+        let amount = self.integer_constant(amount)? as u32 & (ty.bits() - 1);
         Some(amount)
     }
 
     /// The shape of an integer of which some operands are not uniform.
-    fn affine(
+    fn infer_affine(
         &self,
         opcode: Opcode,
         args: &[Value],
@@ -402,44 +416,56 @@ impl<'a> VarianceAnalysis<'a> {
         let unused = 64 - ty.bits();
         let fit = |stride: i64| stride << unused >> unused;
         let carries = !(a == 1 && a_whole);
-        let known = args.get(1).and_then(|arg| self.constant(*arg));
+        let known = args.get(1).and_then(|arg| self.integer_constant(*arg));
         let lanes = self.roots.width as i64;
         match (opcode, known) {
-            (Opcode::Iadd, _) => LaneVariance::affine(fit(a.wrapping_add(b)), a_whole && b_whole),
-            (Opcode::Isub, _) => LaneVariance::affine(fit(a.wrapping_sub(b)), a_whole && b_whole),
-            (Opcode::Ineg, _) => LaneVariance::affine(fit(a.wrapping_neg()), a_whole),
-            (Opcode::Imul, Some(k)) => LaneVariance::affine(fit(a.wrapping_mul(k)), a_whole),
-            (Opcode::Imul, None) => match self.constant(args[0]) {
-                Some(k) => LaneVariance::affine(fit(b.wrapping_mul(k)), b_whole),
+            (Opcode::Iadd, _) => {
+                LaneVariance::with_stride(fit(a.wrapping_add(b)), a_whole && b_whole)
+            }
+            (Opcode::Isub, _) => {
+                LaneVariance::with_stride(fit(a.wrapping_sub(b)), a_whole && b_whole)
+            }
+            (Opcode::Ineg, _) => LaneVariance::with_stride(fit(a.wrapping_neg()), a_whole),
+            (Opcode::Imul, Some(k)) => LaneVariance::with_stride(fit(a.wrapping_mul(k)), a_whole),
+            (Opcode::Imul, None) => match self.integer_constant(args[0]) {
+                Some(k) => LaneVariance::with_stride(fit(b.wrapping_mul(k)), b_whole),
                 None => LaneVariance::Varying,
             },
-            (Opcode::Ishl, Some(_)) => match self.amount(args[1], ty) {
-                Some(n) => LaneVariance::affine(fit(a.wrapping_shl(n)), a_whole),
+            (Opcode::Ishl, Some(_)) => match self.shift_amount(args[1], ty) {
+                Some(n) => LaneVariance::with_stride(fit(a.wrapping_shl(n)), a_whole),
                 None => LaneVariance::Varying,
             },
-            (Opcode::Select, _) if a == 0 && b == c => LaneVariance::affine(b, b_whole && c_whole),
-            (Opcode::Ireduce, _) => LaneVariance::affine(fit(a), a_whole),
+            (Opcode::Select, _) if a == 0 && b == c => {
+                LaneVariance::with_stride(b, b_whole && c_whole)
+            }
+            (Opcode::Ireduce, _) => LaneVariance::with_stride(fit(a), a_whole),
             (Opcode::Uextend | Opcode::Sextend, _) => {
                 // An index that wraps between two neighbours would be out of any object's bounds.
                 let address = self.func.dfg.resolve_aliases(result).as_u32() as usize;
                 let from = self.func.dfg.value_type(args[0]);
                 let is_number = from == types::I32;
                 if is_number && (!carries || self.addresses[address]) {
-                    LaneVariance::affine(a, a_whole)
+                    LaneVariance::with_stride(a, a_whole)
                 } else {
                     LaneVariance::Varying
                 }
             }
             _ if carries => LaneVariance::Varying,
-            (Opcode::Bor | Opcode::Bxor, _) if b == 0 && b_whole => LaneVariance::affine(1, true),
-            (Opcode::Band, Some(k)) if k & (lanes - 1) == lanes - 1 => {
-                LaneVariance::affine(1, true)
+            (Opcode::Bor | Opcode::Bxor, _) if b == 0 && b_whole => {
+                LaneVariance::with_stride(1, true)
             }
-            (Opcode::Band, Some(k)) if k & (lanes - 1) == 0 => LaneVariance::affine(0, true),
-            (Opcode::Urem, Some(k)) if k > 0 && k % lanes == 0 => LaneVariance::affine(1, true),
+            (Opcode::Band, Some(k)) if k & (lanes - 1) == lanes - 1 => {
+                LaneVariance::with_stride(1, true)
+            }
+            (Opcode::Band, Some(k)) if k & (lanes - 1) == 0 => LaneVariance::with_stride(0, true),
+            (Opcode::Urem, Some(k)) if k > 0 && k % lanes == 0 => {
+                LaneVariance::with_stride(1, true)
+            }
             (Opcode::Udiv, Some(k)) if k > 0 && k % lanes == 0 => LaneVariance::UNIFORM,
             (Opcode::Ushr | Opcode::Sshr, Some(_))
-                if self.amount(args[1], ty).is_some_and(|n| 1 << n >= lanes) =>
+                if self
+                    .shift_amount(args[1], ty)
+                    .is_some_and(|n| 1 << n >= lanes) =>
             {
                 LaneVariance::UNIFORM
             }
@@ -448,18 +474,22 @@ impl<'a> VarianceAnalysis<'a> {
     }
 
     /// What differs because branches do.
-    fn diverge(&mut self, graph: &ClifFlowGraph, uses: &[Vec<u32>]) -> Result<bool, GangRefusal> {
+    fn propagate_divergence(
+        &mut self,
+        graph: &ClifFlowGraph,
+        uses: &[Vec<u32>],
+    ) -> Result<bool, GangRefusal> {
         let mut changed = false;
         let mut left = 16 * graph.blocks.len() + 64;
         for at in 0..graph.blocks.len() as u32 {
-            if self.divergence(graph, at).is_none() {
+            if self.divergent_branch(graph, at).is_none() {
                 continue;
             }
-            let region = graph.region(at).ok_or(GangRefusal)?;
+            let region = graph.find_branch_region(at).ok_or(GangRefusal)?;
             left = left.checked_sub(region.blocks.len()).ok_or(GangRefusal)?;
             let is_barrier = |inst| self.func.dfg.insts[inst].opcode() == Opcode::Nop;
             let mut blocks = region.blocks.iter();
-            if blocks.any(|block| graph.insts(self.func, *block).any(is_barrier)) {
+            if blocks.any(|block| graph.block_insts(self.func, *block).any(is_barrier)) {
                 return Err(GangRefusal);
             }
             changed |= self.vary_join(graph, at, &region);
@@ -479,7 +509,7 @@ impl<'a> VarianceAnalysis<'a> {
         let mut changed = false;
         for (n, param) in params.iter().enumerate() {
             if self.same_argument(graph, from, region, n).is_none() {
-                changed |= self.raise(*param, LaneVariance::Varying);
+                changed |= self.raise_variance(*param, LaneVariance::Varying);
             }
         }
         changed
@@ -500,12 +530,12 @@ impl<'a> VarianceAnalysis<'a> {
         let before = graph.predecessors[region.join as usize].iter();
         for at in before.filter(|at| **at == from || region.contains(**at)) {
             let last = self.func.layout.last_inst(graph.blocks[*at as usize])?;
-            let to_join = branches(self.func, last).iter();
+            let to_join = branch_block_calls(self.func, last).iter();
             for call in to_join.filter(|c| c.block(&dfg.value_lists) == join) {
-                let arg = dfg.resolve_aliases(arguments(self.func, *call).nth(n)?);
-                let constant = self.constant(arg);
+                let arg = dfg.resolve_aliases(block_call_arguments(self.func, *call).nth(n)?);
+                let constant = self.integer_constant(arg);
                 let equal = same.is_none_or(|s| {
-                    s == arg || (constant.is_some() && self.constant(s) == constant)
+                    s == arg || (constant.is_some() && self.integer_constant(s) == constant)
                 });
                 let outside = self
                     .block_of(graph, arg)
@@ -526,7 +556,7 @@ impl<'a> VarianceAnalysis<'a> {
             ValueDef::Param(block, _) => block,
             ValueDef::Union(..) => return None,
         };
-        graph.position(block)
+        graph.block_position(block)
     }
 
     /// What a block of a region leaves behind.
@@ -543,9 +573,9 @@ impl<'a> VarianceAnalysis<'a> {
         if region.is_loop {
             defined.extend(func.dfg.block_params(graph.blocks[at as usize]));
         }
-        for inst in graph.insts(func, at) {
+        for inst in graph.block_insts(func, at) {
             let opcode = func.dfg.insts[inst].opcode();
-            if let (Some(slot), Opcode::Store) = (self.slot(inst), opcode) {
+            if let (Some(slot), Opcode::Store) = (self.frame_slot(inst), opcode) {
                 changed |= slot.shape != LaneVariance::Varying;
                 self.change_slot(slot.offset, |slot| slot.shape = LaneVariance::Varying);
             }
@@ -561,7 +591,7 @@ impl<'a> VarianceAnalysis<'a> {
         for value in defined {
             let outside = uses[value.as_u32() as usize].iter();
             if outside.into_iter().any(|at| !region.contains(*at)) {
-                changed |= self.raise(value, LaneVariance::Varying);
+                changed |= self.raise_variance(value, LaneVariance::Varying);
             }
         }
         Ok(changed)
@@ -581,13 +611,16 @@ fn is_shared(opcode: Opcode) -> bool {
 }
 
 /// The calls of blocks in a branch.
-pub(super) fn branches(func: &Function, inst: Inst) -> &[BlockCall] {
+pub(super) fn branch_block_calls(func: &Function, inst: Inst) -> &[BlockCall] {
     let dfg = &func.dfg;
     dfg.insts[inst].branch_destination(&dfg.jump_tables, &dfg.exception_tables)
 }
 
 /// The arguments of a call of a block.
-pub(super) fn arguments(func: &Function, call: BlockCall) -> impl Iterator<Item = Value> {
+pub(super) fn block_call_arguments(
+    func: &Function,
+    call: BlockCall,
+) -> impl Iterator<Item = Value> {
     call.args(&func.dfg.value_lists)
         .filter_map(|arg| arg.as_value())
 }

@@ -2,7 +2,7 @@
 
 use super::forms::{LaneLayout, LaneValues, vector_of};
 use super::graph::ClifFlowGraph;
-use super::shape::{LaneVariance, VarianceAnalysis, arguments, branches};
+use super::shape::{LaneVariance, VarianceAnalysis, block_call_arguments, branch_block_calls};
 use super::{GangRefusal, GangSupport, GangTarget, WideFunctionMap};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{
@@ -55,7 +55,7 @@ pub(super) struct GangVectoriser<'a> {
 }
 
 /// Rewrites a function.
-pub(super) fn rewrite(
+pub(super) fn vectorise_function(
     graph: &ClifFlowGraph,
     shapes: &VarianceAnalysis<'_>,
     made: &GangSupport<'_>,
@@ -93,19 +93,19 @@ pub(super) fn rewrite(
         streaming: made.streaming.map(|callee| (callee, made.streamed)),
         called: None,
         blocks,
-        locals: super::graph::locals(old, graph),
+        locals: super::graph::find_block_locals(old, graph),
         held: vec![LaneValues::new(); old.dfg.num_values()],
         variables: vec![None; old.dfg.num_values()],
         alone: vec![(0, 0); old.dfg.num_values()],
         regions: 0,
         rooms: Vec::new(),
-        uses: super::graph::uses(old, graph),
+        uses: super::graph::find_use_blocks(old, graph),
         budget: MAX_GROWTH * old.dfg.num_insts() + 1000,
     };
     if widen.variables_of_all() * graph.blocks.len() > MAX_PAIRS {
         return Err(GangRefusal);
     }
-    widen.function()?;
+    widen.rewrite_function()?;
     let mut builder = widen.builder;
     builder.seal_all_blocks();
     builder.finalize(made.target.config);
@@ -118,14 +118,16 @@ impl GangVectoriser<'_> {
         let dfg = &self.old.dfg;
         let defined = (0..self.graph.blocks.len() as u32).flat_map(|at| {
             let params = dfg.block_params(self.graph.blocks[at as usize]).iter();
-            let insts = self.graph.insts(self.old, at);
+            let insts = self.graph.block_insts(self.old, at);
             params.chain(insts.flat_map(|inst| dfg.inst_results(inst)))
         });
         let crossing = defined.filter(|value| !self.locals[value.as_u32() as usize]);
-        crossing.map(|value| self.layout(self.form(*value)).0).sum()
+        crossing
+            .map(|value| self.layout_values(self.lane_layout(*value)).0)
+            .sum()
     }
 
-    fn function(&mut self) -> Result<(), GangRefusal> {
+    fn rewrite_function(&mut self) -> Result<(), GangRefusal> {
         let entry = self.blocks[0];
         self.builder.append_block_params_for_function_params(entry);
         for at in 0..self.graph.blocks.len() as u32 {
@@ -134,14 +136,14 @@ impl GangVectoriser<'_> {
                 let given: LaneValues = self.builder.block_params(entry).into();
                 let params = self.old.dfg.block_params(self.graph.blocks[0]);
                 for (param, value) in params.iter().zip(given) {
-                    self.set(*param, &[value]);
+                    self.set_lane_values(*param, &[value]);
                 }
             }
-            for inst in self.graph.insts(self.old, at) {
+            for inst in self.graph.block_insts(self.old, at) {
                 if self.old.dfg.insts[inst].opcode().is_terminator() {
-                    self.terminator(at, inst)?;
+                    self.rewrite_terminator(at, inst)?;
                 } else {
-                    self.inst(inst);
+                    self.rewrite_instruction(inst);
                 }
             }
         }
@@ -153,11 +155,12 @@ impl GangVectoriser<'_> {
     }
 
     /// An instruction that is no branch.
-    pub fn inst(&mut self, inst: Inst) {
+    pub fn rewrite_instruction(&mut self, inst: Inst) {
         let dfg = &self.old.dfg;
         let opcode = self.opcode(inst);
-        let is_base = |v: &Value| matches!(self.shapes.of(*v), LaneVariance::Affine { .. });
-        let is_uniform = |v: &Value| self.shapes.of(*v).is_uniform();
+        let is_base =
+            |v: &Value| matches!(self.shapes.lane_variance(*v), LaneVariance::Affine { .. });
+        let is_uniform = |v: &Value| self.shapes.lane_variance(*v).is_uniform();
         let (args, results) = (dfg.inst_args(inst), dfg.inst_results(inst));
         let by_lane = matches!(
             opcode,
@@ -170,8 +173,8 @@ impl GangVectoriser<'_> {
         if opcode == Opcode::Nop {
             return;
         }
-        if let Some(slot) = self.shapes.slot(inst) {
-            return self.kept(inst, slot);
+        if let Some(slot) = self.shapes.frame_slot(inst) {
+            return self.rewrite_slot_access(inst, slot);
         }
         let same = args.iter().all(is_uniform);
         let on_bases = !results.is_empty() && args.iter().chain(results).all(is_base);
@@ -182,10 +185,10 @@ impl GangVectoriser<'_> {
             };
         }
         let done = match opcode {
-            Opcode::Load => self.load(inst),
-            Opcode::Store => self.store(inst),
-            Opcode::CallIndirect => self.call(inst),
-            _ => self.vector(inst),
+            Opcode::Load => self.rewrite_load(inst),
+            Opcode::Store => self.rewrite_store(inst),
+            Opcode::CallIndirect => self.rewrite_call(inst),
+            _ => self.rewrite_as_vector(inst),
         };
         if !done {
             self.lane_by_lane(inst);
@@ -197,7 +200,7 @@ impl GangVectoriser<'_> {
         if self.opcode(inst) != Opcode::Uextend {
             return None;
         }
-        match self.shapes.of(self.old.dfg.inst_args(inst)[0]) {
+        match self.shapes.lane_variance(self.old.dfg.inst_args(inst)[0]) {
             LaneVariance::Affine { stride: 1, whole } if whole => None,
             LaneVariance::Affine { stride, .. } => (stride > 0).then_some(stride),
             _ => None,
@@ -212,7 +215,7 @@ impl GangVectoriser<'_> {
             self.old.dfg.inst_results(inst)[0],
         );
         let distance = stride * (self.width() as i64 - 1);
-        let first = self.get(number)[0];
+        let first = self.get_lane_values(number)[0];
         let wide = self.old.dfg.value_type(result);
         let last = self.builder.ins().iadd_imm_s(first, distance);
         let last = self.builder.ins().uextend(wide, last);
@@ -223,8 +226,11 @@ impl GangVectoriser<'_> {
     /// The instruction on the first lane's values.
     fn on_bases(&mut self, inst: Inst) {
         let args = self.old.dfg.inst_args(inst);
-        let bases: LaneValues = args.iter().map(|arg| self.get(*arg)[0]).collect();
-        let made = self.copy(inst, &bases);
+        let bases: LaneValues = args
+            .iter()
+            .map(|arg| self.get_lane_values(*arg)[0])
+            .collect();
+        let made = self.copy_instruction(inst, &bases);
         let stride = match self.old.dfg.insts[inst].stack_slot() {
             Some(slot) => self.shapes.slot_stride(slot),
             None => 0,
@@ -236,31 +242,34 @@ impl GangVectoriser<'_> {
 
     /// Sets a value from the first lane's and the distance to the next, unless it is held by those.
     pub fn set_from_first(&mut self, result: Value, first: Value, stride: i64) {
-        if let LaneLayout::Base(_) = self.form(result) {
-            self.set(result, &[first]);
+        if let LaneLayout::Base(_) = self.lane_layout(result) {
+            self.set_lane_values(result, &[first]);
             return;
         }
         let ty = self.old.dfg.value_type(result);
         let lanes: LaneValues = (0..self.width())
-            .map(|n| self.plus(first, ty, (n as i64).wrapping_mul(stride)))
+            .map(|n| self.add_constant(first, ty, (n as i64).wrapping_mul(stride)))
             .collect();
-        let held = self.gathered(result, &lanes);
-        self.set(result, &held);
+        let held = self.assemble_lanes(result, &lanes);
+        self.set_lane_values(result, &held);
     }
 
     /// A call for all lanes at once, where the function is one that there is of several numbers.
-    fn call(&mut self, inst: Inst) -> bool {
+    fn rewrite_call(&mut self, inst: Inst) -> bool {
         let dfg = &self.old.dfg;
         let ([callee, number], [result]) = (dfg.inst_args(inst), dfg.inst_results(inst)) else {
             return false;
         };
         let (callee, number, result) = (*callee, *number, *result);
-        let address = self.shapes.constant(callee).map(|address| address as usize);
+        let address = self
+            .shapes
+            .integer_constant(callee)
+            .map(|address| address as usize);
         let Some(function) = address.and_then(|address| self.several.get(&address)) else {
             return false;
         };
         let form = LaneLayout::Parts(types::F32X4);
-        if self.form(result) != form {
+        if self.lane_layout(result) != form {
             return false;
         }
         let bytes = 4 * LANES as u32;
@@ -277,7 +286,7 @@ impl GangVectoriser<'_> {
         let mut signature = Signature::new(self.target.config.default_call_conv);
         signature.params.push(AbiParam::new(types::I64));
         let signature = self.builder.import_signature(signature);
-        let address = crate::wide::address(*function) as i64;
+        let address = crate::wide::function_address(*function) as i64;
         let callee = self.builder.ins().iconst(types::I64, address);
         self.builder.ins().call_indirect(signature, callee, &[room]);
         let held: LaneValues = (0..parts.len() as i32)
@@ -287,36 +296,36 @@ impl GangVectoriser<'_> {
                     .load(types::F32X4, flags, room, 16 * part)
             })
             .collect();
-        self.set(result, &held);
+        self.set_lane_values(result, &held);
         true
     }
 
     fn lane_by_lane(&mut self, inst: Inst) {
         let args = self.old.dfg.inst_args(inst);
-        let columns: Vec<LaneValues> = args.iter().map(|arg| self.lanes(*arg)).collect();
+        let columns: Vec<LaneValues> = args.iter().map(|arg| self.extract_lanes(*arg)).collect();
         let mut made: Vec<LaneValues> = Vec::with_capacity(self.width());
         for lane in 0..self.width() {
             let operands: LaneValues = columns.iter().map(|column| column[lane]).collect();
-            made.push(self.copy(inst, &operands));
+            made.push(self.copy_instruction(inst, &operands));
         }
         for (n, result) in self.old.dfg.inst_results(inst).iter().enumerate() {
             let lanes: LaneValues = made.iter().map(|results| results[n]).collect();
-            let held = self.gathered(*result, &lanes);
-            self.set(*result, &held);
+            let held = self.assemble_lanes(*result, &lanes);
+            self.set_lane_values(*result, &held);
         }
     }
 
     /// The instruction on vectors, where there is one for it.
-    fn vector(&mut self, inst: Inst) -> bool {
+    fn rewrite_as_vector(&mut self, inst: Inst) -> bool {
         let dfg = &self.old.dfg;
         let (args, results) = (dfg.inst_args(inst), dfg.inst_results(inst));
         let [result] = results else { return false };
         let opcode = self.opcode(inst);
-        match self.form(*result) {
+        match self.lane_layout(*result) {
             LaneLayout::Parts(ty) => match opcode {
-                Opcode::Select => self.select(*result, args, ty),
+                Opcode::Select => self.rewrite_select(*result, args, ty),
                 Opcode::Uextend | Opcode::Sextend if self.shapes.is_bool(args[0]) => {
-                    let mask = self.mask(args[0]);
+                    let mask = self.emit_mask(args[0]);
                     let one = self.builder.ins().iconst(types::I32, 1);
                     let ones = self.builder.ins().splat(types::I32X4, one);
                     let bits: LaneValues = mask
@@ -324,28 +333,28 @@ impl GangVectoriser<'_> {
                         .map(|m| self.builder.ins().band(*m, ones))
                         .collect();
                     if ty == types::I32X4 {
-                        self.set(*result, &bits);
+                        self.set_lane_values(*result, &bits);
                     }
                     ty == types::I32X4
                 }
-                _ => self.elementwise(inst, *result, args, ty),
+                _ => self.rewrite_elementwise(inst, *result, args, ty),
             },
             LaneLayout::Mask => match opcode {
-                Opcode::Icmp | Opcode::Fcmp => self.compare(inst, *result, args),
+                Opcode::Icmp | Opcode::Fcmp => self.rewrite_compare(inst, *result, args),
                 Opcode::Band | Opcode::Bor | Opcode::Bxor => {
-                    let (a, b) = (self.mask(args[0]), self.mask(args[1]));
+                    let (a, b) = (self.emit_mask(args[0]), self.emit_mask(args[1]));
                     let data = self.old.dfg.insts[inst];
                     let held: LaneValues = (a.iter().zip(&b))
-                        .map(|(a, b)| self.build(data, &[*a, *b], types::I32X4)[0])
+                        .map(|(a, b)| self.build_instruction(data, &[*a, *b], types::I32X4)[0])
                         .collect();
-                    self.set(*result, &held);
+                    self.set_lane_values(*result, &held);
                     true
                 }
-                Opcode::Select => self.select(*result, args, types::I32X4),
+                Opcode::Select => self.rewrite_select(*result, args, types::I32X4),
                 _ => false,
             },
             LaneLayout::Lanes(types::I64)
-                if self.form(args[0]) == LaneLayout::Parts(types::I32X4) =>
+                if self.lane_layout(args[0]) == LaneLayout::Parts(types::I32X4) =>
             {
                 match opcode {
                     Opcode::Uextend => self.extend_pairs(*result, args[0], false),
@@ -361,8 +370,8 @@ impl GangVectoriser<'_> {
     /// takes time.
     fn extend_pairs(&mut self, result: Value, narrow: Value, signed: bool) -> bool {
         let mut lanes = LaneValues::new();
-        for part in self.get(narrow) {
-            let pairs = self.cast(types::I64X2, part);
+        for part in self.get_lane_values(narrow) {
+            let pairs = self.bitcast_vector(types::I64X2, part);
             for n in 0..2 {
                 let pair = self.builder.ins().extractlane(pairs, n);
                 let low = self.builder.ins().ireduce(types::I32, pair);
@@ -378,35 +387,38 @@ impl GangVectoriser<'_> {
                 });
             }
         }
-        self.set(result, &lanes);
+        self.set_lane_values(result, &lanes);
         true
     }
 
-    fn select(&mut self, result: Value, args: &[Value], ty: Type) -> bool {
-        let form = self.form(result);
+    fn rewrite_select(&mut self, result: Value, args: &[Value], ty: Type) -> bool {
+        let form = self.lane_layout(result);
         let (a, b) = (self.in_form(args[1], form), self.in_form(args[2], form));
-        let held: LaneValues = if self.shapes.of(args[0]).is_uniform() {
-            let condition = self.get(args[0])[0];
+        let held: LaneValues = if self.shapes.lane_variance(args[0]).is_uniform() {
+            let condition = self.get_lane_values(args[0])[0];
             (a.iter().zip(&b))
                 .map(|(a, b)| self.builder.ins().select(condition, *a, *b))
                 .collect()
         } else {
-            let mask = self.mask(args[0]);
+            let mask = self.emit_mask(args[0]);
             let mask = self.mask_for(&mask, ty);
             (mask.iter().zip(a.iter().zip(&b)))
                 .map(|(m, (a, b))| self.builder.ins().bitselect(*m, *a, *b))
                 .collect()
         };
-        self.set(result, &held);
+        self.set_lane_values(result, &held);
         true
     }
 
-    fn compare(&mut self, inst: Inst, result: Value, args: &[Value]) -> bool {
+    fn rewrite_compare(&mut self, inst: Inst, result: Value, args: &[Value]) -> bool {
         let Some(ty) = vector_of(self.old.dfg.value_type(args[0])) else {
             return false;
         };
         let data = self.old.dfg.insts[inst];
-        let (a, b) = (self.parts(args[0], ty), self.parts(args[1], ty));
+        let (a, b) = (
+            self.extract_vectors(args[0], ty),
+            self.extract_vectors(args[1], ty),
+        );
         let mut compared = LaneValues::new();
         for (a, b) in a.iter().zip(&b) {
             // These two conditions have no instruction for vectors.
@@ -425,16 +437,16 @@ impl GangVectoriser<'_> {
                         self.builder.ins().bor(x, y)
                     }
                 }
-                None => self.build(data, &[*a, *b], ty)[0],
+                None => self.build_instruction(data, &[*a, *b], ty)[0],
             });
         }
         let mask = self.narrow_mask(&compared);
-        self.set(result, &mask);
+        self.set_lane_values(result, &mask);
         true
     }
 
     /// Arithmetic that vectors have.
-    fn elementwise(&mut self, inst: Inst, result: Value, args: &[Value], ty: Type) -> bool {
+    fn rewrite_elementwise(&mut self, inst: Inst, result: Value, args: &[Value], ty: Type) -> bool {
         let opcode = self.opcode(inst);
         let types_of = |n: usize| vector_of(self.old.dfg.value_type(args[n]));
         let is_float = ty != types::I32X4;
@@ -468,9 +480,9 @@ impl GangVectoriser<'_> {
                 ty
             }
             Opcode::Ishl | Opcode::Ushr | Opcode::Sshr
-                if !is_float && self.shapes.of(args[1]).is_uniform() =>
+                if !is_float && self.shapes.lane_variance(args[1]).is_uniform() =>
             {
-                return self.shift(inst, result, args);
+                return self.rewrite_shift(inst, result, args);
             }
             Opcode::Bitcast
             | Opcode::FcvtFromSint
@@ -484,54 +496,65 @@ impl GangVectoriser<'_> {
         };
         let data = self.old.dfg.insts[inst];
         if opcode == Opcode::Bitcast {
-            return self.bitcast(result, args[0], operand, ty);
+            return self.rewrite_bitcast(result, args[0], operand, ty);
         }
-        let columns: Vec<LaneValues> = args.iter().map(|arg| self.parts(*arg, operand)).collect();
-        let held: LaneValues = (0..self.layout(self.form(result)).0)
+        let columns: Vec<LaneValues> = args
+            .iter()
+            .map(|arg| self.extract_vectors(*arg, operand))
+            .collect();
+        let held: LaneValues = (0..self.layout_values(self.lane_layout(result)).0)
             .map(|n| {
                 let args: LaneValues = columns.iter().map(|column| column[n]).collect();
-                self.build(data, &args, ty)[0]
+                self.build_instruction(data, &args, ty)[0]
             })
             .collect();
-        self.set(result, &held);
+        self.set_lane_values(result, &held);
         true
     }
 
-    fn bitcast(&mut self, result: Value, arg: Value, from: Type, to: Type) -> bool {
-        let parts = self.parts(arg, from);
-        let held: LaneValues = parts.iter().map(|part| self.cast(to, *part)).collect();
-        self.set(result, &held);
-        true
-    }
-
-    fn shift(&mut self, inst: Inst, result: Value, args: &[Value]) -> bool {
-        let amount = self.get(args[1])[0];
-        let data = self.old.dfg.insts[inst];
-        let parts = self.parts(args[0], types::I32X4);
+    fn rewrite_bitcast(&mut self, result: Value, arg: Value, from: Type, to: Type) -> bool {
+        let parts = self.extract_vectors(arg, from);
         let held: LaneValues = parts
             .iter()
-            .map(|part| self.build(data, &[*part, amount], types::I32X4)[0])
+            .map(|part| self.bitcast_vector(to, *part))
             .collect();
-        self.set(result, &held);
+        self.set_lane_values(result, &held);
         true
     }
 
-    fn terminator(&mut self, at: u32, inst: Inst) -> Result<(), GangRefusal> {
+    fn rewrite_shift(&mut self, inst: Inst, result: Value, args: &[Value]) -> bool {
+        let amount = self.get_lane_values(args[1])[0];
+        let data = self.old.dfg.insts[inst];
+        let parts = self.extract_vectors(args[0], types::I32X4);
+        let held: LaneValues = parts
+            .iter()
+            .map(|part| self.build_instruction(data, &[*part, amount], types::I32X4)[0])
+            .collect();
+        self.set_lane_values(result, &held);
+        true
+    }
+
+    fn rewrite_terminator(&mut self, at: u32, inst: Inst) -> Result<(), GangRefusal> {
         match self.opcode(inst) {
-            _ if self.shapes.divergence(self.graph, at).is_some() => self.part(at, inst),
+            _ if self.shapes.divergent_branch(self.graph, at).is_some() => {
+                self.rewrite_divergent_branch(at, inst)
+            }
             Opcode::Jump => {
-                let call = branches(self.old, inst)[0];
-                self.jump(call);
+                let call = branch_block_calls(self.old, inst)[0];
+                self.jump_to_block(call);
                 Ok(())
             }
             Opcode::Brif | Opcode::BrTable => {
-                let selector = self.get(self.old.dfg.inst_args(inst)[0])[0];
-                self.branch(inst, selector);
+                let selector = self.get_lane_values(self.old.dfg.inst_args(inst)[0])[0];
+                self.rewrite_uniform_branch(inst, selector);
                 Ok(())
             }
             _ => {
                 let args = self.old.dfg.inst_args(inst);
-                if !args.iter().all(|arg| self.shapes.of(*arg).is_uniform()) {
+                if !args
+                    .iter()
+                    .all(|arg| self.shapes.lane_variance(*arg).is_uniform())
+                {
                     return Err(GangRefusal);
                 }
                 self.on_bases(inst);
@@ -541,16 +564,16 @@ impl GangVectoriser<'_> {
     }
 
     /// A branch that all invocations take alike.
-    pub fn branch(&mut self, inst: Inst, selector: Value) {
+    pub fn rewrite_uniform_branch(&mut self, inst: Inst, selector: Value) {
         let mut edges = Vec::new();
-        let targets: Vec<Block> = branches(self.old, inst)
+        let targets: Vec<Block> = branch_block_calls(self.old, inst)
             .iter()
-            .map(|call| self.edge(*call, &mut edges))
+            .map(|call| self.split_edge(*call, &mut edges))
             .collect();
         self.branch_to(inst, selector, &targets);
         for (block, call) in edges {
             self.builder.switch_to_block(block);
-            self.jump(call);
+            self.jump_to_block(call);
         }
     }
 
@@ -572,7 +595,7 @@ impl GangVectoriser<'_> {
     }
 
     /// Where an edge goes: to its target, or to a block of its own that sets the parameters.
-    pub fn edge(&mut self, call: BlockCall, edges: &mut Vec<(Block, BlockCall)>) -> Block {
+    pub fn split_edge(&mut self, call: BlockCall, edges: &mut Vec<(Block, BlockCall)>) -> Block {
         if call.len(&self.old.dfg.value_lists) == 0 {
             return self.block_of(call);
         }
@@ -582,36 +605,36 @@ impl GangVectoriser<'_> {
     }
 
     /// The position of the block that a call goes to.
-    pub fn target(&self, call: BlockCall) -> u32 {
+    pub fn target_position(&self, call: BlockCall) -> u32 {
         let block = call.block(&self.old.dfg.value_lists);
-        self.graph.position(block).unwrap_or(0)
+        self.graph.block_position(block).unwrap_or(0)
     }
 
     fn block_of(&self, call: BlockCall) -> Block {
-        self.blocks[self.target(call) as usize]
+        self.blocks[self.target_position(call) as usize]
     }
 
     /// Sets the parameters of a block and goes there.
-    pub fn jump(&mut self, call: BlockCall) {
-        self.pass(call);
+    pub fn jump_to_block(&mut self, call: BlockCall) {
+        self.pass_arguments(call);
         let block = self.block_of(call);
         self.builder.ins().jump(block, &[]);
     }
 
     /// Sets the parameters of a block.
-    pub fn pass(&mut self, call: BlockCall) {
+    pub fn pass_arguments(&mut self, call: BlockCall) {
         let target = call.block(&self.old.dfg.value_lists);
         let params = self.old.dfg.block_params(target);
         // All arguments are read before the first parameter changes.
-        let held: Vec<LaneValues> = arguments(self.old, call)
+        let held: Vec<LaneValues> = block_call_arguments(self.old, call)
             .zip(params)
             .map(|(arg, param)| {
-                let form = self.form(*param);
+                let form = self.lane_layout(*param);
                 self.in_form(arg, form)
             })
             .collect();
         for (param, held) in params.iter().zip(held) {
-            self.set(*param, &held);
+            self.set_lane_values(*param, &held);
         }
     }
 }

@@ -91,7 +91,7 @@ pub(crate) struct ShadowPhases {
 
 impl ShadowPhases {
     /// Whether an access that is not of the current phase is ordered before what an invocation does.
-    fn orders(self, old: u64, owner: u64) -> bool {
+    fn is_ordered_before(self, old: u64, owner: u64) -> bool {
         let subgroup = |cell: u64| (cell & INVOCATION) >> self.lanes;
         old < self.wide || subgroup(old) == subgroup(owner)
     }
@@ -109,14 +109,14 @@ pub(crate) enum CellConflict {
 }
 
 impl CellAccess {
-    fn record(&self, flags: u64) -> u64 {
+    fn encode_record(&self, flags: u64) -> u64 {
         let writes = if self.writes { WRITTEN } else { 0 };
         let atomic = if self.atomic { ATOMIC } else { 0 };
         self.owner | flags | writes | atomic | u64::from(self.site) << SITE_SHIFT
     }
 
     /// Whether one of the two writes and not both are atomic.
-    fn conflicts(&self, with: u64) -> bool {
+    fn is_conflicting(&self, with: u64) -> bool {
         let writes = self.writes || with & WRITTEN != 0;
         writes && !(self.atomic && with & ATOMIC != 0)
     }
@@ -130,8 +130,8 @@ impl CellAccess {
         };
         let kept = kept | if self.writes { KEPT } else { 0 };
         if old < phases.now {
-            *cell = self.record(kept);
-            return match !phases.orders(old, self.owner) && self.conflicts(old) {
+            *cell = self.encode_record(kept);
+            return match !phases.is_ordered_before(old, self.owner) && self.is_conflicting(old) {
                 true => CellConflict::Same(old),
                 false => CellConflict::Ordered,
             };
@@ -143,7 +143,7 @@ impl CellAccess {
     pub fn on_global(&self, cell: &mut u64, prior: &mut u64, phases: ShadowPhases) -> CellConflict {
         let old = *cell;
         if old < phases.launch {
-            *cell = self.record(0);
+            *cell = self.encode_record(0);
             return CellConflict::Ordered;
         }
         if old >= phases.now {
@@ -151,17 +151,17 @@ impl CellAccess {
         }
         let earlier = (old & KEPT != 0).then_some(*prior);
         if self.writes {
-            *cell = self.record(0);
+            *cell = self.encode_record(0);
         } else {
             // Reads do not make others' accesses forgotten: a write before all.
             if earlier.is_none_or(|e| e & WRITTEN == 0 && old & WRITTEN != 0) {
                 *prior = old;
             }
-            *cell = self.record(KEPT);
+            *cell = self.encode_record(KEPT);
         }
         let elsewhere = |c: u64| c < phases.group && c >= phases.launch;
-        let beside = |c: u64| c >= phases.group && !phases.orders(c, self.owner);
-        let conflict = |c: &u64| (elsewhere(*c) || beside(*c)) && self.conflicts(*c);
+        let beside = |c: u64| c >= phases.group && !phases.is_ordered_before(c, self.owner);
+        let conflict = |c: &u64| (elsewhere(*c) || beside(*c)) && self.is_conflicting(*c);
         let found = std::iter::once(old).chain(earlier).find(conflict);
         found.map_or(CellConflict::Ordered, |c| match elsewhere(c) {
             true => CellConflict::Other(c),
@@ -173,12 +173,12 @@ impl CellAccess {
         let old = *cell;
         let own = (old ^ self.owner) & OWNER == 0;
         let alone = own && old & MANY == 0;
-        let conflict = !alone && self.conflicts(old);
+        let conflict = !alone && self.is_conflicting(old);
         // Plain reads before do not make an atomic write less atomic, unless they count; nor does what is told of.
         let plain = old & ATOMIC == 0 && (self.strict || !self.writes || old & WRITTEN != 0);
         let atomic = self.atomic && (conflict || !plain);
         *cell = if self.writes {
-            let record = self.record(kept) & !ATOMIC;
+            let record = self.encode_record(kept) & !ATOMIC;
             match own && self.atomic && !atomic {
                 // The plain access is what is at fault.
                 true => with_site_of(record, old),
@@ -220,7 +220,7 @@ mod tests {
         lanes: 2,
     };
 
-    fn access(phase: u64, invocation: u64, writes: bool) -> CellAccess {
+    fn make_access(phase: u64, invocation: u64, writes: bool) -> CellAccess {
         CellAccess {
             owner: phase << PHASE_SHIFT | invocation,
             site: 9,
@@ -234,29 +234,29 @@ mod tests {
     fn invocations_of_one_phase_conflict_if_one_writes() {
         let mut cell = 0;
         assert_eq!(
-            access(7, 1, true).on_workgroup(&mut cell, PHASES),
+            make_access(7, 1, true).on_workgroup(&mut cell, PHASES),
             CellConflict::Ordered
         );
         assert_eq!(
-            access(7, 1, false).on_workgroup(&mut cell, PHASES),
+            make_access(7, 1, false).on_workgroup(&mut cell, PHASES),
             CellConflict::Ordered
         );
         let written = cell;
         assert_eq!(
-            access(7, 2, false).on_workgroup(&mut cell, PHASES),
+            make_access(7, 2, false).on_workgroup(&mut cell, PHASES),
             CellConflict::Same(written)
         );
         let mut cell = 0;
         assert_eq!(
-            access(7, 1, false).on_workgroup(&mut cell, PHASES),
+            make_access(7, 1, false).on_workgroup(&mut cell, PHASES),
             CellConflict::Ordered
         );
         assert_eq!(
-            access(7, 2, false).on_workgroup(&mut cell, PHASES),
+            make_access(7, 2, false).on_workgroup(&mut cell, PHASES),
             CellConflict::Ordered
         );
         assert!(matches!(
-            access(7, 1, true).on_workgroup(&mut cell, PHASES),
+            make_access(7, 1, true).on_workgroup(&mut cell, PHASES),
             CellConflict::Same(_)
         ));
     }
@@ -264,21 +264,21 @@ mod tests {
     #[test]
     fn barriers_order_and_writes_are_remembered() {
         let mut cell = 0;
-        access(6, 1, true).on_workgroup(&mut cell, PHASES);
+        make_access(6, 1, true).on_workgroup(&mut cell, PHASES);
         assert_eq!(
-            access(7, 2, true).on_workgroup(&mut cell, PHASES),
+            make_access(7, 2, true).on_workgroup(&mut cell, PHASES),
             CellConflict::Ordered
         );
         assert_ne!(cell & KEPT, 0);
         let mut old = 4 << PHASE_SHIFT | KEPT;
-        access(7, 2, false).on_workgroup(&mut old, PHASES);
+        make_access(7, 2, false).on_workgroup(&mut old, PHASES);
         assert_eq!(old & KEPT, 0);
     }
 
     #[test]
     fn workgroups_are_not_ordered() {
         let (mut cell, mut prior) = (0, 0);
-        access(3, 1, true).on_global(&mut cell, &mut prior, PHASES);
+        make_access(3, 1, true).on_global(&mut cell, &mut prior, PHASES);
         let before = ShadowPhases {
             group: 3 << PHASE_SHIFT,
             wide: 4 << PHASE_SHIFT,
@@ -287,10 +287,10 @@ mod tests {
         };
         // The same workgroup reads after a barrier, which must not hide the write.
         assert_eq!(
-            access(4, 1, false).on_global(&mut cell, &mut prior, before),
+            make_access(4, 1, false).on_global(&mut cell, &mut prior, before),
             CellConflict::Ordered
         );
-        let found = access(7, 1, false).on_global(&mut cell, &mut prior, PHASES);
+        let found = make_access(7, 1, false).on_global(&mut cell, &mut prior, PHASES);
         assert!(matches!(found, CellConflict::Other(c) if c & WRITTEN != 0));
     }
 
@@ -301,16 +301,16 @@ mod tests {
             ..PHASES
         };
         let (mut cell, mut global, mut prior) = (0, 0, 0);
-        access(6, 1, true).on_workgroup(&mut cell, within);
-        access(6, 1, true).on_global(&mut global, &mut prior, within);
+        make_access(6, 1, true).on_workgroup(&mut cell, within);
+        make_access(6, 1, true).on_global(&mut global, &mut prior, within);
         let (mut again, mut global_again) = (cell, global);
-        let same = access(7, 2, false);
+        let same = make_access(7, 2, false);
         assert_eq!(same.on_workgroup(&mut cell, within), CellConflict::Ordered);
         assert_eq!(
             same.on_global(&mut global, &mut prior, within),
             CellConflict::Ordered
         );
-        let other = access(7, 5, false);
+        let other = make_access(7, 5, false);
         assert!(matches!(
             other.on_workgroup(&mut again, within),
             CellConflict::Same(_)
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn earlier_launches_are_forgotten_and_atomics_agree() {
         let (mut cell, mut prior) = (1 << PHASE_SHIFT | WRITTEN, 0);
-        let mut atomic = access(7, 1, true);
+        let mut atomic = make_access(7, 1, true);
         atomic.atomic = true;
         assert_eq!(
             atomic.on_global(&mut cell, &mut prior, PHASES),
@@ -339,7 +339,7 @@ mod tests {
             CellConflict::Ordered
         );
         assert!(matches!(
-            access(7, 3, false).on_global(&mut cell, &mut prior, PHASES),
+            make_access(7, 3, false).on_global(&mut cell, &mut prior, PHASES),
             CellConflict::Same(_)
         ));
     }

@@ -66,13 +66,14 @@ impl KernelSanitizer {
     }
 
     /// Says that kernels may use memory, also by addresses that they compute.
-    pub fn allocate(&mut self, memory: MemorySpan) {
-        self.regions.add(memory.address as u64, memory.length);
+    pub fn add_memory(&mut self, memory: MemorySpan) {
+        self.regions
+            .add_region(memory.address as u64, memory.length);
     }
 
     /// Says that they may not any more.
-    pub fn free(&mut self, address: *const u8) {
-        self.regions.remove(address as u64);
+    pub fn remove_memory(&mut self, address: *const u8) {
+        self.regions.remove_region(address as u64);
     }
 
     /// All faults so far, in the order in which they were found.
@@ -86,7 +87,7 @@ impl KernelSanitizer {
         std::mem::take(&mut self.reports)
     }
 
-    pub(super) fn report(&mut self, fault: FaultKey, make: impl FnOnce() -> FaultReport) {
+    pub(super) fn record_fault(&mut self, fault: FaultKey, make: impl FnOnce() -> FaultReport) {
         if let Some(known) = self.known.get(&fault) {
             if let Some(at) = *known {
                 self.reports[at].times += 1;

@@ -25,11 +25,11 @@ impl WorkgroupState {
                 false => (step(copy.stride), step(1)),
             };
             let (to, from) = (copy.to.wrapping_add(to), copy.from.wrapping_add(from));
-            self.copy(context, COPIER, [to, from, copy.size], site);
+            self.sanitize_copy(context, COPIER, [to, from, copy.size], site);
         }
     }
 
-    pub(super) fn copy(
+    pub(super) fn sanitize_copy(
         &mut self,
         context: &LaunchContext,
         linear: u32,
@@ -46,11 +46,13 @@ impl WorkgroupState {
             AccessRecord::new(to, what | info::WRITE, 0),
         ];
         let known = match self.is_group(&read) {
-            true => Some(self.written(&read)),
-            false => self.definedness(from, bytes).map(|known| known.to_vec()),
+            true => Some(self.written_mask(&read)),
+            false => self
+                .private_definedness(from, bytes)
+                .map(|known| known.to_vec()),
         };
-        let source = self.touch(context, linear, read);
-        let target = self.touch(context, linear, write);
+        let source = self.record_access(context, linear, read);
+        let target = self.record_access(context, linear, write);
         if (source, target) == (from, to) {
             // SAFETY: both were found to be memory of the launch.
             unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes as usize) };
@@ -60,8 +62,8 @@ impl WorkgroupState {
             return;
         };
         if self.is_group(&write) {
-            self.forget(&write, &known);
-        } else if let Some(copied) = self.definedness(to, bytes) {
+            self.mark_undefined(&write, &known);
+        } else if let Some(copied) = self.private_definedness(to, bytes) {
             copied.copy_from_slice(&known);
         }
     }
@@ -82,7 +84,7 @@ impl WorkgroupState {
     }
 
     /// Of bytes of workgroup memory: all bits where the workgroup wrote them.
-    fn written(&self, access: &AccessRecord) -> Vec<u8> {
+    fn written_mask(&self, access: &AccessRecord) -> Vec<u8> {
         let group = self.phases().group;
         let mut known = vec![0; access.bytes as usize];
         for (cell, bytes) in self.cells_of(access) {
@@ -95,7 +97,7 @@ impl WorkgroupState {
     }
 
     /// Notes of workgroup memory that was written which of it is undefined still.
-    fn forget(&mut self, access: &AccessRecord, known: &[u8]) {
+    fn mark_undefined(&mut self, access: &AccessRecord, known: &[u8]) {
         let cells: Vec<_> = self.cells_of(access).collect();
         for (cell, bytes) in cells {
             if let Some(cell) = self.cells.get_mut(cell)
@@ -107,7 +109,7 @@ impl WorkgroupState {
     }
 
     /// What says which of some bytes are defined, where they are private memory.
-    pub(super) fn definedness(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
+    pub(super) fn private_definedness(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
         let (base, private) = self.private.range(..=address).next_back()?;
         let offset = address - base;
         if offset.saturating_add(bytes) > private.length {

@@ -28,16 +28,16 @@ fn in_block(program: &AnalysedModule<'_>, body: &[InstRef<'_>], covered: &mut Id
     for inst in body.iter().rev() {
         match inst.op() {
             Op::Store if !is_volatile(inst.operands().get(2)) => {
-                if let Some(ty) = program.type_of(inst.id(1)) {
-                    stored.insert(inst.id(0), ty);
+                if let Some(ty) = program.type_of(inst.id_operand(1)) {
+                    stored.insert(inst.id_operand(0), ty);
                 }
             }
             Op::Load => {
                 if let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) {
-                    covered.set(id, stored.get(&inst.id(0)) == Some(&ty));
+                    covered.set(id, stored.get(&inst.id_operand(0)) == Some(&ty));
                 }
             }
-            op if orders(op) => stored.clear(),
+            op if is_ordering_op(op) => stored.clear(),
             _ => {}
         }
     }
@@ -48,7 +48,7 @@ pub(super) fn is_volatile(access: Option<&u32>) -> bool {
 }
 
 /// Whether other invocations may run meanwhile, or be waited for.
-pub(super) fn orders(op: Op) -> bool {
+pub(super) fn is_ordering_op(op: Op) -> bool {
     let name = op.info().map_or("", |info| info.name);
     ["OpAtomic", "OpFunction", "OpGroup", "OpSubgroup"]
         .iter()

@@ -12,7 +12,7 @@ use crate::run::checked_product;
 use crate::worker::LaunchWorker;
 
 impl JitKernel {
-    /// Runs a launch as [`JitKernel::run`] does, on one thread, and tells what it does wrong. Accesses
+    /// Runs a launch as [`JitKernel::run_launch`] does, on one thread, and tells what it does wrong. Accesses
     /// outside of the memory that it is given are not made, so that nothing has to be promised of
     /// the kernel.
     ///
@@ -31,14 +31,14 @@ impl JitKernel {
     ) -> Result<(), LaunchError> {
         let queue = LaunchQueue::default();
         // What is enqueued may use the memory of the launch, too.
-        let lent = checker.lend(launch);
+        let lent = checker.add_launch_memory(launch);
         // SAFETY: the caller's promise.
         let result = unsafe {
             self.run_checked_on(launch, checker, &queue)
                 .and_then(|()| self.run_enqueued(launch, &queue, Some(checker)))
         };
         for base in lent {
-            checker.regions.remove(base);
+            checker.regions.remove_region(base);
         }
         result
     }
@@ -55,40 +55,40 @@ impl JitKernel {
             let message = format!("{} was not compiled to be checked", self.name);
             return Err(LaunchError::Launch(message));
         }
-        let grid = self.grid(&launch.size)?;
-        let shared = self.shared(launch)?;
+        let grid = self.compute_grid(&launch.size)?;
+        let shared = self.marshal_arguments(launch)?;
         let total = checked_product(grid.groups)
             .ok_or_else(|| LaunchError::Launch("the launch has too many workgroups".to_owned()))?;
-        let lent = checker.lend(launch);
+        let lent = checker.add_launch_memory(launch);
         let (phase, _) = checker.regions.next_phase();
-        let watch = CallWatchdog::start(launch.timeout);
-        watch.join();
+        let watch = CallWatchdog::start_with_limit(launch.timeout);
+        watch.watch_current_thread();
         let mut worker = LaunchWorker::new(self, &shared, &grid, queue);
-        let rows = self.rows(launch, &shared, worker.workgroup_memory(), checker);
-        worker.check(checker, rows, phase);
+        let rows = self.build_argument_shadows(launch, &shared, worker.workgroup_memory(), checker);
+        worker.enable_sanitizer(checker, rows, phase);
         let mut result = Ok(());
         for ticket in 0..total {
             result = match watch.is_late() {
-                true => Err(LaunchError::of(TrapReason::Late, &self.name)),
+                true => Err(LaunchError::from_trap(TrapReason::Late, &self.name)),
                 // SAFETY: the caller's promise.
-                false => unsafe { worker.run(ticket) },
+                false => unsafe { worker.run_workgroup(ticket) },
             };
             if result.is_err() {
                 break;
             }
         }
-        watch.leave();
-        self.counters.add(worker.counters());
-        self.prints.add(worker.take_printed());
+        watch.unwatch_current_thread();
+        self.counters.add_counts(worker.counters());
+        self.prints.append_output(worker.take_printed());
         drop(worker);
         for base in lent {
-            checker.regions.remove(base);
+            checker.regions.remove_region(base);
         }
         result
     }
 
     /// The rows of arguments and bindings.
-    fn rows(
+    fn build_argument_shadows(
         &self,
         launch: &JitLaunch<'_>,
         shared: &MarshalledArguments,
@@ -107,7 +107,9 @@ impl JitKernel {
                     // Cells are counted from the beginning of the workgroup's memory.
                     ArgumentShadow::new(workgroup + offset, *bytes, [offset, 0])
                 }
-                (SlotKind::Buffer, JitArgument::Memory(memory)) => checker.row(*memory, granule),
+                (SlotKind::Buffer, JitArgument::Memory(memory)) => {
+                    checker.argument_shadow(*memory, granule)
+                }
                 (SlotKind::Buffer, _) => checker.row_at(shared.args[at], granule),
                 _ => ArgumentShadow::default(),
             });
@@ -120,7 +122,7 @@ impl JitKernel {
                         address: *address as *mut u8,
                         length: *length,
                     };
-                    checker.row(memory, granule)
+                    checker.argument_shadow(memory, granule)
                 }
                 Some(_) => ArgumentShadow::default(),
             });
@@ -131,7 +133,7 @@ impl JitKernel {
 
 impl KernelSanitizer {
     /// Adds the memory of a launch that is not known; what was added.
-    fn lend(&mut self, launch: &JitLaunch<'_>) -> Vec<u64> {
+    fn add_launch_memory(&mut self, launch: &JitLaunch<'_>) -> Vec<u64> {
         let arguments = launch.arguments.iter().filter_map(|a| match a {
             JitArgument::Memory(memory) => Some(*memory),
             JitArgument::Image(image) => Some(image.memory),
@@ -141,31 +143,32 @@ impl KernelSanitizer {
         let mut lent = Vec::new();
         for memory in arguments.chain(bound) {
             let base = memory.address as u64;
-            let known = self.regions.find(base);
+            let known = self.regions.find_region(base);
             if known.is_none_or(|r| base - r.base + memory.length > r.length) {
-                self.regions.add(base, memory.length);
+                self.regions.add_region(base, memory.length);
                 lent.push(base);
             }
         }
         lent
     }
 
-    fn row(&mut self, memory: MemorySpan, granule: u32) -> ArgumentShadow {
+    fn argument_shadow(&mut self, memory: MemorySpan, granule: u32) -> ArgumentShadow {
         let base = memory.address as u64;
-        let Some(region) = self.regions.find(base) else {
+        let Some(region) = self.regions.find_region(base) else {
             return ArgumentShadow::new(base, 0, [0; 2]);
         };
         let first = (base - region.base) >> granule << 3;
-        let cells = region.cells(granule).map(|at| at + first);
+        let cells = region.cell_addresses(granule).map(|at| at + first);
         ArgumentShadow::new(base, memory.length, cells)
     }
 
     /// The row of a pointer that is given as a number: it may be into the middle of memory.
     fn row_at(&mut self, address: u64, granule: u32) -> ArgumentShadow {
-        let Some(region) = self.regions.find(address) else {
+        let Some(region) = self.regions.find_region(address) else {
             return ArgumentShadow::new(address, 0, [0; 2]);
         };
         let (base, length) = (region.base, region.length);
-        ArgumentShadow::new(base, length, region.cells(granule)).within(address, granule)
+        ArgumentShadow::new(base, length, region.cell_addresses(granule))
+            .starting_at(address, granule)
     }
 }

@@ -16,7 +16,7 @@ use super::order::HappensBefore;
 use super::report::{FaultKind, FaultReport, InvocationId};
 use super::runtime::ArgumentShadow;
 use super::shadow::CellGranules;
-use super::touch::{AccessRecord, invocation, local_id};
+use super::touch::{AccessRecord, current_invocation, local_id};
 use crate::compile::JitKernel;
 use crate::context::LaunchContext;
 use crate::lower::SlotKind;
@@ -161,13 +161,13 @@ impl WorkgroupState {
             self.order.acquired = self.now;
             self.cells.fill(0);
         }
-        self.fence(0);
+        self.record_fence(0);
     }
 
     /// A fence; `owner` is the invocation, in a cell's place.
-    pub fn fence(&mut self, owner: u64) {
+    pub fn record_fence(&mut self, owner: u64) {
         let phases = self.phases();
-        self.order.fence(phases, phases.now | owner);
+        self.order.apply_fence(phases, phases.now | owner);
         self.relaxed_order();
     }
 
@@ -177,7 +177,7 @@ impl WorkgroupState {
     }
 
     /// An order of so many invocations, if one was asked for.
-    pub fn shuffled(&mut self, count: u32) -> Option<Vec<u32>> {
+    pub fn shuffle_order(&mut self, count: u32) -> Option<Vec<u32>> {
         let mut state = self.random?;
         let mut next = || {
             state = state
@@ -198,8 +198,8 @@ impl WorkgroupState {
         self.waits = self.waits.saturating_sub(1);
         if self.waits == 0 && !self.stopped {
             self.stopped = true;
-            let by = (invocation(context, linear), site);
-            self.tell(FaultKind::EndlessLoop, by, None, |_| {
+            let by = (current_invocation(context, linear), site);
+            self.report_fault(FaultKind::EndlessLoop, by, None, |_| {
                 "waits for the other invocations again and again".to_owned()
             });
         }
@@ -211,7 +211,7 @@ impl WorkgroupState {
     }
 
     /// A row of the table of arguments and bindings.
-    pub(super) fn row(&self, n: usize) -> ArgumentShadow {
+    pub(super) fn argument_shadow(&self, n: usize) -> ArgumentShadow {
         self.kept_rows.get(n).copied().unwrap_or_default()
     }
 
@@ -231,7 +231,7 @@ impl WorkgroupState {
     }
 
     /// Adds a report.
-    pub(super) fn tell(
+    pub(super) fn report_fault(
         &mut self,
         kind: FaultKind,
         (invocation, site): (InvocationId, u16),
@@ -256,14 +256,14 @@ impl WorkgroupState {
             times: 1,
         };
         // SAFETY: as in `begin_group`.
-        unsafe { (*self.checker).report(fault, make) };
+        unsafe { (*self.checker).record_fault(fault, make) };
     }
 
     /// Tells of a read of what nothing was written to.
     fn tell_uninitialised(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) {
-        let by = (invocation(context, linear), access.site);
-        self.tell(FaultKind::Uninitialised, by, None, |live| {
-            let object = live.object(access.site);
+        let by = (current_invocation(context, linear), access.site);
+        self.report_fault(FaultKind::Uninitialised, by, None, |live| {
+            let object = live.object_description(access.site);
             let bytes = access.bytes;
             format!("reads {bytes} bytes of {object} that nothing was written to")
         });
@@ -277,8 +277,8 @@ impl WorkgroupState {
         site: u16,
         message: String,
     ) {
-        let by = invocation(context, linear);
-        self.tell(FaultKind::Divergence, (by, site), None, |_| message);
+        let by = current_invocation(context, linear);
+        self.report_fault(FaultKind::Divergence, (by, site), None, |_| message);
     }
 
     /// An access to workgroup memory that is not of the usual kind.
@@ -293,7 +293,7 @@ impl WorkgroupState {
             (offset + access.bytes.max(1) - 1) >> granule,
         );
         let phases = self.phases();
-        let mut made = access.made(phases, linear, true);
+        let mut made = access.make_cell_access(phases, linear, true);
         made.atomic |= !access.writes && self.is_trial(access.site);
         let mut empty = access.reads && !access.cleared;
         let mut found = CellConflict::Ordered;
@@ -316,7 +316,7 @@ impl WorkgroupState {
         if empty {
             self.tell_uninitialised(context, linear, access);
         }
-        self.settle(context, linear, access, made, found);
+        self.report_if_race(context, linear, access, made, found);
     }
 
     /// Reads of what is in the workgroup's memory, each of a cell of its own, given by how far they are from an address and
@@ -339,7 +339,7 @@ impl WorkgroupState {
                 Some(next) => self.cells[at] = next,
                 None => {
                     let access = AccessRecord::new(address.wrapping_add(*distance), *what, 0);
-                    self.touch(context, linear, access);
+                    self.record_access(context, linear, access);
                 }
             }
         }
@@ -348,12 +348,12 @@ impl WorkgroupState {
     /// The same of memory that all workgroups share; false where there is no such memory.
     fn touch_global(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) -> bool {
         let phases = self.phases();
-        let made = access.made(phases, linear, self.is_strict());
+        let made = access.make_cell_access(phases, linear, self.is_strict());
         let checks = self.kernel().checks.as_ref();
         let unknown_granule = checks.map_or(2, |c| c.unknown_granule);
         // SAFETY: as in `begin_group`.
         let checker = unsafe { &mut *self.checker };
-        let Some(region) = checker.regions.find(access.address) else {
+        let Some(region) = checker.regions.find_region(access.address) else {
             return false;
         };
         if access.address - region.base + access.bytes > region.length {
@@ -370,12 +370,12 @@ impl WorkgroupState {
                 found = what;
             }
         });
-        self.settle(context, linear, access, made, found);
+        self.report_if_race(context, linear, access, made, found);
         true
     }
 
     /// Decides whether a conflict is a race, and tells.
-    fn settle(
+    fn report_if_race(
         &mut self,
         context: &LaunchContext,
         linear: u32,
@@ -402,10 +402,10 @@ impl WorkgroupState {
                 local: local_id(context, local),
             }),
             _ if local == linear || local == COPIER => None,
-            _ => Some(invocation(context, local)),
+            _ => Some(current_invocation(context, local)),
         };
         // A read that counts takes the place of the invocation's own atomic in the cell.
-        let is_load = self.instruction(site_of(other)).starts_with("OpLoad");
+        let is_load = self.instruction_name(site_of(other)).starts_with("OpLoad");
         let did = match other & WRITTEN != 0 && !is_load {
             true => "writes",
             false => "reads",
@@ -414,13 +414,13 @@ impl WorkgroupState {
             CellConflict::Other(_) => "an invocation of another workgroup",
             _ => "another invocation",
         };
-        let at = (invocation(context, linear), access.site);
-        self.tell(FaultKind::Race, at, Some((site_of(other), by)), |live| {
+        let at = (current_invocation(context, linear), access.site);
+        self.report_fault(FaultKind::Race, at, Some((site_of(other), by)), |live| {
             format!(
                 "{} {} bytes of {}, which {whose} {did} without anything that orders the two",
                 access.verb(),
                 access.bytes,
-                live.object(access.site)
+                live.object_description(access.site)
             )
         });
     }
@@ -463,18 +463,18 @@ impl WorkgroupState {
     }
 
     /// The name of the instruction at a site.
-    pub(super) fn instruction(&self, site: u16) -> &str {
+    pub(super) fn instruction_name(&self, site: u16) -> &str {
         let checks = self.kernel().checks.as_ref();
         checks.map_or("", |c| &c.sites.get(site).instruction)
     }
 
-    pub(super) fn object(&self, site: u16) -> String {
+    pub(super) fn object_description(&self, site: u16) -> String {
         let checks = self.kernel().checks.as_ref();
-        checks.map_or_else(String::new, |c| c.sites.object(site).to_owned())
+        checks.map_or_else(String::new, |c| c.sites.object_description(site).to_owned())
     }
 
     /// What atomics order.
-    fn synchronise(&mut self, access: AccessRecord, linear: u32) {
+    fn synchronise_atomic(&mut self, access: AccessRecord, linear: u32) {
         let phases = self.phases();
         let owner = phases.now | u64::from(linear);
         let within = self.is_group(&access);
@@ -491,7 +491,7 @@ impl WorkgroupState {
             return;
         }
         if access.acquires || fenced {
-            self.order.acquire(released, phases, owner);
+            self.order.acquire_phase(released, phases, owner);
         } else {
             self.order.pending.push(released);
         }
@@ -512,12 +512,12 @@ impl WorkgroupState {
     fn release_global(&mut self, access: AccessRecord, owner: u64, releases: bool) -> u64 {
         // SAFETY: as in `begin_group`.
         let checker = unsafe { &mut *self.checker };
-        let Some(region) = checker.regions.find(access.address) else {
+        let Some(region) = checker.regions.find_region(access.address) else {
             return 0;
         };
-        let released = region.released(access.address, access.granule);
+        let released = region.last_release(access.address, access.granule);
         if releases {
-            region.release(access.address, access.granule, owner);
+            region.record_release(access.address, access.granule, owner);
         }
         released
     }
@@ -541,7 +541,7 @@ impl WorkgroupState {
         linear: u32,
         access: AccessRecord,
     ) -> bool {
-        let Some(defined) = self.definedness(access.address, access.bytes) else {
+        let Some(defined) = self.private_definedness(access.address, access.bytes) else {
             return false;
         };
         let empty = access.reads && defined.iter().all(|d| *d == 0);
@@ -555,21 +555,26 @@ impl WorkgroupState {
     }
 
     /// Any access: the address to use.
-    pub(super) fn touch(
+    pub(super) fn record_access(
         &mut self,
         context: &LaunchContext,
         linear: u32,
         access: AccessRecord,
     ) -> u64 {
-        let address = self.access(context, linear, access);
+        let address = self.dispatch_access(context, linear, access);
         // What an atomic acquires by the access is not ordered before the access itself.
         if access.atomic {
-            self.synchronise(access, linear);
+            self.synchronise_atomic(access, linear);
         }
         address
     }
 
-    fn access(&mut self, context: &LaunchContext, linear: u32, access: AccessRecord) -> u64 {
+    fn dispatch_access(
+        &mut self,
+        context: &LaunchContext,
+        linear: u32,
+        access: AccessRecord,
+    ) -> u64 {
         if self.is_group(&access) {
             self.touch_group(context, linear, access);
             return access.address;
@@ -587,8 +592,8 @@ impl WorkgroupState {
         {
             return access.address;
         }
-        let by = (invocation(context, linear), access.site);
-        self.tell(FaultKind::OutOfBounds, by, None, |live| {
+        let by = (current_invocation(context, linear), access.site);
+        self.report_fault(FaultKind::OutOfBounds, by, None, |live| {
             let (verb, bytes, address) = (access.verb(), access.bytes, access.address);
             match live.memory_before(address) {
                 Some((what, [base, length])) => format!(
@@ -605,7 +610,7 @@ impl WorkgroupState {
     fn memory_before(&self, address: u64) -> Option<(&'static str, [u64; 2])> {
         const NEAR: u64 = 1 << 20;
         // SAFETY: as in `begin_group`.
-        let buffer = unsafe { (*self.checker).regions.before(address) };
+        let buffer = unsafe { (*self.checker).regions.preceding_region(address) };
         let buffer = buffer.map(|(base, length)| ("a buffer", [base, length]));
         let group = (
             "a workgroup's memory",

@@ -52,11 +52,11 @@ pub use report::{FaultKind as ReportKind, FaultReport, InstructionSite, Invocati
 pub(crate) use covered::covered_loads;
 pub(crate) use live::WorkgroupState;
 pub(crate) use runtime::ArgumentShadow;
-pub(crate) use search::{LoadPurpose, purposes};
+pub(crate) use search::{LoadPurpose, classify_load_purposes};
 pub(crate) use series::AllSeries;
 pub(crate) use sites::SiteTable;
-pub(crate) use undefined::{DefinednessFlow, flow, is_followed, undefined_components};
-pub(crate) use update::{is_update, waits};
+pub(crate) use undefined::{DefinednessFlow, classify_flow, is_followed, undefined_components};
+pub(crate) use update::{can_invocations_wait, is_update};
 pub(crate) use uses::{only_moved, used_components};
 
 /// What a kernel that is checked keeps for it.

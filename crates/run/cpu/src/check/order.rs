@@ -37,7 +37,7 @@ impl HappensBefore {
         self.fenced_within = false;
     }
 
-    pub fn acquire(&mut self, released: u64, phases: ShadowPhases, owner: u64) {
+    pub fn acquire_phase(&mut self, released: u64, phases: ShadowPhases, owner: u64) {
         if released < phases.group {
             self.acquired = phases.group;
         } else if released >= phases.now {
@@ -45,11 +45,11 @@ impl HappensBefore {
         }
     }
 
-    pub fn fence(&mut self, phases: ShadowPhases, owner: u64) {
+    pub fn apply_fence(&mut self, phases: ShadowPhases, owner: u64) {
         self.fenced = 1;
         self.fenced_within = true;
         for released in std::mem::take(&mut self.pending) {
-            self.acquire(released, phases, owner);
+            self.acquire_phase(released, phases, owner);
         }
     }
 }

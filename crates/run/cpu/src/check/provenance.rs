@@ -27,7 +27,7 @@ enum ProvenanceRoot {
 }
 
 impl ProvenanceRoot {
-    fn meet(self, other: ProvenanceRoot) -> ProvenanceRoot {
+    fn meet_with(self, other: ProvenanceRoot) -> ProvenanceRoot {
         match (self, other) {
             (ProvenanceRoot::None, x) | (x, ProvenanceRoot::None) => x,
             (ProvenanceRoot::One(a), ProvenanceRoot::One(b)) if a == b => self,
@@ -52,7 +52,7 @@ pub(crate) struct PointerProvenance {
 
 impl PointerProvenance {
     /// Of everything that the entry point reaches.
-    pub fn compute(program: &AnalysedModule<'_>) -> PointerProvenance {
+    pub fn from_program(program: &AnalysedModule<'_>) -> PointerProvenance {
         let bound = program.module.bound();
         let mut provenance = PointerProvenance {
             roots: IdMap::new(bound, ProvenanceRoot::None),
@@ -63,7 +63,7 @@ impl PointerProvenance {
             has_unknown: false,
             direct: IdMap::new(bound, false),
         };
-        for inst in program.module.section(ModuleSection::Globals) {
+        for inst in program.module.section_insts(ModuleSection::Globals) {
             // A variable, or a constant that is an address in one.
             if let Some(id) = inst.result()
                 && let [ConstantScalar::Address { variable, .. }] = program.constants.scalars(id)
@@ -83,7 +83,7 @@ impl PointerProvenance {
         let mut contents = IdMap::new(bound, ProvenanceRoot::None);
         let mut settled = false;
         for _ in 0..ROUNDS {
-            settled = !provenance.round(program, &mut contents);
+            settled = !provenance.propagate_roots(program, &mut contents);
             if settled {
                 break;
             }
@@ -96,7 +96,7 @@ impl PointerProvenance {
     }
 
     /// The variable or entry point's parameter that a pointer points into, where that is known.
-    pub fn root(&self, pointer: Id) -> Option<Id> {
+    pub fn find_root(&self, pointer: Id) -> Option<Id> {
         match self.roots[pointer] {
             ProvenanceRoot::One(root) => Some(root),
             _ => None,
@@ -104,7 +104,7 @@ impl PointerProvenance {
     }
 
     /// Logarithm of the size of the smallest access to what a root is.
-    pub fn granule(&self, root: Id) -> u32 {
+    pub fn access_granule(&self, root: Id) -> u32 {
         self.granules[root].min(self.unknown_granule)
     }
 
@@ -128,7 +128,7 @@ impl PointerProvenance {
         self.direct[value]
     }
 
-    fn round(
+    fn propagate_roots(
         &mut self,
         program: &AnalysedModule<'_>,
         contents: &mut IdMap<ProvenanceRoot>,
@@ -138,43 +138,47 @@ impl PointerProvenance {
             let function = program.module.function_id(*func);
             for inst in program.module.function_insts(*func) {
                 match inst.op() {
-                    Op::Store if program.functions.is_promoted(inst.id(0)) => {
-                        let met = contents[inst.id(0)].meet(self.roots[inst.id(1)]);
-                        changed |= std::mem::replace(contents.get_mut(inst.id(0)), met) != met;
+                    Op::Store if program.functions.is_promoted(inst.id_operand(0)) => {
+                        let met =
+                            contents[inst.id_operand(0)].meet_with(self.roots[inst.id_operand(1)]);
+                        changed |=
+                            std::mem::replace(contents.get_mut(inst.id_operand(0)), met) != met;
                     }
-                    Op::ReturnValue => changed |= self.join(function, self.roots[inst.id(0)]),
-                    Op::FunctionCall => changed |= self.call(program, inst),
+                    Op::ReturnValue => {
+                        changed |= self.join_root(function, self.roots[inst.id_operand(0)])
+                    }
+                    Op::FunctionCall => changed |= self.propagate_call(program, inst),
                     _ => {}
                 }
                 if let Some(id) = inst.result().filter(|_| is_pointer(program, inst)) {
-                    let from = self.of(program, inst, contents);
-                    changed |= self.join(id, from);
+                    let from = self.infer_root(program, inst, contents);
+                    changed |= self.join_root(id, from);
                 }
             }
         }
         changed
     }
 
-    fn join(&mut self, id: Id, with: ProvenanceRoot) -> bool {
-        let met = self.roots[id].meet(with);
+    fn join_root(&mut self, id: Id, with: ProvenanceRoot) -> bool {
+        let met = self.roots[id].meet_with(with);
         std::mem::replace(self.roots.get_mut(id), met) != met
     }
 
-    fn call(&mut self, program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
-        let Some(func) = program.functions.by_id(inst.id(0)) else {
+    fn propagate_call(&mut self, program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
+        let Some(func) = program.functions.by_id(inst.id_operand(0)) else {
             return false;
         };
         let params = &program.functions.get(func).params;
         let mut changed = false;
-        let passed = params.iter().zip(inst.ids(1));
+        let passed = params.iter().zip(inst.id_operands(1));
         for (param, argument) in passed.filter(|(param, _)| !program.is_by_value(**param)) {
-            changed |= self.join(*param, self.roots[argument]);
+            changed |= self.join_root(*param, self.roots[argument]);
         }
         changed
     }
 
     /// What a pointer comes from by the instruction that makes it.
-    fn of(
+    fn infer_root(
         &self,
         program: &AnalysedModule<'_>,
         inst: InstRef<'_>,
@@ -196,18 +200,22 @@ impl PointerProvenance {
             | Op::CrossWorkgroupCastToPtrINTEL
             | Op::PtrCastToCrossWorkgroupINTEL
             | Op::FreezeKHR
-            | Op::ExpectKHR => self.roots[inst.id(0)],
+            | Op::ExpectKHR => self.roots[inst.id_operand(0)],
             Op::UntypedAccessChainKHR
             | Op::UntypedInBoundsAccessChainKHR
             | Op::UntypedPtrAccessChainKHR
-            | Op::UntypedInBoundsPtrAccessChainKHR => self.roots[inst.id(1)],
-            Op::Select => self.roots[inst.id(1)].meet(self.roots[inst.id(2)]),
+            | Op::UntypedInBoundsPtrAccessChainKHR => self.roots[inst.id_operand(1)],
+            Op::Select => self.roots[inst.id_operand(1)].meet_with(self.roots[inst.id_operand(2)]),
             Op::Phi => inst
-                .ids(0)
+                .id_operands(0)
                 .step_by(2)
-                .fold(ProvenanceRoot::None, |met, id| met.meet(self.roots[id])),
-            Op::Load if program.functions.is_promoted(inst.id(0)) => contents[inst.id(0)],
-            Op::FunctionCall => self.roots[inst.id(0)],
+                .fold(ProvenanceRoot::None, |met, id| {
+                    met.meet_with(self.roots[id])
+                }),
+            Op::Load if program.functions.is_promoted(inst.id_operand(0)) => {
+                contents[inst.id_operand(0)]
+            }
+            Op::FunctionCall => self.roots[inst.id_operand(0)],
             // What the entry point is given was set before, others by calls.
             Op::FunctionParameter => ProvenanceRoot::None,
             _ => ProvenanceRoot::Many,
@@ -243,59 +251,59 @@ impl PointerProvenance {
 
     fn note_access(&mut self, program: &AnalysedModule<'_>, inst: InstRef<'_>) {
         let scalar = |id: Id| program.scalar_of(id).map_or(1, |s| s.bytes());
-        let of = |ty: Option<Id>| ty.and_then(|ty| program.types.component(ty));
+        let of = |ty: Option<Id>| ty.and_then(|ty| program.types.component_scalar(ty));
         match inst.op() {
-            Op::Load | Op::CooperativeMatrixLoadKHR => self.note(
-                inst.id(0),
+            Op::Load | Op::CooperativeMatrixLoadKHR => self.note_access_size(
+                inst.id_operand(0),
                 of(inst.result_type()).map_or(1, |s| s.bytes()),
                 false,
             ),
             Op::Store | Op::CooperativeMatrixStoreKHR => {
-                self.note(inst.id(0), scalar(inst.id(1)), true);
+                self.note_access_size(inst.id_operand(0), scalar(inst.id_operand(1)), true);
             }
             Op::CopyMemory | Op::CopyMemorySized => {
                 self.has_unknown = true;
                 let bytes = match inst.op() {
-                    Op::CopyMemorySized => program.constants.u64(inst.id(2)),
+                    Op::CopyMemorySized => program.constants.get_u64(inst.id_operand(2)),
                     _ => program
-                        .pointee_of(inst.id(0))
+                        .pointee_of(inst.id_operand(0))
                         .map(|ty| program.types.get(ty).extent),
                 };
                 let bytes = 1 << bytes.unwrap_or(1).trailing_zeros().min(3);
-                self.note(inst.id(0), bytes, true);
-                self.note(inst.id(1), bytes, false);
+                self.note_access_size(inst.id_operand(0), bytes, true);
+                self.note_access_size(inst.id_operand(1), bytes, false);
             }
             Op::FunctionCall => {
-                if let Some(func) = program.functions.by_id(inst.id(0)) {
+                if let Some(func) = program.functions.by_id(inst.id_operand(0)) {
                     self.note_copies(program, func, inst);
                 }
             }
             Op::FunctionPointerCallINTEL => {
-                for func in program.functions.targets(program, inst) {
+                for func in program.functions.find_call_targets(program, inst) {
                     self.note_copies(program, func, inst);
                 }
             }
             Op::GroupAsyncCopy | Op::UntypedGroupAsyncCopyKHR => {
-                self.note(inst.id(1), 1, true);
-                self.note(inst.id(2), 1, false);
+                self.note_access_size(inst.id_operand(1), 1, true);
+                self.note_access_size(inst.id_operand(2), 1, false);
             }
             Op::ExtInst => {
-                for id in inst.ids(2).filter(|id| {
+                for id in inst.id_operands(2).filter(|id| {
                     let ty = program.type_of(*id);
                     ty.is_some_and(|ty| {
                         matches!(program.types.kind(ty), LoweredTypeKind::Pointer { .. })
                     })
                 }) {
                     let bytes = of(program.pointee_of(id)).map_or(1, |s| s.bytes());
-                    self.note(id, bytes.min(scalar_result(program, inst)), true);
+                    self.note_access_size(id, bytes.min(scalar_result(program, inst)), true);
                 }
             }
-            op if is_atomic(op) && program.byte_in_word(inst.id(0)).is_some() => {
-                self.note(inst.id(0), 1, true);
+            op if is_atomic(op) && program.byte_in_word(inst.id_operand(0)).is_some() => {
+                self.note_access_size(inst.id_operand(0), 1, true);
             }
             op if is_atomic(op) => {
-                let bytes = of(program.pointee_of(inst.id(0))).map_or(4, |s| s.bytes());
-                self.note(inst.id(0), bytes, true);
+                let bytes = of(program.pointee_of(inst.id_operand(0))).map_or(4, |s| s.bytes());
+                self.note_access_size(inst.id_operand(0), bytes, true);
             }
             _ => {}
         }
@@ -304,19 +312,19 @@ impl PointerProvenance {
     /// Copies that a call makes of what `ByVal` parameters are given.
     fn note_copies(&mut self, program: &AnalysedModule<'_>, func: Func, call: InstRef<'_>) {
         let params = &program.functions.get(func).params;
-        let passed = params.iter().zip(call.ids(1));
+        let passed = params.iter().zip(call.id_operands(1));
         for (param, argument) in passed.filter(|(param, _)| program.is_by_value(**param)) {
             // The copy knows of its sides by their addresses.
             self.has_unknown = true;
             let size = program.pointee_of(*param);
             let size = size.map_or(1, |ty| program.types.layouts.get(ty).size);
-            self.note(argument, 1 << size.trailing_zeros().min(3), false);
+            self.note_access_size(argument, 1 << size.trailing_zeros().min(3), false);
         }
     }
 
-    fn note(&mut self, pointer: Id, bytes: u32, writes: bool) {
+    fn note_access_size(&mut self, pointer: Id, bytes: u32, writes: bool) {
         let granule = bytes.clamp(1, 8).trailing_zeros();
-        match self.root(pointer) {
+        match self.find_root(pointer) {
             Some(root) => {
                 let least = self.granules[root].min(granule);
                 self.granules.set(root, least);
@@ -336,7 +344,7 @@ impl PointerProvenance {
 fn scalar_result(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> u32 {
     let component = inst
         .result_type()
-        .and_then(|ty| program.types.component(ty));
+        .and_then(|ty| program.types.component_scalar(ty));
     component.map_or(1, |s| s.bytes())
 }
 

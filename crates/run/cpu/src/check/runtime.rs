@@ -7,7 +7,7 @@
 
 use super::live::{PrivateShadow, WorkgroupState};
 use super::report::FaultKind;
-use super::touch::{AccessRecord, invocation};
+use super::touch::{AccessRecord, current_invocation};
 use crate::context::LaunchContext;
 use std::mem::offset_of;
 
@@ -38,7 +38,7 @@ impl ArgumentShadow {
     }
 
     /// Of the same memory, given by an address in it.
-    pub fn within(self, address: u64, granule: u32) -> ArgumentShadow {
+    pub fn starting_at(self, address: u64, granule: u32) -> ArgumentShadow {
         let before = address - self.memory[0];
         let cells = before >> granule << 3;
         // Cells do not begin where other addresses are: none of them is decided in place.
@@ -110,13 +110,15 @@ pub(crate) mod at {
 ///
 /// # Safety
 /// The context is that of a launch that is checked, and generated code is running.
-unsafe fn live<'a>(context: *const LaunchContext) -> (&'a LaunchContext, &'a mut WorkgroupState) {
+unsafe fn borrow_live_state<'a>(
+    context: *const LaunchContext,
+) -> (&'a LaunchContext, &'a mut WorkgroupState) {
     // SAFETY: the caller's promise.
     unsafe { (&*context, &mut *(*context).check) }
 }
 
 /// An access of which only the address is known, or that is atomic: the address to use.
-pub(crate) extern "C" fn touch(
+pub(crate) extern "C" fn sanitize_access(
     context: *const LaunchContext,
     linear: u32,
     address: u64,
@@ -124,8 +126,8 @@ pub(crate) extern "C" fn touch(
     value: u64,
 ) -> u64 {
     // SAFETY: generated code passes the context that it was called with.
-    let (context, live) = unsafe { live(context) };
-    live.touch(context, linear, AccessRecord::new(address, what, value))
+    let (context, live) = unsafe { borrow_live_state(context) };
+    live.record_access(context, linear, AccessRecord::new(address, what, value))
 }
 
 /// Loads of workgroup memory that are inside, from an address on; `series` has their number, and for each how far it is from
@@ -138,7 +140,7 @@ pub(crate) extern "C" fn read_series(
 ) -> u64 {
     // SAFETY: as above; generated code passes what was kept for it, which has so many pairs behind their number.
     let (context, live, series) = unsafe {
-        let (context, live) = live(context);
+        let (context, live) = borrow_live_state(context);
         let members =
             std::slice::from_raw_parts(series.add(1).cast::<[u64; 2]>(), *series as usize);
         (context, live, members)
@@ -148,7 +150,7 @@ pub(crate) extern "C" fn read_series(
 }
 
 /// An access that may be outside of the variable that its pointer comes from: the address to use.
-pub(crate) extern "C" fn outside(
+pub(crate) extern "C" fn sanitize_out_of_bounds(
     context: *const LaunchContext,
     linear: u32,
     address: u64,
@@ -157,10 +159,10 @@ pub(crate) extern "C" fn outside(
     length: u64,
 ) -> u64 {
     // SAFETY: as above.
-    let (context, live) = unsafe { live(context) };
+    let (context, live) = unsafe { borrow_live_state(context) };
     let access = AccessRecord::new(address, what, 0);
     if access.is_within([base, length]) {
-        return live.touch(context, linear, access);
+        return live.record_access(context, linear, access);
     }
     tell_outside(context, live, linear, access, [base, length])
 }
@@ -174,11 +176,11 @@ pub(crate) extern "C" fn outside_row(
     row: u64,
 ) -> u64 {
     // SAFETY: as above.
-    let (context, live) = unsafe { live(context) };
+    let (context, live) = unsafe { borrow_live_state(context) };
     let access = AccessRecord::new(address, what, 0);
-    let row = live.row(row as usize);
+    let row = live.argument_shadow(row as usize);
     if access.is_within(row.memory) {
-        return live.touch(context, linear, access);
+        return live.record_access(context, linear, access);
     }
     tell_outside(context, live, linear, access, row.memory)
 }
@@ -191,9 +193,13 @@ fn tell_outside(
     [base, length]: [u64; 2],
 ) -> u64 {
     let address = access.address;
-    let by = (invocation(context, linear), access.site);
-    live.tell(FaultKind::OutOfBounds, by, None, |live| {
-        let (verb, bytes, object) = (access.verb(), access.bytes, live.object(access.site));
+    let by = (current_invocation(context, linear), access.site);
+    live.report_fault(FaultKind::OutOfBounds, by, None, |live| {
+        let (verb, bytes, object) = (
+            access.verb(),
+            access.bytes,
+            live.object_description(access.site),
+        );
         let offset = address.wrapping_sub(base) as i64;
         if address >> 48 == BEYOND >> 48 {
             format!("{verb} {bytes} bytes of {object} by an index that its array does not have")
@@ -211,24 +217,28 @@ fn tell_outside(
 pub(crate) const BEYOND: u64 = 0x7bad_0000_0000_0000;
 
 /// A fault of an instruction that is no access. Gives 1 if the launch has to end.
-pub(crate) extern "C" fn fault(context: *const LaunchContext, linear: u32, what: u64) -> u64 {
+pub(crate) extern "C" fn report_fault(
+    context: *const LaunchContext,
+    linear: u32,
+    what: u64,
+) -> u64 {
     // SAFETY: as above.
-    let (context, live) = unsafe { live(context) };
+    let (context, live) = unsafe { borrow_live_state(context) };
     let kind = FaultKind::ALL[(what >> info::KIND_SHIFT & 7) as usize % FaultKind::ALL.len()];
-    let by = (invocation(context, linear), what as u16);
+    let by = (current_invocation(context, linear), what as u16);
     let loops = live.budget_full;
-    live.tell(kind, by, None, |live| match kind {
+    live.report_fault(kind, by, None, |live| match kind {
         FaultKind::Division if what & info::OVERFLOW != 0 => {
             "divides the least number by -1, which gives more than its type holds".to_owned()
         }
         FaultKind::Division => "divides by zero".to_owned(),
-        FaultKind::Shift if live.instruction(what as u16).starts_with("OpBitField") => {
+        FaultKind::Shift if live.instruction_name(what as u16).starts_with("OpBitField") => {
             "takes bits that the value does not have".to_owned()
         }
         FaultKind::Shift => "shifts by as many bits as the value has, or more".to_owned(),
         FaultKind::OutOfBounds
             if live
-                .instruction(what as u16)
+                .instruction_name(what as u16)
                 .starts_with("OpFunctionPointer") =>
         {
             "calls what is no function of that type".to_owned()
@@ -239,7 +249,7 @@ pub(crate) extern "C" fn fault(context: *const LaunchContext, linear: u32, what:
             "depends on a value that is not defined".to_owned()
         }
         FaultKind::Uninitialised => {
-            let object = live.object(what as u16);
+            let object = live.object_description(what as u16);
             format!("reads {object} before anything is written to it")
         }
         _ => "does what is not defined".to_owned(),
@@ -252,21 +262,21 @@ pub(crate) extern "C" fn fault(context: *const LaunchContext, linear: u32, what:
 }
 
 /// A fence.
-pub(crate) extern "C" fn fence(context: *const LaunchContext, linear: u32) {
+pub(crate) extern "C" fn note_fence(context: *const LaunchContext, linear: u32) {
     // SAFETY: as above.
-    let (_, live) = unsafe { live(context) };
-    live.fence(u64::from(linear));
+    let (_, live) = unsafe { borrow_live_state(context) };
+    live.record_fence(u64::from(linear));
 }
 
 /// Says that there is private memory, with its definedness behind it.
-pub(crate) extern "C" fn register(
+pub(crate) extern "C" fn register_private_memory(
     context: *const LaunchContext,
     base: u64,
     length: u64,
     defined: u64,
 ) {
     // SAFETY: as above.
-    let (_, live) = unsafe { live(context) };
+    let (_, live) = unsafe { borrow_live_state(context) };
     if let Some(known) = live.private.get(&base)
         && known.length == length
         && known.defined == defined
@@ -287,7 +297,7 @@ pub(crate) extern "C" fn register(
 }
 
 /// A copy of bytes, made if both sides are memory.
-pub(crate) extern "C" fn copy(
+pub(crate) extern "C" fn sanitize_copy(
     context: *const LaunchContext,
     linear: u32,
     to: u64,
@@ -296,8 +306,8 @@ pub(crate) extern "C" fn copy(
     site: u64,
 ) {
     // SAFETY: as above.
-    let (context, live) = unsafe { live(context) };
-    live.copy(context, linear, [to, from, bytes], site as u16);
+    let (context, live) = unsafe { borrow_live_state(context) };
+    live.sanitize_copy(context, linear, [to, from, bytes], site as u16);
 }
 
 #[cfg(test)]
@@ -308,11 +318,11 @@ mod tests {
     fn offsets_of_a_row_begin_where_the_pointer_is() {
         let row = ArgumentShadow::new(0x1000, 64, [0x8000, 0x9000]);
         assert_eq!(row.ends, [64, 63, 61, 57, 49]);
-        let within = row.within(0x1010, 2);
+        let within = row.starting_at(0x1010, 2);
         assert_eq!(within.ends, [48, 47, 45, 41, 33]);
         assert_eq!((within.cells, within.released), (0x8020, 0x9020));
         // Where cells would begin elsewhere than addresses, nothing is decided in place.
-        assert_eq!(row.within(0x1012, 2).ends, [0; 5]);
+        assert_eq!(row.starting_at(0x1012, 2).ends, [0; 5]);
         let at = |address: u64| AccessRecord::new(address, 4 << info::BYTES_SHIFT, 0);
         assert!(
             [0x1000, 0x103c]

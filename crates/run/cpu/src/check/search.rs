@@ -28,20 +28,20 @@ pub(crate) enum LoadPurpose {
 }
 
 /// Of the results of loads: what is done with them.
-pub(crate) fn purposes(program: &AnalysedModule<'_>) -> IdMap<LoadPurpose> {
+pub(crate) fn classify_load_purposes(program: &AnalysedModule<'_>) -> IdMap<LoadPurpose> {
     let bound = program.module.bound();
     let mut loaded = IdMap::new(bound, false);
     let mut compared = IdMap::new(bound, false);
     for _ in 0..ROUNDS {
-        if !round(program, &mut loaded, &mut compared) {
+        if !propagate_dependences(program, &mut loaded, &mut compared) {
             break;
         }
     }
     let mut found = IdMap::new(bound, LoadPurpose::Any);
-    each(program, |inst| {
+    for_each_inst(program, |inst| {
         if let (Op::Load, Some(id)) = (inst.op(), inst.result()) {
-            let group = class_of(program, inst.id(0)) == Some(StorageClass::Workgroup);
-            let purpose = match (compared[id], loaded[inst.id(0)] && !group) {
+            let group = class_of(program, inst.id_operand(0)) == Some(StorageClass::Workgroup);
+            let purpose = match (compared[id], loaded[inst.id_operand(0)] && !group) {
                 (true, true) => LoadPurpose::Search,
                 (true, false) => LoadPurpose::Compared,
                 _ => LoadPurpose::Any,
@@ -52,7 +52,7 @@ pub(crate) fn purposes(program: &AnalysedModule<'_>) -> IdMap<LoadPurpose> {
     found
 }
 
-fn each(program: &AnalysedModule<'_>, mut f: impl FnMut(InstRef<'_>)) {
+fn for_each_inst(program: &AnalysedModule<'_>, mut f: impl FnMut(InstRef<'_>)) {
     for func in &program.functions.bottom_up {
         for inst in program.module.function_insts(*func) {
             f(inst);
@@ -61,7 +61,7 @@ fn each(program: &AnalysedModule<'_>, mut f: impl FnMut(InstRef<'_>)) {
 }
 
 /// What depends on loads goes forward, what is compared goes back.
-fn round(
+fn propagate_dependences(
     program: &AnalysedModule<'_>,
     loaded: &mut IdMap<bool>,
     compared: &mut IdMap<bool>,
@@ -70,15 +70,18 @@ fn round(
     let mut mark = |map: &mut IdMap<bool>, id: Id| {
         changed |= !std::mem::replace(map.get_mut(id), true);
     };
-    each(program, |inst| {
-        if inst.op() == Op::Store && loaded[inst.id(1)] && is_private(program, inst.id(0)) {
-            mark(loaded, inst.id(0));
+    for_each_inst(program, |inst| {
+        if inst.op() == Op::Store
+            && loaded[inst.id_operand(1)]
+            && is_private(program, inst.id_operand(0))
+        {
+            mark(loaded, inst.id_operand(0));
         }
         if inst.op() == Op::FunctionCall
-            && let Some(func) = program.functions.by_id(inst.id(0))
+            && let Some(func) = program.functions.by_id(inst.id_operand(0))
         {
             let params = &program.functions.get(func).params;
-            for (param, argument) in params.iter().zip(inst.ids(1)) {
+            for (param, argument) in params.iter().zip(inst.id_operands(1)) {
                 if loaded[argument] {
                     mark(loaded, *param);
                 }
@@ -90,8 +93,8 @@ fn round(
         }
         let Some(id) = inst.result() else { return };
         let depends = match inst.op() {
-            Op::Load => loads_data(program, inst) || loaded[inst.id(0)],
-            Op::FunctionCall => inst.ids(1).any(|a| loaded[a]),
+            Op::Load => loads_data(program, inst) || loaded[inst.id_operand(0)],
+            Op::FunctionCall => inst.id_operands(1).any(|a| loaded[a]),
             _ => operand_ids(inst).any(|o| loaded[o]),
         };
         if depends {
@@ -111,16 +114,16 @@ fn round(
             Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak
         ) {
             const COMPARATOR: usize = 5;
-            mark(compared, inst.id(COMPARATOR));
+            mark(compared, inst.id_operand(COMPARATOR));
         }
         // What is loaded from a variable is what was stored there.
-        if inst.op() == Op::Load && compared[id] && is_private(program, inst.id(0)) {
-            mark(compared, inst.id(0));
+        if inst.op() == Op::Load && compared[id] && is_private(program, inst.id_operand(0)) {
+            mark(compared, inst.id_operand(0));
         }
     });
-    each(program, |inst| {
-        if inst.op() == Op::Store && compared[inst.id(0)] {
-            mark(compared, inst.id(1));
+    for_each_inst(program, |inst| {
+        if inst.op() == Op::Store && compared[inst.id_operand(0)] {
+            mark(compared, inst.id_operand(1));
         }
     });
     changed
@@ -141,7 +144,7 @@ fn class_of(program: &AnalysedModule<'_>, id: Id) -> Option<StorageClass> {
 /// Whether a load is of data: not of a built-in value, and not of a variable of the function.
 fn loads_data(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     !matches!(
-        class_of(program, inst.id(0)),
+        class_of(program, inst.id_operand(0)),
         Some(
             StorageClass::Input
                 | StorageClass::Function

@@ -3,7 +3,7 @@
 //! Loops that are written out read a row or a column of a tile: places of one variable that are constants apart, in one block.
 //! What is to be known of all of them is asked at the first: each then needs no more than the answer.
 
-use super::covered::orders;
+use super::covered::is_ordering_op;
 use crate::program::AnalysedModule;
 use crate::types::{LoweredTypeKind, MatrixStrides};
 use rustc_hash::FxHashMap;
@@ -31,7 +31,7 @@ pub(crate) struct StridedLoad {
 
 impl StridedLoad {
     /// Bytes from the place of the first load to each of its scalars, of so many bytes each.
-    pub fn scalars(self, bytes: u64) -> impl Iterator<Item = i64> {
+    pub fn scalar_offsets(self, bytes: u64) -> impl Iterator<Item = i64> {
         let scalars = 0..i64::from(self.count);
         scalars.map(move |n| self.distance + n * bytes as i64)
     }
@@ -58,7 +58,7 @@ struct LoadOrigin {
 
 impl AllSeries {
     /// Of everything that the entry point reaches. Cost: linear in the instructions.
-    pub fn compute(program: &AnalysedModule<'_>) -> AllSeries {
+    pub fn from_program(program: &AnalysedModule<'_>) -> AllSeries {
         let mut all = AllSeries::default();
         for func in &program.functions.bottom_up {
             let info = program.functions.get(*func);
@@ -70,29 +70,31 @@ impl AllSeries {
     }
 
     /// The series of a load, by what it gives.
-    pub fn of(&self, load: Id) -> Option<usize> {
+    pub fn group_of_load(&self, load: Id) -> Option<usize> {
         self.of.get(&load).copied()
     }
 
     fn add_block(&mut self, program: &AnalysedModule<'_>, block: spirula_spirv::ir::Block) {
         let mut open: FxHashMap<LoadOrigin, Vec<StridedLoad>> = FxHashMap::default();
         for inst in program.module.body(block) {
-            if let Some((origin, member)) = place(program, inst) {
+            if let Some((origin, member)) = match_strided_load(program, inst) {
                 let members = open.entry(origin.clone()).or_default();
                 members.push(member);
                 if members.len() == MOST {
                     let full = open.remove(&origin);
-                    full.into_iter().for_each(|members| self.add(members));
+                    full.into_iter().for_each(|members| self.add_group(members));
                 }
-            } else if ends(program, inst) {
-                open.drain().for_each(|(_, members)| self.add(members));
+            } else if can_end_group(program, inst) {
+                open.drain()
+                    .for_each(|(_, members)| self.add_group(members));
             }
         }
-        open.drain().for_each(|(_, members)| self.add(members));
+        open.drain()
+            .for_each(|(_, members)| self.add_group(members));
     }
 
     /// A series of loads, whose distances are from the variable's beginning.
-    fn add(&mut self, mut members: Vec<StridedLoad>) {
+    fn add_group(&mut self, mut members: Vec<StridedLoad>) {
         if members.len() < FEWEST {
             return;
         }
@@ -106,15 +108,15 @@ impl AllSeries {
 }
 
 /// Whether what an instruction does may matter to what is known of the workgroup's memory.
-fn ends(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
+fn can_end_group(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
-        Op::Store => !is_own(program, inst.id(0)),
+        Op::Store => !is_own(program, inst.id_operand(0)),
         Op::Load => inst
             .operands()
             .get(1)
             .is_some_and(|mask| mask & MemoryAccess::Volatile.0 != 0),
         Op::CopyMemory | Op::CopyMemorySized => true,
-        op => orders(op),
+        op => is_ordering_op(op),
     }
 }
 
@@ -132,8 +134,11 @@ fn is_own(program: &AnalysedModule<'_>, pointer: Id) -> bool {
 }
 
 /// A load of scalars of a workgroup's variable, with how far it is from the variable's beginning.
-fn place(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<(LoadOrigin, StridedLoad)> {
-    let pointer = (inst.op() == Op::Load).then(|| inst.id(0))?;
+fn match_strided_load(
+    program: &AnalysedModule<'_>,
+    inst: InstRef<'_>,
+) -> Option<(LoadOrigin, StridedLoad)> {
+    let pointer = (inst.op() == Op::Load).then(|| inst.id_operand(0))?;
     let (load, whole) = (inst.result()?, inst.result_type()?);
     let (ty, count) = match program.types.kind(whole) {
         LoweredTypeKind::Vector { component, count } => (component, count),
@@ -156,7 +161,7 @@ fn place(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<(LoadOrigin,
         terms: SmallVec::new(),
         ty,
     };
-    let (distance, _) = walk(program, &mut origin, pointer)?;
+    let (distance, _) = walk_pointer_chain(program, &mut origin, pointer)?;
     let is_whole = (distance as u64).is_multiple_of(bytes);
     let member = StridedLoad {
         load,
@@ -168,7 +173,7 @@ fn place(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<(LoadOrigin,
 
 /// Bytes from the beginning of a variable to what a pointer points to, but for the terms of the origin, and what is said
 /// of its matrices.
-fn walk(
+fn walk_pointer_chain(
     program: &AnalysedModule<'_>,
     origin: &mut LoadOrigin,
     pointer: Id,
@@ -179,17 +184,17 @@ fn walk(
             origin.root = pointer;
             return Some((0, None));
         }
-        Op::Bitcast => return walk(program, origin, inst.id(0)),
+        Op::Bitcast => return walk_pointer_chain(program, origin, inst.id_operand(0)),
         Op::AccessChain
         | Op::InBoundsAccessChain
         | Op::PtrAccessChain
-        | Op::InBoundsPtrAccessChain => inst.id(0),
+        | Op::InBoundsPtrAccessChain => inst.id_operand(0),
         _ => return None,
     };
-    let (mut offset, mut strides) = walk(program, origin, base)?;
+    let (mut offset, mut strides) = walk_pointer_chain(program, origin, base)?;
     let mut ty = program.pointee_of(base)?;
     let types = &program.types;
-    let mut indices = inst.ids(1);
+    let mut indices = inst.id_operands(1);
     if matches!(inst.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
         let element = indices.next()?;
         let stride = program.element_stride(base, ty);
@@ -207,7 +212,7 @@ fn walk(
                     (n < count).then(|| types.part_offset(ty, n.into(), strides))?;
                 offset = offset.checked_add(bytes as i64)?;
                 strides = next;
-                ty = types.part(ty, n)?.0;
+                ty = types.find_part(ty, n)?.0;
                 continue;
             }
             LoweredTypeKind::Array { count, .. } => Some(count),
@@ -215,7 +220,7 @@ fn walk(
             LoweredTypeKind::RuntimeArray { .. } | LoweredTypeKind::Matrix { .. } => None,
             _ => return None,
         };
-        let stride = types.stride(ty, strides);
+        let stride = types.part_stride(ty, strides);
         match known {
             // An index that there is not has an address of its own.
             Some(n) if n < 0 || count.is_some_and(|count| n as u64 >= count) => return None,

@@ -32,12 +32,12 @@ pub(crate) struct ShadowRegion {
 
 impl ShadowRegion {
     /// The addresses of the cells for a granule and of what was released at them, made where there are none.
-    pub fn cells(&mut self, granule: u32) -> [u64; 2] {
-        let shadow = self.shadow(granule);
+    pub fn cell_addresses(&mut self, granule: u32) -> [u64; 2] {
+        let shadow = self.shadow_for_granule(granule);
         [&shadow.cells, &shadow.released].map(|of| of.as_ptr() as u64)
     }
 
-    fn shadow(&mut self, granule: u32) -> &mut ShadowCells {
+    fn shadow_for_granule(&mut self, granule: u32) -> &mut ShadowCells {
         let known = self.shadows.iter().position(|s| s.granule == granule);
         let at = known.unwrap_or_else(|| {
             let count = (self.length as usize >> granule) + 1;
@@ -53,7 +53,7 @@ impl ShadowRegion {
     }
 
     /// Who released last at an address, by one granule or by any.
-    pub fn released(&self, address: u64, granule: Option<u32>) -> u64 {
+    pub fn last_release(&self, address: u64, granule: Option<u32>) -> u64 {
         let shadows = self.shadows.iter();
         let shadows = shadows.filter(|s| granule.is_none_or(|g| g == s.granule));
         let offset = (address - self.base) as usize;
@@ -62,7 +62,7 @@ impl ShadowRegion {
     }
 
     /// Notes that somebody released there.
-    pub fn release(&mut self, address: u64, granule: Option<u32>, by: u64) {
+    pub fn record_release(&mut self, address: u64, granule: Option<u32>, by: u64) {
         let offset = (address - self.base) as usize;
         let shadows = self.shadows.iter_mut();
         for shadow in shadows.filter(|s| granule.is_none_or(|g| g == s.granule)) {
@@ -86,7 +86,7 @@ impl ShadowRegion {
             CellGranules::UpTo(most) => 0..=most,
         };
         if !self.shadows.iter().any(|s| range.contains(&s.granule)) {
-            self.shadow(*range.end());
+            self.shadow_for_granule(*range.end());
         }
         let offset = address - self.base;
         for shadow in &mut self.shadows {
@@ -112,8 +112,8 @@ pub(crate) struct ShadowMemory {
 
 impl ShadowMemory {
     /// Adds a piece of memory, in the place of all that it overlaps.
-    pub fn add(&mut self, base: u64, length: u64) {
-        while let Some(found) = self.overlapping(base, length) {
+    pub fn add_region(&mut self, base: u64, length: u64) {
+        while let Some(found) = self.find_overlapping(base, length) {
             self.rows.remove(&found);
         }
         let region = ShadowRegion {
@@ -125,11 +125,11 @@ impl ShadowMemory {
     }
 
     /// Removes one.
-    pub fn remove(&mut self, base: u64) {
+    pub fn remove_region(&mut self, base: u64) {
         self.rows.remove(&base);
     }
 
-    fn overlapping(&self, base: u64, length: u64) -> Option<u64> {
+    fn find_overlapping(&self, base: u64, length: u64) -> Option<u64> {
         let end = base.saturating_add(length.max(1));
         let before = self.rows.range(..end).next_back();
         let found = before.filter(|(_, r)| r.base + r.length.max(1) > base);
@@ -137,7 +137,7 @@ impl ShadowMemory {
     }
 
     /// The piece that has an address.
-    pub fn find(&mut self, address: u64) -> Option<&mut ShadowRegion> {
+    pub fn find_region(&mut self, address: u64) -> Option<&mut ShadowRegion> {
         let before = self.rows.range_mut(..=address).next_back();
         before
             .map(|(_, r)| r)
@@ -145,7 +145,7 @@ impl ShadowMemory {
     }
 
     /// The piece that begins last before an address.
-    pub fn before(&self, address: u64) -> Option<(u64, u64)> {
+    pub fn preceding_region(&self, address: u64) -> Option<(u64, u64)> {
         let before = self.rows.range(..=address).next_back();
         before.map(|(_, r)| (r.base, r.length))
     }
@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn accesses_by_address_are_noted_in_cells_of_their_size() {
         let mut regions = ShadowMemory::default();
-        regions.add(0x1000, 8);
-        let region = regions.find(0x1001).expect("it is there");
-        region.cells(2);
+        regions.add_region(0x1000, 8);
+        let region = regions.find_region(0x1001).expect("it is there");
+        region.cell_addresses(2);
         let mut noted = Vec::new();
         region.each_cell(0x1001, 1, CellGranules::UpTo(0), |at, cell, _| {
             *cell += 1;

@@ -38,7 +38,7 @@ impl SiteTable {
     }
 
     /// The number of an instruction within a block of a function.
-    pub fn number(
+    pub fn assign_number(
         &mut self,
         program: &AnalysedModule<'_>,
         func: Func,
@@ -53,7 +53,7 @@ impl SiteTable {
             return 0;
         };
         self.numbers.insert(inst.handle(), number);
-        self.sites.push(site(program, func, block, inst));
+        self.sites.push(describe_site(program, func, block, inst));
         self.objects.push(String::new());
         self.purposes.push(purpose);
         number
@@ -90,7 +90,7 @@ impl SiteTable {
     }
 
     /// What a site's pointer comes from.
-    pub fn object(&self, number: u16) -> &str {
+    pub fn object_description(&self, number: u16) -> &str {
         match self.objects.get(usize::from(number)).map(String::as_str) {
             None | Some("") => "the memory it points to",
             Some(known) => known,
@@ -100,15 +100,20 @@ impl SiteTable {
 
 /// What an id is called in the module.
 pub(crate) fn name_of(program: &AnalysedModule<'_>, id: Id) -> String {
-    let mut names = program.module.section(ModuleSection::Names);
-    let named = names.find(|n| n.op() == Op::Name && n.id(0) == id);
+    let mut names = program.module.section_insts(ModuleSection::Names);
+    let named = names.find(|n| n.op() == Op::Name && n.id_operand(0) == id);
     named
-        .map(|n| n.string(1))
+        .map(|n| n.string_operand(1))
         .filter(|n| !n.is_empty())
         .unwrap_or_else(|| id.to_string())
 }
 
-fn site(program: &AnalysedModule<'_>, func: Func, block: Id, inst: InstRef<'_>) -> InstructionSite {
+fn describe_site(
+    program: &AnalysedModule<'_>,
+    func: Func,
+    block: Id,
+    inst: InstRef<'_>,
+) -> InstructionSite {
     let module = program.module;
     let info = program.functions.get(func);
     let mut source = None;
@@ -117,9 +122,9 @@ fn site(program: &AnalysedModule<'_>, func: Func, block: Id, inst: InstRef<'_>) 
     if let Some(found) = at.find(|b| module.label(*b) == block) {
         for (n, other) in module.body(found).enumerate() {
             if other.op().is_line() {
-                source = line(program, other);
+                source = read_source_line(program, other);
             } else if other.op() == Op::ExtInst
-                && program.sets[other.id(0)] == Some(ExtSet::NonSemantic)
+                && program.sets[other.id_operand(0)] == Some(ExtSet::NonSemantic)
             {
                 source = debug_line(program, other).or(source);
             }
@@ -140,28 +145,28 @@ fn site(program: &AnalysedModule<'_>, func: Func, block: Id, inst: InstRef<'_>) 
 }
 
 /// `OpLine`; `OpNoLine` ends it.
-fn line(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<(String, u32, u32)> {
+fn read_source_line(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<(String, u32, u32)> {
     if inst.op() != Op::Line {
         return None;
     }
-    let file = string(program, inst.id(0));
-    Some((file, inst.word(1), inst.word(2)))
+    let file = read_string(program, inst.id_operand(0));
+    Some((file, inst.operand_word(1), inst.operand_word(2)))
 }
 
 /// `DebugLine` of `NonSemantic.Shader.DebugInfo.100`: source, first and last line, first column.
 fn debug_line(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Option<(String, u32, u32)> {
     const DEBUG_LINE: u32 = 103;
-    if inst.word(1) != DEBUG_LINE {
+    if inst.operand_word(1) != DEBUG_LINE {
         return None;
     }
     let source = program.definitions.get(program.module, inst.get_id(2)?)?;
-    let file = string(program, source.get_id(2)?);
-    let number = |n: usize| program.constants.u64(inst.get_id(n)?).map(|v| v as u32);
+    let file = read_string(program, source.get_id(2)?);
+    let number = |n: usize| program.constants.get_u64(inst.get_id(n)?).map(|v| v as u32);
     Some((file, number(3)?, number(5).unwrap_or(0)))
 }
 
-fn string(program: &AnalysedModule<'_>, id: Id) -> String {
+fn read_string(program: &AnalysedModule<'_>, id: Id) -> String {
     let definition = program.definitions.get(program.module, id);
     let text = definition.filter(|d| d.op() == Op::String);
-    text.map_or_else(|| id.to_string(), |d| d.string(0))
+    text.map_or_else(|| id.to_string(), |d| d.string_operand(0))
 }

@@ -51,7 +51,7 @@ impl AccessRecord {
     }
 
     /// It as cells know it.
-    pub fn made(&self, phases: ShadowPhases, linear: u32, strict: bool) -> CellAccess {
+    pub fn make_cell_access(&self, phases: ShadowPhases, linear: u32, strict: bool) -> CellAccess {
         CellAccess {
             owner: phases.now | u64::from(linear),
             site: self.site,
@@ -88,7 +88,7 @@ pub(super) fn local_id(context: &LaunchContext, linear: u32) -> [u64; 3] {
 }
 
 /// Who runs; of what all invocations do together, the first.
-pub(super) fn invocation(context: &LaunchContext, linear: u32) -> InvocationId {
+pub(super) fn current_invocation(context: &LaunchContext, linear: u32) -> InvocationId {
     let linear = if linear == COPIER { 0 } else { linear };
     InvocationId {
         group: context.group,

@@ -38,7 +38,7 @@ pub(crate) enum DefinednessFlow {
 }
 
 /// What an instruction does with undefined operands; none where its result counts as defined.
-pub(crate) fn flow(op: Op) -> Option<DefinednessFlow> {
+pub(crate) fn classify_flow(op: Op) -> Option<DefinednessFlow> {
     Some(match op {
         Op::Undef => DefinednessFlow::Nothing,
         Op::Phi => DefinednessFlow::Phi,
@@ -80,23 +80,26 @@ pub(crate) fn undefined_components(
         functions.flat_map(|func| module.function_insts(*func))
     };
     let undefined = insts().filter(|inst| matches!(inst.op(), Op::Undef | Op::Load));
-    for inst in module.section(ModuleSection::Globals).chain(undefined) {
+    for inst in module
+        .section_insts(ModuleSection::Globals)
+        .chain(undefined)
+    {
         if matches!(inst.op(), Op::Undef | Op::ConstantComposite | Op::Load) {
-            pending.extend(found.update(inst));
+            pending.extend(found.update_result(inst));
         }
     }
     if pending.is_empty() {
         return None;
     }
     let mut uses: Vec<(Id, Id)> = Vec::new();
-    for inst in insts().filter(|inst| flow(inst.op()).is_some()) {
+    for inst in insts().filter(|inst| classify_flow(inst.op()).is_some()) {
         if let Some(id) = inst.result() {
             uses.extend(operand_ids(inst).map(|operand| (operand, id)));
         }
     }
     for inst in insts().filter(|inst| inst.op() == Op::FunctionCall) {
         if let Some(id) = inst.result() {
-            uses.extend(returned(program, inst).map(|value| (value, id)));
+            uses.extend(returned_values(program, inst).map(|value| (value, id)));
         }
     }
     uses.extend(found.stored.iter().map(|(load, value)| (*value, *load)));
@@ -106,7 +109,7 @@ pub(crate) fn undefined_components(
         let users = uses[first..].iter();
         for (_, user) in users.take_while(|(operand, _)| *operand == id) {
             let user = program.definitions.get(module, *user);
-            pending.extend(user.and_then(|inst| found.update(inst)));
+            pending.extend(user.and_then(|inst| found.update_result(inst)));
         }
     }
     Some(found.masks)
@@ -119,9 +122,11 @@ fn stored_vectors(program: &AnalysedModule<'_>) -> Vec<(Id, Id)> {
     let (mut loads, mut stores) = (Vec::new(), Vec::new());
     for inst in insts {
         match (inst.op(), inst.result()) {
-            (Op::Load, Some(load)) if is_vector(program, load) => loads.push((inst.id(0), load)),
-            (Op::Store, _) if is_vector(program, inst.id(1)) => {
-                stores.push((inst.id(0), inst.id(1)));
+            (Op::Load, Some(load)) if is_vector(program, load) => {
+                loads.push((inst.id_operand(0), load))
+            }
+            (Op::Store, _) if is_vector(program, inst.id_operand(1)) => {
+                stores.push((inst.id_operand(0), inst.id_operand(1)));
             }
             _ => {}
         }
@@ -154,18 +159,21 @@ pub(crate) fn is_followed(program: &AnalysedModule<'_>, ty: Id) -> bool {
 }
 
 /// What the function called may return, where that is followed.
-fn returned<'m>(
+fn returned_values<'m>(
     program: &AnalysedModule<'m>,
     call: InstRef<'m>,
 ) -> impl Iterator<Item = Id> + use<'m> {
     let whole = call
         .result_type()
         .is_some_and(|ty| is_followed(program, ty));
-    let func: Option<Func> = program.functions.by_id(call.id(0)).filter(|_| whole);
+    let func: Option<Func> = program
+        .functions
+        .by_id(call.id_operand(0))
+        .filter(|_| whole);
     let insts = func.map(|func| program.module.function_insts(func));
     let returns = insts.into_iter().flatten();
     let returns = returns.filter(|inst| inst.op() == Op::ReturnValue);
-    returns.map(|inst| inst.id(0))
+    returns.map(|inst| inst.id_operand(0))
 }
 
 /// What is known so far.
@@ -180,35 +188,36 @@ struct UndefAnalysis<'a, 'm> {
 
 impl UndefAnalysis<'_, '_> {
     /// The result of an instruction, if more of it may be undefined than was known.
-    fn update(&mut self, inst: InstRef<'_>) -> Option<Id> {
+    fn update_result(&mut self, inst: InstRef<'_>) -> Option<Id> {
         let (id, ty) = inst.result().zip(inst.result_type())?;
-        let count = self.program.types.scalars(ty);
+        let count = self.program.types.scalar_count(ty);
         if count > MAX_SCALARS {
             return None;
         }
-        let mask = self.masks[id] | (self.of(inst, count) & all(count));
+        let mask = self.masks[id] | (self.compute_undefined(inst, count) & all_components(count));
         (std::mem::replace(self.masks.get_mut(id), mask) != mask).then_some(id)
     }
 
     /// Components of a result that may be undefined.
-    fn of(&self, inst: InstRef<'_>, count: usize) -> u64 {
+    fn compute_undefined(&self, inst: InstRef<'_>, count: usize) -> u64 {
         let any = |of: &[u64]| of.iter().fold(0, |any, mask| any | mask);
         match inst.op() {
-            Op::Load => return self.loaded(inst, count),
+            Op::Load => return self.loaded_undefined(inst, count),
             Op::FunctionCall => {
-                let values = returned(self.program, inst);
+                let values = returned_values(self.program, inst);
                 return values.fold(0, |mask, value| mask | self.masks[value]);
             }
             _ => {}
         }
-        match flow(inst.op()) {
-            Some(DefinednessFlow::Nothing) => all(count),
-            Some(DefinednessFlow::Moved) | None => self.moved(inst),
-            Some(DefinednessFlow::Phi) => {
-                inst.ids(0).step_by(2).fold(0, |m, id| m | self.masks[id])
-            }
+        match classify_flow(inst.op()) {
+            Some(DefinednessFlow::Nothing) => all_components(count),
+            Some(DefinednessFlow::Moved) | None => self.moved_undefined(inst),
+            Some(DefinednessFlow::Phi) => inst
+                .id_operands(0)
+                .step_by(2)
+                .fold(0, |m, id| m | self.masks[id]),
             Some(DefinednessFlow::Each)
-                if inst.operands().len() == 2 && inst.id(0) == inst.id(1) =>
+                if inst.operands().len() == 2 && inst.id_operand(0) == inst.id_operand(1) =>
             {
                 0
             }
@@ -218,17 +227,20 @@ impl UndefAnalysis<'_, '_> {
                 | DefinednessFlow::Filled
                 | DefinednessFlow::Each,
             ) => {
-                let parts: Vec<u64> = inst.ids(0).map(|id| self.spread(id, count)).collect();
+                let parts: Vec<u64> = inst
+                    .id_operands(0)
+                    .map(|id| self.spread_mask(id, count))
+                    .collect();
                 any(&parts)
             }
             Some(DefinednessFlow::Sum) => {
-                let known = inst.ids(0).all(|id| self.masks[id] == 0);
-                if known { 0 } else { all(count) }
+                let known = inst.id_operands(0).all(|id| self.masks[id] == 0);
+                if known { 0 } else { all_components(count) }
             }
             Some(DefinednessFlow::All) => {
-                let nothing = |id: Id| self.masks[id] == all(self.count(id));
-                if inst.ids(0).all(nothing) {
-                    all(count)
+                let nothing = |id: Id| self.masks[id] == all_components(self.component_count(id));
+                if inst.id_operands(0).all(nothing) {
+                    all_components(count)
                 } else {
                     0
                 }
@@ -238,18 +250,18 @@ impl UndefAnalysis<'_, '_> {
 
     /// Of what is loaded from private memory. A vector is followed where it is written a component at a time, or
     /// may be undefined when it is stored.
-    fn loaded(&self, load: InstRef<'_>, count: usize) -> u64 {
+    fn loaded_undefined(&self, load: InstRef<'_>, count: usize) -> u64 {
         let Some((id, ty)) = load.result().zip(load.result_type()) else {
             return 0;
         };
-        if !is_private(self.program, load.id(0)) {
+        if !is_private(self.program, load.id_operand(0)) {
             return 0;
         }
         if !is_followed(self.program, ty) {
             return u64::from(self.moved[id]);
         }
         if self.moved[id] || !is_vector(self.program, id) {
-            return all(count);
+            return all_components(count);
         }
         let first = self.stored.partition_point(|(load, _)| *load < id);
         let same = self.stored[first..]
@@ -258,43 +270,49 @@ impl UndefAnalysis<'_, '_> {
         same.fold(0, |mask, (_, value)| mask | self.masks[*value])
     }
 
-    fn moved(&self, inst: InstRef<'_>) -> u64 {
+    fn moved_undefined(&self, inst: InstRef<'_>) -> u64 {
         match inst.op() {
-            Op::CompositeConstruct | Op::ConstantComposite => self.joined(inst.ids(0)).0,
+            Op::CompositeConstruct | Op::ConstantComposite => {
+                self.join_masks(inst.id_operands(0)).0
+            }
             Op::CompositeExtract => {
-                let first = self.first_of(inst.id(0), &inst.operands()[1..]);
-                first.map_or(0, |at| self.masks[inst.id(0)] >> at)
+                let first = self.first_of(inst.id_operand(0), &inst.operands()[1..]);
+                first.map_or(0, |at| self.masks[inst.id_operand(0)] >> at)
             }
             Op::CompositeInsert => {
-                let (part, whole) = (inst.id(0), self.masks[inst.id(1)]);
-                let first = self.first_of(inst.id(1), &inst.operands()[2..]);
+                let (part, whole) = (inst.id_operand(0), self.masks[inst.id_operand(1)]);
+                let first = self.first_of(inst.id_operand(1), &inst.operands()[2..]);
                 first.map_or(0, |at| {
-                    (whole & !(all(self.count(part)) << at)) | self.masks[part] << at
+                    (whole & !(all_components(self.component_count(part)) << at))
+                        | self.masks[part] << at
                 })
             }
             Op::VectorShuffle => {
-                let (both, count) = self.joined(inst.ids(0).take(2));
+                let (both, count) = self.join_masks(inst.id_operands(0).take(2));
                 let bit = |n: u32| n as usize >= count || both >> n & 1 != 0;
                 let places = inst.operands()[2..].iter().take(MAX_SCALARS).enumerate();
                 places.fold(0, |mask, (to, from)| mask | u64::from(bit(*from)) << to)
             }
-            Op::CopyLogical => self.masks[inst.id(0)],
+            Op::CopyLogical => self.masks[inst.id_operand(0)],
             _ => 0,
         }
     }
 
     /// Values behind each other, and how many components they have.
-    fn joined(&self, parts: impl Iterator<Item = Id>) -> (u64, usize) {
+    fn join_masks(&self, parts: impl Iterator<Item = Id>) -> (u64, usize) {
         parts.fold((0, 0), |(mask, at), part| match at < MAX_SCALARS {
-            true => (mask | self.masks[part] << at, at + self.count(part)),
+            true => (
+                mask | self.masks[part] << at,
+                at + self.component_count(part),
+            ),
             false => (mask, at),
         })
     }
 
     /// A value at so many places: a scalar is at all of them.
-    fn spread(&self, id: Id, count: usize) -> u64 {
-        match (self.count(id), self.masks[id]) {
-            (1, mask) if mask != 0 => all(count),
+    fn spread_mask(&self, id: Id, count: usize) -> u64 {
+        match (self.component_count(id), self.masks[id]) {
+            (1, mask) if mask != 0 => all_components(count),
             (_, mask) => mask,
         }
     }
@@ -303,18 +321,18 @@ impl UndefAnalysis<'_, '_> {
     fn first_of(&self, whole: Id, path: &[u32]) -> Option<usize> {
         let (mut ty, mut at) = (self.program.type_of(whole)?, 0);
         for index in path {
-            let (part, before) = self.program.types.part(ty, *index)?;
+            let (part, before) = self.program.types.find_part(ty, *index)?;
             (ty, at) = (part, at + before);
         }
         (at < MAX_SCALARS).then_some(at)
     }
 
-    fn count(&self, id: Id) -> usize {
+    fn component_count(&self, id: Id) -> usize {
         let ty = self.program.type_of(id);
-        ty.map_or(0, |ty| self.program.types.scalars(ty))
+        ty.map_or(0, |ty| self.program.types.scalar_count(ty))
     }
 }
 
-fn all(count: usize) -> u64 {
+fn all_components(count: usize) -> u64 {
     u64::MAX >> (64 - count.clamp(1, MAX_SCALARS))
 }

@@ -19,11 +19,14 @@ const OPERANDS: usize = 4;
 
 /// Whether a store updates what it stores to.
 pub(crate) fn is_update(program: &AnalysedModule<'_>, store: InstRef<'_>) -> bool {
-    is_made_of(program, store.id(1), store.id(0), DEPTH)
+    is_made_of(program, store.id_operand(1), store.id_operand(0), DEPTH)
 }
 
 /// Whether invocations may wait for others: there are locks, or something volatile or atomic is read and compared.
-pub(crate) fn waits(program: &AnalysedModule<'_>, purposes: &IdMap<LoadPurpose>) -> bool {
+pub(crate) fn can_invocations_wait(
+    program: &AnalysedModule<'_>,
+    purposes: &IdMap<LoadPurpose>,
+) -> bool {
     let mut functions = program.functions.bottom_up.iter();
     functions.any(|func| {
         let mut insts = program.module.function_insts(*func);
@@ -51,7 +54,7 @@ fn is_made_of(program: &AnalysedModule<'_>, value: Id, pointer: Id, depth: u32) 
         return false;
     };
     match (inst.op(), depth.checked_sub(1)) {
-        (Op::Load, _) if is_same(program, inst.id(0), pointer, DEPTH) => true,
+        (Op::Load, _) if is_same(program, inst.id_operand(0), pointer, DEPTH) => true,
         (_, Some(depth)) if is_simple(inst) => {
             operand_ids(inst).any(|id| is_made_of(program, id, pointer, depth))
         }
@@ -72,7 +75,8 @@ fn is_same(program: &AnalysedModule<'_>, a: Id, b: Id, depth: u32) -> bool {
         return false;
     }
     if p.op() == Op::Load {
-        return is_private(program, p.id(0)) && is_same(program, p.id(0), q.id(0), depth);
+        return is_private(program, p.id_operand(0))
+            && is_same(program, p.id_operand(0), q.id_operand(0), depth);
     }
     let [of_p, of_q] = [p, q].map(|inst| operand_ids(inst).collect::<Vec<Id>>());
     let mut pairs = of_p.iter().zip(&of_q);

@@ -5,7 +5,7 @@
 //! arithmetic that works on each component by itself; a dot product reads all.
 
 use super::provenance::is_private;
-use super::undefined::{DefinednessFlow, flow};
+use super::undefined::{DefinednessFlow, classify_flow};
 use crate::program::AnalysedModule;
 use crate::promote::{MAX_SCALARS, operand_ids};
 use crate::types::LoweredTypeKind;
@@ -23,7 +23,7 @@ pub(crate) fn used_components(program: &AnalysedModule<'_>, moved: &IdMap<bool>)
     };
     let functions = program.functions.bottom_up.iter();
     for inst in functions.flat_map(|func| program.module.function_insts(*func)) {
-        uses.note(inst);
+        uses.note_instruction(inst);
     }
     while let Some(id) = uses.pending.pop() {
         if let Some(inst) = program.definitions.get(program.module, id) {
@@ -47,13 +47,17 @@ pub(crate) fn only_moved(program: &AnalysedModule<'_>) -> IdMap<bool> {
         block += u32::from(inst.op() == Op::Label);
         let joins = is_structure(program, inst);
         let goes_on = |id: Id| match inst.op() {
-            Op::CompositeInsert => id == inst.id(1) || joins && is_private_load(program, id),
+            Op::CompositeInsert => {
+                id == inst.id_operand(1) || joins && is_private_load(program, id)
+            }
             Op::CompositeConstruct => joins && is_private_load(program, id),
-            Op::VectorInsertDynamic => id == inst.id(0),
+            Op::VectorInsertDynamic => id == inst.id_operand(0),
             Op::Phi => is_private_load(program, id),
-            Op::Select => id != inst.id(0) && is_private_load(program, id),
+            Op::Select => id != inst.id_operand(0) && is_private_load(program, id),
             Op::Store => {
-                id == inst.id(1) && is_private(program, inst.id(0)) && is_private_load(program, id)
+                id == inst.id_operand(1)
+                    && is_private(program, inst.id_operand(0))
+                    && is_private_load(program, id)
             }
             _ => false,
         };
@@ -84,13 +88,13 @@ fn is_structure(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
 
 fn is_scalar(program: &AnalysedModule<'_>, id: Id) -> bool {
     let ty = program.type_of(id);
-    ty.is_some_and(|ty| program.types.scalars(ty) == 1)
+    ty.is_some_and(|ty| program.types.scalar_count(ty) == 1)
 }
 
 /// Whether a value is loaded from a private variable.
 fn is_private_load(program: &AnalysedModule<'_>, value: Id) -> bool {
     let inst = program.definitions.get(program.module, value);
-    inst.is_some_and(|inst| inst.op() == Op::Load && is_private(program, inst.id(0)))
+    inst.is_some_and(|inst| inst.op() == Op::Load && is_private(program, inst.id_operand(0)))
 }
 
 struct ComponentUses<'a, 'm> {
@@ -102,7 +106,7 @@ struct ComponentUses<'a, 'm> {
 }
 
 impl ComponentUses<'_, '_> {
-    fn mark(&mut self, id: Id, components: u64) {
+    fn mark_components(&mut self, id: Id, components: u64) {
         let mask = self.used[id] | components;
         if std::mem::replace(self.used.get_mut(id), mask) != mask {
             self.pending.push(id);
@@ -110,18 +114,18 @@ impl ComponentUses<'_, '_> {
     }
 
     /// Marks what an instruction uses whatever becomes of its result.
-    fn note(&mut self, inst: InstRef<'_>) {
+    fn note_instruction(&mut self, inst: InstRef<'_>) {
         if passes_on(self.program, inst) {
             return self.note_stored(inst);
         }
         let whole = matches!(
-            flow(inst.op()),
+            classify_flow(inst.op()),
             Some(DefinednessFlow::All | DefinednessFlow::Sum)
         );
         for id in operand_ids(inst) {
-            match self.count(id) {
-                Some(1) => self.mark(id, 1),
-                Some(count) if whole => self.mark(id, u64::MAX >> (64 - count)),
+            match self.component_count(id) {
+                Some(1) => self.mark_components(id, 1),
+                Some(count) if whole => self.mark_components(id, u64::MAX >> (64 - count)),
                 None if needs_matrices(inst.op()) => self.mark_matrix(id),
                 _ => {}
             }
@@ -133,17 +137,19 @@ impl ComponentUses<'_, '_> {
         let types = &self.program.types;
         let ty = self.program.type_of(id);
         let matrix = ty.filter(|ty| matches!(types.kind(*ty), LoweredTypeKind::Matrix { .. }));
-        let count = matrix.map_or(0, |ty| types.scalars(ty));
+        let count = matrix.map_or(0, |ty| types.scalar_count(ty));
         if matches!(count, 1..=MAX_SCALARS) {
-            self.mark(id, u64::MAX >> (64 - count));
+            self.mark_components(id, u64::MAX >> (64 - count));
         }
     }
 
     /// Marks a scalar that is stored: there is nothing else to be read of it.
     fn note_stored(&mut self, inst: InstRef<'_>) {
-        let value = (inst.op() == Op::Store).then(|| inst.id(1));
-        if let Some(value) = value.filter(|v| self.count(*v) == Some(1) && !self.moved[*v]) {
-            self.mark(value, 1);
+        let value = (inst.op() == Op::Store).then(|| inst.id_operand(1));
+        if let Some(value) =
+            value.filter(|v| self.component_count(*v) == Some(1) && !self.moved[*v])
+        {
+            self.mark_components(value, 1);
         }
     }
 
@@ -152,36 +158,41 @@ impl ComponentUses<'_, '_> {
         let literals = inst.operands();
         match inst.op() {
             Op::CompositeExtract => {
-                if let (&[_, n @ 0..64], Some(_)) = (literals, self.count(inst.id(0))) {
-                    self.mark(inst.id(0), 1 << n);
+                if let (&[_, n @ 0..64], Some(_)) =
+                    (literals, self.component_count(inst.id_operand(0)))
+                {
+                    self.mark_components(inst.id_operand(0), 1 << n);
                 }
             }
             Op::CompositeConstruct => {
                 let mut at = 0;
-                for part in inst.ids(0) {
-                    let Some(count) = self.count(part).filter(|_| at < MAX_SCALARS) else {
+                for part in inst.id_operands(0) {
+                    let Some(count) = self.component_count(part).filter(|_| at < MAX_SCALARS)
+                    else {
                         return;
                     };
-                    self.mark(part, components >> at & (u64::MAX >> (64 - count)));
+                    self.mark_components(part, components >> at & (u64::MAX >> (64 - count)));
                     at += count;
                 }
             }
             Op::CompositeInsert => {
                 if let &[_, _, n @ 0..64] = literals {
-                    self.mark(inst.id(0), components >> n & 1);
-                    self.mark(inst.id(1), components & !(1 << n));
+                    self.mark_components(inst.id_operand(0), components >> n & 1);
+                    self.mark_components(inst.id_operand(1), components & !(1 << n));
                 }
             }
             Op::VectorShuffle => self.hand_on_shuffled(inst, components),
-            Op::CopyObject | Op::VectorTimesScalar => self.mark(inst.id(0), components),
+            Op::CopyObject | Op::VectorTimesScalar => {
+                self.mark_components(inst.id_operand(0), components)
+            }
             op if matches!(
-                flow(op),
+                classify_flow(op),
                 Some(DefinednessFlow::Each | DefinednessFlow::Masked | DefinednessFlow::Filled)
             ) =>
             {
-                for id in inst.ids(0) {
-                    if self.count(id) != Some(1) {
-                        self.mark(id, components);
+                for id in inst.id_operands(0) {
+                    if self.component_count(id) != Some(1) {
+                        self.mark_components(id, components);
                     }
                 }
             }
@@ -190,22 +201,22 @@ impl ComponentUses<'_, '_> {
     }
 
     fn hand_on_shuffled(&mut self, inst: InstRef<'_>, components: u64) {
-        let Some(first) = self.count(inst.id(0)) else {
+        let Some(first) = self.component_count(inst.id_operand(0)) else {
             return;
         };
         for (to, from) in inst.operands()[2..].iter().enumerate().take(MAX_SCALARS) {
             let from = *from as usize;
             match (components >> to & 1 != 0, from.checked_sub(first)) {
                 (false, _) => {}
-                (true, None) => self.mark(inst.id(0), 1 << from),
-                (true, Some(from @ 0..64)) => self.mark(inst.id(1), 1 << from),
+                (true, None) => self.mark_components(inst.id_operand(0), 1 << from),
+                (true, Some(from @ 0..64)) => self.mark_components(inst.id_operand(1), 1 << from),
                 _ => {}
             }
         }
     }
 
     /// The components of a scalar or vector.
-    fn count(&self, id: Id) -> Option<usize> {
+    fn component_count(&self, id: Id) -> Option<usize> {
         let ty = self.program.type_of(id)?;
         match self.program.types.kind(ty) {
             LoweredTypeKind::Scalar(_) => Some(1),
@@ -240,7 +251,7 @@ fn passes_on(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> bool {
         | Op::Select
         | Op::FunctionCall
         | Op::ReturnValue => true,
-        Op::Store => is_private(program, inst.id(0)),
+        Op::Store => is_private(program, inst.id_operand(0)),
         _ => false,
     }
 }

@@ -51,13 +51,13 @@ thread_local! {
 ///
 /// # Safety
 /// As the function demands; `code` is where the code lies that may be left at any instruction.
-pub(crate) unsafe fn enter(
+pub(crate) unsafe fn call_guarded(
     entry: EntryFn,
     context: *const LaunchContext,
     [lo, hi, resume]: [u32; 3],
     code: &[(usize, usize)],
 ) -> Result<u64, TrapReason> {
-    install();
+    install_handlers();
     let mut landing = TrapLanding {
         stack: 0,
         behind: 0,
@@ -68,7 +68,7 @@ pub(crate) unsafe fn enter(
     let place: *mut TrapLanding = &mut landing;
     let outer = LANDING.replace(place);
     // SAFETY: the caller's promise for the function; the landing lives until `call` returns.
-    let result = unsafe { call(entry, context, lo, hi, resume, place) };
+    let result = unsafe { call_with_landing(entry, context, lo, hi, resume, place) };
     LANDING.set(outer);
     // SAFETY: as above; the handler may have written to it.
     match unsafe { std::ptr::read_volatile(&raw const (*place).trap) } {
@@ -80,7 +80,7 @@ pub(crate) unsafe fn enter(
 /// Notes stack pointer and continuation in the landing, and calls the function.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-unsafe extern "C" fn call(
+unsafe extern "C" fn call_with_landing(
     entry: EntryFn,
     context: *const LaunchContext,
     lo: u32,
@@ -164,12 +164,12 @@ unsafe extern "C" fn call(
 }
 
 #[cfg(target_arch = "x86_64")]
-fn instruction(context: &libc::ucontext_t) -> usize {
+fn instruction_pointer(context: &libc::ucontext_t) -> usize {
     context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize
 }
 
 #[cfg(target_arch = "x86_64")]
-fn stack(context: &libc::ucontext_t) -> usize {
+fn stack_pointer(context: &libc::ucontext_t) -> usize {
     context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize
 }
 
@@ -202,7 +202,7 @@ fn go_on_at(context: &mut libc::ucontext_t, landing: &TrapLanding) {
 static BEFORE: OnceLock<[libc::sigaction; 5]> = OnceLock::new();
 
 /// Installs the handlers once, and a stack for them once a thread.
-fn install() {
+fn install_handlers() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let handler = on_signal as extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
@@ -260,13 +260,15 @@ extern "C" fn on_signal(signal: i32, details: *mut libc::siginfo_t, context: *mu
         if let Some(landing) = place.as_mut() {
             let context = &mut *context.cast::<libc::ucontext_t>();
             let trap = match signal {
-                LATE => is_code(landing, instruction(context)).then_some(TrapReason::Late),
+                LATE => is_code(landing, instruction_pointer(context)).then_some(TrapReason::Late),
                 libc::SIGSEGV | libc::SIGBUS => {
                     let address = (*details).si_addr() as usize;
-                    Some(match address.abs_diff(stack(context)) < STACK_PROBE {
-                        true => TrapReason::Stack,
-                        false => TrapReason::Access(address as u64),
-                    })
+                    Some(
+                        match address.abs_diff(stack_pointer(context)) < STACK_PROBE {
+                            true => TrapReason::Stack,
+                            false => TrapReason::Access(address as u64),
+                        },
+                    )
                 }
                 other => Some(TrapReason::Signal(other)),
             };
@@ -333,15 +335,15 @@ pub(crate) struct CallWatchdog {
 
 impl CallWatchdog {
     /// Begins to count the time, if there is a limit.
-    pub fn start(limit: Option<Duration>) -> CallWatchdog {
+    pub fn start_with_limit(limit: Option<Duration>) -> CallWatchdog {
         let state = Arc::new((Mutex::new(WatchdogState::default()), Condvar::new()));
         let shared = Arc::clone(&state);
-        let thread = limit.map(|limit| std::thread::spawn(move || watch(&shared, limit)));
+        let thread = limit.map(|limit| std::thread::spawn(move || watch_threads(&shared, limit)));
         CallWatchdog { state, thread }
     }
 
     /// The calling thread is watched from now on.
-    pub fn join(&self) {
+    pub fn watch_current_thread(&self) {
         if self.thread.is_some()
             && let Ok(mut state) = self.state.0.lock()
         {
@@ -351,7 +353,7 @@ impl CallWatchdog {
     }
 
     /// It is no more.
-    pub fn leave(&self) {
+    pub fn unwatch_current_thread(&self) {
         if self.thread.is_some()
             && let Ok(mut state) = self.state.0.lock()
         {
@@ -380,7 +382,7 @@ impl Drop for CallWatchdog {
 }
 
 /// Waits until the time is up or the watch is over; then asks until all have left.
-fn watch((state, changed): &(Mutex<WatchdogState>, Condvar), limit: Duration) {
+fn watch_threads((state, changed): &(Mutex<WatchdogState>, Condvar), limit: Duration) {
     let Ok(state) = state.lock() else { return };
     let waited = changed.wait_timeout_while(state, limit, |s| !s.over);
     let Ok((mut state, _)) = waited else { return };

@@ -23,7 +23,7 @@ mod system;
 #[path = "none.rs"]
 mod system;
 
-pub(crate) use system::{CallWatchdog, enter};
+pub(crate) use system::{CallWatchdog, call_guarded};
 
 /// Why generated code did not come to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

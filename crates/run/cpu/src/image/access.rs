@@ -58,7 +58,7 @@ pub(crate) mod ask {
 
 impl ImageRequest {
     /// The texel of integer coordinates.
-    fn place(&self, texture: &TextureView) -> ([i64; 3], i64) {
+    fn texel_coordinates(&self, texture: &TextureView) -> ([i64; 3], i64) {
         let c = self.coordinate.map(|c| i64::from(c as i32));
         let layer = |n: usize| if texture.shape.arrayed { c[n] } else { 0 };
         let offset = self.offset.map(i64::from);
@@ -72,7 +72,7 @@ impl ImageRequest {
         }
     }
 
-    fn position(&self, texture: &TextureView, asked: u64) -> SamplePosition {
+    fn sample_position(&self, texture: &TextureView, asked: u64) -> SamplePosition {
         let has = |bit: u64| asked & bit != 0;
         let coordinate = self
             .coordinate
@@ -93,7 +93,7 @@ impl ImageRequest {
     }
 
     /// What is sampled, where, and the reference to compare with, if any.
-    fn sampling<'t>(
+    fn resolve_sampling<'t>(
         &self,
         texture: &'t TextureView,
         sampler: u64,
@@ -103,7 +103,7 @@ impl ImageRequest {
         let compares = asked & ask::COMPARES != 0;
         let reference = compares.then_some(self.reference);
         let sampled = SampledTexture { texture, sampler };
-        (sampled, self.position(texture, asked), reference)
+        (sampled, self.sample_position(texture, asked), reference)
     }
 
     fn give_floats(&mut self, value: [f32; 4]) {
@@ -119,7 +119,7 @@ impl ImageRequest {
 ///
 /// # Safety
 /// Generated code passes what it loaded as an image, and room of its own.
-unsafe fn asked<'a>(
+unsafe fn borrow_request<'a>(
     texture: *const TextureView,
     request: *mut ImageRequest,
 ) -> Option<(&'a TextureView, &'a mut ImageRequest)> {
@@ -128,28 +128,38 @@ unsafe fn asked<'a>(
 }
 
 /// Reads a texel by its coordinates: `OpImageRead` and `OpImageFetch`.
-pub(crate) extern "C" fn read(texture: *const TextureView, request: *mut ImageRequest, asks: u64) {
+pub(crate) extern "C" fn read_image(
+    texture: *const TextureView,
+    request: *mut ImageRequest,
+    asks: u64,
+) {
     // SAFETY: generated code passes them.
-    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+    let Some((texture, request)) = (unsafe { borrow_request(texture, request) }) else {
         return;
     };
-    let (at, layer) = request.place(texture);
+    let (at, layer) = request.texel_coordinates(texture);
     let format = texture.shape.format;
     // What is outside reads as a texel of zeros.
-    let texel = texture.texel(request.lod, at, layer).unwrap_or([0; 16]);
+    let texel = texture
+        .read_texel(request.lod, at, layer)
+        .unwrap_or([0; 16]);
     match asks & ask::INTEGERS != 0 {
-        true => request.give_ints(format.ints(&texel)),
-        false => request.give_floats(format.floats(&texel)),
+        true => request.give_ints(format.decode_ints(&texel)),
+        false => request.give_floats(format.decode_floats(&texel)),
     }
 }
 
 /// Writes a texel by its coordinates: `OpImageWrite`.
-pub(crate) extern "C" fn write(texture: *const TextureView, request: *mut ImageRequest, asks: u64) {
+pub(crate) extern "C" fn write_image(
+    texture: *const TextureView,
+    request: *mut ImageRequest,
+    asks: u64,
+) {
     // SAFETY: as above.
-    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+    let Some((texture, request)) = (unsafe { borrow_request(texture, request) }) else {
         return;
     };
-    let (at, layer) = request.place(texture);
+    let (at, layer) = request.texel_coordinates(texture);
     let format = texture.shape.format;
     let mut texel = [0; 16];
     match asks & ask::INTEGERS != 0 {
@@ -164,7 +174,7 @@ pub(crate) extern "C" fn write(texture: *const TextureView, request: *mut ImageR
             format.put_floats(value, &mut texel);
         }
     }
-    texture.store(request.lod, at, layer, &texel);
+    texture.store_texel(request.lod, at, layer, &texel);
 }
 
 /// The address of a texel, for atomics: `OpImageTexelPointer`. Outside it is the room of the request's
@@ -174,56 +184,56 @@ pub(crate) extern "C" fn texel_address(
     request: *mut ImageRequest,
 ) -> *mut u8 {
     // SAFETY: as above.
-    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+    let Some((texture, request)) = (unsafe { borrow_request(texture, request) }) else {
         return request.cast();
     };
-    let (at, layer) = request.place(texture);
+    let (at, layer) = request.texel_coordinates(texture);
     let outside = request.texel.as_mut_ptr().cast();
-    texture.address(0, at, layer).unwrap_or(outside)
+    texture.texel_address(0, at, layer).unwrap_or(outside)
 }
 
 /// Samples an image: `OpImageSampleExplicitLod` and its relatives.
-pub(crate) extern "C" fn sample(
+pub(crate) extern "C" fn sample_image(
     texture: *const TextureView,
     sampler: u64,
     request: *mut ImageRequest,
     asks: u64,
 ) {
     // SAFETY: as above.
-    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+    let Some((texture, request)) = (unsafe { borrow_request(texture, request) }) else {
         return;
     };
-    let (sampled, position, reference) = request.sampling(texture, sampler, asks);
+    let (sampled, position, reference) = request.resolve_sampling(texture, sampler, asks);
     match asks & ask::INTEGERS != 0 {
-        true => request.give_ints(sampled.ints(&position)),
-        false => request.give_floats(sampled.floats(&position, reference)),
+        true => request.give_ints(sampled.sample_ints(&position)),
+        false => request.give_floats(sampled.sample_floats(&position, reference)),
     }
 }
 
 /// One component of four texels: `OpImageGather` and `OpImageDrefGather`.
-pub(crate) extern "C" fn gather(
+pub(crate) extern "C" fn gather_image(
     texture: *const TextureView,
     sampler: u64,
     request: *mut ImageRequest,
     asks: u64,
 ) {
     // SAFETY: as above.
-    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+    let Some((texture, request)) = (unsafe { borrow_request(texture, request) }) else {
         return;
     };
-    let (sampled, position, reference) = request.sampling(texture, sampler, asks);
+    let (sampled, position, reference) = request.resolve_sampling(texture, sampler, asks);
     let component = (asks >> ask::COMPONENT_SHIFT) as usize & 3;
     if asks & ask::INTEGERS != 0 {
         let format = texture.shape.format;
-        let border = sampled.border().map(|n| n as i64);
-        let value = sampled.gather(&position, |at, layer| {
-            let texel = texture.texel(0, at, layer);
-            texel.map_or(border, |texel| format.ints(&texel))[component]
+        let border = sampled.border_colour().map(|n| n as i64);
+        let value = sampled.gather_texels(&position, |at, layer| {
+            let texel = texture.read_texel(0, at, layer);
+            texel.map_or(border, |texel| format.decode_ints(&texel))[component]
         });
         return request.give_ints(value);
     }
-    let value = sampled.gather(&position, |at, layer| {
-        sampled.texel(0, at, layer, reference)[component]
+    let value = sampled.gather_texels(&position, |at, layer| {
+        sampled.fetch_texel(0, at, layer, reference)[component]
     });
     request.give_floats(value);
 }
@@ -242,9 +252,13 @@ pub(crate) enum TextureQuery {
 }
 
 /// Answers a query into the texel's room.
-pub(crate) extern "C" fn query(texture: *const TextureView, request: *mut ImageRequest, what: u64) {
+pub(crate) extern "C" fn query_image(
+    texture: *const TextureView,
+    request: *mut ImageRequest,
+    what: u64,
+) {
     // SAFETY: as above.
-    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+    let Some((texture, request)) = (unsafe { borrow_request(texture, request) }) else {
         return;
     };
     let shape = &texture.shape;

@@ -105,35 +105,35 @@ const ROWS: &[TexelFormatRow] = &[
 
 impl TexelFormat {
     /// All formats.
-    pub fn all() -> impl Iterator<Item = TexelFormat> {
+    pub fn all_formats() -> impl Iterator<Item = TexelFormat> {
         (0..ROWS.len() as u8).map(TexelFormat)
     }
 
     /// The format of this name: as GLSL calls those of storage images, and `bgra8`, `a8`,
     /// `intensity8`, `luminance8`, `intensity32f`, `luminance32f`.
-    pub fn named(name: &str) -> Option<TexelFormat> {
-        TexelFormat::all().find(|f| f.name() == name)
+    pub fn from_name(name: &str) -> Option<TexelFormat> {
+        TexelFormat::all_formats().find(|f| f.name() == name)
     }
 
     /// The format that a type of a module names; none for `Unknown`.
     pub fn of_module(format: ImageFormat) -> Option<TexelFormat> {
         let named = format != ImageFormat::Unknown;
-        TexelFormat::all().find(|f| named && f.row().3 == format)
+        TexelFormat::all_formats().find(|f| named && f.table_row().3 == format)
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        self.row().0
+        self.table_row().0
     }
 
     /// What modules call it; `Unknown` where they have no name for it.
     pub fn in_modules(self) -> ImageFormat {
-        self.row().3
+        self.table_row().3
     }
 
     /// Bytes of a texel.
-    pub fn bytes(self) -> u32 {
-        match self.row().2 {
+    pub fn texel_bytes(self) -> u32 {
+        match self.table_row().2 {
             Each(component) => self.components() * component.bytes(),
             Ten(_) | Eleven => 4,
         }
@@ -141,9 +141,9 @@ impl TexelFormat {
 
     /// Components of a texel that are stored.
     pub fn components(self) -> u32 {
-        match self.row().1 {
+        match self.table_row().1 {
             ImageChannelOrder::RG => 2,
-            ImageChannelOrder::RGBA | ImageChannelOrder::BGRA => match self.row().2 {
+            ImageChannelOrder::RGBA | ImageChannelOrder::BGRA => match self.table_row().2 {
                 Eleven => 3,
                 _ => 4,
             },
@@ -152,8 +152,8 @@ impl TexelFormat {
     }
 
     /// A texel as an array: the name of its elements' type (`u8`, `f16`, …), and their number.
-    pub fn stored(self) -> (&'static str, u32) {
-        let name = match self.row().2 {
+    pub fn stored_elements(self) -> (&'static str, u32) {
+        let name = match self.table_row().2 {
             Ten(_) | Eleven => return ("u32", 1),
             Each(Unorm(8) | Uint(8)) => "u8",
             Each(Snorm(8) | Sint(8)) => "i8",
@@ -179,12 +179,12 @@ impl TexelFormat {
         matches!(self.component(), Sint(_))
     }
 
-    fn row(self) -> &'static TexelFormatRow {
+    fn table_row(self) -> &'static TexelFormatRow {
         &ROWS[usize::from(self.0) % ROWS.len()]
     }
 
     fn component(self) -> TexelComponent {
-        match self.row().2 {
+        match self.table_row().2 {
             Each(component) => component,
             Ten(make) => make(10),
             Eleven => Float(11),
@@ -193,13 +193,13 @@ impl TexelFormat {
 
     /// What OpenCL calls the order of components, as modules number it.
     pub(crate) fn channel_order(self) -> u32 {
-        self.row().1.0
+        self.table_row().1.0
     }
 
     /// What OpenCL calls the type of components, as modules number it.
     pub(crate) fn channel_type(self) -> u32 {
         let ty = match self.component() {
-            _ if matches!(self.row().2, Ten(_)) => ImageChannelDataType::UnormInt101010_2,
+            _ if matches!(self.table_row().2, Ten(_)) => ImageChannelDataType::UnormInt101010_2,
             Unorm(8) => ImageChannelDataType::UnormInt8,
             Unorm(_) => ImageChannelDataType::UnormInt16,
             Snorm(8) => ImageChannelDataType::SnormInt8,
@@ -228,37 +228,43 @@ impl TexelFormat {
 
     /// Alpha of what is outside of an image: 1 where the format has none, else 0.
     pub(crate) fn border_alpha(self) -> f32 {
-        let order = self.row().1;
+        let order = self.table_row().1;
         let opaque = order == R || order == RG || order == ImageChannelOrder::Luminance;
         if opaque { 1.0 } else { 0.0 }
     }
 
     /// The components of a texel as numbers.
-    pub(crate) fn floats(self, texel: &[u8]) -> [f32; 4] {
-        let parts = self.parts(texel).map(|(c, bits)| c.to_float(bits));
-        self.spread(parts, 0.0, 1.0)
+    pub(crate) fn decode_floats(self, texel: &[u8]) -> [f32; 4] {
+        let parts = self
+            .split_components(texel)
+            .map(|(c, bits)| c.to_float(bits));
+        self.spread_to_rgba(parts, 0.0, 1.0)
     }
 
     /// The components of a texel as integers.
-    pub(crate) fn ints(self, texel: &[u8]) -> [i64; 4] {
-        let parts = self.parts(texel).map(|(c, bits)| c.to_int(bits));
-        self.spread(parts, 0, 1)
+    pub(crate) fn decode_ints(self, texel: &[u8]) -> [i64; 4] {
+        let parts = self.split_components(texel).map(|(c, bits)| c.to_int(bits));
+        self.spread_to_rgba(parts, 0, 1)
     }
 
     /// Stores numbers into a texel.
     pub(crate) fn put_floats(self, value: [f32; 4], texel: &mut [u8]) {
-        self.put(self.gather(value), texel, TexelComponent::of_float);
+        self.encode_components(
+            self.gather_from_rgba(value),
+            texel,
+            TexelComponent::of_float,
+        );
     }
 
     /// Stores integers into a texel.
     pub(crate) fn put_ints(self, value: [i64; 4], texel: &mut [u8]) {
-        self.put(self.gather(value), texel, TexelComponent::of_int);
+        self.encode_components(self.gather_from_rgba(value), texel, TexelComponent::of_int);
     }
 
     /// The component of each part of a texel, and its bits; those that are not there are zero.
-    fn parts(self, texel: &[u8]) -> [(TexelComponent, u64); 4] {
+    fn split_components(self, texel: &[u8]) -> [(TexelComponent, u64); 4] {
         let word = bits_at(texel, 0, 4);
-        match self.row().2 {
+        match self.table_row().2 {
             Each(c) => {
                 let bytes = c.bytes() as usize;
                 [0, 1, 2, 3].map(|n| (c, bits_at(texel, n * bytes, bytes)))
@@ -274,8 +280,13 @@ impl TexelFormat {
         }
     }
 
-    fn put<T: Copy>(self, value: [T; 4], texel: &mut [u8], encode: fn(TexelComponent, T) -> u64) {
-        let word = match self.row().2 {
+    fn encode_components<T: Copy>(
+        self,
+        value: [T; 4],
+        texel: &mut [u8],
+        encode: fn(TexelComponent, T) -> u64,
+    ) {
+        let word = match self.table_row().2 {
             Each(c) => {
                 let bytes = c.bytes() as usize;
                 for (part, value) in texel.chunks_exact_mut(bytes).zip(value) {
@@ -300,9 +311,9 @@ impl TexelFormat {
     }
 
     /// Red, green, blue and alpha from what is stored.
-    fn spread<T: Copy>(self, parts: [T; 4], zero: T, one: T) -> [T; 4] {
+    fn spread_to_rgba<T: Copy>(self, parts: [T; 4], zero: T, one: T) -> [T; 4] {
         let [a, b, c, d] = parts;
-        match self.row().1 {
+        match self.table_row().1 {
             ImageChannelOrder::R => [a, zero, zero, one],
             ImageChannelOrder::RG => [a, b, zero, one],
             ImageChannelOrder::BGRA => [c, b, a, d],
@@ -314,9 +325,9 @@ impl TexelFormat {
     }
 
     /// What is stored from red, green, blue and alpha.
-    fn gather<T: Copy>(self, value: [T; 4]) -> [T; 4] {
+    fn gather_from_rgba<T: Copy>(self, value: [T; 4]) -> [T; 4] {
         let [r, g, b, a] = value;
-        match self.row().1 {
+        match self.table_row().1 {
             ImageChannelOrder::BGRA => [b, g, r, a],
             ImageChannelOrder::A => [a; 4],
             _ => value,
@@ -348,7 +359,7 @@ impl TexelComponent {
     }
 
     /// The largest of normalised integers.
-    fn largest(self) -> f64 {
+    fn max_value(self) -> f64 {
         match self {
             Snorm(bits) => ((1u64 << (bits - 1)) - 1) as f64,
             _ => ((1u64 << self.width().min(63)) - 1) as f64,
@@ -357,10 +368,10 @@ impl TexelComponent {
 
     fn to_float(self, bits: u64) -> f32 {
         match self {
-            Unorm(_) => (bits as f64 / self.largest()) as f32,
-            Snorm(width) => ((signed(bits, width) as f64 / self.largest()) as f32).max(-1.0),
+            Unorm(_) => (bits as f64 / self.max_value()) as f32,
+            Snorm(width) => ((sign_extend(bits, width) as f64 / self.max_value()) as f32).max(-1.0),
             Uint(_) => bits as f32,
-            Sint(width) => signed(bits, width) as f32,
+            Sint(width) => sign_extend(bits, width) as f32,
             Float(32) => f32::from_bits(bits as u32),
             Float(16) => f16_to_f64(bits as u16) as f32,
             Float(width) => from_unsigned_float(bits as u32, width - 5),
@@ -370,7 +381,7 @@ impl TexelComponent {
     fn to_int(self, bits: u64) -> i64 {
         match self {
             Uint(_) => bits as i64,
-            Sint(width) => signed(bits, width),
+            Sint(width) => sign_extend(bits, width),
             other => other.to_float(bits) as i64,
         }
     }
@@ -383,11 +394,11 @@ impl TexelComponent {
             } else {
                 wide.clamp(least, 1.0)
             };
-            (clamped * self.largest()).round_ties_even() as i64
+            (clamped * self.max_value()).round_ties_even() as i64
         };
         match self {
             Unorm(_) => scaled(0.0) as u64,
-            Snorm(width) => scaled(-1.0) as u64 & mask(width),
+            Snorm(width) => scaled(-1.0) as u64 & low_bits_mask(width),
             Uint(_) | Sint(_) => self.of_int(value as i64),
             Float(32) => value.to_bits().into(),
             Float(16) => f16_from_f64(wide).into(),
@@ -398,21 +409,21 @@ impl TexelComponent {
     fn of_int(self, value: i64) -> u64 {
         match self {
             Uint(64) | Sint(64) => value as u64,
-            Uint(width) => value.clamp(0, mask(width) as i64) as u64,
+            Uint(width) => value.clamp(0, low_bits_mask(width) as i64) as u64,
             Sint(width) => {
-                let most = (mask(width) >> 1) as i64;
-                value.clamp(-most - 1, most) as u64 & mask(width)
+                let most = (low_bits_mask(width) >> 1) as i64;
+                value.clamp(-most - 1, most) as u64 & low_bits_mask(width)
             }
             other => other.of_float(value as f32),
         }
     }
 }
 
-fn mask(width: u32) -> u64 {
+fn low_bits_mask(width: u32) -> u64 {
     u64::MAX >> (64 - width.clamp(1, 64))
 }
 
-fn signed(bits: u64, width: u32) -> i64 {
+fn sign_extend(bits: u64, width: u32) -> i64 {
     let unused = 64 - width;
     (bits << unused) as i64 >> unused
 }
@@ -465,17 +476,17 @@ mod tests {
 
     #[test]
     fn every_value_of_small_components_comes_back() {
-        for format in TexelFormat::all() {
-            let bytes = format.bytes() as usize;
+        for format in TexelFormat::all_formats() {
+            let bytes = format.texel_bytes() as usize;
             for n in 0..=255u8 {
                 let texel: Vec<u8> = (0..bytes).map(|at| n.wrapping_mul(at as u8 + 1)).collect();
-                let floats = format.floats(&texel);
+                let floats = format.decode_floats(&texel);
                 if floats.iter().any(|f| f.is_nan()) {
                     continue;
                 }
                 let mut back = vec![0; bytes];
                 match format.is_integer() {
-                    true => format.put_ints(format.ints(&texel), &mut back),
+                    true => format.put_ints(format.decode_ints(&texel), &mut back),
                     false => format.put_floats(floats, &mut back),
                 }
                 let least = format.name().contains("snorm");
@@ -492,8 +503,8 @@ mod tests {
     #[test]
     fn numbers_saturate_and_round() {
         let stored = |name: &str, value: f32| {
-            let format = TexelFormat::named(name).expect("there is such a format");
-            let mut texel = vec![0; format.bytes() as usize];
+            let format = TexelFormat::from_name(name).expect("there is such a format");
+            let mut texel = vec![0; format.texel_bytes() as usize];
             format.put_floats([value; 4], &mut texel);
             bits_at(&texel, 0, format.component().bytes() as usize)
         };
@@ -506,7 +517,7 @@ mod tests {
         assert_eq!(stored("r16f", 1e9), 0x7c00);
         let eleven = |value| {
             let mut texel = [0; 4];
-            TexelFormat::named("r11f_g11f_b10f")
+            TexelFormat::from_name("r11f_g11f_b10f")
                 .expect("there is such a format")
                 .put_floats([value; 4], &mut texel);
             bits_at(&texel, 0, 4)
@@ -518,10 +529,10 @@ mod tests {
 
     #[test]
     fn integers_saturate() {
-        let format = TexelFormat::named("rg8i").expect("there is such a format");
+        let format = TexelFormat::from_name("rg8i").expect("there is such a format");
         let mut texel = [0; 2];
         format.put_ints([-1000, 1000, 0, 0], &mut texel);
         assert_eq!(texel, [0x80, 0x7f]);
-        assert_eq!(format.ints(&texel), [-128, 127, 0, 1]);
+        assert_eq!(format.decode_ints(&texel), [-128, 127, 0, 1]);
     }
 }

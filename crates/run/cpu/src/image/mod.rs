@@ -80,7 +80,7 @@ impl ImageShape {
     ///
     /// # Errors
     /// When there is something.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check_dimensions(&self) -> Result<(), String> {
         let [width, height, depth] = self.size;
         let used = match self.dimensions {
             ImageDimensions::D1 | ImageDimensions::Buffer => 1,
@@ -114,7 +114,7 @@ impl ImageShape {
         if self.levels == 0 || self.levels > MAX_LEVELS.min(32 - largest.leading_zeros()) {
             return bad(format!("it cannot have {} levels", self.levels));
         }
-        if self.bytes().is_none() {
+        if self.total_bytes().is_none() {
             return bad("it has too many texels".to_owned());
         }
         Ok(())
@@ -131,12 +131,12 @@ impl ImageShape {
         let texels = width.checked_mul(height)?.checked_mul(depth)?;
         let bytes = texels.checked_mul(self.layers.into())?;
         bytes
-            .checked_mul(self.format.bytes().into())
+            .checked_mul(self.format.texel_bytes().into())
             .filter(|b| *b < 1 << 48)
     }
 
     /// Bytes of all levels; none where they are too many.
-    pub fn bytes(&self) -> Option<u64> {
+    pub fn total_bytes(&self) -> Option<u64> {
         let mut levels = 0..self.levels.min(MAX_LEVELS);
         levels.try_fold(0u64, |sum, level| sum.checked_add(self.level_bytes(level)?))
     }
@@ -168,17 +168,17 @@ pub struct ImageType {
 
 impl ImageType {
     /// What an `OpTypeImage` says.
-    pub fn of(def: InstRef<'_>) -> ImageType {
+    pub fn from_definition(def: InstRef<'_>) -> ImageType {
         ImageType {
-            dim: Dim(def.word(1)),
-            arrayed: def.word(3) != 0,
-            multisampled: def.word(4) != 0,
-            format: TexelFormat::of_module(ImageFormat(def.word(6))),
+            dim: Dim(def.operand_word(1)),
+            arrayed: def.operand_word(3) != 0,
+            multisampled: def.operand_word(4) != 0,
+            format: TexelFormat::of_module(ImageFormat(def.operand_word(6))),
         }
     }
 
     /// Coordinates of a texel, the layer included.
-    pub(crate) fn coordinates(&self) -> usize {
+    pub(crate) fn coordinate_count(&self) -> usize {
         let own = match self.dim {
             Dim::Dim1D | Dim::Buffer => 1,
             Dim::Dim3D | Dim::Cube => 3,
@@ -188,8 +188,8 @@ impl ImageType {
     }
 
     /// What is wrong with an image for this type, in a sentence without a full stop.
-    pub fn problem(&self, shape: &ImageShape) -> Option<String> {
-        if let Err(problem) = shape.check() {
+    pub fn find_mismatch(&self, shape: &ImageShape) -> Option<String> {
+        if let Err(problem) = shape.check_dimensions() {
             return Some(problem);
         }
         let is = match shape.dimensions {
@@ -240,14 +240,14 @@ impl TextureView {
     /// Of an image whose memory has room for its texels.
     pub fn new(image: &HostImage) -> TextureView {
         TextureView {
-            sampler: image.sampler.word(),
+            sampler: image.sampler.encode_word(),
             texels: image.memory.address,
             shape: image.shape,
         }
     }
 
     /// The address of a texel; none outside.
-    fn address(&self, level: u32, at: [i64; 3], layer: i64) -> Option<*mut u8> {
+    fn texel_address(&self, level: u32, at: [i64; 3], layer: i64) -> Option<*mut u8> {
         let shape = &self.shape;
         if level >= shape.levels || layer < 0 || layer >= i64::from(shape.layers) {
             return None;
@@ -259,31 +259,31 @@ impl TextureView {
         }
         let before: u64 = (0..level).filter_map(|l| shape.level_bytes(l)).sum();
         let texel = ((layer * depth + z) * height + y) * width + x;
-        let offset = before + texel as u64 * u64::from(shape.format.bytes());
+        let offset = before + texel as u64 * u64::from(shape.format.texel_bytes());
         Some(self.texels.wrapping_add(offset as usize))
     }
 
     /// The bytes of a texel; none outside.
-    fn texel(&self, level: u32, at: [i64; 3], layer: i64) -> Option<[u8; 16]> {
-        let address = self.address(level, at, layer)?;
+    fn read_texel(&self, level: u32, at: [i64; 3], layer: i64) -> Option<[u8; 16]> {
+        let address = self.texel_address(level, at, layer)?;
         let mut texel = [0; 16];
         // SAFETY: the texel is inside of the image.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 address,
                 texel.as_mut_ptr(),
-                self.shape.format.bytes() as usize,
+                self.shape.format.texel_bytes() as usize,
             );
         }
         Some(texel)
     }
 
     /// Stores the bytes of a texel; nothing outside.
-    fn store(&self, level: u32, at: [i64; 3], layer: i64, texel: &[u8; 16]) {
-        let Some(address) = self.address(level, at, layer) else {
+    fn store_texel(&self, level: u32, at: [i64; 3], layer: i64, texel: &[u8; 16]) {
+        let Some(address) = self.texel_address(level, at, layer) else {
             return;
         };
-        let bytes = self.shape.format.bytes() as usize;
+        let bytes = self.shape.format.texel_bytes() as usize;
         // SAFETY: as above.
         unsafe { std::ptr::copy_nonoverlapping(texel.as_ptr(), address, bytes) };
     }
@@ -295,11 +295,14 @@ mod tests {
 
     #[test]
     fn shapes_are_checked() {
-        let rgba8 = TexelFormat::named("rgba8").expect("there is such a format");
+        let rgba8 = TexelFormat::from_name("rgba8").expect("there is such a format");
         let shape = ImageShape::new(ImageDimensions::D2, rgba8, [5, 3, 1]);
-        assert_eq!((shape.check(), shape.bytes()), (Ok(()), Some(60)));
+        assert_eq!(
+            (shape.check_dimensions(), shape.total_bytes()),
+            (Ok(()), Some(60))
+        );
         let mips = ImageShape { levels: 3, ..shape };
-        assert_eq!(mips.bytes(), Some(60 + 8 + 4));
+        assert_eq!(mips.total_bytes(), Some(60 + 8 + 4));
         let wrong = [
             ImageShape { levels: 4, ..shape },
             ImageShape { layers: 2, ..shape },
@@ -322,7 +325,7 @@ mod tests {
             },
         ];
         for shape in wrong {
-            assert!(shape.check().is_err(), "{shape:?}");
+            assert!(shape.check_dimensions().is_err(), "{shape:?}");
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct SampledTexture<'a> {
 
 impl AxisTexels {
     /// `n` texels, of which one is at `coordinate`.
-    fn find(
+    fn locate_texels(
         coordinate: f32,
         offset: i32,
         n: u32,
@@ -50,7 +50,7 @@ impl AxisTexels {
             }
             _ => coordinate * size,
         };
-        let texel = |at: i64| wrapped(at, n.into(), address);
+        let texel = |at: i64| wrap_coordinate(at, n.into(), address);
         let offset = i64::from(offset);
         match filter {
             SamplerFilter::Nearest => {
@@ -72,7 +72,7 @@ impl AxisTexels {
     }
 
     /// No axis: the one texel that there is.
-    fn none() -> AxisTexels {
+    fn single_texel() -> AxisTexels {
         AxisTexels {
             texels: [Some(0); 2],
             weight: 0.0,
@@ -81,7 +81,7 @@ impl AxisTexels {
 }
 
 /// The texel that stands for one that may be outside.
-fn wrapped(at: i64, n: i64, address: SamplerAddressing) -> Option<i64> {
+fn wrap_coordinate(at: i64, n: i64, address: SamplerAddressing) -> Option<i64> {
     match address {
         SamplerAddressing::ClampToEdge => Some(at.clamp(0, n - 1)),
         SamplerAddressing::Border => (0..n).contains(&at).then_some(at),
@@ -95,37 +95,37 @@ fn wrapped(at: i64, n: i64, address: SamplerAddressing) -> Option<i64> {
 
 impl SampledTexture<'_> {
     /// The value at a position.
-    pub fn floats(&self, position: &SamplePosition, reference: Option<f32>) -> [f32; 4] {
-        let levels = self.levels(position.lod);
-        let filter = self.filter(position.lod);
-        let first = self.level(position, levels.0, filter, reference);
+    pub fn sample_floats(&self, position: &SamplePosition, reference: Option<f32>) -> [f32; 4] {
+        let levels = self.select_levels(position.lod);
+        let filter = self.select_filter(position.lod);
+        let first = self.sample_level(position, levels.0, filter, reference);
         if levels.2 == 0.0 {
             return first;
         }
-        let second = self.level(position, levels.1, filter, reference);
+        let second = self.sample_level(position, levels.1, filter, reference);
         std::array::from_fn(|n| first[n] * (1.0 - levels.2) + second[n] * levels.2)
     }
 
     /// The nearest texel's integers.
-    pub fn ints(&self, position: &SamplePosition) -> [i64; 4] {
-        let level = self.levels(position.lod).0;
-        let (axes, layer) = self.axes(position, level, SamplerFilter::Nearest);
+    pub fn sample_ints(&self, position: &SamplePosition) -> [i64; 4] {
+        let level = self.select_levels(position.lod).0;
+        let (axes, layer) = self.locate_axes(position, level, SamplerFilter::Nearest);
         let [x, y, z] = axes.map(|axis| axis.texels[0]);
         let format = self.texture.shape.format;
-        let border = self.border().map(|n| n as i64);
+        let border = self.border_colour().map(|n| n as i64);
         let at = x.zip(y).zip(z).map(|((x, y), z)| [x, y, z]);
-        let texel = at.and_then(|at| self.texture.texel(level, at, layer));
-        texel.map_or(border, |texel| format.ints(&texel))
+        let texel = at.and_then(|at| self.texture.read_texel(level, at, layer));
+        texel.map_or(border, |texel| format.decode_ints(&texel))
     }
 
     /// The four texels around a position, of which a component is taken: from the lower left one
     /// against the clock, rows going up.
-    pub fn gather<T: Copy>(
+    pub fn gather_texels<T: Copy>(
         &self,
         position: &SamplePosition,
         mut take: impl FnMut([i64; 3], i64) -> T,
     ) -> [T; 4] {
-        let (axes, layer) = self.axes(position, 0, SamplerFilter::Linear);
+        let (axes, layer) = self.locate_axes(position, 0, SamplerFilter::Linear);
         [(0, 1), (1, 1), (1, 0), (0, 0)].map(|(i, j)| {
             let [x, y, z] = [axes[0].texels[i], axes[1].texels[j], axes[2].texels[0]];
             take([x, y, z].map(|n| n.unwrap_or(-1)), layer)
@@ -133,7 +133,7 @@ impl SampledTexture<'_> {
     }
 
     /// The colour of what is outside.
-    pub fn border(&self) -> [f32; 4] {
+    pub fn border_colour(&self) -> [f32; 4] {
         match self.sampler.border {
             BorderColour::ByFormat => [0.0, 0.0, 0.0, self.texture.shape.format.border_alpha()],
             BorderColour::Transparent => [0.0; 4],
@@ -143,38 +143,47 @@ impl SampledTexture<'_> {
     }
 
     /// A texel, or what its comparison with the reference gives.
-    pub fn texel(&self, level: u32, at: [i64; 3], layer: i64, reference: Option<f32>) -> [f32; 4] {
+    pub fn fetch_texel(
+        &self,
+        level: u32,
+        at: [i64; 3],
+        layer: i64,
+        reference: Option<f32>,
+    ) -> [f32; 4] {
         let format = self.texture.shape.format;
-        let texel = self.texture.texel(level, at, layer);
-        let value = texel.map_or_else(|| self.border(), |texel| format.floats(&texel));
+        let texel = self.texture.read_texel(level, at, layer);
+        let value = texel.map_or_else(
+            || self.border_colour(),
+            |texel| format.decode_floats(&texel),
+        );
         match (reference, self.sampler.compare) {
             (Some(reference), Some(compare)) => {
-                let held = compare.holds(reference, value[0]);
+                let held = compare.is_satisfied_by(reference, value[0]);
                 [f32::from(u8::from(held)); 4]
             }
             _ => value,
         }
     }
 
-    fn filter(&self, lod: f32) -> SamplerFilter {
-        match self.clamped(lod) <= 0.0 {
+    fn select_filter(&self, lod: f32) -> SamplerFilter {
+        match self.clamp_lod(lod) <= 0.0 {
             true => self.sampler.magnify,
             false => self.sampler.minify,
         }
     }
 
-    fn clamped(&self, lod: f32) -> f32 {
+    fn clamp_lod(&self, lod: f32) -> f32 {
         let [least, most] = self.sampler.lods;
         lod.max(least).min(most.max(least))
     }
 
     /// Two levels and the weight of the second.
-    fn levels(&self, lod: f32) -> (u32, u32, f32) {
+    fn select_levels(&self, lod: f32) -> (u32, u32, f32) {
         let last = self.texture.shape.levels - 1;
         if last == 0 || !self.sampler.normalized {
             return (0, 0, 0.0);
         }
-        let lod = self.clamped(lod).clamp(0.0, last as f32);
+        let lod = self.clamp_lod(lod).clamp(0.0, last as f32);
         match self.sampler.mips {
             SamplerFilter::Nearest => {
                 let level = ((lod + 0.5).ceil() as u32).saturating_sub(1).min(last);
@@ -188,14 +197,14 @@ impl SampledTexture<'_> {
         }
     }
 
-    fn level(
+    fn sample_level(
         &self,
         position: &SamplePosition,
         level: u32,
         filter: SamplerFilter,
         reference: Option<f32>,
     ) -> [f32; 4] {
-        let (axes, layer) = self.axes(position, level, filter);
+        let (axes, layer) = self.locate_axes(position, level, filter);
         let corners = if filter == SamplerFilter::Linear {
             8
         } else {
@@ -215,7 +224,7 @@ impl SampledTexture<'_> {
                 continue;
             }
             let at = [0, 1, 2].map(|n| axes[n].texels[side[n]].unwrap_or(-1));
-            let texel = self.texel(level, at, layer, reference);
+            let texel = self.fetch_texel(level, at, layer, reference);
             if corners == 1 {
                 return texel;
             }
@@ -227,7 +236,7 @@ impl SampledTexture<'_> {
     }
 
     /// The axes of a position in a level, and its layer.
-    fn axes(
+    fn locate_axes(
         &self,
         position: &SamplePosition,
         level: u32,
@@ -237,7 +246,7 @@ impl SampledTexture<'_> {
         let size = shape.level_size(level);
         let axis = |n: usize, coordinate: f32| {
             let sampler = &self.sampler;
-            AxisTexels::find(coordinate, position.offset[n], size[n], sampler, n, filter)
+            AxisTexels::locate_texels(coordinate, position.offset[n], size[n], sampler, n, filter)
         };
         let layer = |n: usize| match shape.arrayed {
             true => {
@@ -249,26 +258,35 @@ impl SampledTexture<'_> {
         let [x, y, z, _] = position.coordinate;
         match shape.dimensions {
             ImageDimensions::D1 | ImageDimensions::Buffer => (
-                [axis(0, x), AxisTexels::none(), AxisTexels::none()],
+                [
+                    axis(0, x),
+                    AxisTexels::single_texel(),
+                    AxisTexels::single_texel(),
+                ],
                 layer(1),
             ),
-            ImageDimensions::D2 => ([axis(0, x), axis(1, y), AxisTexels::none()], layer(2)),
+            ImageDimensions::D2 => (
+                [axis(0, x), axis(1, y), AxisTexels::single_texel()],
+                layer(2),
+            ),
             ImageDimensions::D3 => ([axis(0, x), axis(1, y), axis(2, z)], 0),
             ImageDimensions::Cube => {
-                let (face, s, t) = face([x, y, z]);
+                let (face, s, t) = select_cube_face([x, y, z]);
                 // Edges are those of the face.
                 let edges = SamplerState {
                     address: [SamplerAddressing::ClampToEdge; 3],
                     ..self.sampler
                 };
-                let axis = |n: usize, at: f32| AxisTexels::find(at, 0, size[n], &edges, n, filter);
+                let axis = |n: usize, at: f32| {
+                    AxisTexels::locate_texels(at, 0, size[n], &edges, n, filter)
+                };
                 let cube = match shape.arrayed {
                     true => position.coordinate[3].round_ties_even() as i64,
                     false => 0,
                 };
                 let cube = cube.clamp(0, i64::from(shape.layers) / 6 - 1);
                 (
-                    [axis(0, s), axis(1, t), AxisTexels::none()],
+                    [axis(0, s), axis(1, t), AxisTexels::single_texel()],
                     cube * 6 + face,
                 )
             }
@@ -278,7 +296,7 @@ impl SampledTexture<'_> {
 
 /// The face of a cube that a direction goes through, and the coordinates there; by the table of
 /// Vulkan's section on cube maps.
-fn face([x, y, z]: [f32; 3]) -> (i64, f32, f32) {
+fn select_cube_face([x, y, z]: [f32; 3]) -> (i64, f32, f32) {
     let [ax, ay, az] = [x.abs(), y.abs(), z.abs()];
     let (face, s, t, major) = if az >= ax && az >= ay {
         match z < 0.0 {
@@ -316,18 +334,18 @@ pub(super) fn lod_of(texture: &TextureView, gradients: [[f32; 3]; 2]) -> f32 {
 mod tests {
     use super::*;
 
-    fn texels(
+    fn find_axis_texels(
         coordinate: f32,
         address: SamplerAddressing,
         filter: SamplerFilter,
     ) -> [Option<i64>; 2] {
-        let sampler = SamplerState::opencl(address, filter, true);
-        AxisTexels::find(coordinate, 0, 4, &sampler, 0, filter).texels
+        let sampler = SamplerState::from_opencl(address, filter, true);
+        AxisTexels::locate_texels(coordinate, 0, 4, &sampler, 0, filter).texels
     }
 
     #[test]
     fn addresses() {
-        let nearest = |c, address| texels(c, address, SamplerFilter::Nearest)[0];
+        let nearest = |c, address| find_axis_texels(c, address, SamplerFilter::Nearest)[0];
         assert_eq!(nearest(1.1, SamplerAddressing::ClampToEdge), Some(3));
         assert_eq!(nearest(-0.1, SamplerAddressing::ClampToEdge), Some(0));
         assert_eq!(nearest(1.0, SamplerAddressing::Border), None);
@@ -336,7 +354,7 @@ mod tests {
         assert_eq!(nearest(1.1, SamplerAddressing::Mirror), Some(3));
         assert_eq!(nearest(-0.3, SamplerAddressing::Mirror), Some(1));
         assert_eq!(nearest(2.3, SamplerAddressing::Mirror), Some(1));
-        let linear = |c, address| texels(c, address, SamplerFilter::Linear);
+        let linear = |c, address| find_axis_texels(c, address, SamplerFilter::Linear);
         assert_eq!(
             linear(0.0, SamplerAddressing::ClampToEdge),
             [Some(0), Some(0)]
@@ -355,7 +373,7 @@ mod tests {
         ] {
             for filter in [SamplerFilter::Nearest, SamplerFilter::Linear] {
                 for c in [f32::NAN, f32::INFINITY, -f32::INFINITY, 1e30, -1e30] {
-                    for texel in texels(c, address, filter) {
+                    for texel in find_axis_texels(c, address, filter) {
                         assert!(
                             texel.is_some_and(|t| (0..4).contains(&t)),
                             "{c} {address:?}"
@@ -368,8 +386,8 @@ mod tests {
 
     #[test]
     fn faces_of_a_cube() {
-        assert_eq!(face([1.0, 0.0, 0.0]).0, 0);
-        assert_eq!(face([0.0, -2.0, 1.0]).0, 3);
-        assert_eq!(face([0.5, 0.25, 1.0]), (4, 0.75, 0.375));
+        assert_eq!(select_cube_face([1.0, 0.0, 0.0]).0, 0);
+        assert_eq!(select_cube_face([0.0, -2.0, 1.0]).0, 3);
+        assert_eq!(select_cube_face([0.5, 0.25, 1.0]), (4, 0.75, 0.375));
     }
 }

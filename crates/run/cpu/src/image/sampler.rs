@@ -134,19 +134,19 @@ mod at {
 }
 
 impl SamplerAddressing {
-    fn place(self) -> usize {
+    fn table_index(self) -> usize {
         ADDRESSES.iter().position(|a| *a == self).unwrap_or(0)
     }
 
     /// Its number in `OpConstantSampler`.
-    pub fn number(self) -> u32 {
-        self.place() as u32 + 1
+    pub fn to_spirv(self) -> u32 {
+        self.table_index() as u32 + 1
     }
 }
 
 impl SamplerState {
     /// One of OpenCL's: the same in all directions, the border by the image's format.
-    pub fn opencl(
+    pub fn from_opencl(
         address: SamplerAddressing,
         filter: SamplerFilter,
         normalized: bool,
@@ -165,15 +165,15 @@ impl SamplerState {
         let address = (address as usize).checked_sub(1);
         let address = address.and_then(|n| ADDRESSES.get(n).copied());
         let filter = FILTERS[(filter & 1) as usize];
-        SamplerState::opencl(address.unwrap_or_default(), filter, normalized != 0)
+        SamplerState::from_opencl(address.unwrap_or_default(), filter, normalized != 0)
     }
 
     /// All of it in a word, which generated code passes on.
-    pub(crate) fn word(&self) -> u64 {
+    pub(crate) fn encode_word(&self) -> u64 {
         let place = |n: usize, at: u32| (n as u64) << at;
         let mut word = 0;
         for (n, address) in self.address.into_iter().enumerate() {
-            word |= place(address.place(), 2 * n as u32);
+            word |= place(address.table_index(), 2 * n as u32);
         }
         for (n, filter) in [self.magnify, self.minify, self.mips]
             .into_iter()
@@ -217,7 +217,7 @@ impl SamplerState {
 
 impl DepthComparison {
     /// Whether it holds.
-    pub(crate) fn holds(self, reference: f32, texel: f32) -> bool {
+    pub(crate) fn is_satisfied_by(self, reference: f32, texel: f32) -> bool {
         match self {
             DepthComparison::Never => false,
             DepthComparison::Less => reference < texel,
@@ -252,7 +252,7 @@ mod tests {
             compare: Some(DepthComparison::GreaterOrEqual),
         };
         for sampler in [sampler, SamplerState::default()] {
-            assert_eq!(SamplerState::of_word(sampler.word()), sampler);
+            assert_eq!(SamplerState::of_word(sampler.encode_word()), sampler);
         }
     }
 }

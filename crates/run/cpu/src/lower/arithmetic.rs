@@ -11,30 +11,30 @@ use spirula_spirv::Id;
 use spirula_spirv::ir::InstRef;
 
 /// `OpFAdd`.
-pub(crate) fn add(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_fadd(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().fadd(v[0], v[1])
 }
 
 /// `OpFSub`.
-pub(crate) fn sub(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_fsub(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().fsub(v[0], v[1])
 }
 
 /// `OpFMul`.
-pub(crate) fn mul(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_fmul(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().fmul(v[0], v[1])
 }
 
 /// `OpFDiv`.
-pub(crate) fn div(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_fdiv(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().fdiv(v[0], v[1])
 }
 
 /// `OpFNegate`, on the bits so that no type needs widening.
-pub(crate) fn negate(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
-    if super::lanes::widened(lane.from) != lane.from {
+pub(crate) fn emit_fneg(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
+    if super::lanes::to_arithmetic_scalar(lane.from) != lane.from {
         let bits = lane.from.bits();
-        let sign = lower.iconst(super::scope::int_of(lane.from.bytes()), 1 << (bits - 1));
+        let sign = lower.emit_iconst(super::scope::int_of(lane.from.bytes()), 1 << (bits - 1));
         return lower.builder.ins().bxor(v[0], sign);
     }
     lower.builder.ins().fneg(v[0])
@@ -49,7 +49,7 @@ extern "C" fn rem_f64(a: f64, b: f64) -> f64 {
 }
 
 /// `OpFRem`: the sign of the dividend.
-pub(crate) fn rem(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_frem(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
     let ty = clif_type(lane.from);
     let address = if ty == types::F64 {
         rem_f64 as *const () as usize
@@ -60,8 +60,8 @@ pub(crate) fn rem(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Val
 }
 
 /// `OpFMod`: the sign of the divisor.
-pub(crate) fn modulo(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
-    let rest = rem(lower, lane, v);
+pub(crate) fn emit_fmod(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
+    let rest = emit_frem(lower, lane, v);
     let sum = lower.builder.ins().fadd(rest, v[1]);
     let zero = lower.zero_like(rest);
     let is_zero = lower.builder.ins().fcmp(FloatCC::Equal, rest, zero);
@@ -74,34 +74,37 @@ pub(crate) fn modulo(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> 
 }
 
 /// `OpFmaKHR`: one rounding.
-pub(crate) fn fma(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_fma(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().fma(v[0], v[1], v[2])
 }
 
 /// `OpDot`.
-pub(crate) fn dot(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_dot(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    let scalar = lower.component(ty)?;
-    let (a, b) = (lower.reals(inst.id(0))?, lower.reals(inst.id(1))?);
+    let scalar = lower.component_scalar(ty)?;
+    let (a, b) = (
+        lower.read_widened_floats(inst.id_operand(0))?,
+        lower.read_widened_floats(inst.id_operand(1))?,
+    );
     let sum = lower.sum_of_products(scalar, &a, &b);
-    let sum = lower.narrow(scalar, sum);
+    let sum = lower.narrow_to_half(scalar, sum);
     lower.set_result(inst.result(), &[sum])
 }
 
 /// `OpVectorTimesScalar` and `OpMatrixTimesScalar`.
 pub(crate) fn times_scalar(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    let operands = [inst.id(0), inst.id(1)];
-    let values = lower.map_lanes(ty, &operands, LaneDomain::Real, mul)?;
+    let operands = [inst.id_operand(0), inst.id_operand(1)];
+    let values = lower.map_lanes(ty, &operands, LaneDomain::Real, emit_fmul)?;
     lower.set_result(inst.result(), &values)
 }
 
 impl ClifLowering<'_, '_, '_> {
     /// The components of a floating-point value, halves widened.
-    pub fn reals(&mut self, id: Id) -> Result<ClifScalars, SourceDiagnostic> {
+    pub fn read_widened_floats(&mut self, id: Id) -> Result<ClifScalars, SourceDiagnostic> {
         let scalar = self.scalar_of(id)?;
-        let values = self.values(id)?;
-        Ok(values.iter().map(|v| self.widen(scalar, *v)).collect())
+        let values = self.read_values(id)?;
+        Ok(values.iter().map(|v| self.widen_half(scalar, *v)).collect())
     }
 
     /// The sum of products of widened components, from the first on, not yet narrowed.
@@ -114,7 +117,7 @@ impl ClifLowering<'_, '_, '_> {
                 None => product,
             });
         }
-        sum.unwrap_or_else(|| self.scalar_constant(super::lanes::widened(scalar), 0))
+        sum.unwrap_or_else(|| self.scalar_constant(super::lanes::to_arithmetic_scalar(scalar), 0))
     }
 
     /// A zero of a floating-point value's type.
@@ -124,9 +127,9 @@ impl ClifLowering<'_, '_, '_> {
 
     /// A constant of a floating-point value's type.
     pub fn real_like(&mut self, value: Value, number: f64) -> Value {
-        match self.clif(value) {
-            types::F64 => self.f64const(number),
-            _ => self.f32const(number as f32),
+        match self.value_type(value) {
+            types::F64 => self.emit_f64const(number),
+            _ => self.emit_f32const(number as f32),
         }
     }
 }

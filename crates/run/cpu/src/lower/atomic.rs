@@ -6,7 +6,7 @@
 use super::ClifResult;
 use super::checked::MemoryAccessKind;
 use super::lanes::LaneTypes;
-use super::scope::{ClifLowering, clif_type, plain};
+use super::scope::{ClifLowering, clif_type, plain_flags};
 use super::values::PointerOperand;
 use crate::context::at;
 use crate::types::{LoweredTypeKind, ScalarLeaf, ScalarRepr};
@@ -31,19 +31,19 @@ struct AtomicAddress {
 }
 
 /// `OpAtomicLoad`.
-pub(crate) fn load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let place = lower.atomic_place(inst.id(0))?;
+pub(crate) fn lower_atomic_load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let place = lower.atomic_place(inst.id_operand(0))?;
     let ty = lower.result_type(inst)?;
-    let scalar = lower.component(ty)?;
+    let scalar = lower.component_scalar(ty)?;
     let bits = lower.atomic_read(&place, int_type(scalar));
-    let value = lower.cast(clif_type(scalar), bits);
+    let value = lower.bitcast_value(clif_type(scalar), bits);
     lower.set_result(inst.result(), &[value])
 }
 
 /// `OpAtomicStore`.
-pub(crate) fn store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let place = lower.atomic_place(inst.id(0))?;
-    let value = lower.value(inst.id(3))?;
+pub(crate) fn lower_atomic_store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let place = lower.atomic_place(inst.id_operand(0))?;
+    let value = lower.read_value(inst.id_operand(3))?;
     let bits = lower.bits_of(value);
     lower.atomic_write(&place, bits);
     Ok(())
@@ -51,11 +51,11 @@ pub(crate) fn store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 
 /// `OpAtomicCompareExchange` and its weak relative: gives the old value.
 pub(crate) fn compare_exchange(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let place = lower.atomic_place(inst.id(0))?;
-    let value = lower.value(inst.id(4))?;
-    let expected = lower.value(inst.id(5))?;
+    let place = lower.atomic_place(inst.id_operand(0))?;
+    let value = lower.read_value(inst.id_operand(4))?;
+    let expected = lower.read_value(inst.id_operand(5))?;
     let old = if place.private {
-        let ty = lower.clif(value);
+        let ty = lower.value_type(value);
         let old = lower.atomic_read(&place, ty);
         let same = lower.builder.ins().icmp(IntCC::Equal, old, expected);
         let new = lower.builder.ins().select(same, value, old);
@@ -73,30 +73,30 @@ pub(crate) fn compare_exchange(lower: &mut ClifLowering, inst: InstRef) -> ClifR
 
 /// `OpAtomicFlagTestAndSet`.
 pub(crate) fn test_and_set(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let place = lower.atomic_place(inst.id(0))?;
-    let one = lower.iconst(types::I32, 1);
+    let place = lower.atomic_place(inst.id_operand(0))?;
+    let one = lower.emit_iconst(types::I32, 1);
     let old = lower.exchange_op(&place, AtomicRmwOp::Xchg, one);
     let set = lower.builder.ins().icmp_imm_s(IntCC::NotEqual, old, 0);
     lower.set_result(inst.result(), &[set])
 }
 
 /// `OpAtomicFlagClear`.
-pub(crate) fn clear(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let place = lower.atomic_place(inst.id(0))?;
-    let zero = lower.iconst(types::I32, 0);
+pub(crate) fn lower_flag_clear(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let place = lower.atomic_place(inst.id_operand(0))?;
+    let zero = lower.emit_iconst(types::I32, 0);
     lower.atomic_write(&place, zero);
     Ok(())
 }
 
 /// Reading, changing and writing an integer at once: gives the old value.
-pub(crate) fn modify(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let place = lower.atomic_place(inst.id(0))?;
+pub(crate) fn lower_atomic_modify(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let place = lower.atomic_place(inst.id_operand(0))?;
     let ty = lower.result_type(inst)?;
-    let scalar = lower.component(ty)?;
+    let scalar = lower.component_scalar(ty)?;
     let operand = match inst.op() {
-        Op::AtomicIIncrement | Op::AtomicIDecrement => lower.iconst(clif_type(scalar), 1),
+        Op::AtomicIIncrement | Op::AtomicIDecrement => lower.emit_iconst(clif_type(scalar), 1),
         _ => {
-            let value = lower.value(inst.id(3))?;
+            let value = lower.read_value(inst.id_operand(3))?;
             lower.bits_of(value)
         }
     };
@@ -112,32 +112,32 @@ pub(crate) fn modify(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
         Op::AtomicOr => AtomicRmwOp::Or,
         _ => AtomicRmwOp::Xor,
     };
-    if !place.private && lower.shared.tallies.pointers.contains(&inst.id(0)) {
-        lower.count(&place, op, operand);
+    if !place.private && lower.shared.tallies.pointers.contains(&inst.id_operand(0)) {
+        lower.emit_privatised_update(&place, op, operand);
         // Nobody asks for it.
         return lower.set_result(inst.result(), &[operand]);
     }
     let old = lower.exchange_op(&place, op, operand);
-    let old = lower.cast(clif_type(scalar), old);
+    let old = lower.bitcast_value(clif_type(scalar), old);
     lower.set_result(inst.result(), &[old])
 }
 
 /// The same for floating-point numbers.
 pub(crate) fn modify_float(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let place = lower.atomic_place(inst.id(0))?;
+    let place = lower.atomic_place(inst.id_operand(0))?;
     let ty = lower.result_type(inst)?;
-    let scalar = lower.component(ty)?;
-    let operand = lower.value(inst.id(3))?;
-    let operand = lower.widen(scalar, operand);
+    let scalar = lower.component_scalar(ty)?;
+    let operand = lower.read_value(inst.id_operand(3))?;
+    let operand = lower.widen_half(scalar, operand);
     let int = int_type(scalar);
     if place.flags.alias_region().is_some() {
-        return lower.unsupported("changing a number in workgroup memory by bundles");
+        return lower.fail_unsupported("changing a number in workgroup memory by bundles");
     }
     let first = lower.atomic_read(&place, int);
     if place.private {
         let new = lower.combine_float(inst.op(), scalar, first, operand);
         lower.atomic_write(&place, new);
-        let old = lower.cast(clif_type(scalar), first);
+        let old = lower.bitcast_value(clif_type(scalar), first);
         return lower.set_result(inst.result(), &[old]);
     }
     let again = lower.builder.create_block();
@@ -150,12 +150,12 @@ pub(crate) fn modify_float(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
     let found = lower
         .builder
         .ins()
-        .atomic_cas(plain(), address, expected, new);
+        .atomic_cas(plain_flags(), address, expected, new);
     let same = lower.builder.ins().icmp(IntCC::Equal, found, expected);
     let args = [BlockArg::Value(found)];
     lower.builder.ins().brif(same, done, &[], again, &args);
     lower.builder.switch_to_block(done);
-    let old = lower.cast(clif_type(scalar), found);
+    let old = lower.bitcast_value(clif_type(scalar), found);
     lower.set_result(inst.result(), &[old])
 }
 
@@ -181,11 +181,11 @@ impl ClifLowering<'_, '_, '_> {
             _ => false,
         };
         let id = pointer;
-        let pointer: PointerOperand = self.pointer(pointer)?;
+        let pointer: PointerOperand = self.read_pointer(pointer)?;
         let pointer = self.guard_atomic(id, pointer)?;
         let flags = match private && self.shared.bundle.is_some() {
             true => self.unseen_flags(),
-            false => plain(),
+            false => plain_flags(),
         };
         Ok(AtomicAddress {
             address: self.address_of(pointer)?,
@@ -201,12 +201,12 @@ impl ClifLowering<'_, '_, '_> {
             description: "atomics that nobody sees".into(),
         };
         let region = self.builder.func.dfg.alias_regions.insert(region);
-        plain().with_alias_region(Some(region))
+        plain_flags().with_alias_region(Some(region))
     }
 
     /// Changes what is only counted in: as if no other thread saw it, where none does.
-    fn count(&mut self, place: &AtomicAddress, op: AtomicRmwOp, operand: Value) {
-        let alone = self.context(types::I64, at::TALLIES);
+    fn emit_privatised_update(&mut self, place: &AtomicAddress, op: AtomicRmwOp, operand: Value) {
+        let alone = self.load_context_field(types::I64, at::TALLIES);
         let [unseen, seen, done] = [(); 3].map(|()| self.builder.create_block());
         self.builder.ins().brif(alone, unseen, &[], seen, &[]);
         self.builder.switch_to_block(unseen);
@@ -216,7 +216,7 @@ impl ClifLowering<'_, '_, '_> {
             private: !is_bundle,
             flags: match is_bundle {
                 true => self.unseen_flags(),
-                false => plain(),
+                false => plain_flags(),
             },
         };
         self.exchange_op(&own, op, operand);
@@ -238,10 +238,10 @@ impl ClifLowering<'_, '_, '_> {
         };
         let flag = matches!(inst.op(), Op::AtomicFlagTestAndSet | Op::AtomicFlagClear);
         let value = match inst.op() {
-            Op::AtomicStore => Some(self.scalar_of(inst.id(3))?),
+            Op::AtomicStore => Some(self.scalar_of(inst.id_operand(3))?),
             _ => inst
                 .result_type()
-                .and_then(|ty| self.program.types.component(ty)),
+                .and_then(|ty| self.program.types.component_scalar(ty)),
         };
         let leaf = ScalarLeaf {
             scalar: value.filter(|_| !flag).unwrap_or(ScalarRepr::Int(32)),
@@ -251,12 +251,12 @@ impl ClifLowering<'_, '_, '_> {
             reads: !matches!(inst.op(), Op::AtomicStore | Op::AtomicFlagClear)
                 && !self.only_clears(inst),
             writes: inst.op() != Op::AtomicLoad,
-            semantics: self.program.constants.u64(inst.id(2)),
+            semantics: self.program.constants.get_u64(inst.id_operand(2)),
         };
         if let Some(byte) = self.program.byte_in_word(id) {
             return self.guard_byte(byte, how);
         }
-        self.guard(id, pointer, &[leaf], how, &[])
+        self.sanitize_pointer_access(id, pointer, &[leaf], how, &[])
     }
 
     /// Checks an atomic access to a word that is made for one of its bytes: the others stay what they are.
@@ -269,8 +269,8 @@ impl ClifLowering<'_, '_, '_> {
             scalar: ScalarRepr::Int(8),
             offset: 0,
         };
-        let pointer = self.pointer(byte)?;
-        let pointer = self.guard(byte, pointer, &[leaf], how, &[])?;
+        let pointer = self.read_pointer(byte)?;
+        let pointer = self.sanitize_pointer_access(byte, pointer, &[leaf], how, &[])?;
         let address = self.address_of(pointer)?;
         let word = self.builder.ins().band_imm_s(address, !3);
         Ok(PointerOperand::Address(word, None))
@@ -284,7 +284,7 @@ impl ClifLowering<'_, '_, '_> {
 
     fn atomic_read(&mut self, place: &AtomicAddress, ty: Type) -> Value {
         if place.private {
-            self.builder.ins().load(ty, plain(), place.address, 0)
+            self.builder.ins().load(ty, plain_flags(), place.address, 0)
         } else {
             let ins = self.builder.ins();
             ins.atomic_load(ty, place.flags, place.address)
@@ -293,7 +293,9 @@ impl ClifLowering<'_, '_, '_> {
 
     fn atomic_write(&mut self, place: &AtomicAddress, value: Value) {
         if place.private {
-            self.builder.ins().store(plain(), value, place.address, 0);
+            self.builder
+                .ins()
+                .store(plain_flags(), value, place.address, 0);
         } else {
             let ins = self.builder.ins();
             ins.atomic_store(place.flags, value, place.address);
@@ -301,7 +303,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     fn exchange_op(&mut self, place: &AtomicAddress, op: AtomicRmwOp, operand: Value) -> Value {
-        let ty = self.clif(operand);
+        let ty = self.value_type(operand);
         if !place.private {
             let address = place.address;
             return self
@@ -316,10 +318,12 @@ impl ClifLowering<'_, '_, '_> {
             AtomicRmwOp::And => self.builder.ins().band(old, operand),
             AtomicRmwOp::Or => self.builder.ins().bor(old, operand),
             AtomicRmwOp::Xor => self.builder.ins().bxor(old, operand),
-            AtomicRmwOp::Smin => self.choose(IntCC::SignedLessThan, old, operand),
-            AtomicRmwOp::Umin => self.choose(IntCC::UnsignedLessThan, old, operand),
-            AtomicRmwOp::Smax => self.choose(IntCC::SignedGreaterThan, old, operand),
-            AtomicRmwOp::Umax => self.choose(IntCC::UnsignedGreaterThan, old, operand),
+            AtomicRmwOp::Smin => self.select_by_comparison(IntCC::SignedLessThan, old, operand),
+            AtomicRmwOp::Umin => self.select_by_comparison(IntCC::UnsignedLessThan, old, operand),
+            AtomicRmwOp::Smax => self.select_by_comparison(IntCC::SignedGreaterThan, old, operand),
+            AtomicRmwOp::Umax => {
+                self.select_by_comparison(IntCC::UnsignedGreaterThan, old, operand)
+            }
             _ => operand,
         };
         self.atomic_write(place, new);
@@ -327,15 +331,15 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// The one of two integers that compares so with the other.
-    pub fn choose(&mut self, condition: IntCC, a: Value, b: Value) -> Value {
+    pub fn select_by_comparison(&mut self, condition: IntCC, a: Value, b: Value) -> Value {
         let first = self.builder.ins().icmp(condition, a, b);
         self.builder.ins().select(first, a, b)
     }
 
     fn combine_float(&mut self, op: Op, scalar: ScalarRepr, old: Value, operand: Value) -> Value {
-        let old = self.cast(clif_type(scalar), old);
-        let old = self.widen(scalar, old);
-        let wide = super::lanes::widened(scalar);
+        let old = self.bitcast_value(clif_type(scalar), old);
+        let old = self.widen_half(scalar, old);
+        let wide = super::lanes::to_arithmetic_scalar(scalar);
         let lane = LaneTypes {
             from: wide,
             to: wide,
@@ -345,7 +349,7 @@ impl ClifLowering<'_, '_, '_> {
             Op::AtomicFMinEXT => super::ext::real::min(self, lane, &[old, operand]),
             _ => super::ext::real::max(self, lane, &[old, operand]),
         };
-        let new = self.narrow(scalar, new);
+        let new = self.narrow_to_half(scalar, new);
         self.bits_of(new)
     }
 }

@@ -88,18 +88,20 @@ const ROWS: &[(BuiltIn, BuiltinSource)] = &[
 
 impl ClifLowering<'_, '_, '_> {
     /// The components of a built-in variable, or one of them.
-    pub fn builtin(
+    pub fn read_builtin(
         &mut self,
         variable: Id,
         component: Option<u32>,
     ) -> Result<ClifScalars, SourceDiagnostic> {
-        let number = self.program.decoration(variable, Decoration::BuiltIn);
+        let number = self
+            .program
+            .decoration_operand(variable, Decoration::BuiltIn);
         let builtin = BuiltIn(number.unwrap_or(u32::MAX));
         let Some((_, source)) = ROWS.iter().find(|row| row.0 == builtin) else {
-            return self.unsupported(format!("the built-in variable {builtin}"));
+            return self.fail_unsupported(format!("the built-in variable {builtin}"));
         };
         let Some((scalar, count)) = super::globals::builtin_type(self.shared, variable) else {
-            return self.unsupported(format!("the type of the built-in variable {builtin}"));
+            return self.fail_unsupported(format!("the type of the built-in variable {builtin}"));
         };
         let which = match component {
             Some(n) => n as usize..n as usize + 1,
@@ -111,22 +113,25 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// The address of a symbolic pointer: a copy, as such pointers are read only.
-    pub fn materialise(&mut self, symbol: SymbolicPointer) -> Result<Value, SourceDiagnostic> {
+    pub fn materialise_pointer(
+        &mut self,
+        symbol: SymbolicPointer,
+    ) -> Result<Value, SourceDiagnostic> {
         let SymbolicPointer::BuiltIn {
             variable,
             component,
         } = symbol
         else {
-            return self.unsupported("this use of a pointer");
+            return self.fail_unsupported("this use of a pointer");
         };
-        let values = self.builtin(variable, component)?;
+        let values = self.read_builtin(variable, component)?;
         let (scalar, _) =
             super::globals::builtin_type(self.shared, variable).unwrap_or((ScalarRepr::Int(32), 1));
         let slot = self.stack_slot(u64::from(scalar.bytes()) * 4)?;
         let address = self.builder.ins().stack_addr(types::I64, slot, 0);
         for (n, value) in values.iter().enumerate() {
             let offset = n as i32 * scalar.bytes() as i32;
-            let flags = super::scope::plain();
+            let flags = super::scope::plain_flags();
             self.builder.ins().store(flags, *value, address, offset);
         }
         Ok(address)
@@ -141,23 +146,27 @@ impl ClifLowering<'_, '_, '_> {
         let ty = clif_type(scalar);
         let known = self.program.entry.local_size;
         let value = match source {
-            BuiltinSource::Context(offset) => self.context(types::I64, field(offset, n)),
-            BuiltinSource::Single(offset) => self.context(types::I64, offset),
+            BuiltinSource::Context(offset) => {
+                self.load_context_field(types::I64, component_offset(offset, n))
+            }
+            BuiltinSource::Single(offset) => self.load_context_field(types::I64, offset),
             BuiltinSource::GroupSize(offset) => match known {
-                Some(size) => self.iconst(types::I64, size.get(n).copied().unwrap_or(1).into()),
-                None => self.context(types::I64, field(offset, n)),
+                Some(size) => {
+                    self.emit_iconst(types::I64, size.get(n).copied().unwrap_or(1).into())
+                }
+                None => self.load_context_field(types::I64, component_offset(offset, n)),
             },
             BuiltinSource::LocalId => self.item.local[n.min(2)],
             BuiltinSource::LocalIndex => self.item.linear,
             BuiltinSource::GlobalId => self.global_id(n, ty),
             BuiltinSource::GlobalLinearId => self.global_linear_id(),
-            BuiltinSource::Constant(value) => self.iconst(types::I64, value as i64),
+            BuiltinSource::Constant(value) => self.emit_iconst(types::I64, value as i64),
             BuiltinSource::SubgroupMaxSize => {
-                self.iconst(types::I32, self.shared.subgroup_size.into())
+                self.emit_iconst(types::I32, self.shared.subgroup_size.into())
             }
             // In OpenCL the last subgroup may be smaller, and says so.
             BuiltinSource::SubgroupSize if !self.program.entry.is_kernel => {
-                self.iconst(types::I32, self.shared.subgroup_size.into())
+                self.emit_iconst(types::I32, self.shared.subgroup_size.into())
             }
             BuiltinSource::SubgroupSize => self.subgroup_size(),
             BuiltinSource::SubgroupCount(offset) => self.subgroup_count(offset),
@@ -166,33 +175,33 @@ impl ClifLowering<'_, '_, '_> {
                 let linear = self.item.linear;
                 self.builder.ins().ushr_imm_u(linear, i64::from(shift))
             }
-            BuiltinSource::SubgroupLocalId => self.lane(),
-            BuiltinSource::Mask(condition) => self.mask(condition, n),
+            BuiltinSource::SubgroupLocalId => self.emit_lane_index(),
+            BuiltinSource::Mask(condition) => self.emit_lane_mask(condition, n),
         };
-        Ok(self.resize(value, ty, false))
+        Ok(self.resize_integer(value, ty, false))
     }
 
     /// The number of the invocation within its subgroup, 32 bits.
-    pub fn lane(&mut self) -> Value {
+    pub fn emit_lane_index(&mut self) -> Value {
         let linear = self.item.linear;
         let mask = i64::from(self.shared.subgroup_size - 1);
         self.builder.ins().band_imm_u(linear, mask)
     }
 
     fn global_id(&mut self, n: usize, ty: cranelift_codegen::ir::Type) -> Value {
-        let base = self.context(types::I64, field(at::BASE, n.min(2)));
-        let base = self.resize(base, ty, false);
+        let base = self.load_context_field(types::I64, component_offset(at::BASE, n.min(2)));
+        let base = self.resize_integer(base, ty, false);
         let local = self.item.local[n.min(2)];
-        let local = self.resize(local, ty, false);
+        let local = self.resize_integer(local, ty, false);
         self.builder.ins().iadd(base, local)
     }
 
     fn global_linear_id(&mut self) -> Value {
-        let mut linear = self.iconst(types::I64, 0);
+        let mut linear = self.emit_iconst(types::I64, 0);
         for n in (0..3).rev() {
             let id = self.global_id(n, types::I64);
-            let offset = self.context(types::I64, field(at::OFFSET, n));
-            let size = self.context(types::I64, field(at::GLOBAL, n));
+            let offset = self.load_context_field(types::I64, component_offset(at::OFFSET, n));
+            let size = self.load_context_field(types::I64, component_offset(at::GLOBAL, n));
             let id = self.builder.ins().isub(id, offset);
             linear = self.builder.ins().imul(linear, size);
             linear = self.builder.ins().iadd(linear, id);
@@ -204,9 +213,10 @@ impl ClifLowering<'_, '_, '_> {
     fn group_invocations(&mut self, offset: i32) -> Value {
         if let Some(size) = self.program.entry.local_size {
             let count = size.iter().map(|s| i64::from(*s)).product();
-            return self.iconst(types::I64, count);
+            return self.emit_iconst(types::I64, count);
         }
-        let [x, y, z] = [0, 1, 2].map(|n| self.context(types::I64, field(offset, n)));
+        let [x, y, z] =
+            [0, 1, 2].map(|n| self.load_context_field(types::I64, component_offset(offset, n)));
         let xy = self.builder.ins().imul(x, y);
         self.builder.ins().imul(xy, z)
     }
@@ -226,19 +236,19 @@ impl ClifLowering<'_, '_, '_> {
         let linear = self.builder.ins().uextend(types::I64, linear);
         let first = self.builder.ins().band_imm_s(linear, -size);
         let rest = self.builder.ins().isub(all, first);
-        let full = self.iconst(types::I64, size);
+        let full = self.emit_iconst(types::I64, size);
         let fewer = self.builder.ins().icmp(IntCC::UnsignedLessThan, rest, full);
         self.builder.ins().select(fewer, rest, full)
     }
 
     /// Component `n` of a mask of lanes: subgroups of up to 64 lanes have two that count.
-    fn mask(&mut self, condition: IntCC, n: usize) -> Value {
-        let lane = self.lane();
-        let mut mask = self.iconst(types::I32, 0);
+    fn emit_lane_mask(&mut self, condition: IntCC, n: usize) -> Value {
+        let lane = self.emit_lane_index();
+        let mut mask = self.emit_iconst(types::I32, 0);
         let first = n as u32 * 32;
         let last = self.shared.subgroup_size.min(first + 32);
         for other in first..last {
-            let number = self.iconst(types::I32, other.into());
+            let number = self.emit_iconst(types::I32, other.into());
             let set = self.builder.ins().icmp(condition, number, lane);
             let set = self.builder.ins().uextend(types::I32, set);
             let bit = self.builder.ins().ishl_imm_u(set, i64::from(other - first));
@@ -248,6 +258,6 @@ impl ClifLowering<'_, '_, '_> {
     }
 }
 
-fn field(offset: i32, n: usize) -> i32 {
+fn component_offset(offset: i32, n: usize) -> i32 {
     offset + 8 * n.min(2) as i32
 }

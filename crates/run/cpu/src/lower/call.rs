@@ -28,7 +28,7 @@ const HIDDEN: [Type; 6] = [
 ];
 
 /// The signature of a function that is not inlined.
-pub(crate) fn signature(
+pub(crate) fn build_signature(
     program: &AnalysedModule<'_>,
     func: Func,
     convention: CallConv,
@@ -53,27 +53,29 @@ pub(crate) fn signature(
 
 /// How a value of a type is passed: its scalars, or the address of a large one.
 fn scalar_types(program: &AnalysedModule<'_>, ty: Id) -> Vec<Type> {
-    if program.types.scalars(ty) > MAX_SCALARS {
+    if program.types.scalar_count(ty) > MAX_SCALARS {
         return vec![types::I64];
     }
     let mut leaves = Vec::new();
-    program.types.leaves(ty, 0, None, &mut leaves);
+    program.types.append_leaves(ty, 0, None, &mut leaves);
     leaves.iter().map(|leaf| clif_type(leaf.scalar)).collect()
 }
 
 /// `OpFunctionCall`.
-pub(crate) fn call(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_call(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let program = lower.program;
-    let Some(func) = program.functions.by_id(inst.id(0)) else {
-        return Err(lower.fault(format!("{} is no function", inst.id(0))));
+    let Some(func) = program.functions.by_id(inst.id_operand(0)) else {
+        return Err(lower.instruction_fault(format!("{} is no function", inst.id_operand(0))));
     };
     let info = program.functions.get(func);
-    if info.params.len() != inst.ids(1).count() {
-        return Err(lower.fault("the number of arguments is not that of the parameters"));
+    if info.params.len() != inst.id_operands(1).count() {
+        return Err(
+            lower.instruction_fault("the number of arguments is not that of the parameters")
+        );
     }
     lower.begin_flags(inst.result());
     if info.inline {
-        inline(lower, inst, func)
+        inline_call(lower, inst, func)
     } else {
         call_generated(lower, inst, func)
     }
@@ -85,17 +87,17 @@ pub(crate) fn call_pointer(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
     let program = lower.program;
     let ty = lower.result_type(inst)?;
     if lower.is_large(ty) {
-        return lower.unsupported("a result of more than 64 scalars");
+        return lower.fail_unsupported("a result of more than 64 scalars");
     }
-    let pointer = lower.value(inst.id(0))?;
+    let pointer = lower.read_value(inst.id_operand(0))?;
     let (first, count) = lower.declare_variables(ty);
-    let zeros = lower.zeros(ty);
-    lower.assign(first, &zeros);
+    let zeros = lower.emit_zeros(ty);
+    lower.assign_variables(first, &zeros);
     let done = lower.builder.create_block();
-    for func in program.functions.targets(program, inst) {
+    for func in program.functions.find_call_targets(program, inst) {
         let info = program.functions.get(func);
         if info.suspends {
-            return lower.unsupported("calling a function that waits by a pointer");
+            return lower.fail_unsupported("calling a function that waits by a pointer");
         }
         let (call, next) = (lower.builder.create_block(), lower.builder.create_block());
         let number = program.module.function_id(func).index() as i64;
@@ -104,12 +106,12 @@ pub(crate) fn call_pointer(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
         lower.builder.ins().brif(same, call, &[], next, &[]);
         lower.builder.switch_to_block(call);
         match info.inline {
-            true => inline(lower, inst, func)?,
+            true => inline_call(lower, inst, func)?,
             false => call_generated(lower, inst, func)?,
         }
         if let Some(id) = inst.result().filter(|_| count > 0) {
-            let values = lower.values(id)?;
-            lower.assign(first, &values);
+            let values = lower.read_values(id)?;
+            lower.assign_variables(first, &values);
         }
         lower.builder.ins().jump(done, &[]);
         lower.builder.switch_to_block(next);
@@ -117,7 +119,7 @@ pub(crate) fn call_pointer(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
     lower.check_callee();
     lower.builder.ins().jump(done, &[]);
     lower.builder.switch_to_block(done);
-    let values = lower.read(first, count as usize);
+    let values = lower.read_variables(first, count as usize);
     lower.set_result(inst.result(), &values)
 }
 
@@ -127,34 +129,37 @@ fn call_generated(lower: &mut ClifLowering, inst: InstRef, func: Func) -> ClifRe
     let mut args: ClifScalars = [item.context, x, y, z, item.linear, item.rooms]
         .as_slice()
         .into();
-    for argument in inst.ids(1) {
+    for argument in inst.id_operands(1) {
         let ty = lower.type_of(argument)?;
         if lower.is_large(ty) {
-            args.push(lower.large(argument)?);
+            args.push(lower.large_value_address(argument)?);
         } else {
-            args.extend(lower.values(argument)?);
+            args.extend(lower.read_values(argument)?);
         }
     }
-    let callee = lower.shared.code.reference(func, lower.builder.func);
+    let callee = lower
+        .shared
+        .code
+        .reference_function(func, lower.builder.func);
     let Some(callee) = callee else {
-        return Err(lower.fault("the function called was not lowered before"));
+        return Err(lower.instruction_fault("the function called was not lowered before"));
     };
     let call = lower.builder.ins().call(callee, &args);
     let results: ClifScalars = lower.builder.inst_results(call).into();
     match inst.result() {
-        Some(id) => lower.set(id, &results),
-        None => return Err(lower.fault("it has no result")),
+        Some(id) => lower.set_values(id, &results),
+        None => return Err(lower.instruction_fault("it has no result")),
     }
     Ok(())
 }
 
-fn inline(lower: &mut ClifLowering, inst: InstRef, func: Func) -> ClifResult {
+fn inline_call(lower: &mut ClifLowering, inst: InstRef, func: Func) -> ClifResult {
     let program = lower.program;
     let info = program.functions.get(func);
     let exit = lower.builder.create_block();
     let result = lower.result_type(inst)?;
     if lower.is_large(result) {
-        return lower.unsupported("a result of more than 64 scalars");
+        return lower.fail_unsupported("a result of more than 64 scalars");
     }
     let (first, count) = lower.declare_variables(result);
     let variables = (0..count).map(|n| Variable::from_u32(first.as_u32() + n));
@@ -162,32 +167,32 @@ fn inline(lower: &mut ClifLowering, inst: InstRef, func: Func) -> ClifResult {
     scope.cut = None;
     scope.exit_flags = lower.result_flags(inst);
     if info.suspends {
-        lower.scope().cut = Some(inst.handle());
+        lower.current_scope().cut = Some(inst.handle());
     }
-    let arguments = bind(lower, inst)?;
+    let arguments = bind_arguments(lower, inst)?;
     lower.scopes.push(scope);
     for (param, argument) in info.params.iter().zip(arguments) {
         match argument {
             InlinedArgument::Held(held, pointed) => {
-                lower.hold(*param, held);
-                lower.point(*param, pointed);
+                lower.set_id_location(*param, held);
+                lower.set_pointee_info(*param, pointed);
             }
             InlinedArgument::Values(values, pointed) => {
-                lower.set(*param, &values);
-                lower.point(*param, pointed);
+                lower.set_values(*param, &values);
+                lower.set_pointee_info(*param, pointed);
             }
         }
     }
-    for (param, argument) in info.params.iter().zip(inst.ids(1)) {
+    for (param, argument) in info.params.iter().zip(inst.id_operands(1)) {
         copy_by_value(lower, *param, argument)?;
     }
-    let entry = lower.scope().blocks[0];
+    let entry = lower.current_scope().blocks[0];
     lower.builder.ins().jump(entry, &[]);
-    lower.body()?;
+    lower.lower_body()?;
     lower.scopes.pop();
     lower.current = Some(program.module.inst(inst.handle()));
     lower.builder.switch_to_block(exit);
-    let values = lower.read(first, count as usize);
+    let values = lower.read_variables(first, count as usize);
     lower.set_result(inst.result(), &values)
 }
 
@@ -198,15 +203,15 @@ fn copy_by_value(lower: &mut ClifLowering, param: Id, source: Id) -> ClifResult 
         return Ok(());
     }
     let Some(ty) = program.pointee_of(param) else {
-        return lower.unsupported("a copy of what an untyped pointer points to");
+        return lower.fail_unsupported("a copy of what an untyped pointer points to");
     };
-    let given = lower.pointer(param)?;
+    let given = lower.read_pointer(param)?;
     let from = lower.address_of(given)?;
     let bytes = program.types.layouts.get(ty).size;
     let to = lower.open_room(param, bytes)?;
-    lower.point(param, PointeeInfo::default());
+    lower.set_pointee_info(param, PointeeInfo::default());
     if lower.is_checking() {
-        let bytes = lower.iconst(types::I64, bytes as i64);
+        let bytes = lower.emit_iconst(types::I64, bytes as i64);
         return lower.guarded_copy([(param, to), (source, from)], bytes);
     }
     lower.copy_bytes(to, from, bytes);
@@ -220,12 +225,15 @@ enum InlinedArgument {
 }
 
 /// The arguments as the callee gets them.
-fn bind(lower: &mut ClifLowering, inst: InstRef) -> Result<Vec<InlinedArgument>, SourceDiagnostic> {
+fn bind_arguments(
+    lower: &mut ClifLowering,
+    inst: InstRef,
+) -> Result<Vec<InlinedArgument>, SourceDiagnostic> {
     let mut arguments = Vec::new();
-    for argument in inst.ids(1) {
+    for argument in inst.id_operands(1) {
         let ty = lower.type_of(argument)?;
         arguments.push(if lower.is_large(ty) {
-            let held = match lower.held(argument) {
+            let held = match lower.id_location(argument) {
                 IdLocation::Unset => IdLocation::Constant(argument),
                 held => held,
             };
@@ -234,7 +242,7 @@ fn bind(lower: &mut ClifLowering, inst: InstRef) -> Result<Vec<InlinedArgument>,
             lower.program.types.kind(ty),
             LoweredTypeKind::Pointer { .. }
         ) {
-            match lower.pointer(argument)? {
+            match lower.read_pointer(argument)? {
                 PointerOperand::Symbol(symbol) => {
                     InlinedArgument::Held(IdLocation::Symbol(symbol), PointeeInfo::default())
                 }
@@ -254,7 +262,7 @@ fn bind(lower: &mut ClifLowering, inst: InstRef) -> Result<Vec<InlinedArgument>,
                 ),
             }
         } else {
-            InlinedArgument::Values(lower.values(argument)?, PointeeInfo::default())
+            InlinedArgument::Values(lower.read_values(argument)?, PointeeInfo::default())
         });
     }
     Ok(arguments)
@@ -318,15 +326,15 @@ pub(crate) fn lower_function(
         let (own, others) = rest.split_at(count);
         rest = others;
         if lower.is_large(ty) {
-            lower.hold(*param, IdLocation::Memory(own[0]));
+            lower.set_id_location(*param, IdLocation::Memory(own[0]));
         } else {
-            lower.set(*param, own);
+            lower.set_values(*param, own);
             copy_by_value(&mut lower, *param, *param)?;
         }
     }
-    let entry = lower.scope().blocks[0];
+    let entry = lower.current_scope().blocks[0];
     lower.builder.ins().jump(entry, &[]);
-    lower.body()?;
+    lower.lower_body()?;
     // No function calls itself, so that each has rooms of its own.
     lower.shared.room_bytes = lower.frame.rooms;
     let mut builder = lower.builder;

@@ -89,9 +89,9 @@ pub(crate) fn sign_bit(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> V
 
 /// `OpAny` and `OpAll`.
 pub(crate) fn any_all(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let values = lower.values(inst.id(0))?;
+    let values = lower.read_values(inst.id_operand(0))?;
     let all = inst.op() == Op::All;
-    let mut result = lower.iconst(types::I8, i64::from(all));
+    let mut result = lower.emit_iconst(types::I8, i64::from(all));
     for value in values {
         result = if all {
             lower.builder.ins().band(result, value)
@@ -103,15 +103,21 @@ pub(crate) fn any_all(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 /// `OpSelect`: the condition is one boolean, or one for each component.
-pub(crate) fn select(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_select(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    let conditions = lower.values(inst.id(0))?;
+    let conditions = lower.read_values(inst.id_operand(0))?;
     if lower.is_large(ty) {
-        let (a, b) = (lower.large(inst.id(1))?, lower.large(inst.id(2))?);
+        let (a, b) = (
+            lower.large_value_address(inst.id_operand(1))?,
+            lower.large_value_address(inst.id_operand(2))?,
+        );
         let from = lower.builder.ins().select(conditions[0], a, b);
         return lower.set_large(inst, ty, from);
     }
-    let (a, b) = (lower.values(inst.id(1))?, lower.values(inst.id(2))?);
+    let (a, b) = (
+        lower.read_values(inst.id_operand(1))?,
+        lower.read_values(inst.id_operand(2))?,
+    );
     let mut out = ClifScalars::new();
     for (n, (a, b)) in a.iter().zip(&b).enumerate() {
         let condition = conditions[if conditions.len() == 1 { 0 } else { n }];
@@ -122,15 +128,15 @@ pub(crate) fn select(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 
 impl ClifLowering<'_, '_, '_> {
     fn against_infinity(&mut self, condition: IntCC, value: Value) -> Value {
-        let infinity = match self.clif(value) {
+        let infinity = match self.value_type(value) {
             types::F64 => 0x7ff0_0000_0000_0000,
             _ => 0x7f80_0000,
         };
         let bits = self.bits_of(value);
-        let ty = self.clif(bits);
-        let mask = self.iconst(ty, i64::MAX >> (64 - ty.bits()));
+        let ty = self.value_type(bits);
+        let mask = self.emit_iconst(ty, i64::MAX >> (64 - ty.bits()));
         let magnitude = self.builder.ins().band(bits, mask);
-        let infinity = self.iconst(ty, infinity);
+        let infinity = self.emit_iconst(ty, infinity);
         self.builder.ins().icmp(condition, magnitude, infinity)
     }
 }

@@ -11,23 +11,23 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{InstRef, switch_cases};
 
 /// `OpPhi`: a set of Cranelift variables that the predecessors assign.
-pub(crate) fn phi(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_phi(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let Some(id) = inst.result() else {
         return Ok(());
     };
     let ty = lower.result_type(inst)?;
     if lower.program.is_dense(ty) {
-        return super::dense::phi(lower, id, ty);
+        return super::dense::lower_dense_phi(lower, id, ty);
     }
     let (first, count) = lower.phi_variables(inst, id)?;
-    let values = lower.read(first, count as usize);
-    lower.set(id, &values);
+    let values = lower.read_variables(first, count as usize);
+    lower.set_values(id, &values);
     Ok(())
 }
 
 /// `OpBranch`.
-pub(crate) fn branch(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let target = lower.assign_phis(&[inst.id(0)])?[0];
+pub(crate) fn lower_branch(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let target = lower.assign_phis(&[inst.id_operand(0)])?[0];
     lower.check_round();
     lower.builder.ins().jump(target, &[]);
     Ok(())
@@ -35,9 +35,9 @@ pub(crate) fn branch(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 
 /// `OpBranchConditional`.
 pub(crate) fn branch_conditional(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let condition = lower.value(inst.id(0))?;
-    lower.check_depends(inst.id(0));
-    let targets = lower.assign_phis(&[inst.id(1), inst.id(2)])?;
+    let condition = lower.read_value(inst.id_operand(0))?;
+    lower.check_depends(inst.id_operand(0));
+    let targets = lower.assign_phis(&[inst.id_operand(1), inst.id_operand(2)])?;
     lower.check_round();
     lower
         .builder
@@ -47,14 +47,14 @@ pub(crate) fn branch_conditional(lower: &mut ClifLowering, inst: InstRef) -> Cli
 }
 
 /// `OpSwitch`.
-pub(crate) fn switch(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let selector = lower.value(inst.id(0))?;
-    lower.check_depends(inst.id(0));
+pub(crate) fn lower_switch(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let selector = lower.read_value(inst.id_operand(0))?;
+    lower.check_depends(inst.id_operand(0));
     let ty = lower.builder.func.dfg.value_type(selector);
     let definitions = &lower.program.definitions;
     let words = lower.program.module.switch_literal_words(definitions, inst);
     let cases: Vec<(u64, Id)> = switch_cases(inst, words).collect();
-    let labels: Vec<Id> = std::iter::once(inst.id(1))
+    let labels: Vec<Id> = std::iter::once(inst.id_operand(1))
         .chain(cases.iter().map(|c| c.1))
         .collect();
     let targets = lower.assign_phis(&labels)?;
@@ -73,38 +73,38 @@ pub(crate) fn switch(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 /// `OpReturn`, and `OpKill` and its like, which end an invocation.
-pub(crate) fn return_(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_return(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     if inst.op() != Op::Return && lower.scopes.len() > 1 {
-        return lower.unsupported("ending an invocation within a called function");
+        return lower.fail_unsupported("ending an invocation within a called function");
     }
-    lower.finish(&[])
+    lower.return_from_function(&[])
 }
 
 /// `OpReturnValue`.
 pub(crate) fn return_value(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let ty = lower.type_of(inst.id(0))?;
+    let ty = lower.type_of(inst.id_operand(0))?;
     if lower.is_large(ty) {
-        return lower.unsupported("a result of more than 64 scalars");
+        return lower.fail_unsupported("a result of more than 64 scalars");
     }
-    let values = lower.values(inst.id(0))?;
-    lower.return_flags(inst.id(0));
-    lower.finish(&values)
+    let values = lower.read_values(inst.id_operand(0))?;
+    lower.return_flags(inst.id_operand(0));
+    lower.return_from_function(&values)
 }
 
 /// `OpUnreachable`: ends the function, as nothing sensible can follow.
-pub(crate) fn unreachable(lower: &mut ClifLowering, _: InstRef) -> ClifResult {
+pub(crate) fn lower_unreachable(lower: &mut ClifLowering, _: InstRef) -> ClifResult {
     let values = lower.no_result();
-    lower.finish(&values)
+    lower.return_from_function(&values)
 }
 
 impl ClifLowering<'_, '_, '_> {
     /// Zeros, as the result of the function being lowered.
     fn no_result(&mut self) -> super::ClifScalars {
-        let func = self.scope().func;
+        let func = self.current_scope().func;
         let module = self.program.module;
         let def = module.inst(module.function(func).def);
         match def.result_type() {
-            Some(ty) => self.zeros(ty),
+            Some(ty) => self.emit_zeros(ty),
             None => super::ClifScalars::new(),
         }
     }
@@ -115,7 +115,7 @@ impl ClifLowering<'_, '_, '_> {
             return;
         }
         let program = self.program;
-        let scope = self.scope();
+        let scope = self.current_scope();
         let successors = program
             .functions
             .get(scope.func)
@@ -124,7 +124,7 @@ impl ClifLowering<'_, '_, '_> {
         if successors.iter().any(|at| scope.begun[*at as usize]) {
             self.count_round(|lower| {
                 if let Some(end) = lower.item_end {
-                    let done = lower.iconst(types::I32, DONE.into());
+                    let done = lower.emit_iconst(types::I32, DONE.into());
                     lower.builder.ins().jump(end, &[BlockArg::Value(done)]);
                 } else {
                     // Inlined functions have given their result to the outermost one by now.
@@ -138,14 +138,14 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// Leaves the function being lowered.
-    fn finish(&mut self, values: &[Value]) -> ClifResult {
-        if let Some((exit, variables)) = self.scope().exit.clone() {
+    fn return_from_function(&mut self, values: &[Value]) -> ClifResult {
+        if let Some((exit, variables)) = self.current_scope().exit.clone() {
             if let Some(first) = variables.first() {
-                self.assign(*first, &values[..values.len().min(variables.len())]);
+                self.assign_variables(*first, &values[..values.len().min(variables.len())]);
             }
             self.builder.ins().jump(exit, &[]);
         } else if let Some(end) = self.item_end {
-            let done = self.iconst(types::I32, DONE.into());
+            let done = self.emit_iconst(types::I32, DONE.into());
             self.builder.ins().jump(end, &[BlockArg::Value(done)]);
         } else {
             self.builder.ins().return_(values);
@@ -161,17 +161,17 @@ impl ClifLowering<'_, '_, '_> {
     ) -> Result<(Variable, u32), SourceDiagnostic> {
         let ty = self.result_type(inst)?;
         if self.is_large(ty) {
-            return self.unsupported("a phi of more than 64 scalars");
+            return self.fail_unsupported("a phi of more than 64 scalars");
         }
-        let count = self.program.types.scalars(ty) as u32;
-        let Some(local) = self.program.functions.local(id) else {
-            return Err(self.fault("it stands outside of a function"));
+        let count = self.program.types.scalar_count(ty) as u32;
+        let Some(local) = self.program.functions.local_index(id) else {
+            return Err(self.instruction_fault("it stands outside of a function"));
         };
-        if let Some(first) = self.scope().phis.get(local).copied().flatten() {
+        if let Some(first) = self.current_scope().phis.get(local).copied().flatten() {
             return Ok((first, count));
         }
         let (first, count) = self.declare_variables(ty);
-        self.scope().phis[local] = Some(first);
+        self.current_scope().phis[local] = Some(first);
         Ok((first, count))
     }
 
@@ -181,7 +181,7 @@ impl ClifLowering<'_, '_, '_> {
         labels: &[Id],
     ) -> Result<Vec<cranelift_codegen::ir::Block>, SourceDiagnostic> {
         let program = self.program;
-        let scope = self.scope();
+        let scope = self.current_scope();
         let info = program.functions.get(scope.func);
         let here = program.module.label(info.cfg.block(scope.position));
         let successors = info.cfg.successors(scope.position).to_vec();
@@ -194,7 +194,7 @@ impl ClifLowering<'_, '_, '_> {
             let body = program.module.body(info.cfg.block(*at));
             for phi in body.take_while(|i| i.op() == Op::Phi || i.op().is_line()) {
                 let Some(id) = phi.result() else { continue };
-                let mut pairs = phi.ids(0);
+                let mut pairs = phi.id_operands(0);
                 while let (Some(value), Some(label)) = (pairs.next(), pairs.next()) {
                     if label == here && self.is_dense(id) {
                         self.copy_dense(id, value, labels.len())?;
@@ -202,7 +202,7 @@ impl ClifLowering<'_, '_, '_> {
                     }
                     if label == here {
                         let (first, _) = self.phi_variables(phi, id)?;
-                        assignments.push((first, self.values(value)?));
+                        assignments.push((first, self.read_values(value)?));
                         flags.extend(self.phi_flags(id, value).map(|f| (id, f)));
                         break;
                     }
@@ -211,18 +211,18 @@ impl ClifLowering<'_, '_, '_> {
         }
         // All operands are read before the first phi changes.
         for (first, values) in assignments {
-            self.assign(first, &values);
+            self.assign_variables(first, &values);
         }
         for (id, flags) in flags {
             self.assign_phi_flags(id, &flags);
         }
-        let scope = self.scope();
+        let scope = self.current_scope();
         let blocks = successors.iter().map(|at| scope.blocks[*at as usize]);
         let blocks: Vec<_> = blocks.collect();
         if blocks.len() == labels.len() {
             Ok(blocks)
         } else {
-            Err(self.fault("its labels do not fit the control-flow graph"))
+            Err(self.instruction_fault("its labels do not fit the control-flow graph"))
         }
     }
 }

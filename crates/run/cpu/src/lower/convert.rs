@@ -1,6 +1,6 @@
 //! Conversions between numbers.
 
-use super::scope::{ClifLowering, IdLocation, SymbolicPointer, clif_type, fixed};
+use super::scope::{ClifLowering, IdLocation, SymbolicPointer, clif_type, invariant_flags};
 use super::{ClifResult, ClifScalars};
 use crate::types::ScalarRepr;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
@@ -21,13 +21,13 @@ struct ConversionMode {
 }
 
 /// The conversions but bit casts: by component.
-pub(crate) fn convert(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_conversion(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    let to = lower.component(ty)?;
-    let from = lower.scalar_of(inst.id(0))?;
-    let manner = lower.manner(inst)?;
+    let to = lower.component_scalar(ty)?;
+    let from = lower.scalar_of(inst.id_operand(0))?;
+    let manner = lower.read_conversion_mode(inst)?;
     let mut out = ClifScalars::new();
-    for value in lower.values(inst.id(0))? {
+    for value in lower.read_values(inst.id_operand(0))? {
         let value = match manner.stays_finite {
             true => lower.clamp_to(value, from, to),
             false => value,
@@ -48,10 +48,10 @@ pub(crate) fn convert(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 /// `OpQuantizeToF16`: to a half and back; what is subnormal there becomes zero.
-pub(crate) fn quantize(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_quantize_to_f16(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     use cranelift_codegen::ir::condcodes::IntCC;
     let mut out = ClifScalars::new();
-    for value in lower.values(inst.id(0))? {
+    for value in lower.read_values(inst.id_operand(0))? {
         let half = lower.f16_of_f32(value);
         let exponent = lower.builder.ins().band_imm_u(half, 0x7c00);
         let sign = lower.builder.ins().band_imm_u(half, 0x8000);
@@ -63,35 +63,40 @@ pub(crate) fn quantize(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 /// `OpBitcast`: also between vectors of different numbers of components.
-pub(crate) fn bitcast(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_bitcast(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     if let (Some(id), held @ IdLocation::Symbol(SymbolicPointer::Promoted { .. })) =
-        (inst.result(), lower.held(inst.id(0)))
+        (inst.result(), lower.id_location(inst.id_operand(0)))
     {
         // Only marks of the variable's lifetime use it.
-        lower.hold(id, held);
+        lower.set_id_location(id, held);
         return Ok(());
     }
     let ty = lower.result_type(inst)?;
-    if lower.program.types.component(ty) == Some(ScalarRepr::Pointer)
-        && lower.program.scalar_of(inst.id(0)) == Some(ScalarRepr::Pointer)
+    if lower.program.types.component_scalar(ty) == Some(ScalarRepr::Pointer)
+        && lower.program.scalar_of(inst.id_operand(0)) == Some(ScalarRepr::Pointer)
     {
-        return super::pointer::same(lower, inst);
+        return super::pointer::lower_pointer_copy(lower, inst);
     }
-    let to = lower.component(ty)?;
-    let from = lower.scalar_of(inst.id(0))?;
-    let values = lower.values(inst.id(0))?;
-    let values = lower.recast(&values, from, to);
+    let to = lower.component_scalar(ty)?;
+    let from = lower.scalar_of(inst.id_operand(0))?;
+    let values = lower.read_values(inst.id_operand(0))?;
+    let values = lower.bitcast_components(&values, from, to);
     lower.set_result(inst.result(), &values)
 }
 
 extern "C" fn float_to_float(bits: u64, from: u32, to: u32, rounding: u32) -> u64 {
     let rounding = FloatRounding::from_number(rounding).unwrap_or_default();
-    convert::float_to_float(bits, format(from), format(to), rounding)
+    convert::float_to_float(
+        bits,
+        find_float_format(from),
+        find_float_format(to),
+        rounding,
+    )
 }
 
 extern "C" fn int_to_float(value: u64, signed: u32, to: u32, rounding: u32) -> u64 {
     let rounding = FloatRounding::from_number(rounding).unwrap_or_default();
-    convert::int_to_float(value, 64, signed != 0, format(to), rounding)
+    convert::int_to_float(value, 64, signed != 0, find_float_format(to), rounding)
 }
 
 /// The formats that generated code names by number.
@@ -104,14 +109,14 @@ const FORMATS: [ScalarRepr; 6] = [
     ScalarRepr::E5M2,
 ];
 
-fn format(number: u32) -> FloatEncoding {
+fn find_float_format(number: u32) -> FloatEncoding {
     let scalar = FORMATS.get(number as usize).copied();
     scalar
-        .and_then(ScalarRepr::format)
+        .and_then(ScalarRepr::float_format)
         .unwrap_or(FloatEncoding::F64)
 }
 
-fn number(scalar: ScalarRepr) -> i64 {
+fn format_number(scalar: ScalarRepr) -> i64 {
     let at = FORMATS.iter().position(|known| *known == scalar);
     at.unwrap_or(0) as i64
 }
@@ -131,11 +136,13 @@ fn byte_floats(is_e4m3: bool) -> &'static [f32; 256] {
 }
 
 impl ClifLowering<'_, '_, '_> {
-    fn manner(&self, inst: InstRef<'_>) -> Result<ConversionMode, SourceDiagnostic> {
+    fn read_conversion_mode(&self, inst: InstRef<'_>) -> Result<ConversionMode, SourceDiagnostic> {
         let Some(id) = inst.result() else {
-            return Err(self.fault("it has no result"));
+            return Err(self.instruction_fault("it has no result"));
         };
-        let mode = self.program.decoration(id, Decoration::FPRoundingMode);
+        let mode = self
+            .program
+            .decoration_operand(id, Decoration::FPRoundingMode);
         Ok(ConversionMode {
             rounding: mode.and_then(FloatRounding::from_number),
             saturates: self
@@ -167,38 +174,44 @@ impl ClifLowering<'_, '_, '_> {
         let single = if from == ScalarRepr::F64 {
             self.builder.ins().fdemote(types::F32, value)
         } else {
-            self.widen(from, value)
+            self.widen_half(from, value)
         };
         match to {
             ScalarRepr::F64 => self.builder.ins().fpromote(types::F64, single),
-            _ => self.narrow(to, single),
+            _ => self.narrow_to_half(to, single),
         }
     }
 
     /// A float of 8 bits as `f32`, from a table.
     pub fn f32_of_byte(&mut self, scalar: ScalarRepr, value: Value) -> Value {
         let table = byte_floats(scalar == ScalarRepr::E4M3).as_ptr();
-        let table = self.iconst(types::I64, table as i64);
+        let table = self.emit_iconst(types::I64, table as i64);
         let index = self.builder.ins().uextend(types::I64, value);
         let offset = self.builder.ins().ishl_imm_u(index, 2);
         let address = self.builder.ins().iadd(table, offset);
-        self.builder.ins().load(types::F32, fixed(), address, 0)
+        self.builder
+            .ins()
+            .load(types::F32, invariant_flags(), address, 0)
     }
 
     /// A float between the largest numbers of another type; NaN as it is.
     fn clamp_to(&mut self, value: Value, from: ScalarRepr, to: ScalarRepr) -> Value {
-        let (Some(own), Some(format)) = (from.format(), to.format()) else {
+        let (Some(own), Some(format)) = (from.float_format(), to.float_format()) else {
             return value;
         };
-        let most =
-            convert::float_to_float(format.largest(), format, own, FloatRounding::TowardZero);
+        let most = convert::float_to_float(
+            format.largest_number(),
+            format,
+            own,
+            FloatRounding::TowardZero,
+        );
         let most = self.scalar_constant(from, most);
-        let most = self.widen(from, most);
-        let value = self.widen(from, value);
+        let most = self.widen_half(from, most);
+        let value = self.widen_half(from, value);
         let least = self.builder.ins().fneg(most);
         let value = self.builder.ins().fmin(value, most);
         let value = self.builder.ins().fmax(value, least);
-        self.narrow(from, value)
+        self.narrow_to_half(from, value)
     }
 
     /// Between formats by a call.
@@ -211,9 +224,9 @@ impl ClifLowering<'_, '_, '_> {
     ) -> Value {
         let bits = self.bits_of(value);
         let bits = self.extend_to(bits, types::I64, false);
-        let from = self.iconst(types::I32, number(from));
-        let format = self.iconst(types::I32, number(to));
-        let mode = self.iconst(types::I32, rounding as i64);
+        let from = self.emit_iconst(types::I32, format_number(from));
+        let format = self.emit_iconst(types::I32, format_number(to));
+        let mode = self.emit_iconst(types::I32, rounding as i64);
         let params = [types::I64, types::I32, types::I32, types::I32];
         let address = float_to_float as *const () as usize;
         let args = [bits, from, format, mode];
@@ -224,8 +237,8 @@ impl ClifLowering<'_, '_, '_> {
     /// The scalar whose bits are the low ones of a 64-bit integer.
     pub fn of_bits(&mut self, bits: Value, to: ScalarRepr) -> Value {
         let int = super::scope::int_of(to.bytes());
-        let bits = self.resize(bits, int, false);
-        self.cast(clif_type(to), bits)
+        let bits = self.resize_integer(bits, int, false);
+        self.bitcast_value(clif_type(to), bits)
     }
 
     fn int_to_float(
@@ -238,9 +251,9 @@ impl ClifLowering<'_, '_, '_> {
         let nearest = matches!(rounding, None | Some(FloatRounding::NearestEven));
         if !nearest || to.bytes() <= 2 {
             let wide = self.extend_to(value, types::I64, signed);
-            let flag = self.iconst(types::I32, i64::from(signed));
-            let format = self.iconst(types::I32, number(to));
-            let mode = self.iconst(types::I32, rounding.unwrap_or_default() as i64);
+            let flag = self.emit_iconst(types::I32, i64::from(signed));
+            let format = self.emit_iconst(types::I32, format_number(to));
+            let mode = self.emit_iconst(types::I32, rounding.unwrap_or_default() as i64);
             let params = [types::I64, types::I32, types::I32, types::I32];
             let address = int_to_float as *const () as usize;
             let args = [wide, flag, format, mode];
@@ -265,7 +278,7 @@ impl ClifLowering<'_, '_, '_> {
         signed: bool,
         rounding: Option<FloatRounding>,
     ) -> Value {
-        let value = self.widen(from, value);
+        let value = self.widen_half(from, value);
         let value = match rounding {
             Some(FloatRounding::NearestEven) => self.builder.ins().nearest(value),
             Some(FloatRounding::TowardPositive) => self.builder.ins().ceil(value),
@@ -303,7 +316,7 @@ impl ClifLowering<'_, '_, '_> {
         use cranelift_codegen::ir::condcodes::IntCC;
         let ty = clif_type(to);
         let Some(to_signed) = saturates else {
-            return self.resize(value, ty, signed);
+            return self.resize_integer(value, ty, signed);
         };
         let wide = self.extend_to(value, types::I64, signed);
         let bits = ty.bits();
@@ -315,31 +328,36 @@ impl ClifLowering<'_, '_, '_> {
         let limited = match (signed, to_signed) {
             (true, true) => self.clamp_signed(wide, i64::MIN >> (64 - bits), most),
             (true, false) => {
-                let zero = self.iconst(types::I64, 0);
+                let zero = self.emit_iconst(types::I64, 0);
                 let negative = IntCC::SignedLessThan;
                 let under = self.builder.ins().icmp(negative, wide, zero);
-                let top = self.iconst(types::I64, most);
+                let top = self.emit_iconst(types::I64, most);
                 let above = IntCC::UnsignedGreaterThan;
                 let over = self.builder.ins().icmp(above, wide, top);
                 let high = self.builder.ins().select(over, top, wide);
                 self.builder.ins().select(under, zero, high)
             }
             (false, _) => {
-                let top = self.iconst(types::I64, most);
+                let top = self.emit_iconst(types::I64, most);
                 let above = IntCC::UnsignedGreaterThan;
                 let over = self.builder.ins().icmp(above, wide, top);
                 self.builder.ins().select(over, top, wide)
             }
         };
-        self.resize(limited, ty, false)
+        self.resize_integer(limited, ty, false)
     }
 
     /// The same bits as components of another type.
-    fn recast(&mut self, values: &[Value], from: ScalarRepr, to: ScalarRepr) -> ClifScalars {
+    fn bitcast_components(
+        &mut self,
+        values: &[Value],
+        from: ScalarRepr,
+        to: ScalarRepr,
+    ) -> ClifScalars {
         let ty = clif_type(to);
         let (have, want) = (from.bytes(), to.bytes());
         if have == want {
-            return values.iter().map(|v| self.cast(ty, *v)).collect();
+            return values.iter().map(|v| self.bitcast_value(ty, *v)).collect();
         }
         let bits: ClifScalars = values.iter().map(|v| self.bits_of(*v)).collect();
         if have > want {
@@ -351,7 +369,7 @@ impl ClifLowering<'_, '_, '_> {
                     let shift = i64::from(n * want * 8);
                     let part = self.builder.ins().ushr_imm_u(*value, shift);
                     let part = self.builder.ins().ireduce(narrow, part);
-                    out.push(self.cast(ty, part));
+                    out.push(self.bitcast_value(ty, part));
                 }
             }
             return out;
@@ -360,14 +378,14 @@ impl ClifLowering<'_, '_, '_> {
         let parts = (want / have) as usize;
         bits.chunks(parts)
             .map(|chunk| {
-                let mut whole = self.iconst(wide, 0);
+                let mut whole = self.emit_iconst(wide, 0);
                 for (n, part) in chunk.iter().enumerate() {
                     let part = self.builder.ins().uextend(wide, *part);
                     let shift = n as i64 * i64::from(have) * 8;
                     let part = self.builder.ins().ishl_imm_u(part, shift);
                     whole = self.builder.ins().bor(whole, part);
                 }
-                self.cast(ty, whole)
+                self.bitcast_value(ty, whole)
             })
             .collect()
     }

@@ -3,7 +3,7 @@
 
 use super::ClifResult;
 use super::checked::MemoryAccessKind;
-use super::scope::{ClifLowering, clif_type, plain};
+use super::scope::{ClifLowering, clif_type, plain_flags};
 use crate::product::CooperativeProduct;
 use crate::suspend::SuspensionPoint;
 use crate::types::{LoweredTypeKind, ScalarLeaf, ScalarRepr};
@@ -27,7 +27,7 @@ struct CooperativeShape {
 
 impl CooperativeShape {
     /// A component in memory.
-    fn leaf(self) -> ScalarLeaf {
+    fn component_leaf(self) -> ScalarLeaf {
         ScalarLeaf {
             scalar: self.scalar,
             offset: 0,
@@ -36,23 +36,28 @@ impl CooperativeShape {
 }
 
 /// `OpCooperativeMatrixLoadKHR`.
-pub(crate) fn load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_cooperative_load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     if lower.program.is_dense(ty) {
-        return super::dense::load(lower, inst, ty);
+        return super::dense::lower_dense_load(lower, inst, ty);
     }
-    let shape = lower.cooperative(ty)?;
-    let (pointer, layout, stride) = (inst.id(0), inst.id(1), inst.get_id(2));
+    let shape = lower.cooperative_shape(ty)?;
+    let (pointer, layout, stride) = (inst.id_operand(0), inst.id_operand(1), inst.get_id(2));
     let mut values = super::ClifScalars::new();
     for n in 0..shape.parts {
         let (address, there) = lower.component_address(shape, n, pointer, layout, stride)?;
         let zero = lower.scalar_constant(shape.scalar, 0);
         let value = lower.where_there(there, Some(zero), |lower| {
-            let leaves = [shape.leaf()];
+            let leaves = [shape.component_leaf()];
             let address =
                 lower.guard_address(pointer, address, &leaves, MemoryAccessKind::Read, &[])?;
             let ty = clif_type(shape.scalar);
-            Ok(Some(lower.builder.ins().load(ty, plain(), address, 0)))
+            Ok(Some(lower.builder.ins().load(
+                ty,
+                plain_flags(),
+                address,
+                0,
+            )))
         })?;
         values.push(value.unwrap_or(zero));
     }
@@ -60,19 +65,19 @@ pub(crate) fn load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 /// `OpCooperativeMatrixStoreKHR`.
-pub(crate) fn store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let ty = lower.type_of(inst.id(1))?;
+pub(crate) fn lower_cooperative_store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let ty = lower.type_of(inst.id_operand(1))?;
     if lower.program.is_dense(ty) {
-        return super::dense::store(lower, inst, ty);
+        return super::dense::lower_dense_store(lower, inst, ty);
     }
-    let shape = lower.cooperative(ty)?;
-    let (pointer, layout, stride) = (inst.id(0), inst.id(2), inst.get_id(3));
-    let values = lower.values(inst.id(1))?;
+    let shape = lower.cooperative_shape(ty)?;
+    let (pointer, layout, stride) = (inst.id_operand(0), inst.id_operand(2), inst.get_id(3));
+    let values = lower.read_values(inst.id_operand(1))?;
     for n in 0..shape.parts {
         let (address, there) = lower.component_address(shape, n, pointer, layout, stride)?;
         let value = values[n as usize];
         lower.where_there(there, None, |lower| {
-            let leaves = [shape.leaf()];
+            let leaves = [shape.component_leaf()];
             let address = lower.guard_address(
                 pointer,
                 address,
@@ -80,7 +85,7 @@ pub(crate) fn store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
                 MemoryAccessKind::Write,
                 &[value],
             )?;
-            lower.builder.ins().store(plain(), value, address, 0);
+            lower.builder.ins().store(plain_flags(), value, address, 0);
             Ok(None)
         })?;
     }
@@ -88,29 +93,29 @@ pub(crate) fn store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 /// `OpCooperativeMatrixLengthKHR`: components of an invocation.
-pub(crate) fn length(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let shape = lower.cooperative(inst.id(0))?;
-    let count = lower.iconst(types::I32, shape.parts.into());
+pub(crate) fn lower_cooperative_length(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let shape = lower.cooperative_shape(inst.id_operand(0))?;
+    let count = lower.emit_iconst(types::I32, shape.parts.into());
     lower.set_result(inst.result(), &[count])
 }
 
 impl ClifLowering<'_, '_, '_> {
-    fn cooperative(&self, ty: Id) -> Result<CooperativeShape, SourceDiagnostic> {
+    fn cooperative_shape(&self, ty: Id) -> Result<CooperativeShape, SourceDiagnostic> {
         let program = self.program;
         let def = program.definitions.get(program.module, ty);
         let def = def.filter(|d| d.op() == Op::TypeCooperativeMatrixKHR);
         let (Some(def), LoweredTypeKind::Vector { count, .. }) = (def, program.types.kind(ty))
         else {
-            return self.unsupported(format!("the cooperative matrix {ty}"));
+            return self.fail_unsupported(format!("the cooperative matrix {ty}"));
         };
         if self.is_large(ty) {
-            return self.unsupported("a cooperative matrix of so many components");
+            return self.fail_unsupported("a cooperative matrix of so many components");
         }
         Ok(CooperativeShape {
-            rows: self.constant(def.id(2))? as u32,
-            columns: self.constant(def.id(3))? as u32,
+            rows: self.read_constant(def.id_operand(2))? as u32,
+            columns: self.read_constant(def.id_operand(3))? as u32,
             parts: count,
-            scalar: self.component(ty)?,
+            scalar: self.component_scalar(ty)?,
         })
     }
 
@@ -124,10 +129,10 @@ impl ClifLowering<'_, '_, '_> {
     ) -> Result<Value, SourceDiagnostic> {
         let stride = match stride {
             Some(id) => {
-                let stride = self.value(id)?;
+                let stride = self.read_value(id)?;
                 self.extend_to(stride, types::I64, false)
             }
-            None => self.iconst(types::I64, 0),
+            None => self.emit_iconst(types::I64, 0),
         };
         let pointee = self.program.pointee_of(pointer);
         let unit = pointee.map_or(component, |ty| self.program.types.layouts.get(ty).size);
@@ -144,16 +149,16 @@ impl ClifLowering<'_, '_, '_> {
         layout: Id,
         stride: Option<Id>,
     ) -> Result<(Value, Option<Value>), SourceDiagnostic> {
-        let by_rows = match CooperativeMatrixLayout(self.constant(layout)? as u32) {
+        let by_rows = match CooperativeMatrixLayout(self.read_constant(layout)? as u32) {
             CooperativeMatrixLayout::RowMajorKHR => true,
             CooperativeMatrixLayout::ColumnMajorKHR => false,
-            other => return self.unsupported(format!("the layout {other}")),
+            other => return self.fail_unsupported(format!("the layout {other}")),
         };
         let bytes = u64::from(shape.scalar.bytes());
-        let base = self.pointer(pointer)?;
+        let base = self.read_pointer(pointer)?;
         let base = self.address_of(base)?;
         let size = self.shared.subgroup_size;
-        let lane = self.lane();
+        let lane = self.emit_lane_index();
         let own = self.builder.ins().iadd_imm_s(lane, i64::from(n * size));
         let columns = i64::from(shape.columns.max(1));
         let row = self.builder.ins().udiv_imm_u(own, columns);
@@ -192,7 +197,7 @@ impl ClifLowering<'_, '_, '_> {
         let arguments =
             |value: Option<Value>| -> Vec<_> { value.map(BlockArg::Value).into_iter().collect() };
         if let Some(other) = other {
-            let ty = self.clif(other);
+            let ty = self.value_type(other);
             self.builder.append_block_param(after, ty);
         }
         let otherwise = arguments(other);
@@ -213,24 +218,24 @@ impl ClifLowering<'_, '_, '_> {
         inst: InstRef<'_>,
         point: &mut SuspensionPoint,
     ) -> Result<super::ClifScalars, SourceDiagnostic> {
-        let ids = [inst.id(0), inst.id(1), inst.id(2)];
+        let ids = [inst.id_operand(0), inst.id_operand(1), inst.id_operand(2)];
         let mut slots = super::ClifScalars::new();
         let mut shapes = Vec::new();
         for id in ids {
             let ty = self.type_of(id)?;
-            shapes.push(self.cooperative(ty)?);
-            slots.extend(self.values(id)?);
+            shapes.push(self.cooperative_shape(ty)?);
+            slots.extend(self.read_values(id)?);
         }
         let result = self.result_type(inst)?;
-        let result = self.cooperative(result)?;
+        let result = self.cooperative_shape(result)?;
         let [a, b, c] = shapes[..] else {
-            return Err(self.fault("it has too few operands"));
+            return Err(self.instruction_fault("it has too few operands"));
         };
         let fits = a.columns == b.rows
             && (a.rows, b.columns) == (c.rows, c.columns)
             && (c.rows, c.columns) == (result.rows, result.columns);
         if !fits {
-            return Err(self.fault("its matrices do not fit each other"));
+            return Err(self.instruction_fault("its matrices do not fit each other"));
         }
         point.product = Some(CooperativeProduct {
             rows: a.rows,

@@ -8,7 +8,7 @@ use super::scope::{ClifLowering, IdLocation};
 use super::{ClifResult, ReachedGlobals};
 use crate::constants::ConstantScalar;
 use crate::context::at;
-use crate::dense::{self, pair};
+use crate::dense::{self, pack_sizes};
 use crate::types::ScalarRepr;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use spirula_diagnostics::SourceDiagnostic;
@@ -34,14 +34,15 @@ pub(crate) fn workgroup_align(globals: &ReachedGlobals, dense_bytes: u32) -> u32
 }
 
 /// `OpCooperativeMatrixLoadKHR`.
-pub(super) fn load(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
-    let [address, stride, by_rows] = lower.dense_place(inst.id(0), inst.id(1), inst.get_id(2))?;
+pub(super) fn lower_dense_load(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+    let [address, stride, by_rows] =
+        lower.dense_place(inst.id_operand(0), inst.id_operand(1), inst.get_id(2))?;
     let size = lower.dense_size(ty)?;
     let to = lower.dense_result(inst, ty)?;
-    let size = lower.iconst(types::I64, pair(size[0], size[1]));
-    let callee = match lower.component(ty)? {
-        ScalarRepr::F16 => dense::load::<u16> as *const () as usize,
-        _ => dense::load::<f32> as *const () as usize,
+    let size = lower.emit_iconst(types::I64, pack_sizes(size[0], size[1]));
+    let callee = match lower.component_scalar(ty)? {
+        ScalarRepr::F16 => dense::load_matrix::<u16> as *const () as usize,
+        _ => dense::load_matrix::<f32> as *const () as usize,
     };
     let args = [to, address, stride, size, by_rows];
     lower.call_host(callee, &[types::I64; 5], &[], &args);
@@ -49,54 +50,55 @@ pub(super) fn load(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResul
 }
 
 /// `OpCooperativeMatrixStoreKHR`.
-pub(super) fn store(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
-    let [address, stride, by_rows] = lower.dense_place(inst.id(0), inst.id(2), inst.get_id(3))?;
+pub(super) fn lower_dense_store(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+    let [address, stride, by_rows] =
+        lower.dense_place(inst.id_operand(0), inst.id_operand(2), inst.get_id(3))?;
     let size = lower.single_size(ty)?;
-    let from = lower.dense(inst.id(1))?;
-    let size = lower.iconst(types::I64, pair(size[0], size[1]));
-    let callee = dense::store as *const () as usize;
+    let from = lower.resolve_dense_address(inst.id_operand(1))?;
+    let size = lower.emit_iconst(types::I64, pack_sizes(size[0], size[1]));
+    let callee = dense::store_matrix as *const () as usize;
     let args = [address, from, stride, size, by_rows];
     lower.call_host(callee, &[types::I64; 5], &[], &args);
     Ok(())
 }
 
 /// `OpCooperativeMatrixMulAddKHR`.
-pub(super) fn multiply(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(super) fn lower_dense_multiply(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    let sizes = [0, 1, 2].map(|n| lower.type_of(inst.id(n)));
+    let sizes = [0, 1, 2].map(|n| lower.type_of(inst.id_operand(n)));
     let [a, b, c] = sizes.map(|ty| ty.and_then(|ty| lower.dense_size(ty)));
     let ([rows, depth], b, c) = (a?, b?, c?);
     let size = lower.dense_size(ty)?;
     if b[0] != depth || [rows, b[1]] != size || c != size {
-        return Err(lower.fault("its matrices do not fit each other"));
+        return Err(lower.instruction_fault("its matrices do not fit each other"));
     }
-    let [a, b, c] = [0, 1, 2].map(|n| lower.dense(inst.id(n)));
+    let [a, b, c] = [0, 1, 2].map(|n| lower.resolve_dense_address(inst.id_operand(n)));
     let (a, b, c) = (a?, b?, c?);
     let to = lower.dense_result(inst, ty)?;
-    let size = lower.iconst(types::I64, pair(size[0], size[1]));
-    let depth = lower.iconst(types::I64, depth.into());
-    let callee = dense::multiply as *const () as usize;
+    let size = lower.emit_iconst(types::I64, pack_sizes(size[0], size[1]));
+    let depth = lower.emit_iconst(types::I64, depth.into());
+    let callee = dense::multiply_matrices as *const () as usize;
     let args = [to, a, b, c, size, depth];
     lower.call_host(callee, &[types::I64; 6], &[], &args);
     Ok(())
 }
 
 /// `OpCompositeConstruct`: all components are one number.
-pub(super) fn construct(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+pub(super) fn lower_dense_construct(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
     let size = lower.single_size(ty)?;
-    let value = lower.value(inst.id(0))?;
+    let value = lower.read_value(inst.id_operand(0))?;
     let to = lower.dense_result(inst, ty)?;
-    lower.fill(to, value, size);
+    lower.emit_dense_fill(to, value, size);
     Ok(())
 }
 
 /// `OpPhi`: memory that the predecessors copy to.
-pub(super) fn phi(lower: &mut ClifLowering, id: Id, ty: Id) -> ClifResult {
+pub(super) fn lower_dense_phi(lower: &mut ClifLowering, id: Id, ty: Id) -> ClifResult {
     lower.dense_room(id, ty).map(|_| ())
 }
 
 /// `OpVariable`.
-pub(super) fn variable(
+pub(super) fn lower_dense_variable(
     lower: &mut ClifLowering,
     id: Id,
     ty: Id,
@@ -110,15 +112,15 @@ pub(super) fn variable(
 }
 
 /// `OpLoad`, of a variable.
-pub(super) fn read(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+pub(super) fn lower_dense_read(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
     let to = lower.dense_result(inst, ty)?;
-    lower.copy_to(to, inst.id(0), ty)
+    lower.copy_to(to, inst.id_operand(0), ty)
 }
 
 /// `OpStore`, to a variable.
-pub(super) fn write(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
-    let to = lower.dense(inst.id(0))?;
-    lower.copy_to(to, inst.id(1), ty)
+pub(super) fn lower_dense_write(lower: &mut ClifLowering, inst: InstRef, ty: Id) -> ClifResult {
+    let to = lower.resolve_dense_address(inst.id_operand(0))?;
+    lower.copy_to(to, inst.id_operand(1), ty)
 }
 
 impl ClifLowering<'_, '_, '_> {
@@ -135,7 +137,7 @@ impl ClifLowering<'_, '_, '_> {
         let is_phi = definition.is_some_and(|inst| inst.op() == Op::Phi);
         // Others may be read after this, on this way or the other.
         if ways > 1 || (is_phi && phi != value) {
-            return self.unsupported("a phi of such matrices");
+            return self.fail_unsupported("a phi of such matrices");
         }
         if phi == value {
             return Ok(());
@@ -147,9 +149,9 @@ impl ClifLowering<'_, '_, '_> {
     /// Copies a matrix.
     fn copy_to(&mut self, to: Value, from: Id, ty: Id) -> ClifResult {
         let size = self.dense_size(ty)?;
-        let from = self.dense(from)?;
-        let count = self.iconst(types::I64, i64::from(size[0]) * i64::from(size[1]));
-        let callee = dense::copy as *const () as usize;
+        let from = self.resolve_dense_address(from)?;
+        let count = self.emit_iconst(types::I64, i64::from(size[0]) * i64::from(size[1]));
+        let callee = dense::copy_matrix as *const () as usize;
         self.call_host(callee, &[types::I64; 3], &[], &[to, from, count]);
         Ok(())
     }
@@ -159,22 +161,25 @@ impl ClifLowering<'_, '_, '_> {
         let program = self.program;
         let def = program.definitions.get(program.module, ty);
         let Some(def) = def.filter(|_| program.is_dense(ty)) else {
-            return self.unsupported("a product of small and large matrices");
+            return self.fail_unsupported("a product of small and large matrices");
         };
-        if !matches!(self.component(ty)?, ScalarRepr::F16 | ScalarRepr::F32) {
-            return self.unsupported("a cooperative matrix of so many components");
+        if !matches!(
+            self.component_scalar(ty)?,
+            ScalarRepr::F16 | ScalarRepr::F32
+        ) {
+            return self.fail_unsupported("a cooperative matrix of so many components");
         }
         Ok([
-            self.constant(def.id(2))? as u32,
-            self.constant(def.id(3))? as u32,
+            self.read_constant(def.id_operand(2))? as u32,
+            self.read_constant(def.id_operand(3))? as u32,
         ])
     }
 
     /// The same of one with components of 32 bits; others are only loaded and multiplied.
     fn single_size(&self, ty: Id) -> Result<[u32; 2], SourceDiagnostic> {
-        match self.component(ty)? {
+        match self.component_scalar(ty)? {
             ScalarRepr::F32 => self.dense_size(ty),
-            _ => self.unsupported("a cooperative matrix of so many components"),
+            _ => self.fail_unsupported("a cooperative matrix of so many components"),
         }
     }
 
@@ -185,25 +190,25 @@ impl ClifLowering<'_, '_, '_> {
         layout: Id,
         stride: Option<Id>,
     ) -> Result<[Value; 3], SourceDiagnostic> {
-        let by_rows = match CooperativeMatrixLayout(self.constant(layout)? as u32) {
+        let by_rows = match CooperativeMatrixLayout(self.read_constant(layout)? as u32) {
             CooperativeMatrixLayout::RowMajorKHR => 1,
             CooperativeMatrixLayout::ColumnMajorKHR => 0,
-            other => return self.unsupported(format!("the layout {other}")),
+            other => return self.fail_unsupported(format!("the layout {other}")),
         };
-        let base = self.pointer(pointer)?;
+        let base = self.read_pointer(pointer)?;
         let base = self.address_of(base)?;
         let stride = self.matrix_stride(pointer, stride, 4)?;
-        let by_rows = self.iconst(types::I64, by_rows);
+        let by_rows = self.emit_iconst(types::I64, by_rows);
         Ok([base, stride, by_rows])
     }
 
     /// The address of a matrix.
-    fn dense(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
-        if let IdLocation::Dense(offset) = self.held(id) {
+    fn resolve_dense_address(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
+        if let IdLocation::Dense(offset) = self.id_location(id) {
             return Ok(self.dense_address(offset));
         }
         if !self.program.constants.contains(id) {
-            return Err(self.fault(format!("{id} is used before it is defined")));
+            return Err(self.instruction_fault(format!("{id} is used before it is defined")));
         }
         let ty = self.type_of(id)?;
         let size = self.single_size(ty)?;
@@ -214,36 +219,36 @@ impl ClifLowering<'_, '_, '_> {
         let offset = self.dense_memory(size)?;
         let to = self.dense_address(offset);
         let value = self.scalar_constant(ScalarRepr::F32, bits);
-        self.fill(to, value, size);
+        self.emit_dense_fill(to, value, size);
         Ok(to)
     }
 
-    fn fill(&mut self, to: Value, value: Value, size: [u32; 2]) {
+    fn emit_dense_fill(&mut self, to: Value, value: Value, size: [u32; 2]) {
         let bits = self
             .builder
             .ins()
             .bitcast(types::I32, MemFlagsData::new(), value);
         let bits = self.builder.ins().uextend(types::I64, bits);
-        let count = self.iconst(types::I64, i64::from(size[0]) * i64::from(size[1]));
-        let callee = dense::fill as *const () as usize;
+        let count = self.emit_iconst(types::I64, i64::from(size[0]) * i64::from(size[1]));
+        let callee = dense::fill_matrix as *const () as usize;
         self.call_host(callee, &[types::I64; 3], &[], &[to, bits, count]);
     }
 
     fn dense_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, SourceDiagnostic> {
         match inst.result() {
             Some(id) => self.dense_room(id, ty),
-            None => Err(self.fault("it has no result")),
+            None => Err(self.instruction_fault("it has no result")),
         }
     }
 
     /// Room for a matrix, where it has none yet; its address.
     fn dense_room(&mut self, id: Id, ty: Id) -> Result<Value, SourceDiagnostic> {
-        if let IdLocation::Dense(offset) = self.held(id) {
+        if let IdLocation::Dense(offset) = self.id_location(id) {
             return Ok(self.dense_address(offset));
         }
         let size = self.dense_size(ty)?;
         let offset = self.dense_memory(size)?;
-        self.hold(id, IdLocation::Dense(offset));
+        self.set_id_location(id, IdLocation::Dense(offset));
         Ok(self.dense_address(offset))
     }
 
@@ -257,12 +262,12 @@ impl ClifLowering<'_, '_, '_> {
                 self.shared.dense_bytes = end;
                 Ok(first)
             }
-            _ => self.unsupported("a cooperative matrix of so many components"),
+            _ => self.fail_unsupported("a cooperative matrix of so many components"),
         }
     }
 
     fn dense_address(&mut self, offset: u32) -> Value {
-        let base = self.context(types::I64, at::WORKGROUP);
+        let base = self.load_context_field(types::I64, at::WORKGROUP);
         let offset = dense_base(self.shared.globals) + offset;
         self.builder.ins().iadd_imm_s(base, i64::from(offset))
     }

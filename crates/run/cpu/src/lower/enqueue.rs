@@ -1,7 +1,7 @@
 //! Device-side enqueue: calls of [`crate::enqueue`].
 
 use super::checked::MemoryAccessKind;
-use super::scope::{ClifLowering, plain};
+use super::scope::{ClifLowering, plain_flags};
 use super::{ClifResult, ClifScalars};
 use crate::enqueue::{self, WORDS};
 use crate::types::LoweredTypeKind;
@@ -19,23 +19,23 @@ const LOCAL: usize = 7;
 
 /// `OpGetDefaultQueue`: there is one.
 pub(crate) fn default_queue(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let queue = lower.iconst(types::I64, 1);
+    let queue = lower.emit_iconst(types::I64, 1);
     lower.set_result(inst.result(), &[queue])
 }
 
 /// `OpBuildNDRange`: dimensions, offsets, sizes, sizes of workgroups.
-pub(crate) fn range(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let given = [0, 1, 2].map(|n| lower.values(inst.id(n)));
+pub(crate) fn lower_ndrange(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let given = [0, 1, 2].map(|n| lower.read_values(inst.id_operand(n)));
     let [global, local, offset] = given;
     let (global, local, offset) = (global?, local?, offset?);
-    let count = lower.iconst(types::I32, global.len() as i64);
+    let count = lower.emit_iconst(types::I32, global.len() as i64);
     let mut out = ClifScalars::new();
     out.push(count);
     for (values, missing) in [(offset, 0), (global, 1), (local, 1)] {
         for n in 0..3 {
             out.push(match values.get(n) {
                 Some(value) => lower.extend_to(*value, types::I64, false),
-                None => lower.iconst(types::I64, missing),
+                None => lower.emit_iconst(types::I64, missing),
             });
         }
     }
@@ -43,44 +43,59 @@ pub(crate) fn range(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 /// `OpEnqueueKernel`.
-pub(crate) fn kernel(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let range = lower.range_of(inst.id(2))?;
-    let mut words = vec![lower.iconst(types::I64, inst.id(6).index() as i64)];
+pub(crate) fn lower_enqueue_kernel(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let range = lower.range_of(inst.id_operand(2))?;
+    let mut words = vec![lower.emit_iconst(types::I64, inst.id_operand(6).index() as i64)];
     for value in range {
         words.push(lower.extend_to(value, types::I64, false));
     }
-    words.extend(lower.events(inst, [inst.id(3), inst.id(4), inst.id(5)])?);
-    let size = lower.value(inst.id(8))?;
+    words.extend(lower.read_event_operands(
+        inst,
+        [inst.id_operand(3), inst.id_operand(4), inst.id_operand(5)],
+    )?);
+    let size = lower.read_value(inst.id_operand(8))?;
     let size = lower.extend_to(size, types::I64, false);
-    let param = lower.pointed_to(inst.id(7), lower.program.constants.u64(inst.id(8)))?;
+    let param = lower.pointed_to(
+        inst.id_operand(7),
+        lower.program.constants.get_u64(inst.id_operand(8)),
+    )?;
     words.extend([param, size]);
     let mut sizes = ClifScalars::new();
-    for id in inst.ids(10) {
-        let size = lower.value(id)?;
+    for id in inst.id_operands(10) {
+        let size = lower.read_value(id)?;
         sizes.push(lower.extend_to(size, types::I64, false));
     }
-    let place = lower.words(&sizes)?;
-    words.extend([lower.iconst(types::I64, sizes.len() as i64), place]);
+    let place = lower.store_words_on_stack(&sizes)?;
+    words.extend([lower.emit_iconst(types::I64, sizes.len() as i64), place]);
     lower.pass_on(inst, &words)
 }
 
 /// `OpEnqueueMarker`.
-pub(crate) fn marker(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let nothing = lower.iconst(types::I64, 0);
+pub(crate) fn lower_enqueue_marker(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let nothing = lower.emit_iconst(types::I64, 0);
     let mut words = vec![nothing; 11];
-    words.extend(lower.events(inst, [inst.id(1), inst.id(2), inst.id(3)])?);
+    words.extend(lower.read_event_operands(
+        inst,
+        [inst.id_operand(1), inst.id_operand(2), inst.id_operand(3)],
+    )?);
     words.resize(WORDS, nothing);
     lower.pass_on(inst, &words)
 }
 
 /// `OpCreateUserEvent`, `OpSetUserEventStatus`.
-pub(crate) fn event(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_user_event(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let (event, status) = match inst.op() {
-        Op::SetUserEventStatus => (lower.value(inst.id(0))?, lower.value(inst.id(1))?),
-        _ => (lower.iconst(types::I64, 0), lower.iconst(types::I64, 0)),
+        Op::SetUserEventStatus => (
+            lower.read_value(inst.id_operand(0))?,
+            lower.read_value(inst.id_operand(1))?,
+        ),
+        _ => (
+            lower.emit_iconst(types::I64, 0),
+            lower.emit_iconst(types::I64, 0),
+        ),
     };
     let status = lower.extend_to(status, types::I64, true);
-    let callee = enqueue::mark as *const () as usize;
+    let callee = enqueue::mark_event as *const () as usize;
     let args = [lower.item.context, event, status];
     let made = lower.call_host(callee, &[types::I64; 3], &[types::I64], &args);
     match inst.result() {
@@ -91,30 +106,33 @@ pub(crate) fn event(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 
 /// `OpIsValidEvent`.
 pub(crate) fn is_valid(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let event = lower.value(inst.id(0))?;
+    let event = lower.read_value(inst.id_operand(0))?;
     let valid = lower.builder.ins().icmp_imm_s(IntCC::NotEqual, event, 0);
     lower.set_result(inst.result(), &[valid])
 }
 
 /// `OpCaptureEventProfilingInfo`: no time is measured.
-pub(crate) fn profile(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let place = lower.pointed_to(inst.id(2), Some(16))?;
-    let zero = lower.iconst(types::I64, 0);
+pub(crate) fn lower_event_profiling(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let place = lower.pointed_to(inst.id_operand(2), Some(16))?;
+    let zero = lower.emit_iconst(types::I64, 0);
     for offset in [0, 8] {
-        lower.builder.ins().store(plain(), zero, place, offset);
+        lower
+            .builder
+            .ins()
+            .store(plain_flags(), zero, place, offset);
     }
     Ok(())
 }
 
 /// What kernels ask of the kernels that they enqueue.
-pub(crate) fn query(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_kernel_query(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let lanes = i64::from(lower.shared.subgroup_size);
     let answer = match inst.op() {
-        Op::GetKernelWorkGroupSize => lower.iconst(types::I32, PREFERRED),
-        Op::GetKernelMaxNumSubgroups => lower.iconst(types::I32, PREFERRED / lanes),
+        Op::GetKernelWorkGroupSize => lower.emit_iconst(types::I32, PREFERRED),
+        Op::GetKernelMaxNumSubgroups => lower.emit_iconst(types::I32, PREFERRED / lanes),
         Op::GetKernelNDrangeSubGroupCount => {
-            let range = lower.range_of(inst.id(0))?;
-            let mut all = lower.iconst(types::I64, 1);
+            let range = lower.range_of(inst.id_operand(0))?;
+            let mut all = lower.emit_iconst(types::I64, 1);
             for size in &range[LOCAL..] {
                 all = lower.builder.ins().imul(all, *size);
             }
@@ -125,7 +143,7 @@ pub(crate) fn query(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
                 .ushr_imm_u(all, i64::from(lanes.trailing_zeros()));
             lower.builder.ins().ireduce(types::I32, count)
         }
-        _ => lower.iconst(types::I32, lanes),
+        _ => lower.emit_iconst(types::I32, lanes),
     };
     lower.set_result(inst.result(), &[answer])
 }
@@ -138,30 +156,34 @@ impl ClifLowering<'_, '_, '_> {
             LoweredTypeKind::Pointer {
                 pointee: Some(ty), ..
             } => {
-                let pointer = self.pointer(id)?;
+                let pointer = self.read_pointer(id)?;
                 self.load_from(pointer, ty, false)?
             }
-            _ => self.values(id)?,
+            _ => self.read_values(id)?,
         };
         match values.len() {
             10 => Ok(values),
-            _ => self.unsupported("a range of this type"),
+            _ => self.fail_unsupported("a range of this type"),
         }
     }
 
     /// The number of events to wait for, where they stand, and where the event goes.
-    fn events(&mut self, inst: InstRef<'_>, ids: [Id; 3]) -> Result<[Value; 3], SourceDiagnostic> {
-        let count = self.value(ids[0])?;
+    fn read_event_operands(
+        &mut self,
+        inst: InstRef<'_>,
+        ids: [Id; 3],
+    ) -> Result<[Value; 3], SourceDiagnostic> {
+        let count = self.read_value(ids[0])?;
         let count = self.extend_to(count, types::I64, false);
-        let known = self.program.constants.u64(ids[0]);
+        let known = self.program.constants.get_u64(ids[0]);
         let waits = match known {
-            Some(0) => self.iconst(types::I64, 0),
+            Some(0) => self.emit_iconst(types::I64, 0),
             known => self.pointed_to(ids[1], known.map(|n| n.saturating_mul(8)))?,
         };
         let event = match self.program.constants.is_zero(ids[2]) {
-            true => self.iconst(types::I64, 0),
+            true => self.emit_iconst(types::I64, 0),
             false => {
-                let pointer = self.pointer(ids[2])?;
+                let pointer = self.read_pointer(ids[2])?;
                 let address = self.address_of(pointer)?;
                 self.guard_range(ids[2], address, 8, MemoryAccessKind::Write)?
             }
@@ -172,7 +194,7 @@ impl ClifLowering<'_, '_, '_> {
 
     /// The address of what is read through a pointer.
     fn pointed_to(&mut self, id: Id, bytes: Option<u64>) -> Result<Value, SourceDiagnostic> {
-        let pointer = self.pointer(id)?;
+        let pointer = self.read_pointer(id)?;
         let address = self.address_of(pointer)?;
         match bytes {
             Some(bytes) => self.guard_range(id, address, bytes, MemoryAccessKind::Read),
@@ -181,13 +203,13 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// The address of words on the stack.
-    fn words(&mut self, words: &[Value]) -> Result<Value, SourceDiagnostic> {
+    fn store_words_on_stack(&mut self, words: &[Value]) -> Result<Value, SourceDiagnostic> {
         let slot = self.stack_slot(8 * words.len().max(1) as u64)?;
         let place = self.builder.ins().stack_addr(types::I64, slot, 0);
         for (n, word) in words.iter().enumerate() {
             self.builder
                 .ins()
-                .store(plain(), *word, place, 8 * n as i32);
+                .store(plain_flags(), *word, place, 8 * n as i32);
         }
         Ok(place)
     }
@@ -195,8 +217,8 @@ impl ClifLowering<'_, '_, '_> {
     fn pass_on(&mut self, inst: InstRef<'_>, words: &[Value]) -> ClifResult {
         // What is enqueued comes in the order of invocations.
         self.shared.in_order = true;
-        let place = self.words(words)?;
-        let callee = enqueue::enqueue as *const () as usize;
+        let place = self.store_words_on_stack(words)?;
+        let callee = enqueue::enqueue_kernel as *const () as usize;
         let args = [self.item.context, place];
         let done = self.call_host(callee, &[types::I64; 2], &[types::I32], &args);
         self.set_result(inst.result(), &done)

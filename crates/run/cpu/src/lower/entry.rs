@@ -6,7 +6,7 @@
 
 use super::call::lower_function;
 use super::scope::{
-    ClifLowering, GangLoop, InlineScope, InvocationValues, PointeeInfo, clif_type, fixed,
+    ClifLowering, GangLoop, InlineScope, InvocationValues, PointeeInfo, clif_type, invariant_flags,
 };
 use super::values::PointerOperand;
 use super::{ClifKernelContext, ClifResult, GlobalLocation, ParameterResource, ReachedGlobals};
@@ -134,7 +134,7 @@ fn lower_loop(
     let mut lower = ClifLowering::new(shared, builder, item, frame);
     let scope = InlineScope::new(&mut lower, func, None);
     lower.scopes.push(scope);
-    let stride = lower.iconst(types::I64, 0);
+    let stride = lower.emit_iconst(types::I64, 0);
     let around = lower.open_loop(&params, suspends, stride)?;
     let dispatch = lower.builder.create_block();
     let begin = lower.builder.create_block();
@@ -142,16 +142,16 @@ fn lower_loop(
     lower.builder.ins().jump(jump_to, &[]);
     lower.builder.switch_to_block(begin);
     lower.start_item()?;
-    lower.body()?;
+    lower.lower_body()?;
     lower.current = None;
     lower.close_item(&around, suspends);
     if suspends {
-        lower.dispatch(&around, dispatch, begin);
+        lower.emit_resume_dispatch(&around, dispatch, begin);
     }
     lower.close_rooms(stride);
     let frame = lower.frame;
     if u64::from(frame.below.max(frame.above)) > 2 * MAX_FRAME {
-        return lower.unsupported(format!("keeping {} bytes over barriers", frame.below));
+        return lower.fail_unsupported(format!("keeping {} bytes over barriers", frame.below));
     }
     let mut builder = lower.builder;
     builder.seal_all_blocks();
@@ -168,22 +168,22 @@ impl ClifLowering<'_, '_, '_> {
         room_stride: Value,
     ) -> Result<InvocationLoop, SourceDiagnostic> {
         let [_, lo, hi, resume] = params[..] else {
-            return Err(self.fault("the entry function has other parameters"));
+            return Err(self.instruction_fault("the entry function has other parameters"));
         };
         let known = self.program.entry.local_size;
         // A dimension of one invocation needs no counter.
         let size: [Option<Value>; 3] = std::array::from_fn(|n| match known {
             Some(size) if size[n] == 1 => None,
-            Some(size) => Some(self.iconst(types::I32, size[n].into())),
+            Some(size) => Some(self.emit_iconst(types::I32, size[n].into())),
             None => {
-                let size = self.context(types::I64, at::LOCAL + 8 * n as i32);
+                let size = self.load_context_field(types::I64, at::LOCAL + 8 * n as i32);
                 Some(self.builder.ins().ireduce(types::I32, size))
             }
         });
         let firsts = self.first_ids(lo, size);
         let last = self.keep_last(hi);
-        let zero = self.iconst(types::I64, 0);
-        let all = self.iconst(types::I64, 0xffff_ffff);
+        let zero = self.emit_iconst(types::I64, 0);
+        let all = self.emit_iconst(types::I64, 0xffff_ffff);
         let header = self.builder.create_block();
         let args: Vec<BlockArg> = [lo, firsts[0], firsts[1], firsts[2], all, zero]
             .map(BlockArg::Value)
@@ -202,7 +202,7 @@ impl ClifLowering<'_, '_, '_> {
         self.builder.switch_to_block(header);
         let at = self.builder.block_params(header).to_vec();
         self.item.linear = at[0];
-        let none = self.iconst(types::I32, 0);
+        let none = self.emit_iconst(types::I32, 0);
         self.item.local = std::array::from_fn(|n| match size[n] {
             Some(_) => at[1 + n],
             None => none,
@@ -223,10 +223,10 @@ impl ClifLowering<'_, '_, '_> {
         let summary = self.builder.ins().bor(at[4], high);
         self.builder.ins().return_(&[summary]);
         self.builder.switch_to_block(body);
-        let frames = self.context(types::I64, at::FRAMES);
+        let frames = self.load_context_field(types::I64, at::FRAMES);
         self.item.frame = Some(frames);
         if suspends {
-            let stride = self.context(types::I64, at::FRAME_STRIDE);
+            let stride = self.load_context_field(types::I64, at::FRAME_STRIDE);
             let index = self.builder.ins().uextend(types::I64, at[0]);
             let index = match self.shared.bundle {
                 Some(entered) => self.builder.ins().udiv_imm_u(index, entered.width as i64),
@@ -290,7 +290,7 @@ impl ClifLowering<'_, '_, '_> {
     /// Where the invocation's private memory is: invocations that may be suspended have some each, and so have those of
     /// a bundle.
     fn place_rooms(&mut self, suspends: bool, stride: Value) {
-        let rooms = self.context(types::I64, at::PRIVATE);
+        let rooms = self.load_context_field(types::I64, at::PRIVATE);
         let number = match self.shared.bundle {
             _ if suspends => self.item.linear,
             Some(entered) => {
@@ -321,7 +321,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     fn first_ids(&mut self, lo: Value, size: [Option<Value>; 3]) -> [Value; 3] {
-        let one = self.iconst(types::I32, 1);
+        let one = self.emit_iconst(types::I32, 1);
         let x = size[0].unwrap_or(one);
         let y = size[1].unwrap_or(one);
         let rows = self.builder.ins().udiv(lo, x);
@@ -348,10 +348,10 @@ impl ClifLowering<'_, '_, '_> {
                         self.keep_variable(first, ty);
                     }
                     let values = match init {
-                        Some(init) => self.values(init)?,
-                        None => self.zeros(ty),
+                        Some(init) => self.read_values(init)?,
+                        None => self.emit_zeros(ty),
                     };
-                    self.assign(first, &values);
+                    self.assign_variables(first, &values);
                     if init.is_none() {
                         self.note_unassigned(first, values.len() as u32);
                     }
@@ -366,7 +366,7 @@ impl ClifLowering<'_, '_, '_> {
                 _ => {}
             }
         }
-        let entry = self.scope().blocks[0];
+        let entry = self.current_scope().blocks[0];
         self.builder.ins().jump(entry, &[]);
         Ok(())
     }
@@ -375,26 +375,26 @@ impl ClifLowering<'_, '_, '_> {
     fn bind_parameters(&mut self) -> ClifResult {
         let program = self.program;
         let info = program.functions.get(program.entry.func);
-        let args = self.context(types::I64, at::ARGS);
+        let args = self.load_context_field(types::I64, at::ARGS);
         for (param, slot) in info.params.iter().zip(parameter_slots(program)?) {
             let ty = self.type_of(*param)?;
             let offset = slot.offset as i32;
             match slot.kind {
                 SlotKind::ByValue => {
                     let mut leaves = Vec::new();
-                    program.types.leaves(ty, 0, None, &mut leaves);
+                    program.types.append_leaves(ty, 0, None, &mut leaves);
                     if self.is_large(ty) {
-                        return self.unsupported("a parameter of more than 64 scalars");
+                        return self.fail_unsupported("a parameter of more than 64 scalars");
                     }
                     let values: Vec<Value> = leaves
                         .iter()
                         .map(|leaf| {
                             let at = offset + leaf.offset as i32;
                             let ty = clif_type(leaf.scalar);
-                            self.builder.ins().load(ty, fixed(), args, at)
+                            self.builder.ins().load(ty, invariant_flags(), args, at)
                         })
                         .collect();
-                    self.set(*param, &values);
+                    self.set_values(*param, &values);
                 }
                 SlotKind::Copy => {
                     let to = self.open_room(*param, slot.bytes)?;
@@ -403,9 +403,12 @@ impl ClifLowering<'_, '_, '_> {
                     self.define_room(*param);
                 }
                 SlotKind::Buffer | SlotKind::Local | SlotKind::Handle => {
-                    let value = self.builder.ins().load(types::I64, fixed(), args, offset);
-                    self.set(*param, &[value]);
-                    self.point(*param, PointeeInfo::default());
+                    let value =
+                        self.builder
+                            .ins()
+                            .load(types::I64, invariant_flags(), args, offset);
+                    self.set_values(*param, &[value]);
+                    self.set_pointee_info(*param, PointeeInfo::default());
                 }
             }
         }
@@ -430,7 +433,7 @@ impl ClifLowering<'_, '_, '_> {
             None => 1,
         };
         let linear = self.builder.ins().iadd_imm_s(header[0], step);
-        let zero = self.iconst(types::I32, 0);
+        let zero = self.emit_iconst(types::I32, 0);
         let mut next = [header[1], header[2], header[3]];
         let counted: Vec<usize> = (0..3).filter(|n| around.size[*n].is_some()).collect();
         for (turn, n) in counted.iter().enumerate() {
@@ -456,7 +459,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// Invocations go on where they were suspended, those that are elsewhere are passed over.
-    fn dispatch(&mut self, around: &InvocationLoop, dispatch: Block, begin: Block) {
+    fn emit_resume_dispatch(&mut self, around: &InvocationLoop, dispatch: Block, begin: Block) {
         self.builder.switch_to_block(dispatch);
         let Some(frame) = self.item.frame else { return };
         let check = self.builder.create_block();
@@ -556,7 +559,9 @@ pub(crate) fn parameter_slots(
                 }
             },
             Some((LoweredTypeKind::Handle { .. }, _)) => (SlotKind::Handle, 8),
-            Some((_, ty)) if ParameterResource::of(program, ty) == ParameterResource::Pipe => {
+            Some((_, ty))
+                if ParameterResource::from_type(program, ty) == ParameterResource::Pipe =>
+            {
                 (SlotKind::Handle, 8)
             }
             Some((_, ty)) => (SlotKind::ByValue, program.types.layouts.get(ty).size),
@@ -573,7 +578,7 @@ pub(crate) fn parameter_slots(
         slots.push(ParameterSlot {
             kind,
             what: ty.map_or(ParameterResource::Memory, |ty| {
-                ParameterResource::of(program, ty)
+                ParameterResource::from_type(program, ty)
             }),
             offset: offset as u32,
             bytes,

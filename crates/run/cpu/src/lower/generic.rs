@@ -13,8 +13,8 @@ use spirula_spirv::ir::InstRef;
 
 /// `OpGenericCastToPtrExplicit`: the pointer where it leads to memory of the class, else null.
 pub(crate) fn cast_explicit(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let address = lower.value(inst.id(0))?;
-    let is_there = match StorageClass(inst.word(1)) {
+    let address = lower.read_value(inst.id_operand(0))?;
+    let is_there = match StorageClass(inst.operand_word(1)) {
         StorageClass::Workgroup => is_shared(lower, address),
         StorageClass::Function => is_private(lower, address),
         _ => {
@@ -24,20 +24,20 @@ pub(crate) fn cast_explicit(lower: &mut ClifLowering, inst: InstRef) -> ClifResu
             lower.builder.ins().icmp_imm_u(IntCC::Equal, either, 0)
         }
     };
-    let null = lower.iconst(types::I64, 0);
+    let null = lower.emit_iconst(types::I64, 0);
     let found = lower.builder.ins().select(is_there, address, null);
     lower.set_result(inst.result(), &[found])
 }
 
 /// `OpGenericPtrMemSemantics`: the memory, as the semantics of a barrier name it.
-pub(crate) fn semantics(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let address = lower.value(inst.id(0))?;
+pub(crate) fn lower_memory_semantics(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let address = lower.read_value(inst.id_operand(0))?;
     let [shared, global] = [
         MemorySemantics::WorkgroupMemory,
         MemorySemantics::CrossWorkgroupMemory,
     ]
-    .map(|mask| lower.iconst(types::I32, i64::from(mask.0)));
-    let none = lower.iconst(types::I32, 0);
+    .map(|mask| lower.emit_iconst(types::I32, i64::from(mask.0)));
+    let none = lower.emit_iconst(types::I32, 0);
     let is_shared = is_shared(lower, address);
     let found = lower.builder.ins().select(is_shared, shared, global);
     let is_private = is_private(lower, address);
@@ -46,14 +46,14 @@ pub(crate) fn semantics(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 fn is_shared(lower: &mut ClifLowering, address: Value) -> Value {
-    let base = lower.context(types::I64, at::WORKGROUP);
-    let bytes = lower.context(types::I64, at::WORKGROUP_BYTES);
+    let base = lower.load_context_field(types::I64, at::WORKGROUP);
+    let bytes = lower.load_context_field(types::I64, at::WORKGROUP_BYTES);
     is_within(lower, address, base, bytes)
 }
 
 fn is_private(lower: &mut ClifLowering, address: Value) -> Value {
-    let base = lower.context(types::I64, at::PRIVATE);
-    let bytes = lower.context(types::I64, at::PRIVATE + 8);
+    let base = lower.load_context_field(types::I64, at::PRIVATE);
+    let bytes = lower.load_context_field(types::I64, at::PRIVATE + 8);
     is_within(lower, address, base, bytes)
 }
 

@@ -62,13 +62,13 @@ pub(crate) enum ParameterResource {
 
 impl ParameterResource {
     /// By the type.
-    pub fn of(program: &AnalysedModule<'_>, ty: Id) -> ParameterResource {
+    pub fn from_type(program: &AnalysedModule<'_>, ty: Id) -> ParameterResource {
         let image = image_type(program, ty);
         match (program.types.kind(ty), image) {
             (LoweredTypeKind::Handle { count: 1 }, Some(image)) => ParameterResource::Image(image),
             (LoweredTypeKind::Handle { .. }, Some(image)) => ParameterResource::Both(image),
             (LoweredTypeKind::Handle { .. }, None) => ParameterResource::Sampler,
-            _ if program.definitions.op(program.module, ty) == Some(Op::TypePipe) => {
+            _ if program.definitions.defining_op(program.module, ty) == Some(Op::TypePipe) => {
                 ParameterResource::Pipe
             }
             _ => ParameterResource::Memory,
@@ -120,7 +120,7 @@ pub(crate) struct ReachedGlobals {
 
 impl ReachedGlobals {
     /// Places the variables that the reached functions use; those that other kernels have already stay there.
-    pub fn compute(
+    pub fn from_program(
         program: &AnalysedModule<'_>,
         code: &mut JitCode,
         placed: &PlacedVariables,
@@ -143,7 +143,7 @@ impl ReachedGlobals {
         let used = used_ids(program);
         globals.place_pipes(program, code, &used, placed)?;
         let mut data = Vec::new();
-        for inst in program.module.section(ModuleSection::Globals) {
+        for inst in program.module.section_insts(ModuleSection::Globals) {
             let is_variable = matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR);
             // What other kernels have placed may be reached through pointers that they kept.
             let is_used = |id: &Id| used[*id] || placed.contains_key(id);
@@ -151,7 +151,7 @@ impl ReachedGlobals {
                 continue;
             };
             let known = placed.get(&id).copied();
-            let global = globals.place(program, code, inst, id, known)?;
+            let global = globals.place_variable(program, code, inst, id, known)?;
             globals.rows.set(id, Some(global));
             if let GlobalLocation::Data { address } = global {
                 globals.variables.insert(id, address);
@@ -160,11 +160,12 @@ impl ReachedGlobals {
                 }
             }
         }
-        globals.computed = ComputedAddresses::compute(program, |id| globals.address(id));
+        globals.computed =
+            ComputedAddresses::from_program(program, |id| globals.variable_address(id));
         // Initialisers may have addresses of variables that come later.
         for (id, inst) in data {
             let (Some(GlobalLocation::Data { address }), Some(init)) =
-                (globals.get(id), initialiser(inst))
+                (globals.get(id), variable_initialiser(inst))
             else {
                 continue;
             };
@@ -173,7 +174,7 @@ impl ReachedGlobals {
             };
             let bytes = constant_bytes(program, &globals, init, ty)
                 .map_err(|message| SourceDiagnostic::error(inst.place(), message))?;
-            code.fill(address, &bytes);
+            code.fill_kept(address, &bytes);
         }
         Ok(globals)
     }
@@ -186,7 +187,7 @@ impl ReachedGlobals {
         used: &IdMap<bool>,
         placed: &PlacedVariables,
     ) -> Result<(), SourceDiagnostic> {
-        for inst in program.module.section(ModuleSection::Globals) {
+        for inst in program.module.section_insts(ModuleSection::Globals) {
             let is_pipe = inst.op() == Op::ConstantPipeStorage;
             let Some(id) = inst.result().filter(|id| is_pipe && used[*id]) else {
                 continue;
@@ -197,15 +198,15 @@ impl ReachedGlobals {
                 continue;
             }
             let shape = PipeShape {
-                packet: inst.word(0),
-                capacity: inst.word(2),
+                packet: inst.operand_word(0),
+                capacity: inst.operand_word(2),
             };
-            let Some(bytes) = shape.bytes().filter(|bytes| *bytes <= MAX_BYTES) else {
+            let Some(bytes) = shape.memory_bytes().filter(|bytes| *bytes <= MAX_BYTES) else {
                 let message = format!("the pipe {id} holds no packet, or is too large");
                 return Err(SourceDiagnostic::error(inst.place(), message));
             };
             let address = code.keep_zeros(bytes);
-            code.fill(address, &shape.header());
+            code.fill_kept(address, &shape.encode_header());
             self.variables.insert(id, address);
             self.rows.set(id, Some(GlobalLocation::Data { address }));
         }
@@ -218,7 +219,7 @@ impl ReachedGlobals {
     }
 
     /// The address of a variable that has one for all invocations.
-    fn address(&self, id: Id) -> Option<u64> {
+    fn variable_address(&self, id: Id) -> Option<u64> {
         match self.get(id) {
             Some(GlobalLocation::Data { address }) => Some(address as u64),
             _ => None,
@@ -227,11 +228,12 @@ impl ReachedGlobals {
 
     /// The value of a scalar of a constant; none where it depends on the address of memory that workgroups or
     /// invocations have one of each.
-    pub fn value(&self, bits: ConstantScalar) -> Option<u64> {
-        self.computed.value(bits, |id| self.address(id))
+    pub fn resolve_scalar(&self, bits: ConstantScalar) -> Option<u64> {
+        self.computed
+            .resolve_scalar(bits, |id| self.variable_address(id))
     }
 
-    fn place(
+    fn place_variable(
         &mut self,
         program: &AnalysedModule<'_>,
         code: &mut JitCode,
@@ -239,9 +241,9 @@ impl ReachedGlobals {
         id: Id,
         known: Option<usize>,
     ) -> Result<GlobalLocation, SourceDiagnostic> {
-        let class = StorageClass(inst.word(0));
+        let class = StorageClass(inst.operand_word(0));
         let ty = inst.result().and_then(|id| program.variable_type(id));
-        let room = VariableFootprint::of(program, ty);
+        let room = VariableFootprint::from_type(program, ty);
         let too_large = || {
             let message = format!("the variable {id} of {} bytes is too large", room.size);
             SourceDiagnostic::error(inst.place(), message)
@@ -249,22 +251,26 @@ impl ReachedGlobals {
         if room.size > MAX_BYTES {
             return Err(too_large());
         }
-        let binding = program.decoration(id, Decoration::Binding);
+        let binding = program.decoration_operand(id, Decoration::Binding);
         Ok(match class {
-            StorageClass::Input if program.decoration(id, Decoration::BuiltIn).is_some() => {
+            StorageClass::Input
+                if program
+                    .decoration_operand(id, Decoration::BuiltIn)
+                    .is_some() =>
+            {
                 GlobalLocation::BuiltIn
             }
             StorageClass::StorageBuffer | StorageClass::Uniform if binding.is_some() => {
-                self.binding(program, id, ty, binding.unwrap_or(0))
+                self.add_binding(program, id, ty, binding.unwrap_or(0))
             }
             StorageClass::UniformConstant
                 if ty.is_some_and(|ty| {
-                    ParameterResource::of(program, element(program, ty))
+                    ParameterResource::from_type(program, array_element_type(program, ty))
                         != ParameterResource::Memory
                 }) =>
             {
                 match binding {
-                    Some(binding) => self.binding(program, id, ty, binding),
+                    Some(binding) => self.add_binding(program, id, ty, binding),
                     None => GlobalLocation::Unsupported,
                 }
             }
@@ -273,7 +279,7 @@ impl ReachedGlobals {
                 GlobalLocation::Push
             }
             StorageClass::Workgroup => {
-                self.zero_workgroup |= initialiser(inst).is_some();
+                self.zero_workgroup |= variable_initialiser(inst).is_some();
                 self.workgroup.push(id);
                 self.workgroup_align = self.workgroup_align.max(room.align as u32);
                 // Blocks are an explicit layout, in which all variables lie over each other.
@@ -282,27 +288,30 @@ impl ReachedGlobals {
                     self.workgroup_bytes = self.workgroup_bytes.max(room.size as u32);
                     return Ok(GlobalLocation::Workgroup { offset: 0 });
                 }
-                let offset = room.after(&mut self.workgroup_bytes);
+                let offset = room.place_after(&mut self.workgroup_bytes);
                 GlobalLocation::Workgroup {
                     offset: offset.ok_or_else(too_large)?,
                 }
             }
             StorageClass::Private => {
-                self.private.push((id, initialiser(inst)));
+                self.private.push((id, variable_initialiser(inst)));
                 if program.functions.is_promoted(id) {
                     GlobalLocation::Promoted
                 } else {
-                    let offset = room.after(&mut self.private_bytes);
+                    let offset = room.place_after(&mut self.private_bytes);
                     GlobalLocation::Private {
                         offset: offset.ok_or_else(too_large)?,
                     }
                 }
             }
             StorageClass::UniformConstant | StorageClass::CrossWorkgroup
-                if ty.is_some_and(|ty| program.types.scalars(ty) > 0)
-                    && (program.entry.is_kernel || initialiser(inst).is_some()) =>
+                if ty.is_some_and(|ty| program.types.scalar_count(ty) > 0)
+                    && (program.entry.is_kernel || variable_initialiser(inst).is_some()) =>
             {
-                if program.decoration(id, Decoration::BuiltIn).is_some() {
+                if program
+                    .decoration_operand(id, Decoration::BuiltIn)
+                    .is_some()
+                {
                     return Ok(GlobalLocation::BuiltIn);
                 }
                 let address = known.unwrap_or_else(|| code.keep_zeros(room.size));
@@ -313,7 +322,7 @@ impl ReachedGlobals {
         })
     }
 
-    fn binding(
+    fn add_binding(
         &mut self,
         program: &AnalysedModule<'_>,
         id: Id,
@@ -321,7 +330,7 @@ impl ReachedGlobals {
         binding: u32,
     ) -> GlobalLocation {
         let set = program
-            .decoration(id, Decoration::DescriptorSet)
+            .decoration_operand(id, Decoration::DescriptorSet)
             .unwrap_or(0);
         let count = match ty.map(|ty| program.types.kind(ty)) {
             Some(LoweredTypeKind::Array { count, .. }) => {
@@ -334,7 +343,7 @@ impl ReachedGlobals {
             set,
             binding,
             what: ty.map_or(ParameterResource::Memory, |ty| {
-                ParameterResource::of(program, element(program, ty))
+                ParameterResource::from_type(program, array_element_type(program, ty))
             }),
             count,
         };
@@ -358,7 +367,7 @@ struct VariableFootprint {
 }
 
 impl VariableFootprint {
-    fn of(program: &AnalysedModule<'_>, ty: Option<Id>) -> VariableFootprint {
+    fn from_type(program: &AnalysedModule<'_>, ty: Option<Id>) -> VariableFootprint {
         let layout = ty.map(|ty| program.types.layouts.get(ty));
         let (size, align) =
             layout.map_or((0, 1), |l| (l.size, l.align.clamp(LEAST_ALIGN, MOST_ALIGN)));
@@ -369,7 +378,7 @@ impl VariableFootprint {
     }
 
     /// Puts it behind so many bytes: its offset; none where that is too far.
-    fn after(&self, total: &mut u32) -> Option<u32> {
+    fn place_after(&self, total: &mut u32) -> Option<u32> {
         let offset = u64::from(*total).next_multiple_of(self.align);
         let end = offset + self.size;
         *total = (end <= MAX_BYTES).then_some(end as u32)?;
@@ -378,7 +387,7 @@ impl VariableFootprint {
 }
 
 /// The type of the elements, where a type is an array.
-fn element(program: &AnalysedModule<'_>, ty: Id) -> Id {
+fn array_element_type(program: &AnalysedModule<'_>, ty: Id) -> Id {
     match program.types.kind(ty) {
         LoweredTypeKind::Array { element, .. } | LoweredTypeKind::RuntimeArray { element } => {
             element
@@ -400,7 +409,7 @@ pub(super) fn is_workgroup(program: &AnalysedModule<'_>, id: Id) -> bool {
 }
 
 /// What a variable contains at first.
-pub(super) fn initialiser(inst: InstRef<'_>) -> Option<Id> {
+pub(super) fn variable_initialiser(inst: InstRef<'_>) -> Option<Id> {
     match inst.op() {
         Op::UntypedVariableKHR => inst.get_id(2),
         _ => inst.get_id(1),
@@ -413,7 +422,9 @@ fn used_ids(program: &AnalysedModule<'_>) -> IdMap<bool> {
     let mut work = Vec::new();
     for func in &program.functions.bottom_up {
         for inst in program.module.function_insts(*func) {
-            work.extend(operand_ids(inst).filter(|id| program.functions.local(*id).is_none()));
+            work.extend(
+                operand_ids(inst).filter(|id| program.functions.local_index(*id).is_none()),
+            );
             while let Some(id) = work.pop() {
                 if !std::mem::replace(used.get_mut(id), true)
                     && let Some(def) = program.definitions.get(program.module, id)
@@ -444,9 +455,9 @@ pub(crate) fn constant_bytes(
     }
     let scalars = program.constants.scalars(id);
     let mut leaves = Vec::new();
-    program.types.leaves(ty, 0, None, &mut leaves);
+    program.types.append_leaves(ty, 0, None, &mut leaves);
     for (leaf, bits) in leaves.iter().zip(scalars) {
-        let Some(bits) = globals.value(*bits) else {
+        let Some(bits) = globals.resolve_scalar(*bits) else {
             return Err(format!("{id} depends on an address that is no constant"));
         };
         let (at, width) = (leaf.offset as usize, leaf.scalar.bytes() as usize);
@@ -465,7 +476,7 @@ pub(crate) fn builtin_type(
     let program = shared.program;
     let ty = program.variable_type(variable)?;
     Some((
-        shared.program.types.component(ty)?,
-        shared.program.types.scalars(ty),
+        shared.program.types.component_scalar(ty)?,
+        shared.program.types.scalar_count(ty),
     ))
 }

@@ -11,10 +11,10 @@ impl ClifLowering<'_, '_, '_> {
         let wide = self.builder.ins().uextend(types::I32, value);
         let magnitude = self.builder.ins().band_imm_u(wide, 0x7fff);
         let shifted = self.builder.ins().ishl_imm_u(magnitude, 13);
-        let number = self.cast(types::F32, shifted);
-        let scale = self.f32const(f32::from_bits(0x7780_0000));
+        let number = self.bitcast_value(types::F32, shifted);
+        let scale = self.emit_f32const(f32::from_bits(0x7780_0000));
         let scaled = self.builder.ins().fmul(number, scale);
-        let scaled = self.cast(types::I32, scaled);
+        let scaled = self.bitcast_value(types::I32, scaled);
         let above = IntCC::UnsignedGreaterThanOrEqual;
         let special = self.builder.ins().icmp_imm_u(above, magnitude, 0x7c00);
         let infinite = self.builder.ins().bor_imm_u(shifted, 0x7f80_0000);
@@ -22,14 +22,14 @@ impl ClifLowering<'_, '_, '_> {
         let sign = self.builder.ins().band_imm_u(wide, 0x8000);
         let sign = self.builder.ins().ishl_imm_u(sign, 16);
         let bits = self.builder.ins().bor(bits, sign);
-        self.cast(types::F32, bits)
+        self.bitcast_value(types::F32, bits)
     }
 
     /// Rounds to nearest even, by the additions of F. Giesen's "float->half variants" (2012): adding
     /// half of the last unit that is kept, less one bit, carries into that unit; adding a large
     /// number makes the addition itself round where the result is subnormal.
     pub fn f16_of_f32(&mut self, value: Value) -> Value {
-        let bits = self.cast(types::I32, value);
+        let bits = self.bitcast_value(types::I32, value);
         let sign = self.builder.ins().band_imm_u(bits, 0x8000_0000);
         let magnitude = self.builder.ins().bxor(bits, sign);
         let odd = self.builder.ins().ushr_imm_u(magnitude, 13);
@@ -39,17 +39,17 @@ impl ClifLowering<'_, '_, '_> {
         let normal = self.builder.ins().ushr_imm_u(sum, 13);
 
         let magic = 0x3f00_0000_u32;
-        let number = self.cast(types::F32, magnitude);
-        let addend = self.f32const(f32::from_bits(magic));
+        let number = self.bitcast_value(types::F32, magnitude);
+        let addend = self.emit_f32const(f32::from_bits(magic));
         let rounded = self.builder.ins().fadd(number, addend);
-        let rounded = self.cast(types::I32, rounded);
+        let rounded = self.bitcast_value(types::I32, rounded);
         let small = self.builder.ins().iadd_imm_s(rounded, -i64::from(magic));
 
         let below = IntCC::UnsignedLessThan;
         let is_small = self.builder.ins().icmp_imm_u(below, magnitude, 113 << 23);
         let finite = self.builder.ins().select(is_small, small, normal);
-        let infinity = self.iconst(types::I32, 0x7c00);
-        let nan = self.iconst(types::I32, 0x7e00);
+        let infinity = self.emit_iconst(types::I32, 0x7c00);
+        let nan = self.emit_iconst(types::I32, 0x7e00);
         let above = IntCC::UnsignedGreaterThan;
         let is_nan = self.builder.ins().icmp_imm_u(above, magnitude, 0x7f80_0000);
         let special = self.builder.ins().select(is_nan, nan, infinity);
@@ -65,12 +65,12 @@ impl ClifLowering<'_, '_, '_> {
     pub fn f32_of_bf16(&mut self, value: Value) -> Value {
         let wide = self.builder.ins().uextend(types::I32, value);
         let bits = self.builder.ins().ishl_imm_u(wide, 16);
-        self.cast(types::F32, bits)
+        self.bitcast_value(types::F32, bits)
     }
 
     /// Rounds to nearest even.
     pub fn bf16_of_f32(&mut self, value: Value) -> Value {
-        let bits = self.cast(types::I32, value);
+        let bits = self.bitcast_value(types::I32, value);
         let high = self.builder.ins().ushr_imm_u(bits, 16);
         let odd = self.builder.ins().band_imm_u(high, 1);
         let sum = self.builder.ins().iadd_imm_u(bits, 0x7fff);

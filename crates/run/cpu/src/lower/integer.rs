@@ -12,51 +12,51 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 
 /// `OpIAdd`.
-pub(crate) fn add(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_iadd(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().iadd(v[0], v[1])
 }
 
 /// `OpISub`.
-pub(crate) fn sub(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_isub(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().isub(v[0], v[1])
 }
 
 /// `OpIMul`.
-pub(crate) fn mul(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_imul(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().imul(v[0], v[1])
 }
 
 /// `OpSNegate`.
-pub(crate) fn negate(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_ineg(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().ineg(v[0])
 }
 
 /// `OpUDiv`.
-pub(crate) fn udiv(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_udiv(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let divisor = lower.unsigned_divisor(v[1]);
     lower.builder.ins().udiv(v[0], divisor)
 }
 
 /// `OpUMod`.
-pub(crate) fn urem(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_urem(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let divisor = lower.unsigned_divisor(v[1]);
     lower.builder.ins().urem(v[0], divisor)
 }
 
 /// `OpSDiv`.
-pub(crate) fn sdiv(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_sdiv(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let divisor = lower.signed_divisor(v[0], v[1]);
     lower.builder.ins().sdiv(v[0], divisor)
 }
 
 /// `OpSRem`: the sign of the dividend.
-pub(crate) fn srem(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_srem(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let divisor = lower.signed_divisor(v[0], v[1]);
     lower.builder.ins().srem(v[0], divisor)
 }
 
 /// `OpSMod`: the sign of the divisor.
-pub(crate) fn smod(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(crate) fn emit_smod(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let divisor = lower.signed_divisor(v[0], v[1]);
     let rest = lower.builder.ins().srem(v[0], divisor);
     let nonzero = lower.builder.ins().icmp_imm_s(IntCC::NotEqual, rest, 0);
@@ -70,7 +70,7 @@ pub(crate) fn smod(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value
 
 impl ClifLowering<'_, '_, '_> {
     fn unsigned_divisor(&mut self, divisor: Value) -> Value {
-        if self.known(divisor).is_some_and(|d| d != 0) {
+        if self.find_integer_constant(divisor).is_some_and(|d| d != 0) {
             return divisor;
         }
         self.check_divisor(divisor);
@@ -80,15 +80,15 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     fn signed_divisor(&mut self, dividend: Value, divisor: Value) -> Value {
-        let ty = self.clif(divisor);
+        let ty = self.value_type(divisor);
         let ones = u64::MAX >> (64 - ty.bits());
-        let known = self.known(divisor).map(|d| d as u64 & ones);
+        let known = self.find_integer_constant(divisor).map(|d| d as u64 & ones);
         if known.is_some_and(|d| d != 0 && d != ones) {
             return divisor;
         }
         self.check_divisor(divisor);
         let one = self.one_like(divisor);
-        let least = self.iconst(ty, i64::MIN >> (64 - ty.bits()));
+        let least = self.emit_iconst(ty, i64::MIN >> (64 - ty.bits()));
         let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
         let minus = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, -1);
         let lowest = self.builder.ins().icmp(IntCC::Equal, dividend, least);
@@ -99,13 +99,13 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     fn one_like(&mut self, value: Value) -> Value {
-        let ty = self.clif(value);
-        self.iconst(ty, 1)
+        let ty = self.value_type(value);
+        self.emit_iconst(ty, 1)
     }
 
     /// Both halves of a product.
     pub fn wide_product(&mut self, a: Value, b: Value, signed: bool) -> (Value, Value) {
-        let ty = self.clif(a);
+        let ty = self.value_type(a);
         let low = self.builder.ins().imul(a, b);
         if ty == types::I64 {
             let high = if signed {
@@ -124,9 +124,12 @@ impl ClifLowering<'_, '_, '_> {
 }
 
 /// `OpUMulExtended`, `OpSMulExtended`, `OpIAddCarry`, `OpISubBorrow`: a structure of two.
-pub(crate) fn extended(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let (a, b) = (lower.values(inst.id(0))?, lower.values(inst.id(1))?);
-    let ty = clif_type(lower.scalar_of(inst.id(0))?);
+pub(crate) fn lower_extended_arithmetic(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let (a, b) = (
+        lower.read_values(inst.id_operand(0))?,
+        lower.read_values(inst.id_operand(1))?,
+    );
+    let ty = clif_type(lower.scalar_of(inst.id_operand(0))?);
     let (mut low, mut high) = (ClifScalars::new(), ClifScalars::new());
     for (a, b) in a.iter().zip(&b) {
         let (l, h) = match inst.op() {
@@ -163,10 +166,10 @@ pub(crate) fn integer_dot(lower: &mut ClifLowering, inst: InstRef) -> ClifResult
         _ => (true, false, true),
     };
     let ty = lower.result_type(inst)?;
-    let to = clif_type(lower.component(ty)?);
-    let a = lower.packed(inst.id(0))?;
-    let b = lower.packed(inst.id(1))?;
-    let mut sum = lower.iconst(types::I64, 0);
+    let to = clif_type(lower.component_scalar(ty)?);
+    let a = lower.unpack_components(inst.id_operand(0))?;
+    let b = lower.unpack_components(inst.id_operand(1))?;
+    let mut sum = lower.emit_iconst(types::I64, 0);
     for (a, b) in a.iter().zip(&b) {
         let a = lower.extend_to(*a, types::I64, signed_a);
         let b = lower.extend_to(*b, types::I64, signed_b);
@@ -174,18 +177,18 @@ pub(crate) fn integer_dot(lower: &mut ClifLowering, inst: InstRef) -> ClifResult
         sum = lower.builder.ins().iadd(sum, product);
     }
     if !accumulate {
-        let sum = lower.resize(sum, to, signed_a);
+        let sum = lower.resize_integer(sum, to, signed_a);
         return lower.set_result(inst.result(), &[sum]);
     }
-    let start = lower.value(inst.id(2))?;
+    let start = lower.read_value(inst.id_operand(2))?;
     let result = lower.saturating_total(sum, start, to, signed_a);
     lower.set_result(inst.result(), &[result])
 }
 
 impl ClifLowering<'_, '_, '_> {
     /// The components of a vector, or the four bytes of a packed one.
-    fn packed(&mut self, id: Id) -> Result<ClifScalars, SourceDiagnostic> {
-        let values = self.values(id)?;
+    fn unpack_components(&mut self, id: Id) -> Result<ClifScalars, SourceDiagnostic> {
+        let values = self.read_values(id)?;
         if let [word] = values[..] {
             return Ok((0..4)
                 .map(|n| {
@@ -200,7 +203,7 @@ impl ClifLowering<'_, '_, '_> {
     /// A sum cut to the range of a type.
     fn saturating_total(&mut self, sum: Value, start: Value, to: Type, signed: bool) -> Value {
         if to == types::I64 {
-            return self.saturating(sum, start, signed, true);
+            return self.emit_saturating_sum(sum, start, signed, true);
         }
         let start = self.extend_to(start, types::I64, signed);
         let total = self.builder.ins().iadd(sum, start);
@@ -216,9 +219,9 @@ impl ClifLowering<'_, '_, '_> {
 
     /// A signed number cut to a range.
     pub fn clamp_signed(&mut self, value: Value, least: i64, most: i64) -> Value {
-        let ty = self.clif(value);
-        let low = self.iconst(ty, least);
-        let high = self.iconst(ty, most);
+        let ty = self.value_type(value);
+        let low = self.emit_iconst(ty, least);
+        let high = self.emit_iconst(ty, most);
         let under = self.builder.ins().icmp(IntCC::SignedLessThan, value, low);
         let value = self.builder.ins().select(under, low, value);
         let over = self
@@ -229,8 +232,8 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// A sum or difference that stays at the ends of its type's range.
-    pub fn saturating(&mut self, a: Value, b: Value, signed: bool, adds: bool) -> Value {
-        let ty = self.clif(a);
+    pub fn emit_saturating_sum(&mut self, a: Value, b: Value, signed: bool, adds: bool) -> Value {
+        let ty = self.value_type(a);
         let result = if adds {
             self.builder.ins().iadd(a, b)
         } else {
@@ -243,7 +246,7 @@ impl ClifLowering<'_, '_, '_> {
             } else {
                 (self.builder.ins().icmp(less, a, b), 0)
             };
-            let end = self.iconst(ty, end);
+            let end = self.emit_iconst(ty, end);
             return self.builder.ins().select(wraps, end, result);
         }
         let x = self.builder.ins().bxor(a, result);
@@ -259,7 +262,7 @@ impl ClifLowering<'_, '_, '_> {
             .icmp_imm_s(IntCC::SignedLessThan, both, 0);
         let bits = i64::from(ty.bits());
         let sign = self.builder.ins().sshr_imm_u(a, bits - 1);
-        let most = self.iconst(ty, i64::MAX >> (64 - bits));
+        let most = self.emit_iconst(ty, i64::MAX >> (64 - bits));
         let end = self.builder.ins().bxor(sign, most);
         self.builder.ins().select(wraps, end, result)
     }

@@ -33,14 +33,14 @@ pub(crate) enum LaneDomain {
 }
 
 /// Lowers an instruction whose operands are all values.
-pub(crate) fn lower(
+pub(crate) fn lower_lanewise(
     lower: &mut ClifLowering,
     inst: InstRef,
     domain: LaneDomain,
     f: LaneFn,
 ) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    let operands: Vec<Id> = inst.ids(0).collect();
+    let operands: Vec<Id> = inst.id_operands(0).collect();
     let values = lower.map_lanes(ty, &operands, domain, f)?;
     lower.set_result(inst.result(), &values)
 }
@@ -54,18 +54,20 @@ impl ClifLowering<'_, '_, '_> {
         domain: LaneDomain,
         f: LaneFn,
     ) -> Result<ClifScalars, SourceDiagnostic> {
-        let to = self.component(ty)?;
+        let to = self.component_scalar(ty)?;
         let Some(first) = operands.first() else {
-            return Err(self.fault("it has no operands"));
+            return Err(self.instruction_fault("it has no operands"));
         };
         let from = self.scalar_of(*first)?;
-        let count = self.program.types.scalars(ty);
+        let count = self.program.types.scalar_count(ty);
         let mut columns = Vec::with_capacity(operands.len());
         for operand in operands {
             let scalar = self.scalar_of(*operand)?;
-            let values = self.values(*operand)?;
+            let values = self.read_values(*operand)?;
             if values.len() != count && values.len() != 1 {
-                return Err(self.fault("its operands have different numbers of components"));
+                return Err(
+                    self.instruction_fault("its operands have different numbers of components")
+                );
             }
             columns.push((scalar, values));
         }
@@ -75,29 +77,35 @@ impl ClifLowering<'_, '_, '_> {
             for (scalar, values) in &columns {
                 let value = values[if values.len() == 1 { 0 } else { n }];
                 args.push(match domain {
-                    LaneDomain::Real => self.widen(*scalar, value),
+                    LaneDomain::Real => self.widen_half(*scalar, value),
                     LaneDomain::Bits => value,
                 });
             }
-            out.push(self.apply(domain, LaneTypes { from, to }, &args, f));
+            out.push(self.apply_lane_fn(domain, LaneTypes { from, to }, &args, f));
         }
         Ok(out)
     }
 
-    fn apply(&mut self, domain: LaneDomain, lane: LaneTypes, args: &[Value], f: LaneFn) -> Value {
+    fn apply_lane_fn(
+        &mut self,
+        domain: LaneDomain,
+        lane: LaneTypes,
+        args: &[Value],
+        f: LaneFn,
+    ) -> Value {
         if domain == LaneDomain::Bits {
             return f(self, lane, args);
         }
         let wide = LaneTypes {
-            from: widened(lane.from),
-            to: widened(lane.to),
+            from: to_arithmetic_scalar(lane.from),
+            to: to_arithmetic_scalar(lane.to),
         };
         let value = f(self, wide, args);
-        self.narrow(lane.to, value)
+        self.narrow_to_half(lane.to, value)
     }
 
     /// A half as `f32`; other scalars as they are.
-    pub fn widen(&mut self, scalar: ScalarRepr, value: Value) -> Value {
+    pub fn widen_half(&mut self, scalar: ScalarRepr, value: Value) -> Value {
         match scalar {
             ScalarRepr::F16 => self.f32_of_f16(value),
             ScalarRepr::BF16 => self.f32_of_bf16(value),
@@ -107,7 +115,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// The reverse, rounded to nearest even.
-    pub fn narrow(&mut self, scalar: ScalarRepr, value: Value) -> Value {
+    pub fn narrow_to_half(&mut self, scalar: ScalarRepr, value: Value) -> Value {
         match scalar {
             ScalarRepr::F16 => self.f16_of_f32(value),
             ScalarRepr::BF16 => self.bf16_of_f32(value),
@@ -119,13 +127,13 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// Cranelift's type of a value.
-    pub fn clif(&self, value: Value) -> Type {
+    pub fn value_type(&self, value: Value) -> Type {
         self.builder.func.dfg.value_type(value)
     }
 
     /// An integer cut or extended to a type.
-    pub fn resize(&mut self, value: Value, to: Type, signed: bool) -> Value {
-        if self.clif(value).bits() > to.bits() {
+    pub fn resize_integer(&mut self, value: Value, to: Type, signed: bool) -> Value {
+        if self.value_type(value).bits() > to.bits() {
             self.builder.ins().ireduce(to, value)
         } else {
             self.extend_to(value, to, signed)
@@ -134,7 +142,7 @@ impl ClifLowering<'_, '_, '_> {
 
     /// An integer extended to a type that is as wide at least.
     pub fn extend_to(&mut self, value: Value, to: Type, signed: bool) -> Value {
-        if self.clif(value).bits() >= to.bits() {
+        if self.value_type(value).bits() >= to.bits() {
             value
         } else if signed {
             self.builder.ins().sextend(to, value)
@@ -145,23 +153,23 @@ impl ClifLowering<'_, '_, '_> {
 
     /// The bits of a scalar in an integer of its size.
     pub fn bits_of(&mut self, value: Value) -> Value {
-        match self.clif(value) {
-            types::F32 => self.cast(types::I32, value),
-            types::F64 => self.cast(types::I64, value),
+        match self.value_type(value) {
+            types::F32 => self.bitcast_value(types::I32, value),
+            types::F64 => self.bitcast_value(types::I64, value),
             _ => value,
         }
     }
 
     /// The same bits as another type of the size.
-    pub fn cast(&mut self, to: Type, value: Value) -> Value {
-        if self.clif(value) == to {
+    pub fn bitcast_value(&mut self, to: Type, value: Value) -> Value {
+        if self.value_type(value) == to {
             return value;
         }
         self.builder.ins().bitcast(to, MemFlagsData::new(), value)
     }
 
     /// The value of an integer that is a constant.
-    pub fn known(&self, value: Value) -> Option<i64> {
+    pub fn find_integer_constant(&self, value: Value) -> Option<i64> {
         let dfg = &self.builder.func.dfg;
         let ValueDef::Result(inst, _) = dfg.value_def(dfg.resolve_aliases(value)) else {
             return None;
@@ -177,7 +185,7 @@ impl ClifLowering<'_, '_, '_> {
 }
 
 /// The type in which a scalar is computed.
-pub(crate) fn widened(scalar: ScalarRepr) -> ScalarRepr {
+pub(crate) fn to_arithmetic_scalar(scalar: ScalarRepr) -> ScalarRepr {
     match scalar {
         ScalarRepr::F16 | ScalarRepr::BF16 | ScalarRepr::E4M3 | ScalarRepr::E5M2 => ScalarRepr::F32,
         other => other,

@@ -29,28 +29,28 @@ impl MatrixValue {
 }
 
 /// The products of matrices and vectors, and `OpOuterProduct`.
-pub(crate) fn product(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_matrix_product(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    let scalar = lower.component(ty)?;
-    let mut a = lower.matrix(inst.id(0))?;
-    let mut b = lower.matrix(inst.id(1))?;
+    let scalar = lower.component_scalar(ty)?;
+    let mut a = lower.read_matrix(inst.id_operand(0))?;
+    let mut b = lower.read_matrix(inst.id_operand(1))?;
     match inst.op() {
         // A row vector from the left, and from the right for the outer product.
-        Op::VectorTimesMatrix => a = turned(a),
-        Op::OuterProduct => b = turned(b),
+        Op::VectorTimesMatrix => a = transpose_vector(a),
+        Op::OuterProduct => b = transpose_vector(b),
         _ => {}
     }
     if a.columns != b.rows {
-        return Err(lower.fault("the sizes of its operands do not fit"));
+        return Err(lower.instruction_fault("the sizes of its operands do not fit"));
     }
-    let out = multiply(lower, scalar, &a, &b);
+    let out = multiply_matrices(lower, scalar, &a, &b);
     lower.set_result(inst.result(), &out)
 }
 
 /// `OpTranspose`.
-pub(crate) fn transpose(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let (rows, columns) = lower.shape(inst.id(0))?;
-    let values = lower.values(inst.id(0))?;
+pub(crate) fn lower_transpose(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let (rows, columns) = lower.matrix_shape(inst.id_operand(0))?;
+    let values = lower.read_values(inst.id_operand(0))?;
     let mut out = ClifScalars::new();
     for row in 0..rows {
         out.extend((0..columns).map(|column| values[column * rows + row]));
@@ -59,7 +59,7 @@ pub(crate) fn transpose(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 /// A vector as one row.
-fn turned(vector: MatrixValue) -> MatrixValue {
+fn transpose_vector(vector: MatrixValue) -> MatrixValue {
     MatrixValue {
         rows: vector.columns,
         columns: vector.rows,
@@ -67,7 +67,7 @@ fn turned(vector: MatrixValue) -> MatrixValue {
     }
 }
 
-fn multiply(
+fn multiply_matrices(
     lower: &mut ClifLowering,
     scalar: ScalarRepr,
     a: &MatrixValue,
@@ -82,30 +82,30 @@ fn multiply(
             } else {
                 lower.sum_of_products(scalar, &line, b.column(column))
             };
-            out.push(lower.narrow(scalar, sum));
+            out.push(lower.narrow_to_half(scalar, sum));
         }
     }
     out
 }
 
 impl ClifLowering<'_, '_, '_> {
-    fn matrix(&mut self, id: Id) -> Result<MatrixValue, SourceDiagnostic> {
-        let (rows, columns) = self.shape(id)?;
+    fn read_matrix(&mut self, id: Id) -> Result<MatrixValue, SourceDiagnostic> {
+        let (rows, columns) = self.matrix_shape(id)?;
         Ok(MatrixValue {
             rows,
             columns,
-            scalars: self.reals(id)?,
+            scalars: self.read_widened_floats(id)?,
         })
     }
 
-    fn shape(&self, id: Id) -> Result<(usize, usize), SourceDiagnostic> {
+    fn matrix_shape(&self, id: Id) -> Result<(usize, usize), SourceDiagnostic> {
         let ty = self.type_of(id)?;
         match self.program.types.kind(ty) {
             LoweredTypeKind::Matrix { column, count } => {
-                Ok((self.program.types.scalars(column), count as usize))
+                Ok((self.program.types.scalar_count(column), count as usize))
             }
             LoweredTypeKind::Vector { count, .. } => Ok((count as usize, 1)),
-            _ => Err(self.fault(format!("{id} is no matrix"))),
+            _ => Err(self.instruction_fault(format!("{id} is no matrix"))),
         }
     }
 }

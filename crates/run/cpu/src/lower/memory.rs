@@ -1,8 +1,8 @@
 //! Loads, stores and copies.
 
 use super::checked::{GuardedAccess, MemoryAccessKind};
-use super::globals::initialiser;
-use super::scope::{ClifLowering, IdLocation, SymbolicPointer, clif_type, plain};
+use super::globals::variable_initialiser;
+use super::scope::{ClifLowering, IdLocation, SymbolicPointer, clif_type, plain_flags};
 use super::values::PointerOperand;
 use super::{ClifResult, ClifScalars};
 use crate::types::{LoweredTypeKind, MatrixStrides, ScalarLeaf};
@@ -16,37 +16,37 @@ use spirula_spirv::ir::InstRef;
 const MAX_MADE_TWICE: usize = 4;
 
 /// `OpVariable` of a function.
-pub(crate) fn variable(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_variable(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let Some(id) = inst.result() else {
         return Ok(());
     };
     let Some(ty) = lower.program.variable_type(id) else {
-        return lower.unsupported("a variable of this type");
+        return lower.fail_unsupported("a variable of this type");
     };
-    let initialiser = initialiser(inst);
+    let initialiser = variable_initialiser(inst);
     if lower.program.is_dense(ty) {
-        return super::dense::variable(lower, id, ty, initialiser);
+        return super::dense::lower_dense_variable(lower, id, ty, initialiser);
     }
     if lower.program.functions.is_promoted(id) {
-        let first = match lower.held(id) {
+        let first = match lower.id_location(id) {
             IdLocation::Symbol(SymbolicPointer::Promoted { first }) => first,
             _ => {
                 let first = lower.declare_variables(ty).0;
-                let func = lower.scope().func;
+                let func = lower.current_scope().func;
                 let live = &lower.program.functions.get(func).live;
-                let local = lower.program.functions.local(id);
+                let local = lower.program.functions.local_index(id);
                 if local.is_some_and(|local| live.is_kept(local)) {
                     lower.keep_variable(first, ty);
                 }
                 first
             }
         };
-        lower.hold(id, IdLocation::Symbol(SymbolicPointer::Promoted { first }));
+        lower.set_id_location(id, IdLocation::Symbol(SymbolicPointer::Promoted { first }));
         let values = match initialiser {
-            Some(init) => lower.values(init)?,
-            None => lower.zeros(ty),
+            Some(init) => lower.read_values(init)?,
+            None => lower.emit_zeros(ty),
         };
-        lower.assign(first, &values);
+        lower.assign_variables(first, &values);
         if initialiser.is_none() {
             lower.note_unassigned(first, values.len() as u32);
         }
@@ -62,15 +62,15 @@ pub(crate) fn variable(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 /// `OpLoad`.
-pub(crate) fn load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
     if lower.program.is_dense(ty) {
-        return super::dense::read(lower, inst, ty);
+        return super::dense::lower_dense_read(lower, inst, ty);
     }
-    lower.check_depends(inst.id(0));
-    let pointer = lower.pointer(inst.id(0))?;
+    lower.check_depends(inst.id_operand(0));
+    let pointer = lower.read_pointer(inst.id_operand(0))?;
     // A variable of a kernel's own has what was stored, whatever that is.
-    let is_own = is_function_variable(lower, inst.id(0))?;
+    let is_own = is_function_variable(lower, inst.id_operand(0))?;
     if let LoweredTypeKind::Handle { count } = lower.program.types.kind(ty)
         && !is_own
     {
@@ -82,12 +82,17 @@ pub(crate) fn load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     if lower.is_large(ty) {
         let address = lower.address_of(pointer)?;
         let extent = lower.program.types.get(ty).extent;
-        let address = lower.guard_range(inst.id(0), address, extent, MemoryAccessKind::Read)?;
+        let address =
+            lower.guard_range(inst.id_operand(0), address, extent, MemoryAccessKind::Read)?;
         return lower.set_large(inst, ty, address);
     }
     lower.begin_flags(inst.result());
     if let PointerOperand::Symbol(SymbolicPointer::Promoted { first }) = pointer {
-        lower.check_assigned(inst.id(0), first, lower.program.types.scalars(ty) as u32);
+        lower.check_assigned(
+            inst.id_operand(0),
+            first,
+            lower.program.types.scalar_count(ty) as u32,
+        );
     }
     let how = match volatile {
         true => MemoryAccessKind::Volatile { writes: false },
@@ -98,7 +103,7 @@ pub(crate) fn load(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
         _ => {
             let strides = strides_of(pointer);
             let load = |lower: &mut ClifLowering, at| lower.load_at(at, ty, strides, volatile);
-            lower.guard_access(inst.id(0), pointer, ty, how, &[], load)?
+            lower.guard_access(inst.id_operand(0), pointer, ty, how, &[], load)?
         }
     };
     lower.set_result(inst.result(), &values)
@@ -117,23 +122,23 @@ fn is_function_variable(lower: &ClifLowering, pointer: Id) -> Result<bool, Sourc
 }
 
 /// `OpStore`.
-pub(crate) fn store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let ty = lower.type_of(inst.id(1))?;
+pub(crate) fn lower_store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let ty = lower.type_of(inst.id_operand(1))?;
     if lower.program.is_dense(ty) {
-        return super::dense::write(lower, inst, ty);
+        return super::dense::lower_dense_write(lower, inst, ty);
     }
-    let pointer = lower.pointer(inst.id(0))?;
+    let pointer = lower.read_pointer(inst.id_operand(0))?;
     if !lower.is_checking() || matches!(pointer, PointerOperand::Symbol(_)) {
         let before = lower.builder.func.dfg.num_insts();
-        lower.store_to(pointer, ty, inst.id(1))?;
-        lower.note_streamed(inst.id(0), before);
+        lower.store_to(pointer, ty, inst.id_operand(1))?;
+        lower.note_streamed(inst.id_operand(0), before);
         if let PointerOperand::Symbol(SymbolicPointer::Promoted { first }) = pointer {
             lower.assign_flags(first);
         }
         return Ok(());
     }
-    lower.check_depends(inst.id(0));
-    lower.check_shared(inst.id(0), inst.id(1));
+    lower.check_depends(inst.id_operand(0));
+    lower.check_shared(inst.id_operand(0), inst.id_operand(1));
     let volatile = is_volatile(inst.operands().get(2));
     let how = match volatile && !lower.is_plain_update(inst) {
         true => MemoryAccessKind::Volatile { writes: true },
@@ -142,64 +147,77 @@ pub(crate) fn store(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     if lower.is_large(ty) {
         let address = lower.address_of(pointer)?;
         let extent = lower.program.types.get(ty).extent;
-        let address = lower.guard_range(inst.id(0), address, extent, how)?;
-        return lower.store_to(PointerOperand::Address(address, None), ty, inst.id(1));
+        let address = lower.guard_range(inst.id_operand(0), address, extent, how)?;
+        return lower.store_to(
+            PointerOperand::Address(address, None),
+            ty,
+            inst.id_operand(1),
+        );
     }
-    let values = lower.values(inst.id(1))?;
+    let values = lower.read_values(inst.id_operand(1))?;
     let strides = strides_of(pointer);
     let store = |lower: &mut ClifLowering, at| {
         lower.store_at(at, ty, strides, &values);
         ClifScalars::new()
     };
-    lower.guard_access(inst.id(0), pointer, ty, how, &values, store)?;
+    lower.guard_access(inst.id_operand(0), pointer, ty, how, &values, store)?;
     Ok(())
 }
 
 /// `OpCopyMemory`.
 pub(crate) fn copy_memory(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let known = |id| lower.program.pointee_of(id);
-    let Some(ty) = known(inst.id(0)).or_else(|| known(inst.id(1))) else {
-        return lower.unsupported("a copy through untyped pointers");
+    let Some(ty) = known(inst.id_operand(0)).or_else(|| known(inst.id_operand(1))) else {
+        return lower.fail_unsupported("a copy through untyped pointers");
     };
-    let (to, from) = (lower.pointer(inst.id(0))?, lower.pointer(inst.id(1))?);
+    let (to, from) = (
+        lower.read_pointer(inst.id_operand(0))?,
+        lower.read_pointer(inst.id_operand(1))?,
+    );
     if lower.is_large(ty) {
         let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
         let extent = lower.program.types.get(ty).extent;
         if lower.is_checking() {
-            let bytes = lower.iconst(types::I64, extent as i64);
-            lower.guarded_copy([(inst.id(0), to), (inst.id(1), from)], bytes)?;
+            let bytes = lower.emit_iconst(types::I64, extent as i64);
+            lower.guarded_copy(
+                [(inst.id_operand(0), to), (inst.id_operand(1), from)],
+                bytes,
+            )?;
         } else {
             lower.copy_bytes(to, from, extent);
         }
         return Ok(());
     }
-    let from = lower.guard_value(inst.id(1), from, ty, MemoryAccessKind::Read, &[])?;
+    let from = lower.guard_value(inst.id_operand(1), from, ty, MemoryAccessKind::Read, &[])?;
     let values = lower.load_from(from, ty, false)?;
-    let to = lower.guard_value(inst.id(0), to, ty, MemoryAccessKind::Write, &values)?;
+    let to = lower.guard_value(inst.id_operand(0), to, ty, MemoryAccessKind::Write, &values)?;
     lower.store_values(to, ty, &values)
 }
 
 /// `OpCopyMemorySized`.
 pub(crate) fn copy_memory_sized(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let (to, from) = (lower.pointer(inst.id(0))?, lower.pointer(inst.id(1))?);
+    let (to, from) = (
+        lower.read_pointer(inst.id_operand(0))?,
+        lower.read_pointer(inst.id_operand(1))?,
+    );
     let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
     if lower.is_checking() {
-        let size = lower.value(inst.id(2))?;
+        let size = lower.read_value(inst.id_operand(2))?;
         let size = lower.extend_to(size, types::I64, false);
-        return lower.guarded_copy([(inst.id(0), to), (inst.id(1), from)], size);
+        return lower.guarded_copy([(inst.id_operand(0), to), (inst.id_operand(1), from)], size);
     }
-    if let Some(bytes) = lower.program.constants.u64(inst.id(2)) {
+    if let Some(bytes) = lower.program.constants.get_u64(inst.id_operand(2)) {
         lower.copy_bytes(to, from, bytes);
         return Ok(());
     }
-    let size = lower.value(inst.id(2))?;
+    let size = lower.read_value(inst.id_operand(2))?;
     let mut size = lower.extend_to(size, types::I64, false);
     if [0, 1]
         .iter()
-        .any(|n| lower.is_in_guarded_memory(inst.id(*n)))
+        .any(|n| lower.is_in_guarded_memory(inst.id_operand(*n)))
     {
         // Copies may begin at the end, which is not to be behind the guard.
-        let most = lower.iconst(types::I64, i64::from(u32::MAX));
+        let most = lower.emit_iconst(types::I64, i64::from(u32::MAX));
         size = lower.builder.ins().umin(size, most);
     }
     let config = lower.shared.code.frontend_config();
@@ -217,13 +235,13 @@ impl ClifLowering<'_, '_, '_> {
         let room = if self.is_checking() {
             // The flags of defined bytes stand behind them.
             let padded = bytes.next_multiple_of(16);
-            let room = self.room(padded.saturating_mul(2))?;
+            let room = self.allocate_private_memory(padded.saturating_mul(2))?;
             self.note_room(id, room, bytes, padded);
             room
         } else {
-            self.room(bytes)?
+            self.allocate_private_memory(bytes)?
         };
-        self.hold(id, room);
+        self.set_id_location(id, room);
         Ok(self.room_address(room))
     }
 
@@ -232,7 +250,7 @@ impl ClifLowering<'_, '_, '_> {
         match pointer {
             PointerOperand::Address(address, _) => Ok(address),
             PointerOperand::Entry(entry) => Ok(self.entry_address(entry)),
-            PointerOperand::Symbol(symbol) => self.materialise(symbol),
+            PointerOperand::Symbol(symbol) => self.materialise_pointer(symbol),
         }
     }
 
@@ -240,7 +258,9 @@ impl ClifLowering<'_, '_, '_> {
     fn leaves_behind(&self, pointer: PointerOperand, ty: Id) -> Vec<ScalarLeaf> {
         let mut leaves = Vec::new();
         let strides = strides_of(pointer);
-        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        self.program
+            .types
+            .append_leaves(ty, 0, strides, &mut leaves);
         leaves
     }
 
@@ -257,7 +277,7 @@ impl ClifLowering<'_, '_, '_> {
             return Ok(pointer);
         }
         let leaves = self.leaves_behind(pointer, ty);
-        self.guard(id, pointer, &leaves, how, values)
+        self.sanitize_pointer_access(id, pointer, &leaves, how, values)
     }
 
     /// Checks an access to a value of a type, and makes it: what `make` gives at the address to use.
@@ -295,12 +315,12 @@ impl ClifLowering<'_, '_, '_> {
     ) -> Result<ClifScalars, SourceDiagnostic> {
         match pointer {
             PointerOperand::Symbol(SymbolicPointer::Promoted { first }) => {
-                Ok(self.read(first, self.program.types.scalars(ty)))
+                Ok(self.read_variables(first, self.program.types.scalar_count(ty)))
             }
             PointerOperand::Symbol(SymbolicPointer::BuiltIn {
                 variable,
                 component,
-            }) => self.builtin(variable, component),
+            }) => self.read_builtin(variable, component),
             _ => {
                 let strides = strides_of(pointer);
                 let address = self.address_of(pointer)?;
@@ -318,7 +338,9 @@ impl ClifLowering<'_, '_, '_> {
         volatile: bool,
     ) -> ClifScalars {
         let mut leaves = Vec::new();
-        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        self.program
+            .types
+            .append_leaves(ty, 0, strides, &mut leaves);
         leaves
             .iter()
             .map(|leaf| self.load_leaf(address, *leaf, volatile))
@@ -331,11 +353,11 @@ impl ClifLowering<'_, '_, '_> {
             // An atomic load of the same width is what no optimisation merges with another.
             let at = self.builder.ins().iadd_imm_s(address, leaf.offset as i64);
             let int = super::scope::int_of(leaf.scalar.bytes());
-            let bits = self.builder.ins().atomic_load(int, plain(), at);
+            let bits = self.builder.ins().atomic_load(int, plain_flags(), at);
             return self.bits_to(leaf.scalar, bits);
         }
-        let (address, offset) = self.split(address, leaf.offset);
-        self.builder.ins().load(ty, plain(), address, offset)
+        let (address, offset) = self.split_offset(address, leaf.offset);
+        self.builder.ins().load(ty, plain_flags(), address, offset)
     }
 
     /// Stores a value.
@@ -347,11 +369,11 @@ impl ClifLowering<'_, '_, '_> {
                 self.zero_bytes(to, extent);
                 return Ok(());
             }
-            let from = self.large(value)?;
+            let from = self.large_value_address(value)?;
             self.copy_bytes(to, from, extent);
             return Ok(());
         }
-        let values = self.values(value)?;
+        let values = self.read_values(value)?;
         self.store_values(pointer, ty, &values)
     }
 
@@ -376,9 +398,9 @@ impl ClifLowering<'_, '_, '_> {
     ) -> ClifResult {
         match pointer {
             PointerOperand::Symbol(SymbolicPointer::Promoted { first }) => {
-                self.assign(first, values)
+                self.assign_variables(first, values)
             }
-            PointerOperand::Symbol(_) => return self.unsupported("a store to an input"),
+            PointerOperand::Symbol(_) => return self.fail_unsupported("a store to an input"),
             _ => {
                 let strides = strides_of(pointer);
                 let address = self.address_of(pointer)?;
@@ -397,14 +419,18 @@ impl ClifLowering<'_, '_, '_> {
         values: &[Value],
     ) {
         let mut leaves = Vec::new();
-        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        self.program
+            .types
+            .append_leaves(ty, 0, strides, &mut leaves);
         for (leaf, value) in leaves.iter().zip(values) {
-            let (address, offset) = self.split(address, leaf.offset);
-            self.builder.ins().store(plain(), *value, address, offset);
+            let (address, offset) = self.split_offset(address, leaf.offset);
+            self.builder
+                .ins()
+                .store(plain_flags(), *value, address, offset);
         }
     }
 
-    fn split(&mut self, address: Value, offset: u64) -> (Value, i32) {
+    fn split_offset(&mut self, address: Value, offset: u64) -> (Value, i32) {
         match i32::try_from(offset) {
             Ok(offset) => (address, offset),
             Err(_) => (self.builder.ins().iadd_imm_s(address, offset as i64), 0),
@@ -414,15 +440,15 @@ impl ClifLowering<'_, '_, '_> {
     /// Copies bytes between places that do not overlap, or are the same.
     pub fn copy_bytes(&mut self, to: Value, from: Value, bytes: u64) {
         let config = self.shared.code.frontend_config();
-        let size = self.iconst(types::I64, bytes as i64);
+        let size = self.emit_iconst(types::I64, bytes as i64);
         self.builder.call_memmove(config, to, from, size);
     }
 
     /// Clears bytes.
     pub fn zero_bytes(&mut self, to: Value, bytes: u64) {
         let config = self.shared.code.frontend_config();
-        let size = self.iconst(types::I64, bytes as i64);
-        let zero = self.iconst(types::I8, 0);
+        let size = self.emit_iconst(types::I64, bytes as i64);
+        let zero = self.emit_iconst(types::I8, 0);
         self.builder.call_memset(config, to, zero, size);
     }
 
@@ -435,14 +461,14 @@ impl ClifLowering<'_, '_, '_> {
 
     /// Room for a result that is kept in memory, and its address.
     pub fn large_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, SourceDiagnostic> {
-        let room = self.room(self.program.types.layouts.get(ty).size)?;
+        let room = self.allocate_private_memory(self.program.types.layouts.get(ty).size)?;
         let address = self.room_address(room);
         if let Some(id) = inst.result() {
             let held = match room {
                 IdLocation::RoomAddress(offset) => IdLocation::RoomMemory(offset),
                 _ => IdLocation::Memory(address),
             };
-            self.hold(id, held);
+            self.set_id_location(id, held);
         }
         Ok(address)
     }

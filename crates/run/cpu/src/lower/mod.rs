@@ -33,14 +33,14 @@ mod scope;
 mod table;
 mod values;
 
-pub(crate) use call::signature;
+pub(crate) use call::build_signature;
 pub(crate) use checked::{RowKind, SanitizerAnalysis};
 pub(crate) use dense::{dense_base, workgroup_align};
 pub(crate) use entry::{
     FrameExtent, ParameterSlot, SlotKind, entry_signature, lower_entry, parameter_slots,
     private_room,
 };
-pub(crate) use ext::check as check_extended;
+pub(crate) use ext::check_ext_inst as check_extended;
 pub(crate) use globals::{
     BindingSlot, GlobalLocation, ParameterResource, PlacedVariables, ReachedGlobals,
 };

@@ -2,7 +2,7 @@
 
 use super::ClifResult;
 use super::checked::MemoryAccessKind;
-use super::scope::{ClifLowering, plain};
+use super::scope::{ClifLowering, plain_flags};
 use crate::pipe::{self, PipeOperands, PipeUse};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -67,63 +67,72 @@ const ROWS: &[PipeInstruction] = &[
 ];
 
 /// The instructions in the table.
-pub(super) fn ops() -> impl Iterator<Item = Op> {
+pub(super) fn list_pipe_ops() -> impl Iterator<Item = Op> {
     ROWS.iter().map(|row| row.0)
 }
 
 /// An instruction that one invocation does by itself.
-pub(crate) fn operate(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_pipe_operation(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let row = ROWS.iter().find(|row| row.0 == inst.op());
     let Some(PipeInstruction(_, what, rest)) = row else {
-        return lower.unsupported("this use of a pipe");
+        return lower.fail_unsupported("this use of a pipe");
     };
-    let nothing = lower.iconst(types::I64, 0);
+    let nothing = lower.emit_iconst(types::I64, 0);
     let [mut id, mut index, mut packet] = [nothing; 3];
     let behind = match rest {
         PipeOperandForm::Nothing => 1,
         PipeOperandForm::Packet => 2,
         PipeOperandForm::Id => {
-            id = lower.wide(inst.id(1))?;
+            id = lower.read_zero_extended(inst.id_operand(1))?;
             2
         }
         PipeOperandForm::Reserved => {
-            id = lower.wide(inst.id(1))?;
-            index = lower.wide(inst.id(2))?;
+            id = lower.read_zero_extended(inst.id_operand(1))?;
+            index = lower.read_zero_extended(inst.id_operand(2))?;
             4
         }
     };
-    let size = lower.wide(inst.id(behind))?;
+    let size = lower.read_zero_extended(inst.id_operand(behind))?;
     if matches!(rest, PipeOperandForm::Packet | PipeOperandForm::Reserved) {
-        packet = lower.packet(inst.id(behind - 1), inst.id(behind), what.reads())?;
+        packet = lower.packet_address(
+            inst.id_operand(behind - 1),
+            inst.id_operand(behind),
+            what.is_read(),
+        )?;
     }
-    let pipe = lower.value(inst.id(0))?;
+    let pipe = lower.read_value(inst.id_operand(0))?;
     let result = lower.operate_pipe(*what, [pipe, id, index, packet, size])?;
     let Some(ty) = inst.result_type().filter(|_| inst.result().is_some()) else {
         return Ok(());
     };
-    let to = super::scope::clif_type(lower.component(ty)?);
-    let result = lower.resize(result, to, false);
+    let to = super::scope::clif_type(lower.component_scalar(ty)?);
+    let result = lower.resize_integer(result, to, false);
     lower.set_result(inst.result(), &[result])
 }
 
 /// `OpIsValidReserveId`.
 pub(crate) fn is_valid(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let id = lower.value(inst.id(0))?;
+    let id = lower.read_value(inst.id_operand(0))?;
     let valid = lower.builder.ins().icmp_imm_s(IntCC::NotEqual, id, 0);
     lower.set_result(inst.result(), &[valid])
 }
 
 impl ClifLowering<'_, '_, '_> {
-    fn wide(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
-        let value = self.value(id)?;
+    fn read_zero_extended(&mut self, id: Id) -> Result<Value, SourceDiagnostic> {
+        let value = self.read_value(id)?;
         Ok(self.extend_to(value, types::I64, false))
     }
 
     /// The address of a packet outside of the pipe.
-    fn packet(&mut self, pointer: Id, size: Id, is_read: bool) -> Result<Value, SourceDiagnostic> {
-        let held = self.pointer(pointer)?;
+    fn packet_address(
+        &mut self,
+        pointer: Id,
+        size: Id,
+        is_read: bool,
+    ) -> Result<Value, SourceDiagnostic> {
+        let held = self.read_pointer(pointer)?;
         let address = self.address_of(held)?;
-        let bytes = self.constant(size)?;
+        let bytes = self.read_constant(size)?;
         let how = if is_read {
             MemoryAccessKind::Write
         } else {
@@ -150,10 +159,10 @@ impl ClifLowering<'_, '_, '_> {
         for (operand, offset) in operands.into_iter().zip(offsets) {
             self.builder
                 .ins()
-                .store(plain(), operand, place, offset as i32);
+                .store(plain_flags(), operand, place, offset as i32);
         }
-        let what = self.iconst(types::I64, what as i64);
-        let callee = pipe::operate as *const () as usize;
+        let what = self.emit_iconst(types::I64, what as i64);
+        let callee = pipe::run_pipe_operation as *const () as usize;
         let params = [types::I64; 2];
         let results = self.call_host(callee, &params, &[types::I64], &[what, place]);
         Ok(results[0])

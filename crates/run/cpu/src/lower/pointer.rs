@@ -1,7 +1,7 @@
 //! Addresses: access chains, casts and comparisons of pointers.
 
 use super::ClifResult;
-use super::scope::{ClifLowering, IdLocation, PointeeInfo, SymbolicPointer, fixed};
+use super::scope::{ClifLowering, IdLocation, PointeeInfo, SymbolicPointer, invariant_flags};
 use super::values::PointerOperand;
 use crate::types::{LoweredTypeKind, MatrixStrides};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -30,27 +30,27 @@ pub(crate) fn access_chain(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
             | Op::UntypedInBoundsPtrAccessChainKHR
     );
     let (base, first) = if untyped {
-        (inst.id(1), 2)
+        (inst.id_operand(1), 2)
     } else {
-        (inst.id(0), 1)
+        (inst.id_operand(0), 1)
     };
     let pointee = if untyped {
-        Some(inst.id(0))
+        Some(inst.id_operand(0))
     } else {
         lower.program.pointee_of(base)
     };
     let Some(pointee) = pointee else {
-        return lower.unsupported("an access chain on this pointer");
+        return lower.fail_unsupported("an access chain on this pointer");
     };
     let Some(result) = inst.result() else {
         return Ok(());
     };
-    let indexes: Vec<Id> = inst.ids(first).collect();
+    let indexes: Vec<Id> = inst.id_operands(first).collect();
     let (element, indexes) = match (by_element, indexes.split_first()) {
         (true, Some((element, rest))) => (Some(*element), rest.to_vec()),
         _ => (None, indexes),
     };
-    let pointer = lower.pointer(base)?;
+    let pointer = lower.read_pointer(base)?;
     if let PointerOperand::Symbol(symbol) = pointer
         && element.is_none()
         && lower.symbolic_chain(result, symbol, pointee, &indexes)?
@@ -61,19 +61,19 @@ pub(crate) fn access_chain(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
     walk.reach = lower.reach_of(base);
     if let Some(element) = element {
         let stride = lower.program.element_stride(base, pointee);
-        lower.step(&mut walk, (element, true), stride)?;
+        lower.step_by_index(&mut walk, (element, true), stride)?;
     }
     if let (PointerOperand::Entry(entry), None, true) = (pointer, element, indexes.is_empty()) {
-        lower.set(result, &[entry]);
+        lower.set_values(result, &[entry]);
         let pointed = PointeeInfo {
             strides: None,
             is_entry: true,
         };
-        lower.point(result, pointed);
+        lower.set_pointee_info(result, pointed);
         return Ok(());
     }
     for index in &indexes {
-        lower.walk(&mut walk, *index)?;
+        lower.walk_index(&mut walk, *index)?;
     }
     lower.finish_walk(result, walk);
     Ok(())
@@ -165,26 +165,26 @@ impl ClifLowering<'_, '_, '_> {
             0 => walk.address,
             _ => self.builder.ins().iadd_imm_s(walk.address, offset),
         };
-        self.set(result, &[address]);
+        self.set_values(result, &[address]);
         let pointed = PointeeInfo {
             strides: walk.strides,
             is_entry: false,
         };
-        self.point(result, pointed);
+        self.set_pointee_info(result, pointed);
     }
 
-    fn walk(&mut self, walk: &mut AccessChainWalk, index: Id) -> ClifResult {
+    fn walk_index(&mut self, walk: &mut AccessChainWalk, index: Id) -> ClifResult {
         let types = &self.program.types;
         let next = match types.kind(walk.ty) {
             LoweredTypeKind::Struct { count, .. } => {
-                let n = self.constant(index)?;
+                let n = self.read_constant(index)?;
                 if n >= u64::from(count) {
-                    return Err(self.fault(format!("there is no member {n}")));
+                    return Err(self.instruction_fault(format!("there is no member {n}")));
                 }
                 let (offset, strides) = types.part_offset(walk.ty, n, walk.strides);
                 walk.offset = walk.offset.wrapping_add(offset as i64);
                 walk.strides = strides;
-                types.part(walk.ty, n as u32).map(|part| part.0)
+                types.find_part(walk.ty, n as u32).map(|part| part.0)
             }
             LoweredTypeKind::Array { element, .. } | LoweredTypeKind::RuntimeArray { element } => {
                 Some(element)
@@ -194,19 +194,19 @@ impl ClifLowering<'_, '_, '_> {
             _ => None,
         };
         if !matches!(types.kind(walk.ty), LoweredTypeKind::Struct { .. }) {
-            let stride = types.stride(walk.ty, walk.strides);
+            let stride = types.part_stride(walk.ty, walk.strides);
             let count = match types.kind(walk.ty) {
                 LoweredTypeKind::Array { count, .. } => Some(count),
                 LoweredTypeKind::Vector { count, .. } => Some(count.into()),
                 _ => None,
             };
             let signed = self.is_index_signed(index);
-            self.step(walk, (index, signed), stride)?;
+            self.step_by_index(walk, (index, signed), stride)?;
             self.check_step(walk, index, count)?;
         }
         match next {
             Some(ty) => walk.ty = ty,
-            None => return self.unsupported("an index into this type"),
+            None => return self.fail_unsupported("an index into this type"),
         }
         Ok(())
     }
@@ -217,7 +217,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// Goes on by so many strides as an index says, which may have a sign.
-    fn step(
+    fn step_by_index(
         &mut self,
         walk: &mut AccessChainWalk,
         (index, signed): (Id, bool),
@@ -227,7 +227,7 @@ impl ClifLowering<'_, '_, '_> {
             walk.offset = walk.offset.wrapping_add(n.wrapping_mul(stride as i64));
             return Ok(());
         }
-        let index = self.value(index)?;
+        let index = self.read_value(index)?;
         let mut index = self.extend_to(index, types::I64, signed);
         let is_first = walk.reach == IndexReach::Guarded { begun: false };
         let cuts_index = is_first && stride <= MAX_GUARDED_STRIDE;
@@ -266,7 +266,7 @@ impl ClifLowering<'_, '_, '_> {
         {
             return Ok(());
         }
-        let index = self.value(index)?;
+        let index = self.read_value(index)?;
         let index = self.extend_to(index, types::I64, signed);
         walk.address = self.check_index(walk.address, index, count);
         Ok(())
@@ -284,16 +284,16 @@ impl ClifLowering<'_, '_, '_> {
             SymbolicPointer::Promoted { first } => {
                 let (mut ty, mut at) = (pointee, 0);
                 for index in indexes {
-                    let n = self.constant(*index)?;
+                    let n = self.read_constant(*index)?;
                     let part = u32::try_from(n).ok();
-                    let part = part.and_then(|n| self.program.types.part(ty, n));
+                    let part = part.and_then(|n| self.program.types.find_part(ty, n));
                     let Some(part) = part else {
-                        return Err(self.fault(format!("there is no part {n}")));
+                        return Err(self.instruction_fault(format!("there is no part {n}")));
                     };
                     (ty, at) = (part.0, at + part.1);
                 }
                 let first = Variable::from_u32(first.as_u32() + at as u32);
-                self.hold(
+                self.set_id_location(
                     result,
                     IdLocation::Symbol(SymbolicPointer::Promoted { first }),
                 );
@@ -304,11 +304,11 @@ impl ClifLowering<'_, '_, '_> {
                 component: None,
             } => {
                 let [index] = indexes else { return Ok(false) };
-                let Some(n) = self.program.constants.u64(*index) else {
+                let Some(n) = self.program.constants.get_u64(*index) else {
                     return Ok(false);
                 };
                 let component = Some(n as u32);
-                self.hold(
+                self.set_id_location(
                     result,
                     IdLocation::Symbol(SymbolicPointer::BuiltIn {
                         variable,
@@ -334,7 +334,7 @@ impl ClifLowering<'_, '_, '_> {
         indexes: &[Id],
     ) -> ClifResult {
         let Some((first, rest)) = indexes.split_first() else {
-            self.hold(
+            self.set_id_location(
                 result,
                 IdLocation::Symbol(SymbolicPointer::Bindings { binding }),
             );
@@ -343,30 +343,30 @@ impl ClifLowering<'_, '_, '_> {
         let (LoweredTypeKind::Array { element, .. } | LoweredTypeKind::RuntimeArray { element }) =
             self.program.types.kind(pointee)
         else {
-            return self.unsupported("this array of bindings");
+            return self.fail_unsupported("this array of bindings");
         };
-        let bindings = self.context(types::I64, crate::context::at::BINDINGS);
+        let bindings = self.load_context_field(types::I64, crate::context::at::BINDINGS);
         let offset = i32::try_from(binding * 16).unwrap_or(0);
         let table = self
             .builder
             .ins()
-            .load(types::I64, fixed(), bindings, offset);
-        let index = self.value(*first)?;
+            .load(types::I64, invariant_flags(), bindings, offset);
+        let index = self.read_value(*first)?;
         let index = self.extend_to(index, types::I64, false);
         let bytes = self.builder.ins().ishl_imm_u(index, 4);
         let entry = self.builder.ins().iadd(table, bytes);
         if rest.is_empty() {
-            self.set(result, &[entry]);
+            self.set_values(result, &[entry]);
             let pointed = PointeeInfo {
                 strides: None,
                 is_entry: true,
             };
-            self.point(result, pointed);
+            self.set_pointee_info(result, pointed);
             return Ok(());
         }
         let mut walk = self.begin_walk(PointerOperand::Entry(entry), element)?;
         for index in rest {
-            self.walk(&mut walk, *index)?;
+            self.walk_index(&mut walk, *index)?;
         }
         self.finish_walk(result, walk);
         Ok(())
@@ -377,24 +377,31 @@ impl ClifLowering<'_, '_, '_> {
 pub(crate) fn array_length(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let untyped = inst.op() == Op::UntypedArrayLengthKHR;
     let (structure, pointer, member) = if untyped {
-        (Some(inst.id(0)), inst.id(1), inst.word(2))
+        (
+            Some(inst.id_operand(0)),
+            inst.id_operand(1),
+            inst.operand_word(2),
+        )
     } else {
-        let structure = lower.program.pointee_of(inst.id(0));
-        (structure, inst.id(0), inst.word(1))
+        let structure = lower.program.pointee_of(inst.id_operand(0));
+        (structure, inst.id_operand(0), inst.operand_word(1))
     };
-    let PointerOperand::Entry(entry) = lower.pointer(pointer)? else {
-        return lower.unsupported("the length of an array behind this pointer");
+    let PointerOperand::Entry(entry) = lower.read_pointer(pointer)? else {
+        return lower.fail_unsupported("the length of an array behind this pointer");
     };
     let types = &lower.program.types;
-    let part = structure.and_then(|s| Some((s, types.part(s, member)?.0)));
+    let part = structure.and_then(|s| Some((s, types.find_part(s, member)?.0)));
     let Some((structure, array)) = part else {
-        return Err(lower.fault(format!("there is no member {member}")));
+        return Err(lower.instruction_fault(format!("there is no member {member}")));
     };
     let (offset, _) = types.part_offset(structure, member.into(), None);
     let stride = types.layouts.get(array).stride.max(1);
-    let length = lower.builder.ins().load(types::I64, fixed(), entry, 8);
+    let length = lower
+        .builder
+        .ins()
+        .load(types::I64, invariant_flags(), entry, 8);
     let rest = lower.builder.ins().iadd_imm_s(length, -(offset as i64));
-    let none = lower.iconst(types::I64, 0);
+    let none = lower.emit_iconst(types::I64, 0);
     let short = lower
         .builder
         .ins()
@@ -406,39 +413,42 @@ pub(crate) fn array_length(lower: &mut ClifLowering, inst: InstRef) -> ClifResul
 }
 
 /// Casts between pointers, and copies of them.
-pub(crate) fn same(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let (Some(result), operand) = (inst.result(), inst.id(0)) else {
+pub(crate) fn lower_pointer_copy(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let (Some(result), operand) = (inst.result(), inst.id_operand(0)) else {
         return Ok(());
     };
     let ty = lower.result_type(inst)?;
     if lower.is_large(ty) {
-        let address = lower.large(operand)?;
+        let address = lower.large_value_address(operand)?;
         return lower.set_large(inst, ty, address);
     }
-    if let (Op::CopyObject, IdLocation::Symbol(symbol)) = (inst.op(), lower.held(operand)) {
-        lower.hold(result, IdLocation::Symbol(symbol));
+    if let (Op::CopyObject, IdLocation::Symbol(symbol)) = (inst.op(), lower.id_location(operand)) {
+        lower.set_id_location(result, IdLocation::Symbol(symbol));
         return Ok(());
     }
-    let values = lower.values(operand)?;
-    lower.set(result, &values);
-    let mut pointed = lower.pointed(operand);
+    let values = lower.read_values(operand)?;
+    lower.set_values(result, &values);
+    let mut pointed = lower.pointee_info(operand);
     pointed.is_entry = false;
-    lower.point(result, pointed);
+    lower.set_pointee_info(result, pointed);
     Ok(())
 }
 
 /// `OpConvertPtrToU` and `OpConvertUToPtr`.
-pub(crate) fn convert(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+pub(crate) fn lower_pointer_conversion(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    let to = super::scope::clif_type(lower.component(ty)?);
-    let value = lower.value(inst.id(0))?;
-    let value = lower.resize(value, to, false);
+    let to = super::scope::clif_type(lower.component_scalar(ty)?);
+    let value = lower.read_value(inst.id_operand(0))?;
+    let value = lower.resize_integer(value, to, false);
     lower.set_result(inst.result(), &[value])
 }
 
 /// `OpPtrEqual`, `OpPtrNotEqual`.
-pub(crate) fn compare(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let (a, b) = (lower.value(inst.id(0))?, lower.value(inst.id(1))?);
+pub(crate) fn lower_pointer_compare(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let (a, b) = (
+        lower.read_value(inst.id_operand(0))?,
+        lower.read_value(inst.id_operand(1))?,
+    );
     let condition = if inst.op() == Op::PtrEqual {
         IntCC::Equal
     } else {
@@ -449,16 +459,22 @@ pub(crate) fn compare(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 }
 
 /// `OpPtrDiff`: in elements.
-pub(crate) fn difference(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let Some(pointee) = lower.program.pointee_of(inst.id(0)) else {
-        return lower.unsupported("a difference of untyped pointers");
+pub(crate) fn lower_pointer_difference(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let Some(pointee) = lower.program.pointee_of(inst.id_operand(0)) else {
+        return lower.fail_unsupported("a difference of untyped pointers");
     };
-    let stride = lower.program.element_stride(inst.id(0), pointee).max(1);
-    let (a, b) = (lower.value(inst.id(0))?, lower.value(inst.id(1))?);
+    let stride = lower
+        .program
+        .element_stride(inst.id_operand(0), pointee)
+        .max(1);
+    let (a, b) = (
+        lower.read_value(inst.id_operand(0))?,
+        lower.read_value(inst.id_operand(1))?,
+    );
     let bytes = lower.builder.ins().isub(a, b);
     let count = lower.builder.ins().sdiv_imm_s(bytes, stride as i64);
     let ty = lower.result_type(inst)?;
-    let to = super::scope::clif_type(lower.component(ty)?);
-    let count = lower.resize(count, to, true);
+    let to = super::scope::clif_type(lower.component_scalar(ty)?);
+    let count = lower.resize_integer(count, to, true);
     lower.set_result(inst.result(), &[count])
 }

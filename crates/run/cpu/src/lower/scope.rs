@@ -229,13 +229,13 @@ impl<'a, 'b, 'm> ClifLowering<'a, 'b, 'm> {
 
 impl<'m> ClifLowering<'_, '_, 'm> {
     /// The scope of the function being lowered.
-    pub fn scope(&mut self) -> &mut InlineScope {
+    pub fn current_scope(&mut self) -> &mut InlineScope {
         let last = self.scopes.len() - 1;
         &mut self.scopes[last]
     }
 
     /// A fault of the instruction being lowered.
-    pub fn fault(&self, message: impl std::fmt::Display) -> SourceDiagnostic {
+    pub fn instruction_fault(&self, message: impl std::fmt::Display) -> SourceDiagnostic {
         match self.current {
             Some(inst) => {
                 SourceDiagnostic::error(inst.place(), format!("{}: {message}", inst.op()))
@@ -248,44 +248,46 @@ impl<'m> ClifLowering<'_, '_, 'm> {
     }
 
     /// The fault that the instruction cannot be lowered for these operands.
-    pub fn unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, SourceDiagnostic> {
-        Err(self.fault(format!("{what} is not supported by the CPU device")))
+    pub fn fail_unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, SourceDiagnostic> {
+        Err(self.instruction_fault(format!("{what} is not supported by the CPU device")))
     }
 
     /// The result type of an instruction that has one.
     pub fn result_type(&self, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
         inst.result_type()
-            .ok_or_else(|| self.fault("it has no result type"))
+            .ok_or_else(|| self.instruction_fault("it has no result type"))
     }
 
     /// The type of a value.
     pub fn type_of(&self, id: Id) -> Result<Id, SourceDiagnostic> {
         let ty = self.program.type_of(id);
-        ty.ok_or_else(|| self.fault(format!("{id} is no value")))
+        ty.ok_or_else(|| self.instruction_fault(format!("{id} is no value")))
     }
 
     /// The component type of a value.
     pub fn scalar_of(&self, id: Id) -> Result<ScalarRepr, SourceDiagnostic> {
         let ty = self.type_of(id)?;
-        self.component(ty)
+        self.component_scalar(ty)
     }
 
     /// The component type of a type.
-    pub fn component(&self, ty: Id) -> Result<ScalarRepr, SourceDiagnostic> {
-        let scalar = self.program.types.component(ty);
-        scalar.ok_or_else(|| self.fault(format!("the type {ty} is not supported")))
+    pub fn component_scalar(&self, ty: Id) -> Result<ScalarRepr, SourceDiagnostic> {
+        let scalar = self.program.types.component_scalar(ty);
+        scalar.ok_or_else(|| self.instruction_fault(format!("the type {ty} is not supported")))
     }
 
     /// The value of a constant operand.
-    pub fn constant(&self, id: Id) -> Result<u64, SourceDiagnostic> {
-        let value = self.program.constants.u64(id);
-        value.ok_or_else(|| self.fault(format!("{id} is no constant")))
+    pub fn read_constant(&self, id: Id) -> Result<u64, SourceDiagnostic> {
+        let value = self.program.constants.get_u64(id);
+        value.ok_or_else(|| self.instruction_fault(format!("{id} is no constant")))
     }
 
     /// A field of the launch context.
-    pub fn context(&mut self, ty: Type, offset: i32) -> Value {
+    pub fn load_context_field(&mut self, ty: Type, offset: i32) -> Value {
         let context = self.item.context;
-        self.builder.ins().load(ty, fixed(), context, offset)
+        self.builder
+            .ins()
+            .load(ty, invariant_flags(), context, offset)
     }
 
     /// Flags of accesses to slots in the frame, which nothing else reaches.
@@ -299,7 +301,7 @@ impl<'m> ClifLowering<'_, '_, 'm> {
     }
 
     /// An integer constant.
-    pub fn iconst(&mut self, ty: Type, value: i64) -> Value {
+    pub fn emit_iconst(&mut self, ty: Type, value: i64) -> Value {
         // Cranelift wants the bits above the type to be zero.
         let bits = match ty.bits() {
             64.. => value,
@@ -312,7 +314,7 @@ impl<'m> ClifLowering<'_, '_, 'm> {
     pub fn stack_slot(&mut self, bytes: u64) -> Result<StackSlot, SourceDiagnostic> {
         let size = u32::try_from(bytes).ok().filter(|b| *b <= MAX_STACK_SLOT);
         let Some(size) = size else {
-            return self.unsupported(format!("a variable of {bytes} bytes"));
+            return self.fail_unsupported(format!("a variable of {bytes} bytes"));
         };
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size.max(1), 4);
         Ok(self.builder.create_sized_stack_slot(data))
@@ -320,10 +322,10 @@ impl<'m> ClifLowering<'_, '_, 'm> {
 
     /// Room in the invocation's private memory, which lies between guards: the stack would not survive an index that
     /// is out of bounds.
-    pub fn room(&mut self, bytes: u64) -> Result<IdLocation, SourceDiagnostic> {
+    pub fn allocate_private_memory(&mut self, bytes: u64) -> Result<IdLocation, SourceDiagnostic> {
         match self.frame.open_room(bytes) {
             Some(offset) => Ok(IdLocation::RoomAddress(offset)),
-            None => self.unsupported(format!("a variable of {bytes} bytes")),
+            None => self.fail_unsupported(format!("a variable of {bytes} bytes")),
         }
     }
 
@@ -334,7 +336,7 @@ impl<'m> ClifLowering<'_, '_, 'm> {
                 let rooms = self.item.rooms;
                 self.builder.ins().iadd_imm_s(rooms, i64::from(offset))
             }
-            _ => self.iconst(types::I64, 0),
+            _ => self.emit_iconst(types::I64, 0),
         }
     }
 
@@ -354,7 +356,7 @@ impl<'m> ClifLowering<'_, '_, 'm> {
             .returns
             .extend(results.iter().map(|t| AbiParam::new(*t)));
         let signature = self.builder.import_signature(signature);
-        let callee = self.iconst(types::I64, address as i64);
+        let callee = self.emit_iconst(types::I64, address as i64);
         let call = self.builder.ins().call_indirect(signature, callee, args);
         self.builder.inst_results(call).iter().copied().collect()
     }
@@ -364,8 +366,8 @@ impl<'m> ClifLowering<'_, '_, 'm> {
         let Some(counters) = &self.shared.counters else {
             return;
         };
-        let offset = counters.index(func, at) as i32 * 8;
-        let counters = self.context(types::I64, crate::context::at::COUNTERS);
+        let offset = counters.counter_index(func, at) as i32 * 8;
+        let counters = self.load_context_field(types::I64, crate::context::at::COUNTERS);
         let flags = MemFlagsData::trusted();
         let ins = self.builder.ins();
         let runs = ins.load(types::I64, flags, counters, offset);
@@ -374,22 +376,22 @@ impl<'m> ClifLowering<'_, '_, 'm> {
     }
 
     /// Lowers the blocks of the innermost scope's function.
-    pub fn body(&mut self) -> ClifResult {
-        let func = self.scope().func;
+    pub fn lower_body(&mut self) -> ClifResult {
+        let func = self.current_scope().func;
         let program = self.program;
         let info = program.functions.get(func);
         for &at in &info.order {
-            let block = self.scope().blocks[at as usize];
-            self.scope().position = at;
-            self.scope().begun[at as usize] = true;
+            let block = self.current_scope().blocks[at as usize];
+            self.current_scope().position = at;
+            self.current_scope().begun[at as usize] = true;
             self.builder.switch_to_block(block);
             self.count_block(func, at);
             for inst in program.module.body(info.cfg.block(at)) {
                 self.current = Some(inst);
-                super::table::lower(self, inst)?;
+                super::table::lower_instruction(self, inst)?;
                 self.follow_undefined(inst);
                 if self.is_ill_typed {
-                    return Err(self.fault("the types of its operands do not fit"));
+                    return Err(self.instruction_fault("the types of its operands do not fit"));
                 }
             }
         }
@@ -398,12 +400,12 @@ impl<'m> ClifLowering<'_, '_, 'm> {
 }
 
 /// Flags of accesses to memory that never changes during a call.
-pub(crate) fn fixed() -> MemFlagsData {
+pub(crate) fn invariant_flags() -> MemFlagsData {
     MemFlagsData::trusted().with_readonly().with_can_move()
 }
 
 /// Flags of plain accesses to the program's memory.
-pub(crate) fn plain() -> MemFlagsData {
+pub(crate) fn plain_flags() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
 }
 

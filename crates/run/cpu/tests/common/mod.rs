@@ -8,12 +8,12 @@ use spirula_cpu::{
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 use std::fmt::Debug;
 
 /// A module from its text.
 pub fn module(text: &str) -> SpirvModule {
-    let words = parse(text, &ParseOptions::default())
+    let words = parse_assembly(text, &ParseOptions::default())
         .unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
     SpirvModule::from_words(words).expect("what the assembler writes is a module")
 }
@@ -34,7 +34,7 @@ pub fn compile_with(
     } else {
         ExecutionModel::GLCompute
     };
-    JitKernel::compile(&module(text), "main", model, spec, options)
+    JitKernel::compile_entry_point(&module(text), "main", model, spec, options)
 }
 
 /// What running gives, which is the same in every mode: in vectors, one invocation at a time, and checked.
@@ -94,7 +94,7 @@ pub fn run_kernel(
         timeout: None,
     };
     // SAFETY: the kernels of the tests stay within their buffers, which live in the caller.
-    unsafe { kernel.run(&launch) }
+    unsafe { kernel.run_launch(&launch) }
 }
 
 /// What 16 invocations, in workgroups of 8, write into a buffer of so many words of 64 bits, in every mode the same.
@@ -135,7 +135,7 @@ pub fn run_shader(
         timeout: None,
     };
     // SAFETY: as above.
-    unsafe { kernel.run(&launch) }
+    unsafe { kernel.run_launch(&launch) }
 }
 
 /// A shader with storage buffers of `uint` at bindings 0 and 1, `%x` and `%y`, and built-in

@@ -202,7 +202,7 @@ fn all(image: &str, shape: ImageShape) {
             check(
                 image,
                 shape,
-                SamplerState::opencl(address, filter, true),
+                SamplerState::from_opencl(address, filter, true),
                 false,
             );
         }
@@ -210,12 +210,13 @@ fn all(image: &str, shape: ImageShape) {
             check(
                 image,
                 shape,
-                SamplerState::opencl(address, filter, false),
+                SamplerState::from_opencl(address, filter, false),
                 false,
             );
         }
     }
-    let clamped = SamplerState::opencl(SamplerAddressing::Border, SamplerFilter::Nearest, false);
+    let clamped =
+        SamplerState::from_opencl(SamplerAddressing::Border, SamplerFilter::Nearest, false);
     check(image, shape, clamped, true);
 }
 

@@ -24,8 +24,8 @@ struct ImageFixture {
 
 impl ImageFixture {
     fn new(shape: ImageShape) -> ImageFixture {
-        shape.check().expect("the shape is one");
-        let bytes = shape.bytes().expect("it is small") as usize;
+        shape.check_dimensions().expect("the shape is one");
+        let bytes = shape.total_bytes().expect("it is small") as usize;
         ImageFixture {
             shape,
             bytes: vec![0; bytes],
@@ -59,7 +59,7 @@ fn memory<T>(buffer: &mut [T]) -> MemorySpan {
 }
 
 fn format(name: &str) -> TexelFormat {
-    TexelFormat::named(name).unwrap_or_else(|| panic!("there is no format {name}"))
+    TexelFormat::from_name(name).unwrap_or_else(|| panic!("there is no format {name}"))
 }
 
 fn flat(name: &str, width: u32, height: u32) -> ImageShape {
@@ -100,7 +100,7 @@ fn run(
         timeout: None,
     };
     // SAFETY: the shaders stay within what they are given, which lives in the caller.
-    unsafe { kernel.run(&launch) }
+    unsafe { kernel.run_launch(&launch) }
 }
 
 /// Runs a kernel with so many invocations.
@@ -123,7 +123,7 @@ fn run_kernel(
         timeout: None,
     };
     // SAFETY: as above.
-    unsafe { kernel.run(&launch) }
+    unsafe { kernel.run_launch(&launch) }
 }
 
 fn compile(text: &str, options: &JitOptions) -> JitKernel {
@@ -133,7 +133,7 @@ fn compile(text: &str, options: &JitOptions) -> JitKernel {
 #[test]
 fn every_format_there_and_back() {
     for way in all_ways() {
-        for format in TexelFormat::all() {
+        for format in TexelFormat::all_formats() {
             let integers = format.is_integer();
             let wide = format.name().starts_with("r64");
             let kernel = compile(&shaders::copy(integers, wide), &way);
@@ -300,7 +300,7 @@ fn an_image_and_its_sampler() {
 #[test]
 fn literal_samplers() {
     let text = filters::kernel(Some("Repeat 1 Nearest"));
-    let kernel = JitKernel::compile(
+    let kernel = JitKernel::compile_entry_point(
         &module(&text),
         "main",
         ExecutionModel::Kernel,

@@ -18,7 +18,7 @@ use spirula_spirv::reflect::{
 use std::fmt;
 
 /// Whether `length` bytes at `offset` are within a buffer.
-pub fn range(offset: u64, length: usize, size: u64) -> Result<(), DeviceError> {
+pub fn check_range(offset: u64, length: usize, size: u64) -> Result<(), DeviceError> {
     let end = offset.saturating_add(length as u64);
     match end <= size {
         true => Ok(()),
@@ -27,13 +27,13 @@ pub fn range(offset: u64, length: usize, size: u64) -> Result<(), DeviceError> {
 }
 
 /// Whether each value has its constant, and the constant room for it.
-pub fn specialisation(module: &SpirvModule, spec: &[(u32, u64)]) -> Result<(), DeviceError> {
+pub fn check_specialisation(module: &SpirvModule, spec: &[(u32, u64)]) -> Result<(), DeviceError> {
     if spec.is_empty() {
         return Ok(());
     }
-    let definitions = IdDefinitions::compute(module);
-    let constants = spec_constants(module, &definitions, &IdDecorations::compute(module));
-    let types = TypeNames::compute(module);
+    let definitions = IdDefinitions::from_module(module);
+    let constants = spec_constants(module, &definitions, &IdDecorations::from_module(module));
+    let types = TypeNames::from_module(module);
     for (number, &(id, value)) in spec.iter().enumerate() {
         let bad = |problem: String| Err(DeviceError::Spec { id, problem });
         if spec[..number].iter().any(|(other, _)| *other == id) {
@@ -49,7 +49,7 @@ pub fn specialisation(module: &SpirvModule, spec: &[(u32, u64)]) -> Result<(), D
                 ),
             });
         };
-        let bits = match types.value(constant.ty) {
+        let bits = match types.parse_value_type(constant.ty) {
             Some(ValueElements { element, .. }) => element.size() as u32 * 8,
             None => 64,
         };
@@ -61,14 +61,14 @@ pub fn specialisation(module: &SpirvModule, spec: &[(u32, u64)]) -> Result<(), D
 }
 
 /// Whether a launch fits. `opaque` tells of the interface's types that are opaque, `buffers` has what the device has.
-pub fn launch(
+pub fn check_launch(
     interface: &EntryInterface,
     opaque: &[(Id, AcceptedResource)],
     launch: &KernelLaunch,
     device: &DeviceInfo,
     buffers: &[Option<DeviceResource>],
 ) -> Result<(), DeviceError> {
-    size::check(interface, &launch.size, device)?;
+    size::check_size(interface, &launch.size, device)?;
     match &launch.inputs {
         LaunchInputs::Arguments(_) if !interface.takes_arguments() => {
             let text = format!(
@@ -77,7 +77,9 @@ pub fn launch(
             );
             Err(DeviceError::Launch(text))
         }
-        LaunchInputs::Arguments(given) => arguments(interface, opaque, given, device, buffers),
+        LaunchInputs::Arguments(given) => {
+            check_arguments(interface, opaque, given, device, buffers)
+        }
         LaunchInputs::Resources { .. } if interface.takes_arguments() => {
             let text = format!(
                 "{} is a kernel: it takes arguments in order",
@@ -86,7 +88,7 @@ pub fn launch(
             Err(DeviceError::Launch(text))
         }
         LaunchInputs::Resources { bindings, push } => {
-            resources(interface, opaque, bindings, push, buffers)
+            check_resources(interface, opaque, bindings, push, buffers)
         }
     }
 }
@@ -121,7 +123,10 @@ pub enum AcceptedResource {
 
 impl AcceptedResource {
     /// What the opaque types of an interface take.
-    pub fn all(interface: &EntryInterface, types: &TypeNames<'_>) -> Vec<(Id, AcceptedResource)> {
+    pub fn list_opaque_types(
+        interface: &EntryInterface,
+        types: &TypeNames<'_>,
+    ) -> Vec<(Id, AcceptedResource)> {
         let params = interface.params.iter().filter_map(|p| match p.kind {
             ParamKind::Opaque { ty } => Some(ty),
             _ => None,
@@ -130,7 +135,7 @@ impl AcceptedResource {
             BindingKind::Opaque(ty) => Some(ty),
             _ => None,
         });
-        let takes = |ty: Id| match types.op(ty) {
+        let takes = |ty: Id| match types.defining_op(ty) {
             Some(Op::TypeImage | Op::TypeSampledImage) => AcceptedResource::Image,
             Some(Op::TypeSampler) => AcceptedResource::Sampler,
             Some(Op::TypePipe) => AcceptedResource::Pipe,
@@ -140,7 +145,7 @@ impl AcceptedResource {
     }
 
     /// That of a type.
-    fn of(all: &[(Id, AcceptedResource)], ty: Id) -> AcceptedResource {
+    fn find_for_type(all: &[(Id, AcceptedResource)], ty: Id) -> AcceptedResource {
         let found = all.iter().find(|row| row.0 == ty);
         found.map_or(AcceptedResource::Opaque, |row| row.1)
     }
@@ -186,7 +191,7 @@ fn handle_problem(
     (!fits).then(|| format!("it takes {takes}, {is} is given"))
 }
 
-fn arguments(
+fn check_arguments(
     interface: &EntryInterface,
     opaque: &[(Id, AcceptedResource)],
     given: &[KernelArgument],
@@ -243,31 +248,33 @@ fn argument_problem(
         (ParamKind::Buffer { .. }, KernelArgument::Buffer(buffer)) => {
             handle_problem(*buffer, AcceptedResource::Buffer, buffers)
         }
-        (ParamKind::Opaque { ty }, KernelArgument::Buffer(buffer)) => {
-            handle_problem(*buffer, AcceptedResource::of(opaque, *ty), buffers)
-        }
+        (ParamKind::Opaque { ty }, KernelArgument::Buffer(buffer)) => handle_problem(
+            *buffer,
+            AcceptedResource::find_for_type(opaque, *ty),
+            buffers,
+        ),
         (ParamKind::Workgroup { .. }, KernelArgument::Local(0)) => {
             Some("it takes workgroup memory, of 1 byte at least".to_owned())
         }
         (ParamKind::Workgroup { .. }, KernelArgument::Local(_)) => None,
         (wanted, given) => Some(format!(
             "it takes {}, {} is given",
-            takes(wanted, opaque),
-            gives(given)
+            describe_parameter(wanted, opaque),
+            describe_argument(given)
         )),
     }
 }
 
-fn takes(kind: &ParamKind, opaque: &[(Id, AcceptedResource)]) -> String {
+fn describe_parameter(kind: &ParamKind, opaque: &[(Id, AcceptedResource)]) -> String {
     match kind {
         ParamKind::Value { size, .. } => format!("a value of {size} bytes"),
         ParamKind::Buffer { .. } => "a buffer".to_owned(),
         ParamKind::Workgroup { .. } => "workgroup memory".to_owned(),
-        ParamKind::Opaque { ty } => AcceptedResource::of(opaque, *ty).to_string(),
+        ParamKind::Opaque { ty } => AcceptedResource::find_for_type(opaque, *ty).to_string(),
     }
 }
 
-fn gives(argument: &KernelArgument) -> String {
+fn describe_argument(argument: &KernelArgument) -> String {
     match argument {
         KernelArgument::Buffer(_) => "a buffer".to_owned(),
         KernelArgument::Bytes(bytes) => format!("a value of {} bytes", bytes.len()),
@@ -275,7 +282,7 @@ fn gives(argument: &KernelArgument) -> String {
     }
 }
 
-fn resources(
+fn check_resources(
     interface: &EntryInterface,
     opaque: &[(Id, AcceptedResource)],
     given: &[LaunchBinding],
@@ -286,11 +293,11 @@ fn resources(
         return Ok(());
     }
     for bound in given {
-        let Some(declared) = declared(interface, bound)? else {
+        let Some(declared) = find_declared_binding(interface, bound)? else {
             continue;
         };
         if let Some(problem) = bound_problem(declared, opaque, bound, buffers) {
-            return Err(unfit(declared, problem));
+            return Err(binding_error(declared, problem));
         }
     }
     let places = given.iter().map(|b| (b.set, b.binding, b.index));
@@ -298,7 +305,7 @@ fn resources(
     places.sort_unstable();
     for declared in &interface.bindings {
         if let Some(problem) = elements_problem(declared, &places) {
-            return Err(unfit(declared, problem));
+            return Err(binding_error(declared, problem));
         }
     }
     let (wanted, given) = (interface.push_constant_bytes, push.len() as u64);
@@ -344,7 +351,7 @@ fn fits_in_order(
 
 /// What a shader declares where something is bound; `None` where another entry point does, since what is bound
 /// for that harms nobody.
-fn declared<'i>(
+fn find_declared_binding<'i>(
     interface: &'i EntryInterface,
     bound: &LaunchBinding,
 ) -> Result<Option<&'i InterfaceBinding>, DeviceError> {
@@ -356,7 +363,7 @@ fn declared<'i>(
     }
     let problem = format!(
         "the shader has no such binding; it has: {}",
-        list(&interface.bindings)
+        format_bindings(&interface.bindings)
     );
     Err(DeviceError::Binding {
         set,
@@ -366,7 +373,7 @@ fn declared<'i>(
     })
 }
 
-fn unfit(declared: &InterfaceBinding, problem: String) -> DeviceError {
+fn binding_error(declared: &InterfaceBinding, problem: String) -> DeviceError {
     DeviceError::Binding {
         set: declared.set,
         binding: declared.binding,
@@ -386,7 +393,7 @@ fn bound_problem(
         return Some(format!("it has {count} elements, not {}", index + 1));
     }
     let takes = match declared.kind {
-        BindingKind::Opaque(ty) => AcceptedResource::of(opaque, ty),
+        BindingKind::Opaque(ty) => AcceptedResource::find_for_type(opaque, ty),
         BindingKind::Storage(_) | BindingKind::Uniform(_) => AcceptedResource::Buffer,
     };
     handle_problem(bound.buffer, takes, buffers)
@@ -411,7 +418,7 @@ fn elements_problem(declared: &InterfaceBinding, places: &[(u32, u32, u32)]) -> 
     }
 }
 
-fn list(bindings: &[InterfaceBinding]) -> String {
+fn format_bindings(bindings: &[InterfaceBinding]) -> String {
     let all: Vec<_> = bindings
         .iter()
         .map(|b| format!("{},{}", b.set, b.binding))
@@ -430,7 +437,7 @@ mod tests {
 
     const ID: Id = Id::MAX;
 
-    fn device() -> DeviceInfo {
+    fn build_device() -> DeviceInfo {
         DeviceInfo {
             id: "test".to_owned(),
             name: String::new(),
@@ -456,7 +463,7 @@ mod tests {
         }
     }
 
-    fn kernel(params: Vec<ParamKind>) -> EntryInterface {
+    fn build_kernel(params: Vec<ParamKind>) -> EntryInterface {
         let param = |kind| InterfaceParam {
             name: Some("p".to_owned()),
             kind,
@@ -475,7 +482,7 @@ mod tests {
         }
     }
 
-    fn shader(bindings: &[(u32, u32, u32)]) -> EntryInterface {
+    fn build_shader(bindings: &[(u32, u32, u32)]) -> EntryInterface {
         let binding = |&(set, binding, count): &(u32, u32, u32)| InterfaceBinding {
             set,
             binding,
@@ -490,11 +497,11 @@ mod tests {
             bindings: bindings.iter().map(binding).collect(),
             push_constant_bytes: 16,
             passing: None,
-            ..kernel(Vec::new())
+            ..build_kernel(Vec::new())
         }
     }
 
-    fn items(global: [u64; 3], local: [u32; 3]) -> IndexSpace {
+    fn build_index_space(global: [u64; 3], local: [u32; 3]) -> IndexSpace {
         IndexSpace::Items {
             dimensions: 3,
             global,
@@ -504,7 +511,7 @@ mod tests {
     }
 
     /// What is said of a launch with two buffers, the second destroyed.
-    fn said(interface: &EntryInterface, size: IndexSpace, inputs: LaunchInputs) -> String {
+    fn report_launch(interface: &EntryInterface, size: IndexSpace, inputs: LaunchInputs) -> String {
         let all = KernelLaunch {
             kernel: DeviceKernel(0),
             size,
@@ -514,7 +521,7 @@ mod tests {
             size: 4,
             what: DeviceResourceKind::Buffer,
         };
-        match launch(interface, &[], &all, &device(), &[Some(known), None]) {
+        match check_launch(interface, &[], &all, &build_device(), &[Some(known), None]) {
             Ok(()) => "fits".to_owned(),
             Err(error) => error.to_string(),
         }
@@ -522,14 +529,16 @@ mod tests {
 
     #[test]
     fn sizes() {
-        let f = kernel(Vec::new());
-        let of = |size| said(&f, size, LaunchInputs::Arguments(Vec::new()));
-        assert_eq!(of(items([64, 2, 1], [64, 2, 1])), "fits");
-        assert!(of(items([64, 4, 1], [64, 4, 1])).contains("too large"));
-        assert!(of(items([8, 8, 8], [1, 1, 8])).contains("too large"));
-        assert!(of(items([8, 8, 8], [1, 0, 1])).contains("empty"));
-        assert!(of(items([9, 8, 8], [2, 1, 1])).contains("no multiple"));
-        assert!(of(items([8, 9, 1], [1, 1, 1])).contains("9 workgroups in dimension 1"));
+        let f = build_kernel(Vec::new());
+        let of = |size| report_launch(&f, size, LaunchInputs::Arguments(Vec::new()));
+        assert_eq!(of(build_index_space([64, 2, 1], [64, 2, 1])), "fits");
+        assert!(of(build_index_space([64, 4, 1], [64, 4, 1])).contains("too large"));
+        assert!(of(build_index_space([8, 8, 8], [1, 1, 8])).contains("too large"));
+        assert!(of(build_index_space([8, 8, 8], [1, 0, 1])).contains("empty"));
+        assert!(of(build_index_space([9, 8, 8], [2, 1, 1])).contains("no multiple"));
+        assert!(
+            of(build_index_space([8, 9, 1], [1, 1, 1])).contains("9 workgroups in dimension 1")
+        );
         let flat = IndexSpace::Items {
             dimensions: 1,
             global: [8, 2, 1],
@@ -539,11 +548,11 @@ mod tests {
         assert!(of(flat).contains("1 dimensions"));
         let demanding = EntryInterface {
             workgroup_size: Some([4, 1, 1]),
-            ..kernel(Vec::new())
+            ..build_kernel(Vec::new())
         };
-        let text = said(
+        let text = report_launch(
             &demanding,
-            items([8, 1, 1], [8, 1, 1]),
+            build_index_space([8, 1, 1], [8, 1, 1]),
             LaunchInputs::Arguments(Vec::new()),
         );
         assert_eq!(text, "f demands workgroups of 4x1x1, not 8x1x1");
@@ -562,11 +571,11 @@ mod tests {
             pointee: ID,
         };
         let local = ParamKind::Workgroup { pointee: ID };
-        let f = kernel(vec![value, buffer, local]);
+        let f = build_kernel(vec![value, buffer, local]);
         let of = |a: KernelArgument, b: KernelArgument, c: KernelArgument| {
-            said(
+            report_launch(
                 &f,
-                items([1; 3], [1; 3]),
+                build_index_space([1; 3], [1; 3]),
                 LaunchInputs::Arguments(vec![a, b, c]),
             )
         };
@@ -597,7 +606,7 @@ mod tests {
 
     #[test]
     fn bindings_and_push_constants() {
-        let f = shader(&[(0, 1, 2)]);
+        let f = build_shader(&[(0, 1, 2)]);
         let of = |elements: &[(u32, u32, u32)], push| {
             let bound = |&(set, binding, index): &(u32, u32, u32)| LaunchBinding {
                 set,
@@ -608,7 +617,7 @@ mod tests {
             };
             let bindings = elements.iter().map(bound).collect();
             let push = vec![0; push];
-            said(
+            report_launch(
                 &f,
                 IndexSpace::Groups([1; 3]),
                 LaunchInputs::Resources { bindings, push },
@@ -630,16 +639,16 @@ mod tests {
     #[test]
     fn bindings_of_one_buffer_each() {
         // Two variables see the second buffer.
-        let f = shader(&[(0, 0, 1), (0, 1, 1), (0, 1, 1)]);
+        let f = build_shader(&[(0, 0, 1), (0, 1, 1), (0, 1, 1)]);
         let of = |elements: &[(u32, u32)], push: usize| {
             let bound = |&(binding, buffer): &(u32, u32)| {
-                LaunchBinding::whole(binding, DeviceBuffer(buffer))
+                LaunchBinding::with_whole_buffer(binding, DeviceBuffer(buffer))
             };
             let inputs = LaunchInputs::Resources {
                 bindings: elements.iter().map(bound).collect(),
                 push: vec![0; push],
             };
-            said(&f, IndexSpace::Groups([1; 3]), inputs)
+            report_launch(&f, IndexSpace::Groups([1; 3]), inputs)
         };
         assert_eq!(of(&[(0, 0), (1, 0)], 16), "fits");
         assert_eq!(of(&[(1, 0), (0, 0)], 16), "fits");
@@ -653,8 +662,8 @@ mod tests {
 
     #[test]
     fn ranges() {
-        assert_eq!(range(4, 4, 8), Ok(()));
-        assert!(range(5, 4, 8).is_err());
-        assert!(range(u64::MAX, 4, 8).is_err());
+        assert_eq!(check_range(4, 4, 8), Ok(()));
+        assert!(check_range(5, 4, 8).is_err());
+        assert!(check_range(u64::MAX, 4, 8).is_err());
     }
 }

@@ -4,7 +4,7 @@ use crate::{DeviceError, DeviceInfo, IndexSpace};
 use spirula_spirv::reflect::EntryInterface;
 
 /// Whether the sizes of a launch make sense for a kernel, and a device takes them.
-pub fn check(
+pub fn check_size(
     interface: &EntryInterface,
     size: &IndexSpace,
     device: &DeviceInfo,
@@ -41,7 +41,7 @@ pub fn check(
                 .workgroup_size
                 .filter(|w| local.is_some_and(|l| l != *w))
             {
-                let (given, wanted) = (text(local.unwrap_or([0; 3])), text(wanted));
+                let (given, wanted) = (format_size(local.unwrap_or([0; 3])), format_size(wanted));
                 let name = &interface.name;
                 return bad(format!(
                     "{name} demands workgroups of {wanted}, not {given}"
@@ -84,13 +84,13 @@ fn group_size(local: [u32; 3], device: &DeviceInfo) -> Result<(), DeviceError> {
     if count == 0 {
         return Err(DeviceError::Launch(format!(
             "a workgroup of {} is empty",
-            text(local)
+            format_size(local)
         )));
     }
     if !fits || count > u128::from(limits.workgroup_invocations) {
         let most = limits.workgroup_invocations;
-        let local = text(local);
-        let each = text(limits.workgroup_size);
+        let local = format_size(local);
+        let each = format_size(limits.workgroup_size);
         return Err(DeviceError::Launch(format!(
             "a workgroup of {local} is too large: {} takes {most} invocations, at most {each}",
             device.id
@@ -99,6 +99,6 @@ fn group_size(local: [u32; 3], device: &DeviceInfo) -> Result<(), DeviceError> {
     Ok(())
 }
 
-fn text(size: [u32; 3]) -> String {
+fn format_size(size: [u32; 3]) -> String {
     format!("{}x{}x{}", size[0], size[1], size[2])
 }

@@ -28,14 +28,14 @@ enum ElementUse {
 
 impl ElementEvidence {
     /// What a module does.
-    pub fn of(module: &SpirvModule, names: &TypeNames<'_>) -> ElementEvidence {
+    pub fn from_module(module: &SpirvModule, names: &TypeNames<'_>) -> ElementEvidence {
         let bound = module.bound() as usize;
         let mut evidence = ElementEvidence {
             roots: vec![0; bound],
             made: vec![None; bound],
             found: Vec::new(),
         };
-        for inst in module.section(ModuleSection::Globals) {
+        for inst in module.section_insts(ModuleSection::Globals) {
             if let (Op::Variable, Some(id)) = (inst.op(), inst.result()) {
                 evidence.roots[id.index()] = id.word();
             }
@@ -43,14 +43,14 @@ impl ElementEvidence {
         let ids = IdWords::new(module);
         for function in module.functions() {
             for inst in module.function_insts(*function) {
-                evidence.note(inst, &ids, names);
+                evidence.note_instruction(inst, &ids, names);
             }
         }
         evidence
     }
 
     /// The floats that the words of some variables are, if all that is done with them says so.
-    pub fn floats(&self, variables: &[Id]) -> Option<ElementType> {
+    pub fn infer_float_type(&self, variables: &[Id]) -> Option<ElementType> {
         let is_theirs = |root: u32| variables.iter().any(|v| v.word() == root);
         let uses = self.found.iter().filter(|(root, _)| is_theirs(*root));
         let mut uses = uses.map(|(_, used)| *used);
@@ -62,25 +62,25 @@ impl ElementEvidence {
         }
     }
 
-    fn note(&mut self, inst: InstRef<'_>, ids: &IdWords, names: &TypeNames<'_>) {
+    fn note_instruction(&mut self, inst: InstRef<'_>, ids: &IdWords, names: &TypeNames<'_>) {
         match inst.op() {
             Op::AccessChain | Op::InBoundsAccessChain | Op::Load | Op::AtomicLoad => {
                 if let Some(id) = inst.result() {
-                    self.roots[id.index()] = self.root(inst.word(0));
+                    self.roots[id.index()] = self.find_root(inst.operand_word(0));
                 }
             }
-            Op::Bitcast => self.bitcast(inst, names),
+            Op::Bitcast => self.note_bitcast(inst, names),
             Op::Store => {
-                let made = self.made.get(inst.word(1) as usize);
+                let made = self.made.get(inst.operand_word(1) as usize);
                 if let Some(made) = made.copied().flatten() {
-                    self.take(inst.word(0), made);
+                    self.note_use(inst.operand_word(0), made);
                 }
             }
             // What hands on says nothing.
             Op::Phi | Op::Select | Op::CopyObject | Op::ArrayLength => {}
             Op::AtomicStore | Op::AtomicExchange | Op::AtomicCompareExchange => {}
             _ => {
-                ids.visit(inst, |_, id| self.take(id.word(), ElementUse::Other));
+                ids.visit_uses(inst, |_, id| self.note_use(id.word(), ElementUse::Other));
                 if let Some(id) = inst.result() {
                     self.made[id.index()] = Some(ElementUse::Other);
                 }
@@ -88,29 +88,31 @@ impl ElementEvidence {
         }
     }
 
-    fn bitcast(&mut self, inst: InstRef<'_>, names: &TypeNames<'_>) {
+    fn note_bitcast(&mut self, inst: InstRef<'_>, names: &TypeNames<'_>) {
         let float = |ty: Option<Id>| {
-            let element = names.value(ty?)?.element;
+            let element = names.parse_value_type(ty?)?.element;
             element.is_float().then_some(element)
         };
         if let Some(element) = float(inst.result_type()) {
-            self.take(inst.word(0), ElementUse::Float(element));
+            self.note_use(inst.operand_word(0), ElementUse::Float(element));
         } else if let Some(id) = inst.result() {
             // Of integers as others nothing is said.
-            let from = names.type_of(inst.word(0)).and_then(|ty| float(Some(ty)));
+            let from = names
+                .type_of(inst.operand_word(0))
+                .and_then(|ty| float(Some(ty)));
             self.made[id.index()] = from.map(ElementUse::Float);
         }
     }
 
     /// Takes note of what a value of a variable is used as.
-    fn take(&mut self, word: u32, used: ElementUse) {
-        let root = self.root(word);
+    fn note_use(&mut self, word: u32, used: ElementUse) {
+        let root = self.find_root(word);
         if root != 0 {
             self.found.push((root, used));
         }
     }
 
-    fn root(&self, word: u32) -> u32 {
+    fn find_root(&self, word: u32) -> u32 {
         self.roots.get(word as usize).copied().unwrap_or(0)
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     KernelLaunch, LaunchBinding, LaunchInputs,
 };
 use crate::{IndexSpace, PipeShape, SamplerState};
-use part::{ComparedBuffer, ElementTypes, part};
+use part::{ComparedBuffer, ElementTypes, find_difference};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 use spirula_spirv::Id;
 use spirula_spirv::ir::SpirvModule;
@@ -112,7 +112,7 @@ impl ComparisonDriver {
             info.special_values &= other.special_values;
             info.has_dense_matrices &= other.has_dense_matrices;
             info.matrices.retain(|shape| other.matrices.contains(shape));
-            info.limits = common(&info.limits, &other.limits);
+            info.limits = intersect_limits(&info.limits, &other.limits);
         }
         Some(ComparisonDriver {
             devices,
@@ -125,26 +125,30 @@ impl ComparisonDriver {
         })
     }
 
-    fn buffer(&self, buffer: DeviceBuffer) -> Result<&(u64, Vec<DeviceBuffer>), DeviceError> {
+    fn find_buffer(&self, buffer: DeviceBuffer) -> Result<&(u64, Vec<DeviceBuffer>), DeviceError> {
         let found = self.buffers.get(buffer.index()).and_then(Option::as_ref);
         found.ok_or(DeviceError::Handle("a buffer"))
     }
 
     /// A launch in the handles of a device.
-    fn on(&self, device: usize, launch: &KernelLaunch) -> Result<KernelLaunch, DeviceError> {
+    fn translate_launch(
+        &self,
+        device: usize,
+        launch: &KernelLaunch,
+    ) -> Result<KernelLaunch, DeviceError> {
         let mut launch = launch.clone();
         launch.kernel = self.kernels[launch.kernel.index()].kernels[device];
         match &mut launch.inputs {
             LaunchInputs::Arguments(arguments) => {
                 for argument in arguments {
                     if let KernelArgument::Buffer(buffer) = argument {
-                        *buffer = self.buffer(*buffer)?.1[device];
+                        *buffer = self.find_buffer(*buffer)?.1[device];
                     }
                 }
             }
             LaunchInputs::Resources { bindings, .. } => {
                 for bound in bindings {
-                    bound.buffer = self.buffer(bound.buffer)?.1[device];
+                    bound.buffer = self.find_buffer(bound.buffer)?.1[device];
                 }
             }
         }
@@ -152,15 +156,15 @@ impl ComparisonDriver {
     }
 
     /// What a launch is given, as it is now on the first device, and the buffers among it.
-    fn case(
+    fn capture_case(
         &mut self,
         launch: &KernelLaunch,
     ) -> Result<(LaunchCase, Vec<ComparedBuffer>), DeviceError> {
         let known = self.kernels.get(launch.kernel.index());
         let known = known.ok_or(DeviceError::Handle("a kernel"))?;
         let mut module = known.module.clone();
-        crate::specialised::specialise(&mut module, &known.spec);
-        let types = ElementTypes::of(&known.module);
+        crate::specialised::specialise_constants(&mut module, &known.spec);
+        let types = ElementTypes::from_module(&known.module);
         let mut used = Vec::new();
         let mut inputs = Vec::new();
         let mut push = Vec::new();
@@ -199,7 +203,7 @@ impl ComparisonDriver {
             if let CaseInput::Buffer(_, bytes) = input
                 && let Some(used) = contents.next()
             {
-                *bytes = self.download(0, used.buffer)?;
+                *bytes = self.download_from(0, used.buffer)?;
             }
         }
         let case = LaunchCase {
@@ -211,9 +215,13 @@ impl ComparisonDriver {
         Ok((case, used))
     }
 
-    fn download(&mut self, device: usize, buffer: DeviceBuffer) -> Result<Vec<u8>, DeviceError> {
-        let own = self.buffer(buffer)?.1[device];
-        self.devices[device].download(own)
+    fn download_from(
+        &mut self,
+        device: usize,
+        buffer: DeviceBuffer,
+    ) -> Result<Vec<u8>, DeviceError> {
+        let own = self.find_buffer(buffer)?.1[device];
+        self.devices[device].download_buffer(own)
     }
 }
 
@@ -231,7 +239,7 @@ fn argument_used(
     ComparedBuffer {
         buffer,
         place: format!("argument {number}"),
-        elements: types.elements(pointee.as_slice()),
+        elements: types.list_elements(pointee.as_slice()),
     }
 }
 
@@ -253,7 +261,7 @@ fn resource_used(
     // What is written may be something else than before.
     let is_kept = declared.iter().all(|b| b.read_only);
     let before = shown[number].filter(|_| is_kept);
-    shown[number] = types.floats(&variables).or(before);
+    shown[number] = types.infer_float_type(&variables).or(before);
     let blocks = declared.iter().filter_map(|b| match b.kind {
         BindingKind::Storage(ty) | BindingKind::Uniform(ty) => Some(ty),
         BindingKind::Opaque(_) => None,
@@ -263,13 +271,13 @@ fn resource_used(
         place: format!("set {set}, binding {binding}"),
         elements: match shown[number] {
             Some(element) => vec![(element, true)],
-            None => types.elements(&blocks.collect::<Vec<Id>>()),
+            None => types.list_elements(&blocks.collect::<Vec<Id>>()),
         },
     }
 }
 
 /// What both keep to.
-fn common(one: &DeviceLimits, other: &DeviceLimits) -> DeviceLimits {
+fn intersect_limits(one: &DeviceLimits, other: &DeviceLimits) -> DeviceLimits {
     let three = |a: [u32; 3], b: [u32; 3]| [0, 1, 2].map(|axis| a[axis].min(b[axis]));
     DeviceLimits {
         buffer_size: one.buffer_size.min(other.buffer_size),
@@ -288,7 +296,7 @@ impl DeviceDriver for ComparisonDriver {
         &self.info
     }
 
-    fn forwards(&self) -> bool {
+    fn forwards_launches(&self) -> bool {
         true
     }
 
@@ -308,7 +316,8 @@ impl DeviceDriver for ComparisonDriver {
         let devices = self.devices.iter_mut();
         let made = devices.map(|d| d.create_image(shape, sampler));
         let made = made.collect::<Result<Vec<_>, _>>()?;
-        self.buffers.push(Some((shape.bytes().unwrap_or(0), made)));
+        self.buffers
+            .push(Some((shape.total_bytes().unwrap_or(0), made)));
         Ok(())
     }
 
@@ -326,7 +335,8 @@ impl DeviceDriver for ComparisonDriver {
     fn create_pipe(&mut self, _: DeviceBuffer, shape: PipeShape) -> Result<(), DeviceError> {
         let made = self.devices.iter_mut().map(|d| d.create_pipe(shape));
         let made = made.collect::<Result<Vec<_>, _>>()?;
-        self.buffers.push(Some((shape.bytes().unwrap_or(0), made)));
+        self.buffers
+            .push(Some((shape.memory_bytes().unwrap_or(0), made)));
         Ok(())
     }
 
@@ -343,23 +353,28 @@ impl DeviceDriver for ComparisonDriver {
         }
     }
 
-    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
-        let own = self.buffer(buffer)?.1.clone();
+    fn write_buffer(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
+        let own = self.find_buffer(buffer)?.1.clone();
         let mut all = self.devices.iter_mut().zip(own);
-        all.try_for_each(|(device, buffer)| device.write(buffer, offset, data))
+        all.try_for_each(|(device, buffer)| device.write_buffer(buffer, offset, data))
     }
 
-    fn read(
+    fn read_buffer(
         &mut self,
         buffer: DeviceBuffer,
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
-        let own = self.buffer(buffer)?.1[0];
-        self.devices[0].read(own, offset, out)
+        let own = self.find_buffer(buffer)?.1[0];
+        self.devices[0].read_buffer(own, offset, out)
     }
 
-    fn address(&mut self, _: DeviceBuffer) -> Result<u64, DeviceError> {
+    fn buffer_address(&mut self, _: DeviceBuffer) -> Result<u64, DeviceError> {
         let text = "addresses of buffers differ from device to device";
         let fault = SourceDiagnostic::error(SourceLocation::Unknown, text);
         Err(DeviceError::Unsupported(vec![fault]))
@@ -383,18 +398,22 @@ impl DeviceDriver for ComparisonDriver {
         Ok(())
     }
 
-    fn launch(&mut self, launch: &KernelLaunch, _: &[DeviceBuffer]) -> Result<(), DeviceError> {
-        let (case, used) = self.case(launch)?;
+    fn launch_kernel(
+        &mut self,
+        launch: &KernelLaunch,
+        _: &[DeviceBuffer],
+    ) -> Result<(), DeviceError> {
+        let (case, used) = self.capture_case(launch)?;
         self.launches += 1;
         for device in 0..self.devices.len() {
-            let own = self.on(device, launch)?;
-            self.devices[device].launch(&own)?;
+            let own = self.translate_launch(device, launch)?;
+            self.devices[device].launch_kernel(&own)?;
         }
         for used in &used {
-            let first = self.download(0, used.buffer)?;
+            let first = self.download_from(0, used.buffer)?;
             for device in 1..self.devices.len() {
-                let other = self.download(device, used.buffer)?;
-                if let Some(difference) = part(&first, &other, used, &self.tolerance) {
+                let other = self.download_from(device, used.buffer)?;
+                if let Some(difference) = find_difference(&first, &other, used, &self.tolerance) {
                     let known = &self.kernels[launch.kernel.index()];
                     return Err(DeviceError::Parted(Box::new(LaunchMismatch {
                         launch: self.launches,
@@ -406,16 +425,18 @@ impl DeviceDriver for ComparisonDriver {
                     })));
                 }
                 if first != other {
-                    let own = self.buffer(used.buffer)?.1[device];
-                    self.devices[device].write(own, 0, &first)?;
+                    let own = self.find_buffer(used.buffer)?.1[device];
+                    self.devices[device].write_buffer(own, 0, &first)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<(), DeviceError> {
-        self.devices.iter_mut().try_for_each(ComputeDevice::wait)
+    fn wait_idle(&mut self) -> Result<(), DeviceError> {
+        self.devices
+            .iter_mut()
+            .try_for_each(ComputeDevice::wait_idle)
     }
 
     fn take_printed(&mut self) -> Vec<u8> {

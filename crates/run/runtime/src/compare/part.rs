@@ -31,7 +31,7 @@ impl Default for FloatTolerance {
 }
 
 impl FloatTolerance {
-    fn of(&self, element: ElementType) -> f64 {
+    fn relative_for(&self, element: ElementType) -> f64 {
         self.relative.unwrap_or(match element {
             ElementType::BF16 => 1e-2,
             ElementType::F16 => 1e-3,
@@ -59,23 +59,23 @@ pub struct ElementTypes<'m> {
 
 impl<'m> ElementTypes<'m> {
     /// One pass over a module.
-    pub fn of(module: &'m SpirvModule) -> ElementTypes<'m> {
-        let names = TypeNames::compute(module);
+    pub fn from_module(module: &'m SpirvModule) -> ElementTypes<'m> {
+        let names = TypeNames::from_module(module);
         ElementTypes {
             module,
-            definitions: IdDefinitions::compute(module),
-            evidence: ElementEvidence::of(module, &names),
+            definitions: IdDefinitions::from_module(module),
+            evidence: ElementEvidence::from_module(module, &names),
             names,
         }
     }
 
     /// The floats that some variables hold, as far as what is done with them tells.
-    pub fn floats(&self, variables: &[Id]) -> Option<ElementType> {
-        self.evidence.floats(variables)
+    pub fn infer_float_type(&self, variables: &[Id]) -> Option<ElementType> {
+        self.evidence.infer_float_type(variables)
     }
 
     /// The scalars of some types, then the floats that the module has besides: pointers may lie.
-    pub fn elements(&self, types: &[Id]) -> Vec<(ElementType, bool)> {
+    pub fn list_elements(&self, types: &[Id]) -> Vec<(ElementType, bool)> {
         let mut out: Vec<(ElementType, bool)> = Vec::new();
         let mut add = |element: Option<ElementType>, is_said| {
             if let Some(element) = element
@@ -96,17 +96,19 @@ impl<'m> ElementTypes<'m> {
             };
             seen.push(ty);
             match inst.op() {
-                Op::TypeInt | Op::TypeFloat => add(self.names.value(ty).map(|v| v.element), true),
-                Op::TypeStruct => open.extend(inst.ids(0)),
+                Op::TypeInt | Op::TypeFloat => {
+                    add(self.names.parse_value_type(ty).map(|v| v.element), true)
+                }
+                Op::TypeStruct => open.extend(inst.id_operands(0)),
                 Op::TypeVector | Op::TypeMatrix | Op::TypeArray | Op::TypeRuntimeArray => {
-                    open.push(inst.id(0));
+                    open.push(inst.id_operand(0));
                 }
                 _ => {}
             }
         }
-        let globals = self.module.section(ModuleSection::Globals);
+        let globals = self.module.section_insts(ModuleSection::Globals);
         for inst in globals.filter(|i| i.op() == Op::TypeFloat) {
-            let ty = inst.result().and_then(|id| self.names.value(id));
+            let ty = inst.result().and_then(|id| self.names.parse_value_type(id));
             add(ty.map(|v| v.element), false);
         }
         out
@@ -114,7 +116,7 @@ impl<'m> ElementTypes<'m> {
 }
 
 /// Where two buffers part, if they do: as any of what their elements may be they may agree.
-pub fn part(
+pub fn find_difference(
     one: &[u8],
     other: &[u8],
     used: &ComparedBuffer,
@@ -153,10 +155,16 @@ fn part_as(
         if a == b {
             continue;
         }
-        let (x, y) = (element.decode(a), element.decode(b));
-        if !agree(x, y, is_said, tolerance.absolute, tolerance.of(element)) {
+        let (x, y) = (element.decode_number(a), element.decode_number(b));
+        if !is_within_tolerance(
+            x,
+            y,
+            is_said,
+            tolerance.absolute,
+            tolerance.relative_for(element),
+        ) {
             count += 1;
-            first.get_or_insert((at, element.format(x), element.format(y)));
+            first.get_or_insert((at, element.format_number(x), element.format_number(y)));
         }
     }
     // Bytes behind the last whole element are compared as they are.
@@ -177,7 +185,13 @@ fn part_as(
     ))
 }
 
-fn agree(x: ElementNumber, y: ElementNumber, is_said: bool, absolute: f64, relative: f64) -> bool {
+fn is_within_tolerance(
+    x: ElementNumber,
+    y: ElementNumber,
+    is_said: bool,
+    absolute: f64,
+    relative: f64,
+) -> bool {
     if let (ElementNumber::Int(x), ElementNumber::Int(y)) = (x, y) {
         return x == y;
     }

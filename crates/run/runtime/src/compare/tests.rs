@@ -1,6 +1,6 @@
 //! Devices that part and devices that agree.
 
-use super::part::{ComparedBuffer, part};
+use super::part::{ComparedBuffer, find_difference};
 use super::*;
 use crate::cpu::CpuDriver;
 use crate::data::ElementType;
@@ -27,21 +27,26 @@ impl DeviceDriver for FaultyDriver {
         self.cpu.destroy_buffer(buffer);
     }
 
-    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
-        self.cpu.write(buffer, offset, data)
+    fn write_buffer(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
+        self.cpu.write_buffer(buffer, offset, data)
     }
 
-    fn read(
+    fn read_buffer(
         &mut self,
         buffer: DeviceBuffer,
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
-        self.cpu.read(buffer, offset, out)
+        self.cpu.read_buffer(buffer, offset, out)
     }
 
-    fn address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
-        self.cpu.address(buffer)
+    fn buffer_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+        self.cpu.buffer_address(buffer)
     }
 
     fn create_kernel(
@@ -54,23 +59,24 @@ impl DeviceDriver for FaultyDriver {
         self.cpu.create_kernel(kernel, module, interface, spec)
     }
 
-    fn launch(
+    fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
         reached: &[DeviceBuffer],
     ) -> Result<(), DeviceError> {
-        self.cpu.launch(launch, reached)?;
+        self.cpu.launch_kernel(launch, reached)?;
         self.launches += 1;
         if self.launches == 3 {
             let mut word = [0; 4];
-            self.cpu.read(DeviceBuffer(1), 4, &mut word)?;
+            self.cpu.read_buffer(DeviceBuffer(1), 4, &mut word)?;
             let value = f32::from_le_bytes(word) + self.by;
-            self.cpu.write(DeviceBuffer(1), 4, &value.to_le_bytes())?;
+            self.cpu
+                .write_buffer(DeviceBuffer(1), 4, &value.to_le_bytes())?;
         }
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<(), DeviceError> {
+    fn wait_idle(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
 }
@@ -81,7 +87,7 @@ fn saxpy() -> SpirvModule {
         ..Default::default()
     };
     let text = include_str!("../../tests/vulkan/saxpy.spvasm");
-    let words = spirula_spirv::text::parse(text, &options).unwrap();
+    let words = spirula_spirv::text::parse_assembly(text, &options).unwrap();
     SpirvModule::from_words(words).unwrap()
 }
 
@@ -94,13 +100,19 @@ fn run(by: f32) -> Result<Vec<f32>, DeviceError> {
         launches: 0,
         by,
     }));
-    let mut device = ComputeDevice::comparing(vec![cpu, faulty], FloatTolerance::default())?;
-    let x = device.upload(&[1_f32, 2.0, 3.0])?;
-    let y = device.upload(&[0_f32; 3])?;
+    let mut device = ComputeDevice::with_comparison(vec![cpu, faulty], FloatTolerance::default())?;
+    let x = device.upload_data(&[1_f32, 2.0, 3.0])?;
+    let y = device.upload_data(&[0_f32; 3])?;
     let kernel = device.create_kernel(&saxpy(), "saxpy", &[(0, 4)])?;
     for _ in 0..4 {
-        let call = device.call(kernel).groups(1).bind(0, 0, x).bind(1, 2, y);
-        call.push(2_f32).push(3_u32).run()?;
+        let call = device
+            .prepare_launch(kernel)
+            .with_workgroups(1)
+            .bind_buffer(0, 0, x)
+            .bind_buffer(1, 2, y);
+        call.push_constant(2_f32)
+            .push_constant(3_u32)
+            .run_and_wait()?;
     }
     device.download_as(y)
 }
@@ -129,7 +141,7 @@ fn the_first_launch_that_parts_is_named_with_its_inputs() {
             set: *set,
             binding: *binding,
             index: *index,
-            buffer: device.upload(bytes).unwrap(),
+            buffer: device.upload_data(bytes).unwrap(),
             region: None,
         });
     }
@@ -140,7 +152,7 @@ fn the_first_launch_that_parts_is_named_with_its_inputs() {
         size: case.size,
         inputs: LaunchInputs::Resources { bindings, push },
     };
-    device.launch(&launch).unwrap();
+    device.launch_kernel(&launch).unwrap();
     assert_eq!(device.download_as::<f32>(y).unwrap(), [6.0, 12.0, 18.0]);
 }
 
@@ -156,7 +168,8 @@ fn bytes_are_floats_only_where_they_look_like_some() {
         place: String::new(),
         elements: vec![(ElementType::U8, true), (ElementType::F32, is_said)],
     };
-    let part = |a: [u8; 4], b: [u8; 4]| part(&a, &b, &used(false), &FloatTolerance::default());
+    let part =
+        |a: [u8; 4], b: [u8; 4]| find_difference(&a, &b, &used(false), &FloatTolerance::default());
     let (one, near) = (1_f32, 1.000_001_f32);
     assert_eq!(part(one.to_le_bytes(), near.to_le_bytes()), None);
     assert!(part(7_u32.to_le_bytes(), 8_u32.to_le_bytes()).is_some());
@@ -179,16 +192,16 @@ fn words_with(body: &str) -> SpirvModule {
         version: Some(spirula_spirv::grammar::SpirvVersion::new(1, 5)),
         ..Default::default()
     };
-    SpirvModule::from_words(spirula_spirv::text::parse(&text, &options).unwrap()).unwrap()
+    SpirvModule::from_words(spirula_spirv::text::parse_assembly(&text, &options).unwrap()).unwrap()
 }
 
 #[test]
 fn words_that_only_become_floats_are_floats() {
     let floats = |body: &str| {
         let module = words_with(body);
-        let interface = EntryInterface::of(&module, "main").unwrap();
+        let interface = EntryInterface::from_module(&module, "main").unwrap();
         let variables: Vec<Id> = interface.bindings.iter().map(|b| b.variable).collect();
-        ElementTypes::of(&module).floats(&variables)
+        ElementTypes::from_module(&module).infer_float_type(&variables)
     };
     let read = "%w = OpLoad %uint %at\n%f = OpBitcast %float %w\n%g = OpFAdd %float %f %f";
     assert_eq!(floats(read), Some(ElementType::F32));
@@ -222,7 +235,7 @@ fn zeros_and_nans_of_any_bits_agree_as_floats_alone() {
     };
     let part = |a: u32, b: u32, is_said| {
         let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
-        part(&a, &b, &used(is_said), &FloatTolerance::default())
+        find_difference(&a, &b, &used(is_said), &FloatTolerance::default())
     };
     for (a, b) in [(0, 0x8000_0000), (0x7fff_ffff, 0xffc0_0000)] {
         assert_eq!(part(a, b, true), None);

@@ -19,9 +19,9 @@ pub enum HostMemory {
 
 impl HostMemory {
     /// So many bytes, `None` where there is no memory for them.
-    pub fn zeroed(size: u64) -> Option<HostMemory> {
+    pub fn with_zeros(size: u64) -> Option<HostMemory> {
         let size = usize::try_from(size).ok()?;
-        let pages = (size > 0).then(|| GuardedPages::zeroed(size)).flatten();
+        let pages = (size > 0).then(|| GuardedPages::new_zeroed(size)).flatten();
         if let Some(pages) = pages {
             return Some(HostMemory::Guarded(pages));
         }
@@ -52,7 +52,7 @@ impl HostMemory {
 ///
 /// Linux promises more memory than it has and ends a process that uses it, so the limit has to be
 /// known beforehand. Elsewhere an allocation that cannot be held fails by itself.
-pub fn available() -> u64 {
+pub fn query_available_memory() -> u64 {
     let told = std::fs::read_to_string("/proc/meminfo").ok();
     let line = told.as_deref().and_then(|text| {
         let mut lines = text.lines();
@@ -68,11 +68,11 @@ mod tests {
 
     #[test]
     fn sizes_beyond_memory_are_refused() {
-        assert!(HostMemory::zeroed(u64::MAX).is_none());
-        assert!(HostMemory::zeroed(1 << 62).is_none());
-        let mut memory = HostMemory::zeroed(129).unwrap();
+        assert!(HostMemory::with_zeros(u64::MAX).is_none());
+        assert!(HostMemory::with_zeros(1 << 62).is_none());
+        let mut memory = HostMemory::with_zeros(129).unwrap();
         assert_eq!(memory.bytes_mut().len(), 129);
         assert_eq!(memory.bytes_mut().as_ptr() as usize % 128, 0);
-        assert!(HostMemory::zeroed(0).unwrap().bytes_mut().is_empty());
+        assert!(HostMemory::with_zeros(0).unwrap().bytes_mut().is_empty());
     }
 }

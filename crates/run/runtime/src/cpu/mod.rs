@@ -35,8 +35,8 @@ enum HostResourceKind {
 
 impl HostResource {
     /// It, lent to a launch.
-    fn lend(&mut self) -> cpu::DescriptorResource {
-        let memory = lent(self.memory.bytes_mut());
+    fn lend_to_launch(&mut self) -> cpu::DescriptorResource {
+        let memory = lend_memory(self.memory.bytes_mut());
         match self.what {
             HostResourceKind::Buffer => cpu::DescriptorResource::Memory(memory),
             HostResourceKind::Image(shape, sampler) => {
@@ -87,7 +87,7 @@ impl CpuDriver {
             matrices: Vec::new(),
             has_dense_matrices: compiler.bundles,
             limits: DeviceLimits {
-                buffer_size: memory::available() / 100 * BUFFER_SHARE,
+                buffer_size: memory::query_available_memory() / 100 * BUFFER_SHARE,
                 workgroup_size: [1024; 3],
                 workgroup_invocations: 1024,
                 workgroup_memory: 1 << 20,
@@ -112,7 +112,7 @@ impl CpuDriver {
     }
 
     /// The same, running every invocation by itself.
-    pub fn scalar(options: &DeviceOptions) -> Self {
+    pub fn with_scalar_execution(options: &DeviceOptions) -> Self {
         let mut driver = CpuDriver::new(options);
         driver.options.bundles = false;
         driver.info.has_dense_matrices = false;
@@ -121,16 +121,16 @@ impl CpuDriver {
     }
 
     /// The same, counting the instructions that run.
-    pub fn counting(options: &DeviceOptions) -> Self {
-        let mut driver = CpuDriver::scalar(options);
+    pub fn with_instruction_counts(options: &DeviceOptions) -> Self {
+        let mut driver = CpuDriver::with_scalar_execution(options);
         driver.options.count = true;
         driver.info.id = "cpu+count".to_owned();
         driver
     }
 
     /// The same, checking what kernels do: what is wrong becomes an error when it is waited for.
-    pub fn checking(options: &DeviceOptions) -> Self {
-        let mut driver = CpuDriver::scalar(options);
+    pub fn with_sanitizer(options: &DeviceOptions) -> Self {
+        let mut driver = CpuDriver::with_scalar_execution(options);
         driver.options.check = true;
         driver.info.id = "cpu+san".to_owned();
         driver.checker = Some(cpu::KernelSanitizer::new(options.check.clone()));
@@ -138,7 +138,7 @@ impl CpuDriver {
     }
 
     /// Runs what has to run once before a kernel.
-    fn initialise(&mut self, initialiser: &cpu::JitKernel) -> Result<(), DeviceError> {
+    fn run_initialiser(&mut self, initialiser: &cpu::JitKernel) -> Result<(), DeviceError> {
         let work = cpu::JitLaunch {
             size: cpu::InvocationRange::Groups([1; 3]),
             arguments: &[],
@@ -147,12 +147,12 @@ impl CpuDriver {
             threads: 1,
             timeout: self.timeout,
         };
-        let done = execute(initialiser, &work, self.checker.as_mut());
+        let done = execute_launch(initialiser, &work, self.checker.as_mut());
         self.printed.extend(initialiser.take_printed());
         done
     }
 
-    fn buffer(&mut self, buffer: DeviceBuffer) -> Result<&mut HostMemory, DeviceError> {
+    fn find_buffer(&mut self, buffer: DeviceBuffer) -> Result<&mut HostMemory, DeviceError> {
         let found = self
             .buffers
             .get_mut(buffer.index())
@@ -163,13 +163,15 @@ impl CpuDriver {
     }
 
     /// Makes memory for something.
-    fn create(&mut self, size: u64, what: HostResourceKind) -> Result<(), DeviceError> {
+    fn create_memory(&mut self, size: u64, what: HostResourceKind) -> Result<(), DeviceError> {
         // The system may promise memory that it does not have: all buffers have to fit together.
         let limit = self.info.limits.buffer_size.saturating_sub(self.used);
-        let memory = (size <= limit).then(|| HostMemory::zeroed(size)).flatten();
+        let memory = (size <= limit)
+            .then(|| HostMemory::with_zeros(size))
+            .flatten();
         let mut memory = memory.ok_or(DeviceError::Memory { size, limit })?;
         if let Some(checker) = self.checker.as_mut().filter(|_| size > 0) {
-            checker.allocate(lent(memory.bytes_mut()));
+            checker.add_memory(lend_memory(memory.bytes_mut()));
         }
         self.used += size;
         self.buffers.push(Some(HostResource { memory, what }));
@@ -183,7 +185,7 @@ impl DeviceDriver for CpuDriver {
     }
 
     fn create_buffer(&mut self, _: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
-        self.create(size, HostResourceKind::Buffer)
+        self.create_memory(size, HostResourceKind::Buffer)
     }
 
     fn create_image(
@@ -192,8 +194,8 @@ impl DeviceDriver for CpuDriver {
         shape: &cpu::ImageShape,
         sampler: &cpu::SamplerState,
     ) -> Result<(), DeviceError> {
-        let size = shape.bytes().unwrap_or(u64::MAX);
-        self.create(size, HostResourceKind::Image(*shape, *sampler))
+        let size = shape.total_bytes().unwrap_or(u64::MAX);
+        self.create_memory(size, HostResourceKind::Image(*shape, *sampler))
     }
 
     fn create_sampler(
@@ -201,7 +203,7 @@ impl DeviceDriver for CpuDriver {
         _: DeviceBuffer,
         sampler: &cpu::SamplerState,
     ) -> Result<(), DeviceError> {
-        self.create(0, HostResourceKind::Sampler(*sampler))
+        self.create_memory(0, HostResourceKind::Sampler(*sampler))
     }
 
     fn create_pipe(
@@ -209,9 +211,9 @@ impl DeviceDriver for CpuDriver {
         pipe: DeviceBuffer,
         shape: cpu::PipeShape,
     ) -> Result<(), DeviceError> {
-        let size = shape.bytes().unwrap_or(u64::MAX);
-        self.create(size, HostResourceKind::Buffer)?;
-        self.write(pipe, 0, &shape.header())
+        let size = shape.memory_bytes().unwrap_or(u64::MAX);
+        self.create_memory(size, HostResourceKind::Buffer)?;
+        self.write_buffer(pipe, 0, &shape.encode_header())
     }
 
     fn destroy_buffer(&mut self, buffer: DeviceBuffer) {
@@ -220,29 +222,34 @@ impl DeviceDriver for CpuDriver {
         };
         self.used -= held.memory.size();
         if let Some(checker) = &mut self.checker {
-            checker.free(held.memory.bytes_mut().as_ptr());
+            checker.remove_memory(held.memory.bytes_mut().as_ptr());
         }
     }
 
-    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
+    fn write_buffer(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
         let at = offset as usize;
-        self.buffer(buffer)?.bytes_mut()[at..at + data.len()].copy_from_slice(data);
+        self.find_buffer(buffer)?.bytes_mut()[at..at + data.len()].copy_from_slice(data);
         Ok(())
     }
 
-    fn read(
+    fn read_buffer(
         &mut self,
         buffer: DeviceBuffer,
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
         let at = offset as usize;
-        out.copy_from_slice(&self.buffer(buffer)?.bytes_mut()[at..at + out.len()]);
+        out.copy_from_slice(&self.find_buffer(buffer)?.bytes_mut()[at..at + out.len()]);
         Ok(())
     }
 
-    fn address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
-        Ok(self.buffer(buffer)?.bytes_mut().as_mut_ptr() as u64)
+    fn buffer_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+        Ok(self.find_buffer(buffer)?.bytes_mut().as_mut_ptr() as u64)
     }
 
     fn create_kernel(
@@ -253,19 +260,26 @@ impl DeviceDriver for CpuDriver {
         spec: &[(u32, u64)],
     ) -> Result<(), DeviceError> {
         let (name, model) = (&interface.name, interface.model);
-        let compiled = cpu::JitKernel::compile(module, name, model, spec, &self.options);
-        let kernel = compiled.map_err(refused)?;
+        let compiled =
+            cpu::JitKernel::compile_entry_point(module, name, model, spec, &self.options);
+        let kernel = compiled.map_err(to_compile_error)?;
         for initialiser in kernel.initialisers() {
-            self.initialise(initialiser)?;
+            self.run_initialiser(initialiser)?;
         }
         self.kernels.push(kernel);
         Ok(())
     }
 
-    fn launch(&mut self, launch: &KernelLaunch, _: &[DeviceBuffer]) -> Result<(), DeviceError> {
+    fn launch_kernel(
+        &mut self,
+        launch: &KernelLaunch,
+        _: &[DeviceBuffer],
+    ) -> Result<(), DeviceError> {
         let lend = |buffer: DeviceBuffer, buffers: &mut [Option<HostResource>]| {
             let found = buffers.get_mut(buffer.index()).and_then(Option::as_mut);
-            Ok(found.ok_or(DeviceError::Handle("a buffer"))?.lend())
+            Ok(found
+                .ok_or(DeviceError::Handle("a buffer"))?
+                .lend_to_launch())
         };
         let mut arguments = Vec::new();
         let mut bindings = Vec::new();
@@ -304,7 +318,7 @@ impl DeviceDriver for CpuDriver {
             }
         }
         let work = cpu::JitLaunch {
-            size: size(launch.size),
+            size: to_invocation_range(launch.size),
             arguments: &arguments,
             bindings: &bindings,
             push: constants,
@@ -314,7 +328,7 @@ impl DeviceDriver for CpuDriver {
         let kernel = self.kernels.get(launch.kernel.index());
         let kernel = kernel.ok_or(DeviceError::Handle("a kernel"))?;
         let start = self.times.is_some().then(Instant::now);
-        let done = execute(kernel, &work, self.checker.as_mut());
+        let done = execute_launch(kernel, &work, self.checker.as_mut());
         if let (Some(times), Some(start)) = (&mut self.times, start) {
             times.push((launch.kernel, start.elapsed()));
         }
@@ -322,15 +336,15 @@ impl DeviceDriver for CpuDriver {
         done
     }
 
-    fn instructions(&self) -> Option<u64> {
-        let counted = self.kernels.iter().map(cpu::JitKernel::instructions);
+    fn instruction_count(&self) -> Option<u64> {
+        let counted = self.kernels.iter().map(cpu::JitKernel::instruction_count);
         self.options
             .count
             .then(|| counted.fold(0, u64::saturating_add))
     }
 
     /// Launches have ended when they return.
-    fn wait(&mut self) -> Result<(), DeviceError> {
+    fn wait_idle(&mut self) -> Result<(), DeviceError> {
         let reports = self
             .checker
             .as_mut()
@@ -352,7 +366,7 @@ impl DeviceDriver for CpuDriver {
 
 /// Runs a launch to its end.
 #[allow(unsafe_code)]
-fn execute(
+fn execute_launch(
     kernel: &cpu::JitKernel,
     work: &cpu::JitLaunch<'_>,
     mut checker: Option<&mut cpu::KernelSanitizer>,
@@ -362,7 +376,7 @@ fn execute(
     // is on every device without robust access.
     let done = match &mut checker {
         Some(checker) => unsafe { kernel.run_checked(work, checker) },
-        None => unsafe { kernel.run(work) },
+        None => unsafe { kernel.run_launch(work) },
     };
     let found = checker.is_some_and(|c| !c.reports().is_empty());
     match done {
@@ -373,14 +387,14 @@ fn execute(
     }
 }
 
-fn lent(bytes: &mut [u8]) -> cpu::MemorySpan {
+fn lend_memory(bytes: &mut [u8]) -> cpu::MemorySpan {
     cpu::MemorySpan {
         address: bytes.as_mut_ptr(),
         length: bytes.len() as u64,
     }
 }
 
-fn size(size: IndexSpace) -> cpu::InvocationRange {
+fn to_invocation_range(size: IndexSpace) -> cpu::InvocationRange {
     match size {
         IndexSpace::Groups(groups) => cpu::InvocationRange::Groups(groups),
         IndexSpace::Items {
@@ -398,7 +412,7 @@ fn size(size: IndexSpace) -> cpu::InvocationRange {
 }
 
 /// What the compiler refuses is unsupported, unless it blames itself.
-fn refused(faults: Vec<SourceDiagnostic>) -> DeviceError {
+fn to_compile_error(faults: Vec<SourceDiagnostic>) -> DeviceError {
     match faults.iter().find(|d| d.message.starts_with(BUG)) {
         Some(bug) => DeviceError::Failed(bug.to_string()),
         None => DeviceError::Unsupported(faults),

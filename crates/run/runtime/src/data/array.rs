@@ -12,7 +12,7 @@ pub struct ElementArray {
 }
 
 /// Number of elements of a shape and their bytes, `None` where either goes beyond memory.
-pub fn extent(element: ElementType, shape: &[usize]) -> Option<(usize, usize)> {
+pub fn measure_shape(element: ElementType, shape: &[usize]) -> Option<(usize, usize)> {
     let count = shape.iter().try_fold(1_usize, |n, d| n.checked_mul(*d))?;
     let bytes = count.checked_mul(element.size())?;
     isize::try_from(bytes).ok()?;
@@ -29,7 +29,7 @@ impl ElementArray {
         shape: Vec<usize>,
         bytes: Vec<u8>,
     ) -> Result<ElementArray, DataError> {
-        match extent(element, &shape) {
+        match measure_shape(element, &shape) {
             Some((_, size)) if size == bytes.len() => Ok(ElementArray {
                 element,
                 shape,
@@ -63,14 +63,14 @@ impl ElementArray {
     }
 
     /// Number of elements.
-    pub fn count(&self) -> usize {
+    pub fn element_count(&self) -> usize {
         self.bytes.len() / self.element.size()
     }
 
     /// The elements in order.
-    pub fn numbers(&self) -> impl ExactSizeIterator<Item = ElementNumber> + '_ {
+    pub fn iter_numbers(&self) -> impl ExactSizeIterator<Item = ElementNumber> + '_ {
         let chunks = self.bytes.chunks_exact(self.element.size());
-        chunks.map(|chunk| self.element.decode(chunk))
+        chunks.map(|chunk| self.element.decode_number(chunk))
     }
 
     /// Type and shape as text, `4x3xf32`.
@@ -79,7 +79,7 @@ impl ElementArray {
     }
 
     /// Coordinates of an element by its number, slowest dimension first.
-    pub fn coordinates(&self, mut index: usize) -> Vec<usize> {
+    pub fn locate_element(&self, mut index: usize) -> Vec<usize> {
         let mut at = vec![0; self.shape.len()];
         for (place, size) in at.iter_mut().zip(&self.shape).rev() {
             *place = index % size;
@@ -112,27 +112,27 @@ pub struct ArrayStatistics {
 
 impl ArrayStatistics {
     /// One pass over an array.
-    pub fn compute(array: &ElementArray) -> Self {
+    pub fn from_array(array: &ElementArray) -> Self {
         let mut found = ArrayStatistics {
             range: None,
             nan: 0,
         };
-        for n in array.numbers() {
+        for n in array.iter_numbers() {
             if matches!(n, ElementNumber::Float(x) if x.is_nan()) {
                 found.nan += 1;
                 continue;
             }
             let (low, high) = found.range.unwrap_or((n, n));
             found.range = Some((
-                if less(n, low) { n } else { low },
-                if less(high, n) { n } else { high },
+                if is_less(n, low) { n } else { low },
+                if is_less(high, n) { n } else { high },
             ));
         }
         found
     }
 }
 
-fn less(a: ElementNumber, b: ElementNumber) -> bool {
+fn is_less(a: ElementNumber, b: ElementNumber) -> bool {
     match (a, b) {
         (ElementNumber::Int(a), ElementNumber::Int(b)) => a < b,
         _ => a.to_f64() < b.to_f64(),
@@ -145,10 +145,10 @@ mod tests {
 
     #[test]
     fn shapes_beyond_memory_have_no_extent() {
-        assert_eq!(extent(ElementType::F32, &[usize::MAX]), None);
-        assert_eq!(extent(ElementType::F64, &[1 << 31, 1 << 31]), None);
-        assert_eq!(extent(ElementType::F32, &[3, 0]), Some((0, 0)));
-        assert_eq!(extent(ElementType::F32, &[]), Some((1, 4)));
+        assert_eq!(measure_shape(ElementType::F32, &[usize::MAX]), None);
+        assert_eq!(measure_shape(ElementType::F64, &[1 << 31, 1 << 31]), None);
+        assert_eq!(measure_shape(ElementType::F32, &[3, 0]), Some((0, 0)));
+        assert_eq!(measure_shape(ElementType::F32, &[]), Some((1, 4)));
     }
 
     #[test]
@@ -161,8 +161,8 @@ mod tests {
     fn coordinates_and_statistics() {
         let bytes = [3.0_f32, f32::NAN, -1.0, 2.0, 0.0, 7.5].map(f32::to_le_bytes);
         let a = ElementArray::new(ElementType::F32, vec![2, 3], bytes.concat()).unwrap();
-        assert_eq!(a.coordinates(4), [1, 1]);
-        let s = ArrayStatistics::compute(&a);
+        assert_eq!(a.locate_element(4), [1, 1]);
+        let s = ArrayStatistics::from_array(&a);
         assert_eq!(
             s.range,
             Some((ElementNumber::Float(-1.0), ElementNumber::Float(7.5)))

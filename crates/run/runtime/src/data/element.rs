@@ -96,27 +96,27 @@ impl ElementNumber {
 
 impl ElementType {
     /// All element types.
-    pub fn all() -> impl Iterator<Item = ElementType> {
+    pub fn iter_all() -> impl Iterator<Item = ElementType> {
         ELEMENTS.iter().map(|row| row.0)
     }
 
-    fn row(self) -> &'static (ElementType, &'static str, usize, ElementClass) {
+    fn table_row(self) -> &'static (ElementType, &'static str, usize, ElementClass) {
         &ELEMENTS[self as usize]
     }
 
     /// The name that [`ElementType::from_str`] takes.
     pub fn name(self) -> &'static str {
-        self.row().1
+        self.table_row().1
     }
 
     /// Bytes of one element.
     pub fn size(self) -> usize {
-        self.row().2
+        self.table_row().2
     }
 
     /// What the bits mean.
     pub fn class(self) -> ElementClass {
-        self.row().3
+        self.table_row().3
     }
 
     /// Whether it is a floating-point type.
@@ -126,7 +126,7 @@ impl ElementType {
 
     /// Appends a number: integers wrap to the width, floats round to nearest even, booleans are
     /// true where the number is not 0.
-    pub fn encode(self, number: ElementNumber, out: &mut Vec<u8>) {
+    pub fn encode_number(self, number: ElementNumber, out: &mut Vec<u8>) {
         match self {
             ElementType::Bool => out.push(u8::from(number.to_f64() != 0.0)),
             ElementType::F16 => encode_half(number, FloatEncoding::F16, out),
@@ -147,7 +147,7 @@ impl ElementType {
     ///
     /// # Panics
     /// When there are fewer bytes than the element has.
-    pub fn decode(self, bytes: &[u8]) -> ElementNumber {
+    pub fn decode_number(self, bytes: &[u8]) -> ElementNumber {
         let mut wide = [0; 8];
         wide[..self.size()].copy_from_slice(&bytes[..self.size()]);
         let bits = u64::from_le_bytes(wide);
@@ -172,7 +172,7 @@ impl ElementType {
     ///
     /// # Errors
     /// When the text is no number, or the type does not hold it.
-    pub fn parse(self, text: &str) -> Result<ElementNumber, DataError> {
+    pub fn parse_number(self, text: &str) -> Result<ElementNumber, DataError> {
         let bad = || DataError::Number {
             text: text.to_owned(),
             element: self,
@@ -195,7 +195,7 @@ impl ElementType {
             },
             ElementClass::Signed | ElementClass::Unsigned => {
                 let n = parse_int(text).ok_or_else(bad)?;
-                let (low, high) = self.range();
+                let (low, high) = self.integer_range();
                 (low..=high)
                     .contains(&n)
                     .then_some(ElementNumber::Int(n))
@@ -205,7 +205,7 @@ impl ElementType {
     }
 
     /// Smallest and largest value of an integer type.
-    fn range(self) -> (i128, i128) {
+    fn integer_range(self) -> (i128, i128) {
         let bits = self.size() as u32 * 8;
         match self.class() {
             ElementClass::Signed => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
@@ -214,7 +214,7 @@ impl ElementType {
     }
 
     /// A number of this type as the shortest text that reads back as the same.
-    pub fn format(self, number: ElementNumber) -> String {
+    pub fn format_number(self, number: ElementNumber) -> String {
         match (self, number) {
             (ElementType::Bool, n) => (n.to_f64() != 0.0).to_string(),
             (_, ElementNumber::Int(n)) => n.to_string(),
@@ -263,7 +263,7 @@ impl FromStr for ElementType {
     type Err = DataError;
 
     fn from_str(name: &str) -> Result<Self, DataError> {
-        ElementType::all()
+        ElementType::iter_all()
             .find(|e| e.name() == name)
             .ok_or_else(|| DataError::Element(name.to_owned()))
     }
@@ -290,7 +290,7 @@ mod tests {
     fn halves_are_rounded_once() {
         let bits = |element: ElementType, x: f64| {
             let mut out = Vec::new();
-            element.encode(ElementNumber::Float(x), &mut out);
+            element.encode_number(ElementNumber::Float(x), &mut out);
             u16::from_le_bytes([out[0], out[1]])
         };
         let above_tie = 1.0 + 2f64.powi(-8) + 2f64.powi(-40);
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn rows_stand_in_the_order_of_the_enum() {
-        for (i, element) in ElementType::all().enumerate() {
+        for (i, element) in ElementType::iter_all().enumerate() {
             assert_eq!(element as usize, i);
             assert_eq!(element.name().parse(), Ok(element));
         }
@@ -310,23 +310,27 @@ mod tests {
 
     #[test]
     fn limits_of_every_integer_type_read_back() {
-        for element in ElementType::all().filter(|e| !e.is_float()) {
+        for element in ElementType::iter_all().filter(|e| !e.is_float()) {
             let (low, high) = match element.class() {
                 ElementClass::Bool => (0, 1),
-                _ => element.range(),
+                _ => element.integer_range(),
             };
             for n in [low, high] {
                 let mut bytes = Vec::new();
-                element.encode(ElementNumber::Int(n), &mut bytes);
+                element.encode_number(ElementNumber::Int(n), &mut bytes);
                 assert_eq!(bytes.len(), element.size());
-                assert_eq!(element.decode(&bytes), ElementNumber::Int(n), "{element}");
                 assert_eq!(
-                    element.parse(&element.format(ElementNumber::Int(n))),
+                    element.decode_number(&bytes),
+                    ElementNumber::Int(n),
+                    "{element}"
+                );
+                assert_eq!(
+                    element.parse_number(&element.format_number(ElementNumber::Int(n))),
                     Ok(ElementNumber::Int(n))
                 );
             }
-            assert!(element.parse(&(high + 1).to_string()).is_err());
-            assert!(element.parse(&(low - 1).to_string()).is_err());
+            assert!(element.parse_number(&(high + 1).to_string()).is_err());
+            assert!(element.parse_number(&(low - 1).to_string()).is_err());
         }
     }
 
@@ -334,7 +338,7 @@ mod tests {
     fn floats_round_to_nearest_even() {
         let bytes = |e: ElementType, text| {
             let mut out = Vec::new();
-            e.encode(e.parse(text).unwrap(), &mut out);
+            e.encode_number(e.parse_number(text).unwrap(), &mut out);
             out
         };
         assert_eq!(bytes(ElementType::F16, "2049"), 0x6800_u16.to_le_bytes());
@@ -345,7 +349,7 @@ mod tests {
         );
         assert_eq!(bytes(ElementType::F32, "0.1"), 0.1_f32.to_le_bytes());
         assert_eq!(
-            ElementType::F32.format(ElementType::F32.decode(&0.1_f32.to_le_bytes())),
+            ElementType::F32.format_number(ElementType::F32.decode_number(&0.1_f32.to_le_bytes())),
             "0.1"
         );
         assert_eq!(
@@ -357,8 +361,11 @@ mod tests {
     #[test]
     fn words_that_are_no_numbers_are_refused() {
         for text in ["", "-", "+", "0x", "0x-1", "--1", "1 2", "1.5", "e", "0xg"] {
-            assert!(ElementType::I32.parse(text).is_err(), "{text}");
+            assert!(ElementType::I32.parse_number(text).is_err(), "{text}");
         }
-        assert_eq!(ElementType::I32.parse("-0x10"), Ok(ElementNumber::Int(-16)));
+        assert_eq!(
+            ElementType::I32.parse_number("-0x10"),
+            Ok(ElementNumber::Int(-16))
+        );
     }
 }

@@ -6,7 +6,7 @@ use super::ElementType;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
     /// No element type has this name.
-    #[error("no element type {0}; there are: {names}", names = names())]
+    #[error("no element type {0}; there are: {names}", names = list_element_names())]
     Element(String),
     /// A text is no number of the type.
     #[error("{text:?} is no value of {element}")]
@@ -40,7 +40,7 @@ pub enum DataError {
     Npy(String),
 }
 
-fn names() -> String {
-    let names: Vec<_> = ElementType::all().map(ElementType::name).collect();
+fn list_element_names() -> String {
+    let names: Vec<_> = ElementType::iter_all().map(ElementType::name).collect();
     names.join(", ")
 }

@@ -3,7 +3,7 @@
 //! Random element `i` depends on the seed and `i` alone: it is output `seed * 2^32 + i + 1` of
 //! SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 
-use super::array::extent;
+use super::array::measure_shape;
 use super::{ArrayTypeDisplay, DataError, ElementNumber, ElementType};
 
 /// How the elements of a buffer are made.
@@ -84,24 +84,24 @@ fn random_int(low: i64, high: i64, seed: u64, i: u64) -> i128 {
 ///
 /// # Errors
 /// When there is no memory for them, or the rule gives more elements than there are.
-pub fn generate(
+pub fn generate_elements(
     element: ElementType,
     count: usize,
     fill: &BufferFill,
 ) -> Result<Vec<u8>, DataError> {
-    let (_, size) = extent(element, &[count]).ok_or_else(|| too_large(element, count))?;
+    let (_, size) = measure_shape(element, &[count]).ok_or_else(|| too_large(element, count))?;
     let mut out = Vec::new();
     out.try_reserve_exact(size)
         .map_err(|_| too_large(element, count))?;
     match fill {
         BufferFill::Zeros => {}
-        BufferFill::Value(v) => each(element, count, &mut out, |_| *v),
-        BufferFill::Ramp { start, step } => {
-            each(element, count, &mut out, |i| ramp(*start, *step, i))
-        }
+        BufferFill::Value(v) => append_each(element, count, &mut out, |_| *v),
+        BufferFill::Ramp { start, step } => append_each(element, count, &mut out, |i| {
+            evaluate_ramp(*start, *step, i)
+        }),
         BufferFill::List(list) => {
             check_length(list.len(), element, count)?;
-            each(element, list.len(), &mut out, |i| list[i as usize]);
+            append_each(element, list.len(), &mut out, |i| list[i as usize]);
         }
         BufferFill::Bytes(bytes) => {
             check_length(bytes.len().div_ceil(element.size()), element, count)?;
@@ -125,7 +125,7 @@ pub fn generate(
             high,
             seed,
             order,
-        } => integers(element, count, &mut out, *order, |i| {
+        } => append_integers(element, count, &mut out, *order, |i| {
             random_int(*low, *high, *seed, i)
         }),
         BufferFill::Reals {
@@ -135,7 +135,7 @@ pub fn generate(
             diagonal,
         } => {
             let steep = element == ElementType::F64;
-            each(element, count, &mut out, |i| {
+            append_each(element, count, &mut out, |i| {
                 let z = random_bits(*seed, i);
                 let u = if steep {
                     (z >> 11) as f64 * 2.0_f64.powi(-53)
@@ -154,13 +154,18 @@ pub fn generate(
     Ok(out)
 }
 
-fn each(element: ElementType, count: usize, out: &mut Vec<u8>, f: impl Fn(u64) -> ElementNumber) {
+fn append_each(
+    element: ElementType,
+    count: usize,
+    out: &mut Vec<u8>,
+    f: impl Fn(u64) -> ElementNumber,
+) {
     for i in 0..count as u64 {
-        element.encode(f(i), out);
+        element.encode_number(f(i), out);
     }
 }
 
-fn ramp(start: ElementNumber, step: ElementNumber, i: u64) -> ElementNumber {
+fn evaluate_ramp(start: ElementNumber, step: ElementNumber, i: u64) -> ElementNumber {
     match (start, step) {
         (ElementNumber::Int(a), ElementNumber::Int(b)) => {
             ElementNumber::Int(a.wrapping_add(b.wrapping_mul(i128::from(i))))
@@ -169,7 +174,7 @@ fn ramp(start: ElementNumber, step: ElementNumber, i: u64) -> ElementNumber {
     }
 }
 
-fn integers(
+fn append_integers(
     element: ElementType,
     count: usize,
     out: &mut Vec<u8>,
@@ -177,16 +182,16 @@ fn integers(
     draw: impl Fn(u64) -> i128,
 ) {
     match order {
-        RandomOrder::AsDrawn => each(element, count, out, |i| ElementNumber::Int(draw(i))),
+        RandomOrder::AsDrawn => append_each(element, count, out, |i| ElementNumber::Int(draw(i))),
         RandomOrder::Sorted => {
             let mut all: Vec<i128> = (0..count as u64).map(draw).collect();
             all.sort_unstable();
-            each(element, count, out, |i| ElementNumber::Int(all[i as usize]));
+            append_each(element, count, out, |i| ElementNumber::Int(all[i as usize]));
         }
         RandomOrder::Summed => {
             let mut sum = 0_i128;
             for i in 0..count as u64 {
-                element.encode(ElementNumber::Int(sum), out);
+                element.encode_number(ElementNumber::Int(sum), out);
                 sum = sum.wrapping_add(draw(i));
             }
         }
@@ -213,7 +218,7 @@ fn too_large(element: ElementType, count: usize) -> DataError {
 mod tests {
     use super::*;
 
-    fn reals(low: f64, high: f64) -> BufferFill {
+    fn build_real_fill(low: f64, high: f64) -> BufferFill {
         BufferFill::Reals {
             low,
             high,
@@ -226,7 +231,7 @@ mod tests {
     fn published_outputs() {
         assert_eq!(random_bits(1, 0), 0x4609_3cf9_861e_c2e4);
         assert_eq!(random_bits(1, 1), 0xe7ff_814e_1d99_a40b);
-        let bytes = generate(ElementType::F32, 3, &reals(-1.0, 1.0)).unwrap();
+        let bytes = generate_elements(ElementType::F32, 3, &build_real_fill(-1.0, 1.0)).unwrap();
         assert_eq!(
             bytes,
             [
@@ -244,15 +249,15 @@ mod tests {
             step: ElementNumber::Int(1),
         };
         assert_eq!(
-            generate(ElementType::U8, 4, &ramp).unwrap(),
+            generate_elements(ElementType::U8, 4, &ramp).unwrap(),
             [254, 255, 0, 1]
         );
         let list = BufferFill::List(vec![ElementNumber::Int(-1)]);
         assert_eq!(
-            generate(ElementType::I16, 2, &list).unwrap(),
+            generate_elements(ElementType::I16, 2, &list).unwrap(),
             [255, 255, 0, 0]
         );
-        assert!(generate(ElementType::I16, 0, &list).is_err());
+        assert!(generate_elements(ElementType::I16, 0, &list).is_err());
     }
 
     #[test]
@@ -263,17 +268,18 @@ mod tests {
             seed: 1,
             diagonal: Some((2, 5.0)),
         };
-        let bytes = generate(ElementType::F64, 6, &fill).unwrap();
+        let bytes = generate_elements(ElementType::F64, 6, &fill).unwrap();
         let values: Vec<_> = bytes
             .chunks(8)
-            .map(|c| ElementType::F64.decode(c).to_f64())
+            .map(|c| ElementType::F64.decode_number(c).to_f64())
             .collect();
         assert_eq!(values, [5.0, 0.0, 0.0, 5.0, 0.0, 0.0]);
     }
 
     #[test]
     fn sizes_beyond_memory_are_an_error() {
-        let error = generate(ElementType::F64, usize::MAX / 8, &BufferFill::Zeros).unwrap_err();
+        let error =
+            generate_elements(ElementType::F64, usize::MAX / 8, &BufferFill::Zeros).unwrap_err();
         assert!(matches!(error, DataError::Memory(_)));
     }
 }

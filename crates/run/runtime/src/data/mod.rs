@@ -9,8 +9,8 @@ mod error;
 mod generate;
 mod npy;
 
-pub use array::{ArrayStatistics, ArrayTypeDisplay, ElementArray, extent};
+pub use array::{ArrayStatistics, ArrayTypeDisplay, ElementArray, measure_shape};
 pub use element::{ElementClass, ElementNumber, ElementType};
 pub use error::DataError;
-pub use generate::{BufferFill, RandomOrder, generate, random_bits};
+pub use generate::{BufferFill, RandomOrder, generate_elements, random_bits};
 pub use npy::{read_npy, write_npy};

@@ -4,7 +4,7 @@
 //! complex numbers become a last dimension of two real ones.
 //! `bf16`, which NumPy lacks, is written as raw items of two bytes (`|V2`), as `ml_dtypes` does.
 
-use super::{DataError, ElementArray, ElementType, extent};
+use super::{DataError, ElementArray, ElementType, measure_shape};
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriteOptions, WriterBuilder};
 
 /// Largest header that is read, in bytes: NumPy's own are below 200.
@@ -36,7 +36,7 @@ pub fn read_npy(bytes: &[u8]) -> Result<ElementArray, DataError> {
         shape.push(2);
         item *= 2;
     }
-    let size = extent(element, &shape).map(|(_, size)| size);
+    let size = measure_shape(element, &shape).map(|(_, size)| size);
     if size != Some(rest.len()) {
         let message = format!(
             "its shape {shape:?} of {element} has no {} bytes",
@@ -46,7 +46,7 @@ pub fn read_npy(bytes: &[u8]) -> Result<ElementArray, DataError> {
     }
     let mut data = match header.order() {
         Order::C => rest.to_vec(),
-        Order::Fortran => transposed(rest, item, &items),
+        Order::Fortran => transpose_elements(rest, item, &items),
     };
     if ty.endianness() == Endianness::Big {
         data.chunks_exact_mut(element.size())
@@ -93,7 +93,7 @@ fn check_header(bytes: &[u8]) -> Result<(), DataError> {
 }
 
 /// From first dimension fastest to last dimension fastest.
-fn transposed(bytes: &[u8], size: usize, shape: &[usize]) -> Vec<u8> {
+fn transpose_elements(bytes: &[u8], size: usize, shape: &[usize]) -> Vec<u8> {
     let mut strides = Vec::with_capacity(shape.len());
     let mut step = size;
     for d in shape {
@@ -179,7 +179,7 @@ pub fn write_npy(array: &ElementArray) -> Result<Vec<u8>, DataError> {
 mod tests {
     use super::*;
 
-    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+    fn build_file(header: &str, data: &[u8]) -> Vec<u8> {
         let mut out = b"\x93NUMPY\x01\x00".to_vec();
         out.extend_from_slice(&(header.len() as u16).to_le_bytes());
         out.extend_from_slice(header.as_bytes());
@@ -189,9 +189,9 @@ mod tests {
 
     #[test]
     fn every_type_reads_back() {
-        for element in ElementType::all() {
+        for element in ElementType::iter_all() {
             for shape in [vec![], vec![3], vec![2, 3], vec![2, 0]] {
-                let (_, size) = extent(element, &shape).unwrap();
+                let (_, size) = measure_shape(element, &shape).unwrap();
                 let bytes = (0..size).map(|i| (i % 2) as u8).collect();
                 let array = ElementArray::new(element, shape, bytes).unwrap();
                 assert_eq!(read_npy(&write_npy(&array).unwrap()), Ok(array));
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn big_endian_and_column_order_are_brought_to_ours() {
         let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n";
-        let array = read_npy(&file(header, &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6])).unwrap();
+        let array = read_npy(&build_file(header, &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6])).unwrap();
         assert_eq!(array.shape(), [2, 3]);
         assert_eq!(array.bytes(), [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]);
     }
@@ -211,10 +211,10 @@ mod tests {
     fn complex_numbers_are_pairs() {
         let header = "{'descr': '<c8', 'fortran_order': True, 'shape': (1, 2), }\n";
         let numbers = [1.0_f32, 2.0, 3.0, 4.0].map(f32::to_le_bytes).concat();
-        let array = read_npy(&file(header, &numbers)).unwrap();
+        let array = read_npy(&build_file(header, &numbers)).unwrap();
         assert_eq!(array.shape_text(), "1x2x2xf32");
         assert_eq!(array.bytes(), numbers);
-        assert!(read_npy(&file(header, &numbers[..8])).is_err());
+        assert!(read_npy(&build_file(header, &numbers[..8])).is_err());
     }
 
     #[test]
@@ -232,7 +232,10 @@ mod tests {
         let huge = "{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, 9999999999), }";
         let records = "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }";
         for header in [nested.as_str(), huge, records, "", "{}", "{'shape': 3"] {
-            assert!(read_npy(&file(header, &[0; 4])).is_err(), "{header:.40}");
+            assert!(
+                read_npy(&build_file(header, &[0; 4])).is_err(),
+                "{header:.40}"
+            );
         }
     }
 }

@@ -27,15 +27,15 @@ impl ComputeDevice {
         shape: &ImageShape,
         sampler: &SamplerState,
     ) -> Result<DeviceBuffer, DeviceError> {
-        shape.check().map_err(DeviceError::Image)?;
-        let size = shape.bytes().unwrap_or(u64::MAX);
+        shape.check_dimensions().map_err(DeviceError::Image)?;
+        let size = shape.total_bytes().unwrap_or(u64::MAX);
         let limit = self.driver.info().limits.buffer_size;
         if size > limit {
             return Err(DeviceError::Memory { size, limit });
         }
         let image = DeviceBuffer(self.buffers.len() as u32);
         self.driver.create_image(image, shape, sampler)?;
-        Ok(self.keep(size, DeviceResourceKind::Image(shape.format)))
+        Ok(self.register_resource(size, DeviceResourceKind::Image(shape.format)))
     }
 
     /// Makes a sampler, which is bound and destroyed as a buffer is.
@@ -45,8 +45,8 @@ impl ComputeDevice {
     pub fn create_sampler(&mut self, sampler: &SamplerState) -> Result<DeviceBuffer, DeviceError> {
         let handle = DeviceBuffer(self.buffers.len() as u32);
         self.driver.create_sampler(handle, sampler)?;
-        self.samplers.note(handle, sampler);
-        Ok(self.keep(0, DeviceResourceKind::Sampler))
+        self.samplers.note_sampler(handle, sampler);
+        Ok(self.register_resource(0, DeviceResourceKind::Sampler))
     }
 
     /// Makes an empty pipe, which kernels are given and which is destroyed as a buffer is. What is in it stays from
@@ -72,12 +72,12 @@ impl ComputeDevice {
                 "a pipe holds one packet at least".to_owned(),
             ));
         }
-        let size = shape.bytes().unwrap_or(u64::MAX);
+        let size = shape.memory_bytes().unwrap_or(u64::MAX);
         if size > limit {
             return Err(DeviceError::Memory { size, limit });
         }
         let pipe = DeviceBuffer(self.buffers.len() as u32);
         self.driver.create_pipe(pipe, shape)?;
-        Ok(self.keep(size, DeviceResourceKind::Pipe))
+        Ok(self.register_resource(size, DeviceResourceKind::Pipe))
     }
 }

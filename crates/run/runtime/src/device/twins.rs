@@ -13,11 +13,11 @@ pub struct SamplerVariants(Vec<Option<(SamplerState, Option<DeviceBuffer>)>>);
 
 impl SamplerVariants {
     /// Takes note of a sampler.
-    pub fn note(&mut self, handle: DeviceBuffer, sampler: &SamplerState) {
-        self.set(handle, (*sampler, None));
+    pub fn note_sampler(&mut self, handle: DeviceBuffer, sampler: &SamplerState) {
+        self.set_variant(handle, (*sampler, None));
     }
 
-    fn set(&mut self, handle: DeviceBuffer, row: (SamplerState, Option<DeviceBuffer>)) {
+    fn set_variant(&mut self, handle: DeviceBuffer, row: (SamplerState, Option<DeviceBuffer>)) {
         if self.0.len() <= handle.index() {
             self.0.resize(handle.index() + 1, None);
         }
@@ -25,7 +25,7 @@ impl SamplerVariants {
     }
 
     /// Forgets what was destroyed: the twin that goes with it.
-    pub fn forget(&mut self, handle: DeviceBuffer) -> Option<DeviceBuffer> {
+    pub fn forget_sampler(&mut self, handle: DeviceBuffer) -> Option<DeviceBuffer> {
         self.0.get_mut(handle.index())?.take()?.1
     }
 }
@@ -39,7 +39,7 @@ impl ComputeDevice {
             else {
                 continue;
             };
-            plan.write(at, &mask(&sampler).to_le_bytes());
+            plan.write_push_constants(at, &encode_sampler_mask(&sampler).to_le_bytes());
             if sampler.normalized {
                 continue;
             }
@@ -51,7 +51,7 @@ impl ComputeDevice {
                         normalized,
                         ..sampler
                     })?;
-                    self.samplers.set(handle, (sampler, Some(made)));
+                    self.samplers.set_variant(handle, (sampler, Some(made)));
                     made
                 }
             };
@@ -63,8 +63,8 @@ impl ComputeDevice {
 }
 
 /// What a sampler is, in the bits of [`spirula_spirv::reflect::LiteralSampler`].
-fn mask(sampler: &SamplerState) -> u32 {
-    let address = sampler.address[0].number();
+fn encode_sampler_mask(sampler: &SamplerState) -> u32 {
+    let address = sampler.address[0].to_spirv();
     let filter = match sampler.magnify {
         SamplerFilter::Linear => 0x20,
         SamplerFilter::Nearest => 0x10,
@@ -75,7 +75,7 @@ fn mask(sampler: &SamplerState) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::literal;
+    use crate::arguments::convert_literal_sampler;
     use spirula_spirv::reflect::LiteralSampler;
 
     #[test]
@@ -84,8 +84,8 @@ mod tests {
             for filter in [0x10, 0x20] {
                 for normalized in 0..2 {
                     let bits = normalized | address << 1 | filter;
-                    let sampler = literal(LiteralSampler::from([0, 0, bits]));
-                    assert_eq!(mask(&sampler), bits);
+                    let sampler = convert_literal_sampler(LiteralSampler::from([0, 0, bits]));
+                    assert_eq!(encode_sampler_mask(&sampler), bits);
                 }
             }
         }

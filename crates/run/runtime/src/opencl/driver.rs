@@ -1,6 +1,6 @@
 //! The implementation of [`DeviceDriver`].
 
-use super::error::{OpenClCallResult, failed};
+use super::error::{OpenClCallResult, call_error};
 use super::owned::OpenClObject;
 use super::platform::OpenClDevice;
 use super::program;
@@ -49,14 +49,14 @@ struct OpenClKernel {
 }
 
 /// All OpenCL devices; none where OpenCL is not installed.
-pub fn devices() -> Vec<DeviceInfo> {
-    let all = OpenClDevice::all().unwrap_or_default();
+pub fn list_devices() -> Vec<DeviceInfo> {
+    let all = OpenClDevice::enumerate_devices().unwrap_or_default();
     all.into_iter().map(|device| device.info).collect()
 }
 
 /// The device that a name means, without opening it.
-pub fn find(name: &str) -> Result<DeviceInfo, DeviceError> {
-    Ok(OpenClDevice::named(name)?.info)
+pub fn find_device_info(name: &str) -> Result<DeviceInfo, DeviceError> {
+    Ok(OpenClDevice::find_named(name)?.info)
 }
 
 impl OpenClDriver {
@@ -65,11 +65,14 @@ impl OpenClDriver {
     /// # Errors
     /// When OpenCL or the device is missing, the device takes no SPIR-V, or it cannot be opened.
     pub fn open(name: &str, options: &DeviceOptions) -> Result<Self, DeviceError> {
-        let device = OpenClDevice::named(name)?;
+        let device = OpenClDevice::find_named(name)?;
         device.takes_modules()?;
         let made =
             context::create_context(&[device.raw], std::ptr::null(), None, std::ptr::null_mut());
-        let context = OpenClObject::new(made.of("clCreateContext")?, context::release_context);
+        let context = OpenClObject::new(
+            made.check_call("clCreateContext")?,
+            context::release_context,
+        );
         let flags = match options.times {
             true => queue::CL_QUEUE_PROFILING_ENABLE,
             false => 0,
@@ -77,7 +80,7 @@ impl OpenClDriver {
         // SAFETY: the device is that of the context. OpenCL 1.2 has this call, and so have all after.
         let made = unsafe { queue::create_command_queue(context.raw(), device.raw, flags) };
         let queue = OpenClObject::new(
-            made.of("clCreateCommandQueue")?,
+            made.check_call("clCreateCommandQueue")?,
             queue::release_command_queue,
         );
         Ok(OpenClDriver {
@@ -92,16 +95,16 @@ impl OpenClDriver {
         })
     }
 
-    fn buffer(&self, buffer: DeviceBuffer) -> Result<&OpenClObject, DeviceError> {
+    fn find_buffer(&self, buffer: DeviceBuffer) -> Result<&OpenClObject, DeviceError> {
         let found = self.buffers.get(buffer.index()).and_then(Option::as_ref);
         found.ok_or(DeviceError::Handle("a buffer"))
     }
 
-    fn program(&mut self, words: Vec<u32>) -> Result<Arc<OpenClObject>, DeviceError> {
+    fn find_or_build_program(&mut self, words: Vec<u32>) -> Result<Arc<OpenClObject>, DeviceError> {
         if let Some((_, program)) = self.last.as_ref().filter(|(known, _)| *known == words) {
             return Ok(Arc::clone(program));
         }
-        let program = Arc::new(program::build(&self.device, &self.context, &words)?);
+        let program = Arc::new(program::build_program(&self.device, &self.context, &words)?);
         self.last = Some((words, Arc::clone(&program)));
         Ok(program)
     }
@@ -116,7 +119,7 @@ impl OpenClDriver {
             let object;
             let (size, value): (usize, *const c_void) = match argument {
                 KernelArgument::Buffer(buffer) => {
-                    object = self.buffer(*buffer)?.raw();
+                    object = self.find_buffer(*buffer)?.raw();
                     (size_of_val(&object), (&raw const object).cast())
                 }
                 KernelArgument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),
@@ -124,12 +127,12 @@ impl OpenClDriver {
             };
             // SAFETY: the value is as long as is said, and was checked against the parameter.
             let set = unsafe { kernel::set_kernel_arg(compiled.raw.raw(), number, size, value) };
-            set.map_err(|code| named(&compiled.name, failed("clSetKernelArg", code)))?;
+            set.map_err(|code| name_kernel(&compiled.name, call_error("clSetKernelArg", code)))?;
         }
         Ok(())
     }
 
-    fn enqueue(
+    fn enqueue_kernel(
         &self,
         compiled: &OpenClKernel,
         size: &IndexSpace,
@@ -171,19 +174,23 @@ impl OpenClDriver {
                 std::ptr::null(),
             )
         };
-        let event =
-            event.map_err(|code| named(&compiled.name, failed("clEnqueueNDRangeKernel", code)))?;
+        let event = event.map_err(|code| {
+            name_kernel(&compiled.name, call_error("clEnqueueNDRangeKernel", code))
+        })?;
         Ok(OpenClObject::new(event, event::release_event))
     }
 
     /// Lets go of an event that nobody waits for.
-    fn done(call: &str, event: Result<*mut c_void, cl_int>) -> Result<(), DeviceError> {
-        drop(OpenClObject::new(event.of(call)?, event::release_event));
+    fn drop_event(call: &str, event: Result<*mut c_void, cl_int>) -> Result<(), DeviceError> {
+        drop(OpenClObject::new(
+            event.check_call(call)?,
+            event::release_event,
+        ));
         Ok(())
     }
 
     /// How launches ended that are done.
-    fn collect(&mut self) -> Result<(), DeviceError> {
+    fn collect_launches(&mut self) -> Result<(), DeviceError> {
         let mut first = Ok(());
         for (kernel, event) in std::mem::take(&mut self.pending) {
             let status =
@@ -191,7 +198,7 @@ impl OpenClDriver {
             let status = status.map_or_else(|code| code, cl_int::from);
             if status < 0 {
                 let name = &self.kernels[kernel.index()].name;
-                first = first.and(Err(named(name, failed("the launch", status))));
+                first = first.and(Err(name_kernel(name, call_error("the launch", status))));
             }
             if let Some(times) = &mut self.times {
                 let at = |what| {
@@ -208,7 +215,7 @@ impl OpenClDriver {
 }
 
 /// An error with the kernel that it came from.
-fn named(kernel: &str, error: DeviceError) -> DeviceError {
+fn name_kernel(kernel: &str, error: DeviceError) -> DeviceError {
     match error {
         DeviceError::Failed(text) => DeviceError::Failed(format!("{text}, while running {kernel}")),
         other => other,
@@ -248,7 +255,7 @@ impl DeviceDriver for OpenClDriver {
             )
         };
         // Drivers take the memory when it is first used.
-        Self::done("clEnqueueFillBuffer", filled).map_err(|e| match e {
+        Self::drop_event("clEnqueueFillBuffer", filled).map_err(|e| match e {
             DeviceError::Failed(text) if text.contains("no memory left") => full(0),
             other => other,
         })?;
@@ -263,11 +270,16 @@ impl DeviceDriver for OpenClDriver {
         }
     }
 
-    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
+    fn write_buffer(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
         if data.is_empty() {
             return Ok(());
         }
-        let buffer = self.buffer(buffer)?.raw();
+        let buffer = self.find_buffer(buffer)?.raw();
         // SAFETY: the call returns when the data was read; the range is within the buffer.
         let written = unsafe {
             queue::enqueue_write_buffer(
@@ -281,10 +293,10 @@ impl DeviceDriver for OpenClDriver {
                 std::ptr::null(),
             )
         };
-        Self::done("clEnqueueWriteBuffer", written)
+        Self::drop_event("clEnqueueWriteBuffer", written)
     }
 
-    fn read(
+    fn read_buffer(
         &mut self,
         buffer: DeviceBuffer,
         offset: u64,
@@ -293,7 +305,7 @@ impl DeviceDriver for OpenClDriver {
         if out.is_empty() {
             return Ok(());
         }
-        let buffer = self.buffer(buffer)?.raw();
+        let buffer = self.find_buffer(buffer)?.raw();
         // SAFETY: the call returns when all was written; the range is within the buffer.
         let read = unsafe {
             queue::enqueue_read_buffer(
@@ -308,11 +320,11 @@ impl DeviceDriver for OpenClDriver {
             )
         };
         // The queue is in order: what was enqueued before has ended.
-        let ended = self.collect();
-        Self::done("clEnqueueReadBuffer", read).and(ended)
+        let ended = self.collect_launches();
+        Self::drop_event("clEnqueueReadBuffer", read).and(ended)
     }
 
-    fn address(&mut self, _: DeviceBuffer) -> Result<u64, DeviceError> {
+    fn buffer_address(&mut self, _: DeviceBuffer) -> Result<u64, DeviceError> {
         let text = format!("{} has no buffer addresses", self.device.info.id);
         Err(DeviceError::Unsupported(vec![SourceDiagnostic::error(
             SourceLocation::Unknown,
@@ -335,11 +347,12 @@ impl DeviceDriver for OpenClDriver {
                 text,
             )]));
         }
-        let program = self.program(program::words(&self.device, module, spec)?)?;
+        let program =
+            self.find_or_build_program(program::prepare_words(&self.device, module, spec)?)?;
         let name = CString::new(interface.name.as_str()).map_err(|_| {
             DeviceError::Failed("the entry point's name has a zero in it".to_owned())
         })?;
-        let made = kernel::create_kernel(program.raw(), &name).of("clCreateKernel")?;
+        let made = kernel::create_kernel(program.raw(), &name).check_call("clCreateKernel")?;
         self.kernels.push(OpenClKernel {
             name: interface.name.clone(),
             raw: OpenClObject::new(made, kernel::release_kernel),
@@ -349,7 +362,11 @@ impl DeviceDriver for OpenClDriver {
         Ok(())
     }
 
-    fn launch(&mut self, launch: &KernelLaunch, _: &[DeviceBuffer]) -> Result<(), DeviceError> {
+    fn launch_kernel(
+        &mut self,
+        launch: &KernelLaunch,
+        _: &[DeviceBuffer],
+    ) -> Result<(), DeviceError> {
         let compiled = self.kernels.get(launch.kernel.index());
         let compiled = compiled.ok_or(DeviceError::Handle("a kernel"))?;
         let arguments: &[KernelArgument] = match &launch.inputs {
@@ -357,17 +374,17 @@ impl DeviceDriver for OpenClDriver {
             LaunchInputs::Resources { .. } => &[],
         };
         self.set_arguments(compiled, arguments)?;
-        let event = self.enqueue(compiled, &launch.size)?;
+        let event = self.enqueue_kernel(compiled, &launch.size)?;
         self.pending.push((launch.kernel, event));
         match self.pending.len() >= MOST_PENDING {
-            true => self.wait(),
-            false => queue::flush(self.queue.raw()).of("clFlush"),
+            true => self.wait_idle(),
+            false => queue::flush(self.queue.raw()).check_call("clFlush"),
         }
     }
 
-    fn wait(&mut self) -> Result<(), DeviceError> {
-        let finished = queue::finish(self.queue.raw()).of("clFinish");
-        self.collect().and(finished)
+    fn wait_idle(&mut self) -> Result<(), DeviceError> {
+        let finished = queue::finish(self.queue.raw()).check_call("clFinish");
+        self.collect_launches().and(finished)
     }
 
     fn take_times(&mut self) -> Vec<(DeviceKernel, Duration)> {

@@ -10,17 +10,17 @@ pub const NO_PLATFORM: cl_int = -1001;
 /// Results that are named after the call that gave them.
 pub trait OpenClCallResult<T> {
     /// The value, or an error that names the call and what it returned.
-    fn of(self, call: &str) -> Result<T, DeviceError>;
+    fn check_call(self, call: &str) -> Result<T, DeviceError>;
 }
 
 impl<T> OpenClCallResult<T> for Result<T, cl_int> {
-    fn of(self, call: &str) -> Result<T, DeviceError> {
-        self.map_err(|code| failed(call, code))
+    fn check_call(self, call: &str) -> Result<T, DeviceError> {
+        self.map_err(|code| call_error(call, code))
     }
 }
 
 /// The error of a call.
-pub fn failed(call: &str, code: cl_int) -> DeviceError {
+pub fn call_error(call: &str, code: cl_int) -> DeviceError {
     let told = match code {
         cl3::error_codes::CL_OUT_OF_HOST_MEMORY => "the host has no memory left",
         cl3::error_codes::CL_OUT_OF_RESOURCES => "the device has no resources left",

@@ -17,4 +17,4 @@ mod owned;
 mod platform;
 mod program;
 
-pub use driver::{OpenClDriver, devices, find};
+pub use driver::{OpenClDriver, find_device_info, list_devices};

@@ -1,6 +1,6 @@
 //! The devices that there are.
 
-use super::error::{NO_PLATFORM, OpenClCallResult, failed};
+use super::error::{NO_PLATFORM, OpenClCallResult, call_error};
 use crate::driver::{DeviceInfo, DeviceKind, DeviceLimits};
 use crate::{DeviceError, name};
 use cl3::device::{self as cl, CL_DEVICE_TYPE_ALL};
@@ -28,7 +28,7 @@ pub struct OpenClDevice {
 impl OpenClDevice {
     /// All devices of all platforms, numbered over all. Threads ask one after the other, since drivers that make
     /// themselves ready when they are first asked, such as PoCL 3.1, crash when two do so at once.
-    pub fn all() -> Result<Vec<OpenClDevice>, DeviceError> {
+    pub fn enumerate_devices() -> Result<Vec<OpenClDevice>, DeviceError> {
         static ASKING: Mutex<()> = Mutex::new(());
         let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(e) = cl3::load_library() {
@@ -38,7 +38,7 @@ impl OpenClDevice {
         }
         let platforms = cl3::platform::get_platform_ids().map_err(|code| match code {
             NO_PLATFORM => DeviceError::Failed("no OpenCL driver is installed".to_owned()),
-            code => failed("clGetPlatformIDs", code),
+            code => call_error("clGetPlatformIDs", code),
         })?;
         let mut all = Vec::new();
         for platform in platforms {
@@ -46,15 +46,15 @@ impl OpenClDevice {
             let devices = cl::get_device_ids(platform, CL_DEVICE_TYPE_ALL).unwrap_or_default();
             for raw in devices {
                 let number = all.len();
-                all.extend(OpenClDevice::of(platform, raw, number).ok());
+                all.extend(OpenClDevice::query_device(platform, raw, number).ok());
             }
         }
         Ok(all)
     }
 
     /// The device with a name such as `opencl`, the first that takes SPIR-V, `opencl:1` or `opencl:intel`.
-    pub fn named(name: &str) -> Result<OpenClDevice, DeviceError> {
-        let mut all = OpenClDevice::all()?;
+    pub fn find_named(name: &str) -> Result<OpenClDevice, DeviceError> {
+        let mut all = OpenClDevice::enumerate_devices()?;
         if all.is_empty() {
             return Err(DeviceError::Failed(
                 "no OpenCL device is present".to_owned(),
@@ -62,13 +62,13 @@ impl OpenClDevice {
         }
         let found = match name.strip_prefix("opencl:") {
             None => all.iter().position(|d| !d.versions.is_empty()).or(Some(0)),
-            Some(part) => name::position(all.iter().map(|d| &d.info), name, part),
+            Some(part) => name::find_position(all.iter().map(|d| &d.info), name, part),
         };
         match found {
             Some(found) => Ok(all.swap_remove(found)),
             None => Err(DeviceError::NoDevice {
                 name: name.to_owned(),
-                available: name::list(all.iter().map(|d| &d.info)),
+                available: name::format_devices(all.iter().map(|d| &d.info)),
             }),
         }
     }
@@ -84,40 +84,44 @@ impl OpenClDevice {
         }
     }
 
-    fn of(
+    fn query_device(
         platform: cl_platform_id,
         raw: cl_device_id,
         number: usize,
     ) -> Result<OpenClDevice, DeviceError> {
         let facts = OpenClDeviceQuery { raw };
-        let version = facts.text(cl::CL_DEVICE_VERSION)?;
-        let (major, minor) = numbers(&version);
-        let extensions = facts.text(cl::CL_DEVICE_EXTENSIONS)?;
+        let version = facts.query_text(cl::CL_DEVICE_VERSION)?;
+        let (major, minor) = parse_version_numbers(&version);
+        let extensions = facts.query_text(cl::CL_DEVICE_EXTENSIONS)?;
         let has_il = (major, minor) >= (2, 1);
         let versions = match has_il || extensions.contains("cl_khr_il_program") {
-            true => versions(&facts.text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default()),
+            true => parse_spirv_versions(
+                &facts
+                    .query_text(cl::CL_DEVICE_IL_VERSION)
+                    .unwrap_or_default(),
+            ),
             false => Vec::new(),
         };
-        let sizes = facts.words(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES)?;
+        let sizes = facts.query_words(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES)?;
         let size = |axis| {
             sizes
                 .get(axis)
                 .map_or(1, |n| u32::try_from(*n).unwrap_or(u32::MAX))
         };
         let partial_groups = match major {
-            3.. => facts.number(cl::CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT)? != 0,
+            3.. => facts.query_number(cl::CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT)? != 0,
             _ => major == 2,
         };
         let platform_name =
             cl3::platform::get_platform_data(platform, cl3::platform::CL_PLATFORM_NAME);
-        let platform_name = text(platform_name.of("clGetPlatformInfo")?);
-        let driver = facts.text(cl::CL_DRIVER_VERSION)?;
-        let subgroups = facts.words(SUB_GROUP_SIZES_INTEL).unwrap_or_default();
-        let invocations = facts.number(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?;
+        let platform_name = decode_text(platform_name.check_call("clGetPlatformInfo")?);
+        let driver = facts.query_text(cl::CL_DRIVER_VERSION)?;
+        let subgroups = facts.query_words(SUB_GROUP_SIZES_INTEL).unwrap_or_default();
+        let invocations = facts.query_number(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?;
         let info = DeviceInfo {
             id: format!("opencl:{number}"),
-            name: facts.text(cl::CL_DEVICE_NAME)?,
-            kind: kind(facts.number(cl::CL_DEVICE_TYPE)?),
+            name: facts.query_text(cl::CL_DEVICE_NAME)?,
+            kind: to_device_kind(facts.query_number(cl::CL_DEVICE_TYPE)?),
             driver: format!("{platform_name} {driver}, {}", version.trim()),
             newest_module: versions.last().copied(),
             subgroup_size: subgroups.first().map_or(0, |n| *n as u32),
@@ -127,10 +131,10 @@ impl OpenClDevice {
             matrices: Vec::new(),
             has_dense_matrices: false,
             limits: DeviceLimits {
-                buffer_size: facts.number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
+                buffer_size: facts.query_number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
                 workgroup_size: [size(0), size(1), size(2)],
                 workgroup_invocations: u32::try_from(invocations).unwrap_or(u32::MAX),
-                workgroup_memory: facts.number(cl::CL_DEVICE_LOCAL_MEM_SIZE)?,
+                workgroup_memory: facts.query_number(cl::CL_DEVICE_LOCAL_MEM_SIZE)?,
                 groups: [u32::MAX; 3],
                 push_constants: 0,
                 folds: false,
@@ -153,25 +157,25 @@ struct OpenClDeviceQuery {
 }
 
 impl OpenClDeviceQuery {
-    fn bytes(&self, what: cl_device_info) -> Result<Vec<u8>, DeviceError> {
-        cl::get_device_data(self.raw, what).of("clGetDeviceInfo")
+    fn query_bytes(&self, what: cl_device_info) -> Result<Vec<u8>, DeviceError> {
+        cl::get_device_data(self.raw, what).check_call("clGetDeviceInfo")
     }
 
-    fn text(&self, what: cl_device_info) -> Result<String, DeviceError> {
-        Ok(text(self.bytes(what)?))
+    fn query_text(&self, what: cl_device_info) -> Result<String, DeviceError> {
+        Ok(decode_text(self.query_bytes(what)?))
     }
 
     /// An unsigned number of 4 or 8 bytes.
-    fn number(&self, what: cl_device_info) -> Result<u64, DeviceError> {
-        let mut bytes = self.bytes(what)?;
+    fn query_number(&self, what: cl_device_info) -> Result<u64, DeviceError> {
+        let mut bytes = self.query_bytes(what)?;
         bytes.resize(8, 0);
         let (words, _) = bytes.as_chunks();
         Ok(words.first().map_or(0, |w| u64::from_ne_bytes(*w)))
     }
 
     /// Numbers as wide as addresses.
-    fn words(&self, what: cl_device_info) -> Result<Vec<u64>, DeviceError> {
-        let bytes = self.bytes(what)?;
+    fn query_words(&self, what: cl_device_info) -> Result<Vec<u64>, DeviceError> {
+        let bytes = self.query_bytes(what)?;
         let (words, _) = bytes.as_chunks();
         Ok(words
             .iter()
@@ -180,21 +184,21 @@ impl OpenClDeviceQuery {
     }
 }
 
-fn text(mut bytes: Vec<u8>) -> String {
+fn decode_text(mut bytes: Vec<u8>) -> String {
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     bytes.truncate(end);
     String::from_utf8_lossy(&bytes).trim().to_owned()
 }
 
 /// The numbers in `OpenCL 3.0 ...`.
-fn numbers(version: &str) -> (u32, u32) {
+fn parse_version_numbers(version: &str) -> (u32, u32) {
     let word = version.split_whitespace().nth(1).unwrap_or_default();
     let (major, minor) = word.split_once('.').unwrap_or((word, ""));
     (major.parse().unwrap_or(0), minor.parse().unwrap_or(0))
 }
 
 /// The versions in `SPIR-V_1.0 SPIR-V_1.2`, oldest first.
-fn versions(list: &str) -> Vec<SpirvVersion> {
+fn parse_spirv_versions(list: &str) -> Vec<SpirvVersion> {
     let words = list.split_whitespace();
     let numbers = words.filter_map(|w| w.strip_prefix("SPIR-V_")?.split_once('.'));
     let versions = numbers.filter_map(|(major, minor)| {
@@ -205,7 +209,7 @@ fn versions(list: &str) -> Vec<SpirvVersion> {
     versions
 }
 
-fn kind(kind: u64) -> DeviceKind {
+fn to_device_kind(kind: u64) -> DeviceKind {
     match kind {
         _ if kind & cl::CL_DEVICE_TYPE_GPU != 0 => DeviceKind::Gpu,
         _ if kind & cl::CL_DEVICE_TYPE_CPU != 0 => DeviceKind::Cpu,
@@ -219,10 +223,13 @@ mod tests {
 
     #[test]
     fn versions_are_read() {
-        assert_eq!(numbers("OpenCL 3.0 PoCL HSTR: cpu"), (3, 0));
-        assert_eq!(numbers("rubbish"), (0, 0));
+        assert_eq!(parse_version_numbers("OpenCL 3.0 PoCL HSTR: cpu"), (3, 0));
+        assert_eq!(parse_version_numbers("rubbish"), (0, 0));
         let wanted = [SpirvVersion::new(1, 0), SpirvVersion::new(1, 2)];
-        assert_eq!(versions("SPIR-V_1.2 SPIR-V_1.0 SPIR_1.2"), wanted);
-        assert_eq!(versions(""), []);
+        assert_eq!(
+            parse_spirv_versions("SPIR-V_1.2 SPIR-V_1.0 SPIR_1.2"),
+            wanted
+        );
+        assert_eq!(parse_spirv_versions(""), []);
     }
 }

@@ -1,10 +1,10 @@
 //! From a module to a kernel that can be enqueued.
 
-use super::error::{OpenClCallResult, failed};
+use super::error::{OpenClCallResult, call_error};
 use super::owned::OpenClObject;
 use super::platform::OpenClDevice;
 use crate::DeviceError;
-use crate::specialised::specialise;
+use crate::specialised::specialise_constants;
 use cl3::program as cl;
 use cl3::types::{cl_context, cl_int, cl_program};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
@@ -21,7 +21,7 @@ type CreateProgramWithIl =
 
 /// The words of a module for a device: verified, its constants specialised, of a version that the
 /// device takes.
-pub fn words(
+pub fn prepare_words(
     device: &OpenClDevice,
     module: &SpirvModule,
     spec: &[(u32, u64)],
@@ -33,14 +33,14 @@ pub fn words(
         },
         ..verify::VerifyOptions::default()
     };
-    if let Err(mut faults) = verify::module(module, &options)
+    if let Err(mut faults) = verify::verify_module(module, &options)
         && !faults.is_empty()
     {
         return Err(DeviceError::Module(Box::new(faults.swap_remove(0))));
     }
     let mut module = module.clone();
-    specialise(&mut module, spec);
-    let version = nearest(&device.versions, module.version).ok_or_else(|| {
+    specialise_constants(&mut module, spec);
+    let version = choose_version(&device.versions, module.version).ok_or_else(|| {
         let text = format!("{} takes no SPIR-V", device.info.id);
         DeviceError::Unsupported(vec![SourceDiagnostic::error(SourceLocation::Unknown, text)])
     })?;
@@ -52,20 +52,22 @@ pub fn words(
 }
 
 /// The version itself where a device takes it, else the newest before it, else the oldest.
-fn nearest(taken: &[SpirvVersion], version: SpirvVersion) -> Option<SpirvVersion> {
+fn choose_version(taken: &[SpirvVersion], version: SpirvVersion) -> Option<SpirvVersion> {
     let before = taken.iter().rev().find(|v| **v <= version);
     before.or(taken.first()).copied()
 }
 
 /// Has the driver build a program.
-pub fn build(
+pub fn build_program(
     device: &OpenClDevice,
     context: &OpenClObject,
     words: &[u32],
 ) -> Result<OpenClObject, DeviceError> {
     let il: &[u8] = bytemuck::cast_slice(words);
     let program = match device.has_il {
-        true => cl::create_program_with_il(context.raw(), il).of("clCreateProgramWithIL")?,
+        true => {
+            cl::create_program_with_il(context.raw(), il).check_call("clCreateProgramWithIL")?
+        }
         false => create_by_extension(device, context.raw(), il)?,
     };
     let program = OpenClObject::new(program, cl::release_program);
@@ -82,8 +84,8 @@ pub fn build(
         let log = String::from_utf8_lossy(&log);
         let log = log.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         match log.is_empty() {
-            true => failed("clBuildProgram", code),
-            false => DeviceError::Failed(format!("{}: {log}", failed("clBuildProgram", code))),
+            true => call_error("clBuildProgram", code),
+            false => DeviceError::Failed(format!("{}: {log}", call_error("clBuildProgram", code))),
         }
     })?;
     Ok(program)
@@ -113,7 +115,7 @@ fn create_by_extension(
     let program = unsafe { create(context, il.as_ptr().cast(), il.len(), &raw mut status) };
     match status {
         0 => Ok(program),
-        code => Err(failed("clCreateProgramWithILKHR", code)),
+        code => Err(call_error("clCreateProgramWithILKHR", code)),
     }
 }
 
@@ -124,9 +126,12 @@ mod tests {
     #[test]
     fn the_nearest_version_is_taken() {
         let all = [0, 2, 4].map(|minor| SpirvVersion::new(1, minor));
-        let of = |minor| nearest(&all, SpirvVersion::new(1, minor)).unwrap();
+        let of = |minor| choose_version(&all, SpirvVersion::new(1, minor)).unwrap();
         assert_eq!([of(0), of(3), of(6)], all);
-        assert_eq!(nearest(&all[1..], SpirvVersion::new(1, 0)), Some(all[1]));
-        assert_eq!(nearest(&[], SpirvVersion::new(1, 0)), None);
+        assert_eq!(
+            choose_version(&all[1..], SpirvVersion::new(1, 0)),
+            Some(all[1])
+        );
+        assert_eq!(choose_version(&[], SpirvVersion::new(1, 0)), None);
     }
 }

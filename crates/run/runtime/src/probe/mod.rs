@@ -8,14 +8,14 @@
 mod shaders;
 mod store;
 
-pub use store::{known, save};
+pub use store::{load_findings, save_findings};
 
 use crate::{ComputeDevice, DeviceError, IndexSpace, KernelLaunch, LaunchBinding, LaunchInputs};
 use shaders::PROBES;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 
 /// Invocations of a workgroup of every probe.
 const WIDTH: u32 = 64;
@@ -73,7 +73,7 @@ struct ProbeShaderParts {
 }
 
 impl CapabilityProbe {
-    fn text(&self) -> String {
+    fn build_text(&self) -> String {
         let p = &self.parts;
         let model = match p.model {
             "" => "GLSL450",
@@ -96,20 +96,20 @@ impl CapabilityProbe {
         )
     }
 
-    fn module(&self) -> Result<SpirvModule, DeviceError> {
+    fn build_module(&self) -> Result<SpirvModule, DeviceError> {
         let options = ParseOptions {
             version: Some(SpirvVersion::new(1, 3)),
             ..ParseOptions::default()
         };
-        let words = parse(&self.text(), &options).map_err(|all| {
+        let words = parse_assembly(&self.build_text(), &options).map_err(|all| {
             let first = all.into_iter().next();
             DeviceError::Failed(first.map_or_else(String::new, |d| d.to_string()))
         })?;
         SpirvModule::from_words(words).map_err(|d| DeviceError::Module(Box::new(d)))
     }
 
-    fn run(&self, device: &mut ComputeDevice) -> Result<ProbeVerdict, DeviceError> {
-        let kernel = match device.create_kernel(&self.module()?, "main", &[]) {
+    fn run_on_device(&self, device: &mut ComputeDevice) -> Result<ProbeVerdict, DeviceError> {
+        let kernel = match device.create_kernel(&self.build_module()?, "main", &[]) {
             Err(DeviceError::Unsupported(_)) => return Ok(ProbeVerdict::Lacking),
             kernel => kernel?,
         };
@@ -117,13 +117,13 @@ impl CapabilityProbe {
         for _ in 0..ROUNDS {
             let out = device.create_buffer(count * 4)?;
             let scratch = device.create_buffer(count * 16)?;
-            let bound = |binding, buffer| LaunchBinding::whole(binding, buffer);
+            let bound = |binding, buffer| LaunchBinding::with_whole_buffer(binding, buffer);
             let mut bindings = vec![bound(0, out)];
-            let takes = device.interface(kernel)?.bindings.len();
+            let takes = device.kernel_interface(kernel)?.bindings.len();
             if takes > 1 {
                 bindings.push(bound(1, scratch));
             }
-            device.launch(&KernelLaunch {
+            device.launch_kernel(&KernelLaunch {
                 kernel,
                 size: IndexSpace::Groups([self.groups, 1, 1]),
                 inputs: LaunchInputs::Resources {
@@ -146,9 +146,9 @@ impl CapabilityProbe {
 ///
 /// # Errors
 /// When the device is lost, which may itself be what a driver gets wrong.
-pub fn probe(device: &mut ComputeDevice) -> Result<Vec<ProbeFinding>, DeviceError> {
+pub fn probe_device(device: &mut ComputeDevice) -> Result<Vec<ProbeFinding>, DeviceError> {
     let run = |probe: &CapabilityProbe| {
-        let verdict = match probe.run(device) {
+        let verdict = match probe.run_on_device(device) {
             Err(DeviceError::Failed(why) | DeviceError::Compiler(why)) => ProbeVerdict::Wrong(why),
             verdict => verdict?,
         };
@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn probes_are_valid_shaders() {
         for probe in PROBES {
-            let module = probe.module().unwrap();
-            let faults = verify::module(&module, &verify::VerifyOptions::default());
+            let module = probe.build_module().unwrap();
+            let faults = verify::verify_module(&module, &verify::VerifyOptions::default());
             assert_eq!(faults.err(), None, "{}", probe.subject);
         }
     }
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn the_processor_has_all_that_it_claims() {
         let mut device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
-        for finding in probe(&mut device).unwrap() {
+        for finding in probe_device(&mut device).unwrap() {
             let is_wrong = matches!(finding.verdict, ProbeVerdict::Wrong(_));
             assert!(!is_wrong, "{finding:?}");
         }

@@ -109,21 +109,21 @@ const NONE: ProbeShaderParts = ProbeShaderParts {
     body: "",
 };
 
-fn each(words: &[u32], wanted: impl Fn(u32) -> u32) -> Option<String> {
+fn check_each(words: &[u32], wanted: impl Fn(u32) -> u32) -> Option<String> {
     let mut all = words.iter().zip(0..);
     let (got, at) = all.find(|(got, at)| **got != wanted(*at))?;
     Some(format!("invocation {at} has {got}, not {}", wanted(at)))
 }
 
 /// Whether the words are the numbers from 0 on, in any order.
-fn permutation(words: &[u32]) -> Option<String> {
+fn check_permutation(words: &[u32]) -> Option<String> {
     let mut sorted = words.to_vec();
     sorted.sort_unstable();
-    each(&sorted, |n| n).map(|_| "two invocations got the same value".to_owned())
+    check_each(&sorted, |n| n).map(|_| "two invocations got the same value".to_owned())
 }
 
 fn all_one(words: &[u32]) -> Option<String> {
-    each(words, |_| 1)
+    check_each(words, |_| 1)
 }
 
 const SUBGROUP: ProbeShaderParts = ProbeShaderParts {
@@ -156,7 +156,7 @@ pub const PROBES: &[CapabilityProbe] = &[
             body: NEIGHBOURS,
             ..NONE
         },
-        check: |words| each(words, |at| ((at ^ 1) * 3) & 0xff),
+        check: |words| check_each(words, |at| ((at ^ 1) * 3) & 0xff),
     },
     CapabilityProbe {
         subject: "16-bit access",
@@ -169,7 +169,7 @@ pub const PROBES: &[CapabilityProbe] = &[
             body: NEIGHBOURS,
             ..NONE
         },
-        check: |words| each(words, |at| ((at ^ 1) * 1027) & 0xffff),
+        check: |words| check_each(words, |at| ((at ^ 1) * 1027) & 0xffff),
     },
     CapabilityProbe {
         subject: "64-bit remainders",
@@ -185,7 +185,7 @@ pub const PROBES: &[CapabilityProbe] = &[
         },
         check: |words| {
             let wanted = |at: u32| u64::from(at).wrapping_mul(1_311_768_467_463_790_320);
-            each(words, |at| (wanted(at) % 1_000_003) as u32)
+            check_each(words, |at| (wanted(at) % 1_000_003) as u32)
         },
     },
     CapabilityProbe {
@@ -202,7 +202,7 @@ pub const PROBES: &[CapabilityProbe] = &[
                    %result = OpCompositeExtract %u32 %bits 0\n",
             ..NONE
         },
-        check: |words| each(words, |at| (f64::from(at) * 0.1 + 1.0).to_bits() as u32),
+        check: |words| check_each(words, |at| (f64::from(at) * 0.1 + 1.0).to_bits() as u32),
     },
     CapabilityProbe {
         subject: "atomics of 32 bits",
@@ -215,7 +215,7 @@ pub const PROBES: &[CapabilityProbe] = &[
                    %result = OpAtomicIAdd %u32 %counter %c1 %c0 %c1\n",
             ..NONE
         },
-        check: permutation,
+        check: check_permutation,
     },
     CapabilityProbe {
         subject: "atomics of 64 bits",
@@ -234,7 +234,7 @@ pub const PROBES: &[CapabilityProbe] = &[
                    %result = OpUConvert %u32 %high\n",
             ..NONE
         },
-        check: permutation,
+        check: check_permutation,
     },
     CapabilityProbe {
         subject: "atomic addition of floats",
@@ -253,7 +253,7 @@ pub const PROBES: &[CapabilityProbe] = &[
                    %result = OpConvertFToU %u32 %old\n",
             ..NONE
         },
-        check: permutation,
+        check: check_permutation,
     },
     CapabilityProbe {
         subject: "sums over subgroups",
@@ -318,7 +318,7 @@ pub const PROBES: &[CapabilityProbe] = &[
                    %more = OpLabel\nOpBranch %loop\n%done = OpLabel\n",
             ..NONE
         },
-        check: |words| each(words, |at| at + 1),
+        check: |words| check_each(words, |at| at + 1),
     },
     CapabilityProbe {
         subject: "signed zeros of floats",
@@ -333,7 +333,7 @@ pub const PROBES: &[CapabilityProbe] = &[
                    %result = OpBitcast %u32 %sum\n",
             ..FLOAT
         },
-        check: |words| each(words, |_| 0x8000_0000),
+        check: |words| check_each(words, |_| 0x8000_0000),
     },
     CapabilityProbe {
         subject: "subnormal floats",
@@ -346,7 +346,7 @@ pub const PROBES: &[CapabilityProbe] = &[
                    %sum = OpFAdd %f32 %small %small\n%result = OpBitcast %u32 %sum\n",
             ..FLOAT
         },
-        check: |words| each(words, |at| 2 * (at + 16)),
+        check: |words| check_each(words, |at| 2 * (at + 16)),
     },
     CapabilityProbe {
         subject: "messages between workgroups (memory model)",

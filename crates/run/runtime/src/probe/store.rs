@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const HEADER: &str = "spirula probes 1";
 
 /// The file for a device as it is driven now.
-fn file(folder: &Path, info: &DeviceInfo) -> PathBuf {
+fn locate_file(folder: &Path, info: &DeviceInfo) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let text = format!("{} {}", info.name, info.driver);
     let name: String = text.chars().map(plain).take(160).collect();
@@ -21,7 +21,11 @@ fn file(folder: &Path, info: &DeviceInfo) -> PathBuf {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn save(folder: &Path, info: &DeviceInfo, findings: &[ProbeFinding]) -> std::io::Result<()> {
+pub fn save_findings(
+    folder: &Path,
+    info: &DeviceInfo,
+    findings: &[ProbeFinding],
+) -> std::io::Result<()> {
     let mut text = format!("{HEADER}\n");
     for finding in findings {
         let capability = finding.capability.map_or(0, |c| c.0);
@@ -33,7 +37,7 @@ pub fn save(folder: &Path, info: &DeviceInfo, findings: &[ProbeFinding]) -> std:
         text += &format!("{}\t{capability}\t{verdict}\n", finding.subject);
     }
     fs::create_dir_all(folder)?;
-    let file = file(folder, info);
+    let file = locate_file(folder, info);
     let beside = file.with_extension(format!("{}.part", std::process::id()));
     fs::write(&beside, text)?;
     fs::rename(&beside, &file)
@@ -41,8 +45,11 @@ pub fn save(folder: &Path, info: &DeviceInfo, findings: &[ProbeFinding]) -> std:
 
 /// The capabilities that a device was found to get wrong, with the subjects; `None` where it was not probed,
 /// or the file is none of ours.
-pub fn known(folder: &Path, info: &DeviceInfo) -> Option<Vec<(Option<Capability>, String)>> {
-    let text = fs::read_to_string(file(folder, info)).ok()?;
+pub fn load_findings(
+    folder: &Path,
+    info: &DeviceInfo,
+) -> Option<Vec<(Option<Capability>, String)>> {
+    let text = fs::read_to_string(locate_file(folder, info)).ok()?;
     let mut lines = text.lines();
     if lines.next() != Some(HEADER) {
         return None;
@@ -68,7 +75,7 @@ mod tests {
     fn findings_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let device = ComputeDevice::open("cpu", &DeviceOptions::default()).unwrap();
-        assert_eq!(known(folder.path(), device.info()), None);
+        assert_eq!(load_findings(folder.path(), device.info()), None);
         let finding = |capability, verdict| ProbeFinding {
             subject: "a subject",
             capability,
@@ -82,8 +89,8 @@ mod tests {
             ),
             finding(None, ProbeVerdict::Lacking),
         ];
-        save(folder.path(), device.info(), &findings).unwrap();
-        let wrong = known(folder.path(), device.info()).unwrap();
+        save_findings(folder.path(), device.info(), &findings).unwrap();
+        let wrong = load_findings(folder.path(), device.info()).unwrap();
         assert_eq!(wrong, [(Some(Capability::Int64), "a subject".to_owned())]);
     }
 }

@@ -52,42 +52,44 @@ pub fn by_address(
     if module.version < STORAGE {
         let mut module = module.clone();
         to_version(&mut module, STORAGE).ok()?;
-        let interface = EntryInterface::of(&module, &interface.name).ok()?;
+        let interface = EntryInterface::from_module(&module, &interface.name).ok()?;
         return by_address(&module, &interface, most);
     }
     let storage = |b: &&InterfaceBinding| matches!(b.kind, BindingKind::Storage(_));
     let all = interface.bindings.iter().chain(&interface.unused);
     let variables: Vec<&InterfaceBinding> = all.filter(storage).collect();
-    if !can(module, &variables) {
+    if !can_use_pointers(module, &variables) {
         return None;
     }
     let used = interface.bindings.iter().filter(storage);
-    let mut buffers: Vec<DescriptorLocation> = used.map(place).collect();
+    let mut buffers: Vec<DescriptorLocation> = used.map(to_descriptor_location).collect();
     buffers.dedup();
     let mut module = module.clone();
     let mut editor = ShaderEditor {
         module: &mut module,
     };
-    let table = AddressTable::pushed(
+    let table = AddressTable::declare_in_push_constants(
         &mut editor,
         interface.push_constant_bytes,
         buffers.len(),
         most,
     )
-    .unwrap_or_else(|| AddressTable::bound(&mut editor));
+    .unwrap_or_else(|| AddressTable::declare_in_buffer(&mut editor));
     physical_pointers(&mut editor, table.pointer);
     for variable in &variables {
-        let row = buffers.iter().position(|b| *b == place(variable));
-        table.replace(&mut editor, variable.variable, row)?;
+        let row = buffers
+            .iter()
+            .position(|b| *b == to_descriptor_location(variable));
+        table.replace_variable(&mut editor, variable.variable, row)?;
     }
     if let Some(replaced) = table.replaced {
-        let definition = IdDefinitions::compute(editor.module).handle(replaced)?;
-        remove(&mut editor, replaced, definition);
+        let definition = IdDefinitions::from_module(editor.module).defining_inst(replaced)?;
+        remove_variable(&mut editor, replaced, definition);
     }
     let gone = variables.iter().map(|b| b.variable);
     let gone: Vec<Id> = gone.chain(table.replaced).collect();
-    table.declare(&mut editor, interface.function, &gone);
-    align(&mut editor);
+    table.declare_requirements(&mut editor, interface.function, &gone);
+    align_accesses(&mut editor);
     Some(AddressedShader {
         table: table.place,
         buffers,
@@ -95,7 +97,7 @@ pub fn by_address(
     })
 }
 
-fn place(binding: &InterfaceBinding) -> DescriptorLocation {
+fn to_descriptor_location(binding: &InterfaceBinding) -> DescriptorLocation {
     DescriptorLocation {
         set: binding.set,
         binding: binding.binding,
@@ -103,16 +105,18 @@ fn place(binding: &InterfaceBinding) -> DescriptorLocation {
 }
 
 /// Whether all that the module does with its storage buffers can be done with physical pointers.
-fn can(module: &SpirvModule, variables: &[&InterfaceBinding]) -> bool {
-    let memory = module.section(ModuleSection::MemoryModel).next();
-    let is_logical = memory.is_some_and(|m| m.word(0) == AddressingModel::Logical.0);
-    let is_vulkan = memory.is_some_and(|m| m.word(1) == MemoryModel::Vulkan.0);
-    let decorations = IdDecorations::compute(module);
-    let definitions = IdDefinitions::compute(module);
+fn can_use_pointers(module: &SpirvModule, variables: &[&InterfaceBinding]) -> bool {
+    let memory = module.section_insts(ModuleSection::MemoryModel).next();
+    let is_logical = memory.is_some_and(|m| m.operand_word(0) == AddressingModel::Logical.0);
+    let is_vulkan = memory.is_some_and(|m| m.operand_word(1) == MemoryModel::Vulkan.0);
+    let decorations = IdDecorations::from_module(module);
+    let definitions = IdDefinitions::from_module(module);
     let is_plain = |b: &&InterfaceBinding| {
         let is = |what| decorations.get(module, b.variable, what).is_some();
         let is_shared = !is_vulkan && (is(Decoration::Coherent) || is(Decoration::Volatile));
-        let class = definitions.get(module, b.variable).map(|v| v.word(0));
+        let class = definitions
+            .get(module, b.variable)
+            .map(|v| v.operand_word(0));
         b.count == 1 && !is_shared && class == Some(StorageClass::StorageBuffer.0)
     };
     // Lengths of arrays are those of descriptors; copies would need an alignment on either side.
@@ -123,9 +127,10 @@ fn can(module: &SpirvModule, variables: &[&InterfaceBinding]) -> bool {
 
 /// Has every pointer to storage buffers be physical, but for those of the table.
 fn physical_pointers(editor: &mut ShaderEditor<'_>, table: Id) {
-    let globals = editor.module.section(ModuleSection::Globals);
+    let globals = editor.module.section_insts(ModuleSection::Globals);
     let pointers = globals.filter(|i| {
-        let is_pointer = i.op() == Op::TypePointer && i.word(0) == StorageClass::StorageBuffer.0;
+        let is_pointer =
+            i.op() == Op::TypePointer && i.operand_word(0) == StorageClass::StorageBuffer.0;
         is_pointer && i.result().is_none_or(|id| id < table)
     });
     let pointers: Vec<_> = pointers.map(|i| (i.handle(), i.result())).collect();
@@ -135,7 +140,7 @@ fn physical_pointers(editor: &mut ShaderEditor<'_>, table: Id) {
     }
     // Variables and parameters that hold such pointers have to say whether others point there.
     let mut holding: Vec<(Id, Decoration)> = Vec::new();
-    let definitions = IdDefinitions::compute(editor.module);
+    let definitions = IdDefinitions::from_module(editor.module);
     for inst in editor.module.all_insts() {
         let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
             continue;
@@ -145,7 +150,7 @@ fn physical_pointers(editor: &mut ShaderEditor<'_>, table: Id) {
                 holding.push((id, Decoration::Aliased));
             }
             Op::Variable => {
-                let pointee = definitions.get(editor.module, ty).map(|p| p.id(1));
+                let pointee = definitions.get(editor.module, ty).map(|p| p.id_operand(1));
                 if pointee.is_some_and(|p| physical.contains(&p)) {
                     holding.push((id, Decoration::AliasedPointer));
                 }
@@ -154,7 +159,7 @@ fn physical_pointers(editor: &mut ShaderEditor<'_>, table: Id) {
         }
     }
     for (id, decoration) in holding {
-        editor.decorate(id, decoration, &[]);
+        editor.decorate_id(id, decoration, &[]);
     }
 }
 
@@ -184,23 +189,23 @@ enum AddressPath {
 
 impl AddressTable {
     /// In a storage buffer.
-    fn bound(editor: &mut ShaderEditor<'_>) -> AddressTable {
+    fn declare_in_buffer(editor: &mut ShaderEditor<'_>) -> AddressTable {
         let place = editor.free_place();
-        let word = editor.u32();
-        let zero = editor.constant(0);
-        let row = editor.ty(Op::TypeVector, &[word.word(), 2]);
+        let word = editor.declare_u32();
+        let zero = editor.declare_constant(0);
+        let row = editor.declare_type(Op::TypeVector, &[word.word(), 2]);
         let rows = editor.new_type(Op::TypeRuntimeArray, &[row.word()]);
-        editor.decorate(rows, Decoration::ArrayStride, &[8]);
+        editor.decorate_id(rows, Decoration::ArrayStride, &[8]);
         let block = editor.new_type(Op::TypeStruct, &[rows.word()]);
-        editor.decorate(block, Decoration::Block, &[]);
+        editor.decorate_id(block, Decoration::Block, &[]);
         let offset = [block.word(), 0, Decoration::Offset.0, 0];
-        editor.push(ModuleSection::Annotations, Op::MemberDecorate, &offset);
-        let pointer = editor.pointer(StorageClass::StorageBuffer, block);
-        let row_pointer = editor.pointer(StorageClass::StorageBuffer, row);
-        let variable = editor.variable(pointer, StorageClass::StorageBuffer);
-        editor.decorate(variable, Decoration::DescriptorSet, &[place.set]);
-        editor.decorate(variable, Decoration::Binding, &[place.binding]);
-        editor.decorate(variable, Decoration::NonWritable, &[]);
+        editor.append_instruction(ModuleSection::Annotations, Op::MemberDecorate, &offset);
+        let pointer = editor.declare_pointer(StorageClass::StorageBuffer, block);
+        let row_pointer = editor.declare_pointer(StorageClass::StorageBuffer, row);
+        let variable = editor.declare_variable(pointer, StorageClass::StorageBuffer);
+        editor.decorate_id(variable, Decoration::DescriptorSet, &[place.set]);
+        editor.decorate_id(variable, Decoration::Binding, &[place.binding]);
+        editor.decorate_id(variable, Decoration::NonWritable, &[]);
         AddressTable {
             place: AddressSource::Bound(place),
             variable,
@@ -213,7 +218,7 @@ impl AddressTable {
     }
 
     /// Behind the push constants, where these have room and are only reached member by member.
-    fn pushed(
+    fn declare_in_push_constants(
         editor: &mut ShaderEditor<'_>,
         bytes: u32,
         rows: usize,
@@ -223,26 +228,26 @@ impl AddressTable {
         if u64::from(at) + 8 * rows as u64 > u64::from(most) {
             return None;
         }
-        let old = PushBlock::find(editor.module)?;
-        let word = editor.u32();
-        let row = editor.ty(Op::TypeVector, &[word.word(), 2]);
+        let old = PushBlock::find_in_module(editor.module)?;
+        let word = editor.declare_u32();
+        let row = editor.declare_type(Op::TypeVector, &[word.word(), 2]);
         let mut members = old.members;
         let first = members.len() as u32;
         members.resize(members.len() + rows, row.word());
         let block = editor.new_type(Op::TypeStruct, &members);
-        editor.decorate(block, Decoration::Block, &[]);
+        editor.decorate_id(block, Decoration::Block, &[]);
         for words in &old.decorations {
             let words = [&[block.word()], &words[..]].concat();
-            editor.push(ModuleSection::Annotations, Op::MemberDecorate, &words);
+            editor.append_instruction(ModuleSection::Annotations, Op::MemberDecorate, &words);
         }
         for member in 0..rows as u32 {
             let offset = at + 8 * member;
             let words = [block.word(), first + member, Decoration::Offset.0, offset];
-            editor.push(ModuleSection::Annotations, Op::MemberDecorate, &words);
+            editor.append_instruction(ModuleSection::Annotations, Op::MemberDecorate, &words);
         }
-        let pointer = editor.pointer(StorageClass::PushConstant, block);
-        let row_pointer = editor.pointer(StorageClass::PushConstant, row);
-        let variable = editor.variable(pointer, StorageClass::PushConstant);
+        let pointer = editor.declare_pointer(StorageClass::PushConstant, block);
+        let row_pointer = editor.declare_pointer(StorageClass::PushConstant, row);
+        let variable = editor.declare_variable(pointer, StorageClass::PushConstant);
         for (inst, at) in old.uses {
             editor.module.words_mut(inst)[at] = variable.word();
         }
@@ -259,23 +264,23 @@ impl AddressTable {
 
     /// Has every function use the address in a row instead of a variable, which goes; one without a row is
     /// used by no function that is run.
-    fn replace(
+    fn replace_variable(
         &self,
         editor: &mut ShaderEditor<'_>,
         variable: Id,
         row: Option<usize>,
     ) -> Option<()> {
-        let definition = IdDefinitions::compute(editor.module).handle(variable)?;
+        let definition = IdDefinitions::from_module(editor.module).defining_inst(variable)?;
         let ty = editor.module.inst(definition).result_type()?;
         let row = row.unwrap_or(0) as u32;
         let steps = match self.first {
-            AddressPath::Array(member) => vec![member, editor.constant(row)],
-            AddressPath::Member(first) => vec![editor.constant(first + row)],
+            AddressPath::Array(member) => vec![member, editor.declare_constant(row)],
+            AddressPath::Member(first) => vec![editor.declare_constant(first + row)],
         };
         for func in editor.module.functions().to_vec() {
             self.replace_in(editor, func, variable, ty, &steps);
         }
-        remove(editor, variable, definition);
+        remove_variable(editor, variable, definition);
         Some(())
     }
 
@@ -287,7 +292,7 @@ impl AddressTable {
         ty: Id,
         steps: &[Id],
     ) {
-        let uses = DefUse::compute(editor.module);
+        let uses = DefUse::from_module(editor.module);
         let own: Vec<Inst> = editor
             .module
             .function_insts(func)
@@ -315,7 +320,7 @@ impl AddressTable {
             (Op::Bitcast, [ty, pointer, address].map(Id::word).to_vec()),
         ];
         for (op, words) in code {
-            let inst = editor.module.create(op, &words);
+            let inst = editor.module.create_inst(op, &words);
             editor.module.insert_before(behind, inst);
         }
         for place in users {
@@ -324,25 +329,29 @@ impl AddressTable {
     }
 
     /// Declares what physical pointers need, and the table in the interface.
-    fn declare(&self, editor: &mut ShaderEditor<'_>, function: Id, gone: &[Id]) {
-        editor.capability(Capability::PhysicalStorageBufferAddresses);
+    fn declare_requirements(&self, editor: &mut ShaderEditor<'_>, function: Id, gone: &[Id]) {
+        editor.declare_capability(Capability::PhysicalStorageBufferAddresses);
         if editor.module.version < SpirvVersion::new(1, 5) {
             let mut words = Vec::new();
             let mut name = b"SPV_KHR_physical_storage_buffer".to_vec();
             name.resize((name.len() + 1).next_multiple_of(4), 0);
             let (chunks, _) = name.as_chunks();
             words.extend(chunks.iter().map(|c| u32::from_le_bytes(*c)));
-            editor.push(ModuleSection::Extensions, Op::Extension, &words);
+            editor.append_instruction(ModuleSection::Extensions, Op::Extension, &words);
         }
-        let memory = editor.module.section(ModuleSection::MemoryModel).next();
+        let memory = editor
+            .module
+            .section_insts(ModuleSection::MemoryModel)
+            .next();
         if let Some(memory) = memory.map(InstRef::handle) {
             let model = AddressingModel::PhysicalStorageBuffer64.0;
             editor.module.words_mut(memory)[0] = model;
         }
-        let points = editor.module.section(ModuleSection::EntryPoints);
+        let points = editor.module.section_insts(ModuleSection::EntryPoints);
         let is_meant = |p: &InstRef<'_>| {
-            let name = p.string(2).len() / 4 + 1;
-            p.id(1) == function || p.ids(2 + name).any(|id| Some(id) == self.replaced)
+            let name = p.string_operand(2).len() / 4 + 1;
+            p.id_operand(1) == function
+                || p.id_operands(2 + name).any(|id| Some(id) == self.replaced)
         };
         let points: Vec<_> = points.map(|p| (p.handle(), is_meant(&p))).collect();
         for (point, is_meant) in points {
@@ -350,21 +359,21 @@ impl AddressTable {
                 true => &[self.variable],
                 false => &[],
             };
-            editor.interface(point, add, gone);
+            editor.edit_interface(point, add, gone);
         }
     }
 }
 
 /// Takes out a variable with all that is said of it.
-fn remove(editor: &mut ShaderEditor<'_>, variable: Id, definition: Inst) {
-    editor.forget(variable, |_| true);
-    let names = editor.module.section(ModuleSection::Names);
+fn remove_variable(editor: &mut ShaderEditor<'_>, variable: Id, definition: Inst) {
+    editor.drop_annotations(variable, |_| true);
+    let names = editor.module.section_insts(ModuleSection::Names);
     let names: Vec<_> = names
-        .filter(|n| n.id(0) == variable)
+        .filter(|n| n.id_operand(0) == variable)
         .map(|n| n.handle())
         .collect();
-    names.iter().for_each(|n| editor.module.remove(*n));
-    editor.module.remove(definition);
+    names.iter().for_each(|n| editor.module.remove_inst(*n));
+    editor.module.remove_inst(definition);
 }
 
 /// The push constants of a module, as they were.
@@ -382,25 +391,31 @@ struct PushBlock {
 impl PushBlock {
     /// Those of a module with one variable of them, or without; `None` where it has several, or is used in
     /// another way than by its members.
-    fn find(module: &SpirvModule) -> Option<PushBlock> {
-        let is_pushed =
-            |i: &InstRef<'_>| i.op() == Op::Variable && i.word(0) == StorageClass::PushConstant.0;
-        let mut variables = module.section(ModuleSection::Globals).filter(is_pushed);
+    fn find_in_module(module: &SpirvModule) -> Option<PushBlock> {
+        let is_pushed = |i: &InstRef<'_>| {
+            i.op() == Op::Variable && i.operand_word(0) == StorageClass::PushConstant.0
+        };
+        let mut variables = module
+            .section_insts(ModuleSection::Globals)
+            .filter(is_pushed);
         let Some(variable) = variables.next() else {
             return Some(PushBlock::default());
         };
         if variables.next().is_some() {
             return None;
         }
-        let definitions = IdDefinitions::compute(module);
+        let definitions = IdDefinitions::from_module(module);
         let id = variable.result()?;
         let pointer = definitions.get(module, variable.result_type()?)?;
-        let block = definitions.get(module, pointer.id(1))?;
-        let about =
-            |i: &InstRef<'_>| i.op() == Op::MemberDecorate && Some(i.id(0)) == block.result();
-        let decorations = module.section(ModuleSection::Annotations).filter(about);
+        let block = definitions.get(module, pointer.id_operand(1))?;
+        let about = |i: &InstRef<'_>| {
+            i.op() == Op::MemberDecorate && Some(i.id_operand(0)) == block.result()
+        };
+        let decorations = module
+            .section_insts(ModuleSection::Annotations)
+            .filter(about);
         let mut uses = Vec::new();
-        for place in DefUse::compute(module).uses(id) {
+        for place in DefUse::from_module(module).uses(id) {
             match module.inst(place.inst).op() {
                 Op::AccessChain | Op::InBoundsAccessChain => {
                     uses.push((place.inst, usize::from(place.at)));
@@ -419,16 +434,16 @@ impl PushBlock {
 }
 
 /// Says of every access by a physical pointer how it is aligned.
-fn align(editor: &mut ShaderEditor<'_>) {
-    let definitions = IdDefinitions::compute(editor.module);
+fn align_accesses(editor: &mut ShaderEditor<'_>) {
+    let definitions = IdDefinitions::from_module(editor.module);
     let module = &*editor.module;
     // The pointee where a pointer is physical.
     let pointee = |pointer: Id| {
         let value = definitions.get(module, pointer)?;
         let ty = definitions.get(module, value.result_type()?)?;
-        let is_physical =
-            ty.op() == Op::TypePointer && ty.word(0) == StorageClass::PhysicalStorageBuffer.0;
-        is_physical.then(|| ty.id(1))
+        let is_physical = ty.op() == Op::TypePointer
+            && ty.operand_word(0) == StorageClass::PhysicalStorageBuffer.0;
+        is_physical.then(|| ty.id_operand(1))
     };
     let mut changes: Vec<(Inst, usize, u32)> = Vec::new();
     for inst in module
@@ -471,10 +486,10 @@ fn scalar_size(module: &SpirvModule, definitions: &IdDefinitions, ty: Id) -> u32
         };
         seen.push(ty);
         match inst.op() {
-            Op::TypeInt | Op::TypeFloat => smallest = smallest.min(inst.word(0) / 8),
-            Op::TypeStruct => open.extend(inst.ids(0)),
+            Op::TypeInt | Op::TypeFloat => smallest = smallest.min(inst.operand_word(0) / 8),
+            Op::TypeStruct => open.extend(inst.id_operands(0)),
             Op::TypeVector | Op::TypeMatrix | Op::TypeArray | Op::TypeRuntimeArray => {
-                open.push(inst.id(0));
+                open.push(inst.id_operand(0));
             }
             _ => {}
         }
@@ -485,29 +500,31 @@ fn scalar_size(module: &SpirvModule, definitions: &IdDefinitions, ty: Id) -> u32
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spirula_spirv::text::{ParseOptions, parse};
+    use spirula_spirv::text::{ParseOptions, parse_assembly};
     use spirula_spirv::verify;
 
     /// Two buffers, and eight bytes of push constants.
     const SAXPY: &str = include_str!("../../tests/vulkan/saxpy.spvasm");
 
-    fn rewritten(source: &str, most: u32) -> AddressedShader {
+    fn rewrite_source(source: &str, most: u32) -> AddressedShader {
         let options = ParseOptions {
             version: Some(SpirvVersion::new(1, 3)),
             ..ParseOptions::default()
         };
-        let words = parse(source, &options).expect("the text is right");
+        let words = parse_assembly(source, &options).expect("the text is right");
         let module = SpirvModule::from_words(words).expect("it is a module");
-        let interface = EntryInterface::of(&module, "saxpy").expect("it has the entry point");
+        let interface =
+            EntryInterface::from_module(&module, "saxpy").expect("it has the entry point");
         let made = by_address(&module, &interface, most).expect("it can be rewritten");
-        let faults = verify::module(&made.module, &verify::VerifyOptions::default());
+        let faults = verify::verify_module(&made.module, &verify::VerifyOptions::default());
         assert!(faults.is_ok(), "{faults:?}");
         made
     }
 
     /// Bytes of push constants that a rewritten shader takes.
-    fn pushed(made: &AddressedShader) -> u32 {
-        let interface = EntryInterface::of(&made.module, "saxpy").expect("the entry point stays");
+    fn count_push_bytes(made: &AddressedShader) -> u32 {
+        let interface =
+            EntryInterface::from_module(&made.module, "saxpy").expect("the entry point stays");
         assert_eq!(
             interface.bindings.len(),
             usize::from(made.table != AddressSource::Pushed(8))
@@ -517,22 +534,25 @@ mod tests {
 
     #[test]
     fn addresses_stand_behind_push_constants_that_have_room() {
-        let made = rewritten(SAXPY, 24);
-        assert_eq!((made.table, pushed(&made)), (AddressSource::Pushed(8), 24));
+        let made = rewrite_source(SAXPY, 24);
+        assert_eq!(
+            (made.table, count_push_bytes(&made)),
+            (AddressSource::Pushed(8), 24)
+        );
     }
 
     #[test]
     fn addresses_come_from_a_buffer_where_there_is_no_room() {
-        let made = rewritten(SAXPY, 23);
+        let made = rewrite_source(SAXPY, 23);
         assert!(matches!(made.table, AddressSource::Bound(_)));
-        assert_eq!(pushed(&made), 8);
+        assert_eq!(count_push_bytes(&made), 8);
     }
 
     #[test]
     fn push_constants_that_are_read_as_a_whole_stay_as_they_are() {
         let part = "%n_ptr = OpAccessChain %push_u32 %push %c1\n%n = OpLoad %u32 %n_ptr\n";
         let whole = "%all = OpLoad %push_block %push\n%n = OpCompositeExtract %u32 %all 1\n";
-        let made = rewritten(&SAXPY.replace(part, whole), 256);
+        let made = rewrite_source(&SAXPY.replace(part, whole), 256);
         assert!(matches!(made.table, AddressSource::Bound(_)));
     }
 }

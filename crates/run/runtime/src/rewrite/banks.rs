@@ -28,14 +28,14 @@ const WORD: u64 = 4;
 
 /// The module, once specialised, with such memory of up to `room` bytes more; `None` where nothing is gained by it.
 pub fn with_banks_spread(module: &SpirvModule, room: u64) -> Option<SpirvModule> {
-    let definitions = IdDefinitions::compute(module);
-    let arrays = arrays(module, &definitions);
+    let definitions = IdDefinitions::from_module(module);
+    let arrays = find_arrays(module, &definitions);
     if arrays.is_empty() {
         return None;
     }
     let added: u64 = arrays
         .iter()
-        .map(|a| (a.padded() - u64::from(a.length)) * WORD)
+        .map(|a| (a.padded_length() - u64::from(a.length)) * WORD)
         .sum();
     if added > room {
         return None;
@@ -43,10 +43,10 @@ pub fn with_banks_spread(module: &SpirvModule, room: u64) -> Option<SpirvModule>
     let mut changed = module.clone();
     let mut numbers = IndexConstants::default();
     for array in &arrays {
-        widen(&mut changed, array);
+        grow_array(&mut changed, array);
         for access in &array.accesses {
-            let row = row(module, &definitions, access.index);
-            spread(&mut changed, access, row, &mut numbers);
+            let row = match_row(module, &definitions, access.index);
+            spread_access(&mut changed, access, row, &mut numbers);
         }
     }
     Some(changed)
@@ -71,16 +71,16 @@ struct BankedAccess {
 
 impl BankedArray {
     /// Its length with what is left out.
-    fn padded(&self) -> u64 {
+    fn padded_length(&self) -> u64 {
         let length = u64::from(self.length);
         length + (length >> BANKS) + 1
     }
 }
 
 /// The arrays that are worth it.
-fn arrays(module: &SpirvModule, definitions: &IdDefinitions) -> Vec<BankedArray> {
-    let globals = module.section(ModuleSection::Globals);
-    let found = globals.filter_map(|inst| array(module, definitions, inst));
+fn find_arrays(module: &SpirvModule, definitions: &IdDefinitions) -> Vec<BankedArray> {
+    let globals = module.section_insts(ModuleSection::Globals);
+    let found = globals.filter_map(|inst| match_array(module, definitions, inst));
     let mut arrays: Vec<BankedArray> = found.collect();
     if arrays.is_empty() {
         return arrays;
@@ -98,9 +98,9 @@ fn arrays(module: &SpirvModule, definitions: &IdDefinitions) -> Vec<BankedArray>
     for inst in blocks.flat_map(|b| module.body(*b)) {
         let chains = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
         let is_access = chains && inst.operands().len() == 2;
-        ids.visit(inst, |_, id| {
+        ids.visit_uses(inst, |_, id| {
             let Some(used) = number[id] else { return };
-            let access = is_access.then(|| access(module, definitions, inst));
+            let access = is_access.then(|| match_access(module, definitions, inst));
             match access.flatten() {
                 Some(access) => arrays[used].accesses.push(access),
                 None => is_fit[used] = false,
@@ -115,7 +115,7 @@ fn arrays(module: &SpirvModule, definitions: &IdDefinitions) -> Vec<BankedArray>
     let mut fit = is_fit.into_iter();
     arrays.retain(|array| {
         let accesses = array.accesses.iter();
-        let met = accesses.filter_map(|access| steps.meets(access.index));
+        let met = accesses.filter_map(|access| steps.rate_conflicts(access.index));
         let (met, count) = met.fold((0, 0), |(met, count), by| (met + by, count + 1));
         fit.next() == Some(true) && met > 0 && 2 * met >= count
     });
@@ -123,7 +123,7 @@ fn arrays(module: &SpirvModule, definitions: &IdDefinitions) -> Vec<BankedArray>
 }
 
 /// A variable, if it is such an array.
-fn array(
+fn match_array(
     module: &SpirvModule,
     definitions: &IdDefinitions,
     inst: InstRef<'_>,
@@ -132,41 +132,43 @@ fn array(
         return None;
     }
     let def = |id| definitions.get(module, id);
-    let pointee = def(def(inst.result_type()?)?.id(1)).filter(|ty| ty.op() == Op::TypeArray)?;
-    let element = def(pointee.id(0))?;
-    let is_word = matches!(element.op(), Op::TypeInt | Op::TypeFloat) && element.word(0) == 32;
-    let length = def(pointee.id(1))?;
+    let pointee =
+        def(def(inst.result_type()?)?.id_operand(1)).filter(|ty| ty.op() == Op::TypeArray)?;
+    let element = def(pointee.id_operand(0))?;
+    let is_word =
+        matches!(element.op(), Op::TypeInt | Op::TypeFloat) && element.operand_word(0) == 32;
+    let length = def(pointee.id_operand(1))?;
     let is_known =
         matches!(length.op(), Op::Constant | Op::SpecConstant) && length.operands().len() == 1;
     (is_word && is_known).then(|| BankedArray {
         variable: inst.handle(),
-        element: pointee.id(0),
-        length: length.word(0),
+        element: pointee.id_operand(0),
+        length: length.operand_word(0),
         accesses: Vec::new(),
     })
 }
 
 /// Gives an array room for what is left out.
-fn widen(module: &mut SpirvModule, array: &BankedArray) {
+fn grow_array(module: &mut SpirvModule, array: &BankedArray) {
     let mut editor = ShaderEditor { module };
-    let length = editor.constant(array.padded() as u32);
+    let length = editor.declare_constant(array.padded_length() as u32);
     let ty = editor.new_type(Op::TypeArray, &[array.element.word(), length.word()]);
-    let pointer = editor.pointer(StorageClass::Workgroup, ty);
+    let pointer = editor.declare_pointer(StorageClass::Workgroup, ty);
     let mut words = editor.module.inst(array.variable).words().to_vec();
     words[0] = pointer.word();
-    editor.module.remove(array.variable);
-    editor.push(ModuleSection::Globals, Op::Variable, &words);
+    editor.module.remove_inst(array.variable);
+    editor.append_instruction(ModuleSection::Globals, Op::Variable, &words);
 }
 
 /// An access chain with one index.
-fn access(
+fn match_access(
     module: &SpirvModule,
     definitions: &IdDefinitions,
     chain: InstRef<'_>,
 ) -> Option<BankedAccess> {
-    let index = chain.id(1);
+    let index = chain.id_operand(1);
     let ty = definitions.get(module, index)?.result_type()?;
-    let width = definitions.get(module, ty)?.word(0);
+    let width = definitions.get(module, ty)?.operand_word(0);
     Some(BankedAccess {
         chain: chain.handle(),
         index,
@@ -183,18 +185,21 @@ struct BankRowIndex {
 }
 
 /// An index as a place in a row, if it is written so.
-fn row(module: &SpirvModule, definitions: &IdDefinitions, index: Id) -> Option<BankRowIndex> {
+fn match_row(module: &SpirvModule, definitions: &IdDefinitions, index: Id) -> Option<BankRowIndex> {
     let def = |id| definitions.get(module, id);
     let sum = def(index).filter(|inst| inst.op() == Op::IAdd)?;
-    let terms = [(sum.id(0), sum.id(1)), (sum.id(1), sum.id(0))];
+    let terms = [
+        (sum.id_operand(0), sum.id_operand(1)),
+        (sum.id_operand(1), sum.id_operand(0)),
+    ];
     terms.into_iter().find_map(|(first, rest)| {
         let product = def(first).filter(|inst| inst.op() == Op::IMul)?;
         let factors = [
-            (product.id(0), product.id(1)),
-            (product.id(1), product.id(0)),
+            (product.id_operand(0), product.id_operand(1)),
+            (product.id_operand(1), product.id_operand(0)),
         ];
         factors.into_iter().find_map(|(number, size)| {
-            let size = known(module, definitions, size)?;
+            let size = find_known_value(module, definitions, size)?;
             let is_whole = size > 0 && size % ALWAYS == 0;
             is_whole.then_some(BankRowIndex { number, size, rest })
         })
@@ -203,25 +208,25 @@ fn row(module: &SpirvModule, definitions: &IdDefinitions, index: Id) -> Option<B
 
 /// Has an access be to where its element is now. What is left out before a row is part of its size; only the place in the
 /// row is asked for what is left out before it.
-fn spread(
+fn spread_access(
     module: &mut SpirvModule,
     access: &BankedAccess,
     row: Option<BankRowIndex>,
     numbers: &mut IndexConstants,
 ) {
     let rest = row.as_ref().map_or(access.index, |row| row.rest);
-    let shift = numbers.get(module, access, i64::from(BANKS));
+    let shift = numbers.get_or_declare(module, access, i64::from(BANKS));
     let insert = |module: &mut SpirvModule, op, operands: [Id; 2]| {
         let id = module.fresh_id();
         let words = [access.ty, id, operands[0], operands[1]].map(Id::word);
-        let inst = module.create(op, &words);
+        let inst = module.create_inst(op, &words);
         module.insert_before(access.chain, inst);
         id
     };
     let before = insert(module, Op::ShiftRightArithmetic, [rest, shift]);
     let mut place = insert(module, Op::IAdd, [rest, before]);
     if let Some(row) = row {
-        let size = numbers.get(module, access, row.size + (row.size >> BANKS));
+        let size = numbers.get_or_declare(module, access, row.size + (row.size >> BANKS));
         let start = insert(module, Op::IMul, [row.number, size]);
         place = insert(module, Op::IAdd, [start, place]);
     }
@@ -235,17 +240,22 @@ fn spread(
 struct IndexConstants(FxHashMap<(Id, i64), Id>);
 
 impl IndexConstants {
-    fn get(&mut self, module: &mut SpirvModule, access: &BankedAccess, value: i64) -> Id {
+    fn get_or_declare(
+        &mut self,
+        module: &mut SpirvModule,
+        access: &BankedAccess,
+        value: i64,
+    ) -> Id {
         let of = self.0.entry((access.ty, value));
-        *of.or_insert_with(|| constant(module, access.ty, access.width, value))
+        *of.or_insert_with(|| declare_constant(module, access.ty, access.width, value))
     }
 }
 
 /// A number as a constant of a type.
-fn constant(module: &mut SpirvModule, ty: Id, width: u32, value: i64) -> Id {
+fn declare_constant(module: &mut SpirvModule, ty: Id, width: u32, value: i64) -> Id {
     let words = [value as u32, (value >> 32) as u32];
     let value = if width > 32 { &words[..] } else { &words[..1] };
-    let mut globals = module.section(ModuleSection::Globals);
+    let mut globals = module.section_insts(ModuleSection::Globals);
     let known = globals
         .find(|i| i.op() == Op::Constant && i.result_type() == Some(ty) && i.operands() == value);
     if let Some(id) = known.and_then(|inst| inst.result()) {
@@ -254,12 +264,12 @@ fn constant(module: &mut SpirvModule, ty: Id, width: u32, value: i64) -> Id {
     let id = module.fresh_id();
     let words = [&[ty.word(), id.word()], value].concat();
     let mut editor = ShaderEditor { module };
-    editor.push(ModuleSection::Globals, Op::Constant, &words);
+    editor.append_instruction(ModuleSection::Globals, Op::Constant, &words);
     id
 }
 
 /// A number that is known.
-fn known(module: &SpirvModule, definitions: &IdDefinitions, id: Id) -> Option<i64> {
+fn find_known_value(module: &SpirvModule, definitions: &IdDefinitions, id: Id) -> Option<i64> {
     let value = definitions.default_value(module, id)?;
     let def = definitions.get(module, id)?;
     Some(if def.operands().len() == 1 {
@@ -296,15 +306,15 @@ impl<'m> InvocationStrideAnalysis<'m> {
         InvocationStrideAnalysis {
             module,
             definitions,
-            decorations: IdDecorations::compute(module),
+            decorations: IdDecorations::from_module(module),
             known: IdMap::new(module.bound(), None),
             depth: 0,
         }
     }
 
     /// How much it counts that invocations side by side meet in a bank by an index; `None` where all have the same.
-    fn meets(&mut self, index: Id) -> Option<u32> {
-        match self.of(index) {
+    fn rate_conflicts(&mut self, index: Id) -> Option<u32> {
+        match self.find_stride(index) {
             InvocationStride::Fixed(0) => None,
             InvocationStride::Fixed(by) if by % ALWAYS == 0 => Some(2),
             InvocationStride::Fixed(by) if by % OFTEN == 0 => Some(1),
@@ -314,14 +324,14 @@ impl<'m> InvocationStrideAnalysis<'m> {
     }
 
     /// How a value differs.
-    fn of(&mut self, id: Id) -> InvocationStride {
+    fn find_stride(&mut self, id: Id) -> InvocationStride {
         if let Some(known) = self.known[id] {
             return known;
         }
         self.known.set(id, Some(InvocationStride::Other));
         self.depth += 1;
         let found = match self.definitions.get(self.module, id) {
-            Some(inst) if self.depth < DEEPEST => self.found(inst),
+            Some(inst) if self.depth < DEEPEST => self.derive_stride(inst),
             _ => InvocationStride::Other,
         };
         self.depth -= 1;
@@ -329,45 +339,47 @@ impl<'m> InvocationStrideAnalysis<'m> {
         found
     }
 
-    fn found(&mut self, inst: InstRef<'m>) -> InvocationStride {
-        let first = |steps: &mut Self, n| steps.of(inst.id(n));
+    fn derive_stride(&mut self, inst: InstRef<'m>) -> InvocationStride {
+        let first = |steps: &mut Self, n| steps.find_stride(inst.id_operand(n));
         match inst.op() {
             Op::Constant | Op::ConstantNull | Op::SpecConstant | Op::Undef => {
                 InvocationStride::Fixed(0)
             }
             Op::CopyObject | Op::UConvert | Op::SConvert | Op::Bitcast => first(self, 0),
-            Op::Load | Op::CompositeExtract => self.read(inst),
+            Op::Load | Op::CompositeExtract => self.derive_load_stride(inst),
             Op::IAdd | Op::ISub => {
                 let [a, b] = [first(self, 0), first(self, 1)];
-                sum(a, b, if inst.op() == Op::IAdd { 1 } else { -1 })
+                add_strides(a, b, if inst.op() == Op::IAdd { 1 } else { -1 })
             }
             Op::IMul => {
                 let [a, b] = [first(self, 0), first(self, 1)];
                 match (a, b) {
-                    (_, InvocationStride::Fixed(0)) => self.times(a, inst.id(1)),
-                    (InvocationStride::Fixed(0), _) => self.times(b, inst.id(0)),
+                    (_, InvocationStride::Fixed(0)) => self.scale_stride(a, inst.id_operand(1)),
+                    (InvocationStride::Fixed(0), _) => self.scale_stride(b, inst.id_operand(0)),
                     _ => InvocationStride::Other,
                 }
             }
             Op::ShiftLeftLogical => {
-                let by = self.value(inst.id(1)).filter(|by| (0..32).contains(by));
+                let by = self
+                    .known_value(inst.id_operand(1))
+                    .filter(|by| (0..32).contains(by));
                 match (first(self, 0), by) {
                     (InvocationStride::Fixed(step), Some(by)) => {
                         InvocationStride::Fixed(step.wrapping_shl(by as u32))
                     }
                     (InvocationStride::Unknown, _) => InvocationStride::Unknown,
-                    _ => self.same(inst),
+                    _ => self.derive_uniform_stride(inst),
                 }
             }
-            Op::Phi => self.joined(inst.result(), inst.ids(0).step_by(2)),
-            Op::Select => self.joined(None, inst.ids(1)),
-            op if op.effects().is_removable() => self.same(inst),
+            Op::Phi => self.merge_strides(inst.result(), inst.id_operands(0).step_by(2)),
+            Op::Select => self.merge_strides(None, inst.id_operands(1)),
+            op if op.effects().is_removable() => self.derive_uniform_stride(inst),
             _ => InvocationStride::Other,
         }
     }
 
     /// What is the same for all where all that it is computed of is.
-    fn same(&mut self, inst: InstRef<'m>) -> InvocationStride {
+    fn derive_uniform_stride(&mut self, inst: InstRef<'m>) -> InvocationStride {
         let is_same = matches!(
             inst.op(),
             Op::SDiv
@@ -384,8 +396,8 @@ impl<'m> InvocationStrideAnalysis<'m> {
                 | Op::Not
                 | Op::SNegate
         ) && inst
-            .ids(0)
-            .all(|id| self.of(id) == InvocationStride::Fixed(0));
+            .id_operands(0)
+            .all(|id| self.find_stride(id) == InvocationStride::Fixed(0));
         if is_same {
             InvocationStride::Fixed(0)
         } else {
@@ -394,8 +406,8 @@ impl<'m> InvocationStrideAnalysis<'m> {
     }
 
     /// A step as often as a factor that is the same for all says.
-    fn times(&self, step: InvocationStride, factor: Id) -> InvocationStride {
-        match (step, self.value(factor)) {
+    fn scale_stride(&self, step: InvocationStride, factor: Id) -> InvocationStride {
+        match (step, self.known_value(factor)) {
             (InvocationStride::Fixed(0), _) => step,
             (InvocationStride::Fixed(step), Some(factor)) => {
                 InvocationStride::Fixed(step.wrapping_mul(factor))
@@ -409,43 +421,43 @@ impl<'m> InvocationStrideAnalysis<'m> {
 
     /// The step that all of some values have. What is computed of the result itself, as in loops, is taken to
     /// go on like the first of them.
-    fn joined(
+    fn merge_strides(
         &mut self,
         result: Option<Id>,
         mut values: impl Iterator<Item = Id>,
     ) -> InvocationStride {
         let first = values
             .next()
-            .map_or(InvocationStride::Other, |id| self.of(id));
+            .map_or(InvocationStride::Other, |id| self.find_stride(id));
         if let Some(id) = result {
             self.known.set(id, Some(first));
         }
-        match values.all(|id| self.of(id) == first) {
+        match values.all(|id| self.find_stride(id) == first) {
             true => first,
             false => InvocationStride::Other,
         }
     }
 
     /// What is read of what the device gives, or of push constants.
-    fn read(&self, inst: InstRef<'m>) -> InvocationStride {
+    fn derive_load_stride(&self, inst: InstRef<'m>) -> InvocationStride {
         let def = |id| self.definitions.get(self.module, id);
         let (load, part) = match inst.op() {
             Op::Load => (Some(inst), None),
             _ => (
-                def(inst.id(0)).filter(|i| i.op() == Op::Load),
+                def(inst.id_operand(0)).filter(|i| i.op() == Op::Load),
                 inst.operands().get(1).copied(),
             ),
         };
-        let Some(mut pointer) = load.and_then(|load| def(load.id(0))) else {
+        let Some(mut pointer) = load.and_then(|load| def(load.id_operand(0))) else {
             return InvocationStride::Other;
         };
         let mut part = part;
         if matches!(pointer.op(), Op::AccessChain | Op::InBoundsAccessChain) {
             part = pointer
                 .get_id(1)
-                .and_then(|id| self.value(id))
+                .and_then(|id| self.known_value(id))
                 .map(|n| n as u32);
-            match def(pointer.id(0)) {
+            match def(pointer.id_operand(0)) {
                 Some(base) => pointer = base,
                 None => return InvocationStride::Other,
             }
@@ -460,7 +472,7 @@ impl<'m> InvocationStrideAnalysis<'m> {
             .and_then(|words| words.first())
             .map(|word| BuiltIn(*word));
         let is_first = part.is_none_or(|part| part == 0);
-        match (StorageClass(pointer.word(0)), builtin) {
+        match (StorageClass(pointer.operand_word(0)), builtin) {
             (StorageClass::PushConstant, _) => InvocationStride::Fixed(0),
             (
                 StorageClass::Input,
@@ -477,13 +489,13 @@ impl<'m> InvocationStrideAnalysis<'m> {
     }
 
     /// A number that is known.
-    fn value(&self, id: Id) -> Option<i64> {
-        known(self.module, self.definitions, id)
+    fn known_value(&self, id: Id) -> Option<i64> {
+        find_known_value(self.module, self.definitions, id)
     }
 }
 
 /// The step of a sum, or of a difference.
-fn sum(a: InvocationStride, b: InvocationStride, sign: i64) -> InvocationStride {
+fn add_strides(a: InvocationStride, b: InvocationStride, sign: i64) -> InvocationStride {
     match (a, b) {
         (InvocationStride::Other, _) | (_, InvocationStride::Other) => InvocationStride::Other,
         (InvocationStride::Fixed(a), InvocationStride::Fixed(b)) => {
@@ -495,14 +507,14 @@ fn sum(a: InvocationStride, b: InvocationStride, sign: i64) -> InvocationStride 
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{parsed, run};
+    use super::super::testing::{parse_module, run_shader};
     use super::*;
     use spirula_spirv::verify;
 
     /// Turns a tile of 32 x 32 words over, whose rows are read at a place for each invocation.
-    fn kernel(row: &str) -> SpirvModule {
+    fn build_transpose(row: &str) -> SpirvModule {
         let text = include_str!("../../tests/rewrite/turned.spvasm").replace("@row", row);
-        parsed(&text)
+        parse_module(&text)
     }
 
     #[test]
@@ -512,9 +524,9 @@ mod tests {
             "OpIMul %uint %x %pushed",
             "OpShiftLeftLogical %uint %x %five",
         ] {
-            let module = kernel(row);
+            let module = build_transpose(row);
             let changed = with_banks_spread(&module, 1024).expect("columns are read");
-            let faults = verify::module(&changed, &verify::VerifyOptions::default());
+            let faults = verify::verify_module(&changed, &verify::VerifyOptions::default());
             assert!(faults.is_ok(), "{faults:?}");
             let shifts = changed
                 .all_insts()
@@ -522,15 +534,15 @@ mod tests {
             assert_eq!(shifts.count(), 2, "{row}");
             let turned: Vec<u32> = (0..1024).map(|i| i % 32 * 32 + i / 32).collect();
             let given: Vec<u32> = (0..1024).collect();
-            assert_eq!(run(&module, 32, &given), turned);
-            assert_eq!(run(&changed, 32, &given), turned, "{row}");
+            assert_eq!(run_shader(&module, 32, &given), turned);
+            assert_eq!(run_shader(&changed, 32, &given), turned, "{row}");
         }
     }
 
     #[test]
     fn rows_and_what_has_no_room_stay() {
-        assert!(with_banks_spread(&kernel("OpIMul %uint %x %one"), 1024).is_none());
-        assert!(with_banks_spread(&kernel("OpIMul %uint %pushed %tile"), 1024).is_none());
-        assert!(with_banks_spread(&kernel("OpIMul %uint %x %tile"), 131).is_none());
+        assert!(with_banks_spread(&build_transpose("OpIMul %uint %x %one"), 1024).is_none());
+        assert!(with_banks_spread(&build_transpose("OpIMul %uint %pushed %tile"), 1024).is_none());
+        assert!(with_banks_spread(&build_transpose("OpIMul %uint %x %tile"), 131).is_none());
     }
 }

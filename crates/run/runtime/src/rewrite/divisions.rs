@@ -21,7 +21,7 @@ struct GuardedDivision {
 
 /// The module with such functions called; `None` where it divides nothing of 64 bits.
 pub fn with_divisions_guarded(module: &SpirvModule) -> Option<SpirvModule> {
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     let divisions: Vec<(Inst, bool)> = module
         .all_insts()
         .filter_map(|inst| Some((inst.handle(), is_signed(module, &definitions, &inst)?)))
@@ -38,14 +38,14 @@ pub fn with_divisions_guarded(module: &SpirvModule) -> Option<SpirvModule> {
         let function = match known {
             Some(kind) => kind.function,
             None => {
-                let function = import(&mut module, op, signed)?;
+                let function = import_division(&mut module, op, signed)?;
                 #[rustfmt::skip]
                 kinds.push(GuardedDivision { op, signed, function });
                 function
             }
         };
         let called = [words[0], words[1], function.word(), words[2], words[3]];
-        module.replace(at, Op::FunctionCall, &called);
+        module.replace_inst(at, Op::FunctionCall, &called);
     }
     Some(module)
 }
@@ -62,26 +62,30 @@ fn is_signed(
     }
     let ty = inst.result_type()?;
     let info = definitions.get(module, ty)?;
-    let mut numbers = inst.ids(0).map(|id| definitions.get(module, id));
+    let mut numbers = inst.id_operands(0).map(|id| definitions.get(module, id));
     let fits = |number: Option<InstRef<'_>>| {
         number.is_some_and(|n| n.result_type() == Some(ty) && n.op() != Op::Constant)
     };
-    let is_wide = info.op() == Op::TypeInt && info.word(0) == 64;
-    (is_wide && numbers.all(fits)).then(|| info.word(1) == 1)
+    let is_wide = info.op() == Op::TypeInt && info.operand_word(0) == 64;
+    (is_wide && numbers.all(fits)).then(|| info.operand_word(1) == 1)
 }
 
 /// Puts the function for a kind of division into a module.
-fn import(module: &mut SpirvModule, op: Op, signed: bool) -> Option<Id> {
-    let words = text::parse(&function(op, signed), &text::ParseOptions::default()).ok()?;
+fn import_division(module: &mut SpirvModule, op: Op, signed: bool) -> Option<Id> {
+    let words = text::parse_assembly(
+        &build_division_text(op, signed),
+        &text::ParseOptions::default(),
+    )
+    .ok()?;
     let library = SpirvModule::from_words(words).ok()?;
     let function = library.function_id(*library.functions().first()?);
-    let mut values = GlobalValueTable::compute(module);
-    let made = SpirvImporter::new(&library).import(module, &mut values, &[function]);
+    let mut values = GlobalValueTable::from_module(module);
+    let made = SpirvImporter::new(&library).import_ids(module, &mut values, &[function]);
     made.ok()?.first().copied()
 }
 
 /// A module with the function for a kind of division.
-fn function(op: Op, signed: bool) -> String {
+fn build_division_text(op: Op, signed: bool) -> String {
     let name = op.info().map_or("", |info| info.name);
     let narrow = match op {
         Op::SDiv | Op::UDiv => "OpUDiv",
@@ -136,7 +140,7 @@ OpFunctionEnd
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::module;
+    use super::super::testing::build_module;
     use super::with_divisions_guarded;
     use spirula_spirv::grammar::Op;
     use spirula_spirv::verify;
@@ -146,8 +150,8 @@ mod tests {
         let body = "%x = OpSDiv %ulong %a %b
 %y = OpSDiv %ulong %x %b
 %z = OpUMod %ulong %x %y";
-        let changed = with_divisions_guarded(&module(body)).expect("there are some");
-        let faults = verify::module(&changed, &verify::VerifyOptions::default());
+        let changed = with_divisions_guarded(&build_module(body)).expect("there are some");
+        let faults = verify::verify_module(&changed, &verify::VerifyOptions::default());
         assert!(faults.is_ok(), "{faults:?}");
         assert_eq!(changed.functions().len(), 3);
         let calls = changed.all_insts().filter(|i| i.op() == Op::FunctionCall);
@@ -157,7 +161,10 @@ mod tests {
     #[test]
     fn others_stay() {
         for body in ["%x = OpUDiv %ulong %a %three", "%x = OpUDiv %uint %n %n"] {
-            assert!(with_divisions_guarded(&module(body)).is_none(), "{body}");
+            assert!(
+                with_divisions_guarded(&build_module(body)).is_none(),
+                "{body}"
+            );
         }
     }
 }

@@ -13,15 +13,15 @@ pub struct ShaderEditor<'m> {
 
 impl ShaderEditor<'_> {
     /// Puts an instruction at the end of a section.
-    pub fn push(&mut self, section: ModuleSection, op: Op, words: &[u32]) -> Inst {
-        let inst = self.module.create(op, words);
-        self.module.append(section.list(), inst);
+    pub fn append_instruction(&mut self, section: ModuleSection, op: Op, words: &[u32]) -> Inst {
+        let inst = self.module.create_inst(op, words);
+        self.module.append_inst(section.list(), inst);
         inst
     }
 
     /// A type: the module's own, where it has it and it may not be there twice.
-    pub fn ty(&mut self, op: Op, operands: &[u32]) -> Id {
-        let mut globals = self.module.section(ModuleSection::Globals);
+    pub fn declare_type(&mut self, op: Op, operands: &[u32]) -> Id {
+        let mut globals = self.module.section_insts(ModuleSection::Globals);
         let known = globals.find(|inst| inst.op() == op && inst.operands() == operands);
         if let Some(id) = known.and_then(|inst| inst.result()) {
             return id;
@@ -33,24 +33,24 @@ impl ShaderEditor<'_> {
     pub fn new_type(&mut self, op: Op, operands: &[u32]) -> Id {
         let id = self.module.fresh_id();
         let words = [&[id.word()], operands].concat();
-        self.push(ModuleSection::Globals, op, &words);
+        self.append_instruction(ModuleSection::Globals, op, &words);
         id
     }
 
     /// Integers of 32 bits without a sign.
-    pub fn u32(&mut self) -> Id {
-        self.ty(Op::TypeInt, &[32, 0])
+    pub fn declare_u32(&mut self) -> Id {
+        self.declare_type(Op::TypeInt, &[32, 0])
     }
 
     /// A pointer type.
-    pub fn pointer(&mut self, class: StorageClass, pointee: Id) -> Id {
+    pub fn declare_pointer(&mut self, class: StorageClass, pointee: Id) -> Id {
         self.new_type(Op::TypePointer, &[class.0, pointee.word()])
     }
 
     /// A constant of 32 bits.
-    pub fn constant(&mut self, value: u32) -> Id {
-        let (ty, id) = (self.u32(), self.module.fresh_id());
-        self.push(
+    pub fn declare_constant(&mut self, value: u32) -> Id {
+        let (ty, id) = (self.declare_u32(), self.module.fresh_id());
+        self.append_instruction(
             ModuleSection::Globals,
             Op::Constant,
             &[ty.word(), id.word(), value],
@@ -59,9 +59,9 @@ impl ShaderEditor<'_> {
     }
 
     /// A global variable.
-    pub fn variable(&mut self, pointer: Id, class: StorageClass) -> Id {
+    pub fn declare_variable(&mut self, pointer: Id, class: StorageClass) -> Id {
         let id = self.module.fresh_id();
-        self.push(
+        self.append_instruction(
             ModuleSection::Globals,
             Op::Variable,
             &[pointer.word(), id.word(), class.0],
@@ -70,40 +70,42 @@ impl ShaderEditor<'_> {
     }
 
     /// Decorates something.
-    pub fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
+    pub fn decorate_id(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
         let words = [&[id.word(), decoration.0], operands].concat();
-        self.push(ModuleSection::Annotations, Op::Decorate, &words);
+        self.append_instruction(ModuleSection::Annotations, Op::Decorate, &words);
     }
 
     /// Declares a capability once.
-    pub fn capability(&mut self, capability: Capability) {
-        let mut declared = self.module.section(ModuleSection::Capabilities);
-        if !declared.any(|c| c.word(0) == capability.0) {
-            self.push(ModuleSection::Capabilities, Op::Capability, &[capability.0]);
+    pub fn declare_capability(&mut self, capability: Capability) {
+        let mut declared = self.module.section_insts(ModuleSection::Capabilities);
+        if !declared.any(|c| c.operand_word(0) == capability.0) {
+            self.append_instruction(ModuleSection::Capabilities, Op::Capability, &[capability.0]);
         }
     }
 
     /// Drops names and decorations of an id, all of them or those that are meant.
-    pub fn forget(&mut self, id: Id, is_meant: impl Fn(Decoration) -> bool) {
+    pub fn drop_annotations(&mut self, id: Id, is_meant: impl Fn(Decoration) -> bool) {
         let about = |section| {
-            let all = self.module.section(section);
+            let all = self.module.section_insts(section);
             let about = all.filter(|i| {
                 let ops = [Op::Decorate, Op::DecorateId, Op::DecorateString];
-                ops.contains(&i.op()) && i.id(0) == id && is_meant(Decoration(i.word(1)))
+                ops.contains(&i.op())
+                    && i.id_operand(0) == id
+                    && is_meant(Decoration(i.operand_word(1)))
             });
             about.map(|i| i.handle()).collect::<Vec<_>>()
         };
         for inst in about(ModuleSection::Annotations) {
-            self.module.remove(inst);
+            self.module.remove_inst(inst);
         }
     }
 
     /// A binding of the first set that nothing of the module has.
     pub fn free_place(&self) -> DescriptorLocation {
-        let decorated = self.module.section(ModuleSection::Annotations);
+        let decorated = self.module.section_insts(ModuleSection::Annotations);
         let decorated = decorated.filter(|i| i.op() == Op::Decorate);
-        let bindings = decorated.filter(|i| i.word(1) == Decoration::Binding.0);
-        let highest = bindings.map(|i| i.word(2)).max();
+        let bindings = decorated.filter(|i| i.operand_word(1) == Decoration::Binding.0);
+        let highest = bindings.map(|i| i.operand_word(2)).max();
         DescriptorLocation {
             set: 0,
             binding: highest.map_or(0, |n| n.saturating_add(1)),
@@ -111,9 +113,9 @@ impl ShaderEditor<'_> {
     }
 
     /// Adds to the interface of an entry point, and takes from it.
-    pub fn interface(&mut self, point: Inst, add: &[Id], drop: &[Id]) {
+    pub fn edit_interface(&mut self, point: Inst, add: &[Id], drop: &[Id]) {
         let inst = self.module.inst(point);
-        let name = inst.string(2).len() / 4 + 1;
+        let name = inst.string_operand(2).len() / 4 + 1;
         let (head, ids) = inst.operands().split_at(2 + name);
         let kept = ids
             .iter()

@@ -41,8 +41,8 @@ const FUNCTIONS: &[(u32, MathReplacement, &str, &str)] = &[
 
 /// The module with such functions of floats of 32 bits as exact as they should be; `None` where it has none.
 pub fn with_exact_functions(module: &SpirvModule) -> Option<SpirvModule> {
-    let (ids, definitions) = (IdWords::new(module), IdDefinitions::compute(module));
-    let row = |inst: InstRef<'_>| row(module, &ids, &definitions, inst);
+    let (ids, definitions) = (IdWords::new(module), IdDefinitions::from_module(module));
+    let row = |inst: InstRef<'_>| match_function(module, &ids, &definitions, inst);
     let calls = module.all_insts();
     let calls: Vec<(Inst, usize)> = calls.filter_map(|i| Some((i.handle(), row(i)?))).collect();
     if calls.is_empty() {
@@ -56,7 +56,7 @@ pub fn with_exact_functions(module: &SpirvModule) -> Option<SpirvModule> {
         let function = match found {
             Some((_, function)) => *function,
             None => {
-                let function = import(&mut module, text, name)?;
+                let function = import_function(&mut module, text, name)?;
                 known.push((name, function));
                 function
             }
@@ -65,58 +65,60 @@ pub fn with_exact_functions(module: &SpirvModule) -> Option<SpirvModule> {
         let mut words = module.inst(at).words().to_vec();
         if way == MathReplacement::Call {
             let call = [words[0], words[1], function.word(), words[4]];
-            module.replace(at, Op::FunctionCall, &call);
+            module.replace_inst(at, Op::FunctionCall, &call);
             continue;
         }
         let operand = module.fresh_id();
         let call = [words[0], operand.word(), function.word(), words[4]];
         words[4] = operand.word();
-        let call = module.create(Op::FunctionCall, &call);
+        let call = module.create_inst(Op::FunctionCall, &call);
         module.insert_before(at, call);
-        module.replace(at, Op::ExtInst, &words);
+        module.replace_inst(at, Op::ExtInst, &words);
     }
     Some(module)
 }
 
 /// The row for an instruction of a float.
-fn row(
+fn match_function(
     module: &SpirvModule,
     ids: &IdWords,
     definitions: &IdDefinitions,
     inst: InstRef<'_>,
 ) -> Option<usize> {
-    if inst.op() != Op::ExtInst || ids.set(inst)?.name != "GLSL.std.450" {
+    if inst.op() != Op::ExtInst || ids.ext_inst_set(inst)?.name != "GLSL.std.450" {
         return None;
     }
     let ty = definitions.get(module, inst.result_type()?)?;
-    let is_single = ty.op() == Op::TypeFloat && ty.word(0) == 32;
-    let row = FUNCTIONS.iter().position(|row| row.0 == inst.word(1));
+    let is_single = ty.op() == Op::TypeFloat && ty.operand_word(0) == 32;
+    let row = FUNCTIONS
+        .iter()
+        .position(|row| row.0 == inst.operand_word(1));
     row.filter(|_| is_single)
 }
 
 /// Puts a function of a text into a module.
-fn import(module: &mut SpirvModule, text: &str, name: &str) -> Option<Id> {
-    let words = text::parse(text, &text::ParseOptions::default()).ok()?;
+fn import_function(module: &mut SpirvModule, text: &str, name: &str) -> Option<Id> {
+    let words = text::parse_assembly(text, &text::ParseOptions::default()).ok()?;
     let library = SpirvModule::from_words(words).ok()?;
-    let names = IdNames::compute(&library);
+    let names = IdNames::from_module(&library);
     let mut functions = library.functions().iter();
     let function = functions.find_map(|func| {
         let id = library.function_id(*func);
         (names.get(&library, id).as_deref() == Some(name)).then_some(id)
     })?;
-    let mut values = GlobalValueTable::compute(module);
-    let made = SpirvImporter::new(&library).import(module, &mut values, &[function]);
+    let mut values = GlobalValueTable::from_module(module);
+    let made = SpirvImporter::new(&library).import_ids(module, &mut values, &[function]);
     made.ok()?.first().copied()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{parsed, run};
+    use super::super::testing::{parse_module, run_shader};
     use super::with_exact_functions;
     use spirula_spirv::verify;
 
     /// A shader that takes a function of 64 floats.
-    fn shader(function: &str) -> String {
+    fn build_shader(function: &str) -> String {
         format!(
             "OpCapability Shader
 %glsl = OpExtInstImport \"GLSL.std.450\"
@@ -161,15 +163,15 @@ OpFunctionEnd
 
     /// Checks a function of numbers against what the CPU device has, given how much it may be off where the right result
     /// is known.
-    fn check(function: &str, numbers: &[f32], bound: impl Fn(f32) -> f32) {
-        let plain = parsed(&shader(function));
+    fn check_function(function: &str, numbers: &[f32], bound: impl Fn(f32) -> f32) {
+        let plain = parse_module(&build_shader(function));
         let exact = with_exact_functions(&plain).expect("there is one");
-        let faults = verify::module(&exact, &verify::VerifyOptions::default());
+        let faults = verify::verify_module(&exact, &verify::VerifyOptions::default());
         assert!(faults.is_ok(), "{faults:?}");
         for numbers in numbers.chunks(64) {
             let mut words: Vec<u32> = numbers.iter().map(|x| x.to_bits()).collect();
             words.resize(64, 0);
-            let (wanted, found) = (run(&plain, 0, &words), run(&exact, 0, &words));
+            let (wanted, found) = (run_shader(&plain, 0, &words), run_shader(&exact, 0, &words));
             for ((number, wanted), found) in numbers.iter().zip(wanted).zip(found) {
                 let [wanted, found] = [wanted, found].map(f32::from_bits);
                 let is_right = match wanted.is_finite() && wanted != 0.0 {
@@ -187,7 +189,7 @@ OpFunctionEnd
     }
 
     /// Angles of every size and both signs, multiples of quarter turns among them, and what is none.
-    fn angles() -> Vec<f32> {
+    fn list_angles() -> Vec<f32> {
         let mut all = vec![
             0.0,
             -0.0,
@@ -210,25 +212,25 @@ OpFunctionEnd
 
     #[test]
     fn functions_of_angles() {
-        let angles = angles();
+        let angles = list_angles();
         // Half a unit of an angle of up to half a turn, as much as the function makes of it.
-        check("Sin", &angles, |_| 3e-7);
-        check("Cos", &angles, |_| 3e-7);
-        check("Tan", &angles, |tangent| 3e-7 * (1.0 + tangent * tangent));
+        check_function("Sin", &angles, |_| 3e-7);
+        check_function("Cos", &angles, |_| 3e-7);
+        check_function("Tan", &angles, |tangent| 3e-7 * (1.0 + tangent * tangent));
     }
 
     #[test]
     fn hyperbolic_functions() {
-        let mut numbers = angles();
+        let mut numbers = list_angles();
         numbers.extend((0..2000).map(|n| n as f32 * 0.05 - 50.0));
         numbers.extend((0..500).map(|n| n as f32 * 0.004 - 1.0));
         for function in ["Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh"] {
-            check(function, &numbers, |wanted| 1e-6 * wanted.abs() + 2e-45);
+            check_function(function, &numbers, |wanted| 1e-6 * wanted.abs() + 2e-45);
         }
     }
 
     #[test]
     fn others_stay() {
-        assert!(with_exact_functions(&parsed(&shader("Exp"))).is_none());
+        assert!(with_exact_functions(&parse_module(&build_shader("Exp"))).is_none());
     }
 }

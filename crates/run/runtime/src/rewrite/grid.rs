@@ -14,7 +14,7 @@ use spirula_spirv::grammar::{Op, SpirvVersion};
 use spirula_spirv::ir::{Inst, List, ModuleSection, SpirvModule};
 
 /// A grid within the limits with at least as many workgroups as `total`; `None` where there are too many.
-pub fn grid(total: [u32; 3], limits: [u32; 3]) -> Option<[u32; 3]> {
+pub fn choose_grid(total: [u32; 3], limits: [u32; 3]) -> Option<[u32; 3]> {
     let count = total
         .iter()
         .try_fold(1_u32, |n, size| n.checked_mul(*size))?;
@@ -34,7 +34,7 @@ pub fn grid(total: [u32; 3], limits: [u32; 3]) -> Option<[u32; 3]> {
 
 /// The shader for one launch of an entry point: over `total` workgroups of `local` invocations, run over
 /// `grid`.
-pub fn folded(
+pub fn fold_workgroups(
     module: &SpirvModule,
     entry: &str,
     total: [u32; 3],
@@ -43,15 +43,15 @@ pub fn folded(
 ) -> Option<SpirvModule> {
     let mut module = module.clone();
     let point = keep_entry_point(&mut module, entry)?;
-    let ids = GridBuiltins::privatise(&mut module, point)?;
+    let ids = GridBuiltins::privatise_variables(&mut module, point)?;
     let mut editor = ShaderEditor {
         module: &mut module,
     };
-    let function = editor.module.inst(point).id(1);
-    let wrapper = ids.wrapper(&mut editor, function, total, grid, local);
+    let function = editor.module.inst(point).id_operand(1);
+    let wrapper = ids.emit_wrapper(&mut editor, function, total, grid, local);
     editor.module.words_mut(point)[1] = wrapper.word();
-    let modes = editor.module.section(ModuleSection::ExecutionModes);
-    let own: Vec<_> = modes.filter(|m| m.id(0) == function).collect();
+    let modes = editor.module.section_insts(ModuleSection::ExecutionModes);
+    let own: Vec<_> = modes.filter(|m| m.id_operand(0) == function).collect();
     let own: Vec<_> = own.iter().map(|m| m.handle()).collect();
     for mode in own {
         editor.module.words_mut(mode)[0] = wrapper.word();
@@ -61,22 +61,22 @@ pub fn folded(
 
 /// Drops all entry points but one.
 fn keep_entry_point(module: &mut SpirvModule, entry: &str) -> Option<Inst> {
-    let points = module.section(ModuleSection::EntryPoints);
+    let points = module.section_insts(ModuleSection::EntryPoints);
     let points: Vec<_> = points
-        .map(|p| (p.handle(), p.id(1), p.string(2) == entry))
+        .map(|p| (p.handle(), p.id_operand(1), p.string_operand(2) == entry))
         .collect();
     let (kept, function, _) = *points.iter().find(|(_, _, is_meant)| *is_meant)?;
     for (point, other, is_meant) in points {
         if is_meant {
             continue;
         }
-        module.remove(point);
-        let modes = module.section(ModuleSection::ExecutionModes);
+        module.remove_inst(point);
+        let modes = module.section_insts(ModuleSection::ExecutionModes);
         let modes: Vec<_> = modes
-            .filter(|m| m.id(0) == other && other != function)
+            .filter(|m| m.id_operand(0) == other && other != function)
             .map(|m| m.handle())
             .collect();
-        modes.iter().for_each(|m| module.remove(*m));
+        modes.iter().for_each(|m| module.remove_inst(*m));
     }
     Some(kept)
 }
@@ -98,28 +98,28 @@ struct GridBuiltins {
 }
 
 impl GridBuiltins {
-    fn privatise(module: &mut SpirvModule, point: Inst) -> Option<GridBuiltins> {
-        let group = privatise(module, point, BuiltIn::WorkgroupId)?;
-        let count = privatise(module, point, BuiltIn::NumWorkgroups)?;
-        let global = privatise(module, point, BuiltIn::GlobalInvocationId)?;
-        let known = find(module, BuiltIn::LocalInvocationId);
+    fn privatise_variables(module: &mut SpirvModule, point: Inst) -> Option<GridBuiltins> {
+        let group = privatise_builtin(module, point, BuiltIn::WorkgroupId)?;
+        let count = privatise_builtin(module, point, BuiltIn::NumWorkgroups)?;
+        let global = privatise_builtin(module, point, BuiltIn::GlobalInvocationId)?;
+        let known = find_builtin(module, BuiltIn::LocalInvocationId);
         let mut editor = ShaderEditor { module };
-        let vector = uvec3(&mut editor);
-        let pointer = editor.pointer(StorageClass::Input, vector);
-        let raw_group = editor.variable(pointer, StorageClass::Input);
-        editor.decorate(raw_group, Decoration::BuiltIn, &[BuiltIn::WorkgroupId.0]);
-        editor.interface(point, &[raw_group], &[]);
+        let vector = declare_uvec3(&mut editor);
+        let pointer = editor.declare_pointer(StorageClass::Input, vector);
+        let raw_group = editor.declare_variable(pointer, StorageClass::Input);
+        editor.decorate_id(raw_group, Decoration::BuiltIn, &[BuiltIn::WorkgroupId.0]);
+        editor.edit_interface(point, &[raw_group], &[]);
         let raw_local = match (&global, known) {
             (None, _) => None,
             (Some(_), Some(local)) => {
-                editor.interface(point, &[local.variable], &[local.variable]);
+                editor.edit_interface(point, &[local.variable], &[local.variable]);
                 Some((local.variable, local.ty))
             }
             (Some(_), None) => {
-                let local = editor.variable(pointer, StorageClass::Input);
+                let local = editor.declare_variable(pointer, StorageClass::Input);
                 let builtin = BuiltIn::LocalInvocationId.0;
-                editor.decorate(local, Decoration::BuiltIn, &[builtin]);
-                editor.interface(point, &[local], &[]);
+                editor.decorate_id(local, Decoration::BuiltIn, &[builtin]);
+                editor.edit_interface(point, &[local], &[]);
                 Some((local, vector))
             }
         };
@@ -133,7 +133,7 @@ impl GridBuiltins {
     }
 
     /// The function that computes the ids and calls the one that was the entry point.
-    fn wrapper(
+    fn emit_wrapper(
         &self,
         editor: &mut ShaderEditor<'_>,
         function: Id,
@@ -141,18 +141,18 @@ impl GridBuiltins {
         grid: [u32; 3],
         local: [u32; 3],
     ) -> Id {
-        let void = editor.ty(Op::TypeVoid, &[]);
-        let ty = editor.ty(Op::TypeFunction, &[void.word()]);
-        let bool = editor.ty(Op::TypeBool, &[]);
-        let word = editor.u32();
-        let vector = uvec3(editor);
-        let [width, height, _] = grid.map(|n| editor.constant(n));
-        let sizes = total.map(|n| editor.constant(n));
-        let local = local.map(|n| editor.constant(n));
-        let all = editor.constant(total.iter().product());
+        let void = editor.declare_type(Op::TypeVoid, &[]);
+        let ty = editor.declare_type(Op::TypeFunction, &[void.word()]);
+        let bool = editor.declare_type(Op::TypeBool, &[]);
+        let word = editor.declare_u32();
+        let vector = declare_uvec3(editor);
+        let [width, height, _] = grid.map(|n| editor.declare_constant(n));
+        let sizes = total.map(|n| editor.declare_constant(n));
+        let local = local.map(|n| editor.declare_constant(n));
+        let all = editor.declare_constant(total.iter().product());
         let id = editor.module.fresh_id();
         let def = [void.word(), id.word(), 0, ty.word()];
-        let def = editor.module.create(Op::Function, &def);
+        let def = editor.module.create_inst(Op::Function, &def);
         let func = editor.module.create_function(def);
         let [first, body, end] = [0; 3].map(|_| editor.module.fresh_id());
         let blocks = [first, body, end].map(|label| editor.module.create_block(func, label));
@@ -163,50 +163,50 @@ impl GridBuiltins {
             word,
             vector,
         };
-        let at = code.load(vector, self.raw_group);
-        let [x, y, z] = code.parts(at);
-        let plane = code.op(Op::IMul, height, z);
-        let row = code.op(Op::IAdd, y, plane);
-        let rows = code.op(Op::IMul, width, row);
-        let number = code.op(Op::IAdd, x, rows);
-        let is_there = code.value(Op::ULessThan, bool, &[number, all]);
-        code.effect(Op::SelectionMerge, &[end.word(), 0]);
-        code.effect(Op::BranchConditional, &[is_there, body, end].map(Id::word));
+        let at = code.emit_load(vector, self.raw_group);
+        let [x, y, z] = code.extract_components(at);
+        let plane = code.emit_binary(Op::IMul, height, z);
+        let row = code.emit_binary(Op::IAdd, y, plane);
+        let rows = code.emit_binary(Op::IMul, width, row);
+        let number = code.emit_binary(Op::IAdd, x, rows);
+        let is_there = code.emit_value(Op::ULessThan, bool, &[number, all]);
+        code.emit_effect(Op::SelectionMerge, &[end.word(), 0]);
+        code.emit_effect(Op::BranchConditional, &[is_there, body, end].map(Id::word));
         code.list = lists[1];
-        let x = code.op(Op::UMod, number, sizes[0]);
-        let rest = code.op(Op::UDiv, number, sizes[0]);
-        let y = code.op(Op::UMod, rest, sizes[1]);
-        let z = code.op(Op::UDiv, rest, sizes[1]);
-        let group = code.value(Op::CompositeConstruct, vector, &[x, y, z]);
-        code.store(&self.group, group);
-        let sizes = code.value(Op::CompositeConstruct, vector, &sizes);
-        code.store(&self.count, sizes);
+        let x = code.emit_binary(Op::UMod, number, sizes[0]);
+        let rest = code.emit_binary(Op::UDiv, number, sizes[0]);
+        let y = code.emit_binary(Op::UMod, rest, sizes[1]);
+        let z = code.emit_binary(Op::UDiv, rest, sizes[1]);
+        let group = code.emit_value(Op::CompositeConstruct, vector, &[x, y, z]);
+        code.emit_store(&self.group, group);
+        let sizes = code.emit_value(Op::CompositeConstruct, vector, &sizes);
+        code.emit_store(&self.count, sizes);
         if let (Some((raw, ty)), Some(_)) = (self.raw_local, &self.global) {
-            let inside = code.load(ty, raw);
-            let inside = code.cast(vector, inside, ty);
-            let local = code.value(Op::CompositeConstruct, vector, &local);
-            let before = code.value(Op::IMul, vector, &[group, local]);
-            let global = code.value(Op::IAdd, vector, &[before, inside]);
-            code.store(&self.global, global);
+            let inside = code.emit_load(ty, raw);
+            let inside = code.emit_cast(vector, inside, ty);
+            let local = code.emit_value(Op::CompositeConstruct, vector, &local);
+            let before = code.emit_value(Op::IMul, vector, &[group, local]);
+            let global = code.emit_value(Op::IAdd, vector, &[before, inside]);
+            code.emit_store(&self.global, global);
         }
-        code.value(Op::FunctionCall, void, &[function]);
-        code.effect(Op::Branch, &[end.word()]);
+        code.emit_value(Op::FunctionCall, void, &[function]);
+        code.emit_effect(Op::Branch, &[end.word()]);
         code.list = lists[2];
-        code.effect(Op::Return, &[]);
+        code.emit_effect(Op::Return, &[]);
         id
     }
 }
 
-fn uvec3(editor: &mut ShaderEditor<'_>) -> Id {
-    let word = editor.u32();
-    editor.ty(Op::TypeVector, &[word.word(), 3])
+fn declare_uvec3(editor: &mut ShaderEditor<'_>) -> Id {
+    let word = editor.declare_u32();
+    editor.declare_type(Op::TypeVector, &[word.word(), 3])
 }
 
 /// The input variable with a built-in value, and the type of what it holds.
-fn find(module: &SpirvModule, builtin: BuiltIn) -> Option<PrivatisedBuiltin> {
-    let decorations = IdDecorations::compute(module);
-    let definitions = IdDefinitions::compute(module);
-    let mut globals = module.section(ModuleSection::Globals);
+fn find_builtin(module: &SpirvModule, builtin: BuiltIn) -> Option<PrivatisedBuiltin> {
+    let decorations = IdDecorations::from_module(module);
+    let definitions = IdDefinitions::from_module(module);
+    let mut globals = module.section_insts(ModuleSection::Globals);
     let variable = globals.find(|inst| {
         let id = inst.result().filter(|_| inst.op() == Op::Variable);
         let said = id.and_then(|id| decorations.get(module, id, Decoration::BuiltIn));
@@ -215,22 +215,22 @@ fn find(module: &SpirvModule, builtin: BuiltIn) -> Option<PrivatisedBuiltin> {
     let pointer = definitions.get(module, variable.result_type()?)?;
     Some(PrivatisedBuiltin {
         variable: variable.result()?,
-        ty: pointer.id(1),
+        ty: pointer.id_operand(1),
     })
 }
 
 /// Makes the variable of a built-in value private. The outer `None` says that it is used in a way that
 /// cannot be rewritten, the inner one that there is none.
 #[allow(clippy::option_option, reason = "both are wanted")]
-fn privatise(
+fn privatise_builtin(
     module: &mut SpirvModule,
     point: Inst,
     builtin: BuiltIn,
 ) -> Option<Option<PrivatisedBuiltin>> {
-    let Some(was) = find(module, builtin) else {
+    let Some(was) = find_builtin(module, builtin) else {
         return Some(None);
     };
-    let uses = DefUse::compute(module);
+    let uses = DefUse::from_module(module);
     let definition = uses.definition(was.variable)?;
     let mut chains = Vec::new();
     for place in uses.uses(was.variable) {
@@ -242,12 +242,12 @@ fn privatise(
             _ => return None,
         }
     }
-    let component = module.inst(uses.definition(was.ty)?).id(0);
+    let component = module.inst(uses.definition(was.ty)?).id_operand(0);
     let is_listed = module.version >= SpirvVersion::new(1, 4);
     let private = |module: &mut SpirvModule, pointee: Id| {
         let id = module.fresh_id();
         let words = [id.word(), StorageClass::Private.0, pointee.word()];
-        let ty = module.create(Op::TypePointer, &words);
+        let ty = module.create_inst(Op::TypePointer, &words);
         module.insert_before(definition, ty);
         id
     };
@@ -260,9 +260,9 @@ fn privatise(
         module.words_mut(chain)[0] = part.word();
     }
     let mut editor = ShaderEditor { module };
-    editor.forget(was.variable, |_| true);
+    editor.drop_annotations(was.variable, |_| true);
     if !is_listed {
-        editor.interface(point, &[], &[was.variable]);
+        editor.edit_interface(point, &[], &[was.variable]);
     }
     Some(Some(was))
 }
@@ -276,46 +276,46 @@ struct ShaderCodeAppender<'e, 'm> {
 }
 
 impl ShaderCodeAppender<'_, '_> {
-    fn effect(&mut self, op: Op, words: &[u32]) {
-        let inst = self.editor.module.create(op, words);
-        self.editor.module.append(self.list, inst);
+    fn emit_effect(&mut self, op: Op, words: &[u32]) {
+        let inst = self.editor.module.create_inst(op, words);
+        self.editor.module.append_inst(self.list, inst);
     }
 
-    fn value(&mut self, op: Op, ty: Id, operands: &[Id]) -> Id {
+    fn emit_value(&mut self, op: Op, ty: Id, operands: &[Id]) -> Id {
         let id = self.editor.module.fresh_id();
         let mut words = vec![ty.word(), id.word()];
         words.extend(operands.iter().map(|id| id.word()));
-        self.effect(op, &words);
+        self.emit_effect(op, &words);
         id
     }
 
-    fn op(&mut self, op: Op, a: Id, b: Id) -> Id {
-        self.value(op, self.word, &[a, b])
+    fn emit_binary(&mut self, op: Op, a: Id, b: Id) -> Id {
+        self.emit_value(op, self.word, &[a, b])
     }
 
-    fn load(&mut self, ty: Id, variable: Id) -> Id {
-        self.value(Op::Load, ty, &[variable])
+    fn emit_load(&mut self, ty: Id, variable: Id) -> Id {
+        self.emit_value(Op::Load, ty, &[variable])
     }
 
-    fn cast(&mut self, to: Id, value: Id, from: Id) -> Id {
+    fn emit_cast(&mut self, to: Id, value: Id, from: Id) -> Id {
         match to == from {
             true => value,
-            false => self.value(Op::Bitcast, to, &[value]),
+            false => self.emit_value(Op::Bitcast, to, &[value]),
         }
     }
 
-    fn store(&mut self, to: &Option<PrivatisedBuiltin>, value: Id) {
+    fn emit_store(&mut self, to: &Option<PrivatisedBuiltin>, value: Id) {
         if let Some(was) = to {
-            let value = self.cast(was.ty, value, self.vector);
-            self.effect(Op::Store, &[was.variable.word(), value.word()]);
+            let value = self.emit_cast(was.ty, value, self.vector);
+            self.emit_effect(Op::Store, &[was.variable.word(), value.word()]);
         }
     }
 
-    fn parts(&mut self, vector: Id) -> [Id; 3] {
+    fn extract_components(&mut self, vector: Id) -> [Id; 3] {
         [0, 1, 2].map(|part| {
             let id = self.editor.module.fresh_id();
             let words = [self.word.word(), id.word(), vector.word(), part];
-            self.effect(Op::CompositeExtract, &words);
+            self.emit_effect(Op::CompositeExtract, &words);
             id
         })
     }
@@ -334,13 +334,13 @@ mod tests {
             [16 << 20, 1, 1],
             [u32::MAX - 65_535, 1, 1],
         ] {
-            let grid = grid(total, limits).unwrap();
+            let grid = choose_grid(total, limits).unwrap();
             let count = |sizes: [u32; 3]| sizes.iter().map(|n| u64::from(*n)).product::<u64>();
             assert!(count(grid) >= count(total), "{grid:?}");
             assert!(count(grid) - count(total) < 131_072, "{grid:?}");
             assert!(grid.iter().all(|n| *n <= 65_535), "{grid:?}");
         }
-        assert_eq!(grid([1 << 20, 1 << 20, 1], limits), None);
-        assert_eq!(grid([1 << 20, 1, 1], [1 << 10, 1 << 4, 2]), None);
+        assert_eq!(choose_grid([1 << 20, 1 << 20, 1], limits), None);
+        assert_eq!(choose_grid([1 << 20, 1, 1], [1 << 10, 1 << 4, 2]), None);
     }
 }

@@ -31,7 +31,7 @@ pub use ahead::with_reads_ahead;
 pub use banks::with_banks_spread;
 pub use divisions::with_divisions_guarded;
 pub use exact::with_exact_functions;
-pub use grid::{folded, grid};
+pub use grid::{choose_grid, fold_workgroups};
 pub use parities::with_parities_chosen;
 pub use promises::without_shared;
 pub use pushes::from_buffer;

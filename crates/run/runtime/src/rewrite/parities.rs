@@ -12,21 +12,21 @@ use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 
 /// The module with choices in their place; `None` where it has no such bits.
 pub fn with_parities_chosen(module: &SpirvModule) -> Option<SpirvModule> {
-    let definitions = IdDefinitions::compute(module);
+    let definitions = IdDefinitions::from_module(module);
     let parities: Vec<(Inst, Id)> = module
         .all_insts()
-        .filter_map(|inst| Some((inst.handle(), parity(module, &definitions, &inst)?)))
+        .filter_map(|inst| Some((inst.handle(), match_parity(module, &definitions, &inst)?)))
         .collect();
     let (_, ty) = *parities.first()?;
     let mut module = module.clone();
     let mut editor = ShaderEditor {
         module: &mut module,
     };
-    let bool_ty = editor.ty(Op::TypeBool, &[]);
+    let bool_ty = editor.declare_type(Op::TypeBool, &[]);
     let [zero, one] = [0, 1].map(|value| {
         let id = editor.module.fresh_id();
         let words = [ty.word(), id.word(), value, 0];
-        editor.push(ModuleSection::Globals, Op::Constant, &words);
+        editor.append_instruction(ModuleSection::Globals, Op::Constant, &words);
         id
     });
     for (inst, ty) in parities {
@@ -37,38 +37,44 @@ pub fn with_parities_chosen(module: &SpirvModule) -> Option<SpirvModule> {
         let [bit, is_odd] = [0; 2].map(|_| module.fresh_id());
         module.words_mut(inst)[1] = bit.word();
         let choice = [ty, result, is_odd, one, zero].map(Id::word);
-        let choice = module.create(Op::Select, &choice);
+        let choice = module.create_inst(Op::Select, &choice);
         module.insert_after(inst, choice);
         let compared = [bool_ty, is_odd, bit, zero].map(Id::word);
-        let compared = module.create(Op::INotEqual, &compared);
+        let compared = module.create_inst(Op::INotEqual, &compared);
         module.insert_after(inst, compared);
     }
     Some(module)
 }
 
 /// The type of a lowest bit of 64.
-fn parity(module: &SpirvModule, definitions: &IdDefinitions, inst: &InstRef<'_>) -> Option<Id> {
+fn match_parity(
+    module: &SpirvModule,
+    definitions: &IdDefinitions,
+    inst: &InstRef<'_>,
+) -> Option<Id> {
     let wanted = match inst.op() {
         Op::BitwiseAnd => 1,
         Op::UMod => 2,
         _ => return None,
     };
     let ty = inst.result_type()?;
-    let is_wide = |ty: InstRef<'_>| ty.op() == Op::TypeInt && ty.word(0) == 64;
+    let is_wide = |ty: InstRef<'_>| ty.op() == Op::TypeInt && ty.operand_word(0) == 64;
     definitions.get(module, ty).filter(|ty| is_wide(*ty))?;
     let is_wanted = |id: Id| {
         let constant = definitions.get(module, id);
-        constant.is_some_and(|c| c.op() == Op::Constant && (c.word(0), c.word(1)) == (wanted, 0))
+        constant.is_some_and(|c| {
+            c.op() == Op::Constant && (c.operand_word(0), c.operand_word(1)) == (wanted, 0)
+        })
     };
-    let mut operands = inst.ids(0).skip(usize::from(inst.op() == Op::UMod));
+    let mut operands = inst.id_operands(0).skip(usize::from(inst.op() == Op::UMod));
     operands.any(is_wanted).then_some(ty)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::module;
+    use super::super::testing::build_module;
     use super::with_parities_chosen;
-    use spirula_spirv::text::{PrintOptions, print};
+    use spirula_spirv::text::{PrintOptions, print_assembly};
     use spirula_spirv::verify;
 
     #[test]
@@ -78,10 +84,10 @@ mod tests {
             "%r = OpBitwiseAnd %ulong %one %a\n%s = OpIMul %ulong %r %two",
             "%r = OpUMod %ulong %a %two\n%s = OpIMul %ulong %r %two",
         ] {
-            let changed = with_parities_chosen(&module(body)).expect("there is one");
-            let faults = verify::module(&changed, &verify::VerifyOptions::default());
+            let changed = with_parities_chosen(&build_module(body)).expect("there is one");
+            let faults = verify::verify_module(&changed, &verify::VerifyOptions::default());
             assert!(faults.is_ok(), "{faults:?}");
-            let text = print(&changed.to_words(), &PrintOptions::default());
+            let text = print_assembly(&changed.to_words(), &PrintOptions::default());
             let text = text.expect("it can be printed");
             let lines: Vec<&str> = text.lines().map(str::trim).collect();
             let chosen = lines
@@ -103,7 +109,10 @@ mod tests {
             "%r = OpBitwiseAnd %ulong %a %two",
             "%r = OpUMod %ulong %two %a",
         ] {
-            assert!(with_parities_chosen(&module(body)).is_none(), "{body}");
+            assert!(
+                with_parities_chosen(&build_module(body)).is_none(),
+                "{body}"
+            );
         }
     }
 }

@@ -13,16 +13,18 @@ use spirula_spirv::ir::{Inst, InstRef, ModuleSection, SpirvModule};
 pub fn without_shared(module: &SpirvModule) -> Option<SpirvModule> {
     let promises = || {
         module
-            .section(ModuleSection::Annotations)
-            .filter(|d| d.op() == Op::Decorate && Decoration(d.word(1)) == Decoration::NonWritable)
+            .section_insts(ModuleSection::Annotations)
+            .filter(|d| {
+                d.op() == Op::Decorate && Decoration(d.operand_word(1)) == Decoration::NonWritable
+            })
     };
     let mut promised = IdMap::new(module.bound(), false);
-    promises().for_each(|d| promised.set(d.id(0), true));
+    promises().for_each(|d| promised.set(d.id_operand(0), true));
     // What each pointer type leads to, and what of it is written.
     let mut pointee = IdMap::new(module.bound(), None);
     let mut written = IdMap::new(module.bound(), false);
     let mut shared = Vec::new();
-    let globals = || module.section(ModuleSection::Globals);
+    let globals = || module.section_insts(ModuleSection::Globals);
     for ty in globals().filter(|i| i.op() == Op::TypePointer) {
         if let Some(id) = ty.result() {
             pointee.set(id, ty.get_id(1));
@@ -46,11 +48,11 @@ pub fn without_shared(module: &SpirvModule) -> Option<SpirvModule> {
         return None;
     }
     let gone: Vec<Inst> = promises()
-        .filter(|d| shared.contains(&d.id(0)))
+        .filter(|d| shared.contains(&d.id_operand(0)))
         .map(InstRef::handle)
         .collect();
     let mut module = module.clone();
-    gone.into_iter().for_each(|d| module.remove(d));
+    gone.into_iter().for_each(|d| module.remove_inst(d));
     Some(module)
 }
 
@@ -58,10 +60,10 @@ pub fn without_shared(module: &SpirvModule) -> Option<SpirvModule> {
 mod tests {
     use super::without_shared;
     use spirula_spirv::ir::SpirvModule;
-    use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+    use spirula_spirv::text::{ParseOptions, PrintOptions, parse_assembly, print_assembly};
 
     /// Two buffers of one type and one of another, the first and the last only read.
-    fn module(types: [&str; 3]) -> SpirvModule {
+    fn build_module(types: [&str; 3]) -> SpirvModule {
         let [a, b, c] = types;
         let source = format!(
             "OpCapability Shader
@@ -78,16 +80,16 @@ OpDecorate %c NonWritable
 %c = OpVariable %p{c} StorageBuffer
 "
         );
-        let words = parse(&source, &ParseOptions::default()).expect("the text is right");
+        let words = parse_assembly(&source, &ParseOptions::default()).expect("the text is right");
         SpirvModule::from_words(words).expect("it is a module")
     }
 
     #[test]
     fn only_promises_of_shared_types_go() {
-        let changed = without_shared(&module(["first", "first", "second"]));
+        let changed = without_shared(&build_module(["first", "first", "second"]));
         let words = changed.expect("one is shared").to_words();
-        let text = print(&words, &PrintOptions::default()).expect("it can be printed");
+        let text = print_assembly(&words, &PrintOptions::default()).expect("it can be printed");
         assert_eq!(text.matches("NonWritable").count(), 1, "{text}");
-        assert!(without_shared(&module(["first", "second", "first"])).is_none());
+        assert!(without_shared(&build_module(["first", "second", "first"])).is_none());
     }
 }

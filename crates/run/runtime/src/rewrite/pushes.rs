@@ -36,14 +36,14 @@ pub fn from_buffer(module: &SpirvModule) -> Option<(SpirvModule, DescriptorLocat
         module: &mut module,
     };
     let place = editor.free_place();
-    let globals = editor.module.section(ModuleSection::Globals);
+    let globals = editor.module.section_insts(ModuleSection::Globals);
     let pushed = |class| StorageClass(class) == StorageClass::PushConstant;
     let mut variables: Vec<Id> = Vec::new();
     let mut changes = Vec::new();
     for inst in globals {
         match inst.op() {
-            Op::TypePointer if pushed(inst.word(0)) => changes.push((inst.handle(), 1)),
-            Op::Variable if pushed(inst.word(0)) => {
+            Op::TypePointer if pushed(inst.operand_word(0)) => changes.push((inst.handle(), 1)),
+            Op::Variable if pushed(inst.operand_word(0)) => {
                 changes.push((inst.handle(), 2));
                 variables.extend(inst.result());
             }
@@ -54,17 +54,17 @@ pub fn from_buffer(module: &SpirvModule) -> Option<(SpirvModule, DescriptorLocat
         editor.module.words_mut(inst)[at] = StorageClass::StorageBuffer.0;
     }
     for variable in variables {
-        editor.decorate(variable, Decoration::DescriptorSet, &[place.set]);
-        editor.decorate(variable, Decoration::Binding, &[place.binding]);
-        editor.decorate(variable, Decoration::NonWritable, &[]);
+        editor.decorate_id(variable, Decoration::DescriptorSet, &[place.set]);
+        editor.decorate_id(variable, Decoration::Binding, &[place.binding]);
+        editor.decorate_id(variable, Decoration::NonWritable, &[]);
     }
     for (from, to) in CAPABILITIES {
-        let declared = editor.module.section(ModuleSection::Capabilities);
-        let declared: Vec<_> = declared.filter(|c| c.word(0) == from.0).collect();
+        let declared = editor.module.section_insts(ModuleSection::Capabilities);
+        let declared: Vec<_> = declared.filter(|c| c.operand_word(0) == from.0).collect();
         let declared: Vec<_> = declared.iter().map(|c| c.handle()).collect();
         if !declared.is_empty() {
-            declared.iter().for_each(|c| editor.module.remove(*c));
-            editor.capability(*to);
+            declared.iter().for_each(|c| editor.module.remove_inst(*c));
+            editor.declare_capability(*to);
         }
     }
     Some((module, place))

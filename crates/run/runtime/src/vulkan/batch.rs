@@ -67,7 +67,7 @@ impl CommandBatch {
             .command_buffer_count(1);
         // SAFETY: the pool is alive.
         let commands = unsafe { device.raw().allocate_command_buffers(&info) };
-        let commands = commands.of("vkAllocateCommandBuffers")?;
+        let commands = commands.check_call("vkAllocateCommandBuffers")?;
         let commands = *commands.first().ok_or_else(|| {
             DeviceError::Failed("vkAllocateCommandBuffers: nothing was returned".to_owned())
         })?;
@@ -93,32 +93,36 @@ impl CommandBatch {
     }
 
     /// Begins to record what is done at a value of the timeline.
-    pub fn begin(&mut self, device: &VulkanDevice, value: u64) -> Result<(), DeviceError> {
+    pub fn begin_recording(
+        &mut self,
+        device: &VulkanDevice,
+        value: u64,
+    ) -> Result<(), DeviceError> {
         self.value = value;
-        self.waves.begin();
+        self.waves.reset_levels();
         let info = vk::CommandBufferBeginInfo::default();
         // SAFETY: the command buffer is not in use, as its batch was not running.
         let begun = unsafe { device.raw().begin_command_buffer(self.commands, &info) };
-        begun.of("vkBeginCommandBuffer")?;
-        self.stamps.begin(device, self.commands);
+        begun.check_call("vkBeginCommandBuffer")?;
+        self.stamps.reset_queries(device, self.commands);
         Ok(())
     }
 
     /// Has what another batch, which comes behind it, was recorded for: all of both was asked for again. The other one is empty then.
-    pub fn join(&mut self, other: &mut CommandBatch) {
+    pub fn append_batch(&mut self, other: &mut CommandBatch) {
         self.value = other.value;
-        self.tape.join(&mut other.tape);
-        self.pools.join(&mut other.pools);
-        self.scratch.buffers.join(&mut other.scratch.buffers);
+        self.tape.append_recording(&mut other.tape);
+        self.pools.absorb_sets(&mut other.pools);
+        self.scratch.buffers.absorb_all(&mut other.scratch.buffers);
         other.scratch.used = 0;
         self.buffers.append(&mut other.buffers);
         self.pipelines.append(&mut other.pipelines);
     }
 
     /// Is followed in the place of another batch.
-    pub fn replace(&mut self, other: &mut CommandBatch) {
+    pub fn replace_followed(&mut self, other: &mut CommandBatch) {
         self.value = other.value;
-        self.tape.replace(&other.tape);
+        self.tape.adopt_progress(&other.tape);
         self.buffers.append(&mut other.buffers);
     }
 
@@ -126,122 +130,122 @@ impl CommandBatch {
     pub fn take_part(&mut self, other: &mut CommandBatch) {
         self.value = other.value;
         self.tape.take_part(&other.tape);
-        self.pools.share(&other.pools);
-        self.scratch.buffers.share(&other.scratch.buffers);
+        self.pools.share_sets(&other.pools);
+        self.scratch.buffers.share_all(&other.scratch.buffers);
         self.buffers.append(&mut other.buffers);
         self.pipelines
             .extend(other.pipelines.iter().map(Arc::clone));
         if self.pools.is_long() || self.scratch.buffers.is_long() {
-            self.tape.spoil();
+            self.tape.mark_unrepeatable();
         }
     }
 
     /// Whether a command would have to wait for the last ones. Nothing is known of one without uses.
-    pub fn waits(&self, uses: Option<&CommandAccesses>) -> bool {
+    pub fn needs_wait(&self, uses: Option<&CommandAccesses>) -> bool {
         self.waves.is_new(uses)
     }
 
     /// Adds a command that uses nothing but what is told; it is recorded with its wave.
-    pub fn add(
+    pub fn add_command(
         &mut self,
         device: &VulkanDevice,
         uses: Option<&CommandAccesses>,
         command: BatchCommand,
     ) {
-        let wave = self.waves.place(uses);
+        let wave = self.waves.place_command(uses);
         self.pending.push((wave, command));
         self.count += 1;
         let first = self.pending.iter().map(|(wave, _)| *wave).min();
         if let Some(first) = first.filter(|_| self.pending.len() > PENDING) {
-            self.record(device, first);
+            self.record_levels(device, first);
         }
     }
 
     /// Makes ready for a command of which nothing is known, to be recorded next: it waits for all.
-    pub fn fence(&mut self, device: &VulkanDevice) {
-        let wave = self.waves.place(None);
-        self.record(device, wave);
-        self.enter(device, wave);
+    pub fn begin_fenced_command(&mut self, device: &VulkanDevice) {
+        let wave = self.waves.place_command(None);
+        self.record_levels(device, wave);
+        self.enter_level(device, wave);
         self.count += 1;
     }
 
     /// Records what was added for waves up to one, wave after wave.
-    fn record(&mut self, device: &VulkanDevice, last: usize) {
+    fn record_levels(&mut self, device: &VulkanDevice, last: usize) {
         let mut pending = std::mem::take(&mut self.pending);
         pending.sort_by_key(|(wave, _)| *wave);
         let count = pending.partition_point(|(wave, _)| *wave <= last);
         for (wave, command) in pending.drain(..count) {
-            self.enter(device, wave);
-            command.record(device, self.commands, &mut self.stamps);
+            self.enter_level(device, wave);
+            command.record_command(device, self.commands, &mut self.stamps);
         }
         self.pending = pending;
     }
 
     /// Begins a wave, unless it is the one that was recorded last.
-    fn enter(&mut self, device: &VulkanDevice, wave: usize) {
-        if wave > self.waves.recorded() {
-            barrier(device, self.commands, self.waves.barrier(wave));
-            self.waves.record(wave);
+    fn enter_level(&mut self, device: &VulkanDevice, wave: usize) {
+        if wave > self.waves.recorded_level() {
+            record_barrier(device, self.commands, self.waves.barrier_before(wave));
+            self.waves.mark_recorded(wave);
         }
     }
 
     /// Ends the commands, after which the host sees what they wrote.
-    pub fn end(&mut self, device: &VulkanDevice) -> Result<(), DeviceError> {
+    pub fn end_recording(&mut self, device: &VulkanDevice) -> Result<(), DeviceError> {
         if self.tape.is_recorded() {
             return Ok(());
         }
-        if let Some(all) = self.tape.leave() {
-            self.begin(device, self.value)?;
+        if let Some(all) = self.tape.take_followed_commands() {
+            self.begin_recording(device, self.value)?;
             for (uses, command) in all {
-                self.add(device, Some(&uses), command);
+                self.add_command(device, Some(&uses), command);
             }
         }
-        self.record(device, usize::MAX);
-        barrier(device, self.commands, LevelBarrier::HOST);
+        self.record_levels(device, usize::MAX);
+        record_barrier(device, self.commands, LevelBarrier::HOST);
         // SAFETY: the command buffer is being recorded, here alone.
         let ended = unsafe { device.raw().end_command_buffer(self.commands) };
-        ended.of("vkEndCommandBuffer")
+        ended.check_call("vkEndCommandBuffer")
     }
 
     /// Keeps a buffer until the batch is done.
-    pub fn keep(&mut self, buffer: Arc<VulkanBuffer>) {
+    pub fn keep_buffer(&mut self, buffer: Arc<VulkanBuffer>) {
         self.buffers.push(buffer);
     }
 
     /// Keeps an image until the batch is done.
-    pub fn holds(&mut self, image: &Arc<VulkanImage>) {
+    pub fn keep_image(&mut self, image: &Arc<VulkanImage>) {
         self.images.push(Arc::clone(image));
     }
 
     /// Keeps a sampler until the batch is done.
-    pub fn samples(&mut self, sampler: &Arc<OwnedHandle<vk::Sampler>>) {
+    pub fn keep_sampler(&mut self, sampler: &Arc<OwnedHandle<vk::Sampler>>) {
         self.samplers.push(Arc::clone(sampler));
     }
 
     /// Takes note that a command reads a buffer.
-    pub fn reads(&mut self, buffer: &Arc<VulkanBuffer>) {
-        buffer.mark(self.value, false);
+    pub fn note_buffer_read(&mut self, buffer: &Arc<VulkanBuffer>) {
+        buffer.mark_used(self.value, false);
         self.buffers.push(Arc::clone(buffer));
     }
 
     /// Takes note that a command may write a buffer.
-    pub fn writes(&mut self, buffer: &Arc<VulkanBuffer>) {
-        buffer.mark(self.value, true);
+    pub fn note_buffer_write(&mut self, buffer: &Arc<VulkanBuffer>) {
+        buffer.mark_used(self.value, true);
         self.buffers.push(Arc::clone(buffer));
     }
 
     /// Keeps a pipeline until the batch is done.
-    pub fn runs(&mut self, pipeline: &Arc<ComputePipeline>) {
+    pub fn keep_pipeline(&mut self, pipeline: &Arc<ComputePipeline>) {
         self.pipelines.push(Arc::clone(pipeline));
     }
 
     /// Names of the kernels in it.
-    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.pipelines.iter().map(|p| p.name.as_str())
     }
 
     /// Puts small data where a launch of this batch can read it: the buffer, and the first byte in it.
-    pub fn scratch(
+    pub fn write_scratch(
         &mut self,
         device: &VulkanDevice,
         memory: &Arc<VulkanMemory>,
@@ -252,13 +256,13 @@ impl CommandBatch {
         let scratch = &mut self.scratch;
         loop {
             let Some(buffer) = scratch.buffers.current() else {
-                let buffer = memory.create(SCRATCH.max(size), MemoryLocation::CpuToGpu)?;
-                scratch.buffers.add(buffer);
+                let buffer = memory.create_buffer(SCRATCH.max(size), MemoryLocation::CpuToGpu)?;
+                scratch.buffers.push_owned(buffer);
                 continue;
             };
             let at = scratch.used.next_multiple_of(align.max(1));
             if at + size <= buffer.size {
-                buffer.write(at, data)?;
+                buffer.write_bytes(at, data)?;
                 scratch.used = at + size;
                 return Ok((Arc::clone(buffer), at));
             }
@@ -268,11 +272,11 @@ impl CommandBatch {
     }
 
     /// Lets go of what was used, once it is done, but for what it takes to be handed over again.
-    pub fn rest(&mut self) -> Result<(), DeviceError> {
+    pub fn release_finished(&mut self) -> Result<(), DeviceError> {
         if !self.tape.is_kept() {
-            return self.clear();
+            return self.release_all();
         }
-        self.tape.rest();
+        self.tape.stop_following();
         self.count = 0;
         // Who destroys a buffer has it kept as long as it is used.
         self.buffers.clear();
@@ -280,7 +284,7 @@ impl CommandBatch {
     }
 
     /// Lets go of everything.
-    pub fn clear(&mut self) -> Result<(), DeviceError> {
+    pub fn release_all(&mut self) -> Result<(), DeviceError> {
         self.tape.clear();
         self.count = 0;
         self.pending.clear();
@@ -290,11 +294,11 @@ impl CommandBatch {
         self.pipelines.clear();
         self.scratch.buffers.clear();
         self.scratch.used = 0;
-        self.pools.reset()
+        self.pools.recycle_sets()
     }
 }
 
-fn barrier(device: &VulkanDevice, commands: vk::CommandBuffer, barrier: LevelBarrier) {
+fn record_barrier(device: &VulkanDevice, commands: vk::CommandBuffer, barrier: LevelBarrier) {
     let memory = vk::MemoryBarrier::default()
         .src_access_mask(barrier.written)
         .dst_access_mask(barrier.seen);

@@ -34,7 +34,7 @@ pub struct PipelineDiskCache {
 }
 
 /// The data in a file, or what is wrong with it.
-fn unpack(bytes: &[u8]) -> Result<&[u8], &'static str> {
+fn unpack_cache_data(bytes: &[u8]) -> Result<&[u8], &'static str> {
     let (header, data) = bytes.split_at_checked(HEADER).ok_or("it is too short")?;
     let (magic, numbers) = header.split_at(MAGIC.len());
     let (numbers, _) = numbers.as_chunks();
@@ -50,14 +50,14 @@ fn unpack(bytes: &[u8]) -> Result<&[u8], &'static str> {
     }
 }
 
-fn pack(data: &[u8]) -> Vec<u8> {
+fn pack_cache_data(data: &[u8]) -> Vec<u8> {
     let length = (data.len() as u64).to_le_bytes();
     let sum = u64::from(crc32fast::hash(data)).to_le_bytes();
     [&MAGIC[..], &length, &sum, data].concat()
 }
 
 /// Whether data bears the header for a device.
-fn fits(data: &[u8], properties: &vk::PhysicalDeviceProperties) -> bool {
+fn is_for_device(data: &[u8], properties: &vk::PhysicalDeviceProperties) -> bool {
     let (words, _) = data.as_chunks();
     let word = |n: usize| words.get(n).map(|w| u32::from_le_bytes(*w));
     word(0).is_some_and(|size| size >= 32 && size as usize <= data.len())
@@ -68,7 +68,7 @@ fn fits(data: &[u8], properties: &vk::PhysicalDeviceProperties) -> bool {
 }
 
 /// Puts a file in place whole.
-fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn replace_file(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let beside = file.with_extension(format!("{}.part", std::process::id()));
@@ -84,7 +84,7 @@ fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// Reads a file; `None` where there is none, and what is wrong with one that cannot be used.
-fn read(
+fn read_cache_file(
     file: &Path,
     properties: &vk::PhysicalDeviceProperties,
 ) -> (Option<Vec<u8>>, Option<String>) {
@@ -102,9 +102,9 @@ fn read(
         Ok(bytes) => bytes,
         Err(e) => return told(&e.to_string()),
     };
-    match unpack(&bytes) {
+    match unpack_cache_data(&bytes) {
         Err(what) => told(what),
-        Ok(data) if !fits(data, properties) => told("it is of another device or driver"),
+        Ok(data) if !is_for_device(data, properties) => told("it is of another device or driver"),
         Ok(data) => (Some(data.to_vec()), None),
     }
 }
@@ -117,14 +117,14 @@ impl PipelineDiskCache {
         folder: Option<&Path>,
     ) -> Result<PipelineDiskCache, DeviceError> {
         let properties = &device.physical.properties;
-        let file = folder.map(|folder| folder.join(name(properties)));
+        let file = folder.map(|folder| folder.join(format_file_name(properties)));
         let (data, warning) = match &file {
-            Some(file) => read(file, properties),
+            Some(file) => read_cache_file(file, properties),
             None => (None, None),
         };
         let saved = data.unwrap_or_default();
         Ok(PipelineDiskCache {
-            raw: create(device, &saved)?,
+            raw: create_pipeline_cache(device, &saved)?,
             file,
             saved,
             dirty: warning.is_some(),
@@ -133,49 +133,49 @@ impl PipelineDiskCache {
     }
 
     /// Its handle, for a pipeline that is about to be made.
-    pub fn raw(&mut self) -> vk::PipelineCache {
+    pub fn handle_for_pipeline(&mut self) -> vk::PipelineCache {
         self.dirty = true;
         *self.raw
     }
 
     /// Writes what is new, together with what others wrote meanwhile.
-    pub fn save(&mut self) {
+    pub fn save_file(&mut self) {
         let Some(file) = self.file.clone().filter(|_| self.dirty) else {
             return;
         };
         self.dirty = false;
-        if let Err(what) = self.write(&file) {
+        if let Err(what) = self.write_file(&file) {
             let text = format!("{} is not written: {what}", file.display());
             self.warnings.push(text);
         }
     }
 
-    fn write(&mut self, file: &Path) -> Result<(), String> {
+    fn write_file(&mut self, file: &Path) -> Result<(), String> {
         let device = Arc::clone(self.raw.device());
         let properties = &device.physical.properties;
-        let (others, damage) = read(file, properties);
+        let (others, damage) = read_cache_file(file, properties);
         if let Some(others) = others.filter(|data| *data != self.saved) {
-            let others = create(&device, &others).map_err(|e| e.to_string())?;
+            let others = create_pipeline_cache(&device, &others).map_err(|e| e.to_string())?;
             // SAFETY: both are of this device, different, and used by no other thread.
             let merged = unsafe { device.raw().merge_pipeline_caches(*self.raw, &[*others]) };
             merged
-                .of("vkMergePipelineCaches")
+                .check_call("vkMergePipelineCaches")
                 .map_err(|e| e.to_string())?;
         }
         // SAFETY: the cache is of this device.
         let data = unsafe { device.raw().get_pipeline_cache_data(*self.raw) };
         let data = data
-            .of("vkGetPipelineCacheData")
+            .check_call("vkGetPipelineCacheData")
             .map_err(|e| e.to_string())?;
         if data != self.saved || damage.is_some() || !file.exists() {
-            replace(file, &pack(&data)).map_err(|e| e.to_string())?;
+            replace_file(file, &pack_cache_data(&data)).map_err(|e| e.to_string())?;
             self.saved = data;
         }
         Ok(())
     }
 }
 
-fn create(
+fn create_pipeline_cache(
     device: &Arc<VulkanDevice>,
     data: &[u8],
 ) -> Result<OwnedHandle<vk::PipelineCache>, DeviceError> {
@@ -186,7 +186,7 @@ fn create(
 }
 
 /// Name of the file for a device and a version of its driver.
-fn name(properties: &vk::PhysicalDeviceProperties) -> String {
+fn format_file_name(properties: &vk::PhysicalDeviceProperties) -> String {
     let uuid = properties.pipeline_cache_uuid.map(|b| format!("{b:02x}"));
     format!(
         "vulkan-{:08x}-{:08x}-{:08x}-{}.pipelines",
@@ -203,15 +203,15 @@ mod tests {
 
     #[test]
     fn damage_is_found() {
-        let whole = pack(b"what a driver wrote");
-        assert_eq!(unpack(&whole), Ok(&b"what a driver wrote"[..]));
+        let whole = pack_cache_data(b"what a driver wrote");
+        assert_eq!(unpack_cache_data(&whole), Ok(&b"what a driver wrote"[..]));
         for length in 0..whole.len() {
-            assert!(unpack(&whole[..length]).is_err(), "{length}");
+            assert!(unpack_cache_data(&whole[..length]).is_err(), "{length}");
         }
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 4;
-            assert!(unpack(&damaged).is_err(), "{at}");
+            assert!(unpack_cache_data(&damaged).is_err(), "{at}");
         }
     }
 
@@ -225,18 +225,18 @@ mod tests {
         properties.pipeline_cache_uuid = [5; 16];
         let words = [32_u32, 1, 7, 8].map(u32::to_le_bytes).concat();
         let data = [&words[..], &[5; 16]].concat();
-        assert!(fits(&data, &properties));
-        assert!(!fits(&data[..31], &properties));
+        assert!(is_for_device(&data, &properties));
+        assert!(!is_for_device(&data[..31], &properties));
         properties.device_id = 9;
-        assert!(!fits(&data, &properties));
+        assert!(!is_for_device(&data, &properties));
     }
 
     #[test]
     fn files_are_put_in_place_whole() {
         let folder = std::env::temp_dir().join(format!("spirula-cache-{}", std::process::id()));
         let file = folder.join("deep/down.pipelines");
-        replace(&file, b"one").unwrap();
-        replace(&file, b"two").unwrap();
+        replace_file(&file, b"one").unwrap();
+        replace_file(&file, b"two").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.join("deep")).unwrap().count(), 1);
         fs::remove_dir_all(&folder).unwrap();
@@ -248,12 +248,12 @@ mod tests {
         let large = vec![7; 4 << 20];
         if let Some(file) = std::env::var_os(FILE) {
             loop {
-                replace(Path::new(&file), &pack(&large)).unwrap();
+                replace_file(Path::new(&file), &pack_cache_data(&large)).unwrap();
             }
         }
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.pipelines");
-        replace(&file, &pack(b"small")).unwrap();
+        replace_file(&file, &pack_cache_data(b"small")).unwrap();
         let name =
             "vulkan::cache::tests::a_process_that_is_ended_while_it_writes_leaves_a_whole_file";
         for wait in [5, 20, 40, 80] {
@@ -267,7 +267,7 @@ mod tests {
             child.kill().unwrap();
             child.wait().unwrap();
             let bytes = fs::read(&file).unwrap();
-            let data = unpack(&bytes).unwrap();
+            let data = unpack_cache_data(&bytes).unwrap();
             assert!(data == b"small" || data == large);
         }
     }

@@ -22,8 +22,8 @@ struct CapabilityContext<'a> {
 }
 
 impl CapabilityContext<'_> {
-    fn subgroups(&self, operations: Subgroup) -> bool {
-        super::physical::can(&self.device.subgroup, operations)
+    fn has_subgroup_operations(&self, operations: Subgroup) -> bool {
+        super::physical::has_subgroup_operations(&self.device.subgroup, operations)
     }
 }
 
@@ -34,7 +34,7 @@ struct CapabilityRequirement<T> {
     has: fn(&CapabilityContext<'_>) -> bool,
 }
 
-const fn row<T>(
+const fn build_requirement<T>(
     what: T,
     needs: &'static str,
     has: fn(&CapabilityContext<'_>) -> bool,
@@ -43,103 +43,103 @@ const fn row<T>(
 }
 
 /// A row for what every device of Vulkan 1.2 has.
-const fn always<T>(what: T) -> CapabilityRequirement<T> {
-    row(what, "Vulkan 1.2", |_| true)
+const fn require_nothing<T>(what: T) -> CapabilityRequirement<T> {
+    build_requirement(what, "Vulkan 1.2", |_| true)
 }
 
-fn any(flags: &[vk::Bool32]) -> bool {
+fn is_any_enabled(flags: &[vk::Bool32]) -> bool {
     flags.iter().any(|f| *f != vk::FALSE)
 }
 
 #[rustfmt::skip]
 const CAPABILITIES: &[CapabilityRequirement<Capability>] = &[
-    always(Capability::Matrix),
-    always(Capability::Shader),
-    always(Capability::DeviceGroup),
-    always(Capability::ShaderNonUniform),
-    always(Capability::ImageQuery),
-    always(Capability::Sampled1D),
-    always(Capability::Image1D),
-    always(Capability::SampledBuffer),
-    always(Capability::ImageBuffer),
-    row(Capability::Int8, "shaderInt8", |f| any(&[f.features.small.shader_int8])),
-    row(Capability::Int16, "shaderInt16", |f| any(&[f.features.core.shader_int16])),
-    row(Capability::Int64, "shaderInt64", |f| any(&[f.features.core.shader_int64])),
-    row(Capability::Float16, "shaderFloat16", |f| any(&[f.features.small.shader_float16])),
-    row(Capability::Float64, "shaderFloat64", |f| any(&[f.features.core.shader_float64])),
-    row(Capability::StorageBuffer8BitAccess, "storageBuffer8BitAccess", |f| any(&[f.features.storage_8.storage_buffer8_bit_access])),
-    row(Capability::UniformAndStorageBuffer8BitAccess, "uniformAndStorageBuffer8BitAccess", |f| any(&[f.features.storage_8.uniform_and_storage_buffer8_bit_access])),
-    row(Capability::StoragePushConstant8, "storagePushConstant8", |f| any(&[f.features.storage_8.storage_push_constant8])),
-    row(Capability::StorageBuffer16BitAccess, "storageBuffer16BitAccess", |f| any(&[f.features.storage_16.storage_buffer16_bit_access])),
-    row(Capability::UniformAndStorageBuffer16BitAccess, "uniformAndStorageBuffer16BitAccess", |f| any(&[f.features.storage_16.uniform_and_storage_buffer16_bit_access])),
-    row(Capability::StoragePushConstant16, "storagePushConstant16", |f| any(&[f.features.storage_16.storage_push_constant16])),
-    row(Capability::VariablePointersStorageBuffer, "variablePointersStorageBuffer", |f| any(&[f.features.pointers.variable_pointers_storage_buffer])),
-    row(Capability::VariablePointers, "variablePointers", |f| any(&[f.features.pointers.variable_pointers])),
-    row(Capability::PhysicalStorageBufferAddresses, "bufferDeviceAddress", |f| any(&[f.features.addresses.buffer_device_address])),
-    row(Capability::VulkanMemoryModel, "vulkanMemoryModel", |f| any(&[f.features.memory_model.vulkan_memory_model])),
-    row(Capability::VulkanMemoryModelDeviceScope, "vulkanMemoryModelDeviceScope", |f| any(&[f.features.memory_model.vulkan_memory_model_device_scope])),
-    row(Capability::Int64Atomics, "shaderBufferInt64Atomics or shaderSharedInt64Atomics", |f| any(&[f.features.atomics_64.shader_buffer_int64_atomics, f.features.atomics_64.shader_shared_int64_atomics])),
-    row(Capability::AtomicFloat16AddEXT, "shaderBufferFloat16AtomicAdd or shaderSharedFloat16AtomicAdd", |f| any(&[f.features.float_atomics_2.shader_buffer_float16_atomic_add, f.features.float_atomics_2.shader_shared_float16_atomic_add])),
-    row(Capability::AtomicFloat32AddEXT, "shaderBufferFloat32AtomicAdd or shaderSharedFloat32AtomicAdd", |f| any(&[f.features.float_atomics.shader_buffer_float32_atomic_add, f.features.float_atomics.shader_shared_float32_atomic_add])),
-    row(Capability::AtomicFloat64AddEXT, "shaderBufferFloat64AtomicAdd or shaderSharedFloat64AtomicAdd", |f| any(&[f.features.float_atomics.shader_buffer_float64_atomic_add, f.features.float_atomics.shader_shared_float64_atomic_add])),
-    row(Capability::AtomicFloat16MinMaxEXT, "shaderBufferFloat16AtomicMinMax or shaderSharedFloat16AtomicMinMax", |f| any(&[f.features.float_atomics_2.shader_buffer_float16_atomic_min_max, f.features.float_atomics_2.shader_shared_float16_atomic_min_max])),
-    row(Capability::AtomicFloat32MinMaxEXT, "shaderBufferFloat32AtomicMinMax or shaderSharedFloat32AtomicMinMax", |f| any(&[f.features.float_atomics_2.shader_buffer_float32_atomic_min_max, f.features.float_atomics_2.shader_shared_float32_atomic_min_max])),
-    row(Capability::AtomicFloat64MinMaxEXT, "shaderBufferFloat64AtomicMinMax or shaderSharedFloat64AtomicMinMax", |f| any(&[f.features.float_atomics_2.shader_buffer_float64_atomic_min_max, f.features.float_atomics_2.shader_shared_float64_atomic_min_max])),
-    row(Capability::WorkgroupMemoryExplicitLayoutKHR, "workgroupMemoryExplicitLayout", |f| any(&[f.features.workgroup_layout.workgroup_memory_explicit_layout])),
-    row(Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR, "workgroupMemoryExplicitLayout8BitAccess", |f| any(&[f.features.workgroup_layout.workgroup_memory_explicit_layout8_bit_access])),
-    row(Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR, "workgroupMemoryExplicitLayout16BitAccess", |f| any(&[f.features.workgroup_layout.workgroup_memory_explicit_layout16_bit_access])),
-    row(Capability::DotProduct, "shaderIntegerDotProduct", |f| any(&[f.features.dot_product.shader_integer_dot_product])),
-    row(Capability::DotProductInputAll, "shaderIntegerDotProduct", |f| any(&[f.features.dot_product.shader_integer_dot_product])),
-    row(Capability::DotProductInput4x8Bit, "shaderIntegerDotProduct", |f| any(&[f.features.dot_product.shader_integer_dot_product])),
-    row(Capability::DotProductInput4x8BitPacked, "shaderIntegerDotProduct", |f| any(&[f.features.dot_product.shader_integer_dot_product])),
-    row(Capability::UniformBufferArrayDynamicIndexing, "shaderUniformBufferArrayDynamicIndexing", |f| any(&[f.features.core.shader_uniform_buffer_array_dynamic_indexing])),
-    row(Capability::StorageBufferArrayDynamicIndexing, "shaderStorageBufferArrayDynamicIndexing", |f| any(&[f.features.core.shader_storage_buffer_array_dynamic_indexing])),
-    row(Capability::UniformBufferArrayNonUniformIndexing, "shaderUniformBufferArrayNonUniformIndexing", |f| any(&[f.features.indexing.shader_uniform_buffer_array_non_uniform_indexing])),
-    row(Capability::StorageBufferArrayNonUniformIndexing, "shaderStorageBufferArrayNonUniformIndexing", |f| any(&[f.features.indexing.shader_storage_buffer_array_non_uniform_indexing])),
-    row(Capability::SampledImageArrayDynamicIndexing, "shaderSampledImageArrayDynamicIndexing", |f| any(&[f.features.core.shader_sampled_image_array_dynamic_indexing])),
-    row(Capability::StorageImageArrayDynamicIndexing, "shaderStorageImageArrayDynamicIndexing", |f| any(&[f.features.core.shader_storage_image_array_dynamic_indexing])),
-    row(Capability::SampledImageArrayNonUniformIndexing, "shaderSampledImageArrayNonUniformIndexing", |f| any(&[f.features.indexing.shader_sampled_image_array_non_uniform_indexing])),
-    row(Capability::StorageImageArrayNonUniformIndexing, "shaderStorageImageArrayNonUniformIndexing", |f| any(&[f.features.indexing.shader_storage_image_array_non_uniform_indexing])),
-    row(Capability::UniformTexelBufferArrayDynamicIndexing, "shaderUniformTexelBufferArrayDynamicIndexing", |f| any(&[f.features.indexing.shader_uniform_texel_buffer_array_dynamic_indexing])),
-    row(Capability::StorageTexelBufferArrayDynamicIndexing, "shaderStorageTexelBufferArrayDynamicIndexing", |f| any(&[f.features.indexing.shader_storage_texel_buffer_array_dynamic_indexing])),
-    row(Capability::StorageImageExtendedFormats, "shaderStorageImageExtendedFormats", |f| any(&[f.features.core.shader_storage_image_extended_formats])),
-    row(Capability::StorageImageReadWithoutFormat, "shaderStorageImageReadWithoutFormat", |f| any(&[f.features.core.shader_storage_image_read_without_format])),
-    row(Capability::StorageImageWriteWithoutFormat, "shaderStorageImageWriteWithoutFormat", |f| any(&[f.features.core.shader_storage_image_write_without_format])),
-    row(Capability::ImageGatherExtended, "shaderImageGatherExtended", |f| any(&[f.features.core.shader_image_gather_extended])),
-    row(Capability::ImageCubeArray, "imageCubeArray", |f| any(&[f.features.core.image_cube_array])),
-    row(Capability::SampledCubeArray, "imageCubeArray", |f| any(&[f.features.core.image_cube_array])),
-    row(Capability::Int64ImageEXT, "shaderImageInt64Atomics", |f| any(&[f.features.image_atomics.shader_image_int64_atomics])),
-    row(Capability::RuntimeDescriptorArray, "runtimeDescriptorArray", |f| any(&[f.features.indexing.runtime_descriptor_array])),
-    row(Capability::GroupNonUniform, "VK_SUBGROUP_FEATURE_BASIC_BIT", |f| f.subgroups(Subgroup::BASIC)),
-    row(Capability::GroupNonUniformVote, "VK_SUBGROUP_FEATURE_VOTE_BIT", |f| f.subgroups(Subgroup::VOTE)),
-    row(Capability::GroupNonUniformArithmetic, "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT", |f| f.subgroups(Subgroup::ARITHMETIC)),
-    row(Capability::GroupNonUniformBallot, "VK_SUBGROUP_FEATURE_BALLOT_BIT", |f| f.subgroups(Subgroup::BALLOT)),
-    row(Capability::GroupNonUniformShuffle, "VK_SUBGROUP_FEATURE_SHUFFLE_BIT", |f| f.subgroups(Subgroup::SHUFFLE)),
-    row(Capability::GroupNonUniformShuffleRelative, "VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT", |f| f.subgroups(Subgroup::SHUFFLE_RELATIVE)),
-    row(Capability::GroupNonUniformClustered, "VK_SUBGROUP_FEATURE_CLUSTERED_BIT", |f| f.subgroups(Subgroup::CLUSTERED)),
-    row(Capability::GroupNonUniformQuad, "VK_SUBGROUP_FEATURE_QUAD_BIT", |f| f.subgroups(Subgroup::QUAD)),
-    row(Capability::GroupNonUniformRotateKHR, "shaderSubgroupRotate", |f| any(&[f.features.rotate.shader_subgroup_rotate])),
-    row(Capability::SubgroupBallotKHR, "VK_EXT_shader_subgroup_ballot", |f| f.device.has(ext::shader_subgroup_ballot::NAME)),
-    row(Capability::SubgroupVoteKHR, "VK_EXT_shader_subgroup_vote", |f| f.device.has(ext::shader_subgroup_vote::NAME)),
-    row(Capability::DenormPreserve, "shaderDenormPreserve", |f| any(&widths(f, ExecutionMode::DenormPreserve))),
-    row(Capability::DenormFlushToZero, "shaderDenormFlushToZero", |f| any(&widths(f, ExecutionMode::DenormFlushToZero))),
-    row(Capability::SignedZeroInfNanPreserve, "shaderSignedZeroInfNanPreserve", |f| any(&widths(f, ExecutionMode::SignedZeroInfNanPreserve))),
-    row(Capability::RoundingModeRTE, "shaderRoundingModeRTE", |f| any(&widths(f, ExecutionMode::RoundingModeRTE))),
-    row(Capability::RoundingModeRTZ, "shaderRoundingModeRTZ", |f| any(&widths(f, ExecutionMode::RoundingModeRTZ))),
-    row(Capability::FloatControls2, "shaderFloatControls2", |f| any(&[f.features.float_controls_2.shader_float_controls2])),
-    row(Capability::ExpectAssumeKHR, "shaderExpectAssume", |f| any(&[f.features.expect.shader_expect_assume])),
-    row(Capability::ShaderClockKHR, "shaderSubgroupClock", |f| f.device.has(khr::shader_clock::NAME) && any(&[f.features.clock.shader_subgroup_clock])),
-    row(Capability::BFloat16TypeKHR, "shaderBFloat16Type", |f| any(&[f.features.bfloat.shader_b_float16_type])),
-    row(Capability::BFloat16CooperativeMatrixKHR, "shaderBFloat16CooperativeMatrix", |f| any(&[f.features.bfloat.shader_b_float16_cooperative_matrix])),
-    row(Capability::CooperativeMatrixKHR, "cooperativeMatrix", |f| any(&[f.features.matrix.cooperative_matrix])),
+    require_nothing(Capability::Matrix),
+    require_nothing(Capability::Shader),
+    require_nothing(Capability::DeviceGroup),
+    require_nothing(Capability::ShaderNonUniform),
+    require_nothing(Capability::ImageQuery),
+    require_nothing(Capability::Sampled1D),
+    require_nothing(Capability::Image1D),
+    require_nothing(Capability::SampledBuffer),
+    require_nothing(Capability::ImageBuffer),
+    build_requirement(Capability::Int8, "shaderInt8", |f| is_any_enabled(&[f.features.small.shader_int8])),
+    build_requirement(Capability::Int16, "shaderInt16", |f| is_any_enabled(&[f.features.core.shader_int16])),
+    build_requirement(Capability::Int64, "shaderInt64", |f| is_any_enabled(&[f.features.core.shader_int64])),
+    build_requirement(Capability::Float16, "shaderFloat16", |f| is_any_enabled(&[f.features.small.shader_float16])),
+    build_requirement(Capability::Float64, "shaderFloat64", |f| is_any_enabled(&[f.features.core.shader_float64])),
+    build_requirement(Capability::StorageBuffer8BitAccess, "storageBuffer8BitAccess", |f| is_any_enabled(&[f.features.storage_8.storage_buffer8_bit_access])),
+    build_requirement(Capability::UniformAndStorageBuffer8BitAccess, "uniformAndStorageBuffer8BitAccess", |f| is_any_enabled(&[f.features.storage_8.uniform_and_storage_buffer8_bit_access])),
+    build_requirement(Capability::StoragePushConstant8, "storagePushConstant8", |f| is_any_enabled(&[f.features.storage_8.storage_push_constant8])),
+    build_requirement(Capability::StorageBuffer16BitAccess, "storageBuffer16BitAccess", |f| is_any_enabled(&[f.features.storage_16.storage_buffer16_bit_access])),
+    build_requirement(Capability::UniformAndStorageBuffer16BitAccess, "uniformAndStorageBuffer16BitAccess", |f| is_any_enabled(&[f.features.storage_16.uniform_and_storage_buffer16_bit_access])),
+    build_requirement(Capability::StoragePushConstant16, "storagePushConstant16", |f| is_any_enabled(&[f.features.storage_16.storage_push_constant16])),
+    build_requirement(Capability::VariablePointersStorageBuffer, "variablePointersStorageBuffer", |f| is_any_enabled(&[f.features.pointers.variable_pointers_storage_buffer])),
+    build_requirement(Capability::VariablePointers, "variablePointers", |f| is_any_enabled(&[f.features.pointers.variable_pointers])),
+    build_requirement(Capability::PhysicalStorageBufferAddresses, "bufferDeviceAddress", |f| is_any_enabled(&[f.features.addresses.buffer_device_address])),
+    build_requirement(Capability::VulkanMemoryModel, "vulkanMemoryModel", |f| is_any_enabled(&[f.features.memory_model.vulkan_memory_model])),
+    build_requirement(Capability::VulkanMemoryModelDeviceScope, "vulkanMemoryModelDeviceScope", |f| is_any_enabled(&[f.features.memory_model.vulkan_memory_model_device_scope])),
+    build_requirement(Capability::Int64Atomics, "shaderBufferInt64Atomics or shaderSharedInt64Atomics", |f| is_any_enabled(&[f.features.atomics_64.shader_buffer_int64_atomics, f.features.atomics_64.shader_shared_int64_atomics])),
+    build_requirement(Capability::AtomicFloat16AddEXT, "shaderBufferFloat16AtomicAdd or shaderSharedFloat16AtomicAdd", |f| is_any_enabled(&[f.features.float_atomics_2.shader_buffer_float16_atomic_add, f.features.float_atomics_2.shader_shared_float16_atomic_add])),
+    build_requirement(Capability::AtomicFloat32AddEXT, "shaderBufferFloat32AtomicAdd or shaderSharedFloat32AtomicAdd", |f| is_any_enabled(&[f.features.float_atomics.shader_buffer_float32_atomic_add, f.features.float_atomics.shader_shared_float32_atomic_add])),
+    build_requirement(Capability::AtomicFloat64AddEXT, "shaderBufferFloat64AtomicAdd or shaderSharedFloat64AtomicAdd", |f| is_any_enabled(&[f.features.float_atomics.shader_buffer_float64_atomic_add, f.features.float_atomics.shader_shared_float64_atomic_add])),
+    build_requirement(Capability::AtomicFloat16MinMaxEXT, "shaderBufferFloat16AtomicMinMax or shaderSharedFloat16AtomicMinMax", |f| is_any_enabled(&[f.features.float_atomics_2.shader_buffer_float16_atomic_min_max, f.features.float_atomics_2.shader_shared_float16_atomic_min_max])),
+    build_requirement(Capability::AtomicFloat32MinMaxEXT, "shaderBufferFloat32AtomicMinMax or shaderSharedFloat32AtomicMinMax", |f| is_any_enabled(&[f.features.float_atomics_2.shader_buffer_float32_atomic_min_max, f.features.float_atomics_2.shader_shared_float32_atomic_min_max])),
+    build_requirement(Capability::AtomicFloat64MinMaxEXT, "shaderBufferFloat64AtomicMinMax or shaderSharedFloat64AtomicMinMax", |f| is_any_enabled(&[f.features.float_atomics_2.shader_buffer_float64_atomic_min_max, f.features.float_atomics_2.shader_shared_float64_atomic_min_max])),
+    build_requirement(Capability::WorkgroupMemoryExplicitLayoutKHR, "workgroupMemoryExplicitLayout", |f| is_any_enabled(&[f.features.workgroup_layout.workgroup_memory_explicit_layout])),
+    build_requirement(Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR, "workgroupMemoryExplicitLayout8BitAccess", |f| is_any_enabled(&[f.features.workgroup_layout.workgroup_memory_explicit_layout8_bit_access])),
+    build_requirement(Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR, "workgroupMemoryExplicitLayout16BitAccess", |f| is_any_enabled(&[f.features.workgroup_layout.workgroup_memory_explicit_layout16_bit_access])),
+    build_requirement(Capability::DotProduct, "shaderIntegerDotProduct", |f| is_any_enabled(&[f.features.dot_product.shader_integer_dot_product])),
+    build_requirement(Capability::DotProductInputAll, "shaderIntegerDotProduct", |f| is_any_enabled(&[f.features.dot_product.shader_integer_dot_product])),
+    build_requirement(Capability::DotProductInput4x8Bit, "shaderIntegerDotProduct", |f| is_any_enabled(&[f.features.dot_product.shader_integer_dot_product])),
+    build_requirement(Capability::DotProductInput4x8BitPacked, "shaderIntegerDotProduct", |f| is_any_enabled(&[f.features.dot_product.shader_integer_dot_product])),
+    build_requirement(Capability::UniformBufferArrayDynamicIndexing, "shaderUniformBufferArrayDynamicIndexing", |f| is_any_enabled(&[f.features.core.shader_uniform_buffer_array_dynamic_indexing])),
+    build_requirement(Capability::StorageBufferArrayDynamicIndexing, "shaderStorageBufferArrayDynamicIndexing", |f| is_any_enabled(&[f.features.core.shader_storage_buffer_array_dynamic_indexing])),
+    build_requirement(Capability::UniformBufferArrayNonUniformIndexing, "shaderUniformBufferArrayNonUniformIndexing", |f| is_any_enabled(&[f.features.indexing.shader_uniform_buffer_array_non_uniform_indexing])),
+    build_requirement(Capability::StorageBufferArrayNonUniformIndexing, "shaderStorageBufferArrayNonUniformIndexing", |f| is_any_enabled(&[f.features.indexing.shader_storage_buffer_array_non_uniform_indexing])),
+    build_requirement(Capability::SampledImageArrayDynamicIndexing, "shaderSampledImageArrayDynamicIndexing", |f| is_any_enabled(&[f.features.core.shader_sampled_image_array_dynamic_indexing])),
+    build_requirement(Capability::StorageImageArrayDynamicIndexing, "shaderStorageImageArrayDynamicIndexing", |f| is_any_enabled(&[f.features.core.shader_storage_image_array_dynamic_indexing])),
+    build_requirement(Capability::SampledImageArrayNonUniformIndexing, "shaderSampledImageArrayNonUniformIndexing", |f| is_any_enabled(&[f.features.indexing.shader_sampled_image_array_non_uniform_indexing])),
+    build_requirement(Capability::StorageImageArrayNonUniformIndexing, "shaderStorageImageArrayNonUniformIndexing", |f| is_any_enabled(&[f.features.indexing.shader_storage_image_array_non_uniform_indexing])),
+    build_requirement(Capability::UniformTexelBufferArrayDynamicIndexing, "shaderUniformTexelBufferArrayDynamicIndexing", |f| is_any_enabled(&[f.features.indexing.shader_uniform_texel_buffer_array_dynamic_indexing])),
+    build_requirement(Capability::StorageTexelBufferArrayDynamicIndexing, "shaderStorageTexelBufferArrayDynamicIndexing", |f| is_any_enabled(&[f.features.indexing.shader_storage_texel_buffer_array_dynamic_indexing])),
+    build_requirement(Capability::StorageImageExtendedFormats, "shaderStorageImageExtendedFormats", |f| is_any_enabled(&[f.features.core.shader_storage_image_extended_formats])),
+    build_requirement(Capability::StorageImageReadWithoutFormat, "shaderStorageImageReadWithoutFormat", |f| is_any_enabled(&[f.features.core.shader_storage_image_read_without_format])),
+    build_requirement(Capability::StorageImageWriteWithoutFormat, "shaderStorageImageWriteWithoutFormat", |f| is_any_enabled(&[f.features.core.shader_storage_image_write_without_format])),
+    build_requirement(Capability::ImageGatherExtended, "shaderImageGatherExtended", |f| is_any_enabled(&[f.features.core.shader_image_gather_extended])),
+    build_requirement(Capability::ImageCubeArray, "imageCubeArray", |f| is_any_enabled(&[f.features.core.image_cube_array])),
+    build_requirement(Capability::SampledCubeArray, "imageCubeArray", |f| is_any_enabled(&[f.features.core.image_cube_array])),
+    build_requirement(Capability::Int64ImageEXT, "shaderImageInt64Atomics", |f| is_any_enabled(&[f.features.image_atomics.shader_image_int64_atomics])),
+    build_requirement(Capability::RuntimeDescriptorArray, "runtimeDescriptorArray", |f| is_any_enabled(&[f.features.indexing.runtime_descriptor_array])),
+    build_requirement(Capability::GroupNonUniform, "VK_SUBGROUP_FEATURE_BASIC_BIT", |f| f.has_subgroup_operations(Subgroup::BASIC)),
+    build_requirement(Capability::GroupNonUniformVote, "VK_SUBGROUP_FEATURE_VOTE_BIT", |f| f.has_subgroup_operations(Subgroup::VOTE)),
+    build_requirement(Capability::GroupNonUniformArithmetic, "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT", |f| f.has_subgroup_operations(Subgroup::ARITHMETIC)),
+    build_requirement(Capability::GroupNonUniformBallot, "VK_SUBGROUP_FEATURE_BALLOT_BIT", |f| f.has_subgroup_operations(Subgroup::BALLOT)),
+    build_requirement(Capability::GroupNonUniformShuffle, "VK_SUBGROUP_FEATURE_SHUFFLE_BIT", |f| f.has_subgroup_operations(Subgroup::SHUFFLE)),
+    build_requirement(Capability::GroupNonUniformShuffleRelative, "VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT", |f| f.has_subgroup_operations(Subgroup::SHUFFLE_RELATIVE)),
+    build_requirement(Capability::GroupNonUniformClustered, "VK_SUBGROUP_FEATURE_CLUSTERED_BIT", |f| f.has_subgroup_operations(Subgroup::CLUSTERED)),
+    build_requirement(Capability::GroupNonUniformQuad, "VK_SUBGROUP_FEATURE_QUAD_BIT", |f| f.has_subgroup_operations(Subgroup::QUAD)),
+    build_requirement(Capability::GroupNonUniformRotateKHR, "shaderSubgroupRotate", |f| is_any_enabled(&[f.features.rotate.shader_subgroup_rotate])),
+    build_requirement(Capability::SubgroupBallotKHR, "VK_EXT_shader_subgroup_ballot", |f| f.device.has_extension(ext::shader_subgroup_ballot::NAME)),
+    build_requirement(Capability::SubgroupVoteKHR, "VK_EXT_shader_subgroup_vote", |f| f.device.has_extension(ext::shader_subgroup_vote::NAME)),
+    build_requirement(Capability::DenormPreserve, "shaderDenormPreserve", |f| is_any_enabled(&query_float_widths(f, ExecutionMode::DenormPreserve))),
+    build_requirement(Capability::DenormFlushToZero, "shaderDenormFlushToZero", |f| is_any_enabled(&query_float_widths(f, ExecutionMode::DenormFlushToZero))),
+    build_requirement(Capability::SignedZeroInfNanPreserve, "shaderSignedZeroInfNanPreserve", |f| is_any_enabled(&query_float_widths(f, ExecutionMode::SignedZeroInfNanPreserve))),
+    build_requirement(Capability::RoundingModeRTE, "shaderRoundingModeRTE", |f| is_any_enabled(&query_float_widths(f, ExecutionMode::RoundingModeRTE))),
+    build_requirement(Capability::RoundingModeRTZ, "shaderRoundingModeRTZ", |f| is_any_enabled(&query_float_widths(f, ExecutionMode::RoundingModeRTZ))),
+    build_requirement(Capability::FloatControls2, "shaderFloatControls2", |f| is_any_enabled(&[f.features.float_controls_2.shader_float_controls2])),
+    build_requirement(Capability::ExpectAssumeKHR, "shaderExpectAssume", |f| is_any_enabled(&[f.features.expect.shader_expect_assume])),
+    build_requirement(Capability::ShaderClockKHR, "shaderSubgroupClock", |f| f.device.has_extension(khr::shader_clock::NAME) && is_any_enabled(&[f.features.clock.shader_subgroup_clock])),
+    build_requirement(Capability::BFloat16TypeKHR, "shaderBFloat16Type", |f| is_any_enabled(&[f.features.bfloat.shader_b_float16_type])),
+    build_requirement(Capability::BFloat16CooperativeMatrixKHR, "shaderBFloat16CooperativeMatrix", |f| is_any_enabled(&[f.features.bfloat.shader_b_float16_cooperative_matrix])),
+    build_requirement(Capability::CooperativeMatrixKHR, "cooperativeMatrix", |f| is_any_enabled(&[f.features.matrix.cooperative_matrix])),
 ];
 
 /// Execution modes without a capability of their own.
 #[rustfmt::skip]
 const MODES: &[CapabilityRequirement<ExecutionMode>] = &[
-    row(ExecutionMode::LocalSizeId, "maintenance4", |f| any(&[f.features.maintenance_4.maintenance4])),
-    row(ExecutionMode::SubgroupUniformControlFlowKHR, "shaderSubgroupUniformControlFlow", |f| any(&[f.features.uniform_flow.shader_subgroup_uniform_control_flow])),
-    row(ExecutionMode::MaximallyReconvergesKHR, "shaderMaximalReconvergence", |f| any(&[f.features.reconvergence.shader_maximal_reconvergence])),
+    build_requirement(ExecutionMode::LocalSizeId, "maintenance4", |f| is_any_enabled(&[f.features.maintenance_4.maintenance4])),
+    build_requirement(ExecutionMode::SubgroupUniformControlFlowKHR, "shaderSubgroupUniformControlFlow", |f| is_any_enabled(&[f.features.uniform_flow.shader_subgroup_uniform_control_flow])),
+    build_requirement(ExecutionMode::MaximallyReconvergesKHR, "shaderMaximalReconvergence", |f| is_any_enabled(&[f.features.reconvergence.shader_maximal_reconvergence])),
 ];
 
 /// Modes of floating-point arithmetic, each for one of the widths of [`WIDTHS`].
@@ -154,7 +154,7 @@ const FLOAT_MODES: &[ExecutionMode] = &[
 const WIDTHS: [u32; 3] = [16, 32, 64];
 
 /// Whether a mode is there for each of [`WIDTHS`].
-fn widths(facts: &CapabilityContext<'_>, mode: ExecutionMode) -> [vk::Bool32; 3] {
+fn query_float_widths(facts: &CapabilityContext<'_>, mode: ExecutionMode) -> [vk::Bool32; 3] {
     let f = &facts.device.floats;
     match mode {
         ExecutionMode::DenormPreserve => [
@@ -187,7 +187,7 @@ fn widths(facts: &CapabilityContext<'_>, mode: ExecutionMode) -> [vk::Bool32; 3]
 }
 
 /// Refuses a module that needs something which a device lacks.
-pub fn check(
+pub fn check_module(
     device: &VulkanPhysicalDevice,
     features: &VulkanFeatures,
     module: &SpirvModule,
@@ -203,16 +203,16 @@ pub fn check(
         let text = format!(
             "the module is SPIR-V {}: {} takes {newest} at most",
             module.version,
-            name(device)
+            format_device_name(device)
         );
-        return Err(DeviceError::Unsupported(vec![lacks(
+        return Err(DeviceError::Unsupported(vec![report_missing(
             SourceLocation::Unknown,
             text,
             None,
         )]));
     }
-    let mut faults = capabilities(&facts, module);
-    faults.extend(modes(&facts, module, interface));
+    let mut faults = find_missing_capabilities(&facts, module);
+    faults.extend(find_missing_modes(&facts, module, interface));
     match faults.is_empty() {
         true => Ok(()),
         false => Err(DeviceError::Unsupported(faults)),
@@ -220,7 +220,7 @@ pub fn check(
 }
 
 /// Whether a device has a capability.
-pub fn has(
+pub fn has_capability(
     device: &VulkanPhysicalDevice,
     features: &VulkanFeatures,
     capability: Capability,
@@ -231,45 +231,48 @@ pub fn has(
 }
 
 /// The capabilities that a device lacks.
-fn capabilities(facts: &CapabilityContext<'_>, module: &SpirvModule) -> Vec<SourceDiagnostic> {
+fn find_missing_capabilities(
+    facts: &CapabilityContext<'_>,
+    module: &SpirvModule,
+) -> Vec<SourceDiagnostic> {
     let mut faults = Vec::new();
-    let device = name(facts.device);
-    for inst in module.section(ModuleSection::Capabilities) {
-        let capability = Capability(inst.word(0));
+    let device = format_device_name(facts.device);
+    for inst in module.section_insts(ModuleSection::Capabilities) {
+        let capability = Capability(inst.operand_word(0));
         let row = CAPABILITIES.iter().find(|r| r.what == capability);
         if row.is_none_or(|r| !(r.has)(facts)) {
             let text = format!("{device} does not support the capability {capability}");
-            faults.push(lacks(inst.place(), text, row.map(|r| r.needs)));
+            faults.push(report_missing(inst.place(), text, row.map(|r| r.needs)));
         } else if facts.device.wrong.contains(&capability) {
             let text = format!("{device} gets the capability {capability} wrong, as a probe found");
-            faults.push(lacks(inst.place(), text, None));
+            faults.push(report_missing(inst.place(), text, None));
         }
     }
     faults
 }
 
 /// The execution modes of an entry point that a device lacks.
-fn modes(
+fn find_missing_modes(
     facts: &CapabilityContext<'_>,
     module: &SpirvModule,
     interface: &EntryInterface,
 ) -> Vec<SourceDiagnostic> {
     let mut faults = Vec::new();
-    let device = name(facts.device);
-    let modes = module.section(ModuleSection::ExecutionModes);
-    for inst in modes.filter(|m| m.id(0) == interface.function) {
-        let mode = ExecutionMode(inst.word(1));
+    let device = format_device_name(facts.device);
+    let modes = module.section_insts(ModuleSection::ExecutionModes);
+    for inst in modes.filter(|m| m.id_operand(0) == interface.function) {
+        let mode = ExecutionMode(inst.operand_word(1));
         if let Some(row) = MODES.iter().find(|r| r.what == mode && !(r.has)(facts)) {
             let text = format!("{device} does not support the execution mode {mode}");
-            faults.push(lacks(inst.place(), text, Some(row.needs)));
+            faults.push(report_missing(inst.place(), text, Some(row.needs)));
         }
         let width = inst.operands().get(2).copied().unwrap_or(0);
-        let mut there = WIDTHS.iter().zip(widths(facts, mode));
-        let is_there = there.any(|(w, has)| *w == width && any(&[has]));
+        let mut there = WIDTHS.iter().zip(query_float_widths(facts, mode));
+        let is_there = there.any(|(w, has)| *w == width && is_any_enabled(&[has]));
         if FLOAT_MODES.contains(&mode) && !is_there {
             let text =
                 format!("{device} does not support the execution mode {mode} for {width} bits");
-            faults.push(lacks(inst.place(), text, None));
+            faults.push(report_missing(inst.place(), text, None));
         }
     }
     faults
@@ -280,12 +283,12 @@ fn wrong_model(device: &VulkanPhysicalDevice, interface: &EntryInterface) -> Dev
     let text = format!(
         "{entry} is a {} shader: {} runs compute shaders only",
         interface.model,
-        name(device)
+        format_device_name(device)
     );
     DeviceError::Unsupported(vec![SourceDiagnostic::error(SourceLocation::Unknown, text)])
 }
 
-fn lacks(place: SourceLocation, text: String, needs: Option<&str>) -> SourceDiagnostic {
+fn report_missing(place: SourceLocation, text: String, needs: Option<&str>) -> SourceDiagnostic {
     let diagnostic = SourceDiagnostic::error(place, text);
     match needs {
         Some(needs) => diagnostic.with_note(format!("Vulkan calls what it needs {needs}")),
@@ -293,6 +296,6 @@ fn lacks(place: SourceLocation, text: String, needs: Option<&str>) -> SourceDiag
     }
 }
 
-fn name(device: &VulkanPhysicalDevice) -> String {
+fn format_device_name(device: &VulkanPhysicalDevice) -> String {
     format!("{} ({})", device.info.id, device.info.name)
 }

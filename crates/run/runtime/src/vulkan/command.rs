@@ -52,7 +52,7 @@ pub struct DispatchCommand {
 
 impl BatchCommand {
     /// Records it.
-    pub fn record(
+    pub fn record_command(
         &self,
         device: &VulkanDevice,
         commands: vk::CommandBuffer,
@@ -60,9 +60,9 @@ impl BatchCommand {
     ) {
         match self {
             BatchCommand::Dispatch(dispatch) => {
-                stamps.stamp(device, commands, dispatch.kernel, false);
-                dispatch.record(device, commands);
-                stamps.stamp(device, commands, dispatch.kernel, true);
+                stamps.record_timestamp(device, commands, dispatch.kernel, false);
+                dispatch.record_dispatch(device, commands);
+                stamps.record_timestamp(device, commands, dispatch.kernel, true);
             }
             // SAFETY: the commands are being recorded; the region is within both buffers, which are different
             // and kept.
@@ -80,7 +80,7 @@ impl BatchCommand {
 }
 
 impl DispatchCommand {
-    fn record(&self, device: &VulkanDevice, commands: vk::CommandBuffer) {
+    fn record_dispatch(&self, device: &VulkanDevice, commands: vk::CommandBuffer) {
         let functions = device.raw();
         let point = vk::PipelineBindPoint::COMPUTE;
         let (layout, [x, y, z]) = (self.layout, self.groups);

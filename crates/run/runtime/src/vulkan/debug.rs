@@ -37,7 +37,7 @@ pub struct ValidationMessenger {
 
 impl ValidationMessenger {
     /// Begins to listen.
-    pub fn listen(
+    pub fn begin_listening(
         entry: &Entry,
         instance: &ash::Instance,
     ) -> Result<ValidationMessenger, DeviceError> {
@@ -47,20 +47,20 @@ impl ValidationMessenger {
         let info = vk::DebugUtilsMessengerCreateInfoEXT::default()
             .message_severity(Severity::ERROR | Severity::WARNING)
             .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION)
-            .pfn_user_callback(Some(receive))
+            .pfn_user_callback(Some(receive_message))
             .user_data(address as *mut c_void);
         // SAFETY: the instance is alive and has the extension; `texts` outlives the messenger,
         // which is destroyed in `drop`.
         let messenger = unsafe { functions.create_debug_utils_messenger(&info, None) };
         Ok(ValidationMessenger {
-            messenger: messenger.of("vkCreateDebugUtilsMessengerEXT")?,
+            messenger: messenger.check_call("vkCreateDebugUtilsMessengerEXT")?,
             functions,
             texts,
         })
     }
 
     /// Fails with the errors that were said since the last time.
-    pub fn check(&self) -> Result<(), DeviceError> {
+    pub fn check_errors(&self) -> Result<(), DeviceError> {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         match texts.errors.is_empty() {
             true => Ok(()),
@@ -88,7 +88,7 @@ impl Drop for ValidationMessenger {
     }
 }
 
-unsafe extern "system" fn receive(
+unsafe extern "system" fn receive_message(
     severity: Severity,
     _: vk::DebugUtilsMessageTypeFlagsEXT,
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,

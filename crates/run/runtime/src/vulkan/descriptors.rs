@@ -1,7 +1,7 @@
 //! Descriptor sets: their layouts from a shader's interface, pools, and what is bound.
 
 use super::device::{OwnedHandle, VulkanDevice};
-use super::error::{VulkanCallResult, failed, unsupported};
+use super::error::{VulkanCallResult, call_error, unsupported_error};
 use super::image::VulkanImage;
 use super::memory::VulkanBuffer;
 use super::supply::RecycledResources;
@@ -64,14 +64,14 @@ impl DescriptorLayouts {
         let mut slots: Vec<DescriptorSlot> = Vec::new();
         let mut bindings = interface.bindings.iter();
         let has_images = bindings.any(|b| matches!(b.kind, BindingKind::Opaque(_)));
-        let definitions = has_images.then(|| IdDefinitions::compute(module));
+        let definitions = has_images.then(|| IdDefinitions::from_module(module));
         for binding in &interface.bindings {
-            let slot = slot(binding, module, definitions.as_ref())?;
+            let slot = build_slot(binding, module, definitions.as_ref())?;
             match slots.last_mut() {
                 Some(last) if (last.set, last.binding) == (slot.set, slot.binding) => {
                     if last.kind != slot.kind {
                         let text = "it is declared as two kinds of descriptors";
-                        return Err(refused(binding, text));
+                        return Err(binding_error(binding, text));
                     }
                     last.count = last.count.max(slot.count);
                     last.is_unsized |= slot.is_unsized;
@@ -87,9 +87,9 @@ impl DescriptorLayouts {
                 count - 1,
                 device.physical.info.id
             );
-            return Err(unsupported(text));
+            return Err(unsupported_error(text));
         }
-        let sets = (0..count).map(|set| layout(device, &slots, set));
+        let sets = (0..count).map(|set| create_set_layout(device, &slots, set));
         let sets = sets.collect::<Result<Vec<_>, _>>()?;
         Ok(DescriptorLayouts {
             raw: sets.iter().map(|set| **set).collect(),
@@ -103,28 +103,29 @@ impl DescriptorLayouts {
         &self.raw
     }
 
-    fn slot(&self, bound: &LaunchBinding) -> Option<&DescriptorSlot> {
+    fn find_slot(&self, bound: &LaunchBinding) -> Option<&DescriptorSlot> {
         let mut slots = self.slots.iter();
         slots.find(|s| (s.set, s.binding) == (bound.set, bound.binding))
     }
 
     /// Whether the entry point uses what is bound; else it has no descriptor.
-    pub fn has(&self, bound: &LaunchBinding) -> bool {
-        self.slot(bound).is_some()
+    pub fn has_slot(&self, bound: &LaunchBinding) -> bool {
+        self.find_slot(bound).is_some()
     }
 
     /// Whether the shader stores into images that are bound there.
-    pub fn stores(&self, bound: &LaunchBinding) -> bool {
-        self.slot(bound).is_some_and(|slot| slot.kind.stores())
+    pub fn has_stored_image(&self, bound: &LaunchBinding) -> bool {
+        self.find_slot(bound)
+            .is_some_and(|slot| slot.kind.is_stored())
     }
 
-    fn needed(&self, kind: vk::DescriptorType) -> u32 {
+    fn count_descriptors(&self, kind: vk::DescriptorType) -> u32 {
         let slots = self.slots.iter().filter(|s| s.kind == kind);
         slots.fold(0, |sum, slot| sum.saturating_add(slot.count))
     }
 }
 
-fn refused(binding: &InterfaceBinding, problem: &str) -> DeviceError {
+fn binding_error(binding: &InterfaceBinding, problem: &str) -> DeviceError {
     DeviceError::Binding {
         set: binding.set,
         binding: binding.binding,
@@ -135,17 +136,17 @@ fn refused(binding: &InterfaceBinding, problem: &str) -> DeviceError {
 
 trait DescriptorTypeExt {
     /// Whether it is for images that are stored into.
-    fn stores(self) -> bool;
+    fn is_stored(self) -> bool;
 }
 
 impl DescriptorTypeExt for vk::DescriptorType {
-    fn stores(self) -> bool {
+    fn is_stored(self) -> bool {
         self == vk::DescriptorType::STORAGE_IMAGE
             || self == vk::DescriptorType::STORAGE_TEXEL_BUFFER
     }
 }
 
-fn slot(
+fn build_slot(
     binding: &InterfaceBinding,
     module: &SpirvModule,
     definitions: Option<&IdDefinitions>,
@@ -157,15 +158,15 @@ fn slot(
         BindingKind::Opaque(ty) => {
             let def = |id| definitions.and_then(|d| d.get(module, id));
             let found = def(ty).and_then(|own| match own.op() {
-                Op::TypeSampledImage => Some((own, def(own.id(0))?)),
+                Op::TypeSampledImage => Some((own, def(own.id_operand(0))?)),
                 _ => Some((own, own)),
             });
             let kind = found.and_then(|(own, of)| {
-                image = (of.op() == Op::TypeImage).then(|| ImageType::of(of));
-                opaque(own.op(), image.as_ref(), of.operands().get(5).copied())
+                image = (of.op() == Op::TypeImage).then(|| ImageType::from_definition(of));
+                to_descriptor_type(own.op(), image.as_ref(), of.operands().get(5).copied())
             });
             let text = "it is an image of several samples, or something else that is not supported";
-            kind.ok_or_else(|| refused(binding, text))?
+            kind.ok_or_else(|| binding_error(binding, text))?
         }
     };
     let is_unsized = binding.count == 0;
@@ -181,7 +182,11 @@ fn slot(
 
 /// The descriptor of an image, a sampler or both. `sampled` is what the image's type says of whether it is used
 /// with a sampler (1) or without (2).
-fn opaque(op: Op, image: Option<&ImageType>, sampled: Option<u32>) -> Option<vk::DescriptorType> {
+fn to_descriptor_type(
+    op: Op,
+    image: Option<&ImageType>,
+    sampled: Option<u32>,
+) -> Option<vk::DescriptorType> {
     if image.is_some_and(|i| i.multisampled) {
         return None;
     }
@@ -197,7 +202,7 @@ fn opaque(op: Op, image: Option<&ImageType>, sampled: Option<u32>) -> Option<vk:
     }
 }
 
-fn layout(
+fn create_set_layout(
     device: &Arc<VulkanDevice>,
     slots: &[DescriptorSlot],
     set: u32,
@@ -271,7 +276,7 @@ enum DescriptorWriteInfo {
 
 impl DescriptorSlot {
     /// What a descriptor is told of something, or why that does not fit.
-    fn row(
+    fn build_write_info(
         &self,
         device: &VulkanDevice,
         what: DescriptorObject<'_>,
@@ -297,23 +302,23 @@ impl DescriptorSlot {
             (_, _) if self.image.is_some() => return Err("it takes an image".to_owned()),
             _ => return Err("it takes a buffer".to_owned()),
         };
-        if let Some(problem) = self.image.and_then(|ty| ty.problem(&image.shape)) {
+        if let Some(problem) = self.image.and_then(|ty| ty.find_mismatch(&image.shape)) {
             return Err(problem);
         }
-        let stores = self.kind.stores();
+        let stores = self.kind.is_stored();
         let lacks = || {
             let (id, format) = (&device.physical.info.id, image.shape.format);
             let how = if stores { "stored" } else { "sampled" };
             format!("{id} has no {format} that are {how}")
         };
-        if image.row().is_some() {
+        if image.row_buffer().is_some() {
             return image
                 .row_view(stores)
                 .map(DescriptorWriteInfo::Texels)
                 .ok_or_else(lacks);
         }
         let mut info = vk::DescriptorImageInfo::default()
-            .image_view(image.view(stores).ok_or_else(lacks)?)
+            .image_view(image.image_view(stores).ok_or_else(lacks)?)
             .image_layout(vk::ImageLayout::GENERAL);
         if self.kind == vk::DescriptorType::COMBINED_IMAGE_SAMPLER {
             let sampler = image.sampler.as_ref().map_err(ToString::to_string)?;
@@ -374,27 +379,27 @@ impl DescriptorPools {
     }
 
     /// Takes all sets back, but for those that others use. None of them may be in use by the device.
-    pub fn reset(&mut self) -> Result<(), DeviceError> {
+    pub fn recycle_sets(&mut self) -> Result<(), DeviceError> {
         self.pools.clear();
         self.recent.clear();
-        for pool in self.pools.own() {
+        for pool in self.pools.owned_resources() {
             let flags = vk::DescriptorPoolResetFlags::empty();
             // SAFETY: the batch that used the sets is done.
             let reset = unsafe { self.device.raw().reset_descriptor_pool(***pool, flags) };
-            reset.of("vkResetDescriptorPool")?;
+            reset.check_call("vkResetDescriptorPool")?;
         }
         Ok(())
     }
 
     /// Keeps the sets of others, which are empty then.
-    pub fn join(&mut self, other: &mut DescriptorPools) {
-        self.pools.join(&mut other.pools);
+    pub fn absorb_sets(&mut self, other: &mut DescriptorPools) {
+        self.pools.absorb_all(&mut other.pools);
         other.recent.clear();
     }
 
     /// Uses the sets of others, too.
-    pub fn share(&mut self, other: &DescriptorPools) {
-        self.pools.share(&other.pools);
+    pub fn share_sets(&mut self, other: &DescriptorPools) {
+        self.pools.share_all(&other.pools);
     }
 
     /// Whether sets of many others are used.
@@ -403,7 +408,7 @@ impl DescriptorPools {
     }
 
     /// The sets of a shader with buffers bound.
-    pub fn bind<'a>(
+    pub fn bind_resources<'a>(
         &mut self,
         layouts: &DescriptorLayouts,
         bound: impl Iterator<Item = DescriptorAssignment<'a>>,
@@ -411,7 +416,7 @@ impl DescriptorPools {
         if layouts.sets.is_empty() {
             return Ok(DescriptorSets::new());
         }
-        let parts = bound.filter(|part| layouts.has(&part.bound));
+        let parts = bound.filter(|part| layouts.has_slot(&part.bound));
         let parts: SmallVec<[_; FEW]> = parts.collect();
         let at = std::ptr::from_ref(layouts) as usize;
         let what = || parts.iter().map(|p| (p.bound, p.what.key()));
@@ -420,7 +425,7 @@ impl DescriptorPools {
         if let Some(known) = self.recent.iter().find(is_known) {
             return Ok(known.sets.clone());
         }
-        let sets = self.take(layouts)?;
+        let sets = self.allocate_sets(layouts)?;
         let known = CachedDescriptorSets {
             layouts: at,
             bound: what().collect(),
@@ -434,14 +439,14 @@ impl DescriptorPools {
                 name: None,
                 problem,
             };
-            let slot = layouts.slot(&bound).filter(|s| bound.index < s.count);
+            let slot = layouts.find_slot(&bound).filter(|s| bound.index < s.count);
             let slot = slot.ok_or_else(|| {
                 unfit(format!(
                     "there is no descriptor for element {}",
                     bound.index
                 ))
             })?;
-            let row = slot.row(&self.device, what).map_err(unfit)?;
+            let row = slot.build_write_info(&self.device, what).map_err(unfit)?;
             rows.push((bound, slot.kind, row));
         }
         let writes: SmallVec<[_; FEW]> = rows
@@ -476,11 +481,14 @@ impl DescriptorPools {
     }
 
     /// New sets of a shader.
-    fn take(&mut self, layouts: &DescriptorLayouts) -> Result<DescriptorSets, DeviceError> {
+    fn allocate_sets(
+        &mut self,
+        layouts: &DescriptorLayouts,
+    ) -> Result<DescriptorSets, DeviceError> {
         let mut is_new = false;
         loop {
             let Some(pool) = self.pools.current() else {
-                self.pools.add(self.pool(layouts)?);
+                self.pools.push_owned(self.create_pool(layouts)?);
                 is_new = true;
                 continue;
             };
@@ -495,20 +503,20 @@ impl DescriptorPools {
                 {
                     self.pools.go_on();
                 }
-                Err(e) => return Err(failed("vkAllocateDescriptorSets", e)),
+                Err(e) => return Err(call_error("vkAllocateDescriptorSets", e)),
             }
         }
     }
 
     /// A pool that has room for one set of each layout at least.
-    fn pool(
+    fn create_pool(
         &self,
         layouts: &DescriptorLayouts,
     ) -> Result<OwnedHandle<vk::DescriptorPool>, DeviceError> {
         let size = |&(kind, usual): &(_, u32)| {
             vk::DescriptorPoolSize::default()
                 .ty(kind)
-                .descriptor_count(layouts.needed(kind).max(usual))
+                .descriptor_count(layouts.count_descriptors(kind).max(usual))
         };
         let sizes: Vec<_> = POOL_SIZES.iter().map(size).collect();
         let info = vk::DescriptorPoolCreateInfo::default()

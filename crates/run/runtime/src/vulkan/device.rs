@@ -1,6 +1,6 @@
 //! The opened device, and handles that destroy themselves.
 
-use super::error::{VulkanCallResult, failed};
+use super::error::{VulkanCallResult, call_error};
 use super::features::{self, VulkanFeatures};
 use super::instance::VulkanInstance;
 use super::physical::VulkanPhysicalDevice;
@@ -42,7 +42,7 @@ impl VulkanDevice {
             .queue_family_index(family)
             .queue_priorities(&[1.0]);
         physical.timestamps = physical.timestamps_of(&families[family as usize]);
-        let extensions = features::extensions(&physical);
+        let extensions = features::select_extensions(&physical);
         let extensions: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
         let addresses = features.addresses.buffer_device_address != vk::FALSE;
         let mut chain = features.chain(&physical);
@@ -53,7 +53,7 @@ impl VulkanDevice {
         // SAFETY: the device is of this instance, has the queue family and the extensions, and
         // said itself that it has the features.
         let raw = unsafe { functions.create_device(physical.raw, &info, None) };
-        let raw = change(raw.of("vkCreateDevice")?);
+        let raw = change(raw.check_call("vkCreateDevice")?);
         let named = instance.names_objects();
         let names = named.then(|| ash::ext::debug_utils::Device::new(functions, &raw));
         Ok(Arc::new(VulkanDevice {
@@ -77,7 +77,7 @@ impl VulkanDevice {
     }
 
     /// Gives an object a name that tools and messages of layers show.
-    pub fn name<T: vk::Handle>(&self, object: T, name: &str) {
+    pub fn name_object<T: vk::Handle>(&self, object: T, name: &str) {
         let (Some(names), Ok(name)) = (&self.names, std::ffi::CString::new(name)) else {
             return;
         };
@@ -90,7 +90,7 @@ impl VulkanDevice {
     }
 
     /// Waits until it has nothing to do. A device that fails has nothing to do either.
-    pub fn idle(&self) {
+    pub fn wait_idle(&self) {
         // SAFETY: the device is alive, and its only queue is not used by another thread, as all
         // that use it hold the driver exclusively.
         let _ = unsafe { self.raw.device_wait_idle() };
@@ -120,13 +120,13 @@ pub trait VulkanHandle: Copy {
     ///
     /// # Safety
     /// The handle must be of this device, not destroyed yet, and not in use by it.
-    unsafe fn destroy(self, device: &ash::Device);
+    unsafe fn destroy_object(self, device: &ash::Device);
 }
 
 macro_rules! handles {
     ($($handle:ident => $destroy:ident,)*) => {
         $(impl VulkanHandle for vk::$handle {
-            unsafe fn destroy(self, device: &ash::Device) {
+            unsafe fn destroy_object(self, device: &ash::Device) {
                 // SAFETY: this function asks the same of its caller.
                 unsafe { device.$destroy(self, None) }
             }
@@ -167,7 +167,7 @@ impl<T: VulkanHandle> OwnedHandle<T> {
         made: Result<T, vk::Result>,
     ) -> Result<Self, DeviceError> {
         Ok(OwnedHandle {
-            handle: made.map_err(|result| failed(call, result))?,
+            handle: made.map_err(|result| call_error(call, result))?,
             device: Arc::clone(device),
         })
     }
@@ -190,7 +190,7 @@ impl<T: VulkanHandle> Drop for OwnedHandle<T> {
     fn drop(&mut self) {
         // SAFETY: the handle was made by this device, is destroyed here alone, and work that uses
         // it is done, as submitted work keeps what it uses.
-        unsafe { self.handle.destroy(&self.device.raw) };
+        unsafe { self.handle.destroy_object(&self.device.raw) };
     }
 }
 

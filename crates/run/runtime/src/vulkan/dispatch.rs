@@ -34,13 +34,13 @@ pub struct DispatchPlan<'a> {
 
 impl DispatchPlan<'_> {
     /// The command, of which the batch keeps what it uses.
-    pub fn command(
+    pub fn build_command(
         &self,
         device: &VulkanDevice,
         batch: &mut CommandBatch,
     ) -> Result<BatchCommand, DeviceError> {
         let pipeline = &self.variant.pipeline;
-        let extra = self.extra(device, batch)?;
+        let extra = self.write_extra_bindings(device, batch)?;
         let own = self.bound.iter().filter(|(b, _)| !self.is_addressed(b));
         let own = own.map(|(bound, given)| DescriptorAssignment {
             bound: LaunchBinding {
@@ -62,13 +62,15 @@ impl DispatchPlan<'_> {
                 bound: *bound,
                 what: DescriptorObject::Buffer(buffer, *range),
             });
-        let sets = batch.pools.bind(&pipeline.sets, own.chain(extra))?;
-        batch.runs(pipeline);
+        let sets = batch
+            .pools
+            .bind_resources(&pipeline.sets, own.chain(extra))?;
+        batch.keep_pipeline(pipeline);
         for (bound, given) in self.bound {
-            self.uses(batch, bound, given);
+            self.note_resource(batch, bound, given);
         }
         let push = match pipeline.push > 0 {
-            true => self.pushed(),
+            true => self.build_push_constants(),
             false => Cow::Borrowed(&[][..]),
         };
         Ok(BatchCommand::Dispatch(DispatchCommand {
@@ -82,7 +84,7 @@ impl DispatchPlan<'_> {
     }
 
     /// Whether something that is bound is written.
-    fn writes(&self, bound: &LaunchBinding) -> bool {
+    fn is_written(&self, bound: &LaunchBinding) -> bool {
         let (set, binding) = (bound.set, bound.binding);
         let place = DescriptorLocation { set, binding };
         !self.variant.read_only.contains(&place)
@@ -95,7 +97,7 @@ impl DispatchPlan<'_> {
     }
 
     /// The addresses of what is bound to descriptors.
-    fn addresses(&self, descriptors: &[DescriptorLocation]) -> Vec<u8> {
+    fn gather_addresses(&self, descriptors: &[DescriptorLocation]) -> Vec<u8> {
         let address = |wanted: &DescriptorLocation| {
             let mut bound = self.bound.iter();
             let found = bound.find(|(b, _)| (b.set, b.binding) == (wanted.set, wanted.binding));
@@ -110,23 +112,23 @@ impl DispatchPlan<'_> {
     }
 
     /// The push constants, with the addresses that come behind them.
-    fn pushed(&self) -> Cow<'_, [u8]> {
+    fn build_push_constants(&self) -> Cow<'_, [u8]> {
         let Some((AddressSource::Pushed(at), buffers)) = &self.variant.addressed else {
             return Cow::Borrowed(&self.push);
         };
         let mut push = self.push.to_vec();
         push.truncate(*at as usize);
         push.resize(*at as usize, 0);
-        push.extend(self.addresses(buffers));
+        push.extend(self.gather_addresses(buffers));
         Cow::Owned(push)
     }
 
     /// What it uses, if that is nothing but buffers.
-    pub fn buffers(&self) -> Option<CommandAccesses> {
+    pub fn gather_accesses(&self) -> Option<CommandAccesses> {
         let rows = self.bound.iter().map(|(bound, given)| match given {
             DispatchResource::Buffer(buffer) => Some(BufferAccess {
                 buffer: buffer.raw(),
-                is_written: self.writes(bound),
+                is_written: self.is_written(bound),
                 region: bound.region,
             }),
             DispatchResource::Image(_) | DispatchResource::Sampler(_) => None,
@@ -139,34 +141,39 @@ impl DispatchPlan<'_> {
     }
 
     /// Takes note of what is bound, and keeps it.
-    fn uses(&self, batch: &mut CommandBatch, bound: &LaunchBinding, given: &DispatchResource) {
+    fn note_resource(
+        &self,
+        batch: &mut CommandBatch,
+        bound: &LaunchBinding,
+        given: &DispatchResource,
+    ) {
         let row = match given {
             DispatchResource::Buffer(buffer) => Some(buffer),
             DispatchResource::Image(image) => {
-                batch.holds(image);
-                image.row()
+                batch.keep_image(image);
+                image.row_buffer()
             }
             DispatchResource::Sampler(sampler) => {
-                batch.samples(sampler);
+                batch.keep_sampler(sampler);
                 None
             }
         };
         match row {
-            Some(buffer) if self.writes(bound) => batch.writes(buffer),
-            Some(buffer) => batch.reads(buffer),
+            Some(buffer) if self.is_written(bound) => batch.note_buffer_write(buffer),
+            Some(buffer) => batch.note_buffer_read(buffer),
             None => {}
         }
     }
 
     /// What is bound besides: push constants and addresses that come from a buffer.
-    fn extra(
+    fn write_extra_bindings(
         &self,
         device: &VulkanDevice,
         batch: &mut CommandBatch,
     ) -> Result<Vec<BatchBufferBinding>, DeviceError> {
         let mut extra = Vec::new();
         let mut add = |place: DescriptorLocation, data: &[u8]| {
-            let (buffer, at) = batch.scratch(device, self.memory, data)?;
+            let (buffer, at) = batch.write_scratch(device, self.memory, data)?;
             let bound = LaunchBinding {
                 set: place.set,
                 binding: place.binding,
@@ -181,7 +188,7 @@ impl DispatchPlan<'_> {
             add(place, &self.push)?;
         }
         if let Some((AddressSource::Bound(place), buffers)) = &self.variant.addressed {
-            add(*place, &self.addresses(buffers))?;
+            add(*place, &self.gather_addresses(buffers))?;
         }
         Ok(extra)
     }

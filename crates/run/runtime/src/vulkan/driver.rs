@@ -11,12 +11,12 @@ use super::memory::{self, VulkanMemory};
 use super::physical::VulkanPhysicalDevice;
 use super::queue::{QueueSettings, VulkanQueue};
 use super::resource::{DispatchResource, MirroredImage, VulkanResource};
-use super::sampler::sampler;
+use super::sampler::create_sampler;
 use super::transfer::StagingBuffers;
 use super::variant::{KernelPipelines, VariantRequirements};
 use super::waves::FEW;
 use crate::driver::{DeviceDriver, DeviceInfo, DeviceOptions};
-use crate::specialised::specialise;
+use crate::specialised::specialise_constants;
 use crate::{
     DeviceBuffer, DeviceError, DeviceKernel, ImageShape, KernelLaunch, LaunchInputs, SamplerState,
 };
@@ -50,16 +50,17 @@ pub struct VulkanDriver {
 }
 
 /// All Vulkan devices; none where Vulkan is not installed.
-pub fn devices() -> Vec<DeviceInfo> {
-    let all = VulkanInstance::shared().and_then(|instance| VulkanPhysicalDevice::all(&instance));
+pub fn list_devices() -> Vec<DeviceInfo> {
+    let all = VulkanInstance::open_shared()
+        .and_then(|instance| VulkanPhysicalDevice::enumerate_devices(&instance));
     let all = all.unwrap_or_default();
     all.into_iter().map(|device| device.info).collect()
 }
 
 /// The device that a name means, without opening it.
-pub fn find(name: &str) -> Result<DeviceInfo, DeviceError> {
-    let instance = VulkanInstance::shared()?;
-    Ok(VulkanPhysicalDevice::named(&instance, name)?.info)
+pub fn find_device_info(name: &str) -> Result<DeviceInfo, DeviceError> {
+    let instance = VulkanInstance::open_shared()?;
+    Ok(VulkanPhysicalDevice::find_named(&instance, name)?.info)
 }
 
 impl VulkanDriver {
@@ -81,15 +82,15 @@ impl VulkanDriver {
     ) -> Result<Self, DeviceError> {
         let asked = std::env::var_os(VALIDATION).is_some_and(|v| !v.is_empty() && v != "0");
         let instance = match options.validation || asked {
-            _ if options.gpu_checks => VulkanInstance::create(ValidationLevel::Shaders)?,
-            true => VulkanInstance::create(ValidationLevel::Calls)?,
-            false => VulkanInstance::shared()?,
+            _ if options.gpu_checks => VulkanInstance::with_validation(ValidationLevel::Shaders)?,
+            true => VulkanInstance::with_validation(ValidationLevel::Calls)?,
+            false => VulkanInstance::open_shared()?,
         };
-        let mut physical = VulkanPhysicalDevice::named(&instance, name)?;
+        let mut physical = VulkanPhysicalDevice::find_named(&instance, name)?;
         let wrong = options.cache.as_deref();
-        let wrong = wrong.and_then(|folder| crate::probe::known(folder, &physical.info));
+        let wrong = wrong.and_then(|folder| crate::probe::load_findings(folder, &physical.info));
         physical.wrong = wrong.into_iter().flatten().filter_map(|(c, _)| c).collect();
-        let features = VulkanFeatures::query(&instance, &physical);
+        let features = VulkanFeatures::query_device(&instance, &physical);
         let device = VulkanDevice::open(instance, physical, features.clone(), change)?;
         let memory = VulkanMemory::new(&device, direct)?;
         let settings = QueueSettings {
@@ -116,11 +117,11 @@ impl VulkanDriver {
     ) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
         let buffer = Arc::new(self.memory.create_for_kernels(size)?);
         self.device
-            .name(buffer.raw(), &format!("buffer {}", number.index()));
+            .name_object(buffer.raw(), &format!("buffer {}", number.index()));
         Ok(buffer)
     }
 
-    fn buffer(&self, buffer: DeviceBuffer) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
+    fn find_buffer(&self, buffer: DeviceBuffer) -> Result<Arc<memory::VulkanBuffer>, DeviceError> {
         match self.buffers.get(buffer.index()) {
             Some(Some(VulkanResource::Buffer(found))) => Ok(Arc::clone(found)),
             _ => Err(DeviceError::Handle("a buffer")),
@@ -128,7 +129,7 @@ impl VulkanDriver {
     }
 
     /// The bytes of a buffer or an image, of which `writes` tells how many are changed now.
-    fn bytes(
+    fn find_byte_buffer(
         &mut self,
         buffer: DeviceBuffer,
         writes: Option<u64>,
@@ -136,20 +137,20 @@ impl VulkanDriver {
         match self.buffers.get_mut(buffer.index()) {
             Some(Some(VulkanResource::Buffer(found))) => Ok(Arc::clone(found)),
             Some(Some(VulkanResource::Picture(picture))) => {
-                picture.bytes(&mut self.queue, &self.memory, writes)
+                picture.update_bytes(&mut self.queue, &self.memory, writes)
             }
             _ => Err(DeviceError::Handle("a buffer")),
         }
     }
 
     /// What a launch is given of a handle.
-    fn given(&mut self, buffer: DeviceBuffer) -> Result<DispatchResource, DeviceError> {
+    fn resolve_resource(&mut self, buffer: DeviceBuffer) -> Result<DispatchResource, DeviceError> {
         Ok(match self.buffers.get_mut(buffer.index()) {
             Some(Some(VulkanResource::Buffer(found))) => {
                 DispatchResource::Buffer(Arc::clone(found))
             }
             Some(Some(VulkanResource::Picture(picture))) => {
-                DispatchResource::Image(picture.image(&mut self.queue)?)
+                DispatchResource::Image(picture.update_image(&mut self.queue)?)
             }
             Some(Some(VulkanResource::Sampler(found))) => {
                 DispatchResource::Sampler(Arc::clone(found))
@@ -159,30 +160,34 @@ impl VulkanDriver {
     }
 
     /// Does a launch with what was recorded for it, where that is possible.
-    fn repeat(&mut self, launch: &KernelLaunch) -> Result<bool, DeviceError> {
+    fn replay_launch(&mut self, launch: &KernelLaunch) -> Result<bool, DeviceError> {
         let LaunchInputs::Resources { bindings, .. } = &launch.inputs else {
             return Ok(false);
         };
         let buffers = &self.buffers;
-        let repeated = self.queue.repeat(launch, |at, used, value| {
+        let repeated = self.queue.replay_launch(launch, |at, used, value| {
             if let Some(Some(VulkanResource::Buffer(buffer))) =
                 buffers.get(bindings[at].buffer.index())
             {
-                buffer.mark(value, used.is_written);
+                buffer.mark_used(value, used.is_written);
             }
         });
-        self.validated(repeated)
+        self.check_validation(repeated)
     }
 
     /// What the device lacks of a module's needs, and a note of it.
-    fn lacked(&self, module: &SpirvModule, name: &str) -> (MissingNumericTypes, Option<String>) {
+    fn find_missing_types(
+        &self,
+        module: &SpirvModule,
+        name: &str,
+    ) -> (MissingNumericTypes, Option<String>) {
         let (physical, features) = (&self.device.physical, &self.features);
-        let has = |c| capabilities::has(physical, features, c);
-        let lacked = emulate::lacked(module, has);
+        let has = |c| capabilities::has_capability(physical, features, c);
+        let lacked = emulate::list_missing_capabilities(module, has);
         let lacked: Vec<String> = lacked.iter().map(ToString::to_string).collect();
         let (id, lacked) = (&physical.info.id, lacked.join(", "));
         let note = format!("{name}: {id} lacks {lacked}, which is emulated");
-        let lacking = MissingNumericTypes::of(module, has);
+        let lacking = MissingNumericTypes::from_module(module, has);
         (
             lacking,
             (lacking != MissingNumericTypes::default()).then_some(note),
@@ -198,16 +203,16 @@ impl VulkanDriver {
     ) -> Result<(), DeviceError> {
         let (module, interface) = kernel;
         // The device has nothing to do meanwhile, so that batches end where they do not elsewhere.
-        self.queue.spoil();
-        let (lacking, note) = self.lacked(module, &interface.name);
-        let made = match self.made(kernel, spec, lacking, stays) {
+        self.queue.mark_unrepeatable();
+        let (lacking, note) = self.find_missing_types(module, &interface.name);
+        let made = match self.compile_pipelines(kernel, spec, lacking, stays) {
             // NVIDIA's compiler fails on divisions of 64-bit integers in some kernels.
             Err(DeviceError::Compiler(why)) if !lacking.wide && is_wide(module) => {
                 let without = MissingNumericTypes {
                     wide: true,
                     ..lacking
                 };
-                let again = self.made(kernel, spec, without, stays);
+                let again = self.compile_pipelines(kernel, spec, without, stays);
                 let made = again.map_err(|_| DeviceError::Compiler(why))?;
                 let (name, id) = (&interface.name, &self.device.physical.info.id);
                 self.notes.push(format!(
@@ -223,7 +228,7 @@ impl VulkanDriver {
     }
 
     /// The pipelines of a kernel that does without what is lacking.
-    fn made(
+    fn compile_pipelines(
         &mut self,
         (module, interface): (&SpirvModule, &EntryInterface),
         spec: &[(u32, u64)],
@@ -232,7 +237,7 @@ impl VulkanDriver {
     ) -> Result<KernelPipelines, DeviceError> {
         let emulated = match lacking == MissingNumericTypes::default() {
             true => None,
-            false => Some(emulated(module, interface, spec, lacking)?),
+            false => Some(emulate_missing_types(module, interface, spec, lacking)?),
         };
         let (module, interface, spec) = match &emulated {
             Some((module, interface)) => (module, interface, &[][..]),
@@ -247,7 +252,7 @@ impl VulkanDriver {
             spec,
             stays,
         );
-        let mut made = self.validated(made)?;
+        let mut made = self.check_validation(made)?;
         if emulated.is_some() {
             // What is seen as words has whole ones.
             made.unit = 4;
@@ -256,8 +261,8 @@ impl VulkanDriver {
     }
 
     /// The outcome of calls, or what the validation layer says of them.
-    fn validated<T>(&self, outcome: Result<T, DeviceError>) -> Result<T, DeviceError> {
-        self.device.instance().validated()?;
+    fn check_validation<T>(&self, outcome: Result<T, DeviceError>) -> Result<T, DeviceError> {
+        self.device.instance().check_validation()?;
         outcome
     }
 }
@@ -273,8 +278,8 @@ impl DeviceDriver for VulkanDriver {
 
     fn create_buffer(&mut self, number: DeviceBuffer, size: u64) -> Result<(), DeviceError> {
         let buffer = self.new_buffer(number, size)?;
-        let cleared = self.transfer.clear(&mut self.queue, &buffer);
-        self.validated(cleared)?;
+        let cleared = self.transfer.clear_buffer(&mut self.queue, &buffer);
+        self.check_validation(cleared)?;
         self.buffers.push(Some(VulkanResource::Buffer(buffer)));
         Ok(())
     }
@@ -287,7 +292,7 @@ impl DeviceDriver for VulkanDriver {
     ) -> Result<(), DeviceError> {
         let (device, memory) = (&self.device, &self.memory);
         let image = VulkanImage::new(device, memory, &mut self.queue, shape, sampler);
-        let image = self.validated(image)?;
+        let image = self.check_validation(image)?;
         self.buffers
             .push(Some(VulkanResource::Picture(MirroredImage::new(image))));
         Ok(())
@@ -298,7 +303,7 @@ impl DeviceDriver for VulkanDriver {
         _: DeviceBuffer,
         wanted: &SamplerState,
     ) -> Result<(), DeviceError> {
-        let made = self.validated(sampler(&self.device, wanted, false))?;
+        let made = self.check_validation(create_sampler(&self.device, wanted, false))?;
         self.buffers
             .push(Some(VulkanResource::Sampler(Arc::new(made))));
         Ok(())
@@ -314,19 +319,26 @@ impl DeviceDriver for VulkanDriver {
         let slot = self.buffers.get_mut(buffer.index());
         match slot.and_then(Option::take) {
             // Launches may reach it by its address, which no binding tells.
-            Some(VulkanResource::Buffer(buffer)) => self.queue.keep(buffer),
+            Some(VulkanResource::Buffer(buffer)) => self.queue.keep_buffer(buffer),
             // Launches that use them keep them.
             Some(VulkanResource::Picture(_) | VulkanResource::Sampler(_)) | None => {}
         }
     }
 
-    fn write(&mut self, buffer: DeviceBuffer, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
-        let buffer = self.bytes(buffer, Some(data.len() as u64))?;
-        let written = self.transfer.write(&mut self.queue, &buffer, offset, data);
-        self.validated(written)
+    fn write_buffer(
+        &mut self,
+        buffer: DeviceBuffer,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), DeviceError> {
+        let buffer = self.find_byte_buffer(buffer, Some(data.len() as u64))?;
+        let written = self
+            .transfer
+            .write_buffer(&mut self.queue, &buffer, offset, data);
+        self.check_validation(written)
     }
 
-    fn read(
+    fn read_buffer(
         &mut self,
         buffer: DeviceBuffer,
         offset: u64,
@@ -335,33 +347,37 @@ impl DeviceDriver for VulkanDriver {
         if out.is_empty() {
             return Ok(());
         }
-        let buffer = self.bytes(buffer, None)?;
-        let read = self.transfer.read(&mut self.queue, &buffer, offset, out);
-        self.validated(read)
+        let buffer = self.find_byte_buffer(buffer, None)?;
+        let read = self
+            .transfer
+            .read_buffer(&mut self.queue, &buffer, offset, out);
+        self.check_validation(read)
     }
 
     fn read_all(
         &mut self,
         parts: &mut [(DeviceBuffer, u64, &mut [u8])],
     ) -> Result<(), DeviceError> {
-        let buffers = parts.iter().map(|(buffer, ..)| self.bytes(*buffer, None));
+        let buffers = parts
+            .iter()
+            .map(|(buffer, ..)| self.find_byte_buffer(*buffer, None));
         let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
         let parts = parts.iter_mut().zip(&buffers);
         let mut parts: Vec<_> = parts
             .map(|((_, at, out), buffer)| (buffer, *at, &mut **out))
             .collect();
         let read = self.transfer.read_all(&mut self.queue, &mut parts);
-        self.validated(read)
+        self.check_validation(read)
     }
 
-    fn address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
-        self.buffer(buffer)?.mark_known();
+    fn buffer_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
+        self.find_buffer(buffer)?.mark_known();
         self.queue.order_all();
         self.argument_address(buffer)
     }
 
     fn argument_address(&mut self, buffer: DeviceBuffer) -> Result<u64, DeviceError> {
-        self.buffer(buffer)?.address.ok_or_else(|| {
+        self.find_buffer(buffer)?.address.ok_or_else(|| {
             let text = format!("{} has no buffer addresses", self.info().id);
             let diagnostic = SourceDiagnostic::error(SourceLocation::Unknown, text);
             let note = "it lacks the feature bufferDeviceAddress";
@@ -389,12 +405,12 @@ impl DeviceDriver for VulkanDriver {
         self.add_kernel((module, interface), spec, true)
     }
 
-    fn launch(
+    fn launch_kernel(
         &mut self,
         launch: &KernelLaunch,
         reached: &[DeviceBuffer],
     ) -> Result<(), DeviceError> {
-        if reached.is_empty() && self.repeat(launch)? {
+        if reached.is_empty() && self.replay_launch(launch)? {
             return Ok(());
         }
         let mut bound: SmallVec<[_; FEW]> = SmallVec::new();
@@ -403,26 +419,28 @@ impl DeviceDriver for VulkanDriver {
             return Err(DeviceError::Launch(text));
         };
         for binding in bindings {
-            bound.push((binding, self.given(binding.buffer)?));
+            bound.push((binding, self.resolve_resource(binding.buffer)?));
         }
-        let reached = reached.iter().map(|b| self.buffer(*b));
+        let reached = reached.iter().map(|b| self.find_buffer(*b));
         let reached = reached.collect::<Result<Vec<_>, _>>()?;
         let limits = &self.device.physical.limits;
         let kernel = self.kernels.get_mut(launch.kernel.index());
         let kernel = kernel.ok_or(DeviceError::Handle("a kernel"))?;
-        let groups = kernel.groups(&launch.size)?;
+        let groups = kernel.count_workgroups(&launch.size)?;
         let most = limits.max_compute_work_group_count;
         let is_folded = groups.iter().zip(most).any(|(n, most)| *n > most);
         let range = u64::from(limits.max_storage_buffer_range);
         let needs = VariantRequirements {
             addresses: bound.iter().any(|(b, given)| match given {
-                DispatchResource::Buffer(buffer) => buffer.size > range && kernel.stores(b),
+                DispatchResource::Buffer(buffer) => {
+                    buffer.size > range && kernel.has_storage_buffer(b)
+                }
                 _ => false,
             }),
             folded: is_folded.then_some(groups),
         };
         let (device, cache) = (&self.device, &mut self.cache);
-        let variant = kernel.get(device, &self.features, cache, needs)?;
+        let variant = kernel.find_or_build(device, &self.features, cache, needs)?;
         let mut push = Cow::Borrowed(push.as_slice());
         let bytes = push.len().next_multiple_of(4).max(variant.pipeline.push);
         if push.len() < bytes {
@@ -441,17 +459,21 @@ impl DeviceDriver for VulkanDriver {
             // A kernel may keep addresses for another one.
             self.queue.order_all();
         }
-        let uses = dispatch.buffers();
+        let uses = dispatch.gather_accesses();
         let asked = reached.is_empty().then_some(launch);
-        let added = self.queue.add(asked, uses.as_ref(), |device, batch| {
-            reached.iter().for_each(|buffer| batch.writes(buffer));
-            dispatch.command(device, batch)
-        });
-        self.validated(added)?;
+        let added = self
+            .queue
+            .add_command(asked, uses.as_ref(), |device, batch| {
+                reached
+                    .iter()
+                    .for_each(|buffer| batch.note_buffer_write(buffer));
+                dispatch.build_command(device, batch)
+            });
+        self.check_validation(added)?;
         for (binding, _) in &bound {
             let slot = self.buffers.get_mut(binding.buffer.index());
             if let Some(Some(VulkanResource::Picture(picture))) = slot
-                && variant.pipeline.sets.stores(binding)
+                && variant.pipeline.sets.has_stored_image(binding)
             {
                 picture.is_written();
             }
@@ -459,9 +481,9 @@ impl DeviceDriver for VulkanDriver {
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<(), DeviceError> {
-        let finished = self.queue.finish();
-        self.validated(finished)
+    fn wait_idle(&mut self) -> Result<(), DeviceError> {
+        let finished = self.queue.finish_all();
+        self.check_validation(finished)
     }
 
     fn was_cached(&self, kernel: DeviceKernel) -> Option<bool> {
@@ -469,7 +491,7 @@ impl DeviceDriver for VulkanDriver {
     }
 
     fn take_warnings(&mut self) -> Vec<String> {
-        self.cache.save();
+        self.cache.save_file();
         let mut warnings = std::mem::take(&mut self.cache.warnings);
         warnings.append(&mut self.notes);
         warnings.extend(self.device.instance().take_warnings());
@@ -488,13 +510,13 @@ impl Drop for VulkanDriver {
             std::mem::forget(std::mem::take(&mut self.buffers));
             std::mem::forget(std::mem::take(&mut self.kernels));
         } else {
-            self.cache.save();
+            self.cache.save_file();
         }
     }
 }
 
 /// A module, specialised, that does without the types that are lacking.
-fn emulated(
+fn emulate_missing_types(
     module: &SpirvModule,
     interface: &EntryInterface,
     spec: &[(u32, u64)],
@@ -502,17 +524,17 @@ fn emulated(
 ) -> Result<(SpirvModule, EntryInterface), DeviceError> {
     let malformed = |fault| DeviceError::Module(Box::new(fault));
     let mut fixed = module.clone();
-    specialise(&mut fixed, spec);
-    emulate::freeze(&mut fixed).map_err(malformed)?;
-    let made = emulate::emulate(&fixed, lacking).map_err(DeviceError::Unsupported)?;
-    let changed = EntryInterface::of(&made, &interface.name).map_err(malformed)?;
+    specialise_constants(&mut fixed, spec);
+    emulate::freeze_spec_constants(&mut fixed).map_err(malformed)?;
+    let made = emulate::emulate_missing_types(&fixed, lacking).map_err(DeviceError::Unsupported)?;
+    let changed = EntryInterface::from_module(&made, &interface.name).map_err(malformed)?;
     Ok((made, changed))
 }
 
 /// Whether a module has integers of 64 bits.
 fn is_wide(module: &SpirvModule) -> bool {
-    let mut declared = module.section(ModuleSection::Capabilities);
-    declared.any(|capability| capability.word(0) == Capability::Int64.0)
+    let mut declared = module.section_insts(ModuleSection::Capabilities);
+    declared.any(|capability| capability.operand_word(0) == Capability::Int64.0)
 }
 
 #[cfg(test)]
@@ -523,7 +545,7 @@ mod tests {
     use ash::vk;
 
     /// A device whose memory the host is taken not to see, as that of most graphics cards.
-    fn remote() -> Option<ComputeDevice> {
+    fn open_remote_device() -> Option<ComputeDevice> {
         if !has_device() {
             return None;
         }
@@ -552,8 +574,8 @@ mod tests {
         let mut driver = VulkanDriver::open("vulkan", &DeviceOptions::default()).unwrap();
         let is_processor = driver.info().kind == DeviceKind::Cpu;
         let text = include_str!("../../tests/vulkan/saxpy.spvasm");
-        let module = trial::module(text);
-        let interface = EntryInterface::of(&module, "saxpy").unwrap();
+        let module = trial::parse_module(text);
+        let interface = EntryInterface::from_module(&module, "saxpy").unwrap();
         for stays in [true, false] {
             let added = driver.add_kernel((&module, &interface), &[(0, 4)], stays);
             added.unwrap();
@@ -564,30 +586,40 @@ mod tests {
 
     #[test]
     fn memory_that_the_host_does_not_see_is_copied_in_pieces() {
-        let Some(mut device) = remote() else { return };
+        let Some(mut device) = open_remote_device() else {
+            return;
+        };
         // Three pieces, the last of them short; nothing on a whole word.
         let data: Vec<u8> = (0..36_000_001_u32).map(|i| (i * 7 / 8) as u8).collect();
         let buffer = device.create_buffer(36_000_011).unwrap();
-        assert!(device.download(buffer).unwrap().iter().all(|b| *b == 0));
-        device.write(buffer, 7, &data).unwrap();
-        let got = device.download(buffer).unwrap();
+        assert!(
+            device
+                .download_buffer(buffer)
+                .unwrap()
+                .iter()
+                .all(|b| *b == 0)
+        );
+        device.write_buffer(buffer, 7, &data).unwrap();
+        let got = device.download_buffer(buffer).unwrap();
         assert_eq!(got[..7], [0; 7]);
         assert!(got[7..36_000_008] == data);
         assert_eq!(got[36_000_008..], [0; 3]);
         let mut some = [1; 5];
-        device.read(buffer, 36_000_005, &mut some).unwrap();
+        device.read_buffer(buffer, 36_000_005, &mut some).unwrap();
         assert_eq!(some[..3], data[35_999_998..]);
         assert_eq!(some[3..], [0; 2]);
     }
 
     #[test]
     fn memory_that_was_used_is_cleared() {
-        let Some(mut device) = remote() else { return };
+        let Some(mut device) = open_remote_device() else {
+            return;
+        };
         for size in [0, 1, 5, 4096] {
-            let buffer = device.upload(&vec![9_u8; size]).unwrap();
+            let buffer = device.upload_data(&vec![9_u8; size]).unwrap();
             device.destroy_buffer(buffer).unwrap();
             let again = device.create_buffer(size as u64).unwrap();
-            assert_eq!(device.download(again).unwrap(), vec![0; size]);
+            assert_eq!(device.download_buffer(again).unwrap(), vec![0; size]);
         }
     }
 }

@@ -8,17 +8,17 @@ use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
 /// Results that are named after the call that gave them.
 pub trait VulkanCallResult<T> {
     /// The value, or an error that names the call and what it returned.
-    fn of(self, call: &str) -> Result<T, DeviceError>;
+    fn check_call(self, call: &str) -> Result<T, DeviceError>;
 }
 
 impl<T> VulkanCallResult<T> for VkResult<T> {
-    fn of(self, call: &str) -> Result<T, DeviceError> {
-        self.map_err(|result| failed(call, result))
+    fn check_call(self, call: &str) -> Result<T, DeviceError> {
+        self.map_err(|result| call_error(call, result))
     }
 }
 
 /// The error of a call.
-pub fn failed(call: &str, result: vk::Result) -> DeviceError {
+pub fn call_error(call: &str, result: vk::Result) -> DeviceError {
     let told = match result {
         vk::Result::ERROR_OUT_OF_HOST_MEMORY => "the host has no memory left",
         vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => "the device has no memory left",
@@ -32,6 +32,6 @@ pub fn failed(call: &str, result: vk::Result) -> DeviceError {
 }
 
 /// The error of what a device lacks, without a place in a module.
-pub fn unsupported(text: String) -> DeviceError {
+pub fn unsupported_error(text: String) -> DeviceError {
     DeviceError::Unsupported(vec![SourceDiagnostic::error(SourceLocation::Unknown, text)])
 }

@@ -2,15 +2,15 @@
 //! are real devices of which one function is another.
 
 use super::driver::VulkanDriver;
-use super::hooks::changed;
-use super::trial::{has_device, multiplies_wide_numbers, run};
+use super::hooks::with_changed_functions;
+use super::trial::{has_device, multiplies_wide_numbers, run_kernel};
 use crate::{ComputeDevice, DeviceError, DeviceOptions};
 use ash::vk;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A device with other functions; none where there is no Vulkan.
-fn with(change: fn(ash::Device) -> ash::Device) -> Option<ComputeDevice> {
+fn open_changed_device(change: fn(ash::Device) -> ash::Device) -> Option<ComputeDevice> {
     if !has_device() {
         return None;
     }
@@ -20,25 +20,28 @@ fn with(change: fn(ash::Device) -> ash::Device) -> Option<ComputeDevice> {
 }
 
 /// Runs the kernel `count` and reads what it wrote.
-fn count(device: &mut ComputeDevice) -> Result<(), DeviceError> {
+fn run_count_kernel(device: &mut ComputeDevice) -> Result<(), DeviceError> {
     let kernel = (include_str!("../../tests/vulkan/long.spvasm"), "count");
     let out = device.create_buffer(4)?;
-    run(device, kernel, 1, out)?;
-    device.download(out).map(drop)
+    run_kernel(device, kernel, 1, out)?;
+    device.download_buffer(out).map(drop)
 }
 
 /// A device that is lost says so, with the kernel, again and again; another one works.
 fn is_lost(mut device: ComputeDevice, call: &str) {
-    let error = count(&mut device).unwrap_err().to_string();
+    let error = run_count_kernel(&mut device).unwrap_err().to_string();
     let wanted = format!("{call}: the device was lost (ERROR_DEVICE_LOST), while running count");
     assert_eq!(error, wanted);
-    assert_eq!(count(&mut device).unwrap_err().to_string(), wanted);
+    assert_eq!(
+        run_count_kernel(&mut device).unwrap_err().to_string(),
+        wanted
+    );
     drop(device);
     let mut other = ComputeDevice::open("vulkan", &DeviceOptions::default()).unwrap();
-    count(&mut other).unwrap();
+    run_count_kernel(&mut other).unwrap();
 }
 
-unsafe extern "system" fn submit(
+unsafe extern "system" fn fail_submit(
     _: vk::Queue,
     _: u32,
     _: *const vk::SubmitInfo<'_>,
@@ -49,14 +52,17 @@ unsafe extern "system" fn submit(
 
 #[test]
 fn a_device_that_is_lost_when_work_is_submitted() {
-    let change = |device| changed(&device, |first, _| first.queue_submit = submit);
-    let Some(device) = with(change) else { return };
+    let change =
+        |device| with_changed_functions(&device, |first, _| first.queue_submit = fail_submit);
+    let Some(device) = open_changed_device(change) else {
+        return;
+    };
     is_lost(device, "vkQueueSubmit");
 }
 
 static WAIT: OnceLock<vk::PFN_vkWaitSemaphores> = OnceLock::new();
 
-unsafe extern "system" fn wait(
+unsafe extern "system" fn fail_wait(
     device: vk::Device,
     info: *const vk::SemaphoreWaitInfo<'_>,
     timeout: u64,
@@ -71,19 +77,21 @@ unsafe extern "system" fn wait(
 #[test]
 fn a_device_that_is_lost_when_work_is_waited_for() {
     let change = |device| {
-        changed(&device, |_, third| {
+        with_changed_functions(&device, |_, third| {
             WAIT.get_or_init(|| third.wait_semaphores);
-            third.wait_semaphores = wait;
+            third.wait_semaphores = fail_wait;
         })
     };
-    let Some(device) = with(change) else { return };
+    let Some(device) = open_changed_device(change) else {
+        return;
+    };
     is_lost(device, "vkWaitSemaphores");
 }
 
 static ALLOCATE: OnceLock<vk::PFN_vkAllocateMemory> = OnceLock::new();
 static IS_FULL: AtomicBool = AtomicBool::new(false);
 
-unsafe extern "system" fn allocate(
+unsafe extern "system" fn fail_allocation(
     device: vk::Device,
     info: *const vk::MemoryAllocateInfo<'_>,
     callbacks: *const vk::AllocationCallbacks<'_>,
@@ -100,15 +108,15 @@ unsafe extern "system" fn allocate(
 #[test]
 fn memory_of_the_device_that_is_exhausted() {
     let change = |device| {
-        changed(&device, |first, _| {
+        with_changed_functions(&device, |first, _| {
             ALLOCATE.get_or_init(|| first.allocate_memory);
-            first.allocate_memory = allocate;
+            first.allocate_memory = fail_allocation;
         })
     };
-    let Some(mut device) = with(change) else {
+    let Some(mut device) = open_changed_device(change) else {
         return;
     };
-    let kept = device.upload(&[1_u32, 2, 3]).unwrap();
+    let kept = device.upload_data(&[1_u32, 2, 3]).unwrap();
     IS_FULL.store(true, Ordering::Relaxed);
     let size = 64 << 20;
     let limit = device.info().limits.buffer_size;
@@ -117,13 +125,13 @@ fn memory_of_the_device_that_is_exhausted() {
     assert_eq!(device.download_as::<u32>(kept).unwrap(), [1, 2, 3]);
     IS_FULL.store(false, Ordering::Relaxed);
     device.create_buffer(size).unwrap();
-    count(&mut device).unwrap();
+    run_count_kernel(&mut device).unwrap();
 }
 
 static COMPILE: OnceLock<vk::PFN_vkCreateComputePipelines> = OnceLock::new();
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
-unsafe extern "system" fn compile(
+unsafe extern "system" fn fail_compilation(
     device: vk::Device,
     cache: vk::PipelineCache,
     count: u32,
@@ -145,12 +153,12 @@ unsafe extern "system" fn compile(
 #[test]
 fn a_compiler_that_fails() {
     let change = |device| {
-        changed(&device, |first, _| {
+        with_changed_functions(&device, |first, _| {
             COMPILE.get_or_init(|| first.create_compute_pipelines);
-            first.create_compute_pipelines = compile;
+            first.create_compute_pipelines = fail_compilation;
         })
     };
-    let Some(mut device) = with(change) else {
+    let Some(mut device) = open_changed_device(change) else {
         return;
     };
     multiplies_wide_numbers(&mut device);

@@ -40,7 +40,7 @@ macro_rules! features {
                 $(
                     // Left by an earlier chain.
                     self.$field.p_next = std::ptr::null_mut();
-                    if device.version >= $since || device.has($extension) {
+                    if device.version >= $since || device.has_extension($extension) {
                         chain = chain.push_next(&mut self.$field);
                     }
                 )*
@@ -94,7 +94,10 @@ const PLAIN: &[(u32, &CStr)] = &[
 
 impl VulkanFeatures {
     /// What a device has of what compute shaders can use.
-    pub fn query(instance: &VulkanInstance, device: &VulkanPhysicalDevice) -> VulkanFeatures {
+    pub fn query_device(
+        instance: &VulkanInstance,
+        device: &VulkanPhysicalDevice,
+    ) -> VulkanFeatures {
         let mut features = VulkanFeatures::default();
         let mut chain = features.chain(device);
         // SAFETY: the device is of this instance, and knows the structures of the chain.
@@ -103,9 +106,9 @@ impl VulkanFeatures {
                 .raw()
                 .get_physical_device_features2(device.raw, &mut chain);
         }
-        features.core = core(&chain.features);
+        features.core = select_core_features(&chain.features);
         // The others are for debuggers and groups of devices, and not for free.
-        features.indexing = indexing(&features.indexing);
+        features.indexing = select_indexing_features(&features.indexing);
         features.image_atomics.sparse_image_int64_atomics = vk::FALSE;
         features.addresses.buffer_device_address_capture_replay = vk::FALSE;
         features.addresses.buffer_device_address_multi_device = vk::FALSE;
@@ -114,7 +117,7 @@ impl VulkanFeatures {
 }
 
 /// Of the features of Vulkan 1.0 those that compute shaders can use.
-fn core(has: &vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
+fn select_core_features(has: &vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
     vk::PhysicalDeviceFeatures {
         robust_buffer_access: has.robust_buffer_access,
         shader_int16: has.shader_int16,
@@ -138,7 +141,7 @@ fn core(has: &vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
 }
 
 /// Of the features of descriptor indexing those that are needed.
-fn indexing(
+fn select_indexing_features(
     has: &vk::PhysicalDeviceDescriptorIndexingFeatures<'_>,
 ) -> vk::PhysicalDeviceDescriptorIndexingFeatures<'static> {
     vk::PhysicalDeviceDescriptorIndexingFeatures {
@@ -161,9 +164,9 @@ fn indexing(
 }
 
 /// The extensions to enable on a device.
-pub fn extensions(device: &VulkanPhysicalDevice) -> Vec<&'static CStr> {
+pub fn select_extensions(device: &VulkanPhysicalDevice) -> Vec<&'static CStr> {
     let all = EXTENSIONS.iter().chain(PLAIN);
-    all.filter(|(since, name)| device.version < *since && device.has(name))
+    all.filter(|(since, name)| device.version < *since && device.has_extension(name))
         .map(|(_, name)| *name)
         .collect()
 }

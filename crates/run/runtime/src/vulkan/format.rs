@@ -56,13 +56,13 @@ const ROWS: &[(&str, vk::Format)] = &[
 ];
 
 /// Vulkan's format with the same bytes.
-pub fn raw(format: TexelFormat) -> vk::Format {
+pub fn to_vk_format(format: TexelFormat) -> vk::Format {
     let found = ROWS.iter().find(|(name, _)| *name == format.name());
     found.map_or(vk::Format::UNDEFINED, |(_, raw)| *raw)
 }
 
 /// What sampling has of the stored components, where that is not what Vulkan's format says.
-pub fn swizzle(format: TexelFormat) -> Option<vk::ComponentMapping> {
+pub fn find_swizzle(format: TexelFormat) -> Option<vk::ComponentMapping> {
     let [r, g, b, a] = match format.name() {
         "a8" => [Swizzle::ZERO, Swizzle::ZERO, Swizzle::ZERO, Swizzle::R],
         "intensity8" | "intensity32f" => [Swizzle::R; 4],
@@ -73,11 +73,14 @@ pub fn swizzle(format: TexelFormat) -> Option<vk::ComponentMapping> {
 }
 
 /// What a device can do with images of a format, and with buffers of its texels.
-pub fn features(device: &VulkanDevice, format: TexelFormat) -> [vk::FormatFeatureFlags; 2] {
+pub fn query_format_features(
+    device: &VulkanDevice,
+    format: TexelFormat,
+) -> [vk::FormatFeatureFlags; 2] {
     let functions = device.instance().raw();
     // SAFETY: the device is of this instance.
     let told = unsafe {
-        functions.get_physical_device_format_properties(device.physical.raw, raw(format))
+        functions.get_physical_device_format_properties(device.physical.raw, to_vk_format(format))
     };
     [told.optimal_tiling_features, told.buffer_features]
 }
@@ -88,9 +91,9 @@ mod tests {
 
     #[test]
     fn every_format_has_its_row() {
-        for format in TexelFormat::all() {
-            assert_ne!(raw(format), vk::Format::UNDEFINED, "{format}");
+        for format in TexelFormat::all_formats() {
+            assert_ne!(to_vk_format(format), vk::Format::UNDEFINED, "{format}");
         }
-        assert_eq!(ROWS.len(), TexelFormat::all().count());
+        assert_eq!(ROWS.len(), TexelFormat::all_formats().count());
     }
 }

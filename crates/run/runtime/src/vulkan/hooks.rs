@@ -19,30 +19,30 @@ struct DriverFunctions {
 
 static DRIVER: OnceLock<DriverFunctions> = OnceLock::new();
 
-fn driver() -> &'static DriverFunctions {
+fn get_driver_functions() -> &'static DriverFunctions {
     DRIVER.get().expect("it was set with what calls this")
 }
 
 /// How many command buffers this thread began to record.
-pub fn begun() -> usize {
+pub fn count_begun() -> usize {
     BEGUN.get()
 }
 
 /// How often this thread submitted.
-pub fn submitted() -> usize {
+pub fn count_submitted() -> usize {
     SUBMITTED.get()
 }
 
-unsafe extern "system" fn begin(
+unsafe extern "system" fn hook_begin_command_buffer(
     commands: vk::CommandBuffer,
     info: *const vk::CommandBufferBeginInfo<'_>,
 ) -> vk::Result {
     BEGUN.set(BEGUN.get() + 1);
     // SAFETY: these are the arguments of a call of the function.
-    unsafe { (driver().begin)(commands, info) }
+    unsafe { (get_driver_functions().begin)(commands, info) }
 }
 
-unsafe extern "system" fn submit(
+unsafe extern "system" fn hook_queue_submit(
     queue: vk::Queue,
     count: u32,
     infos: *const vk::SubmitInfo<'_>,
@@ -50,7 +50,7 @@ unsafe extern "system" fn submit(
 ) -> vk::Result {
     SUBMITTED.set(SUBMITTED.get() + 1);
     // SAFETY: these are the arguments of a call of the function.
-    unsafe { (driver().submit)(queue, count, infos, fence) }
+    unsafe { (get_driver_functions().submit)(queue, count, infos, fence) }
 }
 
 unsafe extern "system" fn not_yet(_: vk::Device, _: vk::Semaphore, value: *mut u64) -> vk::Result {
@@ -66,15 +66,15 @@ unsafe extern "system" fn when_done(
 ) -> vk::Result {
     // SAFETY: these are the arguments of a call of the function, by the only thread that uses the device.
     unsafe {
-        match (driver().wait)(device) {
-            vk::Result::SUCCESS => (driver().counter)(device, semaphore, value),
+        match (get_driver_functions().wait)(device) {
+            vk::Result::SUCCESS => (get_driver_functions().counter)(device, semaphore, value),
             failed => failed,
         }
     }
 }
 
 /// The functions of a device, changed.
-pub fn changed(
+pub fn with_changed_functions(
     device: &ash::Device,
     change: impl FnOnce(&mut ash::DeviceFnV1_0, &mut ash::DeviceFnV1_2),
 ) -> ash::Device {
@@ -85,26 +85,29 @@ pub fn changed(
     ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
 }
 
-fn counted(device: &ash::Device, counter: vk::PFN_vkGetSemaphoreCounterValue) -> ash::Device {
-    changed(device, |first, third| {
+fn with_counted_calls(
+    device: &ash::Device,
+    counter: vk::PFN_vkGetSemaphoreCounterValue,
+) -> ash::Device {
+    with_changed_functions(device, |first, third| {
         DRIVER.get_or_init(|| DriverFunctions {
             begin: first.begin_command_buffer,
             submit: first.queue_submit,
             wait: first.device_wait_idle,
             counter: third.get_semaphore_counter_value,
         });
-        first.begin_command_buffer = begin;
-        first.queue_submit = submit;
+        first.begin_command_buffer = hook_begin_command_buffer;
+        first.queue_submit = hook_queue_submit;
         third.get_semaphore_counter_value = counter;
     })
 }
 
 /// A device that is busy as long as nobody waits for it.
-pub fn busy(device: ash::Device) -> ash::Device {
-    counted(&device, not_yet)
+pub fn with_busy_timeline(device: ash::Device) -> ash::Device {
+    with_counted_calls(&device, not_yet)
 }
 
 /// One that is done with everything as soon as somebody looks.
-pub fn idle(device: ash::Device) -> ash::Device {
-    counted(&device, when_done)
+pub fn with_idle_timeline(device: ash::Device) -> ash::Device {
+    with_counted_calls(&device, when_done)
 }

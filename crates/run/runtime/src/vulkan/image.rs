@@ -5,11 +5,11 @@
 //! filtered are a buffer instead, with a view of it.
 
 use super::device::{OwnedHandle, VulkanDevice};
-use super::error::{VulkanCallResult, unsupported};
-use super::format::{features, raw, swizzle};
+use super::error::{VulkanCallResult, unsupported_error};
+use super::format::{find_swizzle, query_format_features, to_vk_format};
 use super::memory::{OwnedAllocation, VulkanBuffer, VulkanMemory};
 use super::queue::VulkanQueue;
-use super::sampler::sampler;
+use super::sampler::create_sampler;
 use crate::DeviceError;
 use ash::vk;
 use gpu_allocator::MemoryLocation;
@@ -55,27 +55,27 @@ impl VulkanImage {
         shape: &ImageShape,
         wanted: &SamplerState,
     ) -> Result<Arc<VulkanImage>, DeviceError> {
-        let [texels, row] = features(device, shape.format);
+        let [texels, row] = query_format_features(device, shape.format);
         let is_row = shape.dimensions == ImageDimensions::Buffer;
         let kind = match is_row {
-            true => ImageBacking::row(device, memory, queue, shape, row)?,
-            false => ImageBacking::texels(device, memory, shape, texels)?,
+            true => ImageBacking::create_row(device, memory, queue, shape, row)?,
+            false => ImageBacking::create_texels(device, memory, shape, texels)?,
         };
         let image = Arc::new(VulkanImage {
             shape: *shape,
-            sampler: sampler(device, wanted, shape.format.is_integer()),
+            sampler: create_sampler(device, wanted, shape.format.is_integer()),
             filters: [wanted.magnify, wanted.minify, wanted.mips],
             is_filtered: texels.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR),
             kind,
         });
         if !is_row {
-            image.clear(queue)?;
+            image.clear_texels(queue)?;
         }
         Ok(image)
     }
 
     /// The buffer that it is, if it is one.
-    pub fn row(&self) -> Option<&Arc<VulkanBuffer>> {
+    pub fn row_buffer(&self) -> Option<&Arc<VulkanBuffer>> {
         match &self.kind {
             ImageBacking::Row { buffer, .. } => Some(buffer),
             ImageBacking::Texels { .. } => None,
@@ -83,7 +83,7 @@ impl VulkanImage {
     }
 
     /// What a descriptor that samples or stores has of it; none where the device cannot do that with the format.
-    pub fn view(&self, stores: bool) -> Option<vk::ImageView> {
+    pub fn image_view(&self, stores: bool) -> Option<vk::ImageView> {
         match &self.kind {
             ImageBacking::Texels {
                 sampled, stored, ..
@@ -110,8 +110,8 @@ impl VulkanImage {
         }
     }
 
-    fn clear(self: &Arc<Self>, queue: &mut VulkanQueue) -> Result<(), DeviceError> {
-        let range = everything(self.shape.levels);
+    fn clear_texels(self: &Arc<Self>, queue: &mut VulkanQueue) -> Result<(), DeviceError> {
+        let range = cover_all_levels(self.shape.levels);
         let barrier = vk::ImageMemoryBarrier::default()
             .old_layout(vk::ImageLayout::UNDEFINED)
             .new_layout(vk::ImageLayout::GENERAL)
@@ -120,8 +120,8 @@ impl VulkanImage {
             .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
             .image(self.raw())
             .subresource_range(range);
-        queue.record(|device, batch| {
-            batch.holds(self);
+        queue.record_exclusive(|device, batch| {
+            batch.keep_image(self);
             // SAFETY: the commands are being recorded; the image is new and is kept.
             unsafe {
                 let functions = device.raw();
@@ -147,19 +147,19 @@ impl VulkanImage {
     }
 
     /// Copies all texels out of a buffer, or into one, after all that was recorded.
-    pub fn copy(
+    pub fn copy_texels(
         self: &Arc<Self>,
         queue: &mut VulkanQueue,
         buffer: &Arc<VulkanBuffer>,
         inwards: bool,
     ) -> Result<(), DeviceError> {
-        let regions = regions(&self.shape);
+        let regions = list_copy_regions(&self.shape);
         let layout = vk::ImageLayout::GENERAL;
-        queue.record(|device, batch| {
-            batch.holds(self);
+        queue.record_exclusive(|device, batch| {
+            batch.keep_image(self);
             match inwards {
-                true => batch.reads(buffer),
-                false => batch.writes(buffer),
+                true => batch.note_buffer_read(buffer),
+                false => batch.note_buffer_write(buffer),
             }
             let (functions, image) = (device.raw(), self.raw());
             // SAFETY: the commands are being recorded; the buffer has the bytes of all texels, and both are kept.
@@ -187,7 +187,7 @@ impl VulkanImage {
 }
 
 impl ImageBacking {
-    fn row(
+    fn create_row(
         device: &Arc<VulkanDevice>,
         memory: &Arc<VulkanMemory>,
         queue: &mut VulkanQueue,
@@ -200,13 +200,13 @@ impl ImageBacking {
         ]
         .map(|wanted| can.contains(wanted));
         // Views of buffers have no swizzle.
-        if can == [false; 2] || swizzle(shape.format).is_some() {
-            return Err(lacks(device, shape, ""));
+        if can == [false; 2] || find_swizzle(shape.format).is_some() {
+            return Err(refuse_shape(device, shape, ""));
         }
         let most = device.physical.limits.max_texel_buffer_elements;
         if shape.size[0] > most {
             let text = format!(" with more than {most} texels in a buffer");
-            return Err(lacks(device, shape, &text));
+            return Err(refuse_shape(device, shape, &text));
         }
         let pairs = [
             vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER,
@@ -214,21 +214,21 @@ impl ImageBacking {
         ];
         let usage = pairs.into_iter().zip(can).filter(|(_, can)| *can);
         let usage = usage.fold(vk::BufferUsageFlags::empty(), |all, (one, _)| all | one);
-        let size = shape.bytes().unwrap_or(u64::MAX);
+        let size = shape.total_bytes().unwrap_or(u64::MAX);
         let buffer = memory.create_for(size, MemoryLocation::GpuOnly, usage)?;
         let buffer = Arc::new(buffer);
         let info = vk::BufferViewCreateInfo::default()
             .buffer(buffer.raw())
-            .format(raw(shape.format))
+            .format(to_vk_format(shape.format))
             .range(size);
         // SAFETY: the buffer was made for such views, and has the bytes.
         let view = unsafe { device.raw().create_buffer_view(&info, None) };
         let view = OwnedHandle::new(device, "vkCreateBufferView", view)?;
-        super::transfer::clear(memory, queue, &buffer)?;
+        super::transfer::zero_buffer(memory, queue, &buffer)?;
         Ok(ImageBacking::Row { view, can, buffer })
     }
 
-    fn texels(
+    fn create_texels(
         device: &Arc<VulkanDevice>,
         memory: &Arc<VulkanMemory>,
         shape: &ImageShape,
@@ -236,8 +236,8 @@ impl ImageBacking {
     ) -> Result<ImageBacking, DeviceError> {
         let samples = can.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE);
         // What is stored has to be what Vulkan's format says.
-        let stores =
-            can.contains(vk::FormatFeatureFlags::STORAGE_IMAGE) && swizzle(shape.format).is_none();
+        let stores = can.contains(vk::FormatFeatureFlags::STORAGE_IMAGE)
+            && find_swizzle(shape.format).is_none();
         let mut usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
         for (can, more) in [
             (samples, vk::ImageUsageFlags::SAMPLED),
@@ -248,32 +248,35 @@ impl ImageBacking {
             }
         }
         if !samples && !stores {
-            return Err(lacks(device, shape, ""));
+            return Err(refuse_shape(device, shape, ""));
         }
-        let info = info(device, shape, usage)?;
+        let info = build_create_info(device, shape, usage)?;
         // SAFETY: the device said that it has images of this kind.
         let image = unsafe { device.raw().create_image(&info, None) };
         let image = OwnedHandle::new(device, "vkCreateImage", image)?;
         // SAFETY: the image is of this device.
         let requirements = unsafe { device.raw().get_image_memory_requirements(*image) };
-        let size = shape.bytes().unwrap_or(u64::MAX);
-        let held = memory.take("image", size, requirements, MemoryLocation::GpuOnly, false)?;
+        let size = shape.total_bytes().unwrap_or(u64::MAX);
+        let held =
+            memory.allocate_memory("image", size, requirements, MemoryLocation::GpuOnly, false)?;
         // SAFETY: the memory was taken for this image, and is held behind it.
         let bound = unsafe {
             device
                 .raw()
                 .bind_image_memory(*image, held.raw(), held.offset())
         };
-        bound.of("vkBindImageMemory")?;
+        bound.check_call("vkBindImageMemory")?;
         let view = |levels, swizzled: bool| {
             let all = vk::ComponentMapping::default();
-            let mapping = swizzle(shape.format).filter(|_| swizzled).unwrap_or(all);
+            let mapping = find_swizzle(shape.format)
+                .filter(|_| swizzled)
+                .unwrap_or(all);
             let info = vk::ImageViewCreateInfo::default()
                 .image(*image)
                 .view_type(view_type(shape))
-                .format(raw(shape.format))
+                .format(to_vk_format(shape.format))
                 .components(mapping)
-                .subresource_range(everything(levels));
+                .subresource_range(cover_all_levels(levels));
             // SAFETY: the image is of this device, has memory, and as many levels.
             let made = unsafe { device.raw().create_image_view(&info, None) };
             OwnedHandle::new(device, "vkCreateImageView", made)
@@ -288,7 +291,7 @@ impl ImageBacking {
 }
 
 /// What makes an image of a shape, which the device has.
-fn info(
+fn build_create_info(
     device: &VulkanDevice,
     shape: &ImageShape,
     usage: vk::ImageUsageFlags,
@@ -308,7 +311,7 @@ fn info(
     let most = unsafe {
         functions.get_physical_device_image_format_properties(
             device.physical.raw,
-            raw(shape.format),
+            to_vk_format(shape.format),
             ty,
             tiling,
             usage,
@@ -316,8 +319,8 @@ fn info(
         )
     };
     let most = match most {
-        Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) => return Err(lacks(device, shape, "")),
-        most => most.of("vkGetPhysicalDeviceImageFormatProperties")?,
+        Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) => return Err(refuse_shape(device, shape, "")),
+        most => most.check_call("vkGetPhysicalDeviceImageFormatProperties")?,
     };
     let [width, height, depth] = shape.size;
     let extent = most.max_extent;
@@ -328,17 +331,17 @@ fn info(
             depth,
         } = extent;
         let text = format!(" larger than {width} by {height} by {depth}");
-        return Err(lacks(device, shape, &text));
+        return Err(refuse_shape(device, shape, &text));
     }
     if shape.layers > most.max_array_layers || shape.levels > most.max_mip_levels {
         let (layers, levels) = (most.max_array_layers, most.max_mip_levels);
         let text = format!(" with more than {layers} layers or {levels} levels");
-        return Err(lacks(device, shape, &text));
+        return Err(refuse_shape(device, shape, &text));
     }
     Ok(vk::ImageCreateInfo::default()
         .flags(flags)
         .image_type(ty)
-        .format(raw(shape.format))
+        .format(to_vk_format(shape.format))
         .extent(vk::Extent3D {
             width,
             height,
@@ -351,7 +354,7 @@ fn info(
         .usage(usage))
 }
 
-fn lacks(device: &VulkanDevice, shape: &ImageShape, which: &str) -> DeviceError {
+fn refuse_shape(device: &VulkanDevice, shape: &ImageShape, which: &str) -> DeviceError {
     let how = match shape.dimensions {
         ImageDimensions::D1 => "one dimension",
         ImageDimensions::D2 => "two dimensions",
@@ -360,7 +363,7 @@ fn lacks(device: &VulkanDevice, shape: &ImageShape, which: &str) -> DeviceError 
         ImageDimensions::Buffer => "texels in a buffer",
     };
     let info = &device.physical.info;
-    unsupported(format!(
+    unsupported_error(format!(
         "{} ({}) has no images of {how} and {}{which}",
         info.id, info.name, shape.format
     ))
@@ -378,7 +381,7 @@ fn view_type(shape: &ImageShape) -> vk::ImageViewType {
     }
 }
 
-fn everything(levels: u32) -> vk::ImageSubresourceRange {
+fn cover_all_levels(levels: u32) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange::default()
         .aspect_mask(vk::ImageAspectFlags::COLOR)
         .level_count(levels)
@@ -386,7 +389,7 @@ fn everything(levels: u32) -> vk::ImageSubresourceRange {
 }
 
 /// Where the texels of each level are in a buffer.
-fn regions(shape: &ImageShape) -> Vec<vk::BufferImageCopy> {
+fn list_copy_regions(shape: &ImageShape) -> Vec<vk::BufferImageCopy> {
     let mut offset = 0;
     let level = |level| {
         let [width, height, depth] = shape.level_size(level);

@@ -1,7 +1,7 @@
 //! The Vulkan loader and an instance of it.
 
 use super::debug::ValidationMessenger;
-use super::error::{VulkanCallResult, failed};
+use super::error::{VulkanCallResult, call_error};
 use crate::DeviceError;
 use ash::{Entry, khr, vk};
 use std::ffi::CStr;
@@ -31,7 +31,7 @@ pub struct VulkanInstance {
 }
 
 /// The loader, opened once for the process: drivers do not take it well to be unloaded.
-pub fn loader() -> Result<&'static Entry, DeviceError> {
+pub fn open_loader() -> Result<&'static Entry, DeviceError> {
     static LOADER: OnceLock<Result<Entry, String>> = OnceLock::new();
     let loader = LOADER.get_or_init(|| {
         // SAFETY: running the initialisers of the system's Vulkan library is what Vulkan asks of
@@ -51,13 +51,13 @@ impl VulkanInstance {
     ///
     /// # Errors
     /// When the loader or a driver is missing.
-    pub fn shared() -> Result<Arc<VulkanInstance>, DeviceError> {
+    pub fn open_shared() -> Result<Arc<VulkanInstance>, DeviceError> {
         static SHARED: Mutex<Option<Arc<VulkanInstance>>> = Mutex::new(None);
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(instance) = &*shared {
             return Ok(Arc::clone(instance));
         }
-        let instance = VulkanInstance::create(ValidationLevel::Off)?;
+        let instance = VulkanInstance::with_validation(ValidationLevel::Off)?;
         Ok(Arc::clone(shared.insert(instance)))
     }
 
@@ -65,19 +65,21 @@ impl VulkanInstance {
     ///
     /// # Errors
     /// When the loader, a driver or the layer is missing.
-    pub fn create(validation: ValidationLevel) -> Result<Arc<VulkanInstance>, DeviceError> {
-        let entry = loader()?;
+    pub fn with_validation(
+        validation: ValidationLevel,
+    ) -> Result<Arc<VulkanInstance>, DeviceError> {
+        let entry = open_loader()?;
         let is_watched = validation != ValidationLevel::Off;
         // SAFETY: the loader is open.
         let version = unsafe { entry.try_enumerate_instance_version() };
-        let version = version.of("vkEnumerateInstanceVersion")?;
+        let version = version.check_call("vkEnumerateInstanceVersion")?;
         if version.is_none_or(|v| v < vk::API_VERSION_1_1) {
             let text = "the Vulkan loader offers Vulkan 1.0, 1.1 at least is needed";
             return Err(DeviceError::Failed(text.to_owned()));
         }
         // SAFETY: the loader is open.
         let offered = unsafe { entry.enumerate_instance_extension_properties(None) };
-        let offered = offered.of("vkEnumerateInstanceExtensionProperties")?;
+        let offered = offered.check_call("vkEnumerateInstanceExtensionProperties")?;
         let has = |name: &CStr| {
             let mut names = offered.iter().map(|e| e.extension_name_as_c_str());
             names.any(|n| n == Ok(name))
@@ -125,7 +127,7 @@ impl VulkanInstance {
                 "the layer {} is not installed (vkCreateInstance: {e:?})",
                 VALIDATION.to_string_lossy()
             )),
-            e => failed("vkCreateInstance", e),
+            e => call_error("vkCreateInstance", e),
         })?;
         let mut instance = VulkanInstance {
             raw,
@@ -133,7 +135,7 @@ impl VulkanInstance {
             names,
         };
         if is_watched {
-            instance.messages = Some(ValidationMessenger::listen(entry, &instance.raw)?);
+            instance.messages = Some(ValidationMessenger::begin_listening(entry, &instance.raw)?);
         }
         Ok(Arc::new(instance))
     }
@@ -157,10 +159,10 @@ impl VulkanInstance {
     }
 
     /// Fails with what the validation layer has said since it was last asked.
-    pub fn validated(&self) -> Result<(), DeviceError> {
+    pub fn check_validation(&self) -> Result<(), DeviceError> {
         self.messages
             .as_ref()
-            .map_or(Ok(()), ValidationMessenger::check)
+            .map_or(Ok(()), ValidationMessenger::check_errors)
     }
 }
 

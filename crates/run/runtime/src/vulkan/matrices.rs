@@ -1,6 +1,6 @@
 //! Which matrices a device's subgroups multiply.
 
-use super::instance::{VulkanInstance, loader};
+use super::instance::{VulkanInstance, open_loader};
 use crate::{MatrixElement, MatrixShape};
 use ash::{khr, vk};
 
@@ -25,30 +25,33 @@ const ELEMENTS: &[(vk::ComponentTypeKHR, MatrixElement)] = &[
 
 /// The products of a device that has the extension: those of subgroups, without saturation, whose sums
 /// have one type. A device that does not tell has none.
-pub fn shapes(instance: &VulkanInstance, device: vk::PhysicalDevice) -> Vec<MatrixShape> {
-    let Ok(entry) = loader() else {
+pub fn query_matrix_shapes(
+    instance: &VulkanInstance,
+    device: vk::PhysicalDevice,
+) -> Vec<MatrixShape> {
+    let Ok(entry) = open_loader() else {
         return Vec::new();
     };
     let functions = khr::cooperative_matrix::Instance::new(entry, instance.raw());
     // SAFETY: the device is of this instance and has the extension.
     let properties = unsafe { functions.get_physical_device_cooperative_matrix_properties(device) };
     let properties = properties.unwrap_or_default();
-    properties.iter().filter_map(shape).collect()
+    properties.iter().filter_map(to_matrix_shape).collect()
 }
 
-fn shape(of: &vk::CooperativeMatrixPropertiesKHR<'_>) -> Option<MatrixShape> {
+fn to_matrix_shape(of: &vk::CooperativeMatrixPropertiesKHR<'_>) -> Option<MatrixShape> {
     let is_plain = of.scope == vk::ScopeKHR::SUBGROUP
         && of.saturating_accumulation == vk::FALSE
         && of.c_type == of.result_type;
     Some(MatrixShape {
         size: [of.m_size, of.n_size, of.k_size],
-        factors: [element(of.a_type)?, element(of.b_type)?],
-        sum: element(of.c_type)?,
+        factors: [to_matrix_element(of.a_type)?, to_matrix_element(of.b_type)?],
+        sum: to_matrix_element(of.c_type)?,
     })
     .filter(|_| is_plain)
 }
 
-fn element(ty: vk::ComponentTypeKHR) -> Option<MatrixElement> {
+fn to_matrix_element(ty: vk::ComponentTypeKHR) -> Option<MatrixElement> {
     let row = ELEMENTS.iter().find(|(component, _)| *component == ty);
     row.map(|(_, element)| *element)
 }

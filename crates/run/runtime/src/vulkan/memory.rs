@@ -87,11 +87,11 @@ impl VulkanMemory {
             true => MemoryLocation::CpuToGpu,
             false => MemoryLocation::GpuOnly,
         };
-        self.create(size, location)
+        self.create_buffer(size, location)
     }
 
     /// Makes a buffer of so many bytes, with any contents.
-    pub fn create(
+    pub fn create_buffer(
         self: &Arc<Self>,
         size: u64,
         location: MemoryLocation,
@@ -116,7 +116,7 @@ impl VulkanMemory {
             usage |= vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
         }
         let info = vk::BufferCreateInfo::default()
-            .size(padded(size))
+            .size(pad_size(size))
             .usage(usage);
         // SAFETY: the device is alive; the size is not 0.
         let raw = unsafe { device.raw().create_buffer(&info, None) };
@@ -124,7 +124,7 @@ impl VulkanMemory {
         // SAFETY: the buffer is of this device.
         let mut requirements = unsafe { device.raw().get_buffer_memory_requirements(*raw) };
         requirements.alignment = requirements.alignment.max(ALIGNMENT);
-        let held = self.take("buffer", size, requirements, location, true)?;
+        let held = self.allocate_memory("buffer", size, requirements, location, true)?;
         let mut buffer = VulkanBuffer {
             raw,
             held,
@@ -134,12 +134,12 @@ impl VulkanMemory {
             used: AtomicU64::new(0),
             known: AtomicBool::new(false),
         };
-        buffer.bind()?;
+        buffer.bind_memory()?;
         Ok(buffer)
     }
 
     /// Memory for something of so many bytes, which is `linear` unless its texels lie as the device likes.
-    pub fn take(
+    pub fn allocate_memory(
         self: &Arc<Self>,
         name: &str,
         size: u64,
@@ -147,7 +147,7 @@ impl VulkanMemory {
         location: MemoryLocation,
         linear: bool,
     ) -> Result<OwnedAllocation, DeviceError> {
-        let allocation = self.lock().allocate(&AllocationCreateDesc {
+        let allocation = self.lock_allocator().allocate(&AllocationCreateDesc {
             name,
             requirements,
             location,
@@ -167,7 +167,7 @@ impl VulkanMemory {
         })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Allocator> {
+    fn lock_allocator(&self) -> std::sync::MutexGuard<'_, Allocator> {
         self.allocator
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -175,7 +175,7 @@ impl VulkanMemory {
 }
 
 /// Bytes to take for a buffer: at least one word, and whole words, which filling works on.
-pub fn padded(size: u64) -> u64 {
+pub fn pad_size(size: u64) -> u64 {
     size.max(1).next_multiple_of(4)
 }
 
@@ -197,19 +197,19 @@ impl Drop for OwnedAllocation {
     fn drop(&mut self) {
         if let Some(allocation) = self.allocation.take() {
             // Only a defect of the allocator makes it fail, and then there is nothing to do.
-            let _ = self.memory.lock().free(allocation);
+            let _ = self.memory.lock_allocator().free(allocation);
         }
     }
 }
 
 impl VulkanBuffer {
-    fn bind(&mut self) -> Result<(), DeviceError> {
+    fn bind_memory(&mut self) -> Result<(), DeviceError> {
         let device = self.raw.device().raw();
         // SAFETY: the memory was taken for this buffer and is held as long as it; the
         // allocator's lock is not needed, as binding changes the buffer alone.
         let bound =
             unsafe { device.bind_buffer_memory(*self.raw, self.held.raw(), self.held.offset()) };
-        bound.of("vkBindBufferMemory")?;
+        bound.check_call("vkBindBufferMemory")?;
         if self.raw.device().addresses {
             let info = vk::BufferDeviceAddressInfo::default().buffer(*self.raw);
             // SAFETY: the feature is enabled, and the buffer was made for it and has memory.
@@ -224,7 +224,7 @@ impl VulkanBuffer {
     }
 
     /// Takes note that a command uses it, and may write it, that is done at a value of the timeline.
-    pub fn mark(&self, value: u64, is_written: bool) {
+    pub fn mark_used(&self, value: u64, is_written: bool) {
         let latest = |of: &AtomicU64| {
             if of.load(Ordering::Relaxed) < value {
                 of.store(value, Ordering::Relaxed);
@@ -255,31 +255,31 @@ impl VulkanBuffer {
 
     /// Whether the host may write it in place.
     pub fn is_writable(&self) -> bool {
-        self.has(vk::MemoryPropertyFlags::HOST_COHERENT)
+        self.has_properties(vk::MemoryPropertyFlags::HOST_COHERENT)
     }
 
     /// Whether the host may read so many bytes of it in place, and not slowly so.
     pub fn is_readable(&self, length: usize) -> bool {
         let coherent = vk::MemoryPropertyFlags::HOST_COHERENT;
-        self.has(coherent | vk::MemoryPropertyFlags::HOST_CACHED)
-            || length <= FEW && self.has(coherent)
+        self.has_properties(coherent | vk::MemoryPropertyFlags::HOST_CACHED)
+            || length <= FEW && self.has_properties(coherent)
     }
 
-    fn has(&self, properties: vk::MemoryPropertyFlags) -> bool {
+    fn has_properties(&self, properties: vk::MemoryPropertyFlags) -> bool {
         let allocation = self.held.allocation.as_ref();
         allocation
             .is_some_and(|a| a.mapped_ptr().is_some() && a.memory_properties().contains(properties))
     }
 
     /// First of `length` bytes at `offset`, as the host sees them.
-    fn host(&self, offset: u64, length: usize) -> Result<NonNull<u8>, DeviceError> {
+    fn host_pointer(&self, offset: u64, length: usize) -> Result<NonNull<u8>, DeviceError> {
         let mapped = self.held.allocation.as_ref();
         let mapped = mapped.and_then(Allocation::mapped_ptr);
         let mapped = mapped.ok_or_else(|| {
             DeviceError::Failed("the host does not see the memory of a buffer".to_owned())
         })?;
         let end = offset.saturating_add(length as u64);
-        if end > padded(self.size) {
+        if end > pad_size(self.size) {
             let size = self.size;
             return Err(DeviceError::Range { offset, end, size });
         }
@@ -288,8 +288,8 @@ impl VulkanBuffer {
     }
 
     /// Copies into it in place. The device must be idle, or not use the buffer.
-    pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
-        let to = self.host(offset, data.len())?;
+    pub fn write_bytes(&self, offset: u64, data: &[u8]) -> Result<(), DeviceError> {
+        let to = self.host_pointer(offset, data.len())?;
         // SAFETY: `host` has checked the range; the host's memory and the device's do not overlap;
         // the driver is held exclusively by its caller, so no other thread copies.
         unsafe { to.copy_from_nonoverlapping(NonNull::from(data).cast(), data.len()) };
@@ -297,17 +297,17 @@ impl VulkanBuffer {
     }
 
     /// Makes it zeros in place. The device must be idle, or not use the buffer.
-    pub fn clear(&self) -> Result<(), DeviceError> {
-        let length = padded(self.size) as usize;
-        let to = self.host(0, length)?;
+    pub fn fill_zeros(&self) -> Result<(), DeviceError> {
+        let length = pad_size(self.size) as usize;
+        let to = self.host_pointer(0, length)?;
         // SAFETY: as in `write`.
         unsafe { to.write_bytes(0, length) };
         Ok(())
     }
 
     /// Copies out of it in place. The device must be idle, or not use the buffer.
-    pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
-        let from = self.host(offset, out.len())?;
+    pub fn read_bytes(&self, offset: u64, out: &mut [u8]) -> Result<(), DeviceError> {
+        let from = self.host_pointer(offset, out.len())?;
         // SAFETY: as in `write`.
         unsafe { from.copy_to_nonoverlapping(NonNull::from(&mut *out).cast(), out.len()) };
         Ok(())

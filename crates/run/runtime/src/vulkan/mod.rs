@@ -58,4 +58,4 @@ mod trial;
 mod variant;
 mod waves;
 
-pub use driver::{VulkanDriver, devices, find};
+pub use driver::{VulkanDriver, find_device_info, list_devices};

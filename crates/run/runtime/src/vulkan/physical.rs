@@ -40,24 +40,27 @@ pub struct VulkanPhysicalDevice {
 
 impl VulkanPhysicalDevice {
     /// All devices of an instance that can be driven.
-    pub fn all(instance: &VulkanInstance) -> Result<Vec<VulkanPhysicalDevice>, DeviceError> {
+    pub fn enumerate_devices(
+        instance: &VulkanInstance,
+    ) -> Result<Vec<VulkanPhysicalDevice>, DeviceError> {
         // SAFETY: the instance is alive.
         let all = unsafe { instance.raw().enumerate_physical_devices() };
-        let all = all.of("vkEnumeratePhysicalDevices")?.into_iter();
+        let all = all.check_call("vkEnumeratePhysicalDevices")?.into_iter();
         let all = all.enumerate();
-        let all = all.map(|(number, raw)| VulkanPhysicalDevice::of(instance, raw, number));
+        let all =
+            all.map(|(number, raw)| VulkanPhysicalDevice::query_device(instance, raw, number));
         all.filter_map(Result::transpose).collect()
     }
 
     /// The device with a name such as `vulkan`, `vulkan:1` or `vulkan:llvmpipe`.
-    pub fn named(
+    pub fn find_named(
         instance: &VulkanInstance,
         name: &str,
     ) -> Result<VulkanPhysicalDevice, DeviceError> {
-        let mut all = VulkanPhysicalDevice::all(instance)?;
+        let mut all = VulkanPhysicalDevice::enumerate_devices(instance)?;
         let found = match name.strip_prefix("vulkan:") {
             None => (!all.is_empty()).then_some(0),
-            Some(part) => name::position(all.iter().map(|d| &d.info), name, part),
+            Some(part) => name::find_position(all.iter().map(|d| &d.info), name, part),
         };
         match found {
             Some(found) => Ok(all.swap_remove(found)),
@@ -66,12 +69,12 @@ impl VulkanPhysicalDevice {
             )),
             None => Err(DeviceError::NoDevice {
                 name: name.to_owned(),
-                available: name::list(all.iter().map(|d| &d.info)),
+                available: name::format_devices(all.iter().map(|d| &d.info)),
             }),
         }
     }
 
-    fn of(
+    fn query_device(
         instance: &VulkanInstance,
         raw: vk::PhysicalDevice,
         number: usize,
@@ -83,7 +86,7 @@ impl VulkanPhysicalDevice {
         }
         // SAFETY: as above.
         let extensions = unsafe { instance.raw().enumerate_device_extension_properties(raw) };
-        let extensions = extensions.of("vkEnumerateDeviceExtensionProperties")?;
+        let extensions = extensions.check_call("vkEnumerateDeviceExtensionProperties")?;
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
         let mut floats = vk::PhysicalDeviceFloatControlsProperties::default();
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
@@ -108,17 +111,17 @@ impl VulkanPhysicalDevice {
         let most = heap.min(maintenance.max_memory_allocation_size);
         let info = DeviceInfo {
             id: format!("vulkan:{number}"),
-            name: text(base.device_name_as_c_str()),
-            kind: kind(base.device_type),
-            driver: described(&driver, base.api_version),
+            name: decode_text(base.device_name_as_c_str()),
+            kind: to_device_kind(base.device_type),
+            driver: describe_driver(&driver, base.api_version),
             newest_module: Some(newest_module(base.api_version)),
             subgroup_size: subgroup.subgroup_size,
-            has_shuffles: can(&subgroup, vk::SubgroupFeatureFlags::SHUFFLE),
+            has_shuffles: has_subgroup_operations(&subgroup, vk::SubgroupFeatureFlags::SHUFFLE),
             has_forward_progress: goes_on(driver.driver_id),
             special_values: special_values(&floats),
             matrices: Vec::new(),
             has_dense_matrices: false,
-            limits: limits(&base.limits, most),
+            limits: to_device_limits(&base.limits, most),
         };
         let mut physical = VulkanPhysicalDevice {
             raw,
@@ -133,8 +136,8 @@ impl VulkanPhysicalDevice {
             extensions,
             is_seen_whole: is_seen_whole(&memory),
         };
-        if physical.has(khr::cooperative_matrix::NAME) {
-            physical.info.matrices = matrices::shapes(instance, raw);
+        if physical.has_extension(khr::cooperative_matrix::NAME) {
+            physical.info.matrices = matrices::query_matrix_shapes(instance, raw);
         }
         Ok(Some(physical))
     }
@@ -150,7 +153,7 @@ impl VulkanPhysicalDevice {
     }
 
     /// Whether it has an extension.
-    pub fn has(&self, name: &CStr) -> bool {
+    pub fn has_extension(&self, name: &CStr) -> bool {
         let mut names = self.extensions.iter().map(|e| e.extension_name_as_c_str());
         names.any(|n| n == Ok(name))
     }
@@ -196,7 +199,7 @@ fn goes_on(driver: vk::DriverId) -> bool {
 }
 
 /// Whether subgroups of compute shaders have operations.
-pub fn can(
+pub fn has_subgroup_operations(
     subgroup: &vk::PhysicalDeviceSubgroupProperties<'_>,
     operations: vk::SubgroupFeatureFlags,
 ) -> bool {
@@ -216,7 +219,7 @@ fn special_values(floats: &vk::PhysicalDeviceFloatControlsProperties<'_>) -> u32
     had.map(|(width, _)| *width).sum()
 }
 
-fn limits(limits: &vk::PhysicalDeviceLimits, buffer_size: u64) -> DeviceLimits {
+fn to_device_limits(limits: &vk::PhysicalDeviceLimits, buffer_size: u64) -> DeviceLimits {
     DeviceLimits {
         buffer_size,
         workgroup_size: limits.max_compute_work_group_size,
@@ -229,7 +232,7 @@ fn limits(limits: &vk::PhysicalDeviceLimits, buffer_size: u64) -> DeviceLimits {
     }
 }
 
-fn kind(kind: vk::PhysicalDeviceType) -> DeviceKind {
+fn to_device_kind(kind: vk::PhysicalDeviceType) -> DeviceKind {
     match kind {
         vk::PhysicalDeviceType::CPU => DeviceKind::Cpu,
         vk::PhysicalDeviceType::DISCRETE_GPU
@@ -239,9 +242,9 @@ fn kind(kind: vk::PhysicalDeviceType) -> DeviceKind {
     }
 }
 
-fn described(driver: &vk::PhysicalDeviceDriverProperties<'_>, version: u32) -> String {
-    let name = text(driver.driver_name_as_c_str());
-    let info = text(driver.driver_info_as_c_str());
+fn describe_driver(driver: &vk::PhysicalDeviceDriverProperties<'_>, version: u32) -> String {
+    let name = decode_text(driver.driver_name_as_c_str());
+    let info = decode_text(driver.driver_info_as_c_str());
     let driver = format!("{name} {info}");
     let major = vk::api_version_major(version);
     let minor = vk::api_version_minor(version);
@@ -249,6 +252,6 @@ fn described(driver: &vk::PhysicalDeviceDriverProperties<'_>, version: u32) -> S
     format!("{}, Vulkan {major}.{minor}.{patch}", driver.trim())
 }
 
-fn text(text: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {
+fn decode_text(text: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {
     text.map_or_else(|_| String::new(), |t| t.to_string_lossy().into_owned())
 }

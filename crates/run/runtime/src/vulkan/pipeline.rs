@@ -3,7 +3,7 @@
 use super::cache::PipelineDiskCache;
 use super::descriptors::DescriptorLayouts;
 use super::device::{OwnedHandle, VulkanDevice};
-use super::error::unsupported;
+use super::error::unsupported_error;
 use super::specialise::ShaderSpecialisation;
 use crate::{DeviceError, IndexSpace};
 use ash::vk;
@@ -46,12 +46,12 @@ impl ComputePipeline {
                 "{} takes {push} bytes of push constants: {} has {most}",
                 interface.name, device.physical.info.id
             );
-            return Err(unsupported(text));
+            return Err(unsupported_error(text));
         }
         let sets = DescriptorLayouts::new(device, module, interface)?;
-        let layout = layout(device, &sets, push)?;
+        let layout = create_pipeline_layout(device, &sets, push)?;
         let words = module.to_words();
-        let raw = compile(
+        let raw = compile_pipeline(
             device,
             cache,
             (&words, &interface.name),
@@ -59,7 +59,7 @@ impl ComputePipeline {
             *layout,
         )?;
         let (raw, was_cached) = raw;
-        device.name(*raw, &interface.name);
+        device.name_object(*raw, &interface.name);
         Ok(ComputePipeline {
             name: interface.name.clone(),
             push: push as usize,
@@ -82,7 +82,7 @@ impl ComputePipeline {
     }
 
     /// The workgroups of a launch.
-    pub fn groups(&self, size: &IndexSpace) -> Result<[u32; 3], DeviceError> {
+    pub fn count_workgroups(&self, size: &IndexSpace) -> Result<[u32; 3], DeviceError> {
         let bad = |text: &str| Err(DeviceError::Launch(format!("{}: {text}", self.name)));
         let (global, local, offset) = match *size {
             IndexSpace::Groups(groups) => return Ok(groups),
@@ -131,7 +131,7 @@ fn check_memory(
             "{name} takes {bytes} bytes of workgroup memory: {} has {most}",
             info.id
         );
-        return Err(unsupported(text));
+        return Err(unsupported_error(text));
     }
     Ok(())
 }
@@ -154,10 +154,10 @@ fn check_size(
         "{} has workgroups of {x}x{y}x{z}: {} takes 1 to {most} invocations, at most {}x{}x{}",
         interface.name, device.physical.info.id, each[0], each[1], each[2]
     );
-    Err(unsupported(text))
+    Err(unsupported_error(text))
 }
 
-fn layout(
+fn create_pipeline_layout(
     device: &Arc<VulkanDevice>,
     sets: &DescriptorLayouts,
     push: u32,
@@ -183,7 +183,7 @@ const COMPILER: &[vk::Result] = &[
 ];
 
 /// The pipeline of an entry point, and whether the driver had it in the cache.
-fn compile(
+fn compile_pipeline(
     device: &Arc<VulkanDevice>,
     cache: &mut PipelineDiskCache,
     (words, name): (&[u32], &str),
@@ -197,7 +197,7 @@ fn compile(
     let shader = OwnedHandle::new(device, "vkCreateShaderModule", shader)?;
     let name = CString::new(name)
         .map_err(|_| DeviceError::Failed("the entry point's name has a zero in it".to_owned()))?;
-    let constants = specialisation.info();
+    let constants = specialisation.to_vk_info();
     let stage = vk::PipelineShaderStageCreateInfo::default()
         .stage(vk::ShaderStageFlags::COMPUTE)
         .module(*shader)
@@ -219,7 +219,7 @@ fn compile(
     let made = unsafe {
         device
             .raw()
-            .create_compute_pipelines(cache.raw(), &[info], None)
+            .create_compute_pipelines(cache.handle_for_pipeline(), &[info], None)
     };
     let made = made.map_err(|(_, result)| result);
     let first = made.and_then(|all| {

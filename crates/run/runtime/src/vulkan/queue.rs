@@ -121,14 +121,14 @@ impl VulkanQueue {
     }
 
     /// Records a command of which nothing is known: it waits for all before it, and all that follow wait for it.
-    pub fn record(
+    pub fn record_exclusive(
         &mut self,
         command: impl FnOnce(&VulkanDevice, &mut CommandBatch) -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
         self.make_way(None)?;
-        self.extend(|device, batch| {
-            batch.tape.spoil();
-            batch.fence(device);
+        self.change_open_batch(|device, batch| {
+            batch.tape.mark_unrepeatable();
+            batch.begin_fenced_command(device);
             command(device, batch)
         })
     }
@@ -140,7 +140,7 @@ impl VulkanQueue {
 
     /// Adds a command that uses nothing but what is told, which runs as soon as the commands that it has to wait for
     /// are done. Launches that are timed run alone. One that is a launch, as it was asked for, may be repeated.
-    pub fn add(
+    pub fn add_command(
         &mut self,
         launch: Option<&KernelLaunch>,
         uses: Option<&CommandAccesses>,
@@ -148,10 +148,10 @@ impl VulkanQueue {
     ) -> Result<(), DeviceError> {
         let uses = uses.filter(|_| !self.ordered && !self.settings.times);
         self.make_way(uses)?;
-        self.extend(|device, batch| {
+        self.change_open_batch(|device, batch| {
             let command = command(device, batch)?;
-            batch.tape.note(launch, uses, &command);
-            batch.add(device, uses, command);
+            batch.tape.note_command(launch, uses, &command);
+            batch.add_command(device, uses, command);
             Ok(())
         })
     }
@@ -159,7 +159,7 @@ impl VulkanQueue {
     /// Does a launch with what was recorded for it in a batch that is done, if everything asked for since that batch began
     /// is the same; else nothing is done. `note` is told how each of what is bound is used, and the value of the timeline
     /// when that is done.
-    pub fn repeat(
+    pub fn replay_launch(
         &mut self,
         launch: &KernelLaunch,
         mut note: impl FnMut(usize, &BufferAccess, u64),
@@ -170,7 +170,7 @@ impl VulkanQueue {
         let is_other =
             |batch: &CommandBatch| batch.tape.is_followed() && !batch.tape.is_next(launch);
         if self.open.as_deref().is_some_and(is_other) && !self.change_over(launch)? {
-            self.cut()?;
+            self.hold_followed_batch()?;
         }
         if self.open.is_none() {
             self.open = self.recorded_for(launch)?;
@@ -180,17 +180,17 @@ impl VulkanQueue {
             return Ok(false);
         };
         let value = batch.value;
-        let uses = batch.tape.follow();
+        let uses = batch.tape.follow_next();
         for (at, used) in uses.iter().enumerate() {
             note(at, used, value);
         }
         if batch.tape.is_whole() {
-            self.hold();
+            self.hold_whole_batch();
             let count: usize = self.held.iter().map(|batch| batch.tape.len()).sum();
             if count >= LONGEST {
                 self.submit_held()?;
             } else if self.is_hasty() && self.is_idle()? {
-                self.hurry()?;
+                self.submit_early()?;
             }
         }
         Ok(true)
@@ -203,30 +203,30 @@ impl VulkanQueue {
     }
 
     /// Has the open batch held, where all that it was recorded for was asked for again.
-    fn hold(&mut self) {
+    fn hold_whole_batch(&mut self) {
         let whole = self.open.take_if(|batch| batch.tape.is_whole());
         self.held.extend(whole);
     }
 
     /// Has what was asked for of the open batch held, where that is followed: all of it, or by another one that is for just that.
-    fn cut(&mut self) -> Result<(), DeviceError> {
-        self.hold();
+    fn hold_followed_batch(&mut self) -> Result<(), DeviceError> {
+        self.hold_whole_batch();
         let Some(mut followed) = self.open.take_if(|batch| batch.tape.is_followed()) else {
             return Ok(());
         };
         let batch = match self.take_idle(|tape| tape.ends_with(&followed.tape))? {
             Some(mut batch) => {
-                batch.replace(&mut followed);
+                batch.replace_followed(&mut followed);
                 batch
             }
             None => {
-                let mut batch = self.unused()?;
+                let mut batch = self.take_empty_batch()?;
                 batch.take_part(&mut followed);
                 batch
             }
         };
         self.held.push_back(batch);
-        followed.rest()?;
+        followed.release_finished()?;
         self.idle.push_front(followed);
         Ok(())
     }
@@ -236,11 +236,11 @@ impl VulkanQueue {
         &mut self,
         launch: &KernelLaunch,
     ) -> Result<Option<Box<CommandBatch>>, DeviceError> {
-        self.check()?;
+        self.check_lost()?;
         let mut batch = self.take_idle(|tape| tape.begins_with(launch))?;
         if let Some(batch) = &mut batch {
             batch.value = self.submitted + self.held.len() as u64 + 1;
-            batch.tape.begin();
+            batch.tape.begin_following();
         }
         Ok(batch)
     }
@@ -252,9 +252,9 @@ impl VulkanQueue {
         };
         match self.take_idle(|tape| tape.goes_on(&left.tape, launch)) {
             Ok(Some(mut batch)) => {
-                batch.replace(&mut left);
+                batch.replace_followed(&mut left);
                 self.open = Some(batch);
-                left.rest()?;
+                left.release_finished()?;
                 self.idle.push_front(left);
                 Ok(true)
             }
@@ -276,17 +276,17 @@ impl VulkanQueue {
         };
         let mut found = find(&self.idle);
         if found.is_none() && !self.running.is_empty() {
-            let done = self.reached()?;
-            self.retire(done)?;
+            let done = self.query_timeline()?;
+            self.retire_batches(done)?;
             found = find(&self.idle);
         }
         Ok(found.and_then(|at| self.idle.remove(at)))
     }
 
     /// Takes note that what is being recorded is out of the ordinary, and not worth to be handed over again.
-    pub fn spoil(&mut self) {
+    pub fn mark_unrepeatable(&mut self) {
         if let Some(batch) = self.open.as_mut().filter(|b| !b.tape.is_followed()) {
-            batch.tape.spoil();
+            batch.tape.mark_unrepeatable();
         }
     }
 
@@ -296,16 +296,16 @@ impl VulkanQueue {
             return Ok(());
         };
         let is_due = match batch.count {
-            LONGEST.. => return self.submit(),
-            SHORT.. => self.is_idle()? && (batch.count >= MIDDLE || batch.waits(uses)),
+            LONGEST.. => return self.submit_recorded(),
+            SHORT.. => self.is_idle()? && (batch.count >= MIDDLE || batch.needs_wait(uses)),
             _ => false,
         };
-        if is_due { self.hurry() } else { Ok(()) }
+        if is_due { self.submit_early() } else { Ok(()) }
     }
 
     /// Hands what is recorded to a device that has nothing else to do.
-    fn hurry(&mut self) -> Result<(), DeviceError> {
-        self.submit()?;
+    fn submit_early(&mut self) -> Result<(), DeviceError> {
+        self.submit_recorded()?;
         if let Some(batch) = self.running.back_mut() {
             batch.tape.haste = SubmitPolicy::Hasty;
         }
@@ -313,15 +313,15 @@ impl VulkanQueue {
     }
 
     /// Changes the open batch.
-    fn extend(
+    fn change_open_batch(
         &mut self,
         change: impl FnOnce(&VulkanDevice, &mut CommandBatch) -> Result<(), DeviceError>,
     ) -> Result<(), DeviceError> {
-        self.cut()?;
+        self.hold_followed_batch()?;
         self.submit_held()?;
         let mut batch = match self.open.take() {
             Some(batch) => batch,
-            None => self.begin()?,
+            None => self.begin_batch()?,
         };
         let done = change(&self.device, &mut batch);
         self.open = Some(batch);
@@ -330,18 +330,18 @@ impl VulkanQueue {
 
     /// Whether everything submitted is done.
     fn is_idle(&self) -> Result<bool, DeviceError> {
-        Ok(self.reached()? >= self.submitted)
+        Ok(self.query_timeline()? >= self.submitted)
     }
 
     /// The value that the timeline has.
-    fn reached(&self) -> Result<u64, DeviceError> {
+    fn query_timeline(&self) -> Result<u64, DeviceError> {
         // SAFETY: the timeline is alive.
         let value = unsafe {
             self.device
                 .raw()
                 .get_semaphore_counter_value(*self.objects.timeline)
         };
-        value.of("vkGetSemaphoreCounterValue")
+        value.check_call("vkGetSemaphoreCounterValue")
     }
 
     /// Looks whether the timeline has a value, for a moment. A device that is the host's own
@@ -353,7 +353,7 @@ impl VulkanQueue {
         let start = Instant::now();
         loop {
             // What goes wrong is told by the wait that follows.
-            match self.reached() {
+            match self.query_timeline() {
                 Ok(reached) if reached >= value => return true,
                 Ok(_) if start.elapsed() < LOOK => std::hint::spin_loop(),
                 _ => return false,
@@ -370,16 +370,16 @@ impl VulkanQueue {
     }
 
     /// Keeps a buffer until everything recorded so far is done.
-    pub fn keep(&mut self, buffer: Arc<VulkanBuffer>) {
+    pub fn keep_buffer(&mut self, buffer: Arc<VulkanBuffer>) {
         let last = self.held.back_mut().or(self.running.back_mut());
         if let Some(batch) = self.open.as_mut().or(last) {
-            batch.keep(buffer);
+            batch.keep_buffer(buffer);
         }
     }
 
     /// Waits until everything recorded is done.
-    pub fn finish(&mut self) -> Result<(), DeviceError> {
-        self.submit()?;
+    pub fn finish_all(&mut self) -> Result<(), DeviceError> {
+        self.submit_recorded()?;
         self.wait_for(self.submitted)
     }
 
@@ -389,16 +389,16 @@ impl VulkanQueue {
             return Ok(());
         }
         // All of it, also what is not waited for: the host has nothing to add before it knows.
-        self.submit()?;
-        self.check()?;
+        self.submit_recorded()?;
+        self.check_lost()?;
         // What could not be submitted will never be done; batches that were joined are done together, at the value of the last.
         let mut running = self.running.iter().map(|batch| batch.value);
         let value = running.find(|v| *v >= value).unwrap_or(self.submitted);
         if self.ready.is_none() {
-            self.ready = Some(self.begin()?);
+            self.ready = Some(self.begin_batch()?);
         }
         if self.looks_until(value) {
-            return self.retire(value);
+            return self.retire_batches(value);
         }
         let (semaphores, values) = ([*self.objects.timeline], [value]);
         let info = vk::SemaphoreWaitInfo::default()
@@ -410,18 +410,18 @@ impl VulkanQueue {
         // SAFETY: the timeline is alive, and the value is one that was submitted.
         let waited = unsafe { self.device.raw().wait_semaphores(&info, most) };
         match waited {
-            Ok(()) => self.retire(value),
+            Ok(()) => self.retire_batches(value),
             Err(vk::Result::TIMEOUT) => {
                 let time = self.settings.timeout.unwrap_or_default();
                 let text = format!("the device was not done after {time:?}");
                 self.abandoned = true;
-                Err(self.lose(DeviceError::Failed(text)))
+                Err(self.mark_lost(DeviceError::Failed(text)))
             }
             Err(result) => {
-                let error = super::error::failed("vkWaitSemaphores", result);
-                let error = self.lose(error);
+                let error = super::error::call_error("vkWaitSemaphores", result);
+                let error = self.mark_lost(error);
                 // A device that was lost runs nothing any more.
-                self.retire(u64::MAX)?;
+                self.retire_batches(u64::MAX)?;
                 Err(error)
             }
         }
@@ -437,19 +437,19 @@ impl VulkanQueue {
         self.abandoned
     }
 
-    fn check(&self) -> Result<(), DeviceError> {
+    fn check_lost(&self) -> Result<(), DeviceError> {
         self.lost.clone().map_or(Ok(()), Err)
     }
 
     /// Takes note that the device is of no use any more; the error, with the kernels that may have caused it.
-    fn lose(&mut self, error: DeviceError) -> DeviceError {
-        let error = self.blame(error);
+    fn mark_lost(&mut self, error: DeviceError) -> DeviceError {
+        let error = self.blame_kernels(error);
         self.lost.get_or_insert(error).clone()
     }
 
     /// Hands what is recorded to the device.
-    fn submit(&mut self) -> Result<(), DeviceError> {
-        self.cut()?;
+    fn submit_recorded(&mut self) -> Result<(), DeviceError> {
+        self.hold_followed_batch()?;
         self.submit_held()?;
         self.open
             .take()
@@ -463,14 +463,14 @@ impl VulkanQueue {
             return Ok(());
         };
         for mut next in held {
-            batch.join(&mut next);
+            batch.append_batch(&mut next);
             self.idle.push_back(next);
         }
         self.hand_over(batch)
     }
 
     fn hand_over(&mut self, mut batch: Box<CommandBatch>) -> Result<(), DeviceError> {
-        batch.end(&self.device)?;
+        batch.end_recording(&self.device)?;
         let functions = self.device.raw();
         let (commands, semaphores) = ([batch.commands], [*self.objects.timeline]);
         let values = [batch.value];
@@ -487,35 +487,35 @@ impl VulkanQueue {
             before.tape.is_before(&batch.tape, MIDDLE);
         }
         self.running.push_back(batch);
-        if let Err(e) = submitted.of("vkQueueSubmit") {
+        if let Err(e) = submitted.check_call("vkQueueSubmit") {
             let error = match submitted {
-                Err(vk::Result::ERROR_DEVICE_LOST) => self.lose(e),
-                _ => self.blame(e),
+                Err(vk::Result::ERROR_DEVICE_LOST) => self.mark_lost(e),
+                _ => self.blame_kernels(e),
             };
-            self.device.idle();
-            self.retire(u64::MAX)?;
+            self.device.wait_idle();
+            self.retire_batches(u64::MAX)?;
             return Err(error);
         }
         self.submitted = values[0];
         Ok(())
     }
 
-    fn begin(&mut self) -> Result<Box<CommandBatch>, DeviceError> {
-        self.check()?;
+    fn begin_batch(&mut self) -> Result<Box<CommandBatch>, DeviceError> {
+        self.check_lost()?;
         if let Some(mut batch) = self.ready.take() {
             // Others may have been handed over since it was begun.
             batch.value = self.submitted + 1;
             return Ok(batch);
         }
-        let done = self.reached()?;
-        self.retire(done)?;
-        let mut batch = self.unused()?;
-        batch.begin(&self.device, self.submitted + 1)?;
+        let done = self.query_timeline()?;
+        self.retire_batches(done)?;
+        let mut batch = self.take_empty_batch()?;
+        batch.begin_recording(&self.device, self.submitted + 1)?;
         Ok(batch)
     }
 
     /// An empty batch: one that is not worth to be kept, or a new one.
-    fn unused(&mut self) -> Result<Box<CommandBatch>, DeviceError> {
+    fn take_empty_batch(&mut self) -> Result<Box<CommandBatch>, DeviceError> {
         let mut idle = self.idle.iter();
         let unused = idle.position(|batch| !batch.tape.is_kept());
         let oldest = (self.idle.len() >= KEPT).then_some(0);
@@ -524,29 +524,29 @@ impl VulkanQueue {
             return Ok(Box::new(CommandBatch::new(&self.device, pool, is_timed)?));
         };
         if batch.tape.is_kept() {
-            batch.clear()?;
+            batch.release_all()?;
         }
         Ok(batch)
     }
 
     /// Lets go of what the batches up to a value of the timeline used.
-    fn retire(&mut self, done: u64) -> Result<(), DeviceError> {
+    fn retire_batches(&mut self, done: u64) -> Result<(), DeviceError> {
         self.done = self.done.max(done.min(self.submitted));
         while let Some(mut batch) = self.running.pop_front_if(|batch| batch.value <= done) {
-            self.times.extend(batch.stamps.times(&self.device));
-            batch.rest()?;
+            self.times.extend(batch.stamps.take_durations(&self.device));
+            batch.release_finished()?;
             self.idle.push_back(batch);
         }
         Ok(())
     }
 
     /// The error with the kernels that may have caused it.
-    fn blame(&self, error: DeviceError) -> DeviceError {
+    fn blame_kernels(&self, error: DeviceError) -> DeviceError {
         let DeviceError::Failed(text) = &error else {
             return error;
         };
         let running = self.running.iter();
-        let mut names: Vec<_> = running.flat_map(|batch| batch.kernels()).collect();
+        let mut names: Vec<_> = running.flat_map(|batch| batch.kernel_names()).collect();
         names.sort_unstable();
         names.dedup();
         match names.is_empty() {
@@ -563,7 +563,7 @@ impl Drop for VulkanQueue {
             std::mem::forget(std::mem::take(&mut self.running));
             std::mem::forget(Arc::clone(&self.objects));
         } else if !self.running.is_empty() {
-            self.device.idle();
+            self.device.wait_idle();
         }
     }
 }

@@ -52,7 +52,7 @@ impl MirroredImage {
     /// Of an image that nobody has used.
     pub fn new(image: Arc<VulkanImage>) -> MirroredImage {
         MirroredImage {
-            bytes: image.row().cloned(),
+            bytes: image.row_buffer().cloned(),
             newer: NewerImageCopy::Neither,
             image,
         }
@@ -60,26 +60,26 @@ impl MirroredImage {
 
     /// Its bytes, as a buffer: those of the image as it is, unless all of them are written anyway. `writes` tells
     /// that they are changed now.
-    pub fn bytes(
+    pub fn update_bytes(
         &mut self,
         queue: &mut VulkanQueue,
         memory: &Arc<VulkanMemory>,
         writes: Option<u64>,
     ) -> Result<Arc<VulkanBuffer>, DeviceError> {
-        let all = self.image.shape.bytes().unwrap_or(u64::MAX);
+        let all = self.image.shape.total_bytes().unwrap_or(u64::MAX);
         let is_new = self.bytes.is_none();
         let bytes = match &self.bytes {
             Some(bytes) => Arc::clone(bytes),
             None => {
-                let made = Arc::new(memory.create(all, MemoryLocation::GpuOnly)?);
+                let made = Arc::new(memory.create_buffer(all, MemoryLocation::GpuOnly)?);
                 Arc::clone(self.bytes.insert(made))
             }
         };
-        if self.image.row().is_some() {
+        if self.image.row_buffer().is_some() {
             return Ok(bytes);
         }
         if (is_new || self.newer == NewerImageCopy::Image) && writes.is_none_or(|n| n < all) {
-            self.image.copy(queue, &bytes, false)?;
+            self.image.copy_texels(queue, &bytes, false)?;
             self.newer = NewerImageCopy::Neither;
         }
         if writes.is_some() {
@@ -89,12 +89,15 @@ impl MirroredImage {
     }
 
     /// The image, with what the host wrote.
-    pub fn image(&mut self, queue: &mut VulkanQueue) -> Result<Arc<VulkanImage>, DeviceError> {
+    pub fn update_image(
+        &mut self,
+        queue: &mut VulkanQueue,
+    ) -> Result<Arc<VulkanImage>, DeviceError> {
         if let (NewerImageCopy::Bytes, Some(bytes)) = (self.newer, &self.bytes) {
-            self.image.copy(queue, bytes, true)?;
+            self.image.copy_texels(queue, bytes, true)?;
             self.newer = NewerImageCopy::Neither;
         }
-        if self.image.row().is_none() {
+        if self.image.row_buffer().is_none() {
             // A copy that was begun keeps them as long as it needs them.
             self.bytes = None;
         }

@@ -1,30 +1,30 @@
 //! Samplers as Vulkan has them.
 
 use super::device::{OwnedHandle, VulkanDevice};
-use super::error::unsupported;
+use super::error::unsupported_error;
 use crate::DeviceError;
 use ash::vk;
 use spirula_cpu::{BorderColour, DepthComparison, SamplerAddressing, SamplerFilter, SamplerState};
 use std::sync::Arc;
 
 /// Makes a sampler. `integers` says whether it is for images whose components are such, as far as one knows.
-pub fn sampler(
+pub fn create_sampler(
     device: &Arc<VulkanDevice>,
     sampler: &SamplerState,
     integers: bool,
 ) -> Result<OwnedHandle<vk::Sampler>, DeviceError> {
-    if let Some(problem) = problem(sampler) {
+    if let Some(problem) = find_sampler_problem(sampler) {
         let text = format!("{} has no sampler {problem}", device.physical.info.id);
-        return Err(unsupported(text));
+        return Err(unsupported_error(text));
     }
-    let [u, v, w] = sampler.address.map(address);
+    let [u, v, w] = sampler.address.map(to_vk_address_mode);
     let [least, most] = match sampler.normalized {
         true => sampler.lods,
         false => [0.0; 2],
     };
     let info = vk::SamplerCreateInfo::default()
-        .mag_filter(filter(sampler.magnify))
-        .min_filter(filter(sampler.minify))
+        .mag_filter(to_vk_filter(sampler.magnify))
+        .min_filter(to_vk_filter(sampler.minify))
         .mipmap_mode(match sampler.mips {
             SamplerFilter::Nearest => vk::SamplerMipmapMode::NEAREST,
             SamplerFilter::Linear => vk::SamplerMipmapMode::LINEAR,
@@ -33,10 +33,14 @@ pub fn sampler(
         .address_mode_v(v)
         .address_mode_w(w)
         .compare_enable(sampler.compare.is_some())
-        .compare_op(sampler.compare.map_or(vk::CompareOp::NEVER, compare))
+        .compare_op(
+            sampler
+                .compare
+                .map_or(vk::CompareOp::NEVER, to_vk_compare_op),
+        )
         .min_lod(least)
         .max_lod(most)
-        .border_color(border(sampler.border, integers))
+        .border_color(to_vk_border_color(sampler.border, integers))
         .unnormalized_coordinates(!sampler.normalized);
     // SAFETY: the device is alive; `problem` has seen to what unnormalised coordinates demand.
     let made = unsafe { device.raw().create_sampler(&info, None) };
@@ -44,7 +48,7 @@ pub fn sampler(
 }
 
 /// What Vulkan has no sampler with.
-fn problem(sampler: &SamplerState) -> Option<&'static str> {
+fn find_sampler_problem(sampler: &SamplerState) -> Option<&'static str> {
     if sampler.normalized {
         return None;
     }
@@ -76,14 +80,14 @@ fn problem(sampler: &SamplerState) -> Option<&'static str> {
     found.map(|(_, text)| text)
 }
 
-fn filter(filter: SamplerFilter) -> vk::Filter {
+fn to_vk_filter(filter: SamplerFilter) -> vk::Filter {
     match filter {
         SamplerFilter::Nearest => vk::Filter::NEAREST,
         SamplerFilter::Linear => vk::Filter::LINEAR,
     }
 }
 
-fn address(address: SamplerAddressing) -> vk::SamplerAddressMode {
+fn to_vk_address_mode(address: SamplerAddressing) -> vk::SamplerAddressMode {
     match address {
         SamplerAddressing::ClampToEdge => vk::SamplerAddressMode::CLAMP_TO_EDGE,
         SamplerAddressing::Border => vk::SamplerAddressMode::CLAMP_TO_BORDER,
@@ -93,7 +97,7 @@ fn address(address: SamplerAddressing) -> vk::SamplerAddressMode {
 }
 
 /// Zeros are the same as integers and as floats, and alpha is one where the format has none.
-fn border(border: BorderColour, integers: bool) -> vk::BorderColor {
+fn to_vk_border_color(border: BorderColour, integers: bool) -> vk::BorderColor {
     match (border, integers) {
         (BorderColour::ByFormat | BorderColour::Transparent, false) => {
             vk::BorderColor::FLOAT_TRANSPARENT_BLACK
@@ -108,7 +112,7 @@ fn border(border: BorderColour, integers: bool) -> vk::BorderColor {
     }
 }
 
-fn compare(compare: DepthComparison) -> vk::CompareOp {
+fn to_vk_compare_op(compare: DepthComparison) -> vk::CompareOp {
     match compare {
         DepthComparison::Never => vk::CompareOp::NEVER,
         DepthComparison::Less => vk::CompareOp::LESS,

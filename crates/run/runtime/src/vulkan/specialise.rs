@@ -29,8 +29,8 @@ impl ShaderSpecialisation {
         interface: &EntryInterface,
         spec: &[(u32, u64)],
     ) -> ShaderSpecialisation {
-        let definitions = IdDefinitions::compute(module);
-        let decorations = IdDecorations::compute(module);
+        let definitions = IdDefinitions::from_module(module);
+        let decorations = IdDecorations::from_module(module);
         let constants = spec_constants(module, &definitions, &decorations);
         let mut out = ShaderSpecialisation {
             entries: Vec::new(),
@@ -44,7 +44,7 @@ impl ShaderSpecialisation {
             let Some(ty) = ty else { continue };
             let size = match ty.op() {
                 Op::TypeBool => BOOL,
-                _ => (ty.word(0) as usize / 8).clamp(1, size_of::<u64>()),
+                _ => (ty.operand_word(0) as usize / 8).clamp(1, size_of::<u64>()),
             };
             let entry = vk::SpecializationMapEntry::default()
                 .constant_id(spec_id)
@@ -67,7 +67,7 @@ impl ShaderSpecialisation {
     }
 
     /// As a pipeline takes it.
-    pub fn info(&self) -> vk::SpecializationInfo<'_> {
+    pub fn to_vk_info(&self) -> vk::SpecializationInfo<'_> {
         vk::SpecializationInfo::default()
             .map_entries(&self.entries)
             .data(&self.data)
@@ -83,7 +83,7 @@ struct SpecialisedConstants<'a> {
 
 impl SpecialisedConstants<'_> {
     /// A constant's value once specialised.
-    fn value(&self, id: Id) -> Option<u32> {
+    fn evaluate_constant(&self, id: Id) -> Option<u32> {
         let spec_id = self.constants.iter().find(|c| c.id == id);
         let given = spec_id.and_then(|c| self.spec.iter().find(|(id, _)| *id == c.spec_id));
         match given {
@@ -95,32 +95,32 @@ impl SpecialisedConstants<'_> {
     /// The sizes of the variables of the workgroup that a function reaches.
     fn workgroup_memory(&self, decorations: &IdDecorations, function: Id) -> u64 {
         let (module, definitions) = (self.module, self.definitions);
-        let length = |id| self.value(id).map(u64::from);
-        let Ok(layouts) = TypeLayouts::compute(module, definitions, decorations, length) else {
+        let length = |id| self.evaluate_constant(id).map(u64::from);
+        let Ok(layouts) = TypeLayouts::from_module(module, definitions, decorations, length) else {
             return 0;
         };
-        let reach = EntryReach::compute(module);
-        let Some(entry) = (0..reach.len()).find(|n| reach.function(*n) == function) else {
+        let reach = EntryReach::from_module(module);
+        let Some(entry) = (0..reach.len()).find(|n| reach.entry_function(*n) == function) else {
             return 0;
         };
-        let variables = reach.variables(entry).iter();
+        let variables = reach.used_variables(entry).iter();
         let variables = variables.filter_map(|id| definitions.get(module, *id));
-        let shared = variables.filter(|v| v.word(0) == StorageClass::Workgroup.0);
+        let shared = variables.filter(|v| v.operand_word(0) == StorageClass::Workgroup.0);
         let pointers = shared.filter_map(|v| definitions.get(module, v.result_type()?));
         pointers
-            .map(|pointer| layouts.get(pointer.id(1)).size)
+            .map(|pointer| layouts.get(pointer.id_operand(1)).size)
             .sum()
     }
 
-    fn size(&self, mut ids: impl Iterator<Item = Id>) -> Option<[u32; 3]> {
-        let mut next = || self.value(ids.next()?);
+    fn evaluate_size(&self, mut ids: impl Iterator<Item = Id>) -> Option<[u32; 3]> {
+        let mut next = || self.evaluate_constant(ids.next()?);
         Some([next()?, next()?, next()?])
     }
 
     /// The size by ids of constants: of the constant decorated `WorkgroupSize`, which counts above
     /// the execution mode, or of `LocalSizeId`.
     fn workgroup_size(&self, decorations: &IdDecorations, function: Id) -> Option<[u32; 3]> {
-        let mut globals = self.module.section(ModuleSection::Globals);
+        let mut globals = self.module.section_insts(ModuleSection::Globals);
         let decorated = globals.find(|inst| {
             let is_composite =
                 matches!(inst.op(), Op::ConstantComposite | Op::SpecConstantComposite);
@@ -130,14 +130,14 @@ impl SpecialisedConstants<'_> {
             builtin == Some(&[BuiltIn::WorkgroupSize.0])
         });
         if let Some(constant) = decorated {
-            return self.size(constant.ids(0));
+            return self.evaluate_size(constant.id_operands(0));
         }
-        let mut modes = self.module.section(ModuleSection::ExecutionModes);
+        let mut modes = self.module.section_insts(ModuleSection::ExecutionModes);
         let mode = modes.find(|m| {
             m.op() == Op::ExecutionModeId
-                && m.id(0) == function
-                && m.word(1) == ExecutionMode::LocalSizeId.0
+                && m.id_operand(0) == function
+                && m.operand_word(1) == ExecutionMode::LocalSizeId.0
         })?;
-        self.size(mode.ids(2))
+        self.evaluate_size(mode.id_operands(2))
     }
 }

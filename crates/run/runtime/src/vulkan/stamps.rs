@@ -35,7 +35,7 @@ impl LaunchTimestamps {
     }
 
     /// Makes them ready for a batch that begins.
-    pub fn begin(&self, device: &VulkanDevice, commands: vk::CommandBuffer) {
+    pub fn reset_queries(&self, device: &VulkanDevice, commands: vk::CommandBuffer) {
         let Some(pool) = &self.pool else { return };
         // SAFETY: the commands are being recorded; the pool has as many queries.
         unsafe {
@@ -46,7 +46,7 @@ impl LaunchTimestamps {
     }
 
     /// Stamps the time before a launch, or after it.
-    pub fn stamp(
+    pub fn record_timestamp(
         &mut self,
         device: &VulkanDevice,
         commands: vk::CommandBuffer,
@@ -68,7 +68,7 @@ impl LaunchTimestamps {
     }
 
     /// How long the launches took, once they are done.
-    pub fn times(&mut self, device: &VulkanDevice) -> Vec<(DeviceKernel, Duration)> {
+    pub fn take_durations(&mut self, device: &VulkanDevice) -> Vec<(DeviceKernel, Duration)> {
         let timed = std::mem::take(&mut self.timed);
         let (Some(pool), false) = (&self.pool, timed.is_empty()) else {
             return Vec::new();

@@ -36,17 +36,17 @@ impl<T> RecycledResources<T> {
     }
 
     /// Adds a thing behind all.
-    pub fn add(&mut self, thing: T) {
+    pub fn push_owned(&mut self, thing: T) {
         self.own.push(Arc::new(thing));
     }
 
     /// The own things.
-    pub fn own(&self) -> &[Arc<T>] {
+    pub fn owned_resources(&self) -> &[Arc<T>] {
         &self.own
     }
 
     /// Takes over what another one has, which is empty then. What of it was used stays so.
-    pub fn join(&mut self, other: &mut RecycledResources<T>) {
+    pub fn absorb_all(&mut self, other: &mut RecycledResources<T>) {
         let mut own = std::mem::take(&mut other.own);
         self.current += own.len();
         own.append(&mut self.own);
@@ -56,7 +56,7 @@ impl<T> RecycledResources<T> {
     }
 
     /// Uses what another one has, too.
-    pub fn share(&mut self, other: &RecycledResources<T>) {
+    pub fn share_all(&mut self, other: &RecycledResources<T>) {
         let all = other.own.iter().chain(&other.others);
         self.others.extend(all.map(Arc::clone));
     }

@@ -67,17 +67,17 @@ impl LaunchRecording {
     }
 
     /// Takes note of a command: of the launch that it is of, if that uses nothing but buffers.
-    pub fn note(
+    pub fn note_command(
         &mut self,
         launch: Option<&KernelLaunch>,
         uses: Option<&CommandAccesses>,
         command: &BatchCommand,
     ) {
         let (Some(launch), Some(uses), false) = (launch, uses, self.is_spoilt) else {
-            return self.spoil();
+            return self.mark_unrepeatable();
         };
         let LaunchInputs::Resources { bindings, push } = &launch.inputs else {
-            return self.spoil();
+            return self.mark_unrepeatable();
         };
         let (bound, pushed) = (self.bound.len(), self.push.len());
         self.bound.extend_from_slice(bindings);
@@ -93,7 +93,7 @@ impl LaunchRecording {
     }
 
     /// Takes note that the batch is not to be handed over again.
-    pub fn spoil(&mut self) {
+    pub fn mark_unrepeatable(&mut self) {
         self.is_spoilt = true;
     }
 
@@ -125,7 +125,7 @@ impl LaunchRecording {
     }
 
     /// Adds all that another one has, where all of both was asked for again.
-    pub fn join(&mut self, other: &mut LaunchRecording) {
+    pub fn append_recording(&mut self, other: &mut LaunchRecording) {
         let (bound, pushed) = (self.bound.len(), self.push.len());
         let moved = |range: Range<usize>, by: usize| range.start + by..range.end + by;
         self.entries
@@ -153,11 +153,14 @@ impl LaunchRecording {
         let LaunchInputs::Resources { bindings, push } = &launch.inputs else {
             return false;
         };
-        self.what(at) == Some((launch.kernel, launch.size, bindings, push))
+        self.recorded_launch(at) == Some((launch.kernel, launch.size, bindings, push))
     }
 
     /// What was asked for at a place: a kernel, its size, what it was given and its push constants.
-    fn what(&self, at: usize) -> Option<(DeviceKernel, IndexSpace, &[LaunchBinding], &[u8])> {
+    fn recorded_launch(
+        &self,
+        at: usize,
+    ) -> Option<(DeviceKernel, IndexSpace, &[LaunchBinding], &[u8])> {
         let entry = self.entries.get(at)?;
         let (bound, push) = (entry.bound.clone(), entry.push.clone());
         Some((
@@ -169,7 +172,7 @@ impl LaunchRecording {
     }
 
     /// Begins to be followed.
-    pub fn begin(&mut self) {
+    pub fn begin_following(&mut self) {
         self.followed = Some(0);
     }
 
@@ -179,7 +182,7 @@ impl LaunchRecording {
     }
 
     /// Goes on behind the next launch: what that uses, in the order of what is bound.
-    pub fn follow(&mut self) -> &[BufferAccess] {
+    pub fn follow_next(&mut self) -> &[BufferAccess] {
         let Some((at, entry)) = self
             .followed
             .and_then(|at| Some((at, self.entries.get(at)?)))
@@ -204,7 +207,10 @@ impl LaunchRecording {
 
     /// Whether so many launches are the same in both.
     fn is_like(&self, other: &LaunchRecording, count: usize) -> bool {
-        (0..count).all(|at| self.what(at).is_some() && self.what(at) == other.what(at))
+        (0..count).all(|at| {
+            self.recorded_launch(at).is_some()
+                && self.recorded_launch(at) == other.recorded_launch(at)
+        })
     }
 
     /// Has what was asked for so far of another one that is followed.
@@ -223,12 +229,12 @@ impl LaunchRecording {
     }
 
     /// Is followed as far as another one was.
-    pub fn replace(&mut self, followed: &LaunchRecording) {
+    pub fn adopt_progress(&mut self, followed: &LaunchRecording) {
         self.followed = followed.followed;
     }
 
     /// Is no longer followed, where it is to be recorded: all that it is for.
-    pub fn leave(&mut self) -> Option<Vec<(CommandAccesses, BatchCommand)>> {
+    pub fn take_followed_commands(&mut self) -> Option<Vec<(CommandAccesses, BatchCommand)>> {
         self.followed.take()?;
         self.is_unrecorded = false;
         let all = self.entries.iter().map(|entry| {
@@ -247,7 +253,7 @@ impl LaunchRecording {
     }
 
     /// Ends that when the batch is done.
-    pub fn rest(&mut self) {
+    pub fn stop_following(&mut self) {
         self.followed = None;
     }
 }

@@ -6,7 +6,7 @@
 
 use super::batch::CommandBatch;
 use super::command::BatchCommand;
-use super::memory::{VulkanBuffer, VulkanMemory, padded};
+use super::memory::{VulkanBuffer, VulkanMemory, pad_size};
 use super::queue::VulkanQueue;
 use super::waves::{BufferAccess, CommandAccesses, CommandKind};
 use crate::DeviceError;
@@ -39,16 +39,16 @@ impl StagingBuffers {
     }
 
     /// Makes a buffer zeros, before all that is recorded after.
-    pub fn clear(
+    pub fn clear_buffer(
         &self,
         queue: &mut VulkanQueue,
         buffer: &Arc<VulkanBuffer>,
     ) -> Result<(), DeviceError> {
-        clear(&self.memory, queue, buffer)
+        zero_buffer(&self.memory, queue, buffer)
     }
 
     /// Copies into a buffer, after all that was recorded and uses it.
-    pub fn write(
+    pub fn write_buffer(
         &mut self,
         queue: &mut VulkanQueue,
         buffer: &Arc<VulkanBuffer>,
@@ -57,39 +57,39 @@ impl StagingBuffers {
     ) -> Result<(), DeviceError> {
         let is_seen = self.memory.direct && buffer.is_writable();
         if is_seen && queue.is_done(buffer.writable_at()) {
-            return buffer.write(offset, data);
+            return buffer.write_bytes(offset, data);
         }
         if data.len() <= LITTLE {
-            return self.send(queue, buffer, offset, data);
+            return self.copy_inline_data(queue, buffer, offset, data);
         }
         if is_seen {
-            wait(queue, buffer.writable_at())?;
-            return buffer.write(offset, data);
+            wait_for_value(queue, buffer.writable_at())?;
+            return buffer.write_bytes(offset, data);
         }
-        let up = piece(&self.memory, &mut self.up, MemoryLocation::CpuToGpu)?;
+        let up = ensure_staging_buffer(&self.memory, &mut self.up, MemoryLocation::CpuToGpu)?;
         let mut at = offset;
         for data in data.chunks(PIECE) {
-            up.write(0, data)?;
+            up.write_bytes(0, data)?;
             let length = data.len() as u64;
-            copy(queue, (&up, 0), (buffer, at), length)?;
+            copy_and_wait(queue, (&up, 0), (buffer, at), length)?;
             at += length;
         }
         Ok(())
     }
 
     /// Has the device copy from memory of the batch, in its turn.
-    fn send(
+    fn copy_inline_data(
         &self,
         queue: &mut VulkanQueue,
         buffer: &Arc<VulkanBuffer>,
         offset: u64,
         data: &[u8],
     ) -> Result<(), DeviceError> {
-        let uses = copies(None, buffer);
-        queue.add(None, Some(&uses), |device, batch| {
-            let (from, at) = batch.scratch(device, &self.memory, data)?;
+        let uses = list_copy_accesses(None, buffer);
+        queue.add_command(None, Some(&uses), |device, batch| {
+            let (from, at) = batch.write_scratch(device, &self.memory, data)?;
             let length = data.len() as u64;
-            Ok(copied(batch, (&from, at), (buffer, offset), length))
+            Ok(record_copy(batch, (&from, at), (buffer, offset), length))
         })
     }
 
@@ -104,33 +104,34 @@ impl StagingBuffers {
         let is_seen = |b: &VulkanBuffer, length| self.memory.direct && b.is_readable(length);
         if total > PIECE || parts.iter().any(|(b, _, out)| is_seen(b, out.len())) {
             let mut parts = parts.iter_mut();
-            return parts.try_for_each(|(buffer, at, out)| self.read(queue, buffer, *at, out));
+            return parts
+                .try_for_each(|(buffer, at, out)| self.read_buffer(queue, buffer, *at, out));
         }
-        let down = piece(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
+        let down = ensure_staging_buffer(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
         let mut at = 0;
         for (buffer, offset, out) in &*parts {
             let length = out.len() as u64;
             // Parts of the buffer that both see are different ones.
             let uses = CommandAccesses {
                 kind: CommandKind::Copy,
-                buffers: smallvec![used(buffer, false)],
+                buffers: smallvec![access_whole_buffer(buffer, false)],
             };
-            queue.add(None, Some(&uses), |_, batch| {
-                Ok(copied(batch, (buffer, *offset), (&down, at), length))
+            queue.add_command(None, Some(&uses), |_, batch| {
+                Ok(record_copy(batch, (buffer, *offset), (&down, at), length))
             })?;
             at += length;
         }
-        queue.finish()?;
+        queue.finish_all()?;
         let mut at = 0;
         for (_, _, out) in parts {
-            down.read(at, out)?;
+            down.read_bytes(at, out)?;
             at += out.len() as u64;
         }
         Ok(())
     }
 
     /// Copies out of a buffer, after all that was recorded and writes it.
-    pub fn read(
+    pub fn read_buffer(
         &mut self,
         queue: &mut VulkanQueue,
         buffer: &Arc<VulkanBuffer>,
@@ -138,15 +139,15 @@ impl StagingBuffers {
         out: &mut [u8],
     ) -> Result<(), DeviceError> {
         if self.memory.direct && buffer.is_readable(out.len()) {
-            wait(queue, buffer.readable_at())?;
-            return buffer.read(offset, out);
+            wait_for_value(queue, buffer.readable_at())?;
+            return buffer.read_bytes(offset, out);
         }
-        let down = piece(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
+        let down = ensure_staging_buffer(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
         let mut at = offset;
         for out in out.chunks_mut(PIECE) {
             let length = out.len() as u64;
-            copy(queue, (buffer, at), (&down, 0), length)?;
-            down.read(0, out)?;
+            copy_and_wait(queue, (buffer, at), (&down, 0), length)?;
+            down.read_bytes(0, out)?;
             at += length;
         }
         Ok(())
@@ -154,7 +155,7 @@ impl StagingBuffers {
 }
 
 /// Makes a buffer zeros, before all that is recorded after.
-pub fn clear(
+pub fn zero_buffer(
     memory: &VulkanMemory,
     queue: &mut VulkanQueue,
     buffer: &Arc<VulkanBuffer>,
@@ -162,27 +163,27 @@ pub fn clear(
     // What the host cannot read it also writes slowly.
     let size = buffer.size as usize;
     if memory.direct && buffer.is_writable() && (size <= LITTLE || buffer.is_readable(size)) {
-        return buffer.clear();
+        return buffer.fill_zeros();
     }
-    let uses = copies(None, buffer);
-    queue.add(None, Some(&uses), |_, batch| {
-        batch.writes(buffer);
+    let uses = list_copy_accesses(None, buffer);
+    queue.add_command(None, Some(&uses), |_, batch| {
+        batch.note_buffer_write(buffer);
         Ok(BatchCommand::Clear {
             buffer: buffer.raw(),
-            size: padded(buffer.size),
+            size: pad_size(buffer.size),
         })
     })
 }
 
 /// Waits for a value of the timeline, or for everything.
-fn wait(queue: &mut VulkanQueue, value: Option<u64>) -> Result<(), DeviceError> {
+fn wait_for_value(queue: &mut VulkanQueue, value: Option<u64>) -> Result<(), DeviceError> {
     match value {
         Some(value) => queue.wait_for(value),
-        None => queue.finish(),
+        None => queue.finish_all(),
     }
 }
 
-fn piece(
+fn ensure_staging_buffer(
     memory: &Arc<VulkanMemory>,
     buffer: &mut Option<Arc<VulkanBuffer>>,
     location: MemoryLocation,
@@ -190,33 +191,36 @@ fn piece(
     if let Some(buffer) = buffer {
         return Ok(Arc::clone(buffer));
     }
-    let made = Arc::new(memory.create(PIECE as u64, location)?);
+    let made = Arc::new(memory.create_buffer(PIECE as u64, location)?);
     Ok(Arc::clone(buffer.insert(made)))
 }
 
-fn copy(
+fn copy_and_wait(
     queue: &mut VulkanQueue,
     from: (&Arc<VulkanBuffer>, u64),
     to: (&Arc<VulkanBuffer>, u64),
     length: u64,
 ) -> Result<(), DeviceError> {
-    let uses = copies(Some(from.0), to.0);
-    queue.add(None, Some(&uses), |_, batch| {
-        Ok(copied(batch, from, to, length))
+    let uses = list_copy_accesses(Some(from.0), to.0);
+    queue.add_command(None, Some(&uses), |_, batch| {
+        Ok(record_copy(batch, from, to, length))
     })?;
-    queue.finish()
+    queue.finish_all()
 }
 
 /// What a copy uses.
-fn copies(from: Option<&Arc<VulkanBuffer>>, to: &Arc<VulkanBuffer>) -> CommandAccesses {
-    let from = from.map(|buffer| used(buffer, false));
+fn list_copy_accesses(from: Option<&Arc<VulkanBuffer>>, to: &Arc<VulkanBuffer>) -> CommandAccesses {
+    let from = from.map(|buffer| access_whole_buffer(buffer, false));
     CommandAccesses {
         kind: CommandKind::Copy,
-        buffers: from.into_iter().chain([used(to, true)]).collect(),
+        buffers: from
+            .into_iter()
+            .chain([access_whole_buffer(to, true)])
+            .collect(),
     }
 }
 
-fn used(buffer: &VulkanBuffer, is_written: bool) -> BufferAccess {
+fn access_whole_buffer(buffer: &VulkanBuffer, is_written: bool) -> BufferAccess {
     BufferAccess {
         buffer: buffer.raw(),
         is_written,
@@ -225,14 +229,14 @@ fn used(buffer: &VulkanBuffer, is_written: bool) -> BufferAccess {
 }
 
 /// A copy within buffers that are different, which are kept.
-fn copied(
+fn record_copy(
     batch: &mut CommandBatch,
     from: (&Arc<VulkanBuffer>, u64),
     to: (&Arc<VulkanBuffer>, u64),
     length: u64,
 ) -> BatchCommand {
-    batch.reads(from.0);
-    batch.writes(to.0);
+    batch.note_buffer_read(from.0);
+    batch.note_buffer_write(to.0);
     BatchCommand::Copy {
         from: from.0.raw(),
         to: to.0.raw(),

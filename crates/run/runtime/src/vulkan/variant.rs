@@ -7,12 +7,12 @@
 use super::cache::PipelineDiskCache;
 use super::capabilities;
 use super::device::VulkanDevice;
-use super::error::unsupported;
+use super::error::unsupported_error;
 use super::features::VulkanFeatures;
 use super::pipeline::ComputePipeline;
 use super::specialise::ShaderSpecialisation;
 use crate::rewrite::{self, AddressSource, DescriptorLocation};
-use crate::specialised::specialise;
+use crate::specialised::specialise_constants;
 use crate::{DeviceError, DeviceKind, IndexSpace, LaunchBinding};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Capability;
@@ -68,7 +68,7 @@ impl KernelPipelines {
         spec: &[(u32, u64)],
         stays: bool,
     ) -> Result<KernelPipelines, DeviceError> {
-        capabilities::check(&device.physical, features, module, interface)?;
+        capabilities::check_module(&device.physical, features, module, interface)?;
         let mut variants = KernelPipelines {
             module: module.clone(),
             interface: interface.clone(),
@@ -82,10 +82,10 @@ impl KernelPipelines {
             addresses: stays && device.physical.info.kind == DeviceKind::Cpu,
             folded: None,
         };
-        let first = match variants.make(device, features, cache, needs) {
+        let first = match variants.build_variant(device, features, cache, needs) {
             Err(_) if needs.addresses => {
                 needs.addresses = false;
-                variants.make(device, features, cache, needs)?
+                variants.build_variant(device, features, cache, needs)?
             }
             first => first?,
         };
@@ -102,7 +102,7 @@ impl KernelPipelines {
     }
 
     /// Whether what is bound is a storage buffer of the shader.
-    pub fn stores(&self, bound: &LaunchBinding) -> bool {
+    pub fn has_storage_buffer(&self, bound: &LaunchBinding) -> bool {
         let mut bindings = self.interface.bindings.iter();
         bindings.any(|b| {
             let is_storage = matches!(b.kind, BindingKind::Storage(_));
@@ -111,13 +111,13 @@ impl KernelPipelines {
     }
 
     /// The workgroups of a launch.
-    pub fn groups(&self, size: &IndexSpace) -> Result<[u32; 3], DeviceError> {
+    pub fn count_workgroups(&self, size: &IndexSpace) -> Result<[u32; 3], DeviceError> {
         let (_, first) = self.made.first().ok_or(DeviceError::Handle("a kernel"))?;
-        first.pipeline.groups(size)
+        first.pipeline.count_workgroups(size)
     }
 
     /// What a launch needs.
-    pub fn get(
+    pub fn find_or_build(
         &mut self,
         device: &Arc<VulkanDevice>,
         features: &VulkanFeatures,
@@ -128,12 +128,12 @@ impl KernelPipelines {
         if let Some((_, known)) = self.made.iter().find(|(known, _)| *known == needs) {
             return Ok(Arc::clone(known));
         }
-        let made = Arc::new(self.make(device, features, cache, needs)?);
+        let made = Arc::new(self.build_variant(device, features, cache, needs)?);
         self.made.push((needs, Arc::clone(&made)));
         Ok(made)
     }
 
-    fn make(
+    fn build_variant(
         &self,
         device: &Arc<VulkanDevice>,
         features: &VulkanFeatures,
@@ -148,15 +148,15 @@ impl KernelPipelines {
         let mut pushed = None;
         let bytes = self.interface.push_constant_bytes;
         if bytes.next_multiple_of(4) > limits.max_push_constants_size {
-            let name = shader.name(device);
+            let name = shader.refusal_prefix(device);
             let made = rewrite::from_buffer(&shader.module);
             let (module, place) = made.ok_or_else(|| {
-                unsupported(format!(
+                unsupported_error(format!(
                     "{name} {bytes} bytes of push constants, {} at most, and the shader cannot take them otherwise",
                     limits.max_push_constants_size
                 ))
             })?;
-            shader.becomes(module)?;
+            shader.replace_module(module)?;
             pushed = Some(place);
         }
         let mut addressed = None;
@@ -165,7 +165,7 @@ impl KernelPipelines {
         }
         let mut grid = None;
         if let Some(total) = needs.folded {
-            grid = Some(shader.fold(device, total, &self.spec)?);
+            grid = Some(shader.fold_grid(device, total, &self.spec)?);
         }
         let read_only = read_only(&self.interface);
         for mend in [
@@ -182,7 +182,7 @@ impl KernelPipelines {
                 shader.module = exact;
             }
             if device.physical.info.kind != DeviceKind::Cpu {
-                shader.hasten(device, &self.spec);
+                shader.optimise_memory_access(device, &self.spec);
             }
         }
         let (module, interface) = (&shader.module, &shader.interface);
@@ -217,12 +217,12 @@ struct ShaderRewrite {
 
 impl ShaderRewrite {
     /// The beginning of a refusal.
-    fn name(&self, device: &VulkanDevice) -> String {
+    fn refusal_prefix(&self, device: &VulkanDevice) -> String {
         format!("{} on {}:", self.interface.name, device.physical.info.id)
     }
 
-    fn becomes(&mut self, module: SpirvModule) -> Result<(), DeviceError> {
-        let interface = EntryInterface::of(&module, &self.interface.name);
+    fn replace_module(&mut self, module: SpirvModule) -> Result<(), DeviceError> {
+        let interface = EntryInterface::from_module(&module, &self.interface.name);
         self.interface = interface.map_err(|d| DeviceError::Module(Box::new(d)))?;
         self.module = module;
         Ok(())
@@ -233,27 +233,27 @@ impl ShaderRewrite {
         device: &VulkanDevice,
         features: &VulkanFeatures,
     ) -> Result<(AddressSource, Vec<DescriptorLocation>), DeviceError> {
-        let name = self.name(device);
+        let name = self.refusal_prefix(device);
         let most = device.physical.limits.max_storage_buffer_range;
         let pushed = device.physical.limits.max_push_constants_size;
         let refused = |why: &str| {
             let text =
                 format!("{name} {most} bytes of a storage buffer are bound at most, and {why}");
-            unsupported(text)
+            unsupported_error(text)
         };
         let capability = Capability::PhysicalStorageBufferAddresses;
-        if !capabilities::has(&device.physical, features, capability) {
+        if !capabilities::has_capability(&device.physical, features, capability) {
             return Err(refused("the device has no buffer addresses"));
         }
         let made = rewrite::by_address(&self.module, &self.interface, pushed);
         let made = made.ok_or_else(|| refused("the shader cannot take them by address"))?;
-        self.becomes(made.module)?;
+        self.replace_module(made.module)?;
         Ok((made.table, made.buffers))
     }
 
     /// Has a shader that waits for its workgroup read ahead, and lays the workgroup's memory out for its banks where there is
     /// room for it.
-    fn hasten(&mut self, device: &VulkanDevice, spec: &[(u32, u64)]) {
+    fn optimise_memory_access(&mut self, device: &VulkanDevice, spec: &[(u32, u64)]) {
         let waits = |module: &SpirvModule| {
             let mut insts = module.all_insts();
             insts.any(|inst| inst.op() == Op::ControlBarrier)
@@ -265,7 +265,7 @@ impl ShaderRewrite {
             self.module = ahead;
         }
         let mut module = self.module.clone();
-        specialise(&mut module, spec);
+        specialise_constants(&mut module, spec);
         let used = ShaderSpecialisation::new(&module, &self.interface, spec).workgroup_memory;
         let most = device.physical.info.limits.workgroup_memory;
         if let Some(spread) = rewrite::with_banks_spread(&module, most.saturating_sub(used)) {
@@ -273,25 +273,26 @@ impl ShaderRewrite {
         }
     }
 
-    fn fold(
+    fn fold_grid(
         &mut self,
         device: &VulkanDevice,
         total: [u32; 3],
         spec: &[(u32, u64)],
     ) -> Result<[u32; 3], DeviceError> {
-        let name = self.name(device);
+        let name = self.refusal_prefix(device);
         let limits = device.physical.limits.max_compute_work_group_count;
         let refused = |why: &str| {
             let text = format!("{name} {total:?} workgroups, {limits:?} at most, and {why}");
             DeviceError::Launch(text)
         };
-        let grid = rewrite::grid(total, limits);
+        let grid = rewrite::choose_grid(total, limits);
         let grid = grid.ok_or_else(|| refused("they are too many altogether"))?;
         let specialised = ShaderSpecialisation::new(&self.module, &self.interface, spec);
         let local = specialised.workgroup_size;
-        let module = rewrite::folded(&self.module, &self.interface.name, total, grid, local);
+        let module =
+            rewrite::fold_workgroups(&self.module, &self.interface.name, total, grid, local);
         let module = module.ok_or_else(|| refused("the shader passes its ids around"))?;
-        self.becomes(module)?;
+        self.replace_module(module)?;
         Ok(grid)
     }
 }

@@ -72,7 +72,7 @@ impl LevelBarrier {
     /// Between all that was recorded and what the host reads.
     pub const HOST: LevelBarrier = LevelBarrier {
         from: STAGES,
-        written: written(STAGES),
+        written: to_write_access(STAGES),
         to: vk::PipelineStageFlags::HOST,
         seen: vk::AccessFlags::HOST_READ,
     };
@@ -87,7 +87,7 @@ const STAGES: vk::PipelineStageFlags =
     vk::PipelineStageFlags::from_raw(LAUNCH.as_raw() | COPY.as_raw());
 
 /// How commands of these stages write.
-const fn written(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
+const fn to_write_access(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
     let mut flags = 0;
     if stages.as_raw() & LAUNCH.as_raw() != 0 {
         flags |= vk::AccessFlags::SHADER_WRITE.as_raw();
@@ -99,7 +99,7 @@ const fn written(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
 }
 
 /// How they read.
-const fn read(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
+const fn to_read_access(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
     let mut flags = 0;
     if stages.as_raw() & LAUNCH.as_raw() != 0 {
         flags |= vk::AccessFlags::SHADER_READ.as_raw() | vk::AccessFlags::UNIFORM_READ.as_raw();
@@ -125,7 +125,7 @@ pub struct DependencyLevels {
 
 impl DependencyLevels {
     /// Forgets all but that anything may be in use.
-    pub fn begin(&mut self) {
+    pub fn reset_levels(&mut self) {
         self.buffers.clear();
         self.stages.clear();
         self.stages.push(STAGES);
@@ -134,11 +134,11 @@ impl DependencyLevels {
 
     /// Whether a command would begin a wave, behind all others.
     pub fn is_new(&self, uses: Option<&CommandAccesses>) -> bool {
-        uses.is_none_or(|uses| self.wave(uses) == self.stages.len())
+        uses.is_none_or(|uses| self.find_level(uses) == self.stages.len())
     }
 
     /// The wave of a command. Nothing is known of one without uses.
-    pub fn place(&mut self, uses: Option<&CommandAccesses>) -> usize {
+    pub fn place_command(&mut self, uses: Option<&CommandAccesses>) -> usize {
         let Some(uses) = uses else {
             let wave = self.stages.len();
             self.stages.push(STAGES);
@@ -146,33 +146,33 @@ impl DependencyLevels {
             self.first = wave + 1;
             return wave;
         };
-        let wave = self.wave(uses);
+        let wave = self.find_level(uses);
         if wave == self.stages.len() {
             self.stages.push(uses.kind.stage());
         }
         self.stages[wave] |= uses.kind.stage();
         for used in &uses.buffers {
-            self.note(wave, used);
+            self.note_access(wave, used);
         }
         wave
     }
 
     /// The first wave that a command can join, or the next.
-    fn wave(&self, uses: &CommandAccesses) -> usize {
-        let waits = uses.buffers.iter().map(|used| self.after(used));
+    fn find_level(&self, uses: &CommandAccesses) -> usize {
+        let waits = uses.buffers.iter().map(|used| self.find_level_after(used));
         let wave = waits.fold(self.first, usize::max);
         let is_closed = wave == self.recorded && !self.stages[wave].contains(uses.kind.stage());
         wave + usize::from(is_closed)
     }
 
     /// The first wave after those that a use has to wait for.
-    fn after(&self, used: &BufferAccess) -> usize {
+    fn find_level_after(&self, used: &BufferAccess) -> usize {
         let before = self.buffers.get(&used.buffer).into_iter().flatten();
         let waited = before.filter(|(_, other)| used.waits_for(other));
         waited.fold(0, |after, (wave, _)| after.max(wave + 1))
     }
 
-    fn note(&mut self, wave: usize, used: &BufferAccess) {
+    fn note_access(&mut self, wave: usize, used: &BufferAccess) {
         let known = self.buffers.entry(used.buffer).or_default();
         if used.region.is_none() {
             // A write of all stands for what it waits for, a read of all for those before it.
@@ -185,24 +185,24 @@ impl DependencyLevels {
     }
 
     /// What has to stand before a wave.
-    pub fn barrier(&self, wave: usize) -> LevelBarrier {
+    pub fn barrier_before(&self, wave: usize) -> LevelBarrier {
         let [from, to] = [wave - 1, wave].map(|wave| self.stages[wave]);
         LevelBarrier {
             from,
-            written: written(from),
+            written: to_write_access(from),
             to,
-            seen: read(to) | written(to),
+            seen: to_read_access(to) | to_write_access(to),
         }
     }
 
     /// Takes note that all commands up to a wave are recorded: later ones join it at the earliest.
-    pub fn record(&mut self, wave: usize) {
+    pub fn mark_recorded(&mut self, wave: usize) {
         self.recorded = wave;
         self.first = self.first.max(wave);
     }
 
     /// The last wave that was recorded.
-    pub fn recorded(&self) -> usize {
+    pub fn recorded_level(&self) -> usize {
         self.recorded
     }
 }
@@ -211,7 +211,7 @@ impl BufferAccess {
     /// Whether it has to wait for one before it of the same buffer.
     fn waits_for(&self, before: &BufferAccess) -> bool {
         let both = self.region.zip(before.region);
-        (self.is_written || before.is_written) && both.is_none_or(|(a, b)| a.meets(&b))
+        (self.is_written || before.is_written) && both.is_none_or(|(a, b)| a.can_overlap(&b))
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use ash::vk::Handle;
 
-    fn uses(kind: CommandKind, read: &[u64], written: &[u64]) -> CommandAccesses {
+    fn build_accesses(kind: CommandKind, read: &[u64], written: &[u64]) -> CommandAccesses {
         let row = |is_written| {
             move |n: &u64| BufferAccess {
                 buffer: vk::Buffer::from_raw(*n),
@@ -235,68 +235,68 @@ mod tests {
         }
     }
 
-    fn launch(read: &[u64], written: &[u64]) -> Option<CommandAccesses> {
-        Some(uses(CommandKind::Launch, read, written))
+    fn build_launch_accesses(read: &[u64], written: &[u64]) -> Option<CommandAccesses> {
+        Some(build_accesses(CommandKind::Launch, read, written))
     }
 
-    fn copy(read: &[u64], written: &[u64]) -> Option<CommandAccesses> {
-        Some(uses(CommandKind::Copy, read, written))
+    fn build_copy_accesses(read: &[u64], written: &[u64]) -> Option<CommandAccesses> {
+        Some(build_accesses(CommandKind::Copy, read, written))
     }
 
-    fn begun() -> DependencyLevels {
+    fn begin_levels() -> DependencyLevels {
         let mut waves = DependencyLevels::default();
-        waves.begin();
+        waves.reset_levels();
         waves
     }
 
-    fn placed(commands: &[Option<CommandAccesses>]) -> Vec<usize> {
-        let mut waves = begun();
-        let all = commands.iter().map(|c| waves.place(c.as_ref()));
+    fn place_commands(commands: &[Option<CommandAccesses>]) -> Vec<usize> {
+        let mut waves = begin_levels();
+        let all = commands.iter().map(|c| waves.place_command(c.as_ref()));
         all.collect()
     }
 
     #[test]
     fn launches_wait_for_what_they_read_and_overwrite() {
         let commands = [
-            launch(&[1], &[2]),
+            build_launch_accesses(&[1], &[2]),
             // Reads what was written.
-            launch(&[2], &[4]),
+            build_launch_accesses(&[2], &[4]),
             // Has to do with nothing before it.
-            launch(&[1], &[3]),
-            launch(&[3], &[5]),
+            build_launch_accesses(&[1], &[3]),
+            build_launch_accesses(&[3], &[5]),
             // Overwrites what is read, and then what is written.
-            launch(&[], &[3]),
-            launch(&[], &[3]),
-            launch(&[6], &[6]),
+            build_launch_accesses(&[], &[3]),
+            build_launch_accesses(&[], &[3]),
+            build_launch_accesses(&[6], &[6]),
         ];
-        assert_eq!(placed(&commands), [1, 2, 1, 2, 3, 4, 1]);
+        assert_eq!(place_commands(&commands), [1, 2, 1, 2, 3, 4, 1]);
     }
 
     #[test]
     fn readers_of_different_waves_are_all_waited_for() {
         let commands = [
-            launch(&[], &[1]),
-            launch(&[1], &[2]),
-            launch(&[2, 9], &[3]),
-            launch(&[9], &[4]),
+            build_launch_accesses(&[], &[1]),
+            build_launch_accesses(&[1], &[2]),
+            build_launch_accesses(&[2, 9], &[3]),
+            build_launch_accesses(&[9], &[4]),
             // The reader of the later wave, though the other was told of last.
-            launch(&[], &[9]),
+            build_launch_accesses(&[], &[9]),
         ];
-        assert_eq!(placed(&commands), [1, 2, 3, 1, 4]);
+        assert_eq!(place_commands(&commands), [1, 2, 3, 1, 4]);
     }
 
     #[test]
     fn what_is_not_known_waits_for_all_and_is_waited_for() {
         let commands = [
-            launch(&[], &[1]),
+            build_launch_accesses(&[], &[1]),
             None,
             None,
-            launch(&[], &[2]),
-            copy(&[7], &[8]),
+            build_launch_accesses(&[], &[2]),
+            build_copy_accesses(&[7], &[8]),
             None,
-            launch(&[], &[3]),
+            build_launch_accesses(&[], &[3]),
         ];
-        assert_eq!(placed(&commands), [1, 2, 3, 4, 4, 5, 6]);
+        assert_eq!(place_commands(&commands), [1, 2, 3, 4, 4, 5, 6]);
     }
 
     #[test]
@@ -308,37 +308,37 @@ mod tests {
                 rows: 4,
                 stride: 64,
             };
-            let mut uses = uses(CommandKind::Launch, &[], &[1]);
+            let mut uses = build_accesses(CommandKind::Launch, &[], &[1]);
             uses.buffers[0].is_written = is_written;
             uses.buffers[0].region = Some(region);
             Some(uses)
         };
         let commands = [
-            launch(&[1], &[2]),
+            build_launch_accesses(&[1], &[2]),
             part(0, true),
             part(8, true),
             part(4, false),
             part(16, false),
-            launch(&[1], &[3]),
+            build_launch_accesses(&[1], &[3]),
             part(64, true),
         ];
-        assert_eq!(placed(&commands), [1, 2, 2, 3, 1, 3, 4]);
+        assert_eq!(place_commands(&commands), [1, 2, 2, 3, 1, 3, 4]);
     }
 
     #[test]
     fn barriers_are_for_the_stages_of_their_waves() {
-        let mut waves = begun();
+        let mut waves = begin_levels();
         let commands = [
-            launch(&[], &[1]),
-            copy(&[], &[2]),
-            launch(&[1], &[3]),
-            copy(&[3], &[4]),
+            build_launch_accesses(&[], &[1]),
+            build_copy_accesses(&[], &[2]),
+            build_launch_accesses(&[1], &[3]),
+            build_copy_accesses(&[3], &[4]),
         ];
         for command in &commands {
-            waves.place(command.as_ref());
+            waves.place_command(command.as_ref());
         }
         let stages = [1, 2, 3].map(|wave| {
-            let barrier = waves.barrier(wave);
+            let barrier = waves.barrier_before(wave);
             (barrier.from, barrier.to)
         });
         assert_eq!(stages, [(STAGES, STAGES), (STAGES, LAUNCH), (LAUNCH, COPY)]);
@@ -346,17 +346,17 @@ mod tests {
 
     #[test]
     fn a_recorded_wave_takes_what_its_barrier_was_for() {
-        let mut waves = begun();
+        let mut waves = begin_levels();
         let place = |waves: &mut DependencyLevels, command: Option<CommandAccesses>| {
-            waves.place(command.as_ref())
+            waves.place_command(command.as_ref())
         };
-        assert_eq!(place(&mut waves, launch(&[], &[1])), 1);
-        assert_eq!(place(&mut waves, launch(&[1], &[2])), 2);
-        waves.record(2);
-        assert_eq!(place(&mut waves, launch(&[8], &[9])), 2);
-        assert_eq!(place(&mut waves, copy(&[8], &[7])), 3);
+        assert_eq!(place(&mut waves, build_launch_accesses(&[], &[1])), 1);
+        assert_eq!(place(&mut waves, build_launch_accesses(&[1], &[2])), 2);
+        waves.mark_recorded(2);
+        assert_eq!(place(&mut waves, build_launch_accesses(&[8], &[9])), 2);
+        assert_eq!(place(&mut waves, build_copy_accesses(&[8], &[7])), 3);
         assert_eq!(place(&mut waves, None), 4);
-        waves.record(4);
-        assert_eq!(place(&mut waves, launch(&[], &[6])), 5);
+        waves.mark_recorded(4);
+        assert_eq!(place(&mut waves, build_launch_accesses(&[], &[6])), 5);
     }
 }

@@ -15,7 +15,7 @@ fn processor() -> ComputeDevice {
 }
 
 fn shape(dimensions: ImageDimensions, format: &str, size: [u32; 3]) -> ImageShape {
-    ImageShape::new(dimensions, TexelFormat::named(format).unwrap(), size)
+    ImageShape::new(dimensions, TexelFormat::from_name(format).unwrap(), size)
 }
 
 fn layers(shape: ImageShape, layers: u32) -> ImageShape {
@@ -31,14 +31,14 @@ fn image(device: &mut ComputeDevice, shape: ImageShape, fill: impl Fn(u32) -> f3
     let made = device
         .create_image(&shape, &SamplerState::default())
         .unwrap();
-    let (ty, _) = shape.format.stored();
-    let count = shape.bytes().unwrap() / if ty == "f32" { 4 } else { 1 };
+    let (ty, _) = shape.format.stored_elements();
+    let count = shape.total_bytes().unwrap() / if ty == "f32" { 4 } else { 1 };
     let values = (0..count as u32).map(fill);
     let bytes: Vec<u8> = match ty {
         "f32" => values.flat_map(f32::to_le_bytes).collect(),
         _ => values.map(|v| v as i32 as u8).collect(),
     };
-    device.write(made, 0, &bytes).unwrap();
+    device.write_buffer(made, 0, &bytes).unwrap();
     made
 }
 
@@ -48,7 +48,7 @@ fn samplers() -> Vec<SamplerState> {
     for filter in [SamplerFilter::Nearest, SamplerFilter::Linear] {
         for normalized in [false, true] {
             for address in [SamplerAddressing::ClampToEdge, SamplerAddressing::Border] {
-                all.push(SamplerState::opencl(address, filter, normalized));
+                all.push(SamplerState::from_opencl(address, filter, normalized));
             }
         }
     }
@@ -72,8 +72,16 @@ fn sampled(device: &mut ComputeDevice, module: &SpirvModule, sampler: &SamplerSt
     let l = image(device, l, fill);
     let sampler = device.create_sampler(sampler).unwrap();
     let out = device.create_buffer(6 * 4 * 16).unwrap();
-    let call = device.call(kernel).global([6, 4]).arg(a).arg(sampler);
-    call.arg(v).arg(l).arg(out).run().unwrap();
+    let call = device
+        .prepare_launch(kernel)
+        .with_global_size([6, 4])
+        .with_argument(a)
+        .with_argument(sampler);
+    call.with_argument(v)
+        .with_argument(l)
+        .with_argument(out)
+        .run_and_wait()
+        .unwrap();
     device.destroy_buffer(sampler).unwrap();
     device.download_as(out).unwrap()
 }
@@ -123,12 +131,14 @@ fn copied(device: &mut ComputeDevice, module: &SpirvModule) -> Vec<Vec<u8>> {
         shape(ImageDimensions::D3, "r32f", [5, 3, 2]),
     ];
     let images = shapes.map(|shape| image(device, shape, fill));
-    let call = device.call(kernel).global([5, 3]);
-    let call = images.into_iter().fold(call, |call, image| call.arg(image));
-    call.run().unwrap();
+    let call = device.prepare_launch(kernel).with_global_size([5, 3]);
+    let call = images
+        .into_iter()
+        .fold(call, |call, image| call.with_argument(image));
+    call.run_and_wait().unwrap();
     let images = images.into_iter();
     images
-        .map(|image| device.download(image).unwrap())
+        .map(|image| device.download_buffer(image).unwrap())
         .collect()
 }
 
@@ -152,10 +162,15 @@ fn kept_in_variables() {
         let [from, to] = ["rgba8", "rgba32f"].map(|f| shape(ImageDimensions::D2, f, [5, 3, 1]));
         let from = image(device, from, |n| (n % 6 * 51) as f32);
         let to = device.create_image(&to, &SamplerState::default()).unwrap();
-        let how = SamplerState::opencl(SamplerAddressing::Border, SamplerFilter::Nearest, false);
+        let how =
+            SamplerState::from_opencl(SamplerAddressing::Border, SamplerFilter::Nearest, false);
         let how = device.create_sampler(&how).unwrap();
-        let call = device.call(kernel).global([5, 3]);
-        call.arg(from).arg(how).arg(to).run().unwrap();
+        let call = device.prepare_launch(kernel).with_global_size([5, 3]);
+        call.with_argument(from)
+            .with_argument(how)
+            .with_argument(to)
+            .run_and_wait()
+            .unwrap();
         let got: Vec<f32> = device.download_as(to).unwrap();
         for (n, texel) in got.iter().enumerate() {
             assert!((texel - (n % 6) as f32 * 0.2).abs() < 1e-6, "{n}: {texel}");
@@ -178,9 +193,11 @@ fn asking() {
         ];
         let images = shapes.map(|s| device.create_image(&s, &SamplerState::default()).unwrap());
         let out = device.create_buffer(60).unwrap();
-        let call = device.call(kernel).global(1);
-        let call = images.into_iter().fold(call, |call, image| call.arg(image));
-        call.arg(out).run().unwrap();
+        let call = device.prepare_launch(kernel).with_global_size(1);
+        let call = images
+            .into_iter()
+            .fold(call, |call, image| call.with_argument(image));
+        call.with_argument(out).run_and_wait().unwrap();
         device.download_as::<u32>(out).unwrap()
     };
     // CL_RGBA and CL_UNORM_INT8, CL_RG, CL_HALF_FLOAT.
@@ -198,10 +215,24 @@ fn what_does_not_fit_is_told() {
     on_devices(KERNELS, |device, module| {
         let kernel = device.create_kernel(module, "sample", &[]).unwrap();
         let out = device.create_buffer(16).unwrap();
-        let error = device.call(kernel).global(1).arg(out).run().unwrap_err();
+        let error = device
+            .prepare_launch(kernel)
+            .with_global_size(1)
+            .with_argument(out)
+            .run_and_wait()
+            .unwrap_err();
         assert!(error.to_string().contains("takes 5 arguments"), "{error}");
-        let call = device.call(kernel).global(1).arg(out).arg(out);
-        let error = call.arg(out).arg(out).arg(out).run().unwrap_err();
+        let call = device
+            .prepare_launch(kernel)
+            .with_global_size(1)
+            .with_argument(out)
+            .with_argument(out);
+        let error = call
+            .with_argument(out)
+            .with_argument(out)
+            .with_argument(out)
+            .run_and_wait()
+            .unwrap_err();
         assert!(error.to_string().contains("a buffer is given"), "{error}");
     });
 }

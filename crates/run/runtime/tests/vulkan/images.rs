@@ -31,7 +31,7 @@ enum ImageTestBinding {
 
 /// An image with bytes that differ from place to place, and are no NaN in any format.
 fn filled(shape: ImageShape) -> ImageTestBinding {
-    let bytes = (0..shape.bytes().unwrap()).map(|n| (n * 37) as u8 & 0x77);
+    let bytes = (0..shape.total_bytes().unwrap()).map(|n| (n * 37) as u8 & 0x77);
     ImageTestBinding::Image(shape, SamplerState::default(), bytes.collect())
 }
 
@@ -44,7 +44,7 @@ fn flat(format: TexelFormat, width: u32, height: u32) -> ImageShape {
 }
 
 fn format(name: &str) -> TexelFormat {
-    TexelFormat::named(name).unwrap()
+    TexelFormat::from_name(name).unwrap()
 }
 
 fn upload(
@@ -55,12 +55,12 @@ fn upload(
         ImageTestBinding::Image(shape, sampler, bytes) => {
             let image = device.create_image(shape, sampler)?;
             if !bytes.is_empty() {
-                device.write(image, 0, bytes)?;
+                device.write_buffer(image, 0, bytes)?;
             }
             Ok(image)
         }
         ImageTestBinding::Sampler(sampler) => device.create_sampler(sampler),
-        ImageTestBinding::Bytes(bytes) => device.upload(bytes),
+        ImageTestBinding::Bytes(bytes) => device.upload_data(bytes),
     }
 }
 
@@ -79,8 +79,8 @@ fn run(
         size: IndexSpace::Groups([groups, 1, 1]),
         ..one(kernel, places.collect(), vec![])
     };
-    device.launch(&launch)?;
-    handles.iter().map(|h| device.download(*h)).collect()
+    device.launch_kernel(&launch)?;
+    handles.iter().map(|h| device.download_buffer(*h)).collect()
 }
 
 fn processor() -> ComputeDevice {
@@ -110,7 +110,7 @@ fn copy(format: TexelFormat) -> String {
 fn every_format_there_and_back() {
     let Some(mut device) = device() else { return };
     let mut refused = Vec::new();
-    for format in TexelFormat::all() {
+    for format in TexelFormat::all_formats() {
         let shape = flat(format, 8, 3);
         let given = [filled(shape), empty(shape)];
         match run(&mut device, &copy(format), 3, &given) {
@@ -214,7 +214,7 @@ fn sampled_alike(
         true => [1.0; 3],
         false => shape.size.map(|n| n as f32),
     };
-    let texels = (0..shape.bytes().unwrap() / 4).map(|n| (n * 7 % 23) as f32 / 8.0 - 1.0);
+    let texels = (0..shape.total_bytes().unwrap() / 4).map(|n| (n * 7 % 23) as f32 / 8.0 - 1.0);
     let given = [
         ImageTestBinding::Image(
             shape,
@@ -280,15 +280,15 @@ fn filters_and_addresses() {
                 ],
             };
             for address in addresses {
-                let sampler = SamplerState::opencl(*address, filter, true);
+                let sampler = SamplerState::from_opencl(*address, filter, true);
                 sampled_alike(&mut device, image, shape, sampler);
             }
         }
     }
     let (shape, filter) = (flat(floats, 5, 3), SamplerFilter::Nearest);
-    let sampler = SamplerState::opencl(SamplerAddressing::ClampToEdge, filter, false);
+    let sampler = SamplerState::from_opencl(SamplerAddressing::ClampToEdge, filter, false);
     sampled_alike(&mut device, "2D 0 0 0", shape, sampler);
-    let sampler = SamplerState::opencl(SamplerAddressing::Repeat, filter, false);
+    let sampler = SamplerState::from_opencl(SamplerAddressing::Repeat, filter, false);
     let error = text(&device.create_sampler(&sampler).unwrap_err());
     assert_eq!(
         error,
@@ -345,7 +345,7 @@ OpImageWrite %target %global %texel";
 fn bytes_and_texels_are_one() {
     let Some(mut device) = device() else { return };
     let shape = flat(format("rgba8"), 8, 3);
-    let size = shape.bytes().unwrap() as usize;
+    let size = shape.total_bytes().unwrap() as usize;
     let kernel = device.create_kernel(&module(&copy(shape.format)), "main", &[]);
     let kernel = kernel.unwrap();
     let [from, to] = [(); 2].map(|()| {
@@ -354,13 +354,13 @@ fn bytes_and_texels_are_one() {
             .unwrap()
     });
     let mut wanted = vec![0; size];
-    assert_eq!(device.download(from).unwrap(), wanted);
+    assert_eq!(device.download_buffer(from).unwrap(), wanted);
     for round in 1..4_u8 {
         // A part by the host, the rest as it was.
         let at = usize::from(round) * 5;
         wanted[at..at + 7].fill(round);
-        device.write(from, at as u64, &[round; 7]).unwrap();
-        device.write(to, 0, &[99]).unwrap();
+        device.write_buffer(from, at as u64, &[round; 7]).unwrap();
+        device.write_buffer(to, 0, &[99]).unwrap();
         let launch = KernelLaunch {
             size: IndexSpace::Groups([3, 1, 1]),
             ..one(
@@ -369,15 +369,15 @@ fn bytes_and_texels_are_one() {
                 vec![],
             )
         };
-        device.launch(&launch).unwrap();
-        assert_eq!(device.download(to).unwrap(), wanted);
-        device.write(to, 3, &[7]).unwrap();
+        device.launch_kernel(&launch).unwrap();
+        assert_eq!(device.download_buffer(to).unwrap(), wanted);
+        device.write_buffer(to, 3, &[7]).unwrap();
         let mut got = vec![0; 4];
-        device.read(to, 1, &mut got).unwrap();
+        device.read_buffer(to, 1, &mut got).unwrap();
         assert_eq!(got, [wanted[1], wanted[2], 7, wanted[4]]);
     }
     device.destroy_buffer(from).unwrap();
-    assert!(device.download(from).is_err());
+    assert!(device.download_buffer(from).is_err());
 }
 
 #[test]

@@ -16,10 +16,10 @@ fn buffers_beyond_a_descriptor_come_by_address() {
     // More than Vulkan promises for storage buffers, and than lavapipe has.
     let count = (1_u32 << 25) + 64;
     let x = device.create_buffer(u64::from(count) * 4).unwrap();
-    let y = device.upload(&floats([1.0; 64].into_iter())).unwrap();
+    let y = device.upload_data(&floats([1.0; 64].into_iter())).unwrap();
     let end = u64::from(count) * 4 - 256;
     device
-        .write(x, end, &floats([3.0; 64].into_iter()))
+        .write_buffer(x, end, &floats([3.0; 64].into_iter()))
         .unwrap();
     let kernel = device.create_kernel(&module(SAXPY), "saxpy", &[(0, 64)]);
     let kernel = kernel.unwrap();
@@ -27,16 +27,21 @@ fn buffers_beyond_a_descriptor_come_by_address() {
     let z = device.create_buffer(u64::from(count) * 4).unwrap();
     for (from, to, n) in [(x, z, count), (y, z, 64)] {
         let launch = saxpy(kernel, from, to, 2.0, n, n / 64);
-        device.launch(&launch).unwrap();
+        device.launch_kernel(&launch).unwrap();
     }
     let mut got = vec![0; 256];
-    device.read(z, end, &mut got).unwrap();
+    device.read_buffer(z, end, &mut got).unwrap();
     assert_eq!(got, floats([6.0; 64].into_iter()));
-    device.read(z, 0, &mut got).unwrap();
+    device.read_buffer(z, 0, &mut got).unwrap();
     assert_eq!(got, floats([2.0; 64].into_iter()));
     // Small buffers go on as before.
-    device.launch(&saxpy(kernel, y, y, 1.0, 64, 1)).unwrap();
-    assert_eq!(device.download(y).unwrap(), floats([2.0; 64].into_iter()));
+    device
+        .launch_kernel(&saxpy(kernel, y, y, 1.0, 64, 1))
+        .unwrap();
+    assert_eq!(
+        device.download_buffer(y).unwrap(),
+        floats([2.0; 64].into_iter())
+    );
 }
 
 #[test]
@@ -51,8 +56,8 @@ fn grids_beyond_the_limits_have_the_ids_of_the_launch() {
             size: IndexSpace::Groups(groups),
             ..one(kernel, vec![bound(0, 0, 0, out)], vec![])
         };
-        device.launch(&launch).unwrap();
-        let bytes = device.download(out).unwrap();
+        device.launch_kernel(&launch).unwrap();
+        let bytes = device.download_buffer(out).unwrap();
         let (rows, _) = bytes.as_chunks::<16>();
         for (n, row) in rows.iter().enumerate() {
             let (row, _) = row.as_chunks();
@@ -80,8 +85,8 @@ fn push_constants_beyond_the_limit() {
             size: IndexSpace::Groups([length as u32, 1, 1]),
             ..one(kernel, vec![bound(0, 0, 0, out)], words(&push))
         };
-        device.launch(&launch).unwrap();
-        (device.download(out).unwrap(), words(&push))
+        device.launch_kernel(&launch).unwrap();
+        (device.download_buffer(out).unwrap(), words(&push))
     };
     for first in [7, 1000] {
         let (got, wanted) = launch(first);
@@ -92,8 +97,8 @@ fn push_constants_beyond_the_limit() {
         size: IndexSpace::Groups([1; 3]),
         ..one(kernel, vec![bound(0, 0, 0, out)], words(&vec![n; length]))
     };
-    (1..=500).for_each(|n| device.launch(&launch(n)).unwrap());
-    assert_eq!(device.download(out).unwrap()[..4], words(&[500]));
+    (1..=500).for_each(|n| device.launch_kernel(&launch(n)).unwrap());
+    assert_eq!(device.download_buffer(out).unwrap()[..4], words(&[500]));
 }
 
 #[test]
@@ -110,9 +115,16 @@ fn launches_are_timed_and_pipelines_kept() {
     let run = || {
         let mut device = ComputeDevice::open("vulkan", &options).unwrap();
         let kernel = device.create_kernel(&module(SAXPY), "saxpy", &[]).unwrap();
-        let y = device.upload(&floats([1.0].into_iter())).unwrap();
-        (0..3).for_each(|_| device.launch(&saxpy(kernel, y, y, 1.0, 1, 1)).unwrap());
-        assert_eq!(device.download(y).unwrap(), floats([8.0].into_iter()));
+        let y = device.upload_data(&floats([1.0].into_iter())).unwrap();
+        (0..3).for_each(|_| {
+            device
+                .launch_kernel(&saxpy(kernel, y, y, 1.0, 1, 1))
+                .unwrap()
+        });
+        assert_eq!(
+            device.download_buffer(y).unwrap(),
+            floats([8.0].into_iter())
+        );
         let times = device.kernel_times();
         assert_eq!((times.len(), times[0].name.as_str()), (1, "saxpy"));
         assert_eq!(times[0].launches, 3);
@@ -143,17 +155,17 @@ fn launches_are_timed_and_pipelines_kept() {
 fn reading_waits_for_what_writes_the_buffer() {
     let Some(mut device) = device() else { return };
     let kernel = device.create_kernel(&module(LONG), "count", &[]).unwrap();
-    let other = device.upload(&[7_u32]).unwrap();
-    let out = device.upload(&[1_u32]).unwrap();
+    let other = device.upload_data(&[7_u32]).unwrap();
+    let out = device.upload_data(&[1_u32]).unwrap();
     let launch = one(kernel, vec![bound(0, 0, 0, out)], vec![]);
-    device.launch(&launch).unwrap();
+    device.launch_kernel(&launch).unwrap();
     // What the launch does not use can be had at once; what it writes through one of two variables cannot.
     assert_eq!(device.download_as::<u32>(other).unwrap(), [7]);
     let n = 40_000_000_u64;
     let wanted = (n * (n - 1) / 2 + 1) as u32;
     assert_eq!(device.download_as::<u32>(out).unwrap(), [wanted]);
-    device.launch(&launch).unwrap();
-    device.write(out, 0, &words(&[5])).unwrap();
+    device.launch_kernel(&launch).unwrap();
+    device.write_buffer(out, 0, &words(&[5])).unwrap();
     assert_eq!(device.download_as::<u32>(out).unwrap(), [5]);
 }
 
@@ -170,21 +182,26 @@ fn work_that_takes_too_long_is_an_error_that_names_the_kernel() {
     let kernel = device.create_kernel(&module(LONG), "count", &[]).unwrap();
     let out = device.create_buffer(4).unwrap();
     let launch = one(kernel, vec![bound(0, 0, 0, out)], vec![]);
-    device.launch(&launch).unwrap();
-    let error = text(&device.download(out).unwrap_err());
+    device.launch_kernel(&launch).unwrap();
+    let error = text(&device.download_buffer(out).unwrap_err());
     assert!(
         error.starts_with("the device was not done after 20ms"),
         "{error}"
     );
     assert!(error.ends_with("while running count"), "{error}");
     // The device is of no use any more; another one is.
-    assert!(device.launch(&launch).is_err());
+    assert!(device.launch_kernel(&launch).is_err());
     drop(device);
     let mut device = ComputeDevice::open("vulkan", &DeviceOptions::default()).unwrap();
-    let y = device.upload(&floats([1.0].into_iter())).unwrap();
+    let y = device.upload_data(&floats([1.0].into_iter())).unwrap();
     let kernel = device.create_kernel(&module(SAXPY), "saxpy", &[]).unwrap();
-    device.launch(&saxpy(kernel, y, y, 1.0, 1, 1)).unwrap();
-    assert_eq!(device.download(y).unwrap(), floats([2.0].into_iter()));
+    device
+        .launch_kernel(&saxpy(kernel, y, y, 1.0, 1, 1))
+        .unwrap();
+    assert_eq!(
+        device.download_buffer(y).unwrap(),
+        floats([2.0].into_iter())
+    );
 }
 
 #[test]
@@ -206,23 +223,25 @@ fn limits_are_errors() {
         size: IndexSpace::Groups([u32::MAX; 3]),
         ..saxpy(kernel, y, y, 1.0, 0, 1)
     };
-    let error = text(&device.launch(&all).unwrap_err());
+    let error = text(&device.launch_kernel(&all).unwrap_err());
     assert!(error.contains("too many altogether"), "{error}");
     let long = one(
         kernel,
         vec![bound(0, 0, 0, y), bound(1, 2, 0, y)],
         vec![0; 12],
     );
-    let error = text(&device.launch(&long).unwrap_err());
+    let error = text(&device.launch_kernel(&long).unwrap_err());
     assert!(error.contains("8 bytes of push constants"), "{error}");
     let arguments = KernelLaunch {
         inputs: LaunchInputs::Arguments(vec![KernelArgument::Buffer(y)]),
         ..long
     };
-    assert!(device.launch(&arguments).is_err());
+    assert!(device.launch_kernel(&arguments).is_err());
     // The device works on after all this.
-    device.launch(&saxpy(kernel, y, y, 1.0, 1, 1)).unwrap();
-    device.wait().unwrap();
+    device
+        .launch_kernel(&saxpy(kernel, y, y, 1.0, 1, 1))
+        .unwrap();
+    device.wait_idle().unwrap();
 }
 
 #[test]

@@ -9,10 +9,10 @@ mod limits;
 
 use spirula_runtime::{
     ComputeDevice, DeviceBuffer, DeviceError, DeviceKernel, DeviceOptions, IndexSpace,
-    KernelLaunch, LaunchBinding, LaunchInputs, devices,
+    KernelLaunch, LaunchBinding, LaunchInputs, list_devices,
 };
 use spirula_spirv::ir::SpirvModule;
-use spirula_spirv::text::{ParseOptions, parse};
+use spirula_spirv::text::{ParseOptions, parse_assembly};
 use std::process::Command;
 
 const SAXPY: &str = include_str!("saxpy.spvasm");
@@ -25,7 +25,7 @@ const ADDRESS: &str = include_str!("address.spvasm");
 const CHILD: &str = "SPIRULA_TEST_NO_DRIVER";
 
 fn device() -> Option<ComputeDevice> {
-    if !devices().iter().any(|d| d.id == "vulkan:0") {
+    if !list_devices().iter().any(|d| d.id == "vulkan:0") {
         let required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
         assert!(!required, "no Vulkan device, and one is required");
         eprintln!("NOT TESTED: this machine has no Vulkan device");
@@ -40,7 +40,7 @@ fn module(text: &str) -> SpirvModule {
         version: Some(spirula_spirv::grammar::SpirvVersion::new(1, 3)),
         ..ParseOptions::default()
     };
-    SpirvModule::from_words(parse(text, &options).unwrap()).unwrap()
+    SpirvModule::from_words(parse_assembly(text, &options).unwrap()).unwrap()
 }
 
 fn words(words: &[u32]) -> Vec<u8> {
@@ -120,18 +120,18 @@ fn saxpy_with_a_specialised_workgroup() {
     let Some(mut device) = device() else { return };
     let module = module(SAXPY);
     let count = 1000_u32;
-    let x = device.upload(&floats((0..count).map(|i| i as f32)));
+    let x = device.upload_data(&floats((0..count).map(|i| i as f32)));
     let x = x.unwrap();
     for width in [1, 7, 64] {
         let y = floats((0..count).map(|i| 1.0 + i as f32));
-        let y = device.upload(&y).unwrap();
+        let y = device.upload_data(&y).unwrap();
         let kernel = device.create_kernel(&module, "saxpy", &[(0, width)]);
         let groups = count.div_ceil(width as u32);
         let launch = saxpy(kernel.unwrap(), x, y, 2.0, count - 1, groups);
-        device.launch(&launch).unwrap();
+        device.launch_kernel(&launch).unwrap();
         let mut wanted: Vec<_> = (0..count).map(|i| 1.0 + 3.0 * i as f32).collect();
         wanted[count as usize - 1] = count as f32;
-        let got = device.download(y).unwrap();
+        let got = device.download_buffer(y).unwrap();
         assert_eq!(got, floats(wanted.into_iter()), "workgroups of {width}");
     }
 }
@@ -141,7 +141,7 @@ fn launches_over_items_are_whole_workgroups() {
     let Some(mut device) = device() else { return };
     let kernel = device.create_kernel(&module(SAXPY), "saxpy", &[(0, 8)]);
     let kernel = kernel.unwrap();
-    let x = device.upload(&floats([1.0; 16].into_iter())).unwrap();
+    let x = device.upload_data(&floats([1.0; 16].into_iter())).unwrap();
     let y = device.create_buffer(64).unwrap();
     let over = |global, local, offset| KernelLaunch {
         size: IndexSpace::Items {
@@ -152,13 +152,16 @@ fn launches_over_items_are_whole_workgroups() {
         },
         ..saxpy(kernel, x, y, 3.0, 16, 1)
     };
-    device.launch(&over(16, None, 0)).unwrap();
-    assert_eq!(device.download(y).unwrap(), floats([3.0; 16].into_iter()));
+    device.launch_kernel(&over(16, None, 0)).unwrap();
+    assert_eq!(
+        device.download_buffer(y).unwrap(),
+        floats([3.0; 16].into_iter())
+    );
     for (launch, problem) in [
         (over(12, None, 0), "multiple"),
         (over(16, None, 8), "offset"),
     ] {
-        let error = text(&device.launch(&launch).unwrap_err());
+        let error = text(&device.launch_kernel(&launch).unwrap_err());
         assert!(error.contains(problem), "{error}");
     }
 }
@@ -170,8 +173,8 @@ fn constants_of_every_width() {
     let out = device.create_buffer(48).unwrap();
     let mut run = |spec: &[(u32, u64)]| {
         let kernel = device.create_kernel(&module, "main", spec)?;
-        device.launch(&one(kernel, vec![bound(0, 0, 0, out)], vec![]))?;
-        let bytes = device.download(out)?;
+        device.launch_kernel(&one(kernel, vec![bound(0, 0, 0, out)], vec![]))?;
+        let bytes = device.download_buffer(out)?;
         let (longs, _) = bytes.as_chunks();
         Ok::<_, DeviceError>(longs.iter().map(|l| u64::from_le_bytes(*l)).collect())
     };
@@ -202,8 +205,8 @@ fn constants_of_every_width() {
 fn arrays_of_buffers_and_a_uniform_buffer() {
     let Some(mut device) = device() else { return };
     let kernel = device.create_kernel(&module(ARRAYS), "main", &[]).unwrap();
-    let parts = [7, 8, 9].map(|n| device.upload(&words(&[n])).unwrap());
-    let scale = device.upload(&words(&[2])).unwrap();
+    let parts = [7, 8, 9].map(|n| device.upload_data(&words(&[n])).unwrap());
+    let scale = device.upload_data(&words(&[2])).unwrap();
     let out = device.create_buffer(4).unwrap();
     let mut bindings = vec![
         bound(0, 3, 2, parts[2]),
@@ -213,11 +216,13 @@ fn arrays_of_buffers_and_a_uniform_buffer() {
         bound(0, 3, 1, parts[1]),
     ];
     device
-        .launch(&one(kernel, bindings.clone(), vec![]))
+        .launch_kernel(&one(kernel, bindings.clone(), vec![]))
         .unwrap();
-    assert_eq!(device.download(out).unwrap(), words(&[2 * 987]));
+    assert_eq!(device.download_buffer(out).unwrap(), words(&[2 * 987]));
     bindings.pop();
-    let error = device.launch(&one(kernel, bindings, vec![])).unwrap_err();
+    let error = device
+        .launch_kernel(&one(kernel, bindings, vec![]))
+        .unwrap_err();
     assert_eq!(
         text(&error),
         "set 0, binding 3 (parts): no buffer is bound for element 1"
@@ -234,13 +239,13 @@ fn arrays_of_buffers_without_a_size() {
     let out = device.create_buffer(4).unwrap();
     let mut bindings = vec![bound(2, 0, 0, out)];
     for n in 0..5 {
-        let part = device.upload(&words(&[100 + n])).unwrap();
+        let part = device.upload_data(&words(&[100 + n])).unwrap();
         bindings.push(bound(0, 0, n, part));
     }
     let launch = |n| one(kernel, bindings.clone(), words(&[n]));
     for n in [4, 0, 3] {
-        device.launch(&launch(n)).unwrap();
-        assert_eq!(device.download(out).unwrap(), words(&[100 + n]));
+        device.launch_kernel(&launch(n)).unwrap();
+        assert_eq!(device.download_buffer(out).unwrap(), words(&[100 + n]));
     }
 }
 
@@ -251,34 +256,42 @@ fn addresses_outlive_their_buffer_in_pending_launches() {
         Err(DeviceError::Unsupported(why)) => return eprintln!("NOT TESTED: {}", why[0].message),
         kernel => kernel.unwrap(),
     };
-    let pair = device.upload(&words(&[40, 2])).unwrap();
-    let address = device.address(pair).unwrap();
+    let pair = device.upload_data(&words(&[40, 2])).unwrap();
+    let address = device.buffer_address(pair).unwrap();
     assert_eq!(address % 128, 0);
     let launch = one(kernel, vec![], address.to_le_bytes().to_vec());
-    device.launch(&launch).unwrap();
-    assert_eq!(device.download(pair).unwrap(), words(&[42, 2]));
-    device.launch(&launch).unwrap();
+    device.launch_kernel(&launch).unwrap();
+    assert_eq!(device.download_buffer(pair).unwrap(), words(&[42, 2]));
+    device.launch_kernel(&launch).unwrap();
     device.destroy_buffer(pair).unwrap();
     let other = device.create_buffer(8).unwrap();
-    device.wait().unwrap();
-    assert_eq!(device.download(other).unwrap(), words(&[0, 0]));
+    device.wait_idle().unwrap();
+    assert_eq!(device.download_buffer(other).unwrap(), words(&[0, 0]));
 }
 
 #[test]
 fn launches_and_copies_keep_their_order() {
     let Some(mut device) = device() else { return };
     let kernel = device.create_kernel(&module(SAXPY), "saxpy", &[]).unwrap();
-    let x = device.upload(&floats([1.0].into_iter())).unwrap();
+    let x = device.upload_data(&floats([1.0].into_iter())).unwrap();
     let y = device.create_buffer(4).unwrap();
     // Several batches, each launch on what the one before it wrote.
     for _ in 0..200 {
-        device.launch(&saxpy(kernel, x, y, 1.0, 1, 1)).unwrap();
+        device
+            .launch_kernel(&saxpy(kernel, x, y, 1.0, 1, 1))
+            .unwrap();
     }
     // Launches before a write see what was there before it.
-    device.write(x, 0, &floats([0.5].into_iter())).unwrap();
-    device.launch(&saxpy(kernel, y, y, 1.0, 1, 1)).unwrap();
-    device.launch(&saxpy(kernel, x, y, 1.0, 1, 1)).unwrap();
-    let got = device.download(y).unwrap();
+    device
+        .write_buffer(x, 0, &floats([0.5].into_iter()))
+        .unwrap();
+    device
+        .launch_kernel(&saxpy(kernel, y, y, 1.0, 1, 1))
+        .unwrap();
+    device
+        .launch_kernel(&saxpy(kernel, x, y, 1.0, 1, 1))
+        .unwrap();
+    let got = device.download_buffer(y).unwrap();
     assert_eq!(got, floats([400.5].into_iter()));
 }
 
@@ -287,13 +300,24 @@ fn buffers_are_zeros_of_any_size() {
     let Some(mut device) = device() else { return };
     for size in [0, 1, 3, 5, 4096, 5 << 20] {
         let buffer = device.create_buffer(size).unwrap();
-        assert_eq!(device.download(buffer).unwrap(), vec![0; size as usize]);
-        device.write(buffer, 0, &vec![7; size as usize]).unwrap();
-        assert_eq!(device.download(buffer).unwrap(), vec![7; size as usize]);
+        assert_eq!(
+            device.download_buffer(buffer).unwrap(),
+            vec![0; size as usize]
+        );
+        device
+            .write_buffer(buffer, 0, &vec![7; size as usize])
+            .unwrap();
+        assert_eq!(
+            device.download_buffer(buffer).unwrap(),
+            vec![7; size as usize]
+        );
         device.destroy_buffer(buffer).unwrap();
         // Memory that was used before.
         let again = device.create_buffer(size).unwrap();
-        assert_eq!(device.download(again).unwrap(), vec![0; size as usize]);
+        assert_eq!(
+            device.download_buffer(again).unwrap(),
+            vec![0; size as usize]
+        );
     }
     let limit = device.info().limits.buffer_size;
     let error = device.create_buffer(limit + 1).unwrap_err();
@@ -357,9 +381,14 @@ fn the_validation_layer_has_no_complaints() {
         device => device.unwrap(),
     };
     let kernel = device.create_kernel(&module(SAXPY), "saxpy", &[]).unwrap();
-    let y = device.upload(&floats([1.0].into_iter())).unwrap();
-    device.launch(&saxpy(kernel, y, y, 1.0, 1, 1)).unwrap();
-    assert_eq!(device.download(y).unwrap(), floats([2.0].into_iter()));
+    let y = device.upload_data(&floats([1.0].into_iter())).unwrap();
+    device
+        .launch_kernel(&saxpy(kernel, y, y, 1.0, 1, 1))
+        .unwrap();
+    assert_eq!(
+        device.download_buffer(y).unwrap(),
+        floats([2.0].into_iter())
+    );
     // A module that is not valid, which the layer sees before the driver does.
     let twice = SAXPY.replacen("OpReturn\n", "OpStore %y_ptr %i\nOpReturn\n", 1);
     let error = device.create_kernel(&module(&twice), "saxpy", &[]);
@@ -374,7 +403,7 @@ fn a_missing_driver_is_an_error() {
         error.map_or_else(|| "opened".to_owned(), |e| e.to_string())
     };
     if std::env::var_os(CHILD).is_some() {
-        assert!(devices().iter().all(|d| !d.id.starts_with("vulkan")));
+        assert!(list_devices().iter().all(|d| !d.id.starts_with("vulkan")));
         let error = error("vulkan");
         let told = ["no Vulkan driver is installed", "Vulkan is not installed"];
         assert!(told.iter().any(|t| error.starts_with(t)), "{error}");

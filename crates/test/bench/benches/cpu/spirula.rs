@@ -31,7 +31,7 @@ impl Session {
         let mut device = ComputeDevice::open(name, &options).ok()?;
         let buffers = buffers
             .iter()
-            .map(|bytes| device.upload(bytes).expect("memory suffices"));
+            .map(|bytes| device.upload_data(bytes).expect("memory suffices"));
         let buffers = buffers.collect();
         Some(Session { device, buffers })
     }
@@ -71,7 +71,9 @@ impl Session {
     /// A Vulkan shader over the session's buffers (binding by binding) and push constants.
     pub fn shader(&mut self, bytes: &[u8], scalars: &[[u8; 4]], groups: [u32; 3]) -> Work {
         let kernel = self.compile(bytes, "main");
-        let bound = |(n, buffer): (usize, &DeviceBuffer)| LaunchBinding::whole(n as u32, *buffer);
+        let bound = |(n, buffer): (usize, &DeviceBuffer)| {
+            LaunchBinding::with_whole_buffer(n as u32, *buffer)
+        };
         let bindings = self.buffers.iter().enumerate().map(bound).collect();
         let inputs = LaunchInputs::Resources {
             bindings,
@@ -102,14 +104,16 @@ impl Session {
 
     /// Runs work and waits for its end.
     pub fn run(&mut self, work: &Work) {
-        self.device.launch(&work.launch).expect("the launch fits");
-        self.device.wait().expect("the launch ends");
+        self.device
+            .launch_kernel(&work.launch)
+            .expect("the launch fits");
+        self.device.wait_idle().expect("the launch ends");
     }
 
     /// The contents of buffer `n`.
     pub fn result(&mut self, n: usize) -> Vec<u8> {
         self.device
-            .download(self.buffers[n])
+            .download_buffer(self.buffers[n])
             .expect("the buffer can be read")
     }
 

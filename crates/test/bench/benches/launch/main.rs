@@ -51,24 +51,24 @@ fn measure(name: &str) -> Result<String, DeviceError> {
     let module = compiled.and_then(|c| c.into_module());
     let module = module.map_err(|_| DeviceError::Failed("the kernel is refused".to_owned()))?;
     let kernel = device.create_kernel(&module, "add", &[])?;
-    let words = device.upload(&[0_u32; 64])?;
+    let words = device.upload_data(&[0_u32; 64])?;
     let launch = launch(kernel, words, text == SHADER);
     let mut rows = [const { Vec::new() }; 3];
     let mut host = Vec::new();
     for _ in 0..=ROUNDS {
         let (one, thread) = time(&mut device, |device| {
-            (0..LAUNCHES).try_for_each(|_| device.launch(&launch))
+            (0..LAUNCHES).try_for_each(|_| device.launch_kernel(&launch))
         })?;
         rows[0].push(one);
         host.push(thread / LAUNCHES);
         let (each, _) = time(&mut device, |device| {
             (0..LAUNCHES).try_for_each(|_| {
-                device.launch(&launch)?;
-                device.wait()
+                device.launch_kernel(&launch)?;
+                device.wait_idle()
             })
         })?;
         rows[1].push(each);
-        rows[2].push(time(&mut device, |device| device.launch(&launch))?.0);
+        rows[2].push(time(&mut device, |device| device.launch_kernel(&launch))?.0);
     }
     let [one, each, single] = rows.map(|row| median(&row[1..]));
     host.remove(0);
@@ -90,7 +90,7 @@ fn launch(
     words: spirula_runtime::DeviceBuffer,
     is_shader: bool,
 ) -> KernelLaunch {
-    let bound = LaunchBinding::whole(0, words);
+    let bound = LaunchBinding::with_whole_buffer(0, words);
     match is_shader {
         true => KernelLaunch {
             kernel,
@@ -120,11 +120,11 @@ fn time(
     device: &mut ComputeDevice,
     work: impl FnOnce(&mut ComputeDevice) -> Result<(), DeviceError>,
 ) -> Result<(Cost, Duration), DeviceError> {
-    device.wait()?;
+    device.wait_idle()?;
     let (wall, all, thread) = (Instant::now(), ProcessTime::now(), ThreadTime::now());
     work(device)?;
     let begun = thread.elapsed();
-    device.wait()?;
+    device.wait_idle()?;
     Ok(((wall.elapsed(), all.elapsed()), begun))
 }
 

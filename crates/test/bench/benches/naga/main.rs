@@ -53,17 +53,17 @@ fn modules(folder: &Path) -> impl Iterator<Item = (String, Vec<u32>)> {
     let folders = ["modules", "modules-newer", "text", "text-newer"];
     let files = folders.map(|name| {
         let folder = folder.join(name);
-        let mut files = spirula_testing::files(&folder, ".spv");
-        files.extend(spirula_testing::files(&folder, ".spvasm"));
+        let mut files = spirula_testing::list_files(&folder, ".spv");
+        files.extend(spirula_testing::list_files(&folder, ".spvasm"));
         files
     });
     files.into_iter().flatten().filter_map(|file| {
         let name = file.file_name()?.to_string_lossy().into_owned();
         let words = if name.ends_with(".spv") {
-            spirula_spirv::binary::words(&std::fs::read(&file).ok()?).ok()?
+            spirula_spirv::binary::words_from_bytes(&std::fs::read(&file).ok()?).ok()?
         } else {
             let source = std::fs::read_to_string(&file).ok()?;
-            text::parse(&source, &text::ParseOptions::default()).ok()?
+            text::parse_assembly(&source, &text::ParseOptions::default()).ok()?
         };
         Some((name, words))
     })

@@ -1,7 +1,7 @@
 //! Tests of the corpus' compute manifest: modules with buffers and dispatches.
 
 use serde_json::{Map, Value};
-use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, generate};
+use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, generate_elements};
 use spirula_runtime::{
     ComputeDevice, DeviceBuffer, DeviceOptions, IndexSpace, KernelLaunch, LaunchBinding,
     LaunchInputs,
@@ -90,7 +90,7 @@ impl Case {
         let specs = self.test["buffers"].as_array()?;
         let mut buffers = Vec::new();
         for (at, spec) in specs.iter().enumerate() {
-            buffers.push(device.upload(&contents(spec, at as u64)?).ok()?);
+            buffers.push(device.upload_data(&contents(spec, at as u64)?).ok()?);
         }
         let bindings = bindings(specs, &buffers);
         let mut seconds = 0.0;
@@ -107,12 +107,12 @@ impl Case {
                 },
             };
             let began = Instant::now();
-            device.launch(&launch).ok()?;
-            device.wait().ok()?;
+            device.launch_kernel(&launch).ok()?;
+            device.wait_idle().ok()?;
             seconds += began.elapsed().as_secs_f64();
         }
-        let instructions = device.instructions().unwrap_or(0);
-        let found = buffers.iter().map(|b| device.download(*b).ok());
+        let instructions = device.instruction_count().unwrap_or(0);
+        let found = buffers.iter().map(|b| device.download_buffer(*b).ok());
         Some((found.collect::<Option<_>>()?, instructions, seconds))
     }
 }
@@ -122,7 +122,7 @@ fn scalar(object: &Map<String, Value>) -> Option<(ElementType, Vec<u8>)> {
     let (name, value) = object.iter().next()?;
     let element: ElementType = name.parse().ok()?;
     let mut bytes = Vec::new();
-    element.encode(number(value)?, &mut bytes);
+    element.encode_number(number(value)?, &mut bytes);
     Some((element, bytes))
 }
 
@@ -173,7 +173,7 @@ fn contents(spec: &Value, at: u64) -> Option<Vec<u8>> {
             step: number(&ramp["iota"][1])?,
         },
     };
-    generate(element, spec["n"].as_u64()? as usize, &fill).ok()
+    generate_elements(element, spec["n"].as_u64()? as usize, &fill).ok()
 }
 
 /// Descriptors: buffers that share a binding are the elements of its array.
@@ -209,7 +209,10 @@ fn push_constants(
             return None;
         } else if let Some(number) = item.get("address") {
             let buffer = buffers.get(number.as_u64()? as usize)?;
-            (8, device.address(*buffer).ok()?.to_le_bytes().to_vec())
+            (
+                8,
+                device.buffer_address(*buffer).ok()?.to_le_bytes().to_vec(),
+            )
         } else {
             let (element, bytes) = scalar(item)?;
             (element.size(), bytes)

@@ -5,7 +5,7 @@
 
 use spirula_program::{ProgramSession, ProgramValue, ScalarType};
 use spirula_runtime::{ComputeDevice, DeviceMachine, DeviceOptions};
-use spirula_stablehlo::{mlir, translate::translate};
+use spirula_stablehlo::{mlir, translate::translate_entry};
 use spirula_tensor::schedule::{DispatchTuning, ScheduleProfile};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -44,11 +44,11 @@ fn stages(file: &Path) {
             at += 1;
             last = Instant::now();
         };
-        let module = mlir::parse(&bytes).expect("the model is well formed");
+        let module = mlir::parse_text(&bytes).expect("the model is well formed");
         stage("read");
-        let translated = translate(&module, "main").expect("the model is translated");
+        let translated = translate_entry(&module, "main").expect("the model is translated");
         stage("translate");
-        let program = spirula_tensor::compile(
+        let program = spirula_tensor::compile_function(
             translated.function,
             ScheduleProfile::CPU,
             &DispatchTuning::default(),
@@ -56,9 +56,9 @@ fn stages(file: &Path) {
         );
         let program = program.expect("the model is compiled");
         stage("lower to kernels");
-        spirula_kernel::check(&program).expect("the program is well formed");
+        spirula_kernel::verify_program(&program).expect("the program is well formed");
         stage("check");
-        let program = spirula_kernel::compile(&program).expect("the kernels are lowered");
+        let program = spirula_kernel::compile_program(&program).expect("the kernels are lowered");
         stage("kernels to SPIR-V");
         kernels = program.kernels.len();
     }
@@ -77,15 +77,15 @@ fn stages(file: &Path) {
 fn launches(file: &Path) {
     const LAUNCHES: u32 = 1000;
     let bytes = std::fs::read(file).expect("the model can be read");
-    let module = mlir::parse(&bytes).expect("the model is well formed");
-    let translated = translate(&module, "main").expect("the model is translated");
-    let kernels = spirula_tensor::compile(
+    let module = mlir::parse_text(&bytes).expect("the model is well formed");
+    let translated = translate_entry(&module, "main").expect("the model is translated");
+    let kernels = spirula_tensor::compile_function(
         translated.function,
         ScheduleProfile::CPU,
         &DispatchTuning::default(),
         &mut |_, _| {},
     );
-    let program = spirula_kernel::compile(&kernels.expect("the model is compiled"));
+    let program = spirula_kernel::compile_program(&kernels.expect("the model is compiled"));
     let program = program.expect("the kernels are lowered");
     let argument = ProgramValue {
         element: ScalarType::F32,
@@ -94,7 +94,7 @@ fn launches(file: &Path) {
         bytes: vec![0; 256],
     };
     println!("\n| device | µs for a launch in a loop |\n| --- | --- |");
-    for device in spirula_runtime::devices() {
+    for device in spirula_runtime::list_devices() {
         let name = device.id.clone();
         let Ok(mut device) = ComputeDevice::open(&name, &DeviceOptions::default()) else {
             println!("| {name} | cannot be opened |");
@@ -105,7 +105,7 @@ fn launches(file: &Path) {
         let mut times = Vec::new();
         for _ in 0..=ROUNDS {
             let start = Instant::now();
-            let called = session.call("main", std::slice::from_ref(&argument));
+            let called = session.call_entry("main", std::slice::from_ref(&argument));
             called.expect("the program runs");
             times.push(start.elapsed() / LAUNCHES);
         }

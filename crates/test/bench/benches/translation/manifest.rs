@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use spirula_runtime::data::{BufferFill, ElementNumber, ElementType, RandomOrder, generate};
+use spirula_runtime::data::{
+    BufferFill, ElementNumber, ElementType, RandomOrder, generate_elements,
+};
 use spirula_runtime::{
     ComputeDevice, DeviceBuffer, DeviceKernel, DeviceOptions, IndexSpace, KernelArgument,
     KernelLaunch, LaunchInputs,
@@ -96,7 +98,7 @@ impl Run {
     /// Gives the buffers their initial contents.
     pub fn reset(&mut self) -> Result<(), String> {
         for (buffer, bytes) in &self.initial {
-            let written = self.device.write(*buffer, 0, bytes);
+            let written = self.device.write_buffer(*buffer, 0, bytes);
             written.map_err(|e| e.to_string())?;
         }
         Ok(())
@@ -105,8 +107,10 @@ impl Run {
     /// Launches everything, one after the other.
     pub fn launch(&mut self) -> Result<(), String> {
         for launch in &self.launches {
-            self.device.launch(launch).map_err(|e| e.to_string())?;
-            self.device.wait().map_err(|e| e.to_string())?;
+            self.device
+                .launch_kernel(launch)
+                .map_err(|e| e.to_string())?;
+            self.device.wait_idle().map_err(|e| e.to_string())?;
         }
         Ok(())
     }
@@ -126,8 +130,8 @@ impl Run {
             let element = element_of(element.as_str().ok_or_else(bad)?)?;
             let count = arg.get("n").and_then(Value::as_u64).ok_or_else(bad)? as usize;
             let fill = fill(element, arg.get("init").ok_or_else(bad)?).ok_or_else(bad)?;
-            let bytes = generate(element, count, &fill).map_err(|e| e.to_string())?;
-            let buffer = self.device.upload(&bytes).map_err(|e| e.to_string())?;
+            let bytes = generate_elements(element, count, &fill).map_err(|e| e.to_string())?;
+            let buffer = self.device.upload_data(&bytes).map_err(|e| e.to_string())?;
             self.initial.push((buffer, bytes));
             let name = arg.get("as").and_then(Value::as_str).ok_or_else(bad)?;
             named.insert(name.to_owned(), buffer);
@@ -148,7 +152,7 @@ impl Run {
         let (name, value) = arg.iter().next().ok_or_else(bad)?;
         let element = element_of(name)?;
         let mut bytes = Vec::new();
-        element.encode(number(element, value).ok_or_else(bad)?, &mut bytes);
+        element.encode_number(number(element, value).ok_or_else(bad)?, &mut bytes);
         Ok(KernelArgument::Bytes(bytes))
     }
 }
@@ -180,7 +184,7 @@ fn number(element: ElementType, value: &Value) -> Option<ElementNumber> {
         _ => return None,
     };
     let whole = || text.parse::<f64>().ok().filter(|x| x.fract() == 0.0);
-    match (element.parse(&text), whole()) {
+    match (element.parse_number(&text), whole()) {
         (Ok(number), _) => Some(number),
         (_, Some(x)) if !element.is_float() => Some(ElementNumber::Int(x as i128)),
         _ => None,

@@ -87,8 +87,10 @@ pub fn run(
         size,
         inputs,
     };
-    let ran = device.launch(&launch).and_then(|()| device.wait());
-    let found = ran.and_then(|()| buffers.iter().map(|b| device.download(*b)).collect());
+    let ran = device
+        .launch_kernel(&launch)
+        .and_then(|()| device.wait_idle());
+    let found = ran.and_then(|()| buffers.iter().map(|b| device.download_buffer(*b)).collect());
     for buffer in buffers {
         // A device that failed has lost them.
         _ = device.destroy_buffer(buffer);
@@ -104,7 +106,7 @@ fn give(
 ) -> Result<LaunchInputs, DeviceError> {
     let mut upload = |buffers: &mut Vec<DeviceBuffer>| {
         let seed = buffers.len() as u32;
-        let buffer = device.upload(&fill.bytes(BUFFER_BYTES, seed))?;
+        let buffer = device.upload_data(&fill.bytes(BUFFER_BYTES, seed))?;
         buffers.push(buffer);
         Ok::<DeviceBuffer, DeviceError>(buffer)
     };

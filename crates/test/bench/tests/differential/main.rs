@@ -13,7 +13,7 @@ use spirula_runtime::{CheckOptions, ComputeDevice, DeviceOptions};
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::reflect::{self, EntryInterface};
 use spirula_spirv::text;
-use spirula_testing::{corpus, files};
+use spirula_testing::{find_corpus, list_files};
 use std::time::Duration;
 
 /// Pipelines whose results are compared with those of the input, besides one made at random.
@@ -43,7 +43,7 @@ struct DifferentialTally {
 
 #[test]
 fn optimised_modules_compute_the_same() {
-    let Some(folder) = corpus("spirv") else {
+    let Some(folder) = find_corpus("spirv") else {
         return;
     };
     let every = setting("SPIRULA_EVERY").and_then(|e| e.parse().ok());
@@ -57,9 +57,9 @@ fn optimised_modules_compute_the_same() {
         compared: devices.iter().map(|d| ((*d).to_owned(), 0)).collect(),
         ..DifferentialTally::default()
     };
-    let mut all = files(&folder, ".spv");
-    all.extend(files(&folder, ".spvasm"));
-    all.extend(files(&folder, ".comp"));
+    let mut all = list_files(&folder, ".spv");
+    all.extend(list_files(&folder, ".spvasm"));
+    all.extend(list_files(&folder, ".comp"));
     all.retain(|f| f.display().to_string().contains(&filter));
     for (number, file) in all.iter().enumerate().step_by(every.unwrap_or(61)) {
         let name = file.strip_prefix(&folder).unwrap_or(file);
@@ -103,14 +103,14 @@ fn read(file: &std::path::Path) -> Option<SpirvModule> {
         return SpirvModule::from_bytes(&bytes).ok();
     }
     let source = std::str::from_utf8(&bytes).ok()?;
-    let words = text::parse(source, &text::ParseOptions::default()).ok()?;
+    let words = text::parse_assembly(source, &text::ParseOptions::default()).ok()?;
     SpirvModule::from_words(words).ok()
 }
 
 fn one(name: &str, module: &SpirvModule, number: usize, sums: &mut DifferentialTally) {
     let points = reflect::entry_points(module);
     let found = points.iter().find_map(|(point, _)| {
-        let interface = EntryInterface::of(module, point).ok()?;
+        let interface = EntryInterface::from_module(module, point).ok()?;
         inputs::can_be_given(&interface).then_some(interface)
     });
     let Some(interface) = found else { return };

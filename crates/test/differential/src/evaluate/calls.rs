@@ -1,7 +1,9 @@
 //! Functions without a body: LLVM's intrinsics, and where an invocation is.
 
 use super::value::{AbstractScalar, AbstractValue, LeafType};
-use super::{AbstractByte, EvaluationResult, LlvmEvaluator, float, integer, step, unsupported};
+use super::{
+    AbstractByte, EvaluationResult, LlvmEvaluator, float, integer, step, stop_unsupported,
+};
 use spirula_llvm::ir::{LlvmFunc, LlvmOpcode, LlvmType, Predicate};
 
 /// How an intrinsic is evaluated.
@@ -25,32 +27,32 @@ enum IntrinsicEval {
     First,
 }
 
-fn round(width: u32, v: &[AbstractScalar], how: fn(f64) -> f64) -> AbstractScalar {
-    match float::value(width, v[0]) {
-        Some(x) => float::rounded(width, how(x)),
+fn round_scalar(width: u32, v: &[AbstractScalar], how: fn(f64) -> f64) -> AbstractScalar {
+    match float::scalar_to_f64(width, v[0]) {
+        Some(x) => float::round_to_width(width, how(x)),
         None => AbstractScalar::Any,
     }
 }
 
-fn reverse(width: u32, v: u128) -> u128 {
+fn reverse_bits(width: u32, v: u128) -> u128 {
     v.reverse_bits() >> (128 - width)
 }
 
-fn funnel(width: u32, high: u128, low: u128, by: u128) -> AbstractScalar {
+fn shift_funnel(width: u32, high: u128, low: u128, by: u128) -> AbstractScalar {
     let both = high << width | low;
-    AbstractScalar::Bits(both >> by & integer::mask(width))
+    AbstractScalar::Bits(both >> by & integer::width_mask(width))
 }
 
-fn order(is_less: bool, is_greater: bool) -> i128 {
+fn compare_three_way(is_less: bool, is_greater: bool) -> i128 {
     i128::from(is_greater) - i128::from(is_less)
 }
 
 #[rustfmt::skip]
 const TABLE: &[(&str, IntrinsicEval)] = &[
-    ("smax", IntrinsicEval::Int(|w, v| pick(w, v, Predicate::Sgt))),
-    ("smin", IntrinsicEval::Int(|w, v| pick(w, v, Predicate::Slt))),
-    ("umax", IntrinsicEval::Int(|w, v| pick(w, v, Predicate::Ugt))),
-    ("umin", IntrinsicEval::Int(|w, v| pick(w, v, Predicate::Ult))),
+    ("smax", IntrinsicEval::Int(|w, v| select_by_predicate(w, v, Predicate::Sgt))),
+    ("smin", IntrinsicEval::Int(|w, v| select_by_predicate(w, v, Predicate::Slt))),
+    ("umax", IntrinsicEval::Int(|w, v| select_by_predicate(w, v, Predicate::Ugt))),
+    ("umin", IntrinsicEval::Int(|w, v| select_by_predicate(w, v, Predicate::Ult))),
     ("sadd.sat", IntrinsicEval::Saturated(LlvmOpcode::Add, true)),
     ("uadd.sat", IntrinsicEval::Saturated(LlvmOpcode::Add, false)),
     ("ssub.sat", IntrinsicEval::Saturated(LlvmOpcode::Sub, true)),
@@ -63,15 +65,15 @@ const TABLE: &[(&str, IntrinsicEval)] = &[
     ("umul.with.overflow", IntrinsicEval::Overflow(LlvmOpcode::Mul, false)),
     ("fshl", IntrinsicEval::Int(|w, v| match v[2] % u128::from(w) {
         0 => AbstractScalar::Bits(v[0]),
-        by => funnel(w, v[0], v[1], u128::from(w) - by),
+        by => shift_funnel(w, v[0], v[1], u128::from(w) - by),
     })),
-    ("fshr", IntrinsicEval::Int(|w, v| funnel(w, v[0], v[1], v[2] % u128::from(w)))),
+    ("fshr", IntrinsicEval::Int(|w, v| shift_funnel(w, v[0], v[1], v[2] % u128::from(w)))),
     ("ctpop", IntrinsicEval::Int(|_, v| AbstractScalar::Bits(v[0].count_ones().into()))),
-    ("bitreverse", IntrinsicEval::Int(|w, v| AbstractScalar::Bits(reverse(w, v[0])))),
+    ("bitreverse", IntrinsicEval::Int(|w, v| AbstractScalar::Bits(reverse_bits(w, v[0])))),
     ("bswap", IntrinsicEval::Int(|w, v| AbstractScalar::Bits(v[0].swap_bytes() >> (128 - w)))),
-    ("abs", IntrinsicEval::Int(|w, v| match integer::signed(w, v[0]) {
-        x if v[1] != 0 && x == integer::range(w, true).0 => AbstractScalar::Any,
-        x => integer::cut(w, x.wrapping_abs()),
+    ("abs", IntrinsicEval::Int(|w, v| match integer::sign_extend(w, v[0]) {
+        x if v[1] != 0 && x == integer::width_range(w, true).0 => AbstractScalar::Any,
+        x => integer::truncate_to_width(w, x.wrapping_abs()),
     })),
     ("ctlz", IntrinsicEval::Int(|w, v| match v[0] {
         0 if v[1] != 0 => AbstractScalar::Any,
@@ -82,32 +84,32 @@ const TABLE: &[(&str, IntrinsicEval)] = &[
         x => AbstractScalar::Bits(x.trailing_zeros().min(w).into()),
     })),
     ("scmp", IntrinsicEval::Int(|w, v| {
-        let (a, b) = (integer::signed(w, v[0]), integer::signed(w, v[1]));
-        integer::cut(128, order(a < b, a > b))
+        let (a, b) = (integer::sign_extend(w, v[0]), integer::sign_extend(w, v[1]));
+        integer::truncate_to_width(128, compare_three_way(a < b, a > b))
     })),
-    ("ucmp", IntrinsicEval::Int(|_, v| integer::cut(128, order(v[0] < v[1], v[0] > v[1])))),
+    ("ucmp", IntrinsicEval::Int(|_, v| integer::truncate_to_width(128, compare_three_way(v[0] < v[1], v[0] > v[1])))),
     ("fabs", IntrinsicEval::Float(|w, v| float::with_sign(w, v[0], |bits, sign| bits & !sign))),
-    ("sqrt", IntrinsicEval::Float(|w, v| match float::value(w, v[0]) {
-        Some(x) if w == 32 => float::rounded(32, (x as f32).sqrt().into()),
-        Some(x) => float::rounded(w, x.sqrt()),
+    ("sqrt", IntrinsicEval::Float(|w, v| match float::scalar_to_f64(w, v[0]) {
+        Some(x) if w == 32 => float::round_to_width(32, (x as f32).sqrt().into()),
+        Some(x) => float::round_to_width(w, x.sqrt()),
         None => AbstractScalar::Any,
     })),
-    ("floor", IntrinsicEval::Float(|w, v| round(w, v, f64::floor))),
-    ("ceil", IntrinsicEval::Float(|w, v| round(w, v, f64::ceil))),
-    ("trunc", IntrinsicEval::Float(|w, v| round(w, v, f64::trunc))),
-    ("rint", IntrinsicEval::Float(|w, v| round(w, v, f64::round_ties_even))),
-    ("roundeven", IntrinsicEval::Float(|w, v| round(w, v, f64::round_ties_even))),
-    ("round", IntrinsicEval::Float(|w, v| round(w, v, f64::round))),
+    ("floor", IntrinsicEval::Float(|w, v| round_scalar(w, v, f64::floor))),
+    ("ceil", IntrinsicEval::Float(|w, v| round_scalar(w, v, f64::ceil))),
+    ("trunc", IntrinsicEval::Float(|w, v| round_scalar(w, v, f64::trunc))),
+    ("rint", IntrinsicEval::Float(|w, v| round_scalar(w, v, f64::round_ties_even))),
+    ("roundeven", IntrinsicEval::Float(|w, v| round_scalar(w, v, f64::round_ties_even))),
+    ("round", IntrinsicEval::Float(|w, v| round_scalar(w, v, f64::round))),
     ("copysign", IntrinsicEval::Float(|w, v| match v[1] {
         AbstractScalar::Bits(from) => float::with_sign(w, v[0], |bits, sign| bits & !sign | from & sign),
         _ if v[0] == AbstractScalar::Nan => AbstractScalar::Nan,
         _ => AbstractScalar::Any,
     })),
-    ("minnum", IntrinsicEval::Float(|w, v| float::extreme(false, false, w, v[0], v[1]))),
-    ("maxnum", IntrinsicEval::Float(|w, v| float::extreme(true, false, w, v[0], v[1]))),
-    ("minimum", IntrinsicEval::Float(|w, v| float::extreme(false, true, w, v[0], v[1]))),
-    ("maximum", IntrinsicEval::Float(|w, v| float::extreme(true, true, w, v[0], v[1]))),
-    ("fma", IntrinsicEval::Float(|w, v| float::fused(w, [v[0], v[1], v[2]]))),
+    ("minnum", IntrinsicEval::Float(|w, v| float::select_extreme(false, false, w, v[0], v[1]))),
+    ("maxnum", IntrinsicEval::Float(|w, v| float::select_extreme(true, false, w, v[0], v[1]))),
+    ("minimum", IntrinsicEval::Float(|w, v| float::select_extreme(false, true, w, v[0], v[1]))),
+    ("maximum", IntrinsicEval::Float(|w, v| float::select_extreme(true, true, w, v[0], v[1]))),
+    ("fma", IntrinsicEval::Float(|w, v| float::fused_multiply_add(w, [v[0], v[1], v[2]]))),
     ("is.fpclass", IntrinsicEval::Float(|w, v| match v[1] {
         AbstractScalar::Bits(mask) => float::is_class(w, v[0], mask as u32),
         _ => AbstractScalar::Any,
@@ -123,26 +125,26 @@ const TABLE: &[(&str, IntrinsicEval)] = &[
     ("experimental.cttz.elts", IntrinsicEval::First),
     ("fptosi.sat", IntrinsicEval::ToInt(true)),
     ("fptoui.sat", IntrinsicEval::ToInt(false)),
-    ("vector.reduce.add", IntrinsicEval::Reduce(|w, a, b| integer::cut(w, (a + b) as i128))),
-    ("vector.reduce.mul", IntrinsicEval::Reduce(|w, a, b| integer::cut(w, a.wrapping_mul(b) as i128))),
+    ("vector.reduce.add", IntrinsicEval::Reduce(|w, a, b| integer::truncate_to_width(w, (a + b) as i128))),
+    ("vector.reduce.mul", IntrinsicEval::Reduce(|w, a, b| integer::truncate_to_width(w, a.wrapping_mul(b) as i128))),
     ("vector.reduce.and", IntrinsicEval::Reduce(|_, a, b| AbstractScalar::Bits(a & b))),
     ("vector.reduce.or", IntrinsicEval::Reduce(|_, a, b| AbstractScalar::Bits(a | b))),
     ("vector.reduce.xor", IntrinsicEval::Reduce(|_, a, b| AbstractScalar::Bits(a ^ b))),
-    ("vector.reduce.smax", IntrinsicEval::Reduce(|w, a, b| pick(w, &[a, b], Predicate::Sgt))),
-    ("vector.reduce.smin", IntrinsicEval::Reduce(|w, a, b| pick(w, &[a, b], Predicate::Slt))),
-    ("vector.reduce.umax", IntrinsicEval::Reduce(|w, a, b| pick(w, &[a, b], Predicate::Ugt))),
-    ("vector.reduce.umin", IntrinsicEval::Reduce(|w, a, b| pick(w, &[a, b], Predicate::Ult))),
+    ("vector.reduce.smax", IntrinsicEval::Reduce(|w, a, b| select_by_predicate(w, &[a, b], Predicate::Sgt))),
+    ("vector.reduce.smin", IntrinsicEval::Reduce(|w, a, b| select_by_predicate(w, &[a, b], Predicate::Slt))),
+    ("vector.reduce.umax", IntrinsicEval::Reduce(|w, a, b| select_by_predicate(w, &[a, b], Predicate::Ugt))),
+    ("vector.reduce.umin", IntrinsicEval::Reduce(|w, a, b| select_by_predicate(w, &[a, b], Predicate::Ult))),
 ];
 
 /// The first of two where a comparison holds, else the second.
-fn pick(width: u32, v: &[u128], predicate: Predicate) -> AbstractScalar {
-    let first = integer::compare(predicate, width, v[0], v[1]);
+fn select_by_predicate(width: u32, v: &[u128], predicate: Predicate) -> AbstractScalar {
+    let first = integer::eval_compare(predicate, width, v[0], v[1]);
     AbstractScalar::Bits(if first { v[0] } else { v[1] })
 }
 
 impl LlvmEvaluator<'_> {
     /// A call of a function without a body.
-    pub(super) fn declared(
+    pub(super) fn call_declared(
         &mut self,
         func: LlvmFunc,
         args: &[AbstractValue],
@@ -153,7 +155,7 @@ impl LlvmEvaluator<'_> {
             return Ok(vec![AbstractScalar::Bits(self.item.into())]);
         }
         let Some(name) = name.strip_prefix("llvm.") else {
-            return unsupported(name);
+            return stop_unsupported(name);
         };
         if name.starts_with("lifetime.") || name.starts_with("assume") {
             return Ok(AbstractValue::new());
@@ -162,12 +164,12 @@ impl LlvmEvaluator<'_> {
             || name.starts_with("memcpy.")
             || name.starts_with("memmove.")
         {
-            return self.bytes(name, args);
+            return self.set_or_copy_bytes(name, args);
         }
         let function = module.function(func);
         let types = &function.params;
         let Some((result, ..)) = module.types.signature(function.ty) else {
-            return unsupported(name);
+            return stop_unsupported(name);
         };
         let matching = TABLE.iter().filter(|(row, _)| {
             name.strip_prefix(row)
@@ -175,7 +177,7 @@ impl LlvmEvaluator<'_> {
         });
         match matching.max_by_key(|(row, _)| row.len()) {
             Some((_, way)) => self.by_way(*way, args, types[0], result),
-            None => unsupported(name),
+            None => stop_unsupported(name),
         }
     }
 
@@ -186,8 +188,8 @@ impl LlvmEvaluator<'_> {
         ty: LlvmType,
         result: LlvmType,
     ) -> EvaluationResult<AbstractValue> {
-        let kind = self.kind(ty)?;
-        let width = kind.bits();
+        let kind = self.scalar_kind(ty)?;
+        let width = kind.bit_width();
         let lanes = args[0].len();
         // Flags and masks are one for all lanes.
         let lane = |n: usize| -> Vec<AbstractScalar> {
@@ -196,11 +198,14 @@ impl LlvmEvaluator<'_> {
                 .collect()
         };
         let known = |n: usize| -> Option<Vec<u128>> {
-            lane(n).into_iter().map(AbstractScalar::bits).collect()
+            lane(n)
+                .into_iter()
+                .map(AbstractScalar::known_bits)
+                .collect()
         };
         Ok(match way {
             IntrinsicEval::Int(make) => {
-                let wanted = integer::mask(self.kind(result)?.bits());
+                let wanted = integer::width_mask(self.scalar_kind(result)?.bit_width());
                 let one = |n| match known(n).map(|v| make(width, &v)) {
                     Some(AbstractScalar::Bits(bits)) => AbstractScalar::Bits(bits & wanted),
                     _ => AbstractScalar::Any,
@@ -209,19 +214,23 @@ impl LlvmEvaluator<'_> {
             }
             IntrinsicEval::Float(make) => (0..lanes).map(|n| make(width, &lane(n))).collect(),
             IntrinsicEval::Overflow(op, is_signed) => {
-                let exact = |n| known(n).map(|v| exactly(op, is_signed, width, &v));
-                let value = |n| exact(n).map_or(AbstractScalar::Any, |x| integer::cut(width, x.0));
+                let exact = |n| known(n).map(|v| compute_exact(op, is_signed, width, &v));
+                let value = |n| {
+                    exact(n).map_or(AbstractScalar::Any, |x| {
+                        integer::truncate_to_width(width, x.0)
+                    })
+                };
                 let wraps =
-                    |n| exact(n).map_or(AbstractScalar::Any, |x| AbstractScalar::truth(x.1));
+                    |n| exact(n).map_or(AbstractScalar::Any, |x| AbstractScalar::from_bool(x.1));
                 let values = (0..lanes).map(value);
                 values.chain((0..lanes).map(wraps)).collect()
             }
             IntrinsicEval::Saturated(op, is_signed) => {
-                let (low, high) = integer::range(width, is_signed);
+                let (low, high) = integer::width_range(width, is_signed);
                 let one = |n| match known(n) {
                     Some(v) => {
-                        let exact = exactly(op, is_signed, width, &v).0;
-                        integer::cut(width, exact.clamp(low, high))
+                        let exact = compute_exact(op, is_signed, width, &v).0;
+                        integer::truncate_to_width(width, exact.clamp(low, high))
                     }
                     None => AbstractScalar::Any,
                 };
@@ -242,14 +251,14 @@ impl LlvmEvaluator<'_> {
             }
             IntrinsicEval::First => vec![first_set(&args[0])],
             IntrinsicEval::ToInt(is_signed) => {
-                let wanted = match self.kind(result)? {
+                let wanted = match self.scalar_kind(result)? {
                     LeafType::Int(width) => width,
-                    _ => return unsupported("a conversion to no integer"),
+                    _ => return stop_unsupported("a conversion to no integer"),
                 };
-                let (low, high) = integer::range(wanted, is_signed);
-                let one = |n: usize| match float::value(width, args[0][n]) {
+                let (low, high) = integer::width_range(wanted, is_signed);
+                let one = |n: usize| match float::scalar_to_f64(width, args[0][n]) {
                     // NaN becomes zero.
-                    Some(x) => integer::cut(wanted, (x as i128).clamp(low, high)),
+                    Some(x) => integer::truncate_to_width(wanted, (x as i128).clamp(low, high)),
                     None => AbstractScalar::Any,
                 };
                 (0..lanes).map(one).collect()
@@ -258,34 +267,38 @@ impl LlvmEvaluator<'_> {
     }
 
     /// `memset`, `memcpy`, `memmove`
-    fn bytes(&mut self, name: &str, args: &[AbstractValue]) -> EvaluationResult<AbstractValue> {
-        let Some(size) = args[2][0].bits() else {
-            return super::undefined("a copy of any size");
+    fn set_or_copy_bytes(
+        &mut self,
+        name: &str,
+        args: &[AbstractValue],
+    ) -> EvaluationResult<AbstractValue> {
+        let Some(size) = args[2][0].known_bits() else {
+            return super::stop_undefined("a copy of any size");
         };
         let size = size as u64;
         if size == 0 {
             return Ok(AbstractValue::new());
         }
-        let to = step::place(args[0][0])?;
+        let to = step::to_address(args[0][0])?;
         let cells: Vec<AbstractByte> = match name.starts_with("memset") {
             true => {
-                let cell = match args[1][0].bits() {
+                let cell = match args[1][0].known_bits() {
                     Some(byte) => AbstractByte::Byte(byte as u8),
                     None => AbstractByte::Any,
                 };
                 vec![cell; size as usize]
             }
             false => {
-                let from = step::place(args[1][0])?;
-                match self.memory.at(from, size) {
+                let from = step::to_address(args[1][0])?;
+                match self.memory.cells_at(from, size) {
                     Some(cells) => cells.to_vec(),
-                    None => return super::undefined("a copy from outside of an object"),
+                    None => return super::stop_undefined("a copy from outside of an object"),
                 }
             }
         };
-        match self.memory.at(to, size) {
+        match self.memory.cells_at(to, size) {
             Some(place) => place.copy_from_slice(&cells),
-            None => return super::undefined("a copy to outside of an object"),
+            None => return super::stop_undefined("a copy to outside of an object"),
         }
         Ok(AbstractValue::new())
     }
@@ -293,9 +306,9 @@ impl LlvmEvaluator<'_> {
 
 /// The exact result, and whether it does not fit. Products of unsigned numbers of 64 bits are cut
 /// where they fit in no sign.
-fn exactly(op: LlvmOpcode, is_signed: bool, width: u32, v: &[u128]) -> (i128, bool) {
+fn compute_exact(op: LlvmOpcode, is_signed: bool, width: u32, v: &[u128]) -> (i128, bool) {
     let of = |bits: u128| match is_signed {
-        true => integer::signed(width, bits),
+        true => integer::sign_extend(width, bits),
         false => bits as i128,
     };
     let (a, b) = (of(v[0]), of(v[1]));
@@ -304,7 +317,7 @@ fn exactly(op: LlvmOpcode, is_signed: bool, width: u32, v: &[u128]) -> (i128, bo
         LlvmOpcode::Sub => Some(a - b),
         _ => a.checked_mul(b),
     };
-    let (low, high) = integer::range(width, is_signed);
+    let (low, high) = integer::width_range(width, is_signed);
     match exact {
         Some(x) => (x, x < low || x > high),
         None => (a.wrapping_mul(b), true),
@@ -313,12 +326,12 @@ fn exactly(op: LlvmOpcode, is_signed: bool, width: u32, v: &[u128]) -> (i128, bo
 
 /// A product of two numbers with a fixed point, the third says how many bits are behind it.
 fn fixed_product(width: u32, v: &[u128], is_signed: bool, saturates: bool) -> AbstractScalar {
-    let (low, high) = integer::range(width, is_signed);
+    let (low, high) = integer::width_range(width, is_signed);
     let scale = v[2] as u32;
     // Products of unsigned numbers of 64 bits need all bits, but are no more than those.
     let exact = match is_signed {
         true => {
-            let [a, b] = [v[0], v[1]].map(|bits| integer::signed(width, bits));
+            let [a, b] = [v[0], v[1]].map(|bits| integer::sign_extend(width, bits));
             (a * b) >> scale
         }
         false => ((v[0] * v[1]) >> scale).min(i128::MAX as u128) as i128,
@@ -326,13 +339,13 @@ fn fixed_product(width: u32, v: &[u128], is_signed: bool, saturates: bool) -> Ab
     match exact.clamp(low, high) {
         // What does not fit is undefined.
         end if end != exact && !saturates => AbstractScalar::Any,
-        end => integer::cut(width, end),
+        end => integer::truncate_to_width(width, end),
     }
 }
 
 /// The first lane that is not zero, or else the number of lanes.
 fn first_set(lanes: &[AbstractScalar]) -> AbstractScalar {
-    let lanes: Option<Vec<u128>> = lanes.iter().map(|s| s.bits()).collect();
+    let lanes: Option<Vec<u128>> = lanes.iter().map(|s| s.known_bits()).collect();
     lanes.map_or(AbstractScalar::Any, |lanes| {
         let first = lanes.iter().position(|lane| *lane != 0);
         AbstractScalar::Bits(first.unwrap_or(lanes.len()) as u128)

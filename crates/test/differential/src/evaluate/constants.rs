@@ -1,11 +1,11 @@
 //! Constants and global objects.
 
 use super::value::{AbstractScalar, AbstractValue, ObjectAddress};
-use super::{EvaluationResult, LlvmEvaluator, step, unsupported};
+use super::{EvaluationResult, LlvmEvaluator, step, stop_unsupported};
 use spirula_llvm::ir::{ConstKind, ExprExtra, GlobalKind, LlvmConst, LlvmOpcode};
 
 /// Bytes from one address to another of the same object, in 64 bits.
-fn difference(end: AbstractScalar, start: AbstractScalar) -> AbstractScalar {
+fn subtract_addresses(end: AbstractScalar, start: AbstractScalar) -> AbstractScalar {
     match (end, start) {
         (AbstractScalar::Address(end), AbstractScalar::Address(start))
             if end.object == start.object =>
@@ -29,7 +29,7 @@ impl LlvmEvaluator<'_> {
                 GlobalKind::Function(_) => None,
                 _ => continue,
             };
-            let address = self.memory.allocate(size.unwrap_or(0));
+            let address = self.memory.allocate_object(size.unwrap_or(0));
             self.globals[global.index()] = Some(address);
         }
         for global in module.global_ids() {
@@ -40,78 +40,80 @@ impl LlvmEvaluator<'_> {
             if let (Some(initial), Some(address)) =
                 (variable.initializer, self.globals[global.index()])
             {
-                let value = self.constant(initial)?;
-                self.write(address, data.value_type, &value)?;
+                let value = self.eval_constant(initial)?;
+                self.write_value(address, data.value_type, &value)?;
             }
         }
         Ok(())
     }
 
-    pub(super) fn constant(&mut self, constant: LlvmConst) -> EvaluationResult<AbstractValue> {
+    pub(super) fn eval_constant(&mut self, constant: LlvmConst) -> EvaluationResult<AbstractValue> {
         let module = self.module;
         let data = module.consts.get(constant);
         let all = |scalar: AbstractScalar, count: usize| Ok(vec![scalar; count]);
         match &data.kind {
             ConstKind::Int(bits) | ConstKind::Float(bits) => {
-                let kind = self.kind(data.ty)?;
-                Ok(vec![super::float::known(kind, (*bits).into())])
+                let kind = self.scalar_kind(data.ty)?;
+                Ok(vec![super::float::scalar_from_bits(kind, (*bits).into())])
             }
             ConstKind::Wide(words) if words.len() == 2 => Ok(vec![AbstractScalar::Bits(
                 u128::from(words[1]) << 64 | u128::from(words[0]),
             )]),
             ConstKind::Null | ConstKind::Zero => {
-                let count = self.shape(data.ty)?.len();
+                let count = self.type_leaves(data.ty)?.len();
                 all(AbstractScalar::Bits(0), count)
             }
             ConstKind::Undef | ConstKind::Poison => {
-                let count = self.shape(data.ty)?.len();
+                let count = self.type_leaves(data.ty)?.len();
                 all(AbstractScalar::Any, count)
             }
             ConstKind::Aggregate(elements) => {
                 let mut value = AbstractValue::new();
                 for element in elements {
-                    value.extend(self.constant(*element)?);
+                    value.extend(self.eval_constant(*element)?);
                 }
                 Ok(value)
             }
             ConstKind::Data(_) => {
-                let kind = self.kind(module.types.element(data.ty, 0).unwrap_or(data.ty))?;
+                let kind = self.scalar_kind(module.types.element(data.ty, 0).unwrap_or(data.ty))?;
                 let elements = module.consts.data_elements(&module.types, constant);
                 let elements = elements.into_iter().flatten();
                 Ok(elements
-                    .map(|bits| super::float::known(kind, bits.into()))
+                    .map(|bits| super::float::scalar_from_bits(kind, bits.into()))
                     .collect())
             }
             ConstKind::Splat(element) => {
-                let scalar = self.constant(*element)?[0];
-                let count = self.shape(data.ty)?.len();
+                let scalar = self.eval_constant(*element)?[0];
+                let count = self.type_leaves(data.ty)?.len();
                 all(scalar, count)
             }
             ConstKind::Global(global) => match self.globals[global.index()] {
                 Some(address) => Ok(vec![AbstractScalar::Address(address)]),
-                None => unsupported("the address of an alias"),
+                None => stop_unsupported("the address of an alias"),
             },
             ConstKind::Expr(expr) => {
                 let mut operands = Vec::new();
                 for operand in &expr.operands {
-                    operands.push(self.constant(*operand)?);
+                    operands.push(self.eval_constant(*operand)?);
                 }
                 let types: Vec<_> = expr.operands.iter().map(|o| module.consts.ty(*o)).collect();
                 match (expr.opcode, &expr.extra) {
                     (LlvmOpcode::GetElementPtr, ExprExtra::SourceType(source)) => {
-                        self.address(*source, &operands, &types)
+                        self.eval_element_pointer(*source, &operands, &types)
                     }
-                    (LlvmOpcode::Sub, _) => Ok(vec![difference(operands[0][0], operands[1][0])]),
-                    (op, _) if op.is_cast() => self.cast(op, &operands[0], types[0], data.ty),
-                    (op, _) => unsupported(format!("a constant expression of {}", op.name())),
+                    (LlvmOpcode::Sub, _) => {
+                        Ok(vec![subtract_addresses(operands[0][0], operands[1][0])])
+                    }
+                    (op, _) if op.is_cast() => self.eval_cast(op, &operands[0], types[0], data.ty),
+                    (op, _) => stop_unsupported(format!("a constant expression of {}", op.name())),
                 }
             }
-            other => unsupported(format!("the constant {other:?}")),
+            other => stop_unsupported(format!("the constant {other:?}")),
         }
     }
 
     /// Writes a value of a type; what the type leaves out may be anything afterwards.
-    pub(super) fn write(
+    pub(super) fn write_value(
         &mut self,
         address: ObjectAddress,
         ty: spirula_llvm::ir::LlvmType,
@@ -119,17 +121,17 @@ impl LlvmEvaluator<'_> {
     ) -> EvaluationResult<()> {
         let module = self.module;
         let size = module.layout.alloc_size(&module.types, ty).unwrap_or(0);
-        let shape = self.shape(ty)?;
+        let shape = self.type_leaves(ty)?;
         let padding = step::has_padding(module, ty).then_some(size);
         for n in 0..padding.unwrap_or(0) {
-            let at = super::memory::behind(address, n);
-            if let Some([cell]) = self.memory.at(at, 1) {
+            let at = super::memory::offset_address(address, n);
+            if let Some([cell]) = self.memory.cells_at(at, 1) {
                 *cell = super::AbstractByte::Any;
             }
         }
         for (leaf, scalar) in shape.iter().zip(value) {
-            if self.memory.store(address, *leaf, *scalar).is_none() {
-                return super::undefined("a store outside of an object");
+            if self.memory.store_scalar(address, *leaf, *scalar).is_none() {
+                return super::stop_undefined("a store outside of an object");
             }
         }
         Ok(())

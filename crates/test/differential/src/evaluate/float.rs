@@ -33,7 +33,7 @@ fn half_value(bits: u16) -> f64 {
 }
 
 /// The number that the bits of a float are.
-pub fn number(width: u32, bits: u128) -> f64 {
+pub fn bits_to_f64(width: u32, bits: u128) -> f64 {
     match width {
         16 => half_value(bits as u16),
         32 => f32::from_bits(bits as u32).into(),
@@ -42,7 +42,7 @@ pub fn number(width: u32, bits: u128) -> f64 {
 }
 
 /// The scalar of a number, rounded to a width.
-pub fn rounded(width: u32, value: f64) -> AbstractScalar {
+pub fn round_to_width(width: u32, value: f64) -> AbstractScalar {
     if value.is_nan() {
         return AbstractScalar::Nan;
     }
@@ -54,9 +54,9 @@ pub fn rounded(width: u32, value: f64) -> AbstractScalar {
 }
 
 /// The scalar of bits that were not computed: NaNs that signal may become anything.
-pub fn known(kind: LeafType, bits: u128) -> AbstractScalar {
+pub fn scalar_from_bits(kind: LeafType, bits: u128) -> AbstractScalar {
     match kind {
-        LeafType::Float(width) if number(width, bits).is_nan() => {
+        LeafType::Float(width) if bits_to_f64(width, bits).is_nan() => {
             let quiet = match width {
                 16 => 1 << 9,
                 32 => 1 << 22,
@@ -72,16 +72,16 @@ pub fn known(kind: LeafType, bits: u128) -> AbstractScalar {
 }
 
 /// The number that a scalar is, NaN included; `None` where it may be anything.
-pub fn value(width: u32, scalar: AbstractScalar) -> Option<f64> {
+pub fn scalar_to_f64(width: u32, scalar: AbstractScalar) -> Option<f64> {
     match scalar {
         AbstractScalar::Nan => Some(f64::NAN),
-        AbstractScalar::Bits(bits) => Some(number(width, bits)),
+        AbstractScalar::Bits(bits) => Some(bits_to_f64(width, bits)),
         _ => None,
     }
 }
 
 /// The sign bit.
-fn sign(width: u32) -> u128 {
+fn sign_bit(width: u32) -> u128 {
     1 << (width - 1)
 }
 
@@ -92,14 +92,19 @@ pub fn with_sign(
     change: impl Fn(u128, u128) -> u128,
 ) -> AbstractScalar {
     match scalar {
-        AbstractScalar::Bits(bits) => AbstractScalar::Bits(change(bits, sign(width))),
+        AbstractScalar::Bits(bits) => AbstractScalar::Bits(change(bits, sign_bit(width))),
         other => other,
     }
 }
 
 /// An operation on two floats.
-pub fn binary(op: LlvmOpcode, width: u32, a: AbstractScalar, b: AbstractScalar) -> AbstractScalar {
-    let (Some(x), Some(y)) = (value(width, a), value(width, b)) else {
+pub fn eval_binary(
+    op: LlvmOpcode,
+    width: u32,
+    a: AbstractScalar,
+    b: AbstractScalar,
+) -> AbstractScalar {
+    let (Some(x), Some(y)) = (scalar_to_f64(width, a), scalar_to_f64(width, b)) else {
         return AbstractScalar::Any;
     };
     // A double holds the exact result for floats, or one that rounds to the same.
@@ -111,11 +116,11 @@ pub fn binary(op: LlvmOpcode, width: u32, a: AbstractScalar, b: AbstractScalar) 
         (LlvmOpcode::FDiv, _) => x / y,
         _ => x % y,
     };
-    rounded(width, result)
+    round_to_width(width, result)
 }
 
 /// `fcmp`
-pub fn compare(
+pub fn eval_compare(
     predicate: Predicate,
     width: u32,
     a: AbstractScalar,
@@ -123,15 +128,15 @@ pub fn compare(
 ) -> AbstractScalar {
     use Predicate as P;
     match predicate {
-        P::FFalse => return AbstractScalar::truth(false),
-        P::FTrue => return AbstractScalar::truth(true),
+        P::FFalse => return AbstractScalar::from_bool(false),
+        P::FTrue => return AbstractScalar::from_bool(true),
         _ => {}
     }
-    let (Some(x), Some(y)) = (value(width, a), value(width, b)) else {
+    let (Some(x), Some(y)) = (scalar_to_f64(width, a), scalar_to_f64(width, b)) else {
         return AbstractScalar::Any;
     };
     let unordered = x.is_nan() || y.is_nan();
-    AbstractScalar::truth(match predicate {
+    AbstractScalar::from_bool(match predicate {
         P::FOeq => x == y,
         P::FOgt => x > y,
         P::FOge => x >= y,
@@ -150,20 +155,24 @@ pub fn compare(
 }
 
 /// A product and a sum, rounded once.
-pub fn fused(width: u32, [a, b, c]: [AbstractScalar; 3]) -> AbstractScalar {
-    let (Some(x), Some(y), Some(z)) = (value(width, a), value(width, b), value(width, c)) else {
+pub fn fused_multiply_add(width: u32, [a, b, c]: [AbstractScalar; 3]) -> AbstractScalar {
+    let (Some(x), Some(y), Some(z)) = (
+        scalar_to_f64(width, a),
+        scalar_to_f64(width, b),
+        scalar_to_f64(width, c),
+    ) else {
         return AbstractScalar::Any;
     };
     match width {
-        64 => rounded(64, x.mul_add(y, z)),
-        32 => rounded(32, f64::from((x as f32).mul_add(y as f32, z as f32))),
+        64 => round_to_width(64, x.mul_add(y, z)),
+        32 => round_to_width(32, f64::from((x as f32).mul_add(y as f32, z as f32))),
         _ => {
             let (product, sum) = (x * y, x * y + z);
             // The error of the sum (Knuth); the product of halves is exact.
             let part = sum - product;
             let error = (product - (sum - part)) + (z - part);
             match error == 0.0 || !sum.is_finite() {
-                true => rounded(16, sum),
+                true => round_to_width(16, sum),
                 false => AbstractScalar::Any,
             }
         }
@@ -171,14 +180,14 @@ pub fn fused(width: u32, [a, b, c]: [AbstractScalar; 3]) -> AbstractScalar {
 }
 
 /// Which of two is larger (`larger`) or smaller; `propagates` says what NaNs do.
-pub fn extreme(
+pub fn select_extreme(
     larger: bool,
     propagates: bool,
     width: u32,
     a: AbstractScalar,
     b: AbstractScalar,
 ) -> AbstractScalar {
-    let (Some(x), Some(y)) = (value(width, a), value(width, b)) else {
+    let (Some(x), Some(y)) = (scalar_to_f64(width, a), scalar_to_f64(width, b)) else {
         return AbstractScalar::Any;
     };
     match (x.is_nan(), y.is_nan()) {
@@ -203,11 +212,11 @@ pub fn extreme(
 /// Whether a float is of one of the classes of a mask of `llvm.is.fpclass`.
 pub fn is_class(width: u32, scalar: AbstractScalar, mask: u32) -> AbstractScalar {
     let bits = match scalar {
-        AbstractScalar::Nan => return either(mask & 1 != 0, mask & 2 != 0),
+        AbstractScalar::Nan => return merge_verdicts(mask & 1 != 0, mask & 2 != 0),
         AbstractScalar::Bits(bits) => bits,
         _ => return AbstractScalar::Any,
     };
-    let x = number(width, bits);
+    let x = bits_to_f64(width, bits);
     let least = [
         6.103515625e-5,
         f64::from(f32::MIN_POSITIVE),
@@ -220,17 +229,17 @@ pub fn is_class(width: u32, scalar: AbstractScalar, mask: u32) -> AbstractScalar
         size if size > 0.0 => 7,
         _ => 6,
     };
-    let bit = if bits & sign(width) == 0 {
+    let bit = if bits & sign_bit(width) == 0 {
         class
     } else {
         11 - class
     };
-    AbstractScalar::truth(mask >> bit & 1 != 0)
+    AbstractScalar::from_bool(mask >> bit & 1 != 0)
 }
 
-fn either(a: bool, b: bool) -> AbstractScalar {
+fn merge_verdicts(a: bool, b: bool) -> AbstractScalar {
     match a == b {
-        true => AbstractScalar::truth(a),
+        true => AbstractScalar::from_bool(a),
         // Whether the NaN signals is not known.
         false => AbstractScalar::Any,
     }

@@ -4,7 +4,7 @@ use super::value::AbstractScalar;
 use spirula_llvm::ir::{LlvmInstFlags, LlvmOpcode, Predicate, RmwOp};
 
 /// The bits of a width.
-pub fn mask(width: u32) -> u128 {
+pub fn width_mask(width: u32) -> u128 {
     match width {
         128 => u128::MAX,
         _ => (1 << width) - 1,
@@ -12,55 +12,55 @@ pub fn mask(width: u32) -> u128 {
 }
 
 /// An integer, cut to its width.
-pub fn cut(width: u32, value: i128) -> AbstractScalar {
-    AbstractScalar::Bits(value as u128 & mask(width))
+pub fn truncate_to_width(width: u32, value: i128) -> AbstractScalar {
+    AbstractScalar::Bits(value as u128 & width_mask(width))
 }
 
 /// With the sign of its width.
-pub fn signed(width: u32, bits: u128) -> i128 {
+pub fn sign_extend(width: u32, bits: u128) -> i128 {
     let shift = 128 - width;
     ((bits << shift) as i128) >> shift
 }
 
 /// Least and greatest number of a width, as far as an `i128` has it.
-pub fn range(width: u32, is_signed: bool) -> (i128, i128) {
+pub fn width_range(width: u32, is_signed: bool) -> (i128, i128) {
     match is_signed {
         true => (i128::MIN >> (128 - width), i128::MAX >> (128 - width)),
-        false => (0, i128::try_from(mask(width)).unwrap_or(i128::MAX)),
+        false => (0, i128::try_from(width_mask(width)).unwrap_or(i128::MAX)),
     }
 }
 
 /// A result cut to its width; anything where it may not wrap, and the exact one is none of the
 /// width or of 128 bits either.
-fn exactly(
+fn apply_wrap_flags(
     flags: LlvmInstFlags,
     width: u32,
     wrapped: u128,
     unsigned: Option<u128>,
     with_sign: Option<i128>,
 ) -> AbstractScalar {
-    let (low, high) = range(width, true);
-    let unsigned = unsigned.is_some_and(|value| value <= mask(width));
+    let (low, high) = width_range(width, true);
+    let unsigned = unsigned.is_some_and(|value| value <= width_mask(width));
     let with_sign = with_sign.is_some_and(|value| value >= low && value <= high);
     match (flags.has(LlvmInstFlags::NUW) && !unsigned)
         || (flags.has(LlvmInstFlags::NSW) && !with_sign)
     {
         true => AbstractScalar::Any,
-        false => AbstractScalar::Bits(wrapped & mask(width)),
+        false => AbstractScalar::Bits(wrapped & width_mask(width)),
     }
 }
 
 /// An operation; `None` where it is undefined.
-pub fn binary(
+pub fn eval_binary(
     op: LlvmOpcode,
     flags: LlvmInstFlags,
     width: u32,
     a: u128,
     b: u128,
 ) -> Option<AbstractScalar> {
-    let (x, y) = (signed(width, a), signed(width, b));
+    let (x, y) = (sign_extend(width, a), sign_extend(width, b));
     let exactly =
-        |wrapped, unsigned, with_sign| exactly(flags, width, wrapped, unsigned, with_sign);
+        |wrapped, unsigned, with_sign| apply_wrap_flags(flags, width, wrapped, unsigned, with_sign);
     let by = b as u32;
     Some(match op {
         LlvmOpcode::Add => exactly(a.wrapping_add(b), a.checked_add(b), x.checked_add(y)),
@@ -69,17 +69,19 @@ pub fn binary(
         LlvmOpcode::UDiv | LlvmOpcode::URem | LlvmOpcode::SDiv | LlvmOpcode::SRem if b == 0 => {
             return None;
         }
-        LlvmOpcode::SDiv | LlvmOpcode::SRem if x == range(width, true).0 && y == -1 => return None,
+        LlvmOpcode::SDiv | LlvmOpcode::SRem if x == width_range(width, true).0 && y == -1 => {
+            return None;
+        }
         LlvmOpcode::UDiv => AbstractScalar::Bits(a / b),
         LlvmOpcode::URem => AbstractScalar::Bits(a % b),
-        LlvmOpcode::SDiv => cut(width, x / y),
-        LlvmOpcode::SRem => cut(width, x % y),
+        LlvmOpcode::SDiv => truncate_to_width(width, x / y),
+        LlvmOpcode::SRem => truncate_to_width(width, x % y),
         LlvmOpcode::Shl | LlvmOpcode::LShr | LlvmOpcode::AShr if b >= width.into() => {
             AbstractScalar::Any
         }
-        LlvmOpcode::Shl => AbstractScalar::Bits(a << by & mask(width)),
+        LlvmOpcode::Shl => AbstractScalar::Bits(a << by & width_mask(width)),
         LlvmOpcode::LShr => AbstractScalar::Bits(a >> by),
-        LlvmOpcode::AShr => cut(width, x >> by),
+        LlvmOpcode::AShr => truncate_to_width(width, x >> by),
         LlvmOpcode::And => AbstractScalar::Bits(a & b),
         LlvmOpcode::Or => AbstractScalar::Bits(a | b),
         _ => AbstractScalar::Bits(a ^ b),
@@ -87,8 +89,8 @@ pub fn binary(
 }
 
 /// `icmp`
-pub fn compare(predicate: Predicate, width: u32, a: u128, b: u128) -> bool {
-    let (x, y) = (signed(width, a), signed(width, b));
+pub fn eval_compare(predicate: Predicate, width: u32, a: u128, b: u128) -> bool {
+    let (x, y) = (sign_extend(width, a), sign_extend(width, b));
     match predicate {
         Predicate::Eq => a == b,
         Predicate::Ne => a != b,
@@ -104,18 +106,18 @@ pub fn compare(predicate: Predicate, width: u32, a: u128, b: u128) -> bool {
 }
 
 /// What `atomicrmw` leaves; `None` where it is not about integers.
-pub fn update(op: RmwOp, width: u32, a: u128, b: u128) -> Option<AbstractScalar> {
-    let (x, y) = (signed(width, a), signed(width, b));
+pub fn eval_atomic_update(op: RmwOp, width: u32, a: u128, b: u128) -> Option<AbstractScalar> {
+    let (x, y) = (sign_extend(width, a), sign_extend(width, b));
     Some(match op {
         RmwOp::Xchg => AbstractScalar::Bits(b),
-        RmwOp::Add => cut(width, x.wrapping_add(y)),
-        RmwOp::Sub => cut(width, x.wrapping_sub(y)),
+        RmwOp::Add => truncate_to_width(width, x.wrapping_add(y)),
+        RmwOp::Sub => truncate_to_width(width, x.wrapping_sub(y)),
         RmwOp::And => AbstractScalar::Bits(a & b),
-        RmwOp::Nand => cut(width, !(a & b) as i128),
+        RmwOp::Nand => truncate_to_width(width, !(a & b) as i128),
         RmwOp::Or => AbstractScalar::Bits(a | b),
         RmwOp::Xor => AbstractScalar::Bits(a ^ b),
-        RmwOp::Max => cut(width, x.max(y)),
-        RmwOp::Min => cut(width, x.min(y)),
+        RmwOp::Max => truncate_to_width(width, x.max(y)),
+        RmwOp::Min => truncate_to_width(width, x.min(y)),
         RmwOp::UMax => AbstractScalar::Bits(a.max(b)),
         RmwOp::UMin => AbstractScalar::Bits(a.min(b)),
         _ => return None,

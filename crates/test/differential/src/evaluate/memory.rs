@@ -23,7 +23,7 @@ pub struct AbstractMemory {
 
 impl AbstractMemory {
     /// A new object of bytes that may be anything.
-    pub fn allocate(&mut self, size: u64) -> ObjectAddress {
+    pub fn allocate_object(&mut self, size: u64) -> ObjectAddress {
         self.objects.push(vec![AbstractByte::Any; size as usize]);
         ObjectAddress {
             object: self.objects.len() - 1,
@@ -32,38 +32,42 @@ impl AbstractMemory {
     }
 
     /// The bytes of an object.
-    pub fn object(&mut self, number: usize) -> &mut Vec<AbstractByte> {
+    pub fn object_cells(&mut self, number: usize) -> &mut Vec<AbstractByte> {
         &mut self.objects[number]
     }
 
     /// Bytes at an address; `None` where they are not all within the object.
-    pub fn at(&mut self, address: ObjectAddress, size: u64) -> Option<&mut [AbstractByte]> {
+    pub fn cells_at(&mut self, address: ObjectAddress, size: u64) -> Option<&mut [AbstractByte]> {
         let from = usize::try_from(address.offset).ok()?;
         let to = from.checked_add(size as usize)?;
         self.objects.get_mut(address.object)?.get_mut(from..to)
     }
 
     /// Reads a scalar.
-    pub fn load(&mut self, address: ObjectAddress, leaf: ValueLeaf) -> Option<AbstractScalar> {
+    pub fn load_scalar(
+        &mut self,
+        address: ObjectAddress,
+        leaf: ValueLeaf,
+    ) -> Option<AbstractScalar> {
         let kind = leaf.kind;
-        let address = behind(address, leaf.offset);
-        let cells = self.at(address, u64::from(kind.bits().div_ceil(8)))?;
-        Some(join(cells, kind))
+        let address = offset_address(address, leaf.offset);
+        let cells = self.cells_at(address, u64::from(kind.bit_width().div_ceil(8)))?;
+        Some(join_cells(cells, kind))
     }
 
     /// Writes a scalar.
-    pub fn store(
+    pub fn store_scalar(
         &mut self,
         address: ObjectAddress,
         leaf: ValueLeaf,
         value: AbstractScalar,
     ) -> Option<()> {
-        let size = leaf.kind.bits().div_ceil(8);
-        let cells = self.at(behind(address, leaf.offset), u64::from(size))?;
+        let size = leaf.kind.bit_width().div_ceil(8);
+        let cells = self.cells_at(offset_address(address, leaf.offset), u64::from(size))?;
         for (n, cell) in cells.iter_mut().enumerate() {
             *cell = match value {
                 AbstractScalar::Any => AbstractByte::Any,
-                AbstractScalar::Nan => AbstractByte::Nan(leaf.kind.bits() as u8, n as u8),
+                AbstractScalar::Nan => AbstractByte::Nan(leaf.kind.bit_width() as u8, n as u8),
                 AbstractScalar::Bits(bits) => AbstractByte::Byte((bits >> (8 * n)) as u8),
                 AbstractScalar::Address(address) => AbstractByte::Address(address, n as u8),
             };
@@ -73,7 +77,7 @@ impl AbstractMemory {
 }
 
 /// An address further on.
-pub fn behind(address: ObjectAddress, bytes: u64) -> ObjectAddress {
+pub fn offset_address(address: ObjectAddress, bytes: u64) -> ObjectAddress {
     ObjectAddress {
         offset: address.offset.wrapping_add(bytes as i64),
         ..address
@@ -81,7 +85,7 @@ pub fn behind(address: ObjectAddress, bytes: u64) -> ObjectAddress {
 }
 
 /// The scalar that bytes are.
-fn join(cells: &[AbstractByte], kind: LeafType) -> AbstractScalar {
+fn join_cells(cells: &[AbstractByte], kind: LeafType) -> AbstractScalar {
     if let LeafType::Float(bits) = kind {
         let mut all = cells.iter().enumerate();
         if all.all(|(n, cell)| *cell == AbstractByte::Nan(bits as u8, n as u8)) {
@@ -91,7 +95,7 @@ fn join(cells: &[AbstractByte], kind: LeafType) -> AbstractScalar {
     if let AbstractByte::Address(address, 0) = cells[0] {
         let mut all = cells.iter().enumerate();
         let is_whole = all.all(|(n, cell)| *cell == AbstractByte::Address(address, n as u8));
-        return match is_whole && kind.bits() == 64 {
+        return match is_whole && kind.bit_width() == 64 {
             true => AbstractScalar::Address(address),
             false => AbstractScalar::Any,
         };
@@ -103,5 +107,5 @@ fn join(cells: &[AbstractByte], kind: LeafType) -> AbstractScalar {
             _ => return AbstractScalar::Any,
         }
     }
-    super::float::known(kind, bits)
+    super::float::scalar_from_bits(kind, bits)
 }

@@ -22,7 +22,7 @@ mod memory;
 mod step;
 mod value;
 
-pub use float::{half_bits, number};
+pub use float::{bits_to_f64, half_bits};
 pub use memory::AbstractByte;
 use memory::AbstractMemory;
 use spirula_llvm::ir::{
@@ -51,11 +51,11 @@ pub enum EvaluationStop {
 
 type EvaluationResult<T> = Result<T, EvaluationStop>;
 
-fn undefined<T>(what: &str) -> EvaluationResult<T> {
+fn stop_undefined<T>(what: &str) -> EvaluationResult<T> {
     Err(EvaluationStop::Undefined(what.to_owned()))
 }
 
-fn unsupported<T>(what: impl Into<String>) -> EvaluationResult<T> {
+fn stop_unsupported<T>(what: impl Into<String>) -> EvaluationResult<T> {
     Err(EvaluationStop::Unsupported(what.into()))
 }
 
@@ -97,23 +97,23 @@ impl<'a> LlvmEvaluator<'a> {
     }
 
     /// A new object of these bytes.
-    pub fn object(&mut self, bytes: &[u8]) -> ObjectAddress {
-        let address = self.memory.allocate(bytes.len() as u64);
+    pub fn create_object(&mut self, bytes: &[u8]) -> ObjectAddress {
+        let address = self.memory.allocate_object(bytes.len() as u64);
         let cells = bytes.iter().map(|byte| AbstractByte::Byte(*byte));
-        *self.memory.object(address.object) = cells.collect();
+        *self.memory.object_cells(address.object) = cells.collect();
         address
     }
 
     /// The bytes of an object as they are now.
-    pub fn cells(&mut self, address: ObjectAddress) -> &[AbstractByte] {
-        self.memory.object(address.object)
+    pub fn object_cells(&mut self, address: ObjectAddress) -> &[AbstractByte] {
+        self.memory.object_cells(address.object)
     }
 
     /// Calls a function by its name, as the invocation of a number.
     ///
     /// # Errors
     /// When the evaluation ends early.
-    pub fn run(
+    pub fn call_by_name(
         &mut self,
         name: &str,
         item: u64,
@@ -122,18 +122,18 @@ impl<'a> LlvmEvaluator<'a> {
         self.item = item;
         let mut functions = self.module.function_ids();
         match functions.find(|f| self.module.function_name(*f) == name) {
-            Some(func) => self.call(func, args.to_vec()),
-            None => unsupported(format!("no function {name}")),
+            Some(func) => self.call_function(func, args.to_vec()),
+            None => stop_unsupported(format!("no function {name}")),
         }
     }
 
     /// The scalars of a type.
-    fn shape(&mut self, ty: LlvmType) -> EvaluationResult<Rc<[ValueLeaf]>> {
+    fn type_leaves(&mut self, ty: LlvmType) -> EvaluationResult<Rc<[ValueLeaf]>> {
         if let Some(known) = self.shapes.get(&ty) {
             return Ok(known.clone());
         }
-        let Some(found) = value::leaves(self.module, ty) else {
-            return unsupported(format!("a value of type {:?}", self.module.types.kind(ty)));
+        let Some(found) = value::list_leaves(self.module, ty) else {
+            return stop_unsupported(format!("a value of type {:?}", self.module.types.kind(ty)));
         };
         let found: Rc<[ValueLeaf]> = found.into();
         self.shapes.insert(ty, found.clone());
@@ -141,21 +141,21 @@ impl<'a> LlvmEvaluator<'a> {
     }
 
     /// The scalar that a scalar type or the elements of a vector are.
-    fn kind(&mut self, ty: LlvmType) -> EvaluationResult<LeafType> {
-        match self.shape(self.module.types.scalar(ty))?.first() {
+    fn scalar_kind(&mut self, ty: LlvmType) -> EvaluationResult<LeafType> {
+        match self.type_leaves(self.module.types.scalar(ty))?.first() {
             Some(leaf) => Ok(leaf.kind),
-            None => unsupported("an empty type"),
+            None => stop_unsupported("an empty type"),
         }
     }
 
-    fn call(
+    fn call_function(
         &mut self,
         func: LlvmFunc,
         args: Vec<AbstractValue>,
     ) -> EvaluationResult<AbstractValue> {
         let function = self.module.function(func);
         if function.is_declaration() {
-            return self.declared(func, &args);
+            return self.call_declared(func, &args);
         }
         if self.depth >= MOST_CALLS {
             return Err(EvaluationStop::Long);
@@ -163,16 +163,16 @@ impl<'a> LlvmEvaluator<'a> {
         self.depth += 1;
         let mut locals = args;
         locals.resize(function.local_count(), AbstractValue::new());
-        let result = self.walk(EvaluatorFrame { func, locals });
+        let result = self.run_blocks(EvaluatorFrame { func, locals });
         self.depth -= 1;
         result
     }
 
     /// Goes from block to block.
-    fn walk(&mut self, mut frame: EvaluatorFrame) -> EvaluationResult<AbstractValue> {
+    fn run_blocks(&mut self, mut frame: EvaluatorFrame) -> EvaluationResult<AbstractValue> {
         let function = self.module.function(frame.func);
         let Some(mut block) = function.block_ids().next() else {
-            return unsupported("a function without blocks");
+            return stop_unsupported("a function without blocks");
         };
         let mut from = None;
         loop {
@@ -184,13 +184,13 @@ impl<'a> LlvmEvaluator<'a> {
                 }
                 let ways = function.blocks_of(inst);
                 let Some(way) = ways.iter().position(|b| Some(*b) == from) else {
-                    return unsupported("a phi without its way");
+                    return stop_unsupported("a phi without its way");
                 };
-                let value = self.operand(&frame, function.operands(inst)[way])?;
+                let value = self.eval_operand(&frame, function.operands(inst)[way])?;
                 phis.push((function.result(inst), value));
             }
             for (to, value) in phis {
-                frame.set(to, value);
+                frame.set_local(to, value);
             }
             let mut next = None;
             for inst in function.block_insts(block) {
@@ -203,42 +203,44 @@ impl<'a> LlvmEvaluator<'a> {
                     LlvmOpcode::Phi => {}
                     LlvmOpcode::Ret => {
                         return match function.operands(inst).first() {
-                            Some(value) => self.operand(&frame, *value),
+                            Some(value) => self.eval_operand(&frame, *value),
                             None => Ok(AbstractValue::new()),
                         };
                     }
-                    LlvmOpcode::Br | LlvmOpcode::Switch => next = Some(self.branch(&frame, inst)?),
-                    _ if opcode.is_terminator() => return undefined(opcode.name()),
+                    LlvmOpcode::Br | LlvmOpcode::Switch => {
+                        next = Some(self.eval_branch(&frame, inst)?)
+                    }
+                    _ if opcode.is_terminator() => return stop_undefined(opcode.name()),
                     _ => {
-                        let value = self.step(&frame, inst)?;
-                        frame.set(function.result(inst), value);
+                        let value = self.eval_instruction(&frame, inst)?;
+                        frame.set_local(function.result(inst), value);
                     }
                 }
             }
             from = Some(block);
             match next {
                 Some(to) => block = to,
-                None => return unsupported("a block without an end"),
+                None => return stop_unsupported("a block without an end"),
             }
         }
     }
 
     /// An operand.
-    fn operand(
+    fn eval_operand(
         &mut self,
         frame: &EvaluatorFrame,
         operand: Operand,
     ) -> EvaluationResult<AbstractValue> {
         match operand.kind() {
             ValueKind::Local(local) => Ok(frame.locals[local].clone()),
-            ValueKind::Const(constant) => self.constant(constant),
+            ValueKind::Const(constant) => self.eval_constant(constant),
             ValueKind::Metadata(_) => Ok(AbstractValue::new()),
         }
     }
 }
 
 impl EvaluatorFrame {
-    fn set(&mut self, to: Operand, value: AbstractValue) {
+    fn set_local(&mut self, to: Operand, value: AbstractValue) {
         if let Some(local) = to.as_local() {
             self.locals[local] = value;
         }

@@ -1,9 +1,10 @@
 //! Instructions.
 
-use super::memory::behind;
-use super::value::{AbstractScalar, AbstractValue, ObjectAddress, count};
+use super::memory::offset_address;
+use super::value::{AbstractScalar, AbstractValue, ObjectAddress, count_scalars};
 use super::{
-    EvaluationResult, EvaluatorFrame, LlvmEvaluator, float, integer, undefined, unsupported,
+    EvaluationResult, EvaluatorFrame, LlvmEvaluator, float, integer, stop_undefined,
+    stop_unsupported,
 };
 use spirula_llvm::ir::{
     InstructionExtra, LlvmBlock, LlvmFunc, LlvmInst, LlvmInstFlags, LlvmModule, LlvmOpcode,
@@ -23,7 +24,7 @@ pub fn has_padding(module: &LlvmModule, ty: LlvmType) -> bool {
 
 impl LlvmEvaluator<'_> {
     /// Where a branch or switch goes.
-    pub(super) fn branch(
+    pub(super) fn eval_branch(
         &mut self,
         frame: &EvaluatorFrame,
         inst: LlvmInst,
@@ -34,14 +35,14 @@ impl LlvmEvaluator<'_> {
         let Some(first) = operands.first() else {
             return Ok(targets[0]);
         };
-        let Some(value) = self.operand(frame, *first)?[0].bits() else {
-            return undefined("a branch by what may be anything");
+        let Some(value) = self.eval_operand(frame, *first)?[0].known_bits() else {
+            return stop_undefined("a branch by what may be anything");
         };
         if function.inst(inst).opcode == LlvmOpcode::Br {
             return Ok(targets[usize::from(value == 0)]);
         }
         for (case, target) in operands[1..].iter().zip(&targets[1..]) {
-            if self.operand(frame, *case)?[0].bits() == Some(value) {
+            if self.eval_operand(frame, *case)?[0].known_bits() == Some(value) {
                 return Ok(*target);
             }
         }
@@ -51,7 +52,7 @@ impl LlvmEvaluator<'_> {
     /// The function that a pointer is to.
     fn pointed_function(&self, pointer: AbstractScalar) -> EvaluationResult<LlvmFunc> {
         let AbstractScalar::Address(address) = pointer else {
-            return undefined("a call of what may be anything");
+            return stop_undefined("a call of what may be anything");
         };
         let module = self.module;
         let is_it = |func: &LlvmFunc| {
@@ -60,12 +61,12 @@ impl LlvmEvaluator<'_> {
         };
         match module.function_ids().find(is_it) {
             Some(func) => Ok(func),
-            None => undefined("a call of what is no function"),
+            None => stop_undefined("a call of what is no function"),
         }
     }
 
     /// What an instruction other than a terminator or phi gives.
-    pub(super) fn step(
+    pub(super) fn eval_instruction(
         &mut self,
         frame: &EvaluatorFrame,
         inst: LlvmInst,
@@ -80,40 +81,40 @@ impl LlvmEvaluator<'_> {
             false => function.operands(inst),
         };
         for operand in given {
-            operands.push(self.operand(frame, *operand)?);
+            operands.push(self.eval_operand(frame, *operand)?);
             types.push(function.type_of(module, *operand));
         }
         let (op, ty) = (instruction.opcode, instruction.ty);
         match (op, instruction.extra) {
             (LlvmOpcode::Call, _) => {
                 let Some(callee) = function.callee(inst) else {
-                    return unsupported("a call of no function");
+                    return stop_unsupported("a call of no function");
                 };
                 let func = match module.as_function(callee) {
                     Some(func) => func,
                     None => {
-                        let pointer = self.operand(frame, callee)?[0];
+                        let pointer = self.eval_operand(frame, callee)?[0];
                         self.pointed_function(pointer)?
                     }
                 };
-                self.call(func, operands)
+                self.call_function(func, operands)
             }
             (_, InstructionExtra::Compare(predicate)) => {
-                let kind = self.kind(types[0])?;
-                let width = kind.bits();
-                Ok(pairs(&operands, |a, b| match predicate.is_integer() {
-                    false => float::compare(predicate, width, a, b),
+                let kind = self.scalar_kind(types[0])?;
+                let width = kind.bit_width();
+                Ok(map_pairs(&operands, |a, b| match predicate.is_integer() {
+                    false => float::eval_compare(predicate, width, a, b),
                     true => match (a, b) {
                         (AbstractScalar::Bits(a), AbstractScalar::Bits(b)) => {
-                            AbstractScalar::truth(integer::compare(predicate, width, a, b))
+                            AbstractScalar::from_bool(integer::eval_compare(predicate, width, a, b))
                         }
                         (AbstractScalar::Address(a), AbstractScalar::Address(b)) => {
-                            same(predicate, a == b)
+                            eval_address_equality(predicate, a == b)
                         }
                         // No object is at null.
                         (AbstractScalar::Address(_), AbstractScalar::Bits(0))
                         | (AbstractScalar::Bits(0), AbstractScalar::Address(_)) => {
-                            same(predicate, false)
+                            eval_address_equality(predicate, false)
                         }
                         _ => AbstractScalar::Any,
                     },
@@ -121,60 +122,62 @@ impl LlvmEvaluator<'_> {
             }
             (_, InstructionExtra::Alloca { ty, .. }) => {
                 let size = module.layout.alloc_size(&module.types, ty).unwrap_or(0);
-                Ok(vec![AbstractScalar::Address(self.memory.allocate(size))])
+                Ok(vec![AbstractScalar::Address(
+                    self.memory.allocate_object(size),
+                )])
             }
-            (LlvmOpcode::Load, _) => self.read(operands[0][0], ty),
+            (LlvmOpcode::Load, _) => self.read_value(operands[0][0], ty),
             (LlvmOpcode::Store, _) => {
-                let address = place(operands[1][0])?;
-                self.write(address, types[0], &operands[0])?;
+                let address = to_address(operands[1][0])?;
+                self.write_value(address, types[0], &operands[0])?;
                 Ok(AbstractValue::new())
             }
             (LlvmOpcode::GetElementPtr, InstructionExtra::SourceType(source)) => {
-                self.address(source, &operands, &types)
+                self.eval_element_pointer(source, &operands, &types)
             }
             (LlvmOpcode::AtomicRmw, InstructionExtra::Rmw { op, .. }) => {
-                self.update(op, &operands, types[1])
+                self.eval_atomic_update(op, &operands, types[1])
             }
-            (LlvmOpcode::CmpXchg, _) => self.exchange(&operands, types[1]),
+            (LlvmOpcode::CmpXchg, _) => self.eval_compare_exchange(&operands, types[1]),
             (LlvmOpcode::Fence, _) => Ok(AbstractValue::new()),
-            (LlvmOpcode::Select, _) => Ok(chosen(&operands)),
+            (LlvmOpcode::Select, _) => Ok(eval_select(&operands)),
             (LlvmOpcode::Freeze, _) => Ok(operands.swap_remove(0)),
             (LlvmOpcode::FNeg, _) => {
-                let width = self.kind(ty)?.bits();
+                let width = self.scalar_kind(ty)?.bit_width();
                 let negated =
                     |s: &AbstractScalar| float::with_sign(width, *s, |bits, sign| bits ^ sign);
                 Ok(operands[0].iter().map(negated).collect())
             }
-            _ if op.is_binary() => self.binary(op, instruction.flags, &operands, ty),
-            _ if op.is_cast() => self.cast(op, &operands[0], types[0], ty),
-            _ => self.compose(frame, inst, operands, &types),
+            _ if op.is_binary() => self.eval_binary(op, instruction.flags, &operands, ty),
+            _ if op.is_cast() => self.eval_cast(op, &operands[0], types[0], ty),
+            _ => self.eval_composite(frame, inst, operands, &types),
         }
     }
 
-    fn binary(
+    fn eval_binary(
         &mut self,
         op: LlvmOpcode,
         flags: LlvmInstFlags,
         operands: &[AbstractValue],
         ty: LlvmType,
     ) -> EvaluationResult<AbstractValue> {
-        let kind = self.kind(ty)?;
+        let kind = self.scalar_kind(ty)?;
         let is_float = matches!(kind, super::LeafType::Float(_));
-        let width = kind.bits();
+        let width = kind.bit_width();
         let mut result = AbstractValue::new();
         for (a, b) in operands[0].iter().zip(&operands[1]) {
             result.push(match (a, b) {
-                _ if is_float => float::binary(op, width, *a, *b),
+                _ if is_float => float::eval_binary(op, width, *a, *b),
                 (AbstractScalar::Bits(a), AbstractScalar::Bits(b)) => {
-                    match integer::binary(op, flags, width, *a, *b) {
+                    match integer::eval_binary(op, flags, width, *a, *b) {
                         Some(scalar) => scalar,
-                        None => return undefined("a division"),
+                        None => return stop_undefined("a division"),
                     }
                 }
                 (AbstractScalar::Address(a), AbstractScalar::Address(b))
                     if op == LlvmOpcode::Sub && a.object == b.object =>
                 {
-                    integer::cut(width, (a.offset - b.offset).into())
+                    integer::truncate_to_width(width, (a.offset - b.offset).into())
                 }
                 (_, AbstractScalar::Any)
                     if matches!(
@@ -182,7 +185,7 @@ impl LlvmEvaluator<'_> {
                         LlvmOpcode::UDiv | LlvmOpcode::URem | LlvmOpcode::SDiv | LlvmOpcode::SRem
                     ) =>
                 {
-                    return undefined("a division by what may be anything");
+                    return stop_undefined("a division by what may be anything");
                 }
                 _ => AbstractScalar::Any,
             });
@@ -191,7 +194,7 @@ impl LlvmEvaluator<'_> {
     }
 
     /// `getelementptr`
-    pub(super) fn address(
+    pub(super) fn eval_element_pointer(
         &mut self,
         source: LlvmType,
         operands: &[AbstractValue],
@@ -200,16 +203,16 @@ impl LlvmEvaluator<'_> {
         let module = self.module;
         let (types_of, layout) = (&module.types, &module.layout);
         if operands.iter().any(|o| o.len() != 1) {
-            return unsupported("a vector of addresses");
+            return stop_unsupported("a vector of addresses");
         }
         let mut ty = source;
         let mut offset: i64 = 0;
         for (n, index) in operands[1..].iter().enumerate() {
-            let Some(bits) = index[0].bits() else {
+            let Some(bits) = index[0].known_bits() else {
                 return Ok(vec![AbstractScalar::Any]);
             };
             let width = types_of.int_width(types[n + 1]).unwrap_or(64);
-            let index = integer::signed(width, bits) as i64;
+            let index = integer::sign_extend(width, bits) as i64;
             let step = match types_of.kind(ty) {
                 _ if n == 0 => layout.alloc_size(types_of, ty).unwrap_or(0) as i64 * index,
                 LlvmTypeKind::Struct { .. } => {
@@ -222,62 +225,64 @@ impl LlvmEvaluator<'_> {
                     ty = *element;
                     layout.alloc_size(types_of, ty).unwrap_or(0) as i64 * index
                 }
-                _ => return unsupported("an index into a scalar"),
+                _ => return stop_unsupported("an index into a scalar"),
             };
             offset = offset.wrapping_add(step);
         }
         Ok(vec![match operands[0][0] {
             AbstractScalar::Address(address) => {
-                AbstractScalar::Address(behind(address, offset as u64))
+                AbstractScalar::Address(offset_address(address, offset as u64))
             }
-            AbstractScalar::Bits(bits) => integer::cut(64, bits as i128 + i128::from(offset)),
+            AbstractScalar::Bits(bits) => {
+                integer::truncate_to_width(64, bits as i128 + i128::from(offset))
+            }
             _ => AbstractScalar::Any,
         }])
     }
 
-    pub(super) fn read(
+    pub(super) fn read_value(
         &mut self,
         from: AbstractScalar,
         ty: LlvmType,
     ) -> EvaluationResult<AbstractValue> {
-        let address = place(from)?;
+        let address = to_address(from)?;
         let mut value = AbstractValue::new();
-        for leaf in self.shape(ty)?.iter() {
-            match self.memory.load(address, *leaf) {
+        for leaf in self.type_leaves(ty)?.iter() {
+            match self.memory.load_scalar(address, *leaf) {
                 Some(scalar) => value.push(scalar),
-                None => return undefined("a load outside of an object"),
+                None => return stop_undefined("a load outside of an object"),
             }
         }
         Ok(value)
     }
 
-    fn update(
+    fn eval_atomic_update(
         &mut self,
         op: RmwOp,
         operands: &[AbstractValue],
         ty: LlvmType,
     ) -> EvaluationResult<AbstractValue> {
-        let old = self.read(operands[0][0], ty)?;
-        let width = self.kind(ty)?.bits();
-        let new = match (old[0].bits(), operands[1][0].bits()) {
-            (Some(a), Some(b)) => integer::update(op, width, a, b),
+        let old = self.read_value(operands[0][0], ty)?;
+        let width = self.scalar_kind(ty)?.bit_width();
+        let new = match (old[0].known_bits(), operands[1][0].known_bits()) {
+            (Some(a), Some(b)) => integer::eval_atomic_update(op, width, a, b),
             _ => Some(AbstractScalar::Any),
         };
         let Some(new) = new else {
-            return unsupported(format!("atomicrmw {}", op.name()));
+            return stop_unsupported(format!("atomicrmw {}", op.name()));
         };
-        self.write(place(operands[0][0])?, ty, &[new])?;
+        self.write_value(to_address(operands[0][0])?, ty, &[new])?;
         Ok(old)
     }
 
-    fn exchange(
+    fn eval_compare_exchange(
         &mut self,
         operands: &[AbstractValue],
         ty: LlvmType,
     ) -> EvaluationResult<AbstractValue> {
-        let old = self.read(operands[0][0], ty)?[0];
-        let equal = match (old.bits(), operands[1][0].bits()) {
-            (Some(a), Some(b)) => AbstractScalar::truth(a == b),
+        let old = self.read_value(operands[0][0], ty)?[0];
+        let equal = match (old.known_bits(), operands[1][0].known_bits()) {
+            (Some(a), Some(b)) => AbstractScalar::from_bool(a == b),
             _ => AbstractScalar::Any,
         };
         let new = match equal {
@@ -285,12 +290,12 @@ impl LlvmEvaluator<'_> {
             AbstractScalar::Bits(_) => old,
             _ => AbstractScalar::Any,
         };
-        self.write(place(operands[0][0])?, ty, &[new])?;
+        self.write_value(to_address(operands[0][0])?, ty, &[new])?;
         Ok(vec![old, equal])
     }
 
     /// Vectors and aggregates taken apart and put together.
-    fn compose(
+    fn eval_composite(
         &mut self,
         frame: &EvaluatorFrame,
         inst: LlvmInst,
@@ -300,7 +305,7 @@ impl LlvmEvaluator<'_> {
         let function = self.module.function(frame.func);
         let numbers = function.numbers_of(inst);
         match function.inst(inst).opcode {
-            LlvmOpcode::ExtractElement => Ok(vec![match operands[1][0].bits() {
+            LlvmOpcode::ExtractElement => Ok(vec![match operands[1][0].known_bits() {
                 Some(at) => operands[0]
                     .get(at as usize)
                     .copied()
@@ -308,7 +313,7 @@ impl LlvmEvaluator<'_> {
                 None => AbstractScalar::Any,
             }]),
             LlvmOpcode::InsertElement => {
-                let at = operands[2][0].bits();
+                let at = operands[2][0].known_bits();
                 let part = operands[1][0];
                 let mut vector = operands.swap_remove(0);
                 match at.and_then(|at| vector.get_mut(at as usize)) {
@@ -323,47 +328,47 @@ impl LlvmEvaluator<'_> {
                 Ok(numbers.iter().map(pick).collect())
             }
             LlvmOpcode::ExtractValue => {
-                let (from, len) = self.part(types[0], numbers)?;
+                let (from, len) = self.locate_part(types[0], numbers)?;
                 Ok(operands[0][from..from + len].to_vec())
             }
             LlvmOpcode::InsertValue => {
-                let (from, len) = self.part(types[0], numbers)?;
+                let (from, len) = self.locate_part(types[0], numbers)?;
                 let part = operands.swap_remove(1);
                 let mut whole = operands.swap_remove(0);
                 whole[from..from + len].copy_from_slice(&part);
                 Ok(whole)
             }
-            op => unsupported(op.name()),
+            op => stop_unsupported(op.name()),
         }
     }
 
     /// Which scalars of an aggregate a path leads to: the first, and how many.
-    fn part(&mut self, ty: LlvmType, path: &[u32]) -> EvaluationResult<(usize, usize)> {
+    fn locate_part(&mut self, ty: LlvmType, path: &[u32]) -> EvaluationResult<(usize, usize)> {
         let module = self.module;
         let (mut ty, mut from) = (ty, 0);
         for index in path {
             for before in 0..*index {
                 let element = module.types.element(ty, before.into());
-                from += element.and_then(|e| count(module, e)).unwrap_or(0);
+                from += element.and_then(|e| count_scalars(module, e)).unwrap_or(0);
             }
             let Some(element) = module.types.element(ty, (*index).into()) else {
-                return unsupported("a path out of an aggregate");
+                return stop_unsupported("a path out of an aggregate");
             };
             ty = element;
         }
-        Ok((from, self.shape(ty)?.len()))
+        Ok((from, self.type_leaves(ty)?.len()))
     }
 }
 
 /// The address that a scalar is.
-pub fn place(scalar: AbstractScalar) -> EvaluationResult<ObjectAddress> {
+pub fn to_address(scalar: AbstractScalar) -> EvaluationResult<ObjectAddress> {
     match scalar {
         AbstractScalar::Address(address) => Ok(address),
-        _ => undefined("an access to no object"),
+        _ => stop_undefined("an access to no object"),
     }
 }
 
-fn pairs(
+fn map_pairs(
     operands: &[AbstractValue],
     make: impl Fn(AbstractScalar, AbstractScalar) -> AbstractScalar,
 ) -> AbstractValue {
@@ -372,16 +377,16 @@ fn pairs(
 }
 
 /// Whether two addresses are equal or not, given whether they are one; how they are ordered is not said.
-fn same(predicate: spirula_llvm::ir::Predicate, is_one: bool) -> AbstractScalar {
+fn eval_address_equality(predicate: spirula_llvm::ir::Predicate, is_one: bool) -> AbstractScalar {
     use spirula_llvm::ir::Predicate;
     match predicate {
-        Predicate::Eq => AbstractScalar::truth(is_one),
-        Predicate::Ne => AbstractScalar::truth(!is_one),
+        Predicate::Eq => AbstractScalar::from_bool(is_one),
+        Predicate::Ne => AbstractScalar::from_bool(!is_one),
         _ => AbstractScalar::Any,
     }
 }
 
-fn chosen(operands: &[AbstractValue]) -> AbstractValue {
+fn eval_select(operands: &[AbstractValue]) -> AbstractValue {
     let conditions = operands[0].iter().cycle();
     let both = operands[1].iter().zip(&operands[2]);
     both.zip(conditions)

@@ -26,7 +26,7 @@ pub enum AbstractScalar {
 
 impl AbstractScalar {
     /// The bits, where they are known.
-    pub fn bits(self) -> Option<u128> {
+    pub fn known_bits(self) -> Option<u128> {
         match self {
             AbstractScalar::Bits(bits) => Some(bits),
             _ => None,
@@ -34,7 +34,7 @@ impl AbstractScalar {
     }
 
     /// A boolean.
-    pub fn truth(value: bool) -> AbstractScalar {
+    pub fn from_bool(value: bool) -> AbstractScalar {
         AbstractScalar::Bits(value.into())
     }
 }
@@ -55,7 +55,7 @@ pub enum LeafType {
 
 impl LeafType {
     /// Width in bits.
-    pub fn bits(self) -> u32 {
+    pub fn bit_width(self) -> u32 {
         match self {
             LeafType::Int(width) | LeafType::Float(width) => width,
             LeafType::Pointer => 64,
@@ -73,13 +73,18 @@ pub struct ValueLeaf {
 }
 
 /// The scalars of a type; `None` where it has others.
-pub fn leaves(module: &LlvmModule, ty: LlvmType) -> Option<Vec<ValueLeaf>> {
+pub fn list_leaves(module: &LlvmModule, ty: LlvmType) -> Option<Vec<ValueLeaf>> {
     let mut found = Vec::new();
-    gather(module, ty, 0, &mut found)?;
+    gather_leaves(module, ty, 0, &mut found)?;
     Some(found)
 }
 
-fn gather(module: &LlvmModule, ty: LlvmType, at: u64, into: &mut Vec<ValueLeaf>) -> Option<()> {
+fn gather_leaves(
+    module: &LlvmModule,
+    ty: LlvmType,
+    at: u64,
+    into: &mut Vec<ValueLeaf>,
+) -> Option<()> {
     let (types, layout) = (&module.types, &module.layout);
     let kind = match types.kind(ty) {
         LlvmTypeKind::Int(width) => LeafType::Int(*width),
@@ -89,18 +94,19 @@ fn gather(module: &LlvmModule, ty: LlvmType, at: u64, into: &mut Vec<ValueLeaf>)
         LlvmTypeKind::Pointer { .. } => LeafType::Pointer,
         LlvmTypeKind::Array { element, len } => {
             let stride = layout.alloc_size(types, *element)?;
-            return (0..*len).try_for_each(|n| gather(module, *element, at + n * stride, into));
+            return (0..*len)
+                .try_for_each(|n| gather_leaves(module, *element, at + n * stride, into));
         }
         LlvmTypeKind::Vector { element, len, .. } => {
             let bits = layout.size_in_bits(types, *element)?;
             let offset = |n: u32| at + u64::from(n) * bits / 8;
-            return (0..*len).try_for_each(|n| gather(module, *element, offset(n), into));
+            return (0..*len).try_for_each(|n| gather_leaves(module, *element, offset(n), into));
         }
         LlvmTypeKind::Struct { fields, .. } => {
             let offsets = layout.struct_layout(types, ty)?.offsets;
             let mut fields = fields.as_ref()?.iter().zip(offsets);
             return fields
-                .try_for_each(|(field, offset)| gather(module, *field, at + offset, into));
+                .try_for_each(|(field, offset)| gather_leaves(module, *field, at + offset, into));
         }
         _ => return None,
     };
@@ -109,6 +115,6 @@ fn gather(module: &LlvmModule, ty: LlvmType, at: u64, into: &mut Vec<ValueLeaf>)
 }
 
 /// How many scalars a type has.
-pub fn count(module: &LlvmModule, ty: LlvmType) -> Option<usize> {
-    leaves(module, ty).map(|all| all.len())
+pub fn count_scalars(module: &LlvmModule, ty: LlvmType) -> Option<usize> {
+    list_leaves(module, ty).map(|all| all.len())
 }

@@ -5,41 +5,41 @@ use super::types::GeneratedType;
 
 impl LlvmGenerator<'_, '_> {
     fn some_vector(&mut self) -> (GeneratedType, String) {
-        self.some(
+        self.choose_or_make_value(
             |t| matches!(t, GeneratedType::Vector(..)),
             |g| {
-                let scalar = GeneratedType::Int([32, 8, 16, 64][g.c.below(4)]);
+                let scalar = GeneratedType::Int([32, 8, 16, 64][g.c.choose_below(4)]);
                 g.vector_of(scalar)
             },
         )
     }
 
     /// The number of a component: a constant, or a value made small enough.
-    fn lane(&mut self, count: u32) -> String {
-        let at = self.c.below(count as usize);
+    fn make_lane_index(&mut self, count: u32) -> String {
+        let at = self.c.choose_below(count as usize);
         if !self.one_in(3) {
             return format!("i32 {at}");
         }
-        let value = self.variable(&GeneratedType::Int(32));
-        let small = self.hidden(&format!("urem i32 {value}, {count}"));
+        let value = self.choose_variable(&GeneratedType::Int(32));
+        let small = self.emit_hidden_value(&format!("urem i32 {value}, {count}"));
         format!("i32 {small}")
     }
 
     /// `extractelement`.
     pub fn extract_element(&mut self) {
         let (ty, vector) = self.some_vector();
-        let lane = self.lane(ty.lanes());
+        let lane = self.make_lane_index(ty.lanes());
         let scalar = ty.scalar().clone();
-        self.put(&scalar, &format!("extractelement {ty} {vector}, {lane}"));
+        self.emit_value(&scalar, &format!("extractelement {ty} {vector}, {lane}"));
     }
 
     /// `insertelement`.
     pub fn insert_element(&mut self) {
         let (ty, vector) = self.some_vector();
-        let lane = self.lane(ty.lanes());
+        let lane = self.make_lane_index(ty.lanes());
         let scalar = ty.scalar().clone();
-        let part = self.value(&scalar);
-        self.put(
+        let part = self.choose_value(&scalar);
+        self.emit_value(
             &ty,
             &format!("insertelement {ty} {vector}, {scalar} {part}, {lane}"),
         );
@@ -48,7 +48,7 @@ impl LlvmGenerator<'_, '_> {
     /// A vector made of scalars one by one.
     pub fn build_vector(&mut self) {
         let scalar = self
-            .some(
+            .choose_or_make_value(
                 |t| matches!(t, GeneratedType::Int(_) | GeneratedType::Float(_)) && t.is_whole(),
                 |_| GeneratedType::Int(32),
             )
@@ -56,8 +56,8 @@ impl LlvmGenerator<'_, '_> {
         let ty = self.vector_of(scalar.clone());
         let mut vector = "poison".to_owned();
         for lane in 0..ty.lanes() {
-            let part = self.value(&scalar);
-            vector = self.hidden(&format!(
+            let part = self.choose_value(&scalar);
+            vector = self.emit_hidden_value(&format!(
                 "insertelement {ty} {vector}, {scalar} {part}, i32 {lane}"
             ));
         }
@@ -65,16 +65,16 @@ impl LlvmGenerator<'_, '_> {
     }
 
     /// `shufflevector` to any number of components.
-    pub fn shuffle(&mut self) {
+    pub fn emit_shuffle(&mut self) {
         let (ty, left) = self.some_vector();
-        let right = self.value(&ty);
+        let right = self.choose_value(&ty);
         let result = self.vector_of(ty.scalar().clone());
         let lanes = 2 * ty.lanes() as usize;
         let mask: Vec<String> = (0..result.lanes())
-            .map(|_| format!("i32 {}", self.c.below(lanes)))
+            .map(|_| format!("i32 {}", self.c.choose_below(lanes)))
             .collect();
         let count = result.lanes();
-        self.put(
+        self.emit_value(
             &result,
             &format!(
                 "shufflevector {ty} {left}, {ty} {right}, <{count} x i32> <{}>",
@@ -84,11 +84,11 @@ impl LlvmGenerator<'_, '_> {
     }
 
     /// A way to a part of an aggregate, and the part's type.
-    fn path(&mut self, ty: &GeneratedType) -> (Vec<usize>, GeneratedType) {
+    fn choose_path(&mut self, ty: &GeneratedType) -> (Vec<usize>, GeneratedType) {
         let (mut path, mut ty) = (Vec::new(), ty.clone());
         while ty.is_aggregate() && (path.is_empty() || !self.one_in(4)) {
-            let parts = ty.parts();
-            let at = self.c.below(parts.len());
+            let parts = ty.part_types();
+            let at = self.c.choose_below(parts.len());
             path.push(at);
             ty = parts[at].clone();
         }
@@ -96,24 +96,24 @@ impl LlvmGenerator<'_, '_> {
     }
 
     fn some_aggregate(&mut self) -> (GeneratedType, String) {
-        self.some(GeneratedType::is_aggregate, |g| g.structure(2))
+        self.choose_or_make_value(GeneratedType::is_aggregate, |g| g.choose_struct_type(2))
     }
 
     /// `extractvalue`.
     pub fn extract_value(&mut self) {
         let (ty, aggregate) = self.some_aggregate();
-        let (path, part) = self.path(&ty);
+        let (path, part) = self.choose_path(&ty);
         let path: String = path.iter().map(|n| format!(", {n}")).collect();
-        self.put(&part, &format!("extractvalue {ty} {aggregate}{path}"));
+        self.emit_value(&part, &format!("extractvalue {ty} {aggregate}{path}"));
     }
 
     /// `insertvalue`.
     pub fn insert_value(&mut self) {
         let (ty, aggregate) = self.some_aggregate();
-        let (path, part) = self.path(&ty);
+        let (path, part) = self.choose_path(&ty);
         let path: String = path.iter().map(|n| format!(", {n}")).collect();
-        let value = self.value(&part);
-        self.put(
+        let value = self.choose_value(&part);
+        self.emit_value(
             &ty,
             &format!("insertvalue {ty} {aggregate}, {part} {value}{path}"),
         );

@@ -22,90 +22,94 @@ struct FlowGraphNode {
 
 impl LlvmGenerator<'_, '_> {
     /// A graph between the open block and a new one.
-    pub fn graph(&mut self) {
+    pub fn emit_graph(&mut self) {
         let types = [
             GeneratedType::Int(32),
-            self.some(|t| !t.is_aggregate(), Self::plain).0,
+            self.choose_or_make_value(|t| !t.is_aggregate(), Self::choose_value_type)
+                .0,
             GeneratedType::Int(32),
         ];
-        let count = 2 + self.c.below(5);
-        let after = self.fresh("out");
+        let count = 2 + self.c.choose_below(5);
+        let after = self.fresh_name("out");
         let mut nodes: Vec<FlowGraphNode> = (0..count)
             .map(|_| FlowGraphNode {
-                label: self.fresh("node"),
-                phis: types.iter().map(|_| self.fresh("%v")).collect(),
+                label: self.fresh_name("node"),
+                phis: types.iter().map(|_| self.fresh_name("%v")).collect(),
                 mark: 0,
                 ways: Vec::new(),
             })
             .collect();
-        let mut state: Vec<String> = types.iter().map(|ty| self.value(ty)).collect();
+        let mut state: Vec<String> = types.iter().map(|ty| self.choose_value(ty)).collect();
         state[0] = "0".to_owned();
         let (values, pointers) = (self.body.values.len(), self.body.pointers.len());
-        self.leave(&mut nodes, &state);
+        self.emit_node_exit(&mut nodes, &state);
         let mut leaving = Vec::new();
         for at in 0..count {
             let label = nodes[at].label.clone();
-            self.open(&label);
+            self.open_block(&label);
             nodes[at].mark = self.body.text.len();
             let phis = nodes[at].phis.clone();
             for (ty, name) in types.iter().zip(&phis) {
                 self.body.values.push((ty.clone(), name.clone()));
             }
-            let inner = self.fresh("inner");
-            let goes_on = self.hidden(&format!("icmp ult i32 {}, {STEPS}", phis[0]));
-            self.line(&format!("br i1 {goes_on}, label %{inner}, label %{after}"));
+            let inner = self.fresh_name("inner");
+            let goes_on = self.emit_hidden_value(&format!("icmp ult i32 {}, {STEPS}", phis[0]));
+            self.write_line(&format!("br i1 {goes_on}, label %{inner}, label %{after}"));
             leaving.push((label, phis.clone()));
-            self.open(&inner);
-            let next = self.hidden(&format!("add i32 {}, 1", phis[0]));
-            self.steps(4);
+            self.open_block(&inner);
+            let next = self.emit_hidden_value(&format!("add i32 {}, 1", phis[0]));
+            self.emit_steps(4);
             let mut state = vec![next];
-            state.extend(types[1..].iter().map(|ty| self.variable(ty)));
-            self.leave(&mut nodes, &state);
+            state.extend(types[1..].iter().map(|ty| self.choose_variable(ty)));
+            self.emit_node_exit(&mut nodes, &state);
             self.body.values.truncate(values);
             self.body.pointers.truncate(pointers);
         }
         self.write_phis(&types, &nodes);
-        self.open(&after);
+        self.open_block(&after);
         for (n, ty) in types.iter().enumerate() {
             let edges: Vec<String> = leaving
                 .iter()
                 .map(|(from, phis)| format!("[ {}, %{from} ]", phis[n]))
                 .collect();
-            self.put(ty, &format!("phi {ty} {}", edges.join(", ")));
+            self.emit_value(ty, &format!("phi {ty} {}", edges.join(", ")));
         }
     }
 
     /// Ends the open block with a way to some nodes.
-    fn leave(&mut self, nodes: &mut [FlowGraphNode], state: &[String]) {
+    fn emit_node_exit(&mut self, nodes: &mut [FlowGraphNode], state: &[String]) {
         let from = self.body.block.clone();
         let count = nodes.len();
         let mut go = |at: usize| {
             nodes[at].ways.push((from.clone(), state.to_vec()));
             format!("label %{}", nodes[at].label)
         };
-        match self.c.below(4) {
+        match self.c.choose_below(4) {
             0 => {
-                let to = go(self.c.below(count));
-                let hint = self.hint();
-                self.line(&format!("br {to}{hint}"));
+                let to = go(self.c.choose_below(count));
+                let hint = self.make_loop_hint();
+                self.write_line(&format!("br {to}{hint}"));
             }
             3 => {
-                let cases = 1 + self.c.below(3);
-                let default = go(self.c.below(count));
+                let cases = 1 + self.c.choose_below(3);
+                let default = go(self.c.choose_below(count));
                 let mut text = String::new();
                 for n in 0..cases {
-                    text.push_str(&format!(" i32 {n}, {}", go(self.c.below(count))));
+                    text.push_str(&format!(" i32 {n}, {}", go(self.c.choose_below(count))));
                 }
-                let value = self.variable(&GeneratedType::Int(32));
-                let value = self.hidden(&format!("freeze i32 {value}"));
-                let value = self.hidden(&format!("and i32 {value}, 3"));
-                self.line(&format!("switch i32 {value}, {default} [{text} ]"));
+                let value = self.choose_variable(&GeneratedType::Int(32));
+                let value = self.emit_hidden_value(&format!("freeze i32 {value}"));
+                let value = self.emit_hidden_value(&format!("and i32 {value}, 3"));
+                self.write_line(&format!("switch i32 {value}, {default} [{text} ]"));
             }
             _ => {
-                let (first, second) = (go(self.c.below(count)), go(self.c.below(count)));
-                let condition = self.condition();
-                let hint = self.hint();
-                self.line(&format!("br i1 {condition}, {first}, {second}{hint}"));
+                let (first, second) = (
+                    go(self.c.choose_below(count)),
+                    go(self.c.choose_below(count)),
+                );
+                let condition = self.make_condition();
+                let hint = self.make_loop_hint();
+                self.write_line(&format!("br i1 {condition}, {first}, {second}{hint}"));
             }
         }
     }

@@ -93,93 +93,134 @@ const TABLE: &[(&str, IntrinsicCallForm)] = &[
 
 impl LlvmGenerator<'_, '_> {
     /// A call of one of the table.
-    pub fn intrinsic(&mut self) {
-        let (name, form) = TABLE[self.c.below(TABLE.len())];
+    pub fn emit_intrinsic(&mut self) {
+        let (name, form) = TABLE[self.c.choose_below(TABLE.len())];
         match form {
             IntrinsicCallForm::Int(count) => {
-                let (ty, first) = self.some(|t| t.is_int() && t.bits() > 1, Self::integer);
-                self.same(name, &ty, first, count);
+                let (ty, first) = self.choose_or_make_value(
+                    |t| t.is_int() && t.bits() > 1,
+                    Self::choose_integer_type,
+                );
+                self.emit_uniform_intrinsic(name, &ty, first, count);
             }
             IntrinsicCallForm::Float(count) => {
-                let (ty, first) = self.some(GeneratedType::is_float, Self::float);
-                self.same(name, &ty, first, count);
+                let (ty, first) =
+                    self.choose_or_make_value(GeneratedType::is_float, Self::choose_float_type);
+                self.emit_uniform_intrinsic(name, &ty, first, count);
             }
             IntrinsicCallForm::Bytes => {
                 let wanted = |t: &GeneratedType| t.is_int() && matches!(t.bits(), 16 | 32 | 64);
-                let (ty, first) = self.some(wanted, |_| GeneratedType::Int(32));
-                self.same(name, &ty, first, 1);
+                let (ty, first) = self.choose_or_make_value(wanted, |_| GeneratedType::Int(32));
+                self.emit_uniform_intrinsic(name, &ty, first, 1);
             }
             IntrinsicCallForm::Flagged => {
-                let (ty, value) = self.some(|t| t.is_int() && t.bits() > 1, Self::integer);
+                let (ty, value) = self.choose_or_make_value(
+                    |t| t.is_int() && t.bits() > 1,
+                    Self::choose_integer_type,
+                );
                 let args = [
                     (ty.clone(), value),
                     (GeneratedType::BOOL, "false".to_owned()),
                 ];
-                self.call(&format!("llvm.{name}.{}", ty.suffix()), &ty, &args);
+                self.emit_call(
+                    &format!("llvm.{name}.{}", ty.intrinsic_suffix()),
+                    &ty,
+                    &args,
+                );
             }
             IntrinsicCallForm::Overflow => {
-                let (ty, left) = self.some(GeneratedType::is_whole_int, |_| GeneratedType::Int(32));
-                let right = self.value(&ty);
-                let result = GeneratedType::Struct(vec![ty.clone(), ty.with(GeneratedType::BOOL)]);
+                let (ty, left) = self
+                    .choose_or_make_value(GeneratedType::is_whole_int, |_| GeneratedType::Int(32));
+                let right = self.choose_value(&ty);
+                let result =
+                    GeneratedType::Struct(vec![ty.clone(), ty.with_scalar(GeneratedType::BOOL)]);
                 let args = [(ty.clone(), left), (ty.clone(), right)];
-                self.call(&format!("llvm.{name}.{}", ty.suffix()), &result, &args);
+                self.emit_call(
+                    &format!("llvm.{name}.{}", ty.intrinsic_suffix()),
+                    &result,
+                    &args,
+                );
             }
             IntrinsicCallForm::Saturated => {
-                let (ty, value) = self.some(GeneratedType::is_float, Self::float);
-                let result = ty.with(GeneratedType::Int([32, 8, 16, 64][self.c.below(4)]));
-                let name = format!("llvm.{name}.{}.{}", result.suffix(), ty.suffix());
-                self.call(&name, &result, &[(ty, value)]);
+                let (ty, value) =
+                    self.choose_or_make_value(GeneratedType::is_float, Self::choose_float_type);
+                let result =
+                    ty.with_scalar(GeneratedType::Int([32, 8, 16, 64][self.c.choose_below(4)]));
+                let name = format!(
+                    "llvm.{name}.{}.{}",
+                    result.intrinsic_suffix(),
+                    ty.intrinsic_suffix()
+                );
+                self.emit_call(&name, &result, &[(ty, value)]);
             }
             IntrinsicCallForm::Class => {
-                let (ty, value) = self.some(GeneratedType::is_float, Self::float);
-                let mask = (GeneratedType::Int(32), self.c.below(1024).to_string());
-                let result = ty.with(GeneratedType::BOOL);
-                let name = format!("llvm.{name}.{}", ty.suffix());
-                self.call(&name, &result, &[(ty, value), mask]);
+                let (ty, value) =
+                    self.choose_or_make_value(GeneratedType::is_float, Self::choose_float_type);
+                let mask = (
+                    GeneratedType::Int(32),
+                    self.c.choose_below(1024).to_string(),
+                );
+                let result = ty.with_scalar(GeneratedType::BOOL);
+                let name = format!("llvm.{name}.{}", ty.intrinsic_suffix());
+                self.emit_call(&name, &result, &[(ty, value), mask]);
             }
             IntrinsicCallForm::Reduce => {
                 let wanted = |t: &GeneratedType| t.is_whole_int() && t.lanes() > 1;
-                let (ty, value) = self.some(wanted, |g| g.vector_of(GeneratedType::Int(32)));
+                let (ty, value) =
+                    self.choose_or_make_value(wanted, |g| g.vector_of(GeneratedType::Int(32)));
                 let result = ty.scalar().clone();
-                self.call(
-                    &format!("llvm.{name}.{}", ty.suffix()),
+                self.emit_call(
+                    &format!("llvm.{name}.{}", ty.intrinsic_suffix()),
                     &result,
                     &[(ty, value)],
                 );
             }
             IntrinsicCallForm::Carryless => {
                 let wanted = |t: &GeneratedType| t.is_int() && (2..=64).contains(&t.bits());
-                let (ty, first) = self.some(wanted, |_| GeneratedType::Int(16));
-                self.same(name, &ty, first, 2);
+                let (ty, first) = self.choose_or_make_value(wanted, |_| GeneratedType::Int(16));
+                self.emit_uniform_intrinsic(name, &ty, first, 2);
             }
-            IntrinsicCallForm::Fixed => self.fixed(name),
+            IntrinsicCallForm::Fixed => self.emit_fixed_product(name),
             IntrinsicCallForm::First => {
                 let wanted = |t: &GeneratedType| t.is_int() && t.lanes() > 1 && t.bits() <= 64;
-                let (ty, value) = self.some(wanted, |g| g.vector_of(GeneratedType::Int(32)));
-                let result = GeneratedType::Int([32, 16, 64][self.c.below(3)]);
-                let name = format!("llvm.{name}.{}.{}", result.suffix(), ty.suffix());
+                let (ty, value) =
+                    self.choose_or_make_value(wanted, |g| g.vector_of(GeneratedType::Int(32)));
+                let result = GeneratedType::Int([32, 16, 64][self.c.choose_below(3)]);
+                let name = format!(
+                    "llvm.{name}.{}.{}",
+                    result.intrinsic_suffix(),
+                    ty.intrinsic_suffix()
+                );
                 let flag = (GeneratedType::BOOL, "false".to_owned());
-                self.call(&name, &result, &[(ty, value), flag]);
+                self.emit_call(&name, &result, &[(ty, value), flag]);
             }
             IntrinsicCallForm::Three => {
-                let (ty, left) = self.some(GeneratedType::is_whole_int, |_| GeneratedType::Int(32));
-                let right = self.value(&ty);
-                let result = ty.with(GeneratedType::Int([8, 32][self.c.below(2)]));
-                let name = format!("llvm.{name}.{}.{}", result.suffix(), ty.suffix());
-                self.call(&name, &result, &[(ty.clone(), left), (ty, right)]);
+                let (ty, left) = self
+                    .choose_or_make_value(GeneratedType::is_whole_int, |_| GeneratedType::Int(32));
+                let right = self.choose_value(&ty);
+                let result = ty.with_scalar(GeneratedType::Int([8, 32][self.c.choose_below(2)]));
+                let name = format!(
+                    "llvm.{name}.{}.{}",
+                    result.intrinsic_suffix(),
+                    ty.intrinsic_suffix()
+                );
+                self.emit_call(&name, &result, &[(ty.clone(), left), (ty, right)]);
             }
         }
     }
 
     /// A product of numbers with a fixed point, with any number of bits behind it.
-    fn fixed(&mut self, name: &str) {
+    fn emit_fixed_product(&mut self, name: &str) {
         let wanted = |t: &GeneratedType| t.is_int() && (2..=64).contains(&t.bits());
-        let (ty, left) = self.some(wanted, |_| GeneratedType::Int(16));
-        let right = self.value(&ty);
+        let (ty, left) = self.choose_or_make_value(wanted, |_| GeneratedType::Int(16));
+        let right = self.choose_value(&ty);
         let most = ty.bits() as usize - usize::from(name.starts_with('s'));
-        let scale = (GeneratedType::Int(32), self.c.below(most + 1).to_string());
-        let name = format!("llvm.{name}.{}", ty.suffix());
-        self.call(
+        let scale = (
+            GeneratedType::Int(32),
+            self.c.choose_below(most + 1).to_string(),
+        );
+        let name = format!("llvm.{name}.{}", ty.intrinsic_suffix());
+        self.emit_call(
             &name,
             &ty,
             &[(ty.clone(), left), (ty.clone(), right), scale],
@@ -187,18 +228,29 @@ impl LlvmGenerator<'_, '_> {
     }
 
     /// A call whose operands and result have one type.
-    fn same(&mut self, name: &str, ty: &GeneratedType, first: String, count: u32) {
+    fn emit_uniform_intrinsic(
+        &mut self,
+        name: &str,
+        ty: &GeneratedType,
+        first: String,
+        count: u32,
+    ) {
         // The sum of halves that a fused product needs has more bits than a double.
         let mut args = vec![(ty.clone(), first)];
         for _ in 1..count {
-            let value = self.value(ty);
+            let value = self.choose_value(ty);
             args.push((ty.clone(), value));
         }
-        self.call(&format!("llvm.{name}.{}", ty.suffix()), ty, &args);
+        self.emit_call(&format!("llvm.{name}.{}", ty.intrinsic_suffix()), ty, &args);
     }
 
     /// A call of a function that is declared.
-    pub fn call(&mut self, name: &str, result: &GeneratedType, args: &[(GeneratedType, String)]) {
+    pub fn emit_call(
+        &mut self,
+        name: &str,
+        result: &GeneratedType,
+        args: &[(GeneratedType, String)],
+    ) {
         let types: Vec<String> = args.iter().map(|a| a.0.to_string()).collect();
         let declaration = format!("declare {result} @{name}({})\n", types.join(", "));
         self.declared.insert(declaration);
@@ -206,7 +258,7 @@ impl LlvmGenerator<'_, '_> {
             .iter()
             .map(|(ty, value)| format!("{ty} {value}"))
             .collect();
-        self.put(
+        self.emit_value(
             result,
             &format!("call {result} @{name}({})", given.join(", ")),
         );

@@ -37,15 +37,15 @@ const RMW: &[&str] = &[
 impl LlvmGenerator<'_, '_> {
     /// Constants and memory of the workgroup.
     pub fn shared_objects(&mut self) {
-        for _ in 0..self.c.below(3) {
-            let (ty, name) = (self.object(2), self.fresh("@c"));
-            let value = self.constant(&ty);
+        for _ in 0..self.c.choose_below(3) {
+            let (ty, name) = (self.choose_object_type(2), self.fresh_name("@c"));
+            let value = self.make_constant(&ty);
             // Some compilers leave constants in address space 0, that of allocations.
             let space = [2, 0][usize::from(self.one_in(3))];
             let place = ["", "addrspace(2) "][usize::from(space == 2)];
             self.globals
                 .push_str(&format!("{name} = internal {place}constant {ty} {value}\n"));
-            self.distance(space, &name, &ty);
+            self.emit_distance_constant(space, &name, &ty);
             self.shared.push(GeneratedPointer {
                 space,
                 name,
@@ -54,7 +54,7 @@ impl LlvmGenerator<'_, '_> {
             });
         }
         if self.one_in(3) {
-            let (ty, name) = (self.object(1), self.fresh("@l"));
+            let (ty, name) = (self.choose_object_type(1), self.fresh_name("@l"));
             let ty = GeneratedType::Array(Box::new(ty), ITEMS as u32);
             self.globals.push_str(&format!(
                 "{name} = internal addrspace(3) global {ty} undef\n"
@@ -69,12 +69,12 @@ impl LlvmGenerator<'_, '_> {
     }
 
     /// A constant that is computed of addresses: how far a part of an object is from its beginning.
-    fn distance(&mut self, space: u32, object: &str, ty: &GeneratedType) {
+    fn emit_distance_constant(&mut self, space: u32, object: &str, ty: &GeneratedType) {
         if !self.one_in(2) {
             return;
         }
         let pointer = pointer_type(space);
-        let bytes = self.c.below(64);
+        let bytes = self.c.choose_below(64);
         let end = match self.one_in(2) {
             true => format!("getelementptr (i8, {pointer} {object}, i64 {bytes})"),
             false => format!("getelementptr ({ty}, {pointer} {object}, i64 1)"),
@@ -82,11 +82,11 @@ impl LlvmGenerator<'_, '_> {
         let mut value = format!(
             "sub (i64 ptrtoint ({pointer} {end} to i64), i64 ptrtoint ({pointer} {object} to i64))"
         );
-        let width = [64, 32, 16, 8][self.c.below(4)];
+        let width = [64, 32, 16, 8][self.c.choose_below(4)];
         if width < 64 {
             value = format!("trunc (i64 {value} to i{width})");
         }
-        let name = self.fresh("@d");
+        let name = self.fresh_name("@d");
         self.globals.push_str(&format!(
             "{name} = internal addrspace(2) constant i{width} {value}\n"
         ));
@@ -104,11 +104,11 @@ impl LlvmGenerator<'_, '_> {
             match (&pointer.ty, pointer.space) {
                 (GeneratedType::Array(part, _), 3) => {
                     let (all, part) = (pointer.ty.to_string(), (**part).clone());
-                    let name = self.hidden(&format!(
+                    let name = self.emit_hidden_value(&format!(
                         "getelementptr inbounds {all}, ptr addrspace(3) {}, i64 0, i64 %gid",
                         pointer.name
                     ));
-                    self.line(&format!(
+                    self.write_line(&format!(
                         "store {part} zeroinitializer, ptr addrspace(3) {name}"
                     ));
                     let ty = part;
@@ -124,14 +124,14 @@ impl LlvmGenerator<'_, '_> {
     }
 
     /// A variable of the function with a value.
-    pub fn allocate(&mut self) {
-        let ty = self.object(2);
-        let name = self.fresh("%a");
-        let value = self.value(&ty);
+    pub fn emit_alloca(&mut self) {
+        let ty = self.choose_object_type(2);
+        let name = self.fresh_name("%a");
+        let value = self.choose_value(&ty);
         self.body
             .allocas
             .push_str(&format!("  {name} = alloca {ty}\n"));
-        self.line(&format!("store {ty} {value}, ptr {name}"));
+        self.write_line(&format!("store {ty} {value}, ptr {name}"));
         self.body.pointers.push(GeneratedPointer {
             space: 0,
             name,
@@ -148,28 +148,29 @@ impl LlvmGenerator<'_, '_> {
         let found: Vec<&GeneratedPointer> = all.rev().take(8).collect();
         let at = match found.len() {
             0 => return None,
-            n => self.c.below(n),
+            n => self.c.choose_below(n),
         };
         Some(found[at].clone())
     }
 
     /// An address of a part of an object, by constants and values.
-    pub fn address(&mut self) {
+    pub fn emit_address(&mut self) {
         let Some(pointer) = self.some_pointer(|p| p.ty.is_aggregate() || p.ty.lanes() > 1) else {
-            return self.allocate();
+            return self.emit_alloca();
         };
         let mut indices = "i32 0".to_owned();
         let mut ty = pointer.ty.clone();
         while ty.is_aggregate() || matches!(ty, GeneratedType::Vector(..)) {
-            let parts = ty.parts();
-            let at = self.c.below(parts.len());
+            let parts = ty.part_types();
+            let at = self.c.choose_below(parts.len());
             let is_fixed = matches!(ty, GeneratedType::Struct(_)) || !self.one_in(2);
             if is_fixed {
                 indices.push_str(&format!(", i32 {at}"));
             } else {
-                let width = [32, 64][self.c.below(2)];
-                let value = self.variable(&GeneratedType::Int(width));
-                let small = self.hidden(&format!("urem i{width} {value}, {}", parts.len()));
+                let width = [32, 64][self.c.choose_below(2)];
+                let value = self.choose_variable(&GeneratedType::Int(width));
+                let small =
+                    self.emit_hidden_value(&format!("urem i{width} {value}, {}", parts.len()));
                 indices.push_str(&format!(", i{width} {small}"));
             }
             ty = parts[at].clone();
@@ -177,8 +178,8 @@ impl LlvmGenerator<'_, '_> {
                 break;
             }
         }
-        let inbounds = ["inbounds ", ""][self.c.below(2)];
-        let name = self.hidden(&format!(
+        let inbounds = ["inbounds ", ""][self.c.choose_below(2)];
+        let name = self.emit_hidden_value(&format!(
             "getelementptr {inbounds}{}, {} {}, {indices}",
             pointer.ty,
             pointer.ty(),
@@ -192,50 +193,50 @@ impl LlvmGenerator<'_, '_> {
     }
 
     /// A load.
-    pub fn load(&mut self) {
+    pub fn emit_load(&mut self) {
         let Some(pointer) = self.some_pointer(|_| true) else {
-            return self.allocate();
+            return self.emit_alloca();
         };
         let GeneratedPointer { ty, name, .. } = &pointer;
         let volatile = ["", "volatile "][usize::from(self.one_in(12))];
-        self.put(ty, &format!("load {volatile}{ty}, {} {name}", pointer.ty()));
+        self.emit_value(ty, &format!("load {volatile}{ty}, {} {name}", pointer.ty()));
     }
 
     /// A load of the same bits as another type.
     pub fn load_otherwise(&mut self) {
         let Some(pointer) = self.some_pointer(|p| p.ty.is_whole()) else {
-            return self.load();
+            return self.emit_load();
         };
         let (bits, lanes) = (pointer.ty.bits(), pointer.ty.lanes());
-        let wanted = match (pointer.ty.is_int(), self.c.below(2)) {
+        let wanted = match (pointer.ty.is_int(), self.c.choose_below(2)) {
             (_, 0) => GeneratedType::Int(8),
-            (true, _) if bits > 8 => pointer.ty.with(GeneratedType::Float(bits)),
-            (false, _) => pointer.ty.with(GeneratedType::Int(bits)),
+            (true, _) if bits > 8 => pointer.ty.with_scalar(GeneratedType::Float(bits)),
+            (false, _) => pointer.ty.with_scalar(GeneratedType::Int(bits)),
             _ => GeneratedType::Int(8),
         };
         let size = bits / 8 * lanes;
         let (mut from, mut align) = (pointer.name.clone(), bits / 8);
         if wanted == GeneratedType::Int(8) {
-            let at = self.c.below(size as usize);
-            from = self.hidden(&format!(
+            let at = self.c.choose_below(size as usize);
+            from = self.emit_hidden_value(&format!(
                 "getelementptr i8, {} {from}, i64 {at}",
                 pointer.ty()
             ));
             align = 1;
         }
-        self.put(
+        self.emit_value(
             &wanted,
             &format!("load {wanted}, {} {from}, align {align}", pointer.ty()),
         );
     }
 
     /// A store.
-    pub fn store(&mut self) {
+    pub fn emit_store(&mut self) {
         let Some(pointer) = self.some_pointer(|p| p.is_variable) else {
-            return self.allocate();
+            return self.emit_alloca();
         };
-        let value = self.value(&pointer.ty);
-        self.line(&format!(
+        let value = self.choose_value(&pointer.ty);
+        self.write_line(&format!(
             "store {} {value}, {} {}",
             pointer.ty,
             pointer.ty(),
@@ -244,17 +245,17 @@ impl LlvmGenerator<'_, '_> {
     }
 
     /// A copy of an object, or its bytes set.
-    pub fn copy(&mut self) {
+    pub fn emit_copy(&mut self) {
         let Some(to) = self.some_pointer(|p| p.is_variable && p.space == 0) else {
-            return self.allocate();
+            return self.emit_alloca();
         };
         let size = "ptrtoint (ptr getelementptr (TY, ptr null, i32 1) to i64)"
             .replace("TY", &to.ty.to_string());
         if self.one_in(2) {
-            let value = self.c.below(256) as u8 as i8;
+            let value = self.c.choose_below(256) as u8 as i8;
             self.declared
                 .insert("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n".to_owned());
-            return self.line(&format!(
+            return self.write_line(&format!(
                 "call void @llvm.memset.p0.i64(ptr {}, i8 {value}, i64 {size}, i1 false)",
                 to.name
             ));
@@ -269,7 +270,7 @@ impl LlvmGenerator<'_, '_> {
             "declare void @{name}(ptr, {}, i64, i1)\n",
             from.ty()
         ));
-        self.line(&format!(
+        self.write_line(&format!(
             "call void @{name}(ptr {}, {} {}, i64 {size}, i1 false)",
             to.name,
             from.ty(),
@@ -280,14 +281,14 @@ impl LlvmGenerator<'_, '_> {
     /// One of two addresses.
     pub fn choose_pointer(&mut self) {
         let Some(first) = self.some_pointer(|_| true) else {
-            return self.allocate();
+            return self.emit_alloca();
         };
         let (space, ty) = (first.space, first.ty.clone());
         let Some(second) = self.some_pointer(|p| p.space == space && p.ty == ty) else {
             return;
         };
-        let condition = self.condition();
-        let name = self.hidden(&format!(
+        let condition = self.make_condition();
+        let name = self.emit_hidden_value(&format!(
             "select i1 {condition}, {0} {1}, {0} {2}",
             first.ty(),
             first.name,
@@ -303,25 +304,25 @@ impl LlvmGenerator<'_, '_> {
     /// An address kept in memory, and read again.
     pub fn keep_pointer(&mut self) {
         let Some(pointer) = self.some_pointer(|p| p.space != 4) else {
-            return self.allocate();
+            return self.emit_alloca();
         };
-        let (place, ty) = (self.fresh("%a"), pointer.ty());
+        let (place, ty) = (self.fresh_name("%a"), pointer.ty());
         self.body
             .allocas
             .push_str(&format!("  {place} = alloca {ty}\n"));
-        self.line(&format!("store {ty} {}, ptr {place}", pointer.name));
-        let name = self.hidden(&format!("load {ty}, ptr {place}"));
+        self.write_line(&format!("store {ty} {}, ptr {place}", pointer.name));
+        let name = self.emit_hidden_value(&format!("load {ty}, ptr {place}"));
         self.body
             .pointers
             .push(GeneratedPointer { name, ..pointer });
     }
 
     /// An address in the generic address space.
-    pub fn generic(&mut self) {
+    pub fn emit_generic_cast(&mut self) {
         let Some(pointer) = self.some_pointer(|p| matches!(p.space, 0 | 3)) else {
-            return self.allocate();
+            return self.emit_alloca();
         };
-        let name = self.hidden(&format!(
+        let name = self.emit_hidden_value(&format!(
             "addrspacecast {} {} to ptr addrspace(4)",
             pointer.ty(),
             pointer.name
@@ -336,14 +337,14 @@ impl LlvmGenerator<'_, '_> {
     /// Whether two addresses are one.
     pub fn compare_pointers(&mut self) {
         let Some(first) = self.some_pointer(|_| true) else {
-            return self.allocate();
+            return self.emit_alloca();
         };
         let space = first.space;
         let Some(second) = self.some_pointer(|p| p.space == space) else {
             return;
         };
-        let predicate = ["eq", "ne"][self.c.below(2)];
-        self.put(
+        let predicate = ["eq", "ne"][self.c.choose_below(2)];
+        self.emit_value(
             &GeneratedType::BOOL,
             &format!(
                 "icmp {predicate} {} {}, {}",
@@ -357,11 +358,11 @@ impl LlvmGenerator<'_, '_> {
     /// Whether an address, or null in its place, is null, by what is kept of it in memory.
     pub fn null_pointer(&mut self) {
         let Some(pointer) = self.some_pointer(|_| true) else {
-            return self.allocate();
+            return self.emit_alloca();
         };
         let ty = pointer.ty();
-        let (condition, place) = (self.condition(), self.fresh("%a"));
-        let mut chosen = self.hidden(&format!(
+        let (condition, place) = (self.make_condition(), self.fresh_name("%a"));
+        let mut chosen = self.emit_hidden_value(&format!(
             "select i1 {condition}, {ty} {}, {ty} null",
             pointer.name
         ));
@@ -369,15 +370,15 @@ impl LlvmGenerator<'_, '_> {
             let both = format!("[2 x {ty}]");
             let allocated = format!("  {place} = alloca {both}\n");
             self.body.allocas.push_str(&allocated);
-            self.line(&format!("store {both} zeroinitializer, ptr {place}"));
-            self.line(&format!("store {ty} {}, ptr {place}", pointer.name));
-            let at = self.hidden(&format!("zext i1 {condition} to i32"));
-            let place = self.hidden(&format!(
+            self.write_line(&format!("store {both} zeroinitializer, ptr {place}"));
+            self.write_line(&format!("store {ty} {}, ptr {place}", pointer.name));
+            let at = self.emit_hidden_value(&format!("zext i1 {condition} to i32"));
+            let place = self.emit_hidden_value(&format!(
                 "getelementptr {both}, ptr {place}, i32 0, i32 {at}"
             ));
-            chosen = self.hidden(&format!("load {ty}, ptr {place}"));
+            chosen = self.emit_hidden_value(&format!("load {ty}, ptr {place}"));
         }
-        self.put(
+        self.emit_value(
             &GeneratedType::BOOL,
             &format!("icmp eq {ty} {chosen}, null"),
         );
@@ -386,21 +387,21 @@ impl LlvmGenerator<'_, '_> {
     /// An address from a table of constants, with null in it.
     pub fn pointer_table(&mut self) {
         let Some(pointer) = self.some_pointer(|p| p.space == 2 && p.name.starts_with('@')) else {
-            return self.allocate();
+            return self.emit_alloca();
         };
-        let (ty, table) = (pointer.ty(), self.fresh("@t"));
+        let (ty, table) = (pointer.ty(), self.fresh_name("@t"));
         self.globals.push_str(&format!(
             "{table} = internal addrspace(2) constant [3 x {ty}] [{ty} null, {ty} {0}, {ty} {0}]\n",
             pointer.name
         ));
-        let value = self.variable(&GeneratedType::Int(32));
-        let at = self.hidden(&format!("urem i32 {value}, 3"));
-        let place = self.hidden(&format!(
+        let value = self.choose_variable(&GeneratedType::Int(32));
+        let at = self.emit_hidden_value(&format!("urem i32 {value}, 3"));
+        let place = self.emit_hidden_value(&format!(
             "getelementptr [3 x {ty}], {ty} {table}, i32 0, i32 {at}"
         ));
-        let found = self.hidden(&format!("load {ty}, {ty} {place}"));
-        let is_null = self.put(&GeneratedType::BOOL, &format!("icmp eq {ty} {found}, null"));
-        let name = self.hidden(&format!(
+        let found = self.emit_hidden_value(&format!("load {ty}, {ty} {place}"));
+        let is_null = self.emit_value(&GeneratedType::BOOL, &format!("icmp eq {ty} {found}, null"));
+        let name = self.emit_hidden_value(&format!(
             "select i1 {is_null}, {ty} {}, {ty} {found}",
             pointer.name
         ));
@@ -410,19 +411,19 @@ impl LlvmGenerator<'_, '_> {
     }
 
     /// A fence, of whatever scope and order.
-    pub fn fence(&mut self) {
+    pub fn emit_fence(&mut self) {
         let scopes = ["", "singlethread", "subgroup", "workgroup", "device"];
-        let scope = match scopes[self.c.below(scopes.len())] {
+        let scope = match scopes[self.c.choose_below(scopes.len())] {
             "" => String::new(),
             scope => format!("syncscope(\"{scope}\") "),
         };
         let orders = ["acquire", "release", "acq_rel", "seq_cst"];
-        let order = orders[self.c.below(orders.len())];
-        self.line(&format!("fence {scope}{order}"));
+        let order = orders[self.c.choose_below(orders.len())];
+        self.write_line(&format!("fence {scope}{order}"));
     }
 
     /// An atomic update.
-    pub fn atomic(&mut self) {
+    pub fn emit_atomic(&mut self) {
         let wanted = |p: &GeneratedPointer| {
             p.is_variable && matches!(p.space, 1 | 3) && matches!(p.ty, GeneratedType::Int(32 | 64))
         };
@@ -432,23 +433,23 @@ impl LlvmGenerator<'_, '_> {
         let ty = pointer.ty.clone();
         let (space, name) = (pointer.ty(), &pointer.name);
         if self.one_in(4) {
-            let (expected, new) = (self.value(&ty), self.value(&ty));
+            let (expected, new) = (self.choose_value(&ty), self.choose_value(&ty));
             let result = GeneratedType::Struct(vec![ty.clone(), GeneratedType::BOOL]);
-            self.put(
+            self.emit_value(
                 &result,
                 &format!("cmpxchg {space} {name}, {ty} {expected}, {ty} {new} monotonic monotonic"),
             );
             return;
         }
-        let op = RMW[self.c.below(RMW.len())];
-        let value = self.value(&ty);
+        let op = RMW[self.c.choose_below(RMW.len())];
+        let value = self.choose_value(&ty);
         let orders = [
             "monotonic",
             "syncscope(\"singlethread\") seq_cst",
             "acq_rel",
         ];
-        let order = orders[self.c.below(orders.len())];
-        self.put(
+        let order = orders[self.c.choose_below(orders.len())];
+        self.emit_value(
             &ty,
             &format!("atomicrmw {op} {space} {name}, {ty} {value} {order}"),
         );
@@ -456,15 +457,15 @@ impl LlvmGenerator<'_, '_> {
 
     /// Memory of this invocation in the output, where others cannot see it.
     pub fn global_object(&mut self) {
-        let ty = self.plain();
-        let at = self.c.below(8) * 128;
+        let ty = self.choose_value_type();
+        let at = self.c.choose_below(8) * 128;
         if !self.body.is_kernel {
             return;
         }
-        let name = self.hidden(&format!(
+        let name = self.emit_hidden_value(&format!(
             "getelementptr inbounds i8, ptr addrspace(1) %scratch, i64 {at}"
         ));
-        self.line(&format!(
+        self.write_line(&format!(
             "store {ty} zeroinitializer, ptr addrspace(1) {name}"
         ));
         self.body.pointers.push(GeneratedPointer {

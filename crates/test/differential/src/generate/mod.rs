@@ -53,7 +53,7 @@ const SLOT: u64 = 128;
 const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024\"\ntarget triple = \"spir64-unknown-unknown\"\n\n";
 
 /// A kernel of decisions, as LLVM assembly.
-pub fn generate(choices: &mut ChoiceSequence<'_>) -> String {
+pub fn generate_kernel(choices: &mut ChoiceSequence<'_>) -> String {
     let mut generator = LlvmGenerator {
         c: choices,
         globals: String::new(),
@@ -66,10 +66,10 @@ pub fn generate(choices: &mut ChoiceSequence<'_>) -> String {
         next: 0,
     };
     generator.shared_objects();
-    for _ in 0..generator.c.below(3) {
-        generator.helper();
+    for _ in 0..generator.c.choose_below(3) {
+        generator.emit_helper();
     }
-    generator.kernel();
+    generator.write_kernel();
     let declared: String = generator.declared.into_iter().collect();
     format!(
         "{HEAD}{}\n{declared}\n{}\n{}",
@@ -108,41 +108,41 @@ struct GeneratedBody {
 
 impl LlvmGenerator<'_, '_> {
     fn one_in(&mut self, n: usize) -> bool {
-        self.c.below(n) == n - 1
+        self.c.choose_below(n) == n - 1
     }
 
-    fn fresh(&mut self, prefix: &str) -> String {
+    fn fresh_name(&mut self, prefix: &str) -> String {
         self.next += 1;
         format!("{prefix}{}", self.next)
     }
 
-    fn line(&mut self, text: &str) {
+    fn write_line(&mut self, text: &str) {
         self.body.text.push_str("  ");
         self.body.text.push_str(text);
         self.body.text.push('\n');
     }
 
     /// A value of an instruction, to be used by what follows.
-    fn put(&mut self, ty: &GeneratedType, text: &str) -> String {
-        let name = self.hidden(text);
+    fn emit_value(&mut self, ty: &GeneratedType, text: &str) -> String {
+        let name = self.emit_hidden_value(text);
         self.body.values.push((ty.clone(), name.clone()));
         name
     }
 
     /// A value of an instruction that nothing else will use.
-    fn hidden(&mut self, text: &str) -> String {
-        let name = self.fresh("%v");
-        self.line(&format!("{name} = {text}"));
+    fn emit_hidden_value(&mut self, text: &str) -> String {
+        let name = self.fresh_name("%v");
+        self.write_line(&format!("{name} = {text}"));
         name
     }
 
-    fn open(&mut self, block: &str) {
+    fn open_block(&mut self, block: &str) {
         self.body.text.push_str(block);
         self.body.text.push_str(":\n");
         block.clone_into(&mut self.body.block);
     }
 
-    fn kernel(&mut self) {
+    fn write_kernel(&mut self) {
         self.body = GeneratedBody {
             is_kernel: true,
             ..GeneratedBody::default()
@@ -159,27 +159,27 @@ impl LlvmGenerator<'_, '_> {
         for (ty, name) in scalars {
             self.body.values.push((ty, name.to_owned()));
         }
-        self.open("entry");
+        self.open_block("entry");
         self.declared
             .insert("declare spir_func i64 @_Z13get_global_idj(i32)\n".to_owned());
-        self.line("%gid = call spir_func i64 @_Z13get_global_idj(i32 0)");
-        self.line(&format!("%begin = mul i64 %gid, {INPUT}"));
-        self.line(&format!("%place = mul i64 %gid, {OUTPUT}"));
-        self.line("%own = getelementptr inbounds i8, ptr addrspace(1) %out, i64 %place");
-        self.line(&format!(
+        self.write_line("%gid = call spir_func i64 @_Z13get_global_idj(i32 0)");
+        self.write_line(&format!("%begin = mul i64 %gid, {INPUT}"));
+        self.write_line(&format!("%place = mul i64 %gid, {OUTPUT}"));
+        self.write_line("%own = getelementptr inbounds i8, ptr addrspace(1) %out, i64 %place");
+        self.write_line(&format!(
             "%scratch = getelementptr inbounds i8, ptr addrspace(1) %own, i64 {}",
             OUTPUT / 2
         ));
-        for at in 0..4 + self.c.below(4) as u64 {
-            let ty = self.plain();
+        for at in 0..4 + self.c.choose_below(4) as u64 {
+            let ty = self.choose_value_type();
             if ty.is_whole() && u64::from(ty.lanes() * ty.bits() / 8) + 8 * at <= INPUT {
                 self.read_input(&ty, 8 * at);
             }
         }
         self.local_objects();
-        self.regions(3);
+        self.emit_regions(3);
         self.write_results();
-        self.line("ret void");
+        self.write_line("ret void");
         let GeneratedBody { text, allocas, .. } = std::mem::take(&mut self.body);
         let text = text.replacen("entry:\n", &format!("entry:\n{allocas}"), 1);
         self.functions.push_str(&format!(
@@ -189,18 +189,18 @@ impl LlvmGenerator<'_, '_> {
 
     fn read_input(&mut self, ty: &GeneratedType, at: u64) {
         let bytes = GeneratedType::Int(ty.bits());
-        let bytes = ty.with(bytes);
-        let offset = self.hidden(&format!("add i64 %begin, {at}"));
-        let from = self.hidden(&format!(
+        let bytes = ty.with_scalar(bytes);
+        let offset = self.emit_hidden_value(&format!("add i64 %begin, {at}"));
+        let from = self.emit_hidden_value(&format!(
             "getelementptr i8, ptr addrspace(1) %in, i64 {offset}"
         ));
         let align = (ty.bits() / 8).min(8);
-        let value = self.put(
+        let value = self.emit_value(
             &bytes,
             &format!("load {bytes}, ptr addrspace(1) {from}, align {align}"),
         );
         if ty.is_float() {
-            self.put(ty, &format!("sitofp {bytes} {value} to {ty}"));
+            self.emit_value(ty, &format!("sitofp {bytes} {value} to {ty}"));
         }
     }
 
@@ -209,12 +209,12 @@ impl LlvmGenerator<'_, '_> {
         let values: Vec<(GeneratedType, String)> = self.body.values.iter().rev().cloned().collect();
         let values = values.into_iter().filter(|(ty, _)| ty.is_whole());
         for (n, (ty, value)) in values.take((OUTPUT / 2 / SLOT) as usize).enumerate() {
-            let to = self.hidden(&format!(
+            let to = self.emit_hidden_value(&format!(
                 "getelementptr inbounds i8, ptr addrspace(1) %own, i64 {}",
                 n as u64 * SLOT
             ));
             let align = ty.bits() / 8;
-            self.line(&format!(
+            self.write_line(&format!(
                 "store {ty} {value}, ptr addrspace(1) {to}, align {align}"
             ));
         }

@@ -26,26 +26,26 @@ const FLOATS: &[f64] = &[
 
 impl LlvmGenerator<'_, '_> {
     /// A value of a type.
-    pub fn value(&mut self, ty: &GeneratedType) -> String {
+    pub fn choose_value(&mut self, ty: &GeneratedType) -> String {
         match self.one_in(5) {
-            true => self.constant(ty),
-            false => self.variable(ty),
+            true => self.make_constant(ty),
+            false => self.choose_variable(ty),
         }
     }
 
     /// A value that is no constant where one of the type is there, of the latest with preference.
-    pub fn variable(&mut self, ty: &GeneratedType) -> String {
+    pub fn choose_variable(&mut self, ty: &GeneratedType) -> String {
         let all = self.body.values.iter().filter(|v| v.0 == *ty);
         let found: Vec<&String> = all.rev().take(8).map(|v| &v.1).collect();
         if found.is_empty() {
-            return self.constant(ty);
+            return self.make_constant(ty);
         }
-        let at = self.c.below(found.len());
+        let at = self.c.choose_below(found.len());
         found[at].clone()
     }
 
     /// A value of those that are there, whose type is as wanted.
-    pub fn existing(
+    pub fn choose_existing(
         &mut self,
         is_wanted: impl Fn(&GeneratedType) -> bool,
     ) -> Option<(GeneratedType, String)> {
@@ -53,69 +53,69 @@ impl LlvmGenerator<'_, '_> {
         let found: Vec<&(GeneratedType, String)> = all.rev().take(12).collect();
         let at = match found.len() {
             0 => return None,
-            n => self.c.below(n),
+            n => self.c.choose_below(n),
         };
         Some(found[at].clone())
     }
 
     /// A value whose type is as wanted, or else one of the type.
-    pub fn some(
+    pub fn choose_or_make_value(
         &mut self,
         is_wanted: impl Fn(&GeneratedType) -> bool,
         or: impl Fn(&mut Self) -> GeneratedType,
     ) -> (GeneratedType, String) {
-        match self.existing(is_wanted) {
+        match self.choose_existing(is_wanted) {
             Some(found) => found,
             None => {
                 let ty = or(self);
-                let value = self.constant(&ty);
+                let value = self.make_constant(&ty);
                 (ty, value)
             }
         }
     }
 
     /// A constant of a type.
-    pub fn constant(&mut self, ty: &GeneratedType) -> String {
+    pub fn make_constant(&mut self, ty: &GeneratedType) -> String {
         match ty {
-            GeneratedType::Int(1) => ["false", "true"][self.c.below(2)].to_owned(),
+            GeneratedType::Int(1) => ["false", "true"][self.c.choose_below(2)].to_owned(),
             GeneratedType::Int(width) => self.int_constant(*width).to_string(),
             GeneratedType::Float(width) => {
-                let value = FLOATS[self.c.below(FLOATS.len())];
+                let value = FLOATS[self.c.choose_below(FLOATS.len())];
                 float_text(*width, value)
             }
             _ if self.one_in(4) => "zeroinitializer".to_owned(),
             GeneratedType::Vector(element, count) => {
-                let all = self.constants(std::iter::repeat_n(&**element, *count as usize));
+                let all = self.make_constants(std::iter::repeat_n(&**element, *count as usize));
                 format!("<{all}>")
             }
             GeneratedType::Array(element, count) => {
-                let all = self.constants(std::iter::repeat_n(&**element, *count as usize));
+                let all = self.make_constants(std::iter::repeat_n(&**element, *count as usize));
                 format!("[{all}]")
             }
             GeneratedType::Struct(fields) => {
-                let all = self.constants(fields.iter());
+                let all = self.make_constants(fields.iter());
                 format!("{{ {all} }}")
             }
         }
     }
 
-    fn constants<'t>(&mut self, types: impl Iterator<Item = &'t GeneratedType>) -> String {
+    fn make_constants<'t>(&mut self, types: impl Iterator<Item = &'t GeneratedType>) -> String {
         let all: Vec<String> = types
-            .map(|ty| format!("{ty} {}", self.constant(ty)))
+            .map(|ty| format!("{ty} {}", self.make_constant(ty)))
             .collect();
         all.join(", ")
     }
 
     fn int_constant(&mut self, width: u32) -> i64 {
         let high = i64::MAX >> (64 - width);
-        let value = match self.c.below(10) {
+        let value = match self.c.choose_below(10) {
             0 => 1,
             1 => 0,
             2 => -1,
             3 => high,
             4 => -high - 1,
-            5 => 1 << self.c.below(width as usize),
-            _ => self.c.below(256) as i64,
+            5 => 1 << self.c.choose_below(width as usize),
+            _ => self.c.choose_below(256) as i64,
         };
         // Within the signed range.
         (value << (64 - width)) >> (64 - width)

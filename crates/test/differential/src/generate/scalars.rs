@@ -16,7 +16,7 @@ const FLOAT_COMPARE: &[&str] = &[
 ];
 
 /// A constant of equal components.
-fn splat(ty: &GeneratedType, value: i64) -> String {
+fn splat_constant(ty: &GeneratedType, value: i64) -> String {
     match ty {
         GeneratedType::Vector(element, count) => {
             let all = vec![format!("{element} {value}"); *count as usize];
@@ -28,145 +28,149 @@ fn splat(ty: &GeneratedType, value: i64) -> String {
 }
 
 impl LlvmGenerator<'_, '_> {
-    fn pick(&mut self, of: &[&'static str]) -> &'static str {
-        of[self.c.below(of.len())]
+    fn choose_name(&mut self, of: &[&'static str]) -> &'static str {
+        of[self.c.choose_below(of.len())]
     }
 
     fn some_int(&mut self) -> (GeneratedType, String) {
-        self.some(GeneratedType::is_int, Self::integer)
+        self.choose_or_make_value(GeneratedType::is_int, Self::choose_integer_type)
     }
 
     fn some_float(&mut self) -> (GeneratedType, String) {
-        self.some(GeneratedType::is_float, Self::float)
+        self.choose_or_make_value(GeneratedType::is_float, Self::choose_float_type)
     }
 
     /// A sum, product or the like of integers.
-    pub fn binary(&mut self) {
+    pub fn emit_binary(&mut self) {
         let (ty, left) = self.some_int();
-        let right = self.value(&ty);
-        let op = self.pick(INT);
+        let right = self.choose_value(&ty);
+        let op = self.choose_name(INT);
         let wraps = matches!(op, "add" | "sub" | "mul");
-        let flags = match self.c.below(12) {
+        let flags = match self.c.choose_below(12) {
             10 if wraps => "nsw ",
             11 if wraps => "nuw ",
             _ => "",
         };
-        self.put(&ty, &format!("{op} {flags}{ty} {left}, {right}"));
+        self.emit_value(&ty, &format!("{op} {flags}{ty} {left}, {right}"));
     }
 
     /// A shift, nearly always by less than the width.
-    pub fn shift(&mut self) {
-        let (ty, left) = self.some(|t| t.is_int() && t.bits() > 1, Self::integer);
-        let mut by = self.value(&ty);
+    pub fn emit_shift(&mut self) {
+        let (ty, left) =
+            self.choose_or_make_value(|t| t.is_int() && t.bits() > 1, Self::choose_integer_type);
+        let mut by = self.choose_value(&ty);
         if !self.one_in(16) {
             let bits = i64::from(ty.bits());
             let (op, bound) = match ty.bits().is_power_of_two() {
                 true => ("and", bits - 1),
                 false => ("urem", bits.min(i64::MAX >> (64 - bits))),
             };
-            by = self.hidden(&format!("{op} {ty} {by}, {}", splat(&ty, bound)));
+            by = self.emit_hidden_value(&format!("{op} {ty} {by}, {}", splat_constant(&ty, bound)));
         }
-        let op = self.pick(SHIFT);
-        self.put(&ty, &format!("{op} {ty} {left}, {by}"));
+        let op = self.choose_name(SHIFT);
+        self.emit_value(&ty, &format!("{op} {ty} {left}, {by}"));
     }
 
     /// A division by what is neither zero nor, where that matters, negative.
-    pub fn division(&mut self) {
-        let (ty, left) = self.some(|t| t.is_int() && t.bits() > 2, Self::integer);
-        let divisor = self.value(&ty);
-        let op = self.pick(DIVISION);
+    pub fn emit_division(&mut self) {
+        let (ty, left) =
+            self.choose_or_make_value(|t| t.is_int() && t.bits() > 2, Self::choose_integer_type);
+        let divisor = self.choose_value(&ty);
+        let op = self.choose_name(DIVISION);
         let positive = i64::MAX >> (64 - ty.bits());
         let bounded = match op {
-            "sdiv" | "srem" => {
-                self.hidden(&format!("and {ty} {divisor}, {}", splat(&ty, positive)))
-            }
+            "sdiv" | "srem" => self.emit_hidden_value(&format!(
+                "and {ty} {divisor}, {}",
+                splat_constant(&ty, positive)
+            )),
             _ => divisor,
         };
-        let divisor = self.hidden(&format!("or {ty} {bounded}, {}", splat(&ty, 1)));
-        self.put(&ty, &format!("{op} {ty} {left}, {divisor}"));
+        let divisor =
+            self.emit_hidden_value(&format!("or {ty} {bounded}, {}", splat_constant(&ty, 1)));
+        self.emit_value(&ty, &format!("{op} {ty} {left}, {divisor}"));
     }
 
     /// A sum, product or the like of floats.
     pub fn float_binary(&mut self) {
         let (ty, left) = self.some_float();
-        let right = self.value(&ty);
+        let right = self.choose_value(&ty);
         let op = match self.one_in(16) {
             true => "frem",
-            false => self.pick(FLOAT),
+            false => self.choose_name(FLOAT),
         };
-        self.put(&ty, &format!("{op} {ty} {left}, {right}"));
+        self.emit_value(&ty, &format!("{op} {ty} {left}, {right}"));
     }
 
     /// The negation of a float.
-    pub fn negation(&mut self) {
+    pub fn emit_negation(&mut self) {
         let (ty, value) = self.some_float();
-        self.put(&ty, &format!("fneg {ty} {value}"));
+        self.emit_value(&ty, &format!("fneg {ty} {value}"));
     }
 
     /// A comparison, of integers or of floats.
-    pub fn compare(&mut self) -> GeneratedType {
+    pub fn emit_compare(&mut self) -> GeneratedType {
         let (ty, left) = match self.one_in(3) {
             true => self.some_float(),
             false => self.some_int(),
         };
-        let right = self.value(&ty);
+        let right = self.choose_value(&ty);
         let (op, predicate) = match ty.is_float() {
-            true => ("fcmp", self.pick(FLOAT_COMPARE)),
-            false => ("icmp", self.pick(INT_COMPARE)),
+            true => ("fcmp", self.choose_name(FLOAT_COMPARE)),
+            false => ("icmp", self.choose_name(INT_COMPARE)),
         };
-        let truth = ty.with(GeneratedType::BOOL);
-        self.put(&truth, &format!("{op} {predicate} {ty} {left}, {right}"));
+        let truth = ty.with_scalar(GeneratedType::BOOL);
+        self.emit_value(&truth, &format!("{op} {predicate} {ty} {left}, {right}"));
         truth
     }
 
     /// A condition for a branch.
-    pub fn condition(&mut self) -> String {
+    pub fn make_condition(&mut self) -> String {
         if self.body.values.iter().all(|v| v.0 != GeneratedType::BOOL) || self.one_in(2) {
-            let (ty, left) = self.some(
+            let (ty, left) = self.choose_or_make_value(
                 |t| matches!(t, GeneratedType::Int(w) if *w > 1),
-                |g| GeneratedType::Int(g.width()),
+                |g| GeneratedType::Int(g.choose_width()),
             );
-            let right = self.value(&ty);
-            let predicate = self.pick(INT_COMPARE);
-            self.put(
+            let right = self.choose_value(&ty);
+            let predicate = self.choose_name(INT_COMPARE);
+            self.emit_value(
                 &GeneratedType::BOOL,
                 &format!("icmp {predicate} {ty} {left}, {right}"),
             );
         }
-        let value = self.variable(&GeneratedType::BOOL);
+        let value = self.choose_variable(&GeneratedType::BOOL);
         // A branch by what may be anything would be undefined, and what overflows is.
-        self.hidden(&format!("freeze i1 {value}"))
+        self.emit_hidden_value(&format!("freeze i1 {value}"))
     }
 
     /// A choice by a condition, or component by component.
-    pub fn select(&mut self) {
-        let (ty, left) = self.some(|_| true, Self::plain);
-        let right = self.value(&ty);
+    pub fn emit_select(&mut self) {
+        let (ty, left) = self.choose_or_make_value(|_| true, Self::choose_value_type);
+        let right = self.choose_value(&ty);
         let by_lane = matches!(ty, GeneratedType::Vector(..)) && self.one_in(2);
         let truth = if by_lane {
-            ty.with(GeneratedType::BOOL)
+            ty.with_scalar(GeneratedType::BOOL)
         } else {
             GeneratedType::BOOL
         };
-        let condition = self.value(&truth);
-        self.put(
+        let condition = self.choose_value(&truth);
+        self.emit_value(
             &ty,
             &format!("select {truth} {condition}, {ty} {left}, {ty} {right}"),
         );
     }
 
     /// `freeze`.
-    pub fn freeze(&mut self) {
-        let (ty, value) = self.some(|t| !t.is_aggregate(), Self::plain);
-        self.put(&ty, &format!("freeze {ty} {value}"));
+    pub fn emit_freeze(&mut self) {
+        let (ty, value) = self.choose_or_make_value(|t| !t.is_aggregate(), Self::choose_value_type);
+        self.emit_value(&ty, &format!("freeze {ty} {value}"));
     }
 
     /// A conversion to another width or kind of number.
-    pub fn convert(&mut self) {
-        let (ty, value) = self.some(|t| !t.is_aggregate(), Self::plain);
-        let mut wanted = match self.c.below(2) {
-            0 => GeneratedType::Int(self.width()),
-            _ => GeneratedType::Float([32, 64, 16][self.c.below(3)]),
+    pub fn emit_conversion(&mut self) {
+        let (ty, value) = self.choose_or_make_value(|t| !t.is_aggregate(), Self::choose_value_type);
+        let mut wanted = match self.c.choose_below(2) {
+            0 => GeneratedType::Int(self.choose_width()),
+            _ => GeneratedType::Float([32, 64, 16][self.c.choose_below(3)]),
         };
         if ty.lanes() > 1 && !wanted.is_whole() {
             wanted = GeneratedType::Int(32);
@@ -185,15 +189,16 @@ impl LlvmGenerator<'_, '_> {
             (false, false) if to > from => "fpext",
             _ => return,
         };
-        let result = ty.with(wanted);
-        self.put(&result, &format!("{op} {ty} {value} to {result}"));
+        let result = ty.with_scalar(wanted);
+        self.emit_value(&result, &format!("{op} {ty} {value} to {result}"));
     }
 
     /// The same bits as another type.
-    pub fn bitcast(&mut self) {
-        let (ty, value) = self.some(GeneratedType::is_whole, Self::plain);
+    pub fn emit_bitcast(&mut self) {
+        let (ty, value) =
+            self.choose_or_make_value(GeneratedType::is_whole, Self::choose_value_type);
         let total = ty.bits() * ty.lanes();
-        let width = [8, 16, 32, 64][self.c.below(4)];
+        let width = [8, 16, 32, 64][self.c.choose_below(4)];
         let lanes = total / width;
         if ty.lanes() == 3 && width != ty.bits()
             || lanes * width != total
@@ -210,6 +215,6 @@ impl LlvmGenerator<'_, '_> {
             1 => return,
             _ => GeneratedType::Vector(Box::new(scalar), lanes),
         };
-        self.put(&wanted, &format!("bitcast {ty} {value} to {wanted}"));
+        self.emit_value(&wanted, &format!("bitcast {ty} {value} to {wanted}"));
     }
 }

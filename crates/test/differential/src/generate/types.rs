@@ -48,7 +48,7 @@ impl GeneratedType {
     }
 
     /// A type of the same shape of other scalars.
-    pub fn with(&self, scalar: GeneratedType) -> GeneratedType {
+    pub fn with_scalar(&self, scalar: GeneratedType) -> GeneratedType {
         match self {
             GeneratedType::Vector(_, count) => GeneratedType::Vector(Box::new(scalar), *count),
             _ => scalar,
@@ -92,7 +92,7 @@ impl GeneratedType {
     }
 
     /// What intrinsics are named by.
-    pub fn suffix(&self) -> String {
+    pub fn intrinsic_suffix(&self) -> String {
         let scalar = match self.scalar() {
             GeneratedType::Float(width) => format!("f{width}"),
             other => other.to_string(),
@@ -104,16 +104,16 @@ impl GeneratedType {
     }
 
     /// How many scalars there are in it.
-    fn scalars(&self) -> u32 {
+    fn scalar_count(&self) -> u32 {
         match self {
-            GeneratedType::Struct(fields) => fields.iter().map(GeneratedType::scalars).sum(),
-            GeneratedType::Array(element, count) => count * element.scalars(),
+            GeneratedType::Struct(fields) => fields.iter().map(GeneratedType::scalar_count).sum(),
+            GeneratedType::Array(element, count) => count * element.scalar_count(),
             other => other.lanes(),
         }
     }
 
     /// The parts of an aggregate.
-    pub fn parts(&self) -> Vec<GeneratedType> {
+    pub fn part_types(&self) -> Vec<GeneratedType> {
         match self {
             GeneratedType::Struct(fields) => fields.clone(),
             GeneratedType::Array(element, count) => vec![(**element).clone(); *count as usize],
@@ -132,42 +132,42 @@ const MOST_SCALARS: u32 = 32;
 
 impl LlvmGenerator<'_, '_> {
     /// A width of integers, seldom one that SPIR-V does not have.
-    pub fn width(&mut self) -> u32 {
+    pub fn choose_width(&mut self) -> u32 {
         match self.one_in(8) {
-            true => ODD[self.c.below(ODD.len())],
-            false => WIDTHS[self.c.below(WIDTHS.len())],
+            true => ODD[self.c.choose_below(ODD.len())],
+            false => WIDTHS[self.c.choose_below(WIDTHS.len())],
         }
     }
 
     /// A scalar of memory.
-    pub fn scalar(&mut self) -> GeneratedType {
-        match self.c.below(3) {
-            2 => GeneratedType::Float([32, 64, 16][self.c.below(3)]),
-            _ => GeneratedType::Int(self.width()),
+    pub fn choose_scalar_type(&mut self) -> GeneratedType {
+        match self.c.choose_below(3) {
+            2 => GeneratedType::Float([32, 64, 16][self.c.choose_below(3)]),
+            _ => GeneratedType::Int(self.choose_width()),
         }
     }
 
-    fn lanes(&mut self) -> u32 {
-        LANES[self.c.below(LANES.len())]
+    fn choose_lane_count(&mut self) -> u32 {
+        LANES[self.c.choose_below(LANES.len())]
     }
 
     /// A vector of scalars that fill bytes, or of `i1`.
     pub fn vector_of(&mut self, scalar: GeneratedType) -> GeneratedType {
-        GeneratedType::Vector(Box::new(scalar), self.lanes())
+        GeneratedType::Vector(Box::new(scalar), self.choose_lane_count())
     }
 
     /// A scalar or vector.
-    pub fn plain(&mut self) -> GeneratedType {
-        let scalar = self.scalar();
-        match self.c.below(3) == 2 && scalar.is_whole() {
+    pub fn choose_value_type(&mut self) -> GeneratedType {
+        let scalar = self.choose_scalar_type();
+        match self.c.choose_below(3) == 2 && scalar.is_whole() {
             true => self.vector_of(scalar),
             false => scalar,
         }
     }
 
     /// An integer or a vector of some.
-    pub fn integer(&mut self) -> GeneratedType {
-        let width = self.width();
+    pub fn choose_integer_type(&mut self) -> GeneratedType {
+        let width = self.choose_width();
         match self.one_in(3) {
             true => {
                 let width = width.next_power_of_two().max(8);
@@ -178,8 +178,8 @@ impl LlvmGenerator<'_, '_> {
     }
 
     /// A float or a vector of some.
-    pub fn float(&mut self) -> GeneratedType {
-        let scalar = GeneratedType::Float([32, 64, 16][self.c.below(3)]);
+    pub fn choose_float_type(&mut self) -> GeneratedType {
+        let scalar = GeneratedType::Float([32, 64, 16][self.c.choose_below(3)]);
         match self.one_in(3) {
             true => self.vector_of(scalar),
             false => scalar,
@@ -187,34 +187,38 @@ impl LlvmGenerator<'_, '_> {
     }
 
     /// A type of an object in memory, which is also loaded and stored as a whole.
-    pub fn object(&mut self, depth: u32) -> GeneratedType {
-        let ty = self.nested(depth);
-        match ty.scalars() <= MOST_SCALARS {
+    pub fn choose_object_type(&mut self, depth: u32) -> GeneratedType {
+        let ty = self.choose_nested_type(depth);
+        match ty.scalar_count() <= MOST_SCALARS {
             true => ty,
-            false => self.plain(),
+            false => self.choose_value_type(),
         }
     }
 
-    fn nested(&mut self, depth: u32) -> GeneratedType {
-        match self.c.below(5) {
-            0 | 1 => self.plain(),
+    fn choose_nested_type(&mut self, depth: u32) -> GeneratedType {
+        match self.c.choose_below(5) {
+            0 | 1 => self.choose_value_type(),
             2 | 3 if depth > 0 => {
-                let element = self.nested(depth - 1);
-                let count = [4, 2, 8, 3, 5][self.c.below(5)];
+                let element = self.choose_nested_type(depth - 1);
+                let count = [4, 2, 8, 3, 5][self.c.choose_below(5)];
                 GeneratedType::Array(Box::new(element), count)
             }
-            4 if depth > 0 => self.structure(depth),
-            _ => self.plain(),
+            4 if depth > 0 => self.choose_struct_type(depth),
+            _ => self.choose_value_type(),
         }
     }
 
     /// A structure.
-    pub fn structure(&mut self, depth: u32) -> GeneratedType {
-        let count = 1 + self.c.below(4);
-        let all = GeneratedType::Struct((0..count).map(|_| self.nested(depth - 1)).collect());
-        match all.scalars() <= MOST_SCALARS {
+    pub fn choose_struct_type(&mut self, depth: u32) -> GeneratedType {
+        let count = 1 + self.c.choose_below(4);
+        let all = GeneratedType::Struct(
+            (0..count)
+                .map(|_| self.choose_nested_type(depth - 1))
+                .collect(),
+        );
+        match all.scalar_count() <= MOST_SCALARS {
             true => all,
-            false => GeneratedType::Struct(vec![self.plain()]),
+            false => GeneratedType::Struct(vec![self.choose_value_type()]),
         }
     }
 }

@@ -8,36 +8,36 @@ use spirula_spirv::ir::{Block, ErasedIds, InstRef, SpirvModule};
 use spirula_spirv::{Id, IdMap};
 
 /// Splits a block anywhere.
-pub fn split(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
-    let Some(spot) = EditTarget::choose(module, choices) else {
+pub fn split_block(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;
     };
-    let block = spot.cfg.block(spot.block(choices));
+    let block = spot.cfg.block(spot.choose_block(choices));
     let body: Vec<_> = module.body(block).map(InstRef::handle).collect();
-    let at = body[choices.below(body.len())];
+    let at = body[choices.choose_below(body.len())];
     let before = module.to_words();
-    EditOutcome::of(&module.split_block(&spot.ids, block, at), before)
+    EditOutcome::from_result(&module.split_block(&spot.ids, block, at), before)
 }
 
 /// Puts a block on an edge.
 pub fn on_edge(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
-    let spot = EditTarget::choose(module, choices);
+    let spot = EditTarget::choose_function(module, choices);
     let Some((spot, (from, to))) =
-        spot.and_then(|s| Some((s.edge(choices)?, s)).map(|(e, s)| (s, e)))
+        spot.and_then(|s| Some((s.choose_edge(choices)?, s)).map(|(e, s)| (s, e)))
     else {
         return EditOutcome::Nothing;
     };
     let before = module.to_words();
-    EditOutcome::of(&module.insert_on_edge(&spot.ids, from, to), before)
+    EditOutcome::from_result(&module.insert_on_edge(&spot.ids, from, to), before)
 }
 
 /// Gives a loop a pre-header.
 pub fn pre_header(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
-    let Some(spot) = EditTarget::choose(module, choices) else {
+    let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;
     };
-    let loops = LoopNest::compute(&spot.cfg, &spot.dominators);
-    let Some(l) = choices.one(loops.loops()) else {
+    let loops = LoopNest::from_cfg(&spot.cfg, &spot.dominators);
+    let Some(l) = choices.choose_one(loops.loops()) else {
         return EditOutcome::Nothing;
     };
     let sources = spot.cfg.predecessors(l.header).iter();
@@ -49,15 +49,15 @@ pub fn pre_header(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) ->
     outside.dedup();
     let before = module.to_words();
     let header = spot.cfg.block(l.header);
-    EditOutcome::of(
+    EditOutcome::from_result(
         &module.create_pre_header(&spot.ids, header, &outside),
         before,
     )
 }
 
 /// Joins all blocks of a function that always follow each other.
-pub fn join(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
-    let Some(spot) = EditTarget::choose(module, choices) else {
+pub fn join_blocks(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;
     };
     let mut new: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
@@ -77,18 +77,18 @@ pub fn join(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditO
         .map(InstRef::handle)
         .collect();
     for inst in users {
-        spot.ids.rewrite(module, inst, resolve);
+        spot.ids.rewrite_uses(module, inst, resolve);
     }
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     EditOutcome::Done
 }
 
 /// Deletes a block with all edges to it.
-pub fn delete(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
-    let Some(spot) = EditTarget::choose(module, choices) else {
+pub fn delete_block(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;
     };
-    let at = spot.block(choices);
+    let at = spot.choose_block(choices);
     let block = spot.cfg.block(at);
     let mut sources = spot.cfg.predecessors(at).to_vec();
     sources.sort_unstable();
@@ -107,6 +107,6 @@ pub fn delete(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> Edi
     let mut erased = ErasedIds::new();
     module.remove_unreachable(&spot.ids, spot.func, &mut erased);
     module.order_blocks(&spot.ids, spot.func);
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     EditOutcome::Done
 }

@@ -8,53 +8,53 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::SpirvModule;
 
 /// Removes an edge.
-pub fn remove(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
-    let Some(spot) = EditTarget::choose(module, choices) else {
+pub fn remove_edge(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;
     };
-    let Some((from, to)) = spot.edge(choices) else {
+    let Some((from, to)) = spot.choose_edge(choices) else {
         return EditOutcome::Nothing;
     };
     let before = module.to_words();
     let result = module.remove_edge(&spot.ids, from, to);
     module.order_blocks(&spot.ids, spot.func);
-    EditOutcome::of(&result, before)
+    EditOutcome::from_result(&result, before)
 }
 
 /// Leads an edge elsewhere.
-pub fn redirect(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
-    let Some(spot) = EditTarget::choose(module, choices) else {
+pub fn redirect_edge(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;
     };
-    let Some((from, to)) = spot.edge(choices) else {
+    let Some((from, to)) = spot.choose_edge(choices) else {
         return EditOutcome::Nothing;
     };
-    let new = spot.cfg.block(spot.block(choices));
-    let Some(values) = spot.undefined(module, new) else {
+    let new = spot.cfg.block(spot.choose_block(choices));
+    let Some(values) = spot.undefined_phi_values(module, new) else {
         return EditOutcome::Nothing;
     };
     let before = module.to_words();
     let value = |phi: spirula_spirv::ir::InstRef<'_>| undefined_of(&values, phi);
     let result = module.redirect_edge(&spot.ids, from, to, new, value);
     module.order_blocks(&spot.ids, spot.func);
-    EditOutcome::of(&result, before)
+    EditOutcome::from_result(&result, before)
 }
 
 /// Adds an edge.
-pub fn add(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
-    let Some(spot) = EditTarget::choose(module, choices) else {
+pub fn add_edge(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
+    let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;
     };
-    let from = spot.block(choices);
-    let to = spot.cfg.block(spot.block(choices));
+    let from = spot.choose_block(choices);
+    let to = spot.cfg.block(spot.choose_block(choices));
     let end = module.terminator(spot.cfg.block(from)).handle();
-    let bools = spot.values(module, from, end).into_iter();
-    let is_bool = |ty: &Id| spot.definitions.op(module, *ty) == Some(Op::TypeBool);
+    let bools = spot.available_values(module, from, end).into_iter();
+    let is_bool = |ty: &Id| spot.definitions.defining_op(module, *ty) == Some(Op::TypeBool);
     let bools: Vec<Id> = bools.filter(|(_, ty)| is_bool(ty)).map(|v| v.0).collect();
-    let Some(&condition) = choices.one(&bools) else {
+    let Some(&condition) = choices.choose_one(&bools) else {
         return EditOutcome::Nothing;
     };
-    let Some(values) = spot.undefined(module, to) else {
+    let Some(values) = spot.undefined_phi_values(module, to) else {
         return EditOutcome::Nothing;
     };
     let before = module.to_words();
@@ -62,5 +62,5 @@ pub fn add(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOu
     let value = |phi: spirula_spirv::ir::InstRef<'_>| undefined_of(&values, phi);
     let result = module.add_edge(from, to, condition, value);
     module.order_blocks(&spot.ids, spot.func);
-    EditOutcome::of(&result, before)
+    EditOutcome::from_result(&result, before)
 }

@@ -1,6 +1,6 @@
 //! Edits of modules at random, each checked.
 //!
-//! [`edit`] takes a valid module and makes edits through the public interface, as bytes choose. Each
+//! [`edit_module`] takes a valid module and makes edits through the public interface, as bytes choose. Each
 //! is refused and then leaves the words as they were, or leaves a module that the verifier accepts
 //! and that reads back from its words as the same words.
 
@@ -27,7 +27,7 @@ enum EditOutcome {
 }
 
 impl EditOutcome {
-    fn of<T, E>(result: &Result<T, E>, before: Vec<u32>) -> EditOutcome {
+    fn from_result<T, E>(result: &Result<T, E>, before: Vec<u32>) -> EditOutcome {
         match result {
             Ok(_) => EditOutcome::Done,
             Err(_) => EditOutcome::Refused(before),
@@ -56,26 +56,26 @@ const fn edit_of(
 }
 
 const EDITS: &[ModuleEdit] = &[
-    edit_of("insert", instructions::insert),
-    edit_of("delete", instructions::delete),
-    edit_of("replace uses", instructions::replace),
-    edit_of("split a block", blocks::split),
+    edit_of("insert", instructions::insert_value),
+    edit_of("delete", instructions::delete_instruction),
+    edit_of("replace uses", instructions::replace_value),
+    edit_of("split a block", blocks::split_block),
     edit_of("put a block on an edge", blocks::on_edge),
     edit_of("make a pre-header", blocks::pre_header),
-    edit_of("join blocks", blocks::join),
-    edit_of("delete a block", blocks::delete),
-    edit_of("remove an edge", edges::remove),
+    edit_of("join blocks", blocks::join_blocks),
+    edit_of("delete a block", blocks::delete_block),
+    edit_of("remove an edge", edges::remove_edge),
     ModuleEdit {
         keeps_dominance: false,
-        ..edit_of("redirect an edge", edges::redirect)
+        ..edit_of("redirect an edge", edges::redirect_edge)
     },
     ModuleEdit {
         keeps_dominance: false,
-        ..edit_of("add an edge", edges::add)
+        ..edit_of("add an edge", edges::add_edge)
     },
-    edit_of("remove what is unreachable", whole::unreachable),
-    edit_of("construct SSA", whole::ssa),
-    edit_of("compact ids", whole::compact),
+    edit_of("remove what is unreachable", whole::remove_unreachable),
+    edit_of("construct SSA", whole::construct_ssa),
+    edit_of("compact ids", whole::compact_ids),
 ];
 
 /// How often each kind of edit was made and refused.
@@ -86,7 +86,7 @@ pub struct EditCounts {
 
 impl EditCounts {
     /// Adds another one's numbers.
-    pub fn add(&mut self, other: &EditCounts) {
+    pub fn add_counts(&mut self, other: &EditCounts) {
         self.rows.resize(EDITS.len(), (0, 0));
         for (row, other) in self.rows.iter_mut().zip(&other.rows) {
             row.0 += other.0;
@@ -95,7 +95,7 @@ impl EditCounts {
     }
 
     /// The kinds of edits that were never made.
-    pub fn missing(&self) -> Vec<&'static str> {
+    pub fn missing_kinds(&self) -> Vec<&'static str> {
         let made = |at: usize| self.rows.get(at).is_some_and(|r| r.0 > 0);
         let missing = EDITS.iter().enumerate().filter(|(at, _)| !made(*at));
         missing.map(|(_, e)| e.name).collect()
@@ -103,7 +103,7 @@ impl EditCounts {
 }
 
 /// How modules are verified here: as nobody's in particular, with any layout.
-pub fn options() -> VerifyOptions {
+pub fn verify_options() -> VerifyOptions {
     VerifyOptions {
         scalar_block_layout: true,
         ..VerifyOptions::default()
@@ -115,15 +115,15 @@ pub fn options() -> VerifyOptions {
 /// # Errors
 /// When an edit breaks what this module says of edits: the edits up to it, and the module before
 /// and after it.
-pub fn edit(
+pub fn edit_module(
     mut module: SpirvModule,
     choices: &mut ChoiceSequence<'_>,
 ) -> Result<EditCounts, String> {
     let mut tally = EditCounts::default();
-    tally.add(&EditCounts::default());
+    tally.add_counts(&EditCounts::default());
     let mut log = String::new();
     while !choices.is_empty() {
-        let at = choices.below(EDITS.len());
+        let at = choices.choose_below(EDITS.len());
         let edit = &EDITS[at];
         let mut edited = module.clone();
         match (edit.run)(&mut edited, choices) {
@@ -131,10 +131,16 @@ pub fn edit(
             EditOutcome::Refused(before) => {
                 tally.rows[at].1 += 1;
                 if edited.to_words() != before {
-                    return Err(report(&log, edit, &module, &edited, "it was refused"));
+                    return Err(format_report(
+                        &log,
+                        edit,
+                        &module,
+                        &edited,
+                        "it was refused",
+                    ));
                 }
             }
-            EditOutcome::Done => match check(&edited) {
+            EditOutcome::Done => match verify_module(&edited) {
                 Ok(()) => {
                     tally.rows[at].0 += 1;
                     _ = write!(log, "{}, ", edit.name);
@@ -145,7 +151,7 @@ pub fn edit(
                     let faults: Vec<String> =
                         faults.iter().map(SourceDiagnostic::to_string).collect();
                     let faults = faults.join("\n");
-                    return Err(report(&log, edit, &module, &edited, &faults));
+                    return Err(format_report(&log, edit, &module, &edited, &faults));
                 }
             },
         }
@@ -154,10 +160,10 @@ pub fn edit(
 }
 
 /// Whether a module is valid, in memory and read from its words again.
-fn check(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
-    verify::module(module, &options())?;
+fn verify_module(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
+    verify::verify_module(module, &verify_options())?;
     let words = module.to_words();
-    let again = verify::words(words.clone(), &options())?;
+    let again = verify::verify_words(words.clone(), &verify_options())?;
     let same = again.to_words() == words;
     let place = spirula_diagnostics::SourceLocation::Unknown;
     let fault = || {
@@ -173,7 +179,7 @@ fn is_of_dominance(fault: &SourceDiagnostic) -> bool {
     fault.notes.contains(&Rule::DefinedBefore.to_string())
 }
 
-fn report(
+fn format_report(
     log: &str,
     edit: &ModuleEdit,
     before: &SpirvModule,
@@ -182,7 +188,7 @@ fn report(
 ) -> String {
     let shown = |module: &SpirvModule| {
         let options = text::PrintOptions::default();
-        text::print(&module.to_words(), &options).unwrap_or_else(|e| e.to_string())
+        text::print_assembly(&module.to_words(), &options).unwrap_or_else(|e| e.to_string())
     };
     let name = edit.name;
     let (before, after) = (shown(before), shown(after));

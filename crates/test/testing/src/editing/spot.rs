@@ -17,15 +17,18 @@ pub struct EditTarget {
 
 impl EditTarget {
     /// A function with blocks.
-    pub fn choose(module: &SpirvModule, choices: &mut ChoiceSequence<'_>) -> Option<EditTarget> {
+    pub fn choose_function(
+        module: &SpirvModule,
+        choices: &mut ChoiceSequence<'_>,
+    ) -> Option<EditTarget> {
         let functions = module.functions().iter().copied();
         let defined: Vec<Func> = functions
             .filter(|f| !module.function(*f).blocks.is_empty())
             .collect();
-        let func = *choices.one(&defined)?;
-        let definitions = IdDefinitions::compute(module);
-        let cfg = FlowGraph::compute(module, &definitions, func).ok()?;
-        let dominators = BlockDominators::compute(&cfg);
+        let func = *choices.choose_one(&defined)?;
+        let definitions = IdDefinitions::from_module(module);
+        let cfg = FlowGraph::from_function(module, &definitions, func).ok()?;
+        let dominators = BlockDominators::from_cfg(&cfg);
         Some(EditTarget {
             func,
             ids: IdWords::new(module),
@@ -36,24 +39,24 @@ impl EditTarget {
     }
 
     /// A block, by its position.
-    pub fn block(&self, choices: &mut ChoiceSequence<'_>) -> u32 {
-        choices.below(self.cfg.len()) as u32
+    pub fn choose_block(&self, choices: &mut ChoiceSequence<'_>) -> u32 {
+        choices.choose_below(self.cfg.len()) as u32
     }
 
     /// An edge, by the blocks that it joins.
-    pub fn edge(&self, choices: &mut ChoiceSequence<'_>) -> Option<(Block, Block)> {
+    pub fn choose_edge(&self, choices: &mut ChoiceSequence<'_>) -> Option<(Block, Block)> {
         let all = (0..self.cfg.len() as u32).flat_map(|from| {
             let targets = self.cfg.successors(from).iter();
             targets.map(move |to| (from, *to))
         });
         let all: Vec<(u32, u32)> = all.collect();
-        let (from, to) = *choices.one(&all)?;
+        let (from, to) = *choices.choose_one(&all)?;
         Some((self.cfg.block(from), self.cfg.block(to)))
     }
 
     /// Instructions of a block before which others can stand: behind phis and variables, before the
     /// terminator or the merge instruction.
-    pub fn places(&self, module: &SpirvModule, at: u32) -> Vec<Inst> {
+    pub fn insertion_points(&self, module: &SpirvModule, at: u32) -> Vec<Inst> {
         let body: Vec<InstRef<'_>> = module.body(self.cfg.block(at)).collect();
         let fixed = |i: &InstRef<'_>| matches!(i.op(), Op::Phi | Op::Variable);
         let first = body.iter().rposition(fixed).map_or(0, |at| at + 1);
@@ -65,12 +68,14 @@ impl EditTarget {
 
     /// Numbers of 32 bits and booleans that are available before an instruction of a block, with
     /// their types.
-    pub fn values(&self, module: &SpirvModule, at: u32, before: Inst) -> Vec<(Id, Id)> {
+    pub fn available_values(&self, module: &SpirvModule, at: u32, before: Inst) -> Vec<(Id, Id)> {
         let mut found = Vec::new();
-        let mut add = |inst: InstRef<'_>| found.extend(self.scalar(module, inst));
-        module.section(ModuleSection::Globals).for_each(&mut add);
+        let mut add = |inst: InstRef<'_>| found.extend(self.scalar_result(module, inst));
         module
-            .insts(module.function(self.func).params)
+            .section_insts(ModuleSection::Globals)
+            .for_each(&mut add);
+        module
+            .list_insts(module.function(self.func).params)
             .for_each(&mut add);
         for block in 0..self.cfg.len() as u32 {
             if block != at && self.dominators.dominates(block, at) {
@@ -83,7 +88,7 @@ impl EditTarget {
     }
 
     /// An instruction's result and type, if that is a number of 32 bits or a boolean.
-    pub fn scalar(&self, module: &SpirvModule, inst: InstRef<'_>) -> Option<(Id, Id)> {
+    pub fn scalar_result(&self, module: &SpirvModule, inst: InstRef<'_>) -> Option<(Id, Id)> {
         let (id, ty) = (inst.result()?, inst.result_type()?);
         let def = self.definitions.get(module, ty)?;
         let fits = match def.op() {
@@ -95,12 +100,23 @@ impl EditTarget {
     }
 
     /// For each type of a block's phis an undefined value; `None` where one of them is no number.
-    pub fn undefined(&self, module: &mut SpirvModule, block: Block) -> Option<Vec<(Id, Id)>> {
+    pub fn undefined_phi_values(
+        &self,
+        module: &mut SpirvModule,
+        block: Block,
+    ) -> Option<Vec<(Id, Id)>> {
         let phis: Vec<Inst> = module.phis(block).map(InstRef::handle).collect();
-        let types = phis.iter().map(|p| self.scalar(module, module.inst(*p)));
+        let types = phis
+            .iter()
+            .map(|p| self.scalar_result(module, module.inst(*p)));
         let types: Option<Vec<Id>> = types.map(|t| t.map(|t| t.1)).collect();
         let types = types?;
-        Some(types.into_iter().map(|ty| (ty, module.undef(ty))).collect())
+        Some(
+            types
+                .into_iter()
+                .map(|ty| (ty, module.ensure_undef(ty)))
+                .collect(),
+        )
     }
 }
 

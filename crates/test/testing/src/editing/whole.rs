@@ -7,13 +7,16 @@ use spirula_spirv::ir::{ErasedIds, SpirvModule};
 use spirula_spirv::ssa;
 
 /// Removes what cannot be reached in a function.
-pub fn unreachable(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -> EditOutcome {
-    let Some(spot) = EditTarget::choose(module, choices) else {
+pub fn remove_unreachable(
+    module: &mut SpirvModule,
+    choices: &mut ChoiceSequence<'_>,
+) -> EditOutcome {
+    let Some(spot) = EditTarget::choose_function(module, choices) else {
         return EditOutcome::Nothing;
     };
     let mut erased = ErasedIds::new();
     let changed = module.remove_unreachable(&spot.ids, spot.func, &mut erased);
-    module.sweep(&erased);
+    module.sweep_annotations(&erased);
     if changed {
         EditOutcome::Done
     } else {
@@ -22,8 +25,8 @@ pub fn unreachable(module: &mut SpirvModule, choices: &mut ChoiceSequence<'_>) -
 }
 
 /// Turns variables into values.
-pub fn ssa(module: &mut SpirvModule, _: &mut ChoiceSequence<'_>) -> EditOutcome {
-    match ssa::construct(module) {
+pub fn construct_ssa(module: &mut SpirvModule, _: &mut ChoiceSequence<'_>) -> EditOutcome {
+    match ssa::construct_ssa(module) {
         Ok(promoted) if promoted.variables == 0 => EditOutcome::Nothing,
         Ok(_) => EditOutcome::Done,
         Err(fault) => panic!("a valid module was refused: {fault}"),
@@ -31,7 +34,7 @@ pub fn ssa(module: &mut SpirvModule, _: &mut ChoiceSequence<'_>) -> EditOutcome 
 }
 
 /// Gives ids the smallest numbers.
-pub fn compact(module: &mut SpirvModule, _: &mut ChoiceSequence<'_>) -> EditOutcome {
+pub fn compact_ids(module: &mut SpirvModule, _: &mut ChoiceSequence<'_>) -> EditOutcome {
     let count = module.all_insts().filter(|i| i.result().is_some()).count();
     module.compact_ids();
     assert_eq!(module.bound() as usize, count + 1, "ids are dense");

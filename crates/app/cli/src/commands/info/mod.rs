@@ -46,29 +46,32 @@ pub fn run(args: &InfoArgs) -> CommandResult {
 }
 
 fn describe(module: &SpirvModule) -> Result<String, SourceDiagnostic> {
-    let types = TypeNames::compute(module);
+    let types = TypeNames::from_module(module);
     let mut out = String::new();
     for (name, _) in entry_points(module) {
-        out += &describe_entry(&EntryInterface::of(module, &name)?, &types);
-        out += &describe_details(&EntryDetails::of(module, &name)?, &types);
+        out += &describe_entry(&EntryInterface::from_module(module, &name)?, &types);
+        out += &describe_details(&EntryDetails::from_module(module, &name)?, &types);
     }
-    let names = IdNames::compute(module);
-    let definitions = IdDefinitions::compute(module);
-    for constant in spec_constants(module, &definitions, &IdDecorations::compute(module)) {
+    let names = IdNames::from_module(module);
+    let definitions = IdDefinitions::from_module(module);
+    for constant in spec_constants(module, &definitions, &IdDecorations::from_module(module)) {
         let _ = writeln!(
             out,
             "specialisation constant {}{}: {}, by default {:#x}",
             constant.spec_id,
             named(names.get(module, constant.id).as_deref()),
-            types.name(constant.ty),
+            types.format_type(constant.ty),
             constant.default
         );
     }
-    for model in module.section(ModuleSection::MemoryModel) {
-        let (addressing, memory) = (AddressingModel(model.word(0)), MemoryModel(model.word(1)));
+    for model in module.section_insts(ModuleSection::MemoryModel) {
+        let (addressing, memory) = (
+            AddressingModel(model.operand_word(0)),
+            MemoryModel(model.operand_word(1)),
+        );
         let _ = writeln!(out, "memory model: {memory}, addressing: {addressing}");
     }
-    out += &describe_needs(&ModuleRequirements::compute(module));
+    out += &describe_needs(&ModuleRequirements::from_module(module));
     Ok(out)
 }
 
@@ -82,7 +85,7 @@ fn describe_details(details: &EntryDetails, types: &TypeNames<'_>) -> String {
             member.offset,
             member.offset.saturating_add(member.size),
             named(member.name.as_deref()),
-            types.name(member.ty)
+            types.format_type(member.ty)
         );
     }
     // The size of workgroups is told already.
@@ -105,7 +108,7 @@ fn describe_details(details: &EntryDetails, types: &TypeNames<'_>) -> String {
                 (None, None) => String::new(),
             };
             let name = named(port.name.as_deref());
-            let _ = writeln!(out, "  {what}{place}{name}: {}", types.name(port.ty));
+            let _ = writeln!(out, "  {what}{place}{name}: {}", types.format_type(port.ty));
         }
     }
     out
@@ -129,10 +132,15 @@ fn describe_needs(needs: &ModuleRequirements) -> String {
             let _ = writeln!(out, "{what}: {}", names.join(", "));
         }
     };
-    let capabilities = listed(needs.declared().map(|c| c.to_string()).collect());
+    let capabilities = listed(
+        needs
+            .declared_capabilities()
+            .map(|c| c.to_string())
+            .collect(),
+    );
     let extensions = listed(needs.declared_extensions().to_vec());
     line("capabilities", &capabilities);
-    let choice = needs.choose(&RequirementCeiling::default());
+    let choice = needs.choose_within(&RequirementCeiling::default());
     let (wanted, others) = match &choice {
         Ok(choice) => (
             listed(choice.capabilities.iter().map(|c| c.to_string()).collect()),
@@ -241,5 +249,5 @@ fn describe_binding(binding: &InterfaceBinding, types: &TypeNames<'_>) -> String
         0 => "array of any number: ".to_owned(),
         n => format!("array of {n}: "),
     };
-    format!("{array}{what} of {}", types.name(ty))
+    format!("{array}{what} of {}", types.format_type(ty))
 }

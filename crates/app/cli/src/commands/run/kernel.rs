@@ -32,9 +32,9 @@ pub fn run(
     module: &SpirvModule,
     mut stages: StageTimings,
 ) -> CommandResult {
-    let types = TypeNames::compute(module);
+    let types = TypeNames::from_module(module);
     let entry = find_entry(module, args.entry.as_deref())?;
-    let interface = match EntryInterface::of(module, &entry) {
+    let interface = match EntryInterface::from_module(module, &entry) {
         Ok(interface) => interface,
         Err(error) => return Err(CommandFailure::diagnostics(input, vec![error])),
     };
@@ -102,7 +102,9 @@ pub fn run(
         size,
         inputs,
     };
-    let ended = device.launch(&launch).and_then(|()| device.wait());
+    let ended = device
+        .launch_kernel(&launch)
+        .and_then(|()| device.wait_idle());
     let printed = device.take_printed();
     std::io::stdout().write_all(&printed)?;
     if printed.last().is_some_and(|last| *last != b'\n') {
@@ -153,15 +155,15 @@ fn push_constants(
 
 /// Whether an entry point runs before or after all others.
 fn surrounds(module: &SpirvModule, name: &str) -> bool {
-    let mut points = module.section(ModuleSection::EntryPoints);
+    let mut points = module.section_insts(ModuleSection::EntryPoints);
     let entry = points
-        .find(|point| point.string(2) == name)
-        .map(|point| point.id(1));
-    let mut modes = module.section(ModuleSection::ExecutionModes);
+        .find(|point| point.string_operand(2) == name)
+        .map(|point| point.id_operand(1));
+    let mut modes = module.section_insts(ModuleSection::ExecutionModes);
     modes.any(|mode| {
-        let which = ExecutionMode(mode.word(1));
+        let which = ExecutionMode(mode.operand_word(1));
         let around = matches!(which, ExecutionMode::Initializer | ExecutionMode::Finalizer);
-        around && Some(mode.id(0)) == entry
+        around && Some(mode.id_operand(0)) == entry
     })
 }
 
@@ -192,11 +194,13 @@ fn upload(
 ) -> Result<Vec<Option<DeviceBuffer>>, CommandFailure> {
     let one = |value: &PreparedValue| match value {
         PreparedValue::Buffer(array) | PreparedValue::Address(array) => {
-            device.upload(array.bytes()).map(Some).map_err(told)
+            device.upload_data(array.bytes()).map(Some).map_err(told)
         }
         PreparedValue::Image(shape, sampler, texels) => {
             let image = device.create_image(shape, sampler).map_err(told)?;
-            device.write(image, 0, texels.bytes()).map_err(told)?;
+            device
+                .write_buffer(image, 0, texels.bytes())
+                .map_err(told)?;
             Ok(Some(image))
         }
         PreparedValue::Sampler(sampler) => device.create_sampler(sampler).map(Some).map_err(told),
@@ -214,7 +218,7 @@ fn addresses(
 ) -> Result<Vec<Option<u64>>, CommandFailure> {
     let one = |(value, buffer): (&PreparedValue, &Option<DeviceBuffer>)| match (value, buffer) {
         (PreparedValue::Address(_), Some(buffer)) => {
-            device.address(*buffer).map(Some).map_err(told)
+            device.buffer_address(*buffer).map(Some).map_err(told)
         }
         _ => Ok(None),
     };

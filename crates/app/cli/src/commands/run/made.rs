@@ -3,7 +3,9 @@
 use super::bind::BoundParameter;
 use crate::cli::{CommandFailure, files};
 use crate::values::{ArrayContents, ValueSpec};
-use spirula_runtime::data::{ElementArray, ElementNumber, ElementType, extent, generate, read_npy};
+use spirula_runtime::data::{
+    ElementArray, ElementNumber, ElementType, generate_elements, measure_shape, read_npy,
+};
 use spirula_runtime::types::TypeNames;
 use spirula_runtime::{DeviceError, ImageShape, PipeShape, SamplerState};
 use spirula_spirv::reflect::{EntryInterface, InterfaceParam, ParamKind};
@@ -46,7 +48,7 @@ impl PreparedValue {
             | PreparedValue::Address(array) => array.bytes().len() as u64,
             PreparedValue::Bytes(bytes) => bytes.len() as u64,
             PreparedValue::Local(_) | PreparedValue::Sampler(_) => 0,
-            PreparedValue::Pipe(shape) => shape.bytes().unwrap_or(0),
+            PreparedValue::Pipe(shape) => shape.memory_bytes().unwrap_or(0),
         }
     }
 }
@@ -139,7 +141,7 @@ pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<ElementArray,
     match value {
         ValueSpec::Scalar(element, number) => {
             let mut bytes = Vec::new();
-            element.encode(*number, &mut bytes);
+            element.encode_number(*number, &mut bytes);
             ElementArray::new(*element, Vec::new(), bytes).map_err(|e| failed(e.to_string()))
         }
         ValueSpec::Array {
@@ -178,7 +180,7 @@ impl ValueParam<'_> {
             return Err(format!("it takes {name}, {element} is given"));
         }
         let mut bytes = Vec::new();
-        element.encode(number, &mut bytes);
+        element.encode_number(number, &mut bytes);
         Ok(PreparedValue::Bytes(bytes))
     }
 
@@ -186,7 +188,7 @@ impl ValueParam<'_> {
     fn take_array(&self, array: ElementArray) -> Result<PreparedValue, String> {
         let ValueParam { param, size, types } = *self;
         let (shape, name) = (array.shape_text(), types.param_name(param));
-        let (count, wanted) = (array.count(), types.param_value(param));
+        let (count, wanted) = (array.element_count(), types.param_value(param));
         if !types.takes_elements(param, array.element()) {
             let more = if types.takes_integers(param) {
                 " (integers with or without a sign)"
@@ -221,7 +223,7 @@ fn array(
 ) -> Result<ElementArray, CommandFailure> {
     let shape_text = spirula_runtime::data::ArrayTypeDisplay(shape, element).to_string();
     let too_large = || CommandFailure::message(format!("no memory for {shape_text}"));
-    let (count, size) = extent(element, shape).ok_or_else(too_large)?;
+    let (count, size) = measure_shape(element, shape).ok_or_else(too_large)?;
     if size as u64 > limit {
         let error = DeviceError::Memory {
             size: size as u64,
@@ -231,10 +233,10 @@ fn array(
     }
     let bytes = match (contents, contents.fill(element, count, seed)) {
         (_, Err(text)) => return Err(CommandFailure::message(text)),
-        (_, Ok(Some(fill))) => generate(element, count, &fill).map_err(|_| too_large())?,
+        (_, Ok(Some(fill))) => generate_elements(element, count, &fill).map_err(|_| too_large())?,
         (ArrayContents::File(path), _) if files::has_extension(path, "npy") => {
             let array = from_npy(path)?;
-            if array.element() != element || array.count() != count {
+            if array.element() != element || array.element_count() != count {
                 let (path, has) = (path.display(), array.shape_text());
                 return Err(CommandFailure::message(format!(
                     "{path} has {has}, not {shape_text}"

@@ -86,7 +86,7 @@ pub(super) fn default_arguments(tensors: &TensorSignature) -> Result<Vec<ArgSpec
     let parameters = tensors.parameters.iter();
     let specs = parameters.map(|parameter| {
         let element = array_element(parameter.element)?;
-        let pair = (parameter.element.parts() == 2).then_some(Some(2));
+        let pair = (parameter.element.component_count() == 2).then_some(Some(2));
         let sizes = parameter.shape.iter().copied().chain(pair);
         let sizes: String = sizes
             .map(|size| Some(format!("{}x", size?)))
@@ -132,7 +132,7 @@ fn open(args: &RunArgs) -> Result<ComputeDevice, CommandFailure> {
         absolute: args.atol,
         relative: args.rtol,
     };
-    ComputeDevice::comparing(devices, tolerance).map_err(told)
+    ComputeDevice::with_comparison(devices, tolerance).map_err(told)
 }
 
 /// What a device has to say after a run.

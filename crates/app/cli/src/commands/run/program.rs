@@ -143,7 +143,7 @@ fn read_values(
         Ok(values) => values,
         Err(fault) => {
             let place = match std::str::from_utf8(&input.bytes) {
-                Ok(_) => SourceLocation::text(fault.at, fault.at + 1),
+                Ok(_) => SourceLocation::from_text_range(fault.at, fault.at + 1),
                 Err(_) => SourceLocation::Byte(fault.at as u64),
             };
             let error = SourceDiagnostic::error(place, fault.message);
@@ -208,7 +208,7 @@ fn call(
     }
     let failed = |error: ProgramError<_>| CommandFailure::message(error.to_string());
     let mut session = ProgramSession::new(program, machine).map_err(failed)?;
-    let called = session.call(&entry.name, values);
+    let called = session.call_entry(&entry.name, values);
     for line in session.take_traced() {
         say_line!("{line}");
     }

@@ -92,7 +92,7 @@ pub fn collect(
         else {
             continue;
         };
-        let bytes = device.download(*buffer);
+        let bytes = device.download_buffer(*buffer);
         let bytes = bytes.map_err(|e| CommandFailure::message(e.to_string()))?;
         let changed = bytes != before.bytes();
         let array = ElementArray::new(before.element(), before.shape().to_vec(), bytes);

@@ -14,8 +14,8 @@ pub fn values(
     module: &SpirvModule,
     types: &TypeNames<'_>,
 ) -> Result<Vec<(u32, u64)>, CommandFailure> {
-    let definitions = IdDefinitions::compute(module);
-    let constants = spec_constants(module, &definitions, &IdDecorations::compute(module));
+    let definitions = IdDefinitions::from_module(module);
+    let constants = spec_constants(module, &definitions, &IdDecorations::from_module(module));
     given
         .iter()
         .filter_map(|text| value(text, &constants, types).transpose())
@@ -41,15 +41,15 @@ fn value(
         tell_line("note", &text, has.as_deref());
         return Ok(None);
     };
-    let element = types.value(constant.ty).map(|v| v.element);
+    let element = types.parse_value_type(constant.ty).map(|v| v.element);
     let element = element.ok_or_else(|| {
         CommandFailure::message(format!("specialisation constant {id} is no number"))
     })?;
-    let number = element.parse(value);
+    let number = element.parse_number(value);
     let number = number
         .map_err(|e| CommandFailure::message(format!("specialisation constant {id}: {e}")))?;
     let mut bytes = Vec::new();
-    element.encode(number, &mut bytes);
+    element.encode_number(number, &mut bytes);
     bytes.resize(8, 0);
     let bits = bytes.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
     Ok(Some((id, bits)))

@@ -41,7 +41,7 @@ impl StageTimings {
             ("run", profile.run),
         ];
         self.rows.extend(stages);
-        self.instructions = device.instructions();
+        self.instructions = device.instruction_count();
     }
 }
 

@@ -576,7 +576,7 @@ fn agree(found: &[ProgramValue], wanted: &[ProgramValue]) -> Result<(), TestOutc
                 "{title}: {found}, expected {wanted}"
             )));
         }
-        let numbers = wanted.numbers().map(|n| n.to_f64().abs());
+        let numbers = wanted.iter_numbers().map(|n| n.to_f64().abs());
         let largest = numbers.filter(|n| n.is_finite()).fold(1.0, f64::max);
         let tolerance = ArrayTolerance {
             absolute: TOLERANCE * largest,

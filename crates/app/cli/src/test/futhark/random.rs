@@ -4,7 +4,7 @@
 use crate::values::program::of_array;
 use spirula_program::ProgramValue;
 use spirula_runtime::data::{
-    BufferFill, ElementArray, ElementClass, ElementType, extent, generate,
+    BufferFill, ElementArray, ElementClass, ElementType, generate_elements, measure_shape,
 };
 
 /// The seed of the first value; others count up.
@@ -50,7 +50,7 @@ fn parse(word: &str) -> Result<Option<(Vec<usize>, ElementType)>, String> {
 }
 
 fn random(shape: &[usize], element: ElementType, seed: u64) -> Result<ProgramValue, String> {
-    let room = extent(element, shape).filter(|(_, bytes)| *bytes <= LARGEST);
+    let room = measure_shape(element, shape).filter(|(_, bytes)| *bytes <= LARGEST);
     let (count, _) = room.ok_or("a random value is too large")?;
     let fill = match element.class() {
         ElementClass::Float => BufferFill::Reals {
@@ -61,7 +61,7 @@ fn random(shape: &[usize], element: ElementType, seed: u64) -> Result<ProgramVal
         },
         _ => BufferFill::Bits { seed },
     };
-    let mut bytes = generate(element, count, &fill).map_err(|e| e.to_string())?;
+    let mut bytes = generate_elements(element, count, &fill).map_err(|e| e.to_string())?;
     if element == ElementType::Bool {
         bytes.iter_mut().for_each(|b| *b &= 1);
     }

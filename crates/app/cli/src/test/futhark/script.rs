@@ -164,7 +164,7 @@ fn converted(value: ProgramValue, wanted: &EntryValueType) -> ProgramValue {
         (true, false) => return value,
     };
     let bits = value.elements().next().unwrap_or(0);
-    let bits = ScalarOperator::convert(op, from, to).eval(&[bits]);
+    let bits = ScalarOperator::from_conversion(op, from, to).eval_operands(&[bits]);
     ProgramValue {
         element: to,
         unsigned: wanted.unsigned,

@@ -77,10 +77,10 @@ fn is_equal(
 
 /// Where a float stands in the order of those of its format; both zeros stand at 0.
 fn place(x: f64, element: TensorElement) -> i128 {
-    let TensorElement::Float(float) = element.part() else {
+    let TensorElement::Float(float) = element.component_element() else {
         return 0;
     };
-    let magnitude = i128::from(float.format().encode(x.abs()));
+    let magnitude = i128::from(float.format().encode_value(x.abs()));
     if x < 0.0 { -magnitude } else { magnitude }
 }
 
@@ -99,7 +99,7 @@ pub fn largest(tensor: &TestTensor) -> f64 {
 
 /// Mean of the elements, and that of their absolute values; none of complex numbers.
 pub fn means(tensor: &TestTensor) -> Option<(f64, f64)> {
-    if tensor.element.parts() != 1 || tensor.element == TensorElement::Bool {
+    if tensor.element.component_count() != 1 || tensor.element == TensorElement::Bool {
         return None;
     }
     let numbers = || tensor.numbers().map(ElementNumber::to_f64);
@@ -119,14 +119,14 @@ mod tests {
         let element = element_named(name).unwrap();
         let mut bytes = Vec::new();
         for x in numbers {
-            match element.part() {
+            match element.component_element() {
                 TensorElement::Float(_) => encode(element, ElementNumber::Float(*x), &mut bytes),
                 _ => encode(element, ElementNumber::Int(*x as i128), &mut bytes),
             }
         }
         TestTensor {
             element,
-            shape: vec![numbers.len() / element.parts()],
+            shape: vec![numbers.len() / element.component_count()],
             bytes,
         }
     }

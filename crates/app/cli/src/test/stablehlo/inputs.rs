@@ -26,7 +26,7 @@ pub fn make(argument: &RandomTensorSpec, seed: u64, number: usize) -> Option<Tes
     let RandomTensorSpec { element, shape, .. } = argument;
     let mut sizes = shape.iter();
     let count = sizes.try_fold(1_usize, |count, size| count.checked_mul(*size))?;
-    let count = count.checked_mul(element.parts())?;
+    let count = count.checked_mul(element.component_count())?;
     let bytes = count.checked_mul(size(*element))?;
     if bytes > LARGEST {
         return None;
@@ -59,7 +59,7 @@ impl SplitMixStream {
 /// An element, or a part of a complex one, from an output of the generator.
 fn number_of(argument: &RandomTensorSpec, z: u64) -> Option<ElementNumber> {
     let coarse = (z >> 40) as f64 / f64::from(1 << 24);
-    Some(match argument.element.part() {
+    Some(match argument.element.component_element() {
         TensorElement::Float(float) => {
             let fine = (z >> 11) as f64 / (1_u64 << 53) as f64;
             let is_wide = float.width() == 64;

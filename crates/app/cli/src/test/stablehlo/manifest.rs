@@ -173,7 +173,7 @@ fn argument(arg: &ManifestArgument) -> Result<RandomTensorSpec, TestOutcome> {
 /// A bound; that above may lie beyond the type.
 fn bound(element: TensorElement, value: &Json) -> Result<ElementNumber, TestOutcome> {
     let text = value.to_string();
-    let is_float = matches!(element.part(), TensorElement::Float(_));
+    let is_float = matches!(element.component_element(), TensorElement::Float(_));
     match text.parse::<i128>() {
         Ok(whole) if !is_float => Ok(ElementNumber::Int(whole)),
         _ if is_float => number(Stored::F64, value),
@@ -200,12 +200,12 @@ mod tests {
     /// agree with themselves.
     #[test]
     fn generated_arguments_are_the_stored_ones() {
-        let Some(corpus) = spirula_testing::corpus("stablehlo") else {
+        let Some(corpus) = spirula_testing::find_corpus("stablehlo") else {
             return;
         };
         let mut compared = 0;
         for folder in ["seeds", "models"] {
-            for path in spirula_testing::files(&corpus.join(folder), ".json") {
+            for path in spirula_testing::list_files(&corpus.join(folder), ".json") {
                 let manifest = TensorManifest::read(&path).expect("the manifest reads");
                 let small = manifest
                     .arguments
@@ -229,12 +229,12 @@ mod tests {
 
     #[test]
     fn stored_results_agree_with_themselves() {
-        let Some(corpus) = spirula_testing::corpus("stablehlo") else {
+        let Some(corpus) = spirula_testing::find_corpus("stablehlo") else {
             return;
         };
         let mut compared = 0;
         for folder in ["seeds", "models", "torch", "syntax"] {
-            for path in spirula_testing::files(&corpus.join(folder), ".json") {
+            for path in spirula_testing::list_files(&corpus.join(folder), ".json") {
                 let manifest = TensorManifest::read(&path).expect("the manifest reads");
                 if manifest.results.iter().any(|r| r.file.is_none()) {
                     continue;

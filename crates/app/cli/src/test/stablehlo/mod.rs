@@ -263,7 +263,7 @@ fn call(
     let mut device = session.open()?;
     let machine = DeviceMachine::new(&mut device);
     let called =
-        ProgramSession::new(program, machine).and_then(|mut s| s.call(&entry.name, values));
+        ProgramSession::new(program, machine).and_then(|mut s| s.call_entry(&entry.name, values));
     let given = called?;
     let without = || TestOutcome::failed("a result has no external form");
     given.into_iter().map(|v| v.ok_or_else(without)).collect()

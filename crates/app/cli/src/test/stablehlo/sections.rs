@@ -4,7 +4,7 @@ use spirula_stablehlo::mlir::{self, MlirModule, MlirOp};
 
 /// The modules of a file, those that have no line but comments left out.
 pub fn all(bytes: &[u8]) -> Vec<&[u8]> {
-    let ranges = mlir::sections(bytes).into_iter();
+    let ranges = mlir::split_sections(bytes).into_iter();
     let mut sections: Vec<&[u8]> = ranges.map(|range| &bytes[range]).collect();
     sections.retain(|section| !is_blank(section));
     sections
@@ -28,21 +28,21 @@ fn is_blank(section: &[u8]) -> bool {
 pub fn functions(bytes: &[u8]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, section) in all(bytes).into_iter().enumerate() {
-        let Ok(module) = mlir::parse(section) else {
+        let Ok(module) = mlir::parse_text(section) else {
             return Vec::new();
         };
         let tests = module
             .functions()
             .iter()
             .filter(|op| is_test(&module, **op));
-        let names = tests.filter_map(|op| module.text(*op, "sym_name"));
+        let names = tests.filter_map(|op| module.find_text(*op, "sym_name"));
         found.extend(names.map(|name| (number, name.to_owned())));
     }
     found
 }
 
 fn is_test(module: &MlirModule, function: MlirOp) -> bool {
-    let is_private = module.text(function, "sym_visibility") == Some("private");
+    let is_private = module.find_text(function, "sym_visibility") == Some("private");
     let body = module.regions(function).next();
     let entry = body.and_then(|region| module.blocks(region).first());
     !is_private && entry.is_some_and(|block| module.arguments(*block).len() == 0)

@@ -23,11 +23,11 @@ const SEED: u64 = 0x5eed;
 
 /// Whether the only function that others see has dimensions of unknown size.
 pub fn is_open(bytes: &[u8]) -> bool {
-    let Ok(module) = mlir::parse(bytes) else {
+    let Ok(module) = mlir::parse_text(bytes) else {
         return false;
     };
     module
-        .function("main")
+        .find_function("main")
         .is_some_and(|main| arguments(&module, main))
 }
 
@@ -121,7 +121,7 @@ fn made(tensors: &TensorSignature, size: u64) -> Result<Vec<TestTensor>, TestOut
 
 /// Small values, which are also positions.
 fn bounds(element: TensorElement) -> (ElementNumber, ElementNumber) {
-    match element.part() {
+    match element.component_element() {
         TensorElement::Float(_) => (ElementNumber::Float(-2.0), ElementNumber::Float(2.0)),
         _ => (ElementNumber::Int(0), ElementNumber::Int(3)),
     }

@@ -26,20 +26,20 @@ pub fn element_named(name: &str) -> Option<TensorElement> {
             }),
         _ => {
             let format = FLOATS.iter().find(|f| f.name.eq_ignore_ascii_case(name))?;
-            MlirFloat::named(format.name).map(TensorElement::Float)
+            MlirFloat::from_name(format.name).map(TensorElement::Float)
         }
     }
 }
 
 /// Bytes of a part of an element.
 pub fn size(element: TensorElement) -> usize {
-    element.storage().size() as usize
+    element.storage_type().size() as usize
 }
 
 /// Appends a part of an element.
 pub fn encode(element: TensorElement, number: ElementNumber, out: &mut Vec<u8>) {
-    let bits = match (element.part(), number) {
-        (TensorElement::Float(float), number) => float.format().encode(number.to_f64()),
+    let bits = match (element.component_element(), number) {
+        (TensorElement::Float(float), number) => float.format().encode_value(number.to_f64()),
         (TensorElement::Bool, number) => u64::from(number.to_int() != 0),
         (_, number) => number.to_int() as u64,
     };
@@ -51,8 +51,8 @@ fn decode(element: TensorElement, bytes: &[u8]) -> ElementNumber {
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);
     let bits = u64::from_le_bytes(word);
-    match element.part() {
-        TensorElement::Float(float) => ElementNumber::Float(float.format().decode(bits)),
+    match element.component_element() {
+        TensorElement::Float(float) => ElementNumber::Float(float.format().decode_bits(bits)),
         TensorElement::Bool => ElementNumber::Int((bits != 0).into()),
         _ if element.is_unsigned() => ElementNumber::Int(bits.into()),
         _ => {
@@ -82,7 +82,7 @@ impl TestTensor {
             (own, found) => own == Some(found),
         };
         let mut shape = array.shape().to_vec();
-        if !fits || (element.parts() == 2 && shape.pop() != Some(2)) {
+        if !fits || (element.component_count() == 2 && shape.pop() != Some(2)) {
             let found = array.shape_text();
             return Err(TestOutcome::failed(format!("{found} is no {element}")));
         }
@@ -99,8 +99,8 @@ impl TestTensor {
         value: ProgramValue,
     ) -> Result<TestTensor, TestOutcome> {
         let mut shape: Vec<usize> = value.shape.iter().map(|size| *size as usize).collect();
-        let is_whole = element.parts() == 1 || shape.pop() == Some(2);
-        if value.element != element.storage() || !is_whole {
+        let is_whole = element.component_count() == 1 || shape.pop() == Some(2);
+        if value.element != element.storage_type() || !is_whole {
             let (found, rank) = (value.type_name(), value.shape.len());
             return Err(TestOutcome::failed(format!(
                 "a result is {found} of rank {rank}, expected {element}"
@@ -115,10 +115,10 @@ impl TestTensor {
 
     /// The value that a program takes for it.
     pub fn into_value(self) -> ProgramValue {
-        let pair = (self.element.parts() == 2).then_some(2);
+        let pair = (self.element.component_count() == 2).then_some(2);
         let sizes = self.shape.iter().map(|size| *size as u64);
         ProgramValue {
-            element: self.element.storage(),
+            element: self.element.storage_type(),
             unsigned: self.element.is_unsigned(),
             shape: sizes.chain(pair).collect(),
             bytes: self.bytes,
@@ -152,9 +152,9 @@ impl TestTensor {
 
     /// The elements at these places, as a tensor of one dimension.
     pub fn sample(&self, places: &ElementArray) -> Result<TestTensor, TestOutcome> {
-        let size = size(self.element) * self.element.parts();
+        let size = size(self.element) * self.element.component_count();
         let mut bytes = Vec::new();
-        for place in places.numbers() {
+        for place in places.iter_numbers() {
             let place = usize::try_from(place.to_int()).unwrap_or(usize::MAX);
             let element = self.bytes.chunks_exact(size).nth(place);
             let outside = || TestOutcome::failed(format!("there is no element {place}"));
@@ -162,7 +162,7 @@ impl TestTensor {
         }
         Ok(TestTensor {
             element: self.element,
-            shape: vec![places.count()],
+            shape: vec![places.element_count()],
             bytes,
         })
     }
@@ -187,7 +187,7 @@ mod tests {
             let element = element_named(name).unwrap();
             let mut bytes = Vec::new();
             for number in &numbers {
-                let number = match element.part() {
+                let number = match element.component_element() {
                     TensorElement::Float(_) => ElementNumber::Float(*number),
                     _ => ElementNumber::Int(*number as i128),
                 };
@@ -195,7 +195,7 @@ mod tests {
             }
             let tensor = TestTensor {
                 element,
-                shape: vec![numbers.len() / element.parts()],
+                shape: vec![numbers.len() / element.component_count()],
                 bytes,
             };
             let back: Vec<f64> = tensor.numbers().map(ElementNumber::to_f64).collect();
@@ -214,7 +214,7 @@ mod tests {
             let tensor = TestTensor {
                 element,
                 shape: vec![3],
-                bytes: vec![1; 3 * element.parts() * size(element)],
+                bytes: vec![1; 3 * element.component_count() * size(element)],
             };
             let value = tensor.clone().into_value();
             assert_eq!(value.shape, outside);

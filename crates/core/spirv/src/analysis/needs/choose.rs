@@ -37,7 +37,7 @@ pub struct ExceededRequirement {
 
 impl ExceededRequirement {
     /// The error with the place of the instruction in its module.
-    pub fn diagnostic(&self, module: &crate::ir::SpirvModule) -> SourceDiagnostic {
+    pub fn to_diagnostic(&self, module: &crate::ir::SpirvModule) -> SourceDiagnostic {
         let inst = self.reason.inst.map(|inst| module.inst(inst));
         let place = inst.map_or(SourceLocation::Unknown, |inst| inst.place());
         SourceDiagnostic::error(place, self.to_string())
@@ -59,7 +59,7 @@ impl std::error::Error for ExceededRequirement {}
 impl ModuleRequirements {
     /// Capabilities that meet all needs, by increasing number: of those that the module declares the
     /// ones that it uses, and for needs that it does not meet the first that does.
-    pub fn capabilities(&self) -> Vec<Capability> {
+    pub fn minimal_capabilities(&self) -> Vec<Capability> {
         let chosen = self.choose_capabilities(None);
         chosen.map_or_else(|_| Vec::new(), |c| c.into_keys().map(Capability).collect())
     }
@@ -68,7 +68,7 @@ impl ModuleRequirements {
     ///
     /// # Errors
     /// The first need that cannot be met.
-    pub fn choose(
+    pub fn choose_within(
         &self,
         ceiling: &RequirementCeiling,
     ) -> Result<RequirementChoice, ExceededRequirement> {
@@ -79,7 +79,7 @@ impl ModuleRequirements {
             });
         }
         let allowed = ceiling.capabilities.as_ref();
-        let allowed = allowed.map(|list| implied(list.iter().map(|c| c.0)));
+        let allowed = allowed.map(|list| collect_implied_capabilities(list.iter().map(|c| c.0)));
         let chosen = self.choose_capabilities(allowed.as_ref())?;
         let extensions = self.choose_extensions(&chosen, ceiling.extensions.as_deref())?;
         let capabilities = chosen.into_keys().map(Capability).collect();
@@ -106,14 +106,14 @@ impl ModuleRequirements {
         if let Some((over, reason)) = self.kept.iter().find(|(c, _)| !is_allowed(c)) {
             return Err(exceeded(reason, &[*over]));
         }
-        let declared = implied(self.declared.iter().copied());
+        let declared = collect_implied_capabilities(self.declared.iter().copied());
         // What has one way first, so that it may serve what has several.
         let (single, several): (Vec<_>, Vec<_>) = self
             .capabilities
             .iter()
             .partition(|(any, _)| any.len() == 1);
         for (any, reason) in single.into_iter().chain(several) {
-            let met = implied(chosen.keys().copied());
+            let met = collect_implied_capabilities(chosen.keys().copied());
             if any.iter().any(|c| met.contains(c)) {
                 continue;
             }
@@ -130,9 +130,9 @@ impl ModuleRequirements {
         let all: Vec<u32> = chosen.keys().copied().collect();
         chosen.retain(|c, _| {
             let others = all.iter().copied().filter(|other| other != c);
-            !implied(others).contains(c)
+            !collect_implied_capabilities(others).contains(c)
         });
-        let met = implied(all.iter().copied());
+        let met = collect_implied_capabilities(all.iter().copied());
         for kind in KINDS {
             if self.declared.contains(&kind.0) && met.contains(&kind.0) && is_allowed(&kind.0) {
                 let what = "the module's kind".to_owned();
@@ -142,7 +142,7 @@ impl ModuleRequirements {
         }
         match chosen.iter().find(|(c, _)| self.is_later(**c)) {
             Some((c, reason)) => {
-                let row = Kind::Capability.info().enumerant(*c);
+                let row = Kind::Capability.info().enumerant_by_value(*c);
                 Err(ExceededRequirement {
                     reason: reason.clone(),
                     needed: format!(
@@ -157,7 +157,7 @@ impl ModuleRequirements {
 
     /// Whether a capability is of a later version, and of no extension.
     fn is_later(&self, capability: u32) -> bool {
-        let row = Kind::Capability.info().enumerant(capability);
+        let row = Kind::Capability.info().enumerant_by_value(capability);
         row.is_some_and(|row| {
             row.version > self.version
                 && row.version != SpirvVersion::NEVER
@@ -186,7 +186,7 @@ impl ModuleRequirements {
             return Err(exceeded(&RequirementReason { inst: None, what }, &[over]));
         }
         let rows = capabilities.iter().filter_map(|(c, reason)| {
-            let row = Kind::Capability.info().enumerant(*c)?;
+            let row = Kind::Capability.info().enumerant_by_value(*c)?;
             let needed = self.version < row.version && !row.extensions.is_empty();
             needed.then(|| (row.extensions.to_vec(), reason))
         });
@@ -224,12 +224,12 @@ impl ModuleRequirements {
 }
 
 /// Capabilities with those that they imply.
-pub(super) fn implied(from: impl Iterator<Item = u32>) -> BTreeSet<u32> {
+pub(super) fn collect_implied_capabilities(from: impl Iterator<Item = u32>) -> BTreeSet<u32> {
     let mut all = BTreeSet::new();
     let mut stack: Vec<u32> = from.collect();
     while let Some(value) = stack.pop() {
         if all.insert(value)
-            && let Some(row) = Kind::Capability.info().enumerant(value)
+            && let Some(row) = Kind::Capability.info().enumerant_by_value(value)
         {
             stack.extend(row.capabilities.iter().map(|c| c.0));
         }

@@ -4,7 +4,7 @@ use super::ModuleRequirements;
 use crate::grammar::enumerants::{BuiltIn, Capability, Decoration, GroupOperation};
 use crate::grammar::{
     EnumerantInfo, ExtInstSet, Kind, KindInfo, Op, OperandCategory, OperandIter, OperandQuantifier,
-    SpirvVersion, ext_inst_sets, instructions, kinds,
+    SpirvVersion, all_instructions, all_kinds, ext_inst_sets,
 };
 use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use rustc_hash::FxHashSet;
@@ -38,10 +38,10 @@ impl From<&'static EnumerantInfo> for RequirementRow {
 }
 
 /// Finds the needs of every instruction and enumerant; each kind of them is looked at once.
-pub(super) fn collect(module: &SpirvModule, needs: &mut ModuleRequirements) {
+pub(super) fn collect_requirements(module: &SpirvModule, needs: &mut ModuleRequirements) {
     let ids = IdWords::new(module);
     let mut seen = SeenEnumerants {
-        ops: vec![false; instructions().len()],
+        ops: vec![false; all_instructions().len()],
         values: FxHashSet::default(),
         ext: FxHashSet::default(),
     };
@@ -49,32 +49,34 @@ pub(super) fn collect(module: &SpirvModule, needs: &mut ModuleRequirements) {
         if matches!(inst.op(), Op::Capability | Op::Extension) {
             continue;
         }
-        instruction(needs, &mut seen, inst);
+        collect_from_inst(needs, &mut seen, inst);
         if inst.words().len() <= first_enumerant(inst.op()) {
             continue;
         }
         let is_ext = matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR);
-        let set = ids.set(inst).filter(|_| is_ext);
+        let set = ids.ext_inst_set(inst).filter(|_| is_ext);
         let operands = OperandIter::new(inst.op(), inst.words())
             .with_ext(set)
             .with_switch_literal_words(ids.switch_literal_words(inst));
         for operand in operands.map_while(Result::ok) {
             let (kind, word) = (operand.kind, operand.words[0]);
             match kind.info().category {
-                OperandCategory::ValueEnum => value(needs, &mut seen, inst.handle(), kind, word),
+                OperandCategory::ValueEnum => {
+                    collect_from_operand(needs, &mut seen, inst.handle(), kind, word)
+                }
                 OperandCategory::BitEnum => {
                     let mut rest = word;
                     while rest != 0 {
                         let bit = rest & rest.wrapping_neg();
                         rest ^= bit;
-                        value(needs, &mut seen, inst.handle(), kind, bit);
+                        collect_from_operand(needs, &mut seen, inst.handle(), kind, bit);
                     }
                 }
                 OperandCategory::Literal if kind == Kind::LiteralExtInstInteger => {
-                    extended(needs, &mut seen, inst.handle(), set, word);
+                    collect_from_extended(needs, &mut seen, inst.handle(), set, word);
                 }
                 OperandCategory::Literal if kind == Kind::LiteralSpecConstantOpInteger => {
-                    nested(needs, inst.handle(), word);
+                    collect_from_nested_op(needs, inst.handle(), word);
                 }
                 _ => {}
             }
@@ -89,13 +91,13 @@ struct SeenEnumerants {
     ext: FxHashSet<(&'static str, u32)>,
 }
 
-fn row(
+fn require_row(
     needs: &mut ModuleRequirements,
     row: &RequirementRow,
     inst: Inst,
     name: impl Fn() -> String,
 ) {
-    needs.ask(row.capabilities, Some(inst), &name);
+    needs.require_any(row.capabilities, Some(inst), &name);
     if needs.version >= row.version || row.by_capability {
         return;
     }
@@ -113,8 +115,10 @@ fn row(
     needs.extensions.entry(any).or_insert_with(reason);
 }
 
-fn instruction(needs: &mut ModuleRequirements, seen: &mut SeenEnumerants, inst: InstRef<'_>) {
-    let Some(at) = inst.op().row() else { return };
+fn collect_from_inst(needs: &mut ModuleRequirements, seen: &mut SeenEnumerants, inst: InstRef<'_>) {
+    let Some(at) = inst.op().row_index() else {
+        return;
+    };
     if std::mem::replace(&mut seen.ops[at], true) {
         return;
     }
@@ -133,10 +137,10 @@ fn instruction(needs: &mut ModuleRequirements, seen: &mut SeenEnumerants, inst: 
         version: info.version,
         by_capability: !info.capabilities.is_empty() && info.extensions.is_empty(),
     };
-    row(needs, &found, inst.handle(), || info.name.to_owned());
+    require_row(needs, &found, inst.handle(), || info.name.to_owned());
 }
 
-fn value(
+fn collect_from_operand(
     needs: &mut ModuleRequirements,
     seen: &mut SeenEnumerants,
     inst: Inst,
@@ -146,7 +150,7 @@ fn value(
     if !seen.values.insert((kind, word)) {
         return;
     }
-    let Some(found) = kind.info().enumerant(word) else {
+    let Some(found) = kind.info().enumerant_by_value(word) else {
         return;
     };
     let mut demand = RequirementRow::from(found);
@@ -166,21 +170,21 @@ fn value(
         && needs.has_extension(amd);
     if is_named_only {
         // Naming it needs nothing, using it may.
-        needs.keep(found.capabilities, Some(inst), name);
+        needs.keep_declared(found.capabilities, Some(inst), name);
         demand.capabilities = &[];
     } else if by_amd {
-        needs.keep(found.capabilities, Some(inst), name);
+        needs.keep_declared(found.capabilities, Some(inst), name);
         needs.kept_extensions.insert(amd.to_owned());
         demand.capabilities = &[];
     } else if rounds && !found.capabilities.is_empty() {
         let any = [found.capabilities, ROUNDING].concat();
-        needs.ask(&any, Some(inst), name);
+        needs.require_any(&any, Some(inst), name);
         demand.capabilities = &[];
     }
-    row(needs, &demand, inst, name);
+    require_row(needs, &demand, inst, name);
 }
 
-fn extended(
+fn collect_from_extended(
     needs: &mut ModuleRequirements,
     seen: &mut SeenEnumerants,
     inst: Inst,
@@ -190,8 +194,8 @@ fn extended(
     let Some(set) = set.filter(|set| seen.ext.insert((set.name, number))) else {
         return;
     };
-    if let Some(row) = set.instruction(number) {
-        needs.ask(row.capabilities, Some(inst), || row.name.to_owned());
+    if let Some(row) = set.instruction_by_number(number) {
+        needs.require_any(row.capabilities, Some(inst), || row.name.to_owned());
     }
 }
 
@@ -199,12 +203,12 @@ fn extended(
 const WIDE_CONSTANTS: SpirvVersion = SpirvVersion::new(1, 4);
 
 /// The instruction that an `OpSpecConstantOp` computes: more of them are for kernels.
-fn nested(needs: &mut ModuleRequirements, inst: Inst, number: u32) {
+fn collect_from_nested_op(needs: &mut ModuleRequirements, inst: Inst, number: u32) {
     let op = u16::try_from(number).ok().map(Op);
     if let Some(info) = op.and_then(Op::info) {
         let name = || info.name.to_owned();
-        needs.keep(info.capabilities, Some(inst), name);
-        needs.keep(&[Capability::Kernel], Some(inst), name);
+        needs.keep_declared(info.capabilities, Some(inst), name);
+        needs.keep_declared(&[Capability::Kernel], Some(inst), name);
         let is_kernel = needs.declared.contains(&Capability::Kernel.0);
         let by_extension = needs.has_extension("SPV_AMD_gpu_shader_int16");
         if info.op == Op::UConvert && needs.version < WIDE_CONSTANTS && !is_kernel && !by_extension
@@ -221,17 +225,17 @@ fn nested(needs: &mut ModuleRequirements, inst: Inst, number: u32) {
 /// The words of an instruction before operands that capabilities, extensions or versions are about:
 /// one that has no more of them names none. 0 where words of strings come before.
 fn first_enumerant(op: Op) -> usize {
-    op.row()
+    op.row_index()
         .map_or(usize::MAX, |row| usize::from(FIRST_ENUMERANTS[row]))
 }
 
 /// By row of the grammar, made when the crate is compiled. More words than any instruction has for no
 /// such operand.
-static FIRST_ENUMERANTS: [u16; instructions().len()] = {
-    let mut first = [u16::MAX; instructions().len()];
+static FIRST_ENUMERANTS: [u16; all_instructions().len()] = {
+    let mut first = [u16::MAX; all_instructions().len()];
     let mut row = 0;
     while row < first.len() {
-        let operands = instructions()[row].operands;
+        let operands = all_instructions()[row].operands;
         let mut at = 0;
         let mut only_ids = true;
         while at < operands.len() {
@@ -256,29 +260,30 @@ fn is_mentioned(capability: Capability) -> bool {
         kind.kind != Kind::Capability && rows.any(|row| row.capabilities.contains(&capability))
     };
     let mut extended = ext_inst_sets().iter().flat_map(|set| set.instructions);
-    let mut rows = instructions().iter();
+    let mut rows = all_instructions().iter();
     rows.any(|row| row.capabilities.contains(&capability))
-        || kinds().iter().any(of_value)
+        || all_kinds().iter().any(of_value)
         || extended.any(|row| row.capabilities.contains(&capability))
 }
 
 /// Whether a row of the grammar mentions an extension.
 fn is_extension_mentioned(extension: &str) -> bool {
-    let mut values = kinds().iter().flat_map(|kind| kind.enumerants);
+    let mut values = all_kinds().iter().flat_map(|kind| kind.enumerants);
     let mut extended = ext_inst_sets().iter().flat_map(|set| set.instructions);
-    let mut rows = instructions().iter();
+    let mut rows = all_instructions().iter();
     rows.any(|row| row.extensions.contains(&extension))
         || values.any(|row| row.extensions.contains(&extension))
         || extended.any(|row| row.extensions.contains(&extension))
 }
 
 fn keep_what_no_row_mentions(module: &SpirvModule, needs: &mut ModuleRequirements) {
-    for inst in module.section(ModuleSection::Capabilities) {
-        let capability = Capability(inst.word(0));
-        let is_derived = is_mentioned(capability) || super::tables::derives(capability);
+    for inst in module.section_insts(ModuleSection::Capabilities) {
+        let capability = Capability(inst.operand_word(0));
+        let is_derived =
+            is_mentioned(capability) || super::tables::is_derived_capability(capability);
         if !is_derived {
             let what = || "its declaration, which no instruction explains,".to_owned();
-            needs.keep(&[capability], Some(inst.handle()), what);
+            needs.keep_declared(&[capability], Some(inst.handle()), what);
         }
     }
     for extension in needs.declared_extensions.clone() {

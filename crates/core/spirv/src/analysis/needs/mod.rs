@@ -47,15 +47,15 @@ pub struct ModuleRequirements {
 
 impl ModuleRequirements {
     /// What the module needs in its own version. One pass over the module.
-    pub fn compute(module: &SpirvModule) -> Self {
+    pub fn from_module(module: &SpirvModule) -> Self {
         Self::in_version(module, module.version)
     }
 
     /// What the module would need in another version: what that has not is needed as an extension
     /// where there is one.
     pub fn in_version(module: &SpirvModule, version: SpirvVersion) -> Self {
-        let capabilities = module.section(ModuleSection::Capabilities);
-        let extensions = module.section(ModuleSection::Extensions);
+        let capabilities = module.section_insts(ModuleSection::Capabilities);
+        let extensions = module.section_insts(ModuleSection::Extensions);
         let mut needs = ModuleRequirements {
             version,
             capabilities: BTreeMap::new(),
@@ -63,18 +63,18 @@ impl ModuleRequirements {
             newer: Vec::new(),
             kept: BTreeMap::new(),
             kept_extensions: BTreeSet::new(),
-            declared: capabilities.map(|i| i.word(0)).collect(),
-            declared_extensions: extensions.map(|i| i.string(0)).collect(),
+            declared: capabilities.map(|i| i.operand_word(0)).collect(),
+            declared_extensions: extensions.map(|i| i.string_operand(0)).collect(),
         };
-        collect::collect(module, &mut needs);
-        rules::apply(module, &mut needs);
+        collect::collect_requirements(module, &mut needs);
+        rules::apply_requirement_rules(module, &mut needs);
         needs
     }
 
     /// The needs that a set of capabilities, with those that they imply, does not meet: each as the
     /// capabilities of which one would be enough.
-    pub fn unmet(&self, declared: &[Capability]) -> Vec<Vec<Capability>> {
-        let all = choose::implied(declared.iter().map(|c| c.0));
+    pub fn find_unmet(&self, declared: &[Capability]) -> Vec<Vec<Capability>> {
+        let all = choose::collect_implied_capabilities(declared.iter().map(|c| c.0));
         let missing = self.capabilities.keys();
         let missing = missing.filter(|any| !any.iter().any(|c| all.contains(c)));
         missing
@@ -83,12 +83,12 @@ impl ModuleRequirements {
     }
 
     /// What the version lacks, with the version that has it and the instruction that uses it.
-    pub fn newer(&self) -> &[(SpirvVersion, RequirementReason)] {
+    pub fn newer_versions(&self) -> &[(SpirvVersion, RequirementReason)] {
         &self.newer
     }
 
     /// The capabilities that the module declares, in its order.
-    pub fn declared(&self) -> impl Iterator<Item = Capability> {
+    pub fn declared_capabilities(&self) -> impl Iterator<Item = Capability> {
         self.declared.iter().map(|c| Capability(*c))
     }
 
@@ -102,7 +102,12 @@ impl ModuleRequirements {
     }
 
     /// One of these capabilities is needed.
-    fn ask(&mut self, any: &[Capability], inst: Option<Inst>, what: impl FnOnce() -> String) {
+    fn require_any(
+        &mut self,
+        any: &[Capability],
+        inst: Option<Inst>,
+        what: impl FnOnce() -> String,
+    ) {
         if any.is_empty() {
             return;
         }
@@ -113,7 +118,7 @@ impl ModuleRequirements {
     }
 
     /// What is declared of these capabilities is kept.
-    fn keep(&mut self, any: &[Capability], inst: Option<Inst>, what: impl Fn() -> String) {
+    fn keep_declared(&mut self, any: &[Capability], inst: Option<Inst>, what: impl Fn() -> String) {
         for capability in any.iter().filter(|c| self.declared.contains(&c.0)) {
             let reason = || RequirementReason { inst, what: what() };
             self.kept.entry(capability.0).or_insert_with(reason);

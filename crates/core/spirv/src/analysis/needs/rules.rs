@@ -1,7 +1,7 @@
 //! What the grammar does not say of the needs for capabilities and extensions.
 
 use super::ModuleRequirements;
-use super::choose::implied;
+use super::choose::collect_implied_capabilities;
 use super::tables::{
     CapabilityTrait, FLOAT16, INT8, INT16, KEPT_WITH, NARROW, NARROW_ROWS, NON_SEMANTIC, OPAQUE,
     STORED,
@@ -15,10 +15,10 @@ use crate::ir::{IdWords, Inst, InstRef, ModuleSection, SpirvModule};
 use crate::{Id, IdMap};
 
 /// Applies all rules to a module.
-pub(super) fn apply(module: &SpirvModule, needs: &mut ModuleRequirements) {
-    let model = module.section(ModuleSection::MemoryModel).next();
-    let model = model.map_or((0, 0), |m| (m.word(0), m.word(1)));
-    let definitions = IdDefinitions::compute(module);
+pub(super) fn apply_requirement_rules(module: &SpirvModule, needs: &mut ModuleRequirements) {
+    let model = module.section_insts(ModuleSection::MemoryModel).next();
+    let model = model.map_or((0, 0), |m| (m.operand_word(0), m.operand_word(1)));
+    let definitions = IdDefinitions::from_module(module);
     let mut rules = RequirementRules {
         module,
         blocks: old_blocks(module),
@@ -28,7 +28,8 @@ pub(super) fn apply(module: &SpirvModule, needs: &mut ModuleRequirements) {
         definitions,
         words: IdWords::new(module),
         silent_sets: module.silent_sets(),
-        is_shader: implied(needs.declared.iter().copied()).contains(&Capability::Shader.0),
+        is_shader: collect_implied_capabilities(needs.declared.iter().copied())
+            .contains(&Capability::Shader.0),
         is_logical: matches!(
             AddressingModel(model.0),
             AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
@@ -38,31 +39,34 @@ pub(super) fn apply(module: &SpirvModule, needs: &mut ModuleRequirements) {
         needs,
     };
     for inst in module.all_insts() {
-        rules.instruction(inst);
+        rules.inspect_inst(inst);
     }
     let traits = rules.traits;
     for (capability, with) in KEPT_WITH {
         if let Some((_, inst)) = traits.iter().find(|t| t.0 == *with) {
             let what = || with.describe().to_owned();
-            needs.keep(&[*capability], Some(*inst), what);
+            needs.keep_declared(&[*capability], Some(*inst), what);
         }
     }
-    let entries = module.section(ModuleSection::EntryPoints);
+    let entries = module.section_insts(ModuleSection::EntryPoints);
     let is_entry =
         |i: InstRef<'_>| matches!(i.op(), Op::EntryPoint | Op::ConditionalEntryPointINTEL);
     if !entries.into_iter().any(is_entry) {
         let any = [Capability::Linkage, Capability::GraphARM];
-        needs.ask(&any, None, || "a module without entry points".to_owned());
+        needs.require_any(&any, None, || "a module without entry points".to_owned());
     }
 }
 
 /// Structures decorated `BufferBlock`.
 fn old_blocks(module: &SpirvModule) -> Vec<Id> {
-    let annotations = module.section(ModuleSection::Annotations);
+    let annotations = module.section_insts(ModuleSection::Annotations);
     let is_old = |i: &InstRef<'_>| {
         i.op() == Op::Decorate && i.operands().get(1) == Some(&Decoration::BufferBlock.0)
     };
-    let mut found: Vec<Id> = annotations.filter(is_old).map(|i| i.id(0)).collect();
+    let mut found: Vec<Id> = annotations
+        .filter(is_old)
+        .map(|i| i.id_operand(0))
+        .collect();
     found.sort_unstable();
     found
 }
@@ -89,35 +93,39 @@ struct RequirementRules<'a> {
 }
 
 impl<'a> RequirementRules<'a> {
-    fn instruction(&mut self, inst: InstRef<'a>) {
+    fn inspect_inst(&mut self, inst: InstRef<'a>) {
         let class = inst.op().info().map(|i| i.class);
         if class == Some(InstructionClass::TypeDeclaration) {
-            return self.declaration(inst);
+            return self.inspect_declaration(inst);
         }
         if let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) {
             self.values.set(id, Some(ty));
         }
-        self.narrow(inst, class);
+        self.require_full_width(inst, class);
         if self.is_logical && inst.op().result_form() == ResultForm::Typed {
-            self.pointer(inst);
+            self.inspect_pointer(inst);
         }
         match inst.op() {
-            Op::Variable => self.variable(inst),
-            Op::FunctionCall if self.is_logical => self.arguments(inst),
-            Op::ReturnValue if self.is_logical => self.returned(inst),
-            Op::ImageRead | Op::ImageSparseRead => self.note(CapabilityTrait::ImageRead, inst),
-            Op::ImageWrite => self.note(CapabilityTrait::ImageWrite, inst),
+            Op::Variable => self.inspect_variable(inst),
+            Op::FunctionCall if self.is_logical => self.inspect_pointer_arguments(inst),
+            Op::ReturnValue if self.is_logical => self.inspect_returned_pointer(inst),
+            Op::ImageRead | Op::ImageSparseRead => {
+                self.note_trait(CapabilityTrait::ImageRead, inst)
+            }
+            Op::ImageWrite => self.note_trait(CapabilityTrait::ImageWrite, inst),
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
-                self.note(CapabilityTrait::Dot, inst);
+                self.note_trait(CapabilityTrait::Dot, inst);
             }
-            Op::Decorate if inst.word(1) == Decoration::NonUniform.0 => {
-                self.note(CapabilityTrait::NonUniform, inst);
+            Op::Decorate if inst.operand_word(1) == Decoration::NonUniform.0 => {
+                self.note_trait(CapabilityTrait::NonUniform, inst);
             }
-            Op::ExtInstImport if self.needs.version < SpirvVersion::new(1, 6) => self.import(inst),
+            Op::ExtInstImport if self.needs.version < SpirvVersion::new(1, 6) => {
+                self.require_import_extension(inst)
+            }
             _ => {}
         }
         if class == Some(InstructionClass::Atomic) {
-            self.atomic(inst);
+            self.inspect_atomic(inst);
         }
         let has_scope = matches!(
             class,
@@ -129,12 +137,12 @@ impl<'a> RequirementRules<'a> {
             )
         );
         if self.is_vulkan_model && has_scope {
-            self.scopes(inst);
+            self.inspect_scopes(inst);
         }
     }
 
-    fn import(&mut self, inst: InstRef<'_>) {
-        let name = inst.string(0);
+    fn require_import_extension(&mut self, inst: InstRef<'_>) {
+        let name = inst.string_operand(0);
         if name.starts_with("NonSemantic.") {
             let reason = || super::RequirementReason {
                 inst: Some(inst.handle()),
@@ -145,44 +153,44 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
-    fn note(&mut self, found: CapabilityTrait, inst: InstRef<'_>) {
+    fn note_trait(&mut self, found: CapabilityTrait, inst: InstRef<'_>) {
         if self.traits.iter().all(|t| t.0 != found) {
             self.traits.push((found, inst.handle()));
         }
     }
 
-    fn keep(&mut self, any: &[Capability], inst: InstRef<'_>, what: &str) {
+    fn keep_declared(&mut self, any: &[Capability], inst: InstRef<'_>, what: &str) {
         let name = || what.to_owned();
-        self.needs.keep(any, Some(inst.handle()), name);
+        self.needs.keep_declared(any, Some(inst.handle()), name);
     }
 
-    fn ask(&mut self, any: &[Capability], inst: InstRef<'_>, what: &str) {
+    fn require_any(&mut self, any: &[Capability], inst: InstRef<'_>, what: &str) {
         let name = || what.to_owned();
-        self.needs.ask(any, Some(inst.handle()), name);
+        self.needs.require_any(any, Some(inst.handle()), name);
     }
 
-    fn op(&self, id: Id) -> Option<InstRef<'a>> {
+    fn defining_inst(&self, id: Id) -> Option<InstRef<'a>> {
         self.definitions.get(self.module, id)
     }
 
-    fn declaration(&mut self, inst: InstRef<'a>) {
+    fn inspect_declaration(&mut self, inst: InstRef<'a>) {
         let part = |rules: &Self| inst.get_id(0).map_or(0, |id| rules.types[id]);
         let holds = match inst.op() {
-            Op::TypeInt => self.integer(inst),
-            Op::TypeFloat => self.float(inst),
+            Op::TypeInt => self.inspect_integer_type(inst),
+            Op::TypeFloat => self.inspect_float_type(inst),
             Op::TypeVector => {
-                if matches!(inst.word(1), 8 | 16) {
+                if matches!(inst.operand_word(1), 8 | 16) {
                     let any = [Capability::Vector16, Capability::LongVectorEXT];
-                    self.ask(&any, inst, "a vector of 8 or 16 components");
+                    self.require_any(&any, inst, "a vector of 8 or 16 components");
                 }
                 part(self)
             }
             Op::TypeMatrix | Op::TypeArray => part(self) & (NARROW | OPAQUE),
             Op::TypeRuntimeArray => {
-                self.note(CapabilityTrait::RuntimeArray, inst);
+                self.note_trait(CapabilityTrait::RuntimeArray, inst);
                 part(self) & NARROW
             }
-            Op::TypeStruct => inst.ids(0).fold(0, |all, m| all | self.types[m]) & NARROW,
+            Op::TypeStruct => inst.id_operands(0).fold(0, |all, m| all | self.types[m]) & NARROW,
             Op::TypeCooperativeMatrixKHR
             | Op::TypeCooperativeMatrixNV
             | Op::TypeVectorIdEXT
@@ -191,7 +199,7 @@ impl<'a> RequirementRules<'a> {
                 narrow => narrow | OPAQUE,
             },
             Op::TypeImage => {
-                self.image(inst);
+                self.inspect_image(inst);
                 0
             }
             Op::TypePointer => {
@@ -206,8 +214,8 @@ impl<'a> RequirementRules<'a> {
         }
     }
 
-    fn integer(&mut self, inst: InstRef<'_>) -> u8 {
-        let width = inst.word(0);
+    fn inspect_integer_type(&mut self, inst: InstRef<'_>) -> u8 {
+        let width = inst.operand_word(0);
         let what = format!("an integer of {width} bits");
         match width {
             8 => {
@@ -220,21 +228,21 @@ impl<'a> RequirementRules<'a> {
             }
             32 => 0,
             64 => {
-                self.ask(&[Capability::Int64], inst, &what);
+                self.require_any(&[Capability::Int64], inst, &what);
                 0
             }
             4 => {
-                self.ask(&[Capability::Int4TypeINTEL], inst, &what);
+                self.require_any(&[Capability::Int4TypeINTEL], inst, &what);
                 0
             }
             _ => {
-                self.ask(&[Capability::ArbitraryPrecisionIntegersALTERA], inst, &what);
+                self.require_any(&[Capability::ArbitraryPrecisionIntegersALTERA], inst, &what);
                 0
             }
         }
     }
 
-    fn float(&mut self, inst: InstRef<'_>) -> u8 {
+    fn inspect_float_type(&mut self, inst: InstRef<'_>) -> u8 {
         // Formats other than IEEE's are enumerants with capabilities of their own.
         match inst.operands() {
             [16] => {
@@ -245,7 +253,7 @@ impl<'a> RequirementRules<'a> {
                 FLOAT16
             }
             [64] => {
-                self.ask(&[Capability::Float64], inst, "a float of 64 bits");
+                self.require_any(&[Capability::Float64], inst, "a float of 64 bits");
                 0
             }
             _ => 0,
@@ -262,13 +270,13 @@ impl<'a> RequirementRules<'a> {
                 }
                 let stored = STORED.iter().filter(|row| row.0 & number != 0);
                 any.extend(stored.flat_map(|row| row.2));
-                self.ask(&any, inst, what);
+                self.require_any(&any, inst, what);
             }
         }
     }
 
     /// What is done with narrow numbers besides storing and converting them needs them whole.
-    fn narrow(&mut self, inst: InstRef<'a>, class: Option<InstructionClass>) {
+    fn require_full_width(&mut self, inst: InstRef<'a>, class: Option<InstructionClass>) {
         if !self.any_narrow {
             return;
         }
@@ -300,7 +308,7 @@ impl<'a> RequirementRules<'a> {
             return;
         }
         let mut used = inst.result_type().map_or(0, |ty| self.types[ty]);
-        self.words.visit(inst, |_, id| {
+        self.words.visit_uses(inst, |_, id| {
             used |= self.values[id].map_or(0, |ty| self.types[ty]);
         });
         if used & NARROW == 0 {
@@ -320,19 +328,19 @@ impl<'a> RequirementRules<'a> {
                     any.extend([Capability::Float16Buffer, Capability::BFloat16TypeKHR]);
                 }
                 let what = format!("{} of {what}", inst.op());
-                self.ask(&any, inst, &what);
+                self.require_any(&any, inst, &what);
             }
-            self.keep(&[*capability], inst, what);
+            self.keep_declared(&[*capability], inst, what);
         }
     }
 
-    fn variable(&mut self, inst: InstRef<'a>) {
-        let class = StorageClass(inst.word(0));
-        let pointer = inst.result_type().and_then(|ty| self.op(ty));
+    fn inspect_variable(&mut self, inst: InstRef<'a>) {
+        let class = StorageClass(inst.operand_word(0));
+        let pointer = inst.result_type().and_then(|ty| self.defining_inst(ty));
         let Some(pointee) = pointer.and_then(|p| p.get_id(1)) else {
             return;
         };
-        let Some(mut block) = self.op(pointee) else {
+        let Some(mut block) = self.defining_inst(pointee) else {
             return;
         };
         let is_resource = matches!(
@@ -341,12 +349,12 @@ impl<'a> RequirementRules<'a> {
         );
         if matches!(block.op(), Op::TypeArray | Op::TypeRuntimeArray) {
             if is_resource {
-                self.note(CapabilityTrait::DescriptorArray, inst);
+                self.note_trait(CapabilityTrait::DescriptorArray, inst);
             }
-            block = self.op(block.id(0)).unwrap_or(block);
+            block = self.defining_inst(block.id_operand(0)).unwrap_or(block);
         }
         if class == StorageClass::Workgroup && block.op() == Op::TypeStruct {
-            self.note(CapabilityTrait::WorkgroupBlock, inst);
+            self.note_trait(CapabilityTrait::WorkgroupBlock, inst);
         }
         let holds = self.types[pointee] & NARROW;
         if holds == 0 {
@@ -368,23 +376,23 @@ impl<'a> RequirementRules<'a> {
                 .find(|r| r.0 & bit != 0 && r.1.contains(&as_class));
             let stored = row.map_or(&[][..], |row| row.2);
             let what = format!("{what} in the class {class}");
-            self.keep(stored, inst, &what);
+            self.keep_declared(stored, inst, &what);
             let mut any = stored.to_vec();
             any.push(*capability);
             if *bit == FLOAT16 && row.is_none() {
                 any.push(Capability::Float16Buffer);
             }
             if !self.needs.has_extension(extension) {
-                self.ask(&any, inst, &what);
+                self.require_any(&any, inst, &what);
             }
         }
     }
 
     /// The storage class of a pointer value that may be another one's only with variable pointers.
     fn variable_class(&self, ty: Id) -> Option<&'static [Capability]> {
-        let pointer = self.op(ty)?;
+        let pointer = self.defining_inst(ty)?;
         let is_pointer = matches!(pointer.op(), Op::TypePointer | Op::TypeUntypedPointerKHR);
-        match is_pointer.then(|| StorageClass(pointer.word(0)))? {
+        match is_pointer.then(|| StorageClass(pointer.operand_word(0)))? {
             StorageClass::StorageBuffer => Some(&[
                 Capability::VariablePointersStorageBuffer,
                 Capability::VariablePointers,
@@ -395,11 +403,11 @@ impl<'a> RequirementRules<'a> {
     }
 
     /// Pointers that are chosen, compared, read from memory or returned.
-    fn pointer(&mut self, inst: InstRef<'_>) {
+    fn inspect_pointer(&mut self, inst: InstRef<'_>) {
         if matches!(inst.op(), Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff) {
-            let ty = self.values[inst.id(0)];
+            let ty = self.values[inst.id_operand(0)];
             if let Some(any) = ty.and_then(|ty| self.variable_class(ty)) {
-                self.ask(any, inst, "comparing pointers");
+                self.require_any(any, inst, "comparing pointers");
             }
             return;
         }
@@ -420,15 +428,15 @@ impl<'a> RequirementRules<'a> {
         }
         if let Some(any) = inst.result_type().and_then(|ty| self.variable_class(ty)) {
             let what = format!("{} of a pointer", inst.op());
-            self.ask(any, inst, &what);
+            self.require_any(any, inst, &what);
         }
     }
 
     /// Pointers that functions return, be they called or not.
-    fn returned(&mut self, inst: InstRef<'_>) {
-        let ty = self.values[inst.id(0)];
+    fn inspect_returned_pointer(&mut self, inst: InstRef<'_>) {
+        let ty = self.values[inst.id_operand(0)];
         if let Some(any) = ty.and_then(|ty| self.variable_class(ty)) {
-            self.ask(any, inst, "returning a pointer");
+            self.require_any(any, inst, "returning a pointer");
         }
     }
 
@@ -438,14 +446,14 @@ impl<'a> RequirementRules<'a> {
             return;
         }
         if let Some(any) = inst.get_id(1).and_then(|inner| self.variable_class(inner)) {
-            self.ask(any, inst, "a pointer in a variable");
+            self.require_any(any, inst, "a pointer in a variable");
         }
     }
 
     /// Pointers into variables that are passed to functions.
-    fn arguments(&mut self, inst: InstRef<'_>) {
-        for argument in inst.ids(1) {
-            let whole = self.op(argument).is_some_and(|given| {
+    fn inspect_pointer_arguments(&mut self, inst: InstRef<'_>) {
+        for argument in inst.id_operands(1) {
+            let whole = self.defining_inst(argument).is_some_and(|given| {
                 matches!(
                     given.op(),
                     Op::Variable | Op::UntypedVariableKHR | Op::FunctionParameter
@@ -456,13 +464,13 @@ impl<'a> RequirementRules<'a> {
             };
             // Buffers cannot be passed at all without.
             if !whole || any.len() > 1 {
-                self.ask(any, inst, "a pointer into a variable that is passed");
+                self.require_any(any, inst, "a pointer into a variable that is passed");
             }
         }
     }
 
-    fn image(&mut self, inst: InstRef<'_>) {
-        self.note(CapabilityTrait::Images, inst);
+    fn inspect_image(&mut self, inst: InstRef<'_>) {
+        self.note_trait(CapabilityTrait::Images, inst);
         let [_, dim, _, arrayed, ms, sampled, ..] = *inst.operands() else {
             return;
         };
@@ -477,16 +485,16 @@ impl<'a> RequirementRules<'a> {
                 _ => &[],
             };
             if dim == Dim::Buffer && is_shader {
-                self.keep(any, inst, "a storage image of this dimension");
+                self.keep_declared(any, inst, "a storage image of this dimension");
             } else {
-                self.ask(any, inst, "a storage image of this dimension");
+                self.require_any(any, inst, "a storage image of this dimension");
             }
             if ms == 1 && dim != Dim::SubpassData {
                 let any = [Capability::StorageImageMultisample];
-                self.ask(&any, inst, "a multisampled storage image");
+                self.require_any(&any, inst, "a multisampled storage image");
                 if arrayed != 0 {
                     let any = [Capability::ImageMSArray];
-                    self.ask(&any, inst, "an array of multisampled images");
+                    self.require_any(&any, inst, "an array of multisampled images");
                 }
             }
         } else {
@@ -497,15 +505,15 @@ impl<'a> RequirementRules<'a> {
                 Capability::ImageBuffer,
                 Capability::ImageCubeArray,
             ];
-            self.keep(&any, inst, "an image");
+            self.keep_declared(&any, inst, "an image");
         }
         if dim == Dim::Cube && arrayed == 1 {
             let any = [Capability::SampledCubeArray, Capability::ImageCubeArray];
-            self.keep(&any, inst, "an array of cubes");
+            self.keep_declared(&any, inst, "an array of cubes");
         }
     }
 
-    fn atomic(&mut self, inst: InstRef<'_>) {
+    fn inspect_atomic(&mut self, inst: InstRef<'_>) {
         let float = match inst.op() {
             Op::AtomicFAddEXT => Some([
                 Capability::AtomicFloat16AddEXT,
@@ -523,24 +531,24 @@ impl<'a> RequirementRules<'a> {
             Op::AtomicStore => inst.get_id(3).and_then(|id| self.values[id]),
             _ => inst.result_type(),
         };
-        let Some(ty) = value.and_then(|ty| self.op(ty)) else {
+        let Some(ty) = value.and_then(|ty| self.defining_inst(ty)) else {
             return;
         };
         match (ty.op(), ty.operands(), float) {
             (Op::TypeInt, [64, ..], _) => {
-                self.keep(
+                self.keep_declared(
                     &[Capability::Int64Atomics],
                     inst,
                     "an atomic operation on 64 bits",
                 );
                 let any = [Capability::Int64Atomics, Capability::Int64ImageEXT];
-                self.ask(&any, inst, "an atomic operation on 64 bits");
+                self.require_any(&any, inst, "an atomic operation on 64 bits");
             }
             (Op::TypeFloat, [width], Some(by_width)) => {
                 let at = [16, 32, 64].iter().position(|w| w == width);
                 if let Some(at) = at {
                     let what = format!("{} of {width} bits", inst.op());
-                    self.ask(&[by_width[at]], inst, &what);
+                    self.require_any(&[by_width[at]], inst, &what);
                 }
             }
             _ => {}
@@ -548,17 +556,17 @@ impl<'a> RequirementRules<'a> {
     }
 
     /// The scope `Device` in the memory model of Vulkan.
-    fn scopes(&mut self, inst: InstRef<'a>) {
+    fn inspect_scopes(&mut self, inst: InstRef<'a>) {
         for operand in OperandIter::new(inst.op(), inst.words()).map_while(Result::ok) {
             let value = (operand.kind == Kind::IdScope).then(|| Id::new(operand.words[0]));
             let value = value
                 .flatten()
-                .and_then(|id| self.definitions.constant(self.module, id));
+                .and_then(|id| self.definitions.constant_value(self.module, id));
             if value == Some(u64::from(Scope::Device.0)) {
-                self.note(CapabilityTrait::DeviceScope, inst);
+                self.note_trait(CapabilityTrait::DeviceScope, inst);
                 if operand.name == "Memory" {
                     let any = [Capability::VulkanMemoryModelDeviceScope];
-                    self.ask(&any, inst, "memory of the scope Device");
+                    self.require_any(&any, inst, "memory of the scope Device");
                 }
             }
         }

@@ -147,7 +147,7 @@ pub(super) const FOUND: &[Capability] = &[
 ];
 
 /// Whether a capability is known to be needed or not by this module.
-pub(super) fn derives(capability: Capability) -> bool {
+pub(super) fn is_derived_capability(capability: Capability) -> bool {
     FOUND.contains(&capability)
         || KEPT_WITH.iter().any(|row| row.0 == capability)
         || STORED.iter().any(|row| row.2.contains(&capability))

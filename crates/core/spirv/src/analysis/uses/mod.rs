@@ -74,10 +74,10 @@ struct UseEdits {
 
 impl DefUse {
     /// Two passes over the module.
-    pub fn compute(module: &SpirvModule) -> Self {
+    pub fn from_module(module: &SpirvModule) -> Self {
         let words = IdWords::new(module);
         let mut definitions = InstOfId::new(module);
-        let packed = PackedUses::compute(module, &words, &mut definitions);
+        let packed = PackedUses::from_module(module, &words, &mut definitions);
         DefUse {
             words,
             definitions,
@@ -87,17 +87,17 @@ impl DefUse {
     }
 
     /// Takes note of an instruction that was put into the module.
-    pub fn add(&mut self, inst: InstRef<'_>) {
+    pub fn add_inst(&mut self, inst: InstRef<'_>) {
         let handle = inst.handle();
-        self.words.learn(inst);
+        self.words.record_inst(inst);
         if let Some(id) = inst.result() {
-            self.definitions.add(id, handle);
+            self.definitions.set_if_none(id, handle);
         }
-        let (packed, edits) = (&self.packed, edits(&mut self.edits, &self.packed));
+        let (packed, edits) = (&self.packed, ensure_edits(&mut self.edits, &self.packed));
         let first = edits.added.len() as u32;
-        self.words.visit(inst, |at, id| {
+        self.words.visit_uses(inst, |at, id| {
             let own = edits.added.len() as u32;
-            let uses = uses(&mut edits.ids, packed, id);
+            let uses = get_changes_mut(&mut edits.ids, packed, id);
             let previous = std::mem::replace(&mut uses.last, own);
             uses.added += 1;
             if let Some(before) = edits.added.get_mut(previous as usize) {
@@ -111,32 +111,36 @@ impl DefUse {
                 next: NONE,
             });
         });
-        *noted(&mut edits.insts, handle) = UseLocation::Added(first);
+        *get_location_mut(&mut edits.insts, handle) = UseLocation::Added(first);
     }
 
     /// Takes note that an instruction goes out of the module, or is about to change: its words are
     /// still those of which the chains know.
-    pub fn remove(&mut self, inst: InstRef<'_>) {
+    pub fn remove_inst(&mut self, inst: InstRef<'_>) {
         let handle = inst.handle();
         if let Some(id) = inst.result()
             && self.definitions.get(id) == Some(handle)
         {
             self.definitions.set(id, None);
         }
-        let edits = edits(&mut self.edits, &self.packed);
-        let before = std::mem::replace(noted(&mut edits.insts, handle), UseLocation::Nowhere);
+        let edits = ensure_edits(&mut self.edits, &self.packed);
+        let before = std::mem::replace(
+            get_location_mut(&mut edits.insts, handle),
+            UseLocation::Nowhere,
+        );
         match before {
             UseLocation::Nowhere => {}
-            UseLocation::Added(first) => edits.unlink(&self.packed, handle, first as usize),
+            UseLocation::Added(first) => edits.unlink_uses(&self.packed, handle, first as usize),
             UseLocation::Packed => {
                 let packed = &mut self.packed;
-                self.words.visit(inst, |_, id| {
-                    if !packed.range(id).is_empty() {
-                        uses(&mut edits.ids, packed, id).gone += 1;
+                self.words.visit_uses(inst, |_, id| {
+                    if !packed.use_range(id).is_empty() {
+                        get_changes_mut(&mut edits.ids, packed, id).gone += 1;
                     }
                 });
                 // Instructions that use an id twice are counted completely by now.
-                self.words.visit(inst, |_, id| edits.shorten(packed, id));
+                self.words
+                    .visit_uses(inst, |_, id| edits.drop_stale_uses(packed, id));
             }
         }
     }
@@ -156,7 +160,7 @@ impl DefUse {
             last = use_.previous;
             Some(use_.place)
         });
-        let mut range = self.packed.range(id);
+        let mut range = self.packed.use_range(id);
         if let Some(changed) = changed {
             range.end = range.start + changed.packed as usize;
         }
@@ -167,11 +171,11 @@ impl DefUse {
     }
 
     /// The number of uses of an id, names and decorations included.
-    pub fn count(&self, id: Id) -> u32 {
+    pub fn use_count(&self, id: Id) -> u32 {
         let changed = self.edits.as_deref().and_then(|e| e.ids[id]);
         match changed {
             Some(uses) => uses.packed - uses.gone + uses.added,
-            None => self.packed.range(id).len() as u32,
+            None => self.packed.use_range(id).len() as u32,
         }
     }
 
@@ -185,14 +189,14 @@ impl DefUse {
             if module.inst(place.inst).op().is_about_ids() {
                 continue;
             }
-            self.remove(module.inst(place.inst));
+            self.remove_inst(module.inst(place.inst));
             module.words_mut(place.inst)[usize::from(place.at)] = new.word();
-            self.add(module.inst(place.inst));
+            self.add_inst(module.inst(place.inst));
         }
     }
 }
 
-fn edits<'a>(edits: &'a mut Option<Box<UseEdits>>, packed: &PackedUses) -> &'a mut UseEdits {
+fn ensure_edits<'a>(edits: &'a mut Option<Box<UseEdits>>, packed: &PackedUses) -> &'a mut UseEdits {
     edits.get_or_insert_with(|| {
         Box::new(UseEdits {
             insts: vec![UseLocation::Packed; packed.inst_count()],
@@ -202,20 +206,20 @@ fn edits<'a>(edits: &'a mut Option<Box<UseEdits>>, packed: &PackedUses) -> &'a m
     })
 }
 
-fn noted(insts: &mut Vec<UseLocation>, inst: Inst) -> &mut UseLocation {
+fn get_location_mut(insts: &mut Vec<UseLocation>, inst: Inst) -> &mut UseLocation {
     if inst.index() >= insts.len() {
         insts.resize(inst.index() + 1, UseLocation::Nowhere);
     }
     &mut insts[inst.index()]
 }
 
-fn uses<'a>(
+fn get_changes_mut<'a>(
     ids: &'a mut IdMap<Option<IdUseChanges>>,
     packed: &PackedUses,
     id: Id,
 ) -> &'a mut IdUseChanges {
     ids.get_mut(id).get_or_insert_with(|| IdUseChanges {
-        packed: packed.range(id).len() as u32,
+        packed: packed.use_range(id).len() as u32,
         gone: 0,
         added: 0,
         last: NONE,
@@ -224,7 +228,7 @@ fn uses<'a>(
 
 impl UseEdits {
     /// Takes the uses of an instruction, which begin at a position, out of their lists.
-    fn unlink(&mut self, packed: &PackedUses, inst: Inst, first: usize) {
+    fn unlink_uses(&mut self, packed: &PackedUses, inst: Inst, first: usize) {
         for at in first..self.added.len() {
             let AddedUse {
                 place,
@@ -235,7 +239,7 @@ impl UseEdits {
             if place.inst != inst {
                 break;
             }
-            let uses = uses(&mut self.ids, packed, id);
+            let uses = get_changes_mut(&mut self.ids, packed, id);
             uses.added -= 1;
             match self.added.get_mut(next as usize) {
                 Some(next) => next.previous = previous,
@@ -248,8 +252,8 @@ impl UseEdits {
     }
 
     /// Drops the packed uses of an id that hold no more, once they are the greater part of them.
-    fn shorten(&mut self, packed: &mut PackedUses, id: Id) {
-        let range = packed.range(id);
+    fn drop_stale_uses(&mut self, packed: &mut PackedUses, id: Id) {
+        let range = packed.use_range(id);
         let Some(uses) = self.ids.get_mut(id) else {
             return;
         };
@@ -257,7 +261,7 @@ impl UseEdits {
             return;
         }
         let range = range.start..range.start + uses.packed as usize;
-        let kept = packed.retain(range, |inst| {
+        let kept = packed.retain_in_range(range, |inst| {
             self.insts[inst.index()] == UseLocation::Packed
         });
         (uses.packed, uses.gone) = (kept as u32, 0);
@@ -290,7 +294,7 @@ impl fmt::Display for DefUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for id in (1..self.bound()).filter_map(Id::new) {
             if self.definition(id).is_some() {
-                writeln!(f, "{id} ; uses: {}", self.count(id))?;
+                writeln!(f, "{id} ; uses: {}", self.use_count(id))?;
             }
         }
         Ok(())

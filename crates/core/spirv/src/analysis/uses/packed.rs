@@ -31,14 +31,14 @@ struct PackedUse {
 
 impl PackedUses {
     /// The uses of every id; definitions are found on the way.
-    pub fn compute(
+    pub fn from_module(
         module: &SpirvModule,
         words: &IdWords,
         definitions: &mut InstOfId,
     ) -> PackedUses {
         // The row behind the ids' ends the uses of the last one.
         let mut first = vec![0u32; module.bound() as usize + 1];
-        let masks = count(module, words, definitions, &mut first);
+        let masks = count_uses(module, words, definitions, &mut first);
         let mut end = 0;
         for row in &mut first {
             end += *row;
@@ -60,9 +60,9 @@ impl PackedUses {
             let inst = module.inst(Inst::at(index));
             let handle = inst.handle();
             if *mask == SPLIT {
-                words.visit(inst, |at, id| put(id.word(), handle, at as u16));
+                words.visit_uses(inst, |at, id| put(id.word(), handle, at as u16));
             } else {
-                visit(inst.words(), u32::from(*mask), |at, id| {
+                visit_selected_words(inst.words(), u32::from(*mask), |at, id| {
                     put(id, handle, at as u16)
                 });
             }
@@ -85,21 +85,25 @@ impl PackedUses {
     }
 
     /// Where the uses of an id are.
-    pub fn range(&self, id: Id) -> Range<usize> {
+    pub fn use_range(&self, id: Id) -> Range<usize> {
         match self.first.get(id.index()..id.index() + 2) {
             Some(ends) => ends[0] as usize..ends[1] as usize,
             None => 0..0,
         }
     }
 
-    /// The use at a position of [`Self::range`].
+    /// The use at a position of [`Self::use_range`].
     pub fn get(&self, at: usize) -> IdUse {
         let PackedUse { inst, at } = self.uses[at];
         IdUse { inst, at }
     }
 
     /// Moves the uses in a range that are still wanted to its begin; how many they are.
-    pub fn retain(&mut self, range: Range<usize>, is_wanted: impl Fn(Inst) -> bool) -> usize {
+    pub fn retain_in_range(
+        &mut self,
+        range: Range<usize>,
+        is_wanted: impl Fn(Inst) -> bool,
+    ) -> usize {
         let mut kept = range.start;
         for at in range.clone() {
             if is_wanted(self.uses[at].inst) {
@@ -116,7 +120,7 @@ const SPLIT: u16 = u16::MAX;
 
 /// Counts the uses of each id. Returns which words of each instruction are ids that it uses, bit by bit;
 /// none of those that were removed.
-fn count(
+fn count_uses(
     module: &SpirvModule,
     words: &IdWords,
     definitions: &mut InstOfId,
@@ -131,16 +135,16 @@ fn count(
     let mut one = |inst: InstRef<'_>| {
         let (handle, shape) = (inst.handle(), inst.op().shape());
         if let Some(id) = shape.result_of(inst.words()) {
-            definitions.add(id, handle);
+            definitions.set_if_none(id, handle);
         }
-        let mask = match shape.uses(inst.words()) {
+        let mask = match shape.use_mask(inst.words()) {
             Some(mask) => {
-                visit(inst.words(), mask, |_, id| add(id));
+                visit_selected_words(inst.words(), mask, |_, id| add(id));
                 u16::try_from(mask).unwrap_or(SPLIT)
             }
             None => {
                 let mut mask = 0;
-                words.visit(inst, |at, id| {
+                words.visit_uses(inst, |at, id| {
                     add(id.word());
                     mask |= 1u16.checked_shl(at as u32).unwrap_or(SPLIT);
                 });
@@ -158,7 +162,7 @@ fn count(
 
 /// Visits the words that a mask says.
 #[inline(always)]
-fn visit(words: &[u32], mut mask: u32, mut take: impl FnMut(u32, u32)) {
+fn visit_selected_words(words: &[u32], mut mask: u32, mut take: impl FnMut(u32, u32)) {
     while mask != 0 {
         let at = mask.trailing_zeros();
         if let Some(id) = words.get(at as usize) {

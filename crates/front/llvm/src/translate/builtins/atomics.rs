@@ -122,7 +122,9 @@ impl FunctionTranslator<'_, '_> {
             AtomicKind::Step(op) => Ok(Some(self.op(op, ty, [pointer, scope, semantics]))),
             AtomicKind::Init => {
                 let value = self.atomic_value(&site, call, 1)?;
-                self.t.b.effect(Op::Store, &[pointer.word(), value.word()]);
+                self.t
+                    .b
+                    .append_effect(Op::Store, &[pointer.word(), value.word()]);
                 Ok(None)
             }
             AtomicKind::Load => Ok(Some(self.op(
@@ -133,7 +135,7 @@ impl FunctionTranslator<'_, '_> {
             AtomicKind::Store => {
                 let value = self.atomic_value(&site, call, 1)?;
                 let words = [pointer, scope, semantics, value].map(Id::word);
-                self.t.b.effect(Op::AtomicStore, &words);
+                self.t.b.append_effect(Op::AtomicStore, &words);
                 Ok(None)
             }
             AtomicKind::CompareValue => {
@@ -145,14 +147,14 @@ impl FunctionTranslator<'_, '_> {
             }
             AtomicKind::CompareObject => self.compare_object(&site, call).map(Some),
             AtomicKind::FlagSet => {
-                let bool = self.t.b.bool();
+                let bool = self.t.b.bool_type();
                 let operands = [pointer, scope, semantics];
                 let set = self.op(Op::AtomicFlagTestAndSet, bool, operands);
                 self.as_result(set, call).map(Some)
             }
             AtomicKind::FlagClear => {
                 let words = [pointer, scope, semantics].map(Id::word);
-                self.t.b.effect(Op::AtomicFlagClear, &words);
+                self.t.b.append_effect(Op::AtomicFlagClear, &words);
                 Ok(None)
             }
         }
@@ -235,7 +237,7 @@ impl FunctionTranslator<'_, '_> {
                     return Ok(order);
                 }
                 let memory = self.t.u32(memory.0);
-                let ty = self.t.b.int(32, false);
+                let ty = self.t.b.int_type(32, false);
                 Ok(self.both(ty, order, memory))
             }
         }
@@ -300,8 +302,10 @@ impl FunctionTranslator<'_, '_> {
         let expected = self.op(Op::Load, site.ty, [object]);
         let new = self.atomic_value(site, call, 2)?;
         let old = self.exchange(site, expected, new);
-        self.t.b.effect(Op::Store, &[object.word(), old.word()]);
-        let bool = self.t.b.bool();
+        self.t
+            .b
+            .append_effect(Op::Store, &[object.word(), old.word()]);
+        let bool = self.t.b.bool_type();
         let equal = self.op(Op::IEqual, bool, [old, expected]);
         self.as_result(equal, call)
     }

@@ -110,7 +110,9 @@ pub(super) fn ndrange(
         _ => return Err(refuse("a range has one to three sizes")),
     };
     let id = body.op(Op::BuildNDRange, ty, [global, local, offset]);
-    body.t.b.effect(Op::Store, &[place.word(), id.word()]);
+    body.t
+        .b
+        .append_effect(Op::Store, &[place.word(), id.word()]);
     Ok(None)
 }
 
@@ -160,7 +162,7 @@ impl FunctionTranslator<'_, '_> {
             self.local_sizes(call.arg(at + 2)?, call.arg(at + 3)?, &mut words)?;
         }
         let ty = self.call_type(call)?;
-        Ok(self.t.b.value(Op::EnqueueKernel, ty, &words))
+        Ok(self.t.b.append_value(Op::EnqueueKernel, ty, &words))
     }
 
     fn ask(&mut self, op: Op, range: bool, call: &ExternalCall<'_>) -> TranslationResult<Id> {
@@ -171,7 +173,7 @@ impl FunctionTranslator<'_, '_> {
         let at = usize::from(range);
         self.block(call.arg(at)?, call.arg(at + 1)?, &mut words)?;
         let ty = self.call_type(call)?;
-        Ok(self.t.b.value(op, ty, &words))
+        Ok(self.t.b.append_value(op, ty, &words))
     }
 
     /// A range, which is passed by a pointer to it.
@@ -185,12 +187,12 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn event_pointer(&mut self) -> Id {
-        let event = self.t.b.ty(Op::TypeDeviceEvent, &[]);
+        let event = self.t.b.declare_type(Op::TypeDeviceEvent, &[]);
         self.t.pointer_type(StorageClass::Generic, event)
     }
 
     fn event(&mut self, value: LlvmValue) -> TranslationResult<Id> {
-        let event = self.t.b.ty(Op::TypeDeviceEvent, &[]);
+        let event = self.t.b.declare_type(Op::TypeDeviceEvent, &[]);
         self.pointer(value, event)
     }
 

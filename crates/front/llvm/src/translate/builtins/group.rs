@@ -28,7 +28,7 @@ impl FunctionTranslator<'_, '_> {
         match kind {
             GroupKind::Vote(op) => {
                 let predicate = self.predicate(call, 0)?;
-                let bool = self.t.b.bool();
+                let bool = self.t.b.bool_type();
                 let vote = self.op(op, bool, [scope, predicate]);
                 self.as_result(vote, call)
             }
@@ -98,11 +98,11 @@ impl FunctionTranslator<'_, '_> {
             words.push(operand.word());
         }
         if votes {
-            let bool = self.t.b.bool();
-            let vote = self.t.b.value(op, bool, &words);
+            let bool = self.t.b.bool_type();
+            let vote = self.t.b.append_value(op, bool, &words);
             return self.as_result(vote, call);
         }
         let ty = self.call_type(call)?;
-        Ok(self.t.b.value(op, ty, &words))
+        Ok(self.t.b.append_value(op, ty, &words))
     }
 }

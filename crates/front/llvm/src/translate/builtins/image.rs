@@ -83,7 +83,7 @@ pub(super) fn read(
         words.extend(parameters);
     }
     let ty = body.call_type(call)?;
-    Ok(Some(body.t.b.value(Op::ImageRead, ty, &words)))
+    Ok(Some(body.t.b.append_value(Op::ImageRead, ty, &words)))
 }
 
 /// `write_imageX(image, coordinate[, lod], colour)`
@@ -108,7 +108,7 @@ pub(super) fn write(
     if let Some(level) = level {
         words.push(body.value(level)?.word());
     }
-    body.t.b.effect(Op::ImageWrite, &words);
+    body.t.b.append_effect(Op::ImageWrite, &words);
     Ok(None)
 }
 
@@ -227,9 +227,9 @@ impl LlvmTranslator<'_> {
         let addressing = (literal >> 1 & 7) as u32;
         let normalised = (literal & 1) as u32;
         let filter = u32::from(literal >> 4 > 1);
-        let ty = self.b.ty(Op::TypeSampler, &[]);
+        let ty = self.b.declare_type(Op::TypeSampler, &[]);
         let words = [addressing, normalised, filter];
-        self.b.constant(Op::ConstantSampler, ty, &words)
+        self.b.declare_constant(Op::ConstantSampler, ty, &words)
     }
 }
 
@@ -339,7 +339,10 @@ impl FunctionTranslator<'_, '_> {
         let id = self.value(call.arg(0)?)?;
         let sampler = self.sampler(call.arg(1)?)?;
         let image_type = self.t.register_type(image.ty)?;
-        let ty = self.t.b.ty(Op::TypeSampledImage, &[image_type.word()]);
+        let ty = self
+            .t
+            .b
+            .declare_type(Op::TypeSampledImage, &[image_type.word()]);
         let sampled = self.op(Op::SampledImage, ty, [id, sampler]);
         let coordinate = self.value(call.arg(2)?)?;
         let mut operands = self.extension_of(call.name);
@@ -347,7 +350,7 @@ impl FunctionTranslator<'_, '_> {
         match call.args.len() {
             3 => {
                 operands |= ImageOperands::Lod;
-                let float = self.t.b.float(32);
+                let float = self.t.b.float_type(32);
                 parameters.push(self.t.b.constant_bits(float, 32, 0));
             }
             4 => {
@@ -371,11 +374,17 @@ impl FunctionTranslator<'_, '_> {
                 ..shape
             };
             let ty = self.t.shape_type(four);
-            let all = self.t.b.value(Op::ImageSampleExplicitLod, ty, &words);
+            let all = self
+                .t
+                .b
+                .append_value(Op::ImageSampleExplicitLod, ty, &words);
             return Ok(self.lane(four, all, 0));
         }
         let ty = self.call_type(call)?;
-        Ok(self.t.b.value(Op::ImageSampleExplicitLod, ty, &words))
+        Ok(self
+            .t
+            .b
+            .append_value(Op::ImageSampleExplicitLod, ty, &words))
     }
 
     /// All lanes of the size of an image.

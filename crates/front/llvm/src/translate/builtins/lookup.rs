@@ -42,7 +42,7 @@ pub(super) fn extended(name: &str) -> Option<u32> {
 
 /// The row of an extended instruction of OpenCL.
 pub(super) fn extended_row(number: u32) -> Option<&'static ExtInst> {
-    ExtInstSet::by_name("OpenCL.std")?.instruction(number)
+    ExtInstSet::by_name("OpenCL.std")?.instruction_by_number(number)
 }
 
 /// The row of an extended instruction of OpenCL by its name.

@@ -38,7 +38,7 @@ pub(super) fn vector_load(
     let mut words = vec![body.t.opencl_std().word(), number];
     words.extend([offset.word(), pointer.word()]);
     words.extend(lanes);
-    Ok(Some(body.t.b.value(Op::ExtInst, ty, &words)))
+    Ok(Some(body.t.b.append_value(Op::ExtInst, ty, &words)))
 }
 
 /// `vstoreN`, `vstore_half`, `vstore_halfN`, `vstorea_halfN`, with rounding modes:
@@ -63,11 +63,11 @@ pub(super) fn vector_store(
     let data = body.value(call.arg(0)?)?;
     let offset = body.value(call.arg(1)?)?;
     let pointer = body.argument(call, 2)?;
-    let ty = body.t.b.void();
+    let ty = body.t.b.void_type();
     let mut words = vec![body.t.opencl_std().word(), number];
     words.extend([data, offset, pointer].map(Id::word));
     words.extend(rounding.map(|mode: FPRoundingMode| mode.0));
-    body.t.b.value(Op::ExtInst, ty, &words);
+    body.t.b.append_value(Op::ExtInst, ty, &words);
     Ok(None)
 }
 
@@ -82,7 +82,10 @@ pub(super) fn to_space(
     };
     let pointer = body.pointer(call.arg(0)?, pointee)?;
     let words = [pointer.word(), class.0];
-    let id = body.t.b.value(Op::GenericCastToPtrExplicit, ty, &words);
+    let id = body
+        .t
+        .b
+        .append_value(Op::GenericCastToPtrExplicit, ty, &words);
     Ok(Some(id))
 }
 
@@ -121,7 +124,7 @@ pub(super) fn printf(
     {
         body.t
             .b
-            .extension("SPV_EXT_relaxed_printf_string_address_space");
+            .declare_extension("SPV_EXT_relaxed_printf_string_address_space");
     }
     let ty = body.call_type(call)?;
     Ok(Some(body.ext(std_::PRINTF, ty, &operands)))

@@ -178,7 +178,7 @@ impl OpenClBuiltinRule {
             | OpenClBuiltinRule::Kinds([number, ..]) => number,
             _ => return None,
         };
-        let row = ExtInstSet::by_name("OpenCL.std")?.instruction(number)?;
+        let row = ExtInstSet::by_name("OpenCL.std")?.instruction_by_number(number)?;
         Some(row.operands.len())
     }
 }
@@ -224,7 +224,9 @@ impl FunctionTranslator<'_, '_> {
                 elem: super::types::NumericElement::Float,
                 ..NumericShape::int(bits, param.lanes)
             },
-            MangledBaseType::Named("ocl_event") => return Some(self.t.b.ty(Op::TypeEvent, &[])),
+            MangledBaseType::Named("ocl_event") => {
+                return Some(self.t.b.declare_type(Op::TypeEvent, &[]));
+            }
             _ => return None,
         };
         super::types::padded_lanes(shape.lanes)

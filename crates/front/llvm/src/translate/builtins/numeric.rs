@@ -37,7 +37,7 @@ pub(super) fn packed_dot(
     }
     words.push(PackedVectorFormat::PackedVectorFormat4x8Bit.0);
     let ty = body.call_type(call)?;
-    Ok(Some(body.t.b.value(op, ty, &words)))
+    Ok(Some(body.t.b.append_value(op, ty, &words)))
 }
 
 /// Dot products of integers: with or without an accumulator that stops at the ends.
@@ -67,7 +67,7 @@ pub(super) fn integer_dot(
         words.push(body.value(call.arg(2)?)?.word());
     }
     let ty = body.call_type(call)?;
-    Ok(Some(body.t.b.value(op, ty, &words)))
+    Ok(Some(body.t.b.append_value(op, ty, &words)))
 }
 
 /// `dot(a, b)`
@@ -303,7 +303,7 @@ impl FunctionTranslator<'_, '_> {
                 false => self.extended_operand(number, result, call, index)?.word(),
             });
         }
-        let id = self.t.b.value(Op::ExtInst, ty, &words);
+        let id = self.t.b.append_value(Op::ExtInst, ty, &words);
         match result {
             Some(shape) if shape.is_float() => {
                 self.fast_math(call.inst, id);
@@ -353,7 +353,7 @@ impl FunctionTranslator<'_, '_> {
         for &argument in call.args {
             words.push(self.value(argument)?.word());
         }
-        let truth = self.t.b.value(op, ty, &words);
+        let truth = self.t.b.append_value(op, ty, &words);
         self.as_result(truth, call)
     }
 
@@ -364,7 +364,7 @@ impl FunctionTranslator<'_, '_> {
         let zero = self.t.zero(shape);
         let mut signs = self.op(Op::SLessThan, ty, [value, zero]);
         if shape.lanes > 1 {
-            let bool = self.t.b.bool();
+            let bool = self.t.b.bool_type();
             signs = self.op(op, bool, [signs]);
         }
         self.as_result(signs, call)

@@ -25,16 +25,16 @@ impl FunctionTranslator<'_, '_> {
             return Err(refuse("there is no such instruction"));
         };
         if row.result == ResultForm::None {
-            self.t.b.effect(op, &words);
+            self.t.b.append_effect(op, &words);
             return Ok(None);
         }
         if matches!(op, Op::IsValidReserveId | Op::IsValidEvent) {
-            let bool = self.t.b.bool();
-            let truth = self.t.b.value(op, bool, &words);
+            let bool = self.t.b.bool_type();
+            let truth = self.t.b.append_value(op, bool, &words);
             return self.as_result(truth, call).map(Some);
         }
         let ty = self.call_type(call)?;
-        let id = self.t.b.value(op, ty, &words);
+        let id = self.t.b.append_value(op, ty, &words);
         Ok((self.function.inst(call.inst).ty != LlvmType::VOID).then_some(id))
     }
 }

@@ -74,19 +74,19 @@ fn check(shape: NumericShape, width: u32) -> TranslationResult<()> {
 impl FunctionTranslator<'_, '_> {
     /// As many integers of a width as a shape has lanes.
     fn lanes_of(&mut self, width: u32, shape: NumericShape) -> Id {
-        let scalar = self.t.b.int(width, false);
+        let scalar = self.t.b.int_type(width, false);
         self.vector_of(scalar, shape)
     }
 
     fn small_float(&mut self, width: u32, encoding: FPEncoding, shape: NumericShape) -> Id {
-        let scalar = self.t.b.ty(Op::TypeFloat, &[width, encoding.0]);
+        let scalar = self.t.b.declare_type(Op::TypeFloat, &[width, encoding.0]);
         self.vector_of(scalar, shape)
     }
 
     fn vector_of(&mut self, scalar: Id, shape: NumericShape) -> Id {
         match shape.padded {
             1 => scalar,
-            lanes => self.t.b.vector(scalar, lanes),
+            lanes => self.t.b.vector_type(scalar, lanes),
         }
     }
 }

@@ -104,7 +104,7 @@ impl FunctionTranslator<'_, '_> {
             return self.spirv_stored(op, &words, call).map(|()| None);
         }
         if row.result == ResultForm::None {
-            self.t.b.effect(op, &words);
+            self.t.b.append_effect(op, &words);
             return Ok(None);
         }
         let id = self.spirv_result(op, &words, call)?;
@@ -200,8 +200,10 @@ impl FunctionTranslator<'_, '_> {
             }
         };
         let pointer = self.pointer(place, ty)?;
-        let id = self.t.b.value(op, ty, words);
-        self.t.b.effect(Op::Store, &[pointer.word(), id.word()]);
+        let id = self.t.b.append_value(op, ty, words);
+        self.t
+            .b
+            .append_effect(Op::Store, &[pointer.word(), id.word()]);
         Ok(())
     }
 
@@ -279,7 +281,7 @@ impl FunctionTranslator<'_, '_> {
     /// The type of what an atomic instruction accesses.
     fn accessed_type(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Id> {
         match op {
-            Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => Ok(self.t.b.int(32, false)),
+            Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => Ok(self.t.b.int_type(32, false)),
             Op::AtomicStore => {
                 let shape = self.shape_of(call.arg(3)?)?;
                 Ok(self.t.shape_type(shape))
@@ -300,7 +302,7 @@ impl FunctionTranslator<'_, '_> {
             return Err(refuse("the message has no type"));
         };
         let words = [ty, message].map(Id::word);
-        self.t.b.effect(Op::AbortKHR, &words);
+        self.t.b.append_effect(Op::AbortKHR, &words);
         let after = self.t.b.fresh_id();
         self.begin(after);
         Ok(())
@@ -338,7 +340,7 @@ impl FunctionTranslator<'_, '_> {
         for &argument in call.args {
             words.push(self.in_memory(argument)?.word());
         }
-        Ok(self.t.b.value(Op::CompositeConstruct, ty, &words))
+        Ok(self.t.b.append_value(Op::CompositeConstruct, ty, &words))
     }
 
     fn spirv_result(
@@ -353,13 +355,13 @@ impl FunctionTranslator<'_, '_> {
             && shape.elem != NumericElement::Bool
         {
             let ty = self.t.shape_type(shape.as_bool());
-            let truth = self.t.b.value(op, ty, words);
+            let truth = self.t.b.append_value(op, ty, words);
             return self.as_result(truth, call);
         }
         if op == Op::Load {
             let ty = self.function.inst(call.inst).ty;
             let memory = self.t.memory_type(ty)?;
-            let id = self.t.b.value(op, memory, words);
+            let id = self.t.b.append_value(op, memory, words);
             return self.loaded(ty, id);
         }
         let ty = match op {
@@ -367,11 +369,11 @@ impl FunctionTranslator<'_, '_> {
             Op::SampledImage => {
                 let image = Id::new(words[0]).and_then(|id| self.t.b.type_of(id));
                 let image = image.ok_or_else(|| refuse("the first argument is no image"))?;
-                self.t.b.ty(Op::TypeSampledImage, &[image.word()])
+                self.t.b.declare_type(Op::TypeSampledImage, &[image.word()])
             }
             _ => self.call_type(call)?,
         };
-        Ok(self.t.b.value(op, ty, words))
+        Ok(self.t.b.append_value(op, ty, words))
     }
 }
 

@@ -202,12 +202,12 @@ pub(super) fn reduction(
         words.push(body.value(call.arg(1)?)?.word());
     }
     if logical {
-        let bool = body.t.b.bool();
-        let truth = body.t.b.value(op, bool, &words);
+        let bool = body.t.b.bool_type();
+        let truth = body.t.b.append_value(op, bool, &words);
         return body.as_result(truth, call).map(Some);
     }
     let ty = body.call_type(call)?;
-    Ok(Some(body.t.b.value(op, ty, &words)))
+    Ok(Some(body.t.b.append_value(op, ty, &words)))
 }
 
 /// `sub_group_non_uniform_all_equal(x)`
@@ -217,7 +217,7 @@ pub(super) fn all_equal(
 ) -> TranslationResult<Option<Id>> {
     let scope = body.t.u32(Scope::Subgroup.0);
     let value = body.value(call.arg(0)?)?;
-    let bool = body.t.b.bool();
+    let bool = body.t.b.bool_type();
     let vote = body.op(Op::GroupNonUniformAllEqual, bool, [scope, value]);
     body.as_result(vote, call).map(Some)
 }
@@ -253,7 +253,7 @@ pub(super) fn ballot(
     if name == "bit_extract" {
         let ballot = body.value(call.arg(0)?)?;
         let index = body.value(call.arg(1)?)?;
-        let bool = body.t.b.bool();
+        let bool = body.t.b.bool_type();
         let op = Op::GroupNonUniformBallotBitExtract;
         let bit = body.op(op, bool, [scope, ballot, index]);
         return body.as_result(bit, call).map(Some);
@@ -266,7 +266,7 @@ pub(super) fn ballot(
     words.extend(kind.map(|kind| kind.0));
     words.push(ballot.word());
     let ty = body.call_type(call)?;
-    Ok(Some(body.t.b.value(op, ty, &words)))
+    Ok(Some(body.t.b.append_value(op, ty, &words)))
 }
 
 /// `intel_sub_group_block_read[_us|_uc|_ul|_ui][N](pointer)` or `(image, coordinate)`
@@ -300,13 +300,15 @@ pub(super) fn block_write(
         let element = body.t.shape_type(shape.scalar());
         let pointer = body.pointer(call.arg(0)?, element)?;
         let words = [pointer, data].map(Id::word);
-        body.t.b.effect(Op::SubgroupBlockWriteINTEL, &words);
+        body.t.b.append_effect(Op::SubgroupBlockWriteINTEL, &words);
         return Ok(None);
     }
     let image = body.value(call.arg(0)?)?;
     let coordinate = body.value(call.arg(1)?)?;
     let words = [image, coordinate, data].map(Id::word);
-    body.t.b.effect(Op::SubgroupImageBlockWriteINTEL, &words);
+    body.t
+        .b
+        .append_effect(Op::SubgroupImageBlockWriteINTEL, &words);
     Ok(None)
 }
 
@@ -332,7 +334,7 @@ pub(super) fn media_write(
     words.push(data.word());
     body.t
         .b
-        .effect(Op::SubgroupImageMediaBlockWriteINTEL, &words);
+        .append_effect(Op::SubgroupImageMediaBlockWriteINTEL, &words);
     Ok(None)
 }
 
@@ -387,6 +389,6 @@ impl FunctionTranslator<'_, '_> {
             words.push(self.value(argument)?.word());
         }
         let ty = self.call_type(call)?;
-        Ok(Some(self.t.b.value(op, ty, &words)))
+        Ok(Some(self.t.b.append_value(op, ty, &words)))
     }
 }

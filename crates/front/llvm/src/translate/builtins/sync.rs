@@ -83,10 +83,10 @@ pub(super) fn work_item_fence(
     if body.is_invocation(scope) && !images {
         return Ok(None);
     }
-    let ty = body.t.b.int(32, false);
+    let ty = body.t.b.int_type(32, false);
     let semantics = body.both(ty, order, flags);
     let words = [scope.word(), semantics.word()];
-    body.t.b.effect(Op::MemoryBarrier, &words);
+    body.t.b.append_effect(Op::MemoryBarrier, &words);
     Ok(None)
 }
 
@@ -116,10 +116,10 @@ pub(super) fn wait_group_events(
 ) -> TranslationResult<Option<Id>> {
     let scope = body.t.u32(Scope::Workgroup.0);
     let count = body.value(call.arg(0)?)?;
-    let event = body.t.b.ty(Op::TypeEvent, &[]);
+    let event = body.t.b.declare_type(Op::TypeEvent, &[]);
     let events = body.pointer(call.arg(1)?, event)?;
     let words = [scope, count, events].map(Id::word);
-    body.t.b.effect(Op::GroupWaitEvents, &words);
+    body.t.b.append_effect(Op::GroupWaitEvents, &words);
     Ok(None)
 }
 
@@ -162,10 +162,10 @@ impl FunctionTranslator<'_, '_> {
         };
         let flags = self.fence_flags(call.arg(0)?)?;
         let order = self.t.u32(order.0);
-        let ty = self.t.b.int(32, false);
+        let ty = self.t.b.int_type(32, false);
         let semantics = self.both(ty, order, flags);
         let words = [execution, memory, semantics].map(Id::word);
-        self.t.b.effect(op, &words);
+        self.t.b.append_effect(op, &words);
         Ok(None)
     }
 
@@ -181,11 +181,11 @@ impl FunctionTranslator<'_, '_> {
         let flags = self.fence_flags(call.arg(0)?)?;
         let order = MemorySemantics::SequentiallyConsistent.0;
         let order = self.t.u32(order);
-        let ty = self.t.b.int(32, false);
+        let ty = self.t.b.int_type(32, false);
         let semantics = self.both(ty, order, flags);
         let execution = self.t.u32(execution.0);
         let words = [execution, memory, semantics].map(Id::word);
-        self.t.b.effect(Op::ControlBarrier, &words);
+        self.t.b.append_effect(Op::ControlBarrier, &words);
         Ok(None)
     }
 
@@ -196,11 +196,11 @@ impl FunctionTranslator<'_, '_> {
     ) -> TranslationResult<Option<Id>> {
         let flags = self.fence_flags(call.arg(0)?)?;
         let order = self.t.u32(order.0);
-        let ty = self.t.b.int(32, false);
+        let ty = self.t.b.int_type(32, false);
         let semantics = self.both(ty, order, flags);
         let scope = self.t.u32(Scope::Workgroup.0);
         let words = [scope, semantics].map(Id::word);
-        self.t.b.effect(Op::MemoryBarrier, &words);
+        self.t.b.append_effect(Op::MemoryBarrier, &words);
         Ok(None)
     }
 
@@ -214,12 +214,12 @@ impl FunctionTranslator<'_, '_> {
             return Ok(self.t.u32(semantics));
         }
         let flags = self.value(flags)?;
-        let ty = self.t.b.int(32, false);
+        let ty = self.t.b.int_type(32, false);
         let mut semantics = self.t.u32(0);
         for &(bit, memory) in FLAGS {
             let bit = self.t.u32(bit as u32);
             let set = self.op(Op::BitwiseAnd, ty, [flags, bit]);
-            let bool = self.t.b.bool();
+            let bool = self.t.b.bool_type();
             let set = self.op(Op::IEqual, bool, [set, bit]);
             let zero = self.t.u32(0);
             let memory = self.t.u32(memory.0);
@@ -264,8 +264,8 @@ impl FunctionTranslator<'_, '_> {
         }
         let shape = self.shape_of(value)?;
         let id = self.value(value)?;
-        let ty = self.t.b.int(32, false);
-        let bool = self.t.b.bool();
+        let ty = self.t.b.int_type(32, false);
+        let bool = self.t.b.bool_type();
         let mut chosen = self.t.u32(rows[rows.len() - 1].1);
         for row in rows.iter().rev().skip(1) {
             let key = self.t.splat(shape, row.0);

@@ -63,7 +63,7 @@ impl LlvmTranslator<'_> {
         let pointer = self.pointer_type(StorageClass::Input, ty);
         let id = self.b.builtin_variable(pointer, builtin);
         if !self.is_shader() {
-            self.b.decorate(id, Decoration::Constant, &[]);
+            self.b.decorate_id(id, Decoration::Constant, &[]);
         }
         self.name(id, &format!("__spirv_BuiltIn{builtin}"));
         self.variables.set(id, true);
@@ -94,7 +94,7 @@ impl FunctionTranslator<'_, '_> {
         let ty = self.t.shape_type(shape);
         let align = (shape.width / 8) * shape.lanes.next_power_of_two();
         let words = [variable.word(), MemoryAccess::Aligned.0, align];
-        let all = self.t.b.value(Op::Load, ty, &words);
+        let all = self.t.b.append_value(Op::Load, ty, &words);
         if result.lanes == shape.lanes && call.args.is_empty() {
             return Ok(self.resized(shape, result, all, false));
         }
@@ -118,7 +118,7 @@ impl FunctionTranslator<'_, '_> {
             None => {
                 let index_shape = self.shape_of(dimension)?;
                 let index = self.value(dimension)?;
-                let bool = self.t.b.bool();
+                let bool = self.t.b.bool_type();
                 let count = self.t.splat(index_shape, u64::from(shape.lanes));
                 let within = self.op(Op::ULessThan, bool, [index, count]);
                 let zero = self.t.zero(index_shape);

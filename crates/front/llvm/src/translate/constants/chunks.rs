@@ -108,7 +108,7 @@ impl LlvmTranslator<'_> {
         let whole = self.chunked_type(ty)?;
         let mut members = match module.consts.kind(constant) {
             ConstKind::Zero => return Ok(self.b.constant_null(whole)),
-            ConstKind::Undef | ConstKind::Poison => return Ok(self.b.undef(whole)),
+            ConstKind::Undef | ConstKind::Poison => return Ok(self.b.declare_undef(whole)),
             ConstKind::Data(_) => self.data_members(constant)?,
             ConstKind::Aggregate(elements) => {
                 let mut members = Vec::with_capacity(elements.len());

@@ -97,7 +97,7 @@ impl LlvmTranslator<'_> {
             }
             ConstKind::Undef | ConstKind::Poison => {
                 let ty = self.pointer_type(class, pointee);
-                Ok(self.b.undef(ty))
+                Ok(self.b.declare_undef(ty))
             }
             _ => {
                 let id = self.constant(constant)?;
@@ -129,7 +129,7 @@ impl LlvmTranslator<'_> {
     fn spec_op(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let mut words = vec![u32::from(op.0)];
         words.extend_from_slice(operands);
-        let id = self.b.constant(Op::SpecConstantOp, ty, &words);
+        let id = self.b.declare_constant(Op::SpecConstantOp, ty, &words);
         self.consts.special.set(id, true);
         id
     }
@@ -139,7 +139,9 @@ impl LlvmTranslator<'_> {
             return self.b.constant_composite(ty, members);
         }
         let words: Vec<u32> = members.iter().map(|id| id.word()).collect();
-        let id = self.b.constant(Op::SpecConstantComposite, ty, &words);
+        let id = self
+            .b
+            .declare_constant(Op::SpecConstantComposite, ty, &words);
         self.consts.special.set(id, true);
         id
     }
@@ -239,7 +241,7 @@ impl LlvmTranslator<'_> {
         let words = [signature.id.word()];
         Ok(self
             .b
-            .constant(Op::ConstantFunctionPointerINTEL, ty, &words))
+            .declare_constant(Op::ConstantFunctionPointerINTEL, ty, &words))
     }
 
     /// A pointer at module level as a generic one, where its address space is that.
@@ -273,7 +275,7 @@ impl LlvmTranslator<'_> {
             ConstKind::Wide(words) if shape.width > 64 => {
                 Ok(self.wide_constant(id, shape.width, words))
             }
-            ConstKind::Undef | ConstKind::Poison => Ok(self.b.undef(id)),
+            ConstKind::Undef | ConstKind::Poison => Ok(self.b.declare_undef(id)),
             ConstKind::Data(_) => {
                 let bits: Vec<u64> = module
                     .consts
@@ -321,7 +323,7 @@ impl LlvmTranslator<'_> {
         if let (Some(last), rest @ 1..) = (words.last_mut(), width % 32) {
             *last &= (1 << rest) - 1;
         }
-        self.b.constant(Op::Constant, ty, &words)
+        self.b.declare_constant(Op::Constant, ty, &words)
     }
 
     /// An integer constant as an index; members of structures are asked for by `OpConstant` alone.
@@ -397,7 +399,7 @@ impl LlvmTranslator<'_> {
             ConstKind::Int(literal) if self.is_sampler(data.ty) => {
                 Ok(self.literal_sampler(*literal))
             }
-            ConstKind::Undef | ConstKind::Poison => Ok(self.b.undef(ty)),
+            ConstKind::Undef | ConstKind::Poison => Ok(self.b.declare_undef(ty)),
             ConstKind::Int(value) if data.ty == LlvmType::I1 => {
                 Ok(self.b.constant_bits(ty, 8, *value))
             }

@@ -31,9 +31,9 @@ impl LlvmTranslator<'_> {
             words.push(default as u32);
             words.extend((shape.width > 32).then_some((default >> 32) as u32));
         }
-        self.b.push(ModuleSection::Globals, op, &words);
+        self.b.push_inst(ModuleSection::Globals, op, &words);
         self.b.set_type_of(id, ty);
-        self.b.decorate(id, Decoration::SpecId, &[number]);
+        self.b.decorate_id(id, Decoration::SpecId, &[number]);
         id
     }
 }

@@ -141,7 +141,7 @@ impl LlvmTranslator<'_> {
         };
         match number {
             Some(number) => {
-                let ty = self.b.int(64, false);
+                let ty = self.b.int_type(64, false);
                 self.scalar_constant(ty, 64, number as u64)
             }
             None => self.debug_none(),

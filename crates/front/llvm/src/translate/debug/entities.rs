@@ -92,7 +92,7 @@ impl LlvmTranslator<'_> {
             Some(33..) => 64,
             _ => 32,
         };
-        let ty = self.b.int(width, false);
+        let ty = self.b.int_type(width, false);
         self.scalar_constant(ty, width, number)
     }
 

@@ -164,9 +164,9 @@ impl LlvmTranslator<'_> {
         match self.debug.set {
             Some(id) => id,
             None => {
-                let id = self.b.import(self.options.debug.set());
+                let id = self.b.import_set(self.options.debug.set());
                 if self.is_non_semantic() {
-                    self.b.extension(NON_SEMANTIC);
+                    self.b.declare_extension(NON_SEMANTIC);
                 }
                 self.debug.set = Some(id);
                 id
@@ -219,10 +219,11 @@ impl LlvmTranslator<'_> {
 
     /// An instruction at module level under an id that was named ahead.
     fn debug_define(&mut self, id: Id, name: &str, arguments: &[DebugInfoOperand]) {
-        let void = self.b.void();
+        let void = self.b.void_type();
         let mut words = vec![void.word(), id.word()];
         words.extend(self.debug_words(name, arguments));
-        self.b.push(ModuleSection::Globals, Op::ExtInst, &words);
+        self.b
+            .push_inst(ModuleSection::Globals, Op::ExtInst, &words);
     }
 
     /// What stands for nothing.
@@ -249,7 +250,7 @@ impl LlvmTranslator<'_> {
         let id = self.b.fresh_id();
         let mut words = vec![id.word()];
         push_string(&mut words, text);
-        self.b.push(ModuleSection::Sources, Op::String, &words);
+        self.b.push_inst(ModuleSection::Sources, Op::String, &words);
         self.texts.insert(text.to_owned(), id);
         id
     }

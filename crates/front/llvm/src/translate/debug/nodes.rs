@@ -410,7 +410,7 @@ impl LlvmTranslator<'_> {
         let mut types = types.into_iter();
         let result = match types.next() {
             Some(Some(ty)) => self.debug_type(Some(ty)),
-            _ => self.b.void(),
+            _ => self.b.void_type(),
         };
         arguments.push(I(result));
         for ty in types {

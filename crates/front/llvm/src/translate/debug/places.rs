@@ -91,7 +91,9 @@ impl FunctionTranslator<'_, '_> {
             ];
             self.debug_effect("DebugLine", &arguments);
         } else {
-            self.t.b.effect(Op::Line, &[source.word(), line, column]);
+            self.t
+                .b
+                .append_effect(Op::Line, &[source.word(), line, column]);
         }
     }
 
@@ -102,7 +104,7 @@ impl FunctionTranslator<'_, '_> {
         }
         match self.t.is_non_semantic() {
             true => self.debug_effect("DebugNoLine", &[]),
-            false => self.t.b.effect(Op::NoLine, &[]),
+            false => self.t.b.append_effect(Op::NoLine, &[]),
         }
     }
 
@@ -126,8 +128,8 @@ impl FunctionTranslator<'_, '_> {
 
     fn debug_effect(&mut self, name: &str, arguments: &[super::DebugInfoOperand]) {
         let words = self.t.debug_words(name, arguments);
-        let void = self.t.b.void();
-        self.t.b.value(Op::ExtInst, void, &words);
+        let void = self.t.b.void_type();
+        self.t.b.append_value(Op::ExtInst, void, &words);
     }
 
     /// The records that stand before an instruction.

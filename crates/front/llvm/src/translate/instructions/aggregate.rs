@@ -24,7 +24,10 @@ impl FunctionTranslator<'_, '_> {
         let mut words = vec![aggregate.word()];
         words.extend_from_slice(&path);
         let laid_out = self.member_in_layout(aggregate, &path, ty);
-        let id = self.t.b.value(Op::CompositeExtract, laid_out, &words);
+        let id = self
+            .t
+            .b
+            .append_value(Op::CompositeExtract, laid_out, &words);
         let id = self.in_layout(id, ty)?;
         self.loaded(member, id)
     }
@@ -42,7 +45,7 @@ impl FunctionTranslator<'_, '_> {
         let element = self.in_layout(element, laid_out)?;
         let mut words = vec![element.word(), aggregate.word()];
         words.extend_from_slice(&path);
-        Ok(self.t.b.value(Op::CompositeInsert, ty, &words))
+        Ok(self.t.b.append_value(Op::CompositeInsert, ty, &words))
     }
 
     /// Keeps the flag of a pair of a value and a flag beside the value, which stands for the pair

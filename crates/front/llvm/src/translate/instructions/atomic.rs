@@ -259,7 +259,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let site = self.cell_site(cell, pointer, [ordering; 2], scope)?;
         let words = [site.pointer, site.scope, site.equal, value].map(Id::word);
-        self.t.b.effect(Op::AtomicStore, &words);
+        self.t.b.append_effect(Op::AtomicStore, &words);
         Ok(())
     }
 
@@ -338,7 +338,7 @@ impl FunctionTranslator<'_, '_> {
         let held = self.t.shape_type(cell.held);
         let orderings = [strengthened(success, failure), failure];
         let old = if cell.is_part() && !self.t.is_shader() {
-            let bool = self.t.b.bool();
+            let bool = self.t.b.bool_type();
             self.exchange_part(cell.held, *pointer, orderings, scope, |body, old| {
                 let same = body.op(Op::IEqual, bool, [old, expected]);
                 Ok(body.select(held, same, new, old))
@@ -355,7 +355,7 @@ impl FunctionTranslator<'_, '_> {
             ];
             self.op(Op::AtomicCompareExchange, held, operands)
         };
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let same = self.op(Op::IEqual, bool, [old, expected]);
         let old = self.unheld(cell, ty, old)?;
         self.exchanged(inst, old, same)
@@ -382,7 +382,7 @@ impl FunctionTranslator<'_, '_> {
             return Ok(());
         }
         let words = [self.t.u32(scope.0), self.t.u32(semantics.0)].map(Id::word);
-        self.t.b.effect(Op::MemoryBarrier, &words);
+        self.t.b.append_effect(Op::MemoryBarrier, &words);
         Ok(())
     }
 }

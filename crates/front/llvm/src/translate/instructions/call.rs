@@ -68,7 +68,10 @@ impl FunctionTranslator<'_, '_> {
         for (&argument, &ty) in arguments.iter().zip(&assembly.params) {
             words.push(self.value_as(argument, ty)?.word());
         }
-        let id = self.t.b.value(Op::AsmCallINTEL, assembly.result, &words);
+        let id = self
+            .t
+            .b
+            .append_value(Op::AsmCallINTEL, assembly.result, &words);
         Ok((self.function.inst(inst).ty != LlvmType::VOID).then_some(id))
     }
 
@@ -94,7 +97,10 @@ impl FunctionTranslator<'_, '_> {
         for (&argument, &ty) in arguments.iter().zip(&types) {
             words.push(self.value_as(argument, ty)?.word());
         }
-        let id = self.t.b.value(Op::FunctionPointerCallINTEL, result, &words);
+        let id = self
+            .t
+            .b
+            .append_value(Op::FunctionPointerCallINTEL, result, &words);
         Ok((self.function.inst(inst).ty != LlvmType::VOID).then_some(id))
     }
 
@@ -115,7 +121,10 @@ impl FunctionTranslator<'_, '_> {
         if functions.last() != Some(&func) {
             functions.push(func);
         }
-        let id = self.t.b.value(Op::FunctionCall, signature.result, &words);
+        let id = self
+            .t
+            .b
+            .append_value(Op::FunctionCall, signature.result, &words);
         Ok((self.function.inst(inst).ty != LlvmType::VOID).then_some(id))
     }
 }

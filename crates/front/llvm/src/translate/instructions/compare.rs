@@ -87,7 +87,7 @@ impl FunctionTranslator<'_, '_> {
         if class(self, right).is_none_or(|(to, _)| to != from) {
             return Ok(None);
         }
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         Ok(Some(self.op(op, bool, [left, right])))
     }
 
@@ -201,11 +201,11 @@ impl FunctionTranslator<'_, '_> {
         let before = self.current_label();
         let [other, after] = [(); 2].map(|()| self.t.b.fresh_id());
         let words = [condition, after, other].map(Id::word);
-        self.t.b.effect(Op::BranchConditional, &words);
+        self.t.b.append_effect(Op::BranchConditional, &words);
         self.begin(other);
-        self.t.b.effect(Op::Branch, &[after.word()]);
+        self.t.b.append_effect(Op::Branch, &[after.word()]);
         self.begin(after);
-        let (id, phi) = self.t.b.phi(ty);
+        let (id, phi) = self.t.b.append_phi(ty);
         let words = [yes, before, no, other].map(Id::word);
         self.t.b.set_phi(phi, &words);
         id

@@ -15,15 +15,15 @@ impl FunctionTranslator<'_, '_> {
             Some(&value) => {
                 let ty = self.signature.result;
                 let id = self.value_as(value, ty)?;
-                self.t.b.effect(Op::ReturnValue, &[id.word()]);
+                self.t.b.append_effect(Op::ReturnValue, &[id.word()]);
             }
-            None => self.t.b.effect(Op::Return, &[]),
+            None => self.t.b.append_effect(Op::Return, &[]),
         }
         Ok(())
     }
 
     pub(super) fn unreachable(&mut self) {
-        self.t.b.effect(Op::Unreachable, &[]);
+        self.t.b.append_effect(Op::Unreachable, &[]);
     }
 
     pub(super) fn branch(&mut self, inst: LlvmInst) -> TranslationResult<()> {
@@ -32,17 +32,17 @@ impl FunctionTranslator<'_, '_> {
             (_, [target]) => {
                 let label = self.label(*target);
                 self.merge_loop(inst);
-                self.t.b.effect(Op::Branch, &[label.word()]);
+                self.t.b.append_effect(Op::Branch, &[label.word()]);
             }
             ([_], [yes, no]) if yes == no => {
                 let label = self.label(*yes);
-                self.t.b.effect(Op::Branch, &[label.word()]);
+                self.t.b.append_effect(Op::Branch, &[label.word()]);
             }
             ([condition], [yes, no]) => {
                 let condition = self.value(*condition)?;
                 let words = [condition, self.label(*yes), self.label(*no)].map(|id| id.word());
                 self.merge_loop(inst);
-                self.t.b.effect(Op::BranchConditional, &words);
+                self.t.b.append_effect(Op::BranchConditional, &words);
             }
             _ => return Err(refuse("a branch without targets")),
         }
@@ -74,7 +74,7 @@ impl FunctionTranslator<'_, '_> {
                 operands.len() - 1
             )));
         }
-        self.t.b.effect(Op::Switch, &words);
+        self.t.b.append_effect(Op::Switch, &words);
         Ok(())
     }
 
@@ -103,8 +103,8 @@ impl FunctionTranslator<'_, '_> {
         let condition = self.value(operands[0])?;
         let words = [condition, self.label(yes), self.label(no)].map(|id| id.word());
         match yes == no {
-            true => self.t.b.effect(Op::Branch, &words[1..2]),
-            false => self.t.b.effect(Op::BranchConditional, &words),
+            true => self.t.b.append_effect(Op::Branch, &words[1..2]),
+            false => self.t.b.append_effect(Op::BranchConditional, &words),
         }
         Ok(())
     }

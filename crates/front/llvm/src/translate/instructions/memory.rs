@@ -139,13 +139,13 @@ impl FunctionTranslator<'_, '_> {
                 pointee = self.t.struct_type("", &[pointee, padding], false);
             }
         } else if let Some(count) = self.special_count(count)? {
-            pointee = self.t.b.array(pointee, count);
+            pointee = self.t.b.array_type(pointee, count);
         } else {
             return Ok(None);
         }
         let pointer = self.t.pointer_type(StorageClass::Function, pointee);
         let class = StorageClass::Function.0;
-        let id = self.t.b.value(Op::Variable, pointer, &[class]);
+        let id = self.t.b.append_value(Op::Variable, pointer, &[class]);
         let align = align.bytes().unwrap_or(1).max(needed);
         if align > natural
             && let Ok(align) = u32::try_from(align)
@@ -250,7 +250,7 @@ impl FunctionTranslator<'_, '_> {
         let mut words: TranslationWords = smallvec![pointer.word()];
         words.extend(access.words());
         let accessed = self.accessed(pointer, memory);
-        let id = self.t.b.value(Op::Load, accessed, &words);
+        let id = self.t.b.append_value(Op::Load, accessed, &words);
         let id = self.in_layout(id, memory)?;
         self.loaded(ty, id)
     }
@@ -274,7 +274,7 @@ impl FunctionTranslator<'_, '_> {
         let value = self.in_layout(value, accessed)?;
         let mut words: TranslationWords = smallvec![pointer.word(), value.word()];
         words.extend(access.words());
-        self.t.b.effect(Op::Store, &words);
+        self.t.b.append_effect(Op::Store, &words);
         Ok(())
     }
 
@@ -365,7 +365,7 @@ impl FunctionTranslator<'_, '_> {
                 let pointer = self.cast(bytes, ty);
                 let mut words = vec![pointer.word()];
                 words.extend(access.at(at).words());
-                let mut id = self.t.b.value(Op::Load, ty, &words);
+                let mut id = self.t.b.append_value(Op::Load, ty, &words);
                 if shape.is_odd() {
                     id = self.resized(part, scalar.as_int(shape.width), id, false);
                     id = self.shifted_left(scalar, id, offset);
@@ -425,7 +425,7 @@ impl FunctionTranslator<'_, '_> {
                 let pointer = self.cast(bytes, ty);
                 let mut words = vec![pointer.word(), part.word()];
                 words.extend(access.at(at).words());
-                self.t.b.effect(Op::Store, &words);
+                self.t.b.append_effect(Op::Store, &words);
             }
         }
         Ok(())
@@ -479,7 +479,7 @@ impl FunctionTranslator<'_, '_> {
             true => Op::InBoundsPtrAccessChain,
             false => Op::PtrAccessChain,
         };
-        Ok(self.t.b.value(op, ty, &words))
+        Ok(self.t.b.append_value(op, ty, &words))
     }
 
     /// The indices of an address computation without those into vectors of one lane, which are

@@ -88,7 +88,7 @@ impl FunctionTranslator<'_, '_> {
             equal,
             ..
         } = part.site;
-        let word = self.t.b.int(32, false);
+        let word = self.t.b.int_type(32, false);
         let all = self.op(Op::AtomicLoad, word, [pointer, scope, equal]);
         Ok(self.part_of(all, part))
     }
@@ -104,7 +104,7 @@ impl FunctionTranslator<'_, '_> {
         new: impl FnOnce(&mut Self, Id) -> TranslationResult<Id>,
     ) -> TranslationResult<Id> {
         let part = self.part_at(shape, pointer, orderings, scope)?;
-        let word = self.t.b.int(32, false);
+        let word = self.t.b.int_type(32, false);
         let ones = self.t.u32(mask(shape.width) as u32);
         let bits = self.op(Op::ShiftLeftLogical, word, [ones, part.shift]);
         let others = self.op(Op::Not, word, [bits]);
@@ -137,7 +137,7 @@ impl FunctionTranslator<'_, '_> {
         let back = self.op(Op::SNegate, ty, [within]);
         let bytes = self.t.b.type_of(pointer).unwrap_or(byte);
         let start = self.op(Op::PtrAccessChain, bytes, [pointer, back]);
-        let word = self.t.b.int(32, false);
+        let word = self.t.b.int_type(32, false);
         let start = self.cast(start, word);
         let within = self.resized(size, NumericShape::int(32, 1), within, false);
         let three = self.t.u32(3);
@@ -150,7 +150,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     fn part_of(&mut self, word: Id, part: WordPart) -> Id {
-        let ty = self.t.b.int(32, false);
+        let ty = self.t.b.int_type(32, false);
         let low = self.op(Op::ShiftRightLogical, ty, [word, part.shift]);
         let ty = self.t.shape_type(part.shape);
         self.op(Op::UConvert, ty, [low])

@@ -55,16 +55,16 @@ impl FunctionTranslator<'_, '_> {
         let first = self.op(Op::AtomicLoad, ty, [pointer, scope, relaxed]);
         let before = self.current_label();
         let [again, after] = [(); 2].map(|()| self.t.b.fresh_id());
-        self.t.b.effect(Op::Branch, &[again.word()]);
+        self.t.b.append_effect(Op::Branch, &[again.word()]);
         self.begin(again);
-        let (old, phi) = self.t.b.phi(ty);
+        let (old, phi) = self.t.b.append_phi(ty);
         let new = new(self, old)?;
         let operands = [pointer, scope, equal, unequal, new, old];
         let found = self.op(Op::AtomicCompareExchange, ty, operands);
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let same = self.op(Op::IEqual, bool, [found, old]);
         let words = [same, after, again].map(Id::word);
-        self.t.b.effect(Op::BranchConditional, &words);
+        self.t.b.append_effect(Op::BranchConditional, &words);
         let words = [first, before, found, again].map(Id::word);
         self.t.b.set_phi(phi, &words);
         self.begin(after);
@@ -80,7 +80,7 @@ impl FunctionTranslator<'_, '_> {
         value: Id,
     ) -> TranslationResult<Id> {
         let ty = self.t.shape_type(shape);
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         if shape.is_float() {
             return self.updated_float(op, shape, old, value);
         }

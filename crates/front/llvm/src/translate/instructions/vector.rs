@@ -21,7 +21,7 @@ impl FunctionTranslator<'_, '_> {
             }
             Some(_) => {
                 let ty = self.t.shape_type(shape.scalar());
-                Ok(self.t.b.undef(ty))
+                Ok(self.t.b.declare_undef(ty))
             }
             None if shape.padded == 1 => Ok(vector),
             None => {
@@ -44,9 +44,9 @@ impl FunctionTranslator<'_, '_> {
         match self.t.module.as_u64(operands[2]) {
             Some(lane) if lane < u64::from(shape.lanes) => {
                 let words = [element.word(), vector.word(), lane as u32];
-                Ok(self.t.b.value(Op::CompositeInsert, ty, &words))
+                Ok(self.t.b.append_value(Op::CompositeInsert, ty, &words))
             }
-            Some(_) => Ok(self.t.b.undef(ty)),
+            Some(_) => Ok(self.t.b.declare_undef(ty)),
             None => {
                 let index = self.value(operands[2])?;
                 Ok(self.op(Op::VectorInsertDynamic, ty, [vector, element, index]))
@@ -80,7 +80,7 @@ impl FunctionTranslator<'_, '_> {
             _ => lane - from.lanes + from.padded,
         }));
         words.resize(2 + to.padded as usize, ANY);
-        Ok(self.t.b.value(Op::VectorShuffle, ty, &words))
+        Ok(self.t.b.append_value(Op::VectorShuffle, ty, &words))
     }
 
     /// A shuffle from or to scalars.
@@ -98,7 +98,7 @@ impl FunctionTranslator<'_, '_> {
                 (_, true) => self.lane(from, operands[1], lane - from.lanes),
                 _ => {
                     let ty = self.t.shape_type(to.scalar());
-                    self.t.b.undef(ty)
+                    self.t.b.declare_undef(ty)
                 }
             };
             lanes.push(id);

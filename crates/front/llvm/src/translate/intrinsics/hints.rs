@@ -17,7 +17,9 @@ pub(super) fn assume(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<
     // Operand bundles say something else; their condition is a constant.
     if condition.as_const().is_none() && body.t.may_use("SPV_KHR_expect_assume") {
         let condition = body.value(condition)?;
-        body.t.b.effect(Op::AssumeTrueKHR, &[condition.word()]);
+        body.t
+            .b
+            .append_effect(Op::AssumeTrueKHR, &[condition.word()]);
     }
     Ok(None)
 }
@@ -105,7 +107,7 @@ impl FunctionTranslator<'_, '_> {
         let variable = self.variable_of(pointer).map(|id| self.uncast(id));
         if let Some(id) = variable.filter(|id| class(*id) == Some(StorageClass::Function)) {
             let size = u32::from(self.is_byte(id));
-            self.t.b.effect(op, &[id.word(), size]);
+            self.t.b.append_effect(op, &[id.word(), size]);
         }
         Ok(None)
     }

@@ -192,11 +192,11 @@ impl FunctionTranslator<'_, '_> {
         }
         let operands = [self.value(call.arg(0)?)?, self.value(call.arg(1)?)?];
         let ty = self.t.shape_type(shape);
-        let both = self.t.b.structure(&[ty, ty]);
+        let both = self.t.b.struct_type(&[ty, ty]);
         let pair = self.op(extended, both, operands);
         let [result, rest] = [0, 1].map(|n| {
             let words = [pair.word(), n];
-            self.t.b.value(Op::CompositeExtract, ty, &words)
+            self.t.b.append_value(Op::CompositeExtract, ty, &words)
         });
         let overflow = self.is_nonzero(shape, rest);
         self.flagged(call, shape, result, overflow).map(Some)

@@ -51,7 +51,11 @@ pub(super) fn gather(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<
         let [mask, otherwise] = [body.value(mask)?, body.value(otherwise)?];
         let words = [pointers.word(), access.align, mask.word(), otherwise.word()];
         let ty = body.result_type(call.inst)?;
-        return Ok(Some(body.t.b.value(Op::MaskedGatherINTEL, ty, &words)));
+        return Ok(Some(body.t.b.append_value(
+            Op::MaskedGatherINTEL,
+            ty,
+            &words,
+        )));
     }
     body.load_lanes(call, access, mask, Some(otherwise), &mut |body, lane| {
         let pointer = body.lane_value(pointers, lane)?;
@@ -69,7 +73,7 @@ pub(super) fn scatter(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall
         let vector = body.value(vector)?;
         let [pointers, mask] = [body.value(pointers)?, body.value(mask)?];
         let words = [vector.word(), pointers.word(), access.align, mask.word()];
-        body.t.b.effect(Op::MaskedScatterINTEL, &words);
+        body.t.b.append_effect(Op::MaskedScatterINTEL, &words);
         return Ok(None);
     }
     body.store_lanes(access, vector, mask, &mut |body, lane| {
@@ -202,7 +206,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 Some(value) => self.lane_value(value, lane)?,
                 None => {
                     let ty = self.t.register_type(access.element)?;
-                    self.t.b.undef(ty)
+                    self.t.b.declare_undef(ty)
                 }
             };
             let known = self.known_active(mask, access.length, lane);
@@ -216,12 +220,12 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
             let skipped = self.begin_lane(mask, access, lane, known)?;
             let pointer = place(self, lane)?;
             let words = [pointer.word(), MemoryAccess::Aligned.0, access.align];
-            let id = self.t.b.value(Op::Load, access.memory, &words);
+            let id = self.t.b.append_value(Op::Load, access.memory, &words);
             let mut id = self.loaded(access.element, id)?;
             if let Some((before, after)) = skipped {
                 let from = self.current_label();
                 self.end_lane(after);
-                let (joined, phi) = self.t.b.phi(result);
+                let (joined, phi) = self.t.b.append_phi(result);
                 let words = [id, from, other, before].map(Id::word);
                 self.t.b.set_phi(phi, &words);
                 id = joined;
@@ -257,7 +261,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
                 MemoryAccess::Aligned.0,
                 access.align,
             ];
-            self.t.b.effect(Op::Store, &words);
+            self.t.b.append_effect(Op::Store, &words);
             if let Some((_, after)) = skipped {
                 self.end_lane(after);
             }
@@ -302,7 +306,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         let shape = self.shape_of(length)?;
         let end = self.value(length)?;
         let number = self.t.splat(shape, u64::from(lane));
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let within = self.op(Op::ULessThan, bool, [number, end]);
         if self.known_bit(mask, lane) == Some(true) {
             return Ok(within);
@@ -342,13 +346,13 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         let before = self.current_label();
         let [access, after] = [(); 2].map(|()| self.t.b.fresh_id());
         let words = [bit, access, after].map(Id::word);
-        self.t.b.effect(Op::BranchConditional, &words);
+        self.t.b.append_effect(Op::BranchConditional, &words);
         self.begin(access);
         Ok(Some((before, after)))
     }
 
     fn end_lane(&mut self, after: Id) {
-        self.t.b.effect(Op::Branch, &[after.word()]);
+        self.t.b.append_effect(Op::Branch, &[after.word()]);
         self.begin(after);
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn load(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_
         let access = body.matrix_access(call, 2)?;
         let mut words = vec![pointer.word()];
         words.extend(access);
-        let id = body.t.b.value(Op::Load, memory, &words);
+        let id = body.t.b.append_value(Op::Load, memory, &words);
         lanes.push(body.loaded(element, id)?);
     }
     debug_assert_eq!(lanes.len(), rows * columns);
@@ -86,7 +86,7 @@ pub(super) fn store(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'
         let access = body.matrix_access(call, 3)?;
         let mut words = vec![pointer.word(), lane.word()];
         words.extend(access);
-        body.t.b.effect(Op::Store, &words);
+        body.t.b.append_effect(Op::Store, &words);
     }
     Ok(None)
 }

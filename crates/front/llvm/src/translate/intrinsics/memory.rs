@@ -43,7 +43,9 @@ pub(super) fn restore_stack(
         let byte = body.t.byte();
         let saved = body.pointer(call.arg(0)?, byte)?;
         let saved = body.cast_space(saved, StorageClass::Function)?;
-        body.t.b.effect(Op::RestoreMemoryINTEL, &[saved.word()]);
+        body.t
+            .b
+            .append_effect(Op::RestoreMemoryINTEL, &[saved.word()]);
     }
     Ok(None)
 }
@@ -93,7 +95,7 @@ pub(super) fn load_relative(
     let word = body.t.shape_type(number);
     let entry = body.cast(entry, word);
     let words = [entry.word(), MemoryAccess::Aligned.0, 4];
-    let distance = body.t.b.value(Op::Load, word, &words);
+    let distance = body.t.b.append_value(Op::Load, word, &words);
     let distance = body.resized(number, size, distance, true);
     Ok(Some(body.step(table, distance)))
 }
@@ -110,7 +112,7 @@ pub(super) fn copy(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_
     let bytes = body.value(bytes)?;
     let mut words = [to, from, bytes].map(Id::word).to_vec();
     words.extend(body.copy_access(call));
-    body.t.b.effect(Op::CopyMemorySized, &words);
+    body.t.b.append_effect(Op::CopyMemorySized, &words);
     Ok(None)
 }
 
@@ -129,10 +131,10 @@ pub(super) fn move_(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'
     let access = body.copy_access(call);
     let mut words = vec![from.word()];
     words.extend(&access);
-    let all = body.t.b.value(Op::Load, array, &words);
+    let all = body.t.b.append_value(Op::Load, array, &words);
     let mut words = vec![to.word(), all.word()];
     words.extend(&access);
-    body.t.b.effect(Op::Store, &words);
+    body.t.b.append_effect(Op::Store, &words);
     Ok(None)
 }
 
@@ -156,7 +158,7 @@ pub(super) fn set(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>
             let to = body.pointer(to, array)?;
             let mut words = vec![to.word(), all.word()];
             words.extend(body.set_access(call));
-            body.t.b.effect(Op::Store, &words);
+            body.t.b.append_effect(Op::Store, &words);
             Ok(None)
         }
         _ => body.set_loop(to, value, bytes).map(|()| None),
@@ -215,7 +217,7 @@ impl FunctionTranslator<'_, '_> {
         let to = self.pointer(to, memory)?;
         let mut words = vec![to.word(), null.word()];
         words.extend(self.set_access(call));
-        self.t.b.effect(Op::Store, &words);
+        self.t.b.append_effect(Op::Store, &words);
         Ok(true)
     }
 
@@ -231,11 +233,11 @@ impl FunctionTranslator<'_, '_> {
             self.pointer_bits_as(to, size)?,
             self.pointer_bits_as(from, size)?,
         ];
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let below = self.op(Op::ULessThan, bool, addresses);
         let [up, down, after] = [(); 3].map(|()| self.t.b.fresh_id());
         let words = [below, up, down].map(Id::word);
-        self.t.b.effect(Op::BranchConditional, &words);
+        self.t.b.append_effect(Op::BranchConditional, &words);
         for (label, downwards) in [(up, false), (down, true)] {
             self.begin(label);
             self.bytes_loop(shape, count, after, &mut |body, index| {
@@ -250,9 +252,9 @@ impl FunctionTranslator<'_, '_> {
                 };
                 let [to, from] = [to, from].map(|pointer| body.step(pointer, at));
                 let words = [from.word(), MemoryAccess::Aligned.0, 1];
-                let value = body.t.b.value(Op::Load, byte, &words);
+                let value = body.t.b.append_value(Op::Load, byte, &words);
                 let words = [to.word(), value.word(), MemoryAccess::Aligned.0, 1];
-                body.t.b.effect(Op::Store, &words);
+                body.t.b.append_effect(Op::Store, &words);
             });
         }
         self.begin(after);
@@ -268,22 +270,22 @@ impl FunctionTranslator<'_, '_> {
         each: &mut dyn FnMut(&mut Self, Id),
     ) {
         let ty = self.t.shape_type(shape);
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let (zero, one) = (self.t.zero(shape), self.t.splat(shape, 1));
         let before = self.current_label();
         let [head, body] = [(); 2].map(|()| self.t.b.fresh_id());
-        self.t.b.effect(Op::Branch, &[head.word()]);
+        self.t.b.append_effect(Op::Branch, &[head.word()]);
 
         self.begin(head);
-        let (index, phi) = self.t.b.phi(ty);
+        let (index, phi) = self.t.b.append_phi(ty);
         let more = self.op(Op::ULessThan, bool, [index, count]);
         let words = [more, body, after].map(Id::word);
-        self.t.b.effect(Op::BranchConditional, &words);
+        self.t.b.append_effect(Op::BranchConditional, &words);
 
         self.begin(body);
         each(self, index);
         let next = self.op(Op::IAdd, ty, [index, one]);
-        self.t.b.effect(Op::Branch, &[head.word()]);
+        self.t.b.append_effect(Op::Branch, &[head.word()]);
         let words = [zero, before, next, body].map(Id::word);
         self.t.b.set_phi(phi, &words);
     }
@@ -304,7 +306,7 @@ impl FunctionTranslator<'_, '_> {
         self.bytes_loop(shape, count, after, &mut |body, index| {
             let at = body.step(to, index);
             let words = [at.word(), value.word(), MemoryAccess::Aligned.0, 1];
-            body.t.b.effect(Op::Store, &words);
+            body.t.b.append_effect(Op::Store, &words);
         });
         self.begin(after);
         Ok(())

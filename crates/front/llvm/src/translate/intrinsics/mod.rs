@@ -345,7 +345,7 @@ impl FunctionTranslator<'_, '_> {
                 let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
                 let shape = self.result_shape(call.inst)?;
                 let ty = self.arithmetic_type(shape);
-                let id = self.t.b.value(op, ty, &words);
+                let id = self.t.b.append_value(op, ty, &words);
                 Ok(Some(self.narrowed(shape, id)))
             }
             Some(Integer(number, signed)) => self.extremum(number, signed, call).map(Some),

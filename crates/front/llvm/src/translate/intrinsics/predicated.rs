@@ -191,7 +191,7 @@ impl FunctionTranslator<'_, '_> {
         };
         self.first_lane_that_holds(call, none, &mut |body, lane, holds| {
             let active = body.active(mask, length, lane)?;
-            let bool = body.t.b.bool();
+            let bool = body.t.b.bool_type();
             Ok(body.op(Op::LogicalAnd, bool, [active, holds]))
         })
     }

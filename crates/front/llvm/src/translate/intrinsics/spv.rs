@@ -208,7 +208,7 @@ fn count_active(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) 
     let ty = body.result_type(call.inst)?;
     let reduce = GroupOperation::Reduce.0;
     let words = [scope.word(), reduce, ballot.word()];
-    Ok(Some(body.t.b.value(
+    Ok(Some(body.t.b.append_value(
         Op::GroupNonUniformBallotBitCount,
         ty,
         &words,
@@ -300,7 +300,7 @@ impl FunctionTranslator<'_, '_> {
         if shape.lanes == 1 {
             return Ok(truths);
         }
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         Ok(self.op(op, bool, [truths]))
     }
 
@@ -329,9 +329,11 @@ impl FunctionTranslator<'_, '_> {
         if waits {
             let group = self.t.u32(Scope::Workgroup.0).word();
             let words = [group, scope, semantics];
-            self.t.b.effect(Op::ControlBarrier, &words);
+            self.t.b.append_effect(Op::ControlBarrier, &words);
         } else {
-            self.t.b.effect(Op::MemoryBarrier, &[scope, semantics]);
+            self.t
+                .b
+                .append_effect(Op::MemoryBarrier, &[scope, semantics]);
         }
         Ok(None)
     }
@@ -361,7 +363,7 @@ impl FunctionTranslator<'_, '_> {
         let scope = self.t.u32(Scope::Subgroup.0);
         let ty = self.arithmetic_type(shape);
         let words = [scope.word(), over.0, value.word()];
-        let id = self.t.b.value(op, ty, &words);
+        let id = self.t.b.append_value(op, ty, &words);
         Ok(self.narrowed(shape, id))
     }
 }

@@ -138,7 +138,11 @@ pub(super) fn deinterleave(body: &mut FunctionTranslator<'_, '_>, call: &Externa
         words.push(body.compose_lanes(ty, &lanes)?.word());
     }
     let ty = body.result_type(call.inst)?;
-    Ok(Some(body.t.b.value(Op::CompositeConstruct, ty, &words)))
+    Ok(Some(body.t.b.append_value(
+        Op::CompositeConstruct,
+        ty,
+        &words,
+    )))
 }
 
 /// `llvm.stepvector`: 0, 1, 2, …
@@ -158,7 +162,7 @@ pub(super) fn active_lanes(body: &mut FunctionTranslator<'_, '_>, call: &Externa
     let first = body.value(call.arg(0)?)?;
     let end = body.value(call.arg(1)?)?;
     let number = body.t.shape_type(shape);
-    let bool = body.t.b.bool();
+    let bool = body.t.b.bool_type();
     // Lanes that are left, at least none.
     let below = body.op(Op::ULessThan, bool, [first, end]);
     let rest = body.op(Op::ISub, number, [end, first]);

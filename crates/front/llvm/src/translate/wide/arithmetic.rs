@@ -10,7 +10,7 @@ use spirula_spirv::grammar::{Op, opencl_std as std_};
 
 impl FunctionTranslator<'_, '_> {
     pub(super) fn not(&mut self, truth: Id) -> Id {
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         self.op(Op::LogicalNot, bool, [truth])
     }
 
@@ -25,7 +25,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// A sum, and whether it carries beyond the last limb.
     pub(super) fn add_limbs(&mut self, left: &[Id], right: &[Id]) -> (Vec<Id>, Id) {
-        let (ty, bool) = (self.t.shape_type(LIMB_SHAPE()), self.t.b.bool());
+        let (ty, bool) = (self.t.shape_type(LIMB_SHAPE()), self.t.b.bool_type());
         let mut carry = None;
         let mut sums = Vec::with_capacity(left.len());
         for (&left, &right) in left.iter().zip(right) {
@@ -47,7 +47,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// A difference, and whether it borrows beyond the last limb.
     pub(super) fn subtract_limbs(&mut self, left: &[Id], right: &[Id]) -> (Vec<Id>, Id) {
-        let (ty, bool) = (self.t.shape_type(LIMB_SHAPE()), self.t.b.bool());
+        let (ty, bool) = (self.t.shape_type(LIMB_SHAPE()), self.t.b.bool_type());
         let mut borrow = None;
         let mut all = Vec::with_capacity(left.len());
         for (&left, &right) in left.iter().zip(right) {
@@ -90,7 +90,7 @@ impl FunctionTranslator<'_, '_> {
     }
 
     pub(super) fn same_limbs(&mut self, left: &[Id], right: &[Id]) -> Id {
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let mut all = None;
         for (&left, &right) in left.iter().zip(right) {
             let same = self.op(Op::IEqual, bool, [left, right]);
@@ -104,7 +104,7 @@ impl FunctionTranslator<'_, '_> {
 
     /// Whether a number is below another; the last limbs are signed where the numbers are.
     pub(super) fn below(&mut self, left: &[Id], right: &[Id], signed: bool) -> Id {
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let mut below = None;
         for (at, (&left_limb, &right_limb)) in left.iter().zip(right).enumerate() {
             let op = match signed && at + 1 == left.len() {
@@ -180,7 +180,7 @@ impl FunctionTranslator<'_, '_> {
         let amount = self.op(Op::BitwiseAnd, ty, [by, low]);
         let log = self.t.splat(shape, u64::from(LIMB.trailing_zeros()));
         let skip = self.op(Op::ShiftRightLogical, ty, [by, log]);
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let parts: Vec<Id> = (0..limbs.len())
             .map(|n| self.two_parts(at(n), at(n + 1), amount, left))
             .collect();
@@ -238,16 +238,16 @@ impl FunctionTranslator<'_, '_> {
         right: &[Id],
     ) -> (Vec<Id>, Vec<Id>) {
         let (shape, counter) = (LIMB_SHAPE(), NumericShape::int(32, 1));
-        let (ty, bool) = (self.t.shape_type(shape), self.t.b.bool());
+        let (ty, bool) = (self.t.shape_type(shape), self.t.b.bool_type());
         let number = self.t.shape_type(counter);
         let [zero, one] = [0, 1].map(|bits| self.t.splat(shape, bits));
         let before = self.current_label();
         let [head, after] = [(); 2].map(|()| self.t.b.fresh_id());
-        self.t.b.effect(Op::Branch, &[head.word()]);
+        self.t.b.append_effect(Op::Branch, &[head.word()]);
 
         self.begin(head);
-        let (round, round_phi) = self.t.b.phi(number);
-        let mut joined = || -> Vec<_> { left.iter().map(|_| self.t.b.phi(ty)).collect() };
+        let (round, round_phi) = self.t.b.append_phi(number);
+        let mut joined = || -> Vec<_> { left.iter().map(|_| self.t.b.append_phi(ty)).collect() };
         let (quotients, remainders) = (joined(), joined());
         let quotient: Vec<Id> = quotients.iter().map(|phi| phi.0).collect();
         let remainder: Vec<Id> = remainders.iter().map(|phi| phi.0).collect();
@@ -272,7 +272,7 @@ impl FunctionTranslator<'_, '_> {
         let more = self.op(Op::ULessThan, bool, [done, bits]);
         let last = self.current_label();
         let words = [more, head, after].map(Id::word);
-        self.t.b.effect(Op::BranchConditional, &words);
+        self.t.b.append_effect(Op::BranchConditional, &words);
 
         let start = self.t.zero(counter);
         let mut set = |phi, from: Id, to: Id| {
@@ -305,7 +305,7 @@ impl FunctionTranslator<'_, '_> {
         left: &[Id],
         right: &[Id],
     ) -> (Vec<Id>, Vec<Id>) {
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let (left, negative) = self.magnitude(wide, left);
         let (right, other) = self.magnitude(wide, right);
         let (quotient, remainder) = self.divide_limbs(wide, &left, &right);

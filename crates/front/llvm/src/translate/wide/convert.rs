@@ -47,7 +47,7 @@ impl FunctionTranslator<'_, '_> {
         (offset, width): (u32, u32),
         (align, volatile): (LlvmAlign, bool),
     ) -> (Id, Id, [u32; 2]) {
-        let ty = self.t.b.int(width, false);
+        let ty = self.t.b.int_type(width, false);
         let at = u64::from(offset / 8);
         let bytes = self.byte_offset(base, at);
         let pointer = self.cast(bytes, ty);
@@ -72,7 +72,7 @@ impl FunctionTranslator<'_, '_> {
         for (offset, width) in pieces(wide.bits) {
             let (pointer, ty, words) = self.piece(base, (offset, width), access);
             let words = [pointer.word(), words[0], words[1]];
-            let id = self.t.b.value(Op::Load, ty, &words);
+            let id = self.t.b.append_value(Op::Load, ty, &words);
             let mut id = self.resized(NumericShape::int(width, 1), LIMB_SHAPE(), id, false);
             if !offset.is_multiple_of(LIMB) {
                 let by = self.t.splat(LIMB_SHAPE(), u64::from(offset % LIMB));
@@ -110,7 +110,7 @@ impl FunctionTranslator<'_, '_> {
             part = self.resized(LIMB_SHAPE(), NumericShape::int(width, 1), part, false);
             let (pointer, _, words) = self.piece(base, (offset, width), access);
             let words = [pointer.word(), part.word(), words[0], words[1]];
-            self.t.b.effect(Op::Store, &words);
+            self.t.b.append_effect(Op::Store, &words);
         }
         Ok(())
     }
@@ -276,7 +276,7 @@ impl FunctionTranslator<'_, '_> {
         if shape.elem != NumericElement::Float {
             return Err(refuse("an integer of more than 64 bits of a short float"));
         }
-        let (float, bool) = (self.t.shape_type(shape), self.t.b.bool());
+        let (float, bool) = (self.t.shape_type(shape), self.t.b.bool_type());
         let number = self.t.shape_type(LIMB_SHAPE());
         let id = self.value(value)?;
         let mut rest = self.ext(std_::FABS, float, &[id]);

@@ -278,7 +278,7 @@ impl FunctionTranslator<'_, '_> {
         args: &[LlvmValue],
     ) -> TranslationResult<Id> {
         let (left, right) = (self.limbs(args[0])?, self.limbs(args[1])?);
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let whole = wide.last_bits() == LIMB;
         let (limbs, over) = match operation {
             "uadd" | "usub" if whole => match operation {
@@ -333,7 +333,7 @@ impl FunctionTranslator<'_, '_> {
         left: &[Id],
         right: &[Id],
     ) -> (Vec<Id>, Id) {
-        let bool = self.t.b.bool();
+        let bool = self.t.b.bool_type();
         let (left, minus) = self.magnitude(wide, left);
         let (right, other) = self.magnitude(wide, right);
         let negative = self.op(Op::LogicalNotEqual, bool, [minus, other]);

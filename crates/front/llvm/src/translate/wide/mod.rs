@@ -69,11 +69,11 @@ impl LlvmTranslator<'_> {
 
     /// The composite of an integer's limbs.
     pub(super) fn wide_type(&mut self, ty: LlvmType, wide: LimbInteger) -> TranslationResult<Id> {
-        let limb = self.b.int(LIMB, false);
+        let limb = self.b.int_type(LIMB, false);
         let align = self.module.layout.abi_align(&self.module.types, ty);
         let size = u64::from(LIMB / 8) * wide.limbs as u64;
         if wide.limbs.is_power_of_two() && wide.limbs <= 4 && align == size {
-            let id = self.b.vector(limb, wide.limbs as u32);
+            let id = self.b.vector_type(limb, wide.limbs as u32);
             self.set_first_member(id, limb);
             return Ok(id);
         }
@@ -91,7 +91,7 @@ impl LlvmTranslator<'_> {
         let bits = match &data.kind {
             ConstKind::Int(bits) => vec![*bits],
             ConstKind::Wide(words) => words.to_vec(),
-            ConstKind::Undef | ConstKind::Poison => return Ok(self.b.undef(ty)),
+            ConstKind::Undef | ConstKind::Poison => return Ok(self.b.declare_undef(ty)),
             _ => return Err(refuse("a constant expression of more than 64 bits")),
         };
         let limbs = self.limb_constants(&bits, wide);
@@ -99,7 +99,7 @@ impl LlvmTranslator<'_> {
     }
 
     fn limb_constants(&mut self, bits: &[u64], wide: LimbInteger) -> Vec<Id> {
-        let limb = self.b.int(LIMB, false);
+        let limb = self.b.int_type(LIMB, false);
         let padded = bits.iter().copied().chain(std::iter::repeat(0));
         padded
             .take(wide.limbs)
@@ -164,7 +164,11 @@ impl FunctionTranslator<'_, '_> {
     fn limbs_of(&mut self, id: Id, wide: LimbInteger) -> Vec<Id> {
         let limb = self.t.shape_type(LIMB_SHAPE());
         (0..wide.limbs as u32)
-            .map(|n| self.t.b.value(Op::CompositeExtract, limb, &[id.word(), n]))
+            .map(|n| {
+                self.t
+                    .b
+                    .append_value(Op::CompositeExtract, limb, &[id.word(), n])
+            })
             .collect()
     }
 
@@ -184,7 +188,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let ty = self.t.register_type(ty)?;
         let words: Vec<u32> = limbs.iter().map(|id| id.word()).collect();
-        Ok(self.t.b.value(Op::CompositeConstruct, ty, &words))
+        Ok(self.t.b.append_value(Op::CompositeConstruct, ty, &words))
     }
 
     /// The limbs with the bits above the width as the sign.
@@ -295,7 +299,7 @@ impl FunctionTranslator<'_, '_> {
             words.extend([count, self.label(target).word()]);
         }
         words.insert(0, chosen.word());
-        self.t.b.effect(Op::Switch, &words);
+        self.t.b.append_effect(Op::Switch, &words);
         Ok(())
     }
 }

@@ -2,29 +2,30 @@
 
 use crate::dialect::custom;
 use crate::dialect::operations::{
-    AssemblyFormat, OpDefinition, checked, counted, functional, row, same,
+    AssemblyFormat, OpDefinition, define_operation, functional_format, same_type_format, with_rule,
+    with_signature,
 };
 use crate::verify::check::ElementClasses;
 use crate::verify::rules::{VerifierRule, chlo, classes, elementwise};
 
-const fn unary(names: &'static [&'static str], classes: ElementClasses) -> OpDefinition {
+const fn define_unary(names: &'static [&'static str], classes: ElementClasses) -> OpDefinition {
     OpDefinition {
         signature: "1 1",
         rule: VerifierRule::Elementwise(classes),
-        ..row("chlo", names, "", same("%"))
+        ..define_operation("chlo", names, "", same_type_format("%"))
     }
 }
 
-const fn binary(names: &'static [&'static str], classes: ElementClasses) -> OpDefinition {
+const fn define_binary(names: &'static [&'static str], classes: ElementClasses) -> OpDefinition {
     OpDefinition {
         signature: "2 1",
         rule: VerifierRule::Elementwise(classes),
-        ..row("chlo", names, "", same("%, %"))
+        ..define_operation("chlo", names, "", same_type_format("%, %"))
     }
 }
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
-    unary(
+    define_unary(
         &[
             "acos",
             "acosh",
@@ -44,24 +45,27 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         ],
         classes::CONTINUOUS,
     ),
-    unary(&["conj", "square"], classes::NUMBER),
-    checked(
+    define_unary(&["conj", "square"], classes::NUMBER),
+    with_rule(
         "1 1",
         elementwise::is_finite,
-        row(
+        define_operation(
             "chlo",
             &["is_inf", "is_neg_inf", "is_pos_inf"],
             "",
-            same("%"),
+            same_type_format("%"),
         ),
     ),
-    binary(&["next_after", "polygamma", "zeta"], classes::FLOAT),
-    binary(&["mulhi"], classes::INTEGER),
-    counted("3 1", row("chlo", &["broadcast_select"], "", same("%*"))),
-    checked(
+    define_binary(&["next_after", "polygamma", "zeta"], classes::FLOAT),
+    define_binary(&["mulhi"], classes::INTEGER),
+    with_signature(
+        "3 1",
+        define_operation("chlo", &["broadcast_select"], "", same_type_format("%*")),
+    ),
+    with_rule(
         "2 1",
-        chlo::broadcast,
-        row(
+        chlo::verify_broadcasting,
+        define_operation(
             "chlo",
             &[
                 "broadcast_add",
@@ -85,56 +89,66 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
                 "broadcast_zeta",
             ],
             "broadcast_dimensions:i64s?",
-            same("%*"),
+            same_type_format("%*"),
         ),
     ),
-    checked(
+    with_rule(
         "2 1",
-        chlo::broadcast,
-        row(
+        chlo::verify_broadcasting,
+        define_operation(
             "chlo",
             &["broadcast_compare"],
             "broadcast_dimensions:i64s? comparison_direction:comparison_direction \
          compare_type:comparison_type?",
-            same("%*"),
+            same_type_format("%*"),
         ),
     ),
-    checked(
+    with_rule(
         "0 1",
-        elementwise::constant,
-        row(
+        elementwise::verify_constant,
+        define_operation(
             "chlo",
             &["constant"],
             "value:elements",
-            AssemblyFormat::Custom(custom::constant),
+            AssemblyFormat::Custom(custom::parse_constant),
         ),
     ),
-    row("chlo", &["constant_like"], "value:any", same("%*")),
-    checked(
+    define_operation(
+        "chlo",
+        &["constant_like"],
+        "value:any",
+        same_type_format("%*"),
+    ),
+    with_rule(
         "1 2",
         chlo::top_k,
-        row("chlo", &["top_k"], "k:i64", functional("(%, k = <k:i64>)")),
+        define_operation(
+            "chlo",
+            &["top_k"],
+            "k:i64",
+            functional_format("(%, k = <k:i64>)"),
+        ),
     ),
-    checked(
+    with_rule(
         "1+ 1+ 1",
-        chlo::scan,
-        row(
+        chlo::verify_scan,
+        define_operation(
             "chlo",
             &["scan"],
             "dimension:i64 is_reverse:bool? is_associative:any? operandSegmentSizes:any? \
          resultSegmentSizes:any?",
-            AssemblyFormat::Custom(custom::scan),
+            AssemblyFormat::Custom(custom::parse_scan),
         ),
     ),
-    checked(
+    with_rule(
         "3 1",
         chlo::ragged_dot,
-        row(
+        define_operation(
             "chlo",
             &["ragged_dot"],
             "ragged_dot_dimension_numbers:ragged_dot precision_config:precisions?",
             AssemblyFormat::Generic,
         ),
     ),
-    row("chlo", &["dynamic_reshape"], "", functional("%*")),
+    define_operation("chlo", &["dynamic_reshape"], "", functional_format("%*")),
 ];

@@ -2,28 +2,29 @@
 
 use crate::dialect::custom;
 use crate::dialect::operations::{
-    AssemblyFormat, OpDefinition, TrailingTypes, checked, elementwise, functional, row, same,
+    AssemblyFormat, OpDefinition, TrailingTypes, define_elementwise, define_operation,
+    functional_format, same_type_format, with_rule,
 };
 use crate::verify::rules::{VerifierRule, classes, elementwise};
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
-    elementwise("2 1", &["and", "or", "xor"], classes::LOGICAL),
-    elementwise("1 1", &["not"], classes::LOGICAL),
-    elementwise(
+    define_elementwise("2 1", &["and", "or", "xor"], classes::LOGICAL),
+    define_elementwise("1 1", &["not"], classes::LOGICAL),
+    define_elementwise(
         "2 1",
         &["add", "maximum", "minimum", "multiply"],
         classes::ANY,
     ),
-    elementwise(
+    define_elementwise(
         "2 1",
         &["divide", "power", "remainder", "subtract"],
         classes::NUMBER,
     ),
-    elementwise("2 1", &["atan2"], classes::CONTINUOUS),
-    elementwise("1 1", &["negate"], classes::NUMBER),
-    elementwise("1 1", &["sign"], classes::SIGNED),
-    elementwise("1 1", &["count_leading_zeros", "popcnt"], classes::INTEGER),
-    elementwise(
+    define_elementwise("2 1", &["atan2"], classes::CONTINUOUS),
+    define_elementwise("1 1", &["negate"], classes::NUMBER),
+    define_elementwise("1 1", &["sign"], classes::SIGNED),
+    define_elementwise("1 1", &["count_leading_zeros", "popcnt"], classes::INTEGER),
+    define_elementwise(
         "2 1",
         &[
             "shift_left",
@@ -32,50 +33,60 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         ],
         classes::INTEGER,
     ),
-    elementwise(
+    define_elementwise(
         "1 1",
         &["ceil", "floor", "round_nearest_afz", "round_nearest_even"],
         classes::ROUNDED,
     ),
-    checked(
+    with_rule(
         "1 1",
-        elementwise::abs,
-        row("stablehlo", &["abs"], "", same("%")),
+        elementwise::verify_abs,
+        define_operation("stablehlo", &["abs"], "", same_type_format("%")),
     ),
-    checked(
+    with_rule(
         "1 1",
-        elementwise::part,
-        row("stablehlo", &["imag", "real"], "", same("%")),
+        elementwise::verify_complex_part,
+        define_operation("stablehlo", &["imag", "real"], "", same_type_format("%")),
     ),
-    checked(
+    with_rule(
         "1 1",
         elementwise::is_finite,
-        row("stablehlo", &["is_finite"], "", same("%")),
+        define_operation("stablehlo", &["is_finite"], "", same_type_format("%")),
     ),
-    checked(
+    with_rule(
         "3 1",
-        elementwise::clamp,
-        row("stablehlo", &["clamp"], "", same("%*")),
+        elementwise::verify_clamp,
+        define_operation("stablehlo", &["clamp"], "", same_type_format("%*")),
     ),
-    checked(
+    with_rule(
         "1 1",
-        elementwise::convert,
-        row("stablehlo", &["convert"], "", same("%")),
+        elementwise::verify_convert,
+        define_operation("stablehlo", &["convert"], "", same_type_format("%")),
     ),
-    checked(
+    with_rule(
         "1 1",
-        elementwise::quantize,
-        row("stablehlo", &["uniform_quantize"], "", same("%")),
+        elementwise::verify_quantize,
+        define_operation(
+            "stablehlo",
+            &["uniform_quantize"],
+            "",
+            same_type_format("%"),
+        ),
     ),
-    checked(
+    with_rule(
         "1 1",
-        elementwise::dequantize,
-        row("stablehlo", &["uniform_dequantize"], "", same("%")),
+        elementwise::verify_dequantize,
+        define_operation(
+            "stablehlo",
+            &["uniform_dequantize"],
+            "",
+            same_type_format("%"),
+        ),
     ),
     OpDefinition {
         signature: "1 1",
         rule: VerifierRule::Elementwise(classes::CONTINUOUS),
-        ..row(
+        ..define_operation(
             "stablehlo",
             &[
                 "cbrt",
@@ -92,46 +103,46 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
                 "tanh",
             ],
             "result_accuracy:any?",
-            same("%"),
+            same_type_format("%"),
         )
     },
-    checked(
+    with_rule(
         "2 1",
-        elementwise::complex,
-        row(
+        elementwise::verify_complex,
+        define_operation(
             "stablehlo",
             &["complex"],
             "",
             AssemblyFormat::Format("%*", TrailingTypes::Complex),
         ),
     ),
-    checked(
+    with_rule(
         "3 1",
-        elementwise::select,
-        row(
+        elementwise::verify_select,
+        define_operation(
             "stablehlo",
             &["select"],
             "",
             AssemblyFormat::Format("%*", TrailingTypes::Select),
         ),
     ),
-    checked(
+    with_rule(
         "2 1",
-        elementwise::compare,
-        row(
+        elementwise::verify_compare,
+        define_operation(
             "stablehlo",
             &["compare"],
             "comparison_direction:comparison_direction compare_type:comparison_type?",
-            functional(
+            functional_format(
                 "<comparison_direction:stablehlo.comparison_direction>, %, % \
              {, <compare_type:stablehlo.comparison_type>}",
             ),
         ),
     ),
-    checked(
+    with_rule(
         "1 1",
         elementwise::reduce_precision,
-        row(
+        define_operation(
             "stablehlo",
             &["reduce_precision"],
             "exponent_bits:i32 mantissa_bits:i32",

@@ -2,80 +2,81 @@
 
 use crate::dialect::custom;
 use crate::dialect::operations::{
-    AssemblyFormat, OpDefinition, TrailingTypes, checked, counted, functional, isolated, row,
+    AssemblyFormat, OpDefinition, TrailingTypes, define_operation, functional_format,
+    with_isolation, with_rule, with_signature,
 };
 use crate::verify::rules::control;
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
-    counted(
+    with_signature(
         "0 0 1",
-        isolated(row(
+        with_isolation(define_operation(
             "builtin",
             &["module"],
             "sym_name:string? sym_visibility:string?",
-            AssemblyFormat::Custom(custom::module),
+            AssemblyFormat::Custom(custom::parse_module),
         )),
     ),
-    counted(
+    with_signature(
         "0 0 1",
-        isolated(row(
+        with_isolation(define_operation(
             "func",
             &["func"],
             "sym_name:string function_type:type sym_visibility:string? arg_attrs:any? res_attrs:any? \
          no_inline:unit?",
-            AssemblyFormat::Custom(custom::function),
+            AssemblyFormat::Custom(custom::parse_function),
         )),
     ),
-    row(
+    define_operation(
         "func",
         &["call"],
         "callee:symbol arg_attrs:any? res_attrs:any? no_inline:unit?",
-        functional("<callee:symbol> (%*)"),
+        functional_format("<callee:symbol> (%*)"),
     ),
-    row(
+    define_operation(
         "func",
         &["return"],
         "",
         AssemblyFormat::Format("%*", TrailingTypes::Operands),
     ),
-    row(
+    define_operation(
         "stablehlo",
         &["return"],
         "",
         AssemblyFormat::Format("%*", TrailingTypes::Operands),
     ),
-    row(
+    define_operation(
         "stablehlo",
         &["custom_call"],
         "call_target_name:string has_side_effect:bool? backend_config:any? api_version:i32? \
          called_computations:any? operand_layouts:any? result_layouts:any? \
          output_operand_aliases:any? result_tilings:any?",
-        functional("<call_target_name:name> (%*)"),
+        functional_format("<call_target_name:name> (%*)"),
     ),
-    row(
+    define_operation(
         "stablehlo",
         &["composite"],
         "name:string composite_attributes:any? decomposition:symbol version:i32?",
-        functional("<name:string> %*"),
+        functional_format("<name:string> %*"),
     ),
-    checked(
+    with_rule(
         "* * 2",
         control::while_loop,
-        row(
+        define_operation(
             "stablehlo",
             &["while"],
             "",
             AssemblyFormat::Custom(custom::while_loop),
         ),
     ),
-    checked(
+    with_rule(
         "1 * 1+",
-        control::case,
-        row("stablehlo", &["case"], "", AssemblyFormat::Generic),
+        control::verify_case,
+        define_operation("stablehlo", &["case"], "", AssemblyFormat::Generic),
     ),
-    checked(
+    with_rule(
         "1 * 2",
         control::if_else,
-        row("stablehlo", &["if"], "", AssemblyFormat::Generic),
+        define_operation("stablehlo", &["if"], "", AssemblyFormat::Generic),
     ),
 ];

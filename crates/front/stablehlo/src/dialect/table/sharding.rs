@@ -1,21 +1,21 @@
 //! Shardy's operations, by which JAX says what is to lie on which device.
 
 use crate::dialect::custom;
-use crate::dialect::operations::{AssemblyFormat, OpDefinition, counted, row};
+use crate::dialect::operations::{AssemblyFormat, OpDefinition, define_operation, with_signature};
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
-    counted(
+    with_signature(
         "0 0",
-        row(
+        define_operation(
             "sdy",
             &["mesh"],
             "sym_name:string mesh:any",
-            AssemblyFormat::Custom(custom::mesh),
+            AssemblyFormat::Custom(custom::parse_mesh),
         ),
     ),
-    counted(
+    with_signature(
         "1 1",
-        row(
+        define_operation(
             "sdy",
             &["sharding_constraint"],
             "sharding:any",
@@ -23,9 +23,9 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
         ),
     ),
     // Artifacts have it where values go between the versioned dialect and others.
-    counted(
+    with_signature(
         "* *",
-        row(
+        define_operation(
             "builtin",
             &["unrealized_conversion_cast"],
             "",

@@ -1,7 +1,9 @@
 //! Reductions, products, convolutions, linear algebra, random numbers.
 
 use crate::dialect::custom;
-use crate::dialect::operations::{AssemblyFormat, OpDefinition, checked, functional, row, same};
+use crate::dialect::operations::{
+    AssemblyFormat, OpDefinition, define_operation, functional_format, same_type_format, with_rule,
+};
 use crate::verify::rules::{contraction, elementwise, linear, window};
 
 /// Attributes that several operations share.
@@ -18,176 +20,178 @@ const DYNAMIC_CONVOLUTION: &str = "window_strides:i64s? lhs_dilation:i64s? rhs_d
     precision_config:precisions?";
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
-    checked(
+    with_rule(
         "1 1",
-        linear::cholesky,
-        row(
+        linear::verify_cholesky,
+        define_operation(
             "stablehlo",
             &["cholesky"],
             "lower:bool?",
-            same("% {, lower = <lower:any>}"),
+            same_type_format("% {, lower = <lower:any>}"),
         ),
     ),
-    checked(
+    with_rule(
         "2 1",
         linear::triangular_solve,
-        row(
+        define_operation(
             "stablehlo",
             &["triangular_solve"],
             "left_side:bool lower:bool unit_diagonal:bool transpose_a:transpose",
             AssemblyFormat::Generic,
         ),
     ),
-    checked(
+    with_rule(
         "1 1",
-        linear::fft,
-        row(
+        linear::verify_fft,
+        define_operation(
             "stablehlo",
             &["fft"],
             "fft_type:fft_type fft_length:i64s",
-            functional("%, type = <fft_type:stablehlo.fft_type>, length = <fft_length:i64s>"),
+            functional_format(
+                "%, type = <fft_type:stablehlo.fft_type>, length = <fft_length:i64s>",
+            ),
         ),
     ),
-    checked(
+    with_rule(
         "2 1",
-        contraction::dot,
-        row(
+        contraction::verify_dot,
+        define_operation(
             "stablehlo",
             &["dot"],
             "precision_config:precisions?",
-            functional("%, % {, precision = <precision_config:precisions>}"),
+            functional_format("%, % {, precision = <precision_config:precisions>}"),
         ),
     ),
-    checked(
+    with_rule(
         "2 1",
         contraction::dot_general,
-        row(
+        define_operation(
             "stablehlo",
             &["dot_general"],
             "dot_dimension_numbers:dot precision_config:precisions? algorithm:any?",
             AssemblyFormat::Custom(custom::dot_general),
         ),
     ),
-    checked(
+    with_rule(
         "2 1",
-        contraction::convolution,
-        row(
+        contraction::verify_convolution,
+        define_operation(
             "stablehlo",
             &["convolution"],
             CONVOLUTION,
-            AssemblyFormat::Custom(custom::convolution),
+            AssemblyFormat::Custom(custom::parse_convolution),
         ),
     ),
-    checked(
+    with_rule(
         "3 1",
-        contraction::convolution,
-        row(
+        contraction::verify_convolution,
+        define_operation(
             "stablehlo",
             &["dynamic_conv"],
             DYNAMIC_CONVOLUTION,
-            AssemblyFormat::Custom(custom::convolution),
+            AssemblyFormat::Custom(custom::parse_convolution),
         ),
     ),
-    checked(
+    with_rule(
         "3 1",
-        linear::rng,
-        row(
+        linear::verify_rng,
+        define_operation(
             "stablehlo",
             &["rng"],
             "rng_distribution:rng_distribution",
-            functional("%*, distribution = <rng_distribution:stablehlo.rng_distribution>"),
+            functional_format("%*, distribution = <rng_distribution:stablehlo.rng_distribution>"),
         ),
     ),
-    checked(
+    with_rule(
         "1 2",
         linear::rng_bit_generator,
-        row(
+        define_operation(
             "stablehlo",
             &["rng_bit_generator"],
             "rng_algorithm:rng_algorithm",
-            functional("%, algorithm = <rng_algorithm:stablehlo.rng_algorithm>"),
+            functional_format("%, algorithm = <rng_algorithm:stablehlo.rng_algorithm>"),
         ),
     ),
-    checked(
+    with_rule(
         "2+ 1+ 1",
-        window::reduce,
-        row(
+        window::verify_reduce,
+        define_operation(
             "stablehlo",
             &["reduce"],
             "dimensions:i64s",
-            AssemblyFormat::Custom(custom::reduce),
+            AssemblyFormat::Custom(custom::parse_reduce),
         ),
     ),
-    checked(
+    with_rule(
         "1+ 1 1",
-        elementwise::map,
-        row(
+        elementwise::verify_map,
+        define_operation(
             "stablehlo",
             &["map"],
             "dimensions:i64s",
             AssemblyFormat::Generic,
         ),
     ),
-    checked(
+    with_rule(
         "1+ 1+ 1",
-        window::sort,
-        row(
+        window::verify_sort,
+        define_operation(
             "stablehlo",
             &["sort"],
             "dimension:i64? is_stable:bool?",
             AssemblyFormat::Generic,
         ),
     ),
-    checked(
+    with_rule(
         "2+ 1+ 1",
         window::reduce_window,
-        row(
+        define_operation(
             "stablehlo",
             &["reduce_window"],
             WINDOW,
             AssemblyFormat::Generic,
         ),
     ),
-    checked(
+    with_rule(
         "3 1 2",
         window::select_and_scatter,
-        row(
+        define_operation(
             "stablehlo",
             &["select_and_scatter"],
             "window_dimensions:i64s? window_strides:i64s? padding:elements?",
             AssemblyFormat::Generic,
         ),
     ),
-    row(
+    define_operation(
         "stablehlo",
         &["einsum", "unary_einsum"],
         "einsum_config:string",
         AssemblyFormat::Generic,
     ),
-    checked(
+    with_rule(
         "5 1",
         linear::batch_norm,
-        row(
+        define_operation(
             "stablehlo",
             &["batch_norm_inference"],
             BATCH_NORM,
             AssemblyFormat::Generic,
         ),
     ),
-    checked(
+    with_rule(
         "3 3",
         linear::batch_norm,
-        row(
+        define_operation(
             "stablehlo",
             &["batch_norm_training"],
             BATCH_NORM,
             AssemblyFormat::Generic,
         ),
     ),
-    checked(
+    with_rule(
         "5 3",
         linear::batch_norm,
-        row(
+        define_operation(
             "stablehlo",
             &["batch_norm_grad"],
             BATCH_NORM,

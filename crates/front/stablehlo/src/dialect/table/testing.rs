@@ -2,25 +2,26 @@
 
 use crate::dialect::custom;
 use crate::dialect::operations::{
-    AssemblyFormat, OpDefinition, TrailingTypes, checked, counted, row, same,
+    AssemblyFormat, OpDefinition, TrailingTypes, define_operation, same_type_format, with_rule,
+    with_signature,
 };
 use crate::verify::rules::chlo;
 
 pub(super) const OPERATIONS: &[OpDefinition] = &[
-    checked(
+    with_rule(
         "1",
         chlo::expect_const,
-        row(
+        define_operation(
             "check",
             &["expect_eq_const", "expect_almost_eq_const"],
             "value:elements tolerance:float? min_ulp_difference:i64? max_ulp_difference:i64?",
             AssemblyFormat::Custom(custom::expect_const),
         ),
     ),
-    checked(
+    with_rule(
         "2",
-        chlo::expect,
-        row(
+        chlo::verify_expect,
+        define_operation(
             "check",
             &["expect_eq", "expect_almost_eq"],
             "tolerance:float?",
@@ -30,10 +31,10 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
             ),
         ),
     ),
-    checked(
+    with_rule(
         "2",
-        chlo::expect,
-        row(
+        chlo::verify_expect,
+        define_operation(
             "check",
             &["expect_close"],
             "max_ulp_difference:i64? min_ulp_difference:i64?",
@@ -44,9 +45,9 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
             ),
         ),
     ),
-    counted(
+    with_signature(
         "1",
-        row(
+        define_operation(
             "check",
             &["expect_serialized_eq"],
             "probe_id:string iteration:i32?",
@@ -56,19 +57,19 @@ pub(super) const OPERATIONS: &[OpDefinition] = &[
             ),
         ),
     ),
-    row(
+    define_operation(
         "interpreter",
         &["run_parallel"],
         "programs:any infeed:any?",
         AssemblyFormat::Generic,
     ),
-    row(
+    define_operation(
         "interpreter",
         &["probe"],
         "probe_id:string",
-        same("%, probe_id = <probe_id:string>"),
+        same_type_format("%, probe_id = <probe_id:string>"),
     ),
-    row(
+    define_operation(
         "interpreter",
         &["print"],
         "",

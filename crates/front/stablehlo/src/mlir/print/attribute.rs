@@ -23,7 +23,7 @@ impl MlirPrinter<'_> {
                 self.out.push_str(" : ");
                 self.write_type(*ty);
             }
-            AttributeKind::String(text) => self.write_string(module.str(*text).as_bytes()),
+            AttributeKind::String(text) => self.write_string(module.symbol_text(*text).as_bytes()),
             AttributeKind::Bytes(bytes) => self.write_string(bytes),
             AttributeKind::SymbolRef(path) => {
                 for (at, &name) in path.iter().enumerate() {
@@ -34,7 +34,7 @@ impl MlirPrinter<'_> {
             AttributeKind::Type(ty) => self.write_type(*ty),
             AttributeKind::Array(list) => {
                 self.out.push('[');
-                self.separated(list, |printer, &attr| printer.write_attribute(attr));
+                self.write_separated(list, |printer, &attr| printer.write_attribute(attr));
                 self.out.push(']');
             }
             AttributeKind::Dictionary(named) => self.write_dictionary(named),
@@ -62,7 +62,7 @@ impl MlirPrinter<'_> {
     }
 
     /// Things with commas between.
-    pub fn separated<T>(&mut self, all: &[T], mut one: impl FnMut(&mut Self, &T)) {
+    pub fn write_separated<T>(&mut self, all: &[T], mut one: impl FnMut(&mut Self, &T)) {
         for (at, item) in all.iter().enumerate() {
             if at > 0 {
                 self.out.push_str(", ");
@@ -98,7 +98,7 @@ impl MlirPrinter<'_> {
 
     /// A name, in quotes if it is no word.
     pub fn write_name(&mut self, name: MlirSymbol) {
-        let text = self.module.str(name);
+        let text = self.module.symbol_text(name);
         let is_start = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
         let is_word = text.bytes().next().is_some_and(is_start)
             && text
@@ -113,7 +113,7 @@ impl MlirPrinter<'_> {
     /// `{name = attribute, unit}`
     pub fn write_dictionary(&mut self, named: &[NamedAttribute]) {
         self.out.push('{');
-        self.separated(named, |printer, &(name, attr)| {
+        self.write_separated(named, |printer, &(name, attr)| {
             printer.write_name(name);
             if *printer.module.attributes.kind(attr) != AttributeKind::Unit {
                 printer.out.push_str(" = ");
@@ -132,7 +132,7 @@ impl MlirPrinter<'_> {
 
     fn write_element_data(&mut self, elements: &DenseElements) {
         let types = &self.module.types;
-        let element = types.element(elements.ty);
+        let element = types.element_type(elements.ty);
         let (Some(width), Some(shape)) = (
             types.element_bytes(element),
             types.static_shape(elements.ty),
@@ -168,7 +168,7 @@ impl MlirPrinter<'_> {
         };
         self.out.push('[');
         let parts: Vec<&[u8]> = data.chunks(data.len() / count.max(1) as usize).collect();
-        self.separated(&parts, |printer, part| {
+        self.write_separated(&parts, |printer, part| {
             printer.write_nested(element, inner, part);
         });
         self.out.push(']');
@@ -216,22 +216,22 @@ impl MlirPrinter<'_> {
             self.out.push_str(": ");
         }
         let parts: Vec<&[u8]> = data.chunks(width.max(1)).collect();
-        self.separated(&parts, |printer, part| printer.write_scalar(element, part));
+        self.write_separated(&parts, |printer, part| printer.write_scalar(element, part));
         self.out.push('>');
     }
 
     fn write_dialect(&mut self, attr: MlirAttr, name: MlirSymbol, body: &DialectBody) {
-        let name = self.module.str(name);
+        let name = self.module.symbol_text(name);
         match body {
             DialectBody::Text(text) => {
                 let sign = if name == "strided" { "" } else { "#" };
                 self.out.push_str(sign);
                 self.out.push_str(name);
-                self.out.push_str(self.module.str(*text));
+                self.out.push_str(self.module.symbol_text(*text));
             }
             DialectBody::Keyword(word) => {
                 let (dialect, mnemonic) = name.split_once('.').unwrap_or((name, ""));
-                let word = self.module.str(*word);
+                let word = self.module.symbol_text(*word);
                 self.out.push_str(&format!("#{dialect}<{mnemonic} {word}>"));
             }
             DialectBody::Fields(_) if name == "stablehlo.conv" => {
@@ -240,8 +240,8 @@ impl MlirPrinter<'_> {
             }
             DialectBody::Fields(fields) => {
                 self.out.push_str(&format!("#{name}<"));
-                self.separated(fields, |printer, &(field, attr)| {
-                    let field = printer.module.str(field);
+                self.write_separated(fields, |printer, &(field, attr)| {
+                    let field = printer.module.symbol_text(field);
                     printer.out.push_str(&format!("{field} = "));
                     printer.write_field(attr);
                 });
@@ -260,7 +260,7 @@ impl MlirPrinter<'_> {
             AttributeKind::DenseArray { .. } => {
                 let values = module.as_integers(attr).unwrap_or_default();
                 self.out.push('[');
-                self.separated(&values, |printer, value| {
+                self.write_separated(&values, |printer, value| {
                     printer.out.push_str(&value.to_string());
                 });
                 self.out.push(']');
@@ -276,7 +276,7 @@ impl MlirPrinter<'_> {
                 self.out.push_str("affine_map<");
                 self.write_affine_names(map.dims, map.symbols);
                 self.out.push_str(" -> (");
-                self.separated(&map.results, |printer, result| {
+                self.write_separated(&map.results, |printer, result| {
                     printer.write_expression(result, false);
                 });
                 self.out.push_str(")>");
@@ -285,7 +285,7 @@ impl MlirPrinter<'_> {
                 self.out.push_str("affine_set<");
                 self.write_affine_names(set.dims, set.symbols);
                 self.out.push_str(" : (");
-                self.separated(&set.constraints, |printer, (expression, equal)| {
+                self.write_separated(&set.constraints, |printer, (expression, equal)| {
                     printer.write_expression(expression, false);
                     printer.out.push_str(if *equal { " == 0" } else { " >= 0" });
                 });
@@ -368,7 +368,7 @@ impl MlirPrinter<'_> {
         match module.locations.kind(loc) {
             LocationKind::Unknown => self.out.push_str("unknown"),
             LocationKind::File { file, start, end } => {
-                self.write_string(module.str(*file).as_bytes());
+                self.write_string(module.symbol_text(*file).as_bytes());
                 self.out.push_str(&format!(":{}:{}", start.0, start.1));
                 if start != end {
                     self.out.push_str(" to ");
@@ -381,7 +381,7 @@ impl MlirPrinter<'_> {
                 }
             }
             LocationKind::Name { name, child } => {
-                self.write_string(module.str(*name).as_bytes());
+                self.write_string(module.symbol_text(*name).as_bytes());
                 if *child != MlirLoc::UNKNOWN {
                     self.out.push('(');
                     self.write_location(*child);
@@ -403,7 +403,7 @@ impl MlirPrinter<'_> {
                     self.out.push('>');
                 }
                 self.out.push('[');
-                self.separated(parts, |printer, &part| printer.write_location(part));
+                self.write_separated(parts, |printer, &part| printer.write_location(part));
                 self.out.push(']');
             }
         }

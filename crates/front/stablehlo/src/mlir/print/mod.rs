@@ -53,14 +53,14 @@ impl MlirModule {
     }
 
     /// The whole module in the generic form, a newline at the end.
-    pub fn show(&self, numbering: SsaNumbering) -> String {
+    pub fn to_generic_text(&self, numbering: SsaNumbering) -> String {
         self.show_op(self.root(), numbering)
     }
 
     /// An operation with its regions in the generic form, a newline at the end.
     pub fn show_op(&self, op: MlirOp, numbering: SsaNumbering) -> String {
         let mut printer = MlirPrinter::new(self);
-        printer.file(op, numbering);
+        printer.write_file(op, numbering);
         printer.out
     }
 }

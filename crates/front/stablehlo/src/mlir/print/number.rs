@@ -5,17 +5,17 @@ use crate::mlir::MlirFloat;
 /// A float as MLIR prints it: six digits where they are the number exactly, all digits that
 /// tell it from its neighbours otherwise, hexadecimal bits where it is no number.
 pub(crate) fn show_float(float: MlirFloat, bits: u64) -> String {
-    let value = float.format().decode(bits);
+    let value = float.format().decode_bits(bits);
     if value.is_finite() {
-        let short = scientific(&DecimalDigits::new(value, 6), value);
+        let short = format_scientific(&DecimalDigits::new(value, 6), value);
         let parsed = short
             .parse()
-            .map(|parsed: f64| float.format().encode(parsed));
+            .map(|parsed: f64| float.format().encode_value(parsed));
         if parsed == Ok(bits) {
             return short;
         }
         let precision = 2 + (float.format().mantissa as usize + 1) * 59 / 196;
-        let long = natural(&DecimalDigits::new(value, precision), value, precision);
+        let long = format_natural(&DecimalDigits::new(value, precision), value, precision);
         if long.contains('.') {
             return long;
         }
@@ -37,8 +37,8 @@ struct DecimalDigits {
 
 impl DecimalDigits {
     fn new(value: f64, precision: usize) -> DecimalDigits {
-        let (number, mut exponent) = BigNatural::scaled(value.abs());
-        let (bits, mut digits) = (number.bits(), number.digits());
+        let (number, mut exponent) = BigNatural::from_magnitude(value.abs());
+        let (bits, mut digits) = (number.bit_length(), number.into_digits());
         let enough = (precision * 196).div_ceil(59);
         let cut = bits.saturating_sub(enough) * 59 / 196;
         digits.truncate(digits.len() - cut);
@@ -49,14 +49,14 @@ impl DecimalDigits {
             exponent += (digits.len() - precision) as i32;
             digits.truncate(precision);
             if up {
-                exponent += increment(&mut digits);
+                exponent += increment_digits(&mut digits);
             }
             exponent += drop_zeros(&mut digits);
         }
         DecimalDigits { digits, exponent }
     }
 
-    fn text(&self) -> &str {
+    fn as_text(&self) -> &str {
         std::str::from_utf8(&self.digits).unwrap_or_default()
     }
 }
@@ -74,7 +74,7 @@ fn drop_zeros(digits: &mut Vec<u8>) -> i32 {
 }
 
 /// Adds one to the last digit; digits that became zero are removed, and counted.
-fn increment(digits: &mut Vec<u8>) -> i32 {
+fn increment_digits(digits: &mut Vec<u8>) -> i32 {
     let nines = digits
         .iter()
         .rev()
@@ -93,7 +93,7 @@ struct BigNatural(Vec<u32>);
 
 impl BigNatural {
     /// The number and the power of ten whose product a magnitude is, exactly.
-    fn scaled(value: f64) -> (BigNatural, i32) {
+    fn from_magnitude(value: f64) -> (BigNatural, i32) {
         let stored = (value.to_bits() >> 52) as i32;
         let fraction = value.to_bits() & ((1 << 52) - 1);
         let (significand, exponent) = match stored {
@@ -106,11 +106,11 @@ impl BigNatural {
         let mut number = BigNatural(vec![significand as u32, (significand >> 32) as u32]);
         // 2^-n is 5^n * 10^-n.
         let factor = if exponent < 0 { 5 } else { 2 };
-        (0..exponent.unsigned_abs()).for_each(|_| number.multiply(factor));
+        (0..exponent.unsigned_abs()).for_each(|_| number.multiply_by(factor));
         (number, exponent.min(0))
     }
 
-    fn multiply(&mut self, factor: u32) {
+    fn multiply_by(&mut self, factor: u32) {
         let mut carry = 0;
         for limb in &mut self.0 {
             let product = u64::from(*limb) * u64::from(factor) + carry;
@@ -122,15 +122,15 @@ impl BigNatural {
         }
     }
 
-    fn bits(&self) -> usize {
+    fn bit_length(&self) -> usize {
         let used = self.0.iter().rposition(|&limb| limb != 0);
         used.map_or(0, |at| at * 32 + (32 - self.0[at].leading_zeros() as usize))
     }
 
     /// Decimal digits, at least one.
-    fn digits(mut self) -> Vec<u8> {
+    fn into_digits(mut self) -> Vec<u8> {
         let mut reversed = Vec::new();
-        while self.bits() > 0 {
+        while self.bit_length() > 0 {
             let mut rest = 0;
             for limb in self.0.iter_mut().rev() {
                 let part = rest << 32 | u64::from(*limb);
@@ -153,28 +153,28 @@ impl BigNatural {
     }
 }
 
-fn sign(value: f64) -> &'static str {
+fn sign_prefix(value: f64) -> &'static str {
     if value.is_sign_negative() { "-" } else { "" }
 }
 
 /// `1.500000e+00`: one digit in front of the point, six behind it.
-fn scientific(digits: &DecimalDigits, value: f64) -> String {
-    let text = digits.text();
+fn format_scientific(digits: &DecimalDigits, value: f64) -> String {
+    let text = digits.as_text();
     let exponent = digits.exponent + text.len() as i32 - 1;
     let (first, rest) = text.split_at(1);
     let minus = if exponent < 0 { '-' } else { '+' };
     format!(
         "{}{first}.{rest:0<6}e{minus}{:02}",
-        sign(value),
+        sign_prefix(value),
         exponent.abs()
     )
 }
 
 /// `0.125`, `3.1415926535897931`, `9.99999974E-6`
-fn natural(digits: &DecimalDigits, value: f64, precision: usize) -> String {
-    let text = digits.text();
+fn format_natural(digits: &DecimalDigits, value: f64, precision: usize) -> String {
+    let text = digits.as_text();
     let (count, exponent) = (text.len() as i32, digits.exponent);
-    let sign = sign(value);
+    let sign = sign_prefix(value);
     let most = exponent + count - 1;
     let is_scientific = match exponent >= 0 {
         true => exponent > 3 || count + exponent > precision as i32,

@@ -70,14 +70,14 @@ struct OperationPrinter<'p, 'm> {
 
 impl MlirPrinter<'_> {
     /// Aliases, the operation, the resource section.
-    pub fn file(&mut self, op: MlirOp, numbering: SsaNumbering) {
+    pub fn write_file(&mut self, op: MlirOp, numbering: SsaNumbering) {
         self.name_affine(op);
         let names = SsaNames::new(self.module, op, numbering);
         let mut body = OperationPrinter {
             printer: self,
             names,
         };
-        body.operation(op, 0);
+        body.write_operation(op, 0);
         self.out.push('\n');
         self.resource_section();
     }
@@ -89,7 +89,7 @@ impl MlirPrinter<'_> {
         let mut open = vec![root];
         while let Some(op) = open.pop() {
             let named = self.module.properties(op).iter();
-            for &(_, attr) in named.chain(self.module.discardable(op)) {
+            for &(_, attr) in named.chain(self.module.discardable_attributes(op)) {
                 self.find_affine(attr, &mut seen, &mut found);
             }
             let regions = self.module.regions(op).rev();
@@ -231,7 +231,7 @@ fn first_time(seen: &mut Vec<bool>, at: usize) -> bool {
 }
 
 impl OperationPrinter<'_, '_> {
-    fn operation(&mut self, op: MlirOp, indent: usize) {
+    fn write_operation(&mut self, op: MlirOp, indent: usize) {
         let module = self.printer.module;
         let results = module.results(op);
         if let Some(first) = module.results(op).next() {
@@ -244,28 +244,32 @@ impl OperationPrinter<'_, '_> {
         }
         self.printer
             .out
-            .push_str(&format!("\"{}\"(", module.name(op)));
-        self.values(module.operands(op));
+            .push_str(&format!("\"{}\"(", module.op_name(op)));
+        self.write_values(module.operands(op));
         self.printer.out.push(')');
         if !module.successors(op).is_empty() {
-            let labels = module.successors(op).iter().map(|&block| self.label(block));
+            let labels = module
+                .successors(op)
+                .iter()
+                .map(|&block| self.block_label(block));
             let labels: Vec<String> = labels.collect();
             self.printer
                 .out
                 .push_str(&format!("[{}]", labels.join(", ")));
         }
-        self.properties(module.properties(op));
+        self.write_properties(module.properties(op));
         if module.regions(op).len() > 0 {
             self.printer.out.push_str(" (");
             for (at, region) in module.regions(op).enumerate() {
                 self.printer.out.push_str(if at > 0 { ", " } else { "" });
-                self.region(region, indent);
+                self.write_region(region, indent);
             }
             self.printer.out.push(')');
         }
-        if !module.discardable(op).is_empty() {
+        if !module.discardable_attributes(op).is_empty() {
             self.printer.out.push(' ');
-            self.printer.write_dictionary(module.discardable(op));
+            self.printer
+                .write_dictionary(module.discardable_attributes(op));
         }
         self.printer.out.push_str(" : ");
         let operands: Vec<MlirType> = module
@@ -277,7 +281,7 @@ impl OperationPrinter<'_, '_> {
         self.printer.write_signature(&operands, &results);
     }
 
-    fn properties(&mut self, named: &[NamedAttribute]) {
+    fn write_properties(&mut self, named: &[NamedAttribute]) {
         if !named.is_empty() {
             self.printer.out.push_str(" <");
             self.printer.write_dictionary(named);
@@ -285,9 +289,9 @@ impl OperationPrinter<'_, '_> {
         }
     }
 
-    fn values(&mut self, values: &[MlirValue]) {
+    fn write_values(&mut self, values: &[MlirValue]) {
         let names = &self.names;
-        self.printer.separated(values, |printer, &value| {
+        self.printer.write_separated(values, |printer, &value| {
             let module = printer.module;
             if let ValueDefinition::Result(op, number) = module.definition(value) {
                 let mut results = module.results(op);
@@ -301,15 +305,15 @@ impl OperationPrinter<'_, '_> {
         });
     }
 
-    fn label(&self, block: MlirBlock) -> String {
+    fn block_label(&self, block: MlirBlock) -> String {
         format!("^bb{}", self.names.blocks[block.index()])
     }
 
-    fn region(&mut self, region: MlirRegion, indent: usize) {
+    fn write_region(&mut self, region: MlirRegion, indent: usize) {
         let module = self.printer.module;
         self.printer.out.push_str("{\n");
         let blocks = module.blocks(region);
-        let from = self.predecessors(region);
+        let from = self.collect_predecessors(region);
         for (at, &block) in blocks.iter().enumerate() {
             let bare = at == 0 && module.arguments(block).len() == 0;
             if !bare || module.ops(block).is_empty() {
@@ -317,11 +321,11 @@ impl OperationPrinter<'_, '_> {
                     0 => String::new(),
                     at => show_predecessors(&from[at]),
                 };
-                self.header(block, &comment, indent);
+                self.write_block_header(block, &comment, indent);
             }
             for &op in module.ops(block) {
                 self.printer.out.push_str(&" ".repeat(indent + 2));
-                self.operation(op, indent + 2);
+                self.write_operation(op, indent + 2);
                 self.printer.out.push('\n');
             }
         }
@@ -330,20 +334,21 @@ impl OperationPrinter<'_, '_> {
     }
 
     /// `^bb0(%arg0: type):`, with the blocks that go there.
-    fn header(&mut self, block: MlirBlock, comment: &str, indent: usize) {
+    fn write_block_header(&mut self, block: MlirBlock, comment: &str, indent: usize) {
         let module = self.printer.module;
         self.printer.out.push_str(&" ".repeat(indent));
-        let label = self.label(block);
+        let label = self.block_label(block);
         self.printer.out.push_str(&label);
         let arguments: Vec<MlirValue> = module.arguments(block).collect();
         if !arguments.is_empty() {
             self.printer.out.push('(');
             let names = &self.names;
-            self.printer.separated(&arguments, |printer, &argument| {
-                printer.out.push_str(&names.values[argument.index()]);
-                printer.out.push_str(": ");
-                printer.write_type(printer.module.type_of(argument));
-            });
+            self.printer
+                .write_separated(&arguments, |printer, &argument| {
+                    printer.out.push_str(&names.values[argument.index()]);
+                    printer.out.push_str(": ");
+                    printer.write_type(printer.module.type_of(argument));
+                });
             self.printer.out.push(')');
         }
         self.printer.out.push(':');
@@ -352,7 +357,7 @@ impl OperationPrinter<'_, '_> {
     }
 
     /// For each block of a region, the numbers of those that go there.
-    fn predecessors(&self, region: MlirRegion) -> Vec<Vec<u32>> {
+    fn collect_predecessors(&self, region: MlirRegion) -> Vec<Vec<u32>> {
         let module = self.printer.module;
         let blocks = module.blocks(region);
         let mut from = vec![Vec::new(); blocks.len()];

@@ -58,8 +58,8 @@ impl MlirPrinter<'_> {
             MlirTypeKind::Quantized(quantized) => self.write_quantized(quantized),
             MlirTypeKind::Dialect { name, body } => {
                 self.out.push('!');
-                self.out.push_str(self.module.str(*name));
-                self.out.push_str(self.module.str(*body));
+                self.out.push_str(self.module.symbol_text(*name));
+                self.out.push_str(self.module.symbol_text(*body));
             }
         }
     }

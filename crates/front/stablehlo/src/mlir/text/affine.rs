@@ -17,12 +17,12 @@ struct AffineNames<'a> {
 impl<'a> MlirParser<'a> {
     /// What stands behind `affine_map`.
     pub fn affine_map(&mut self) -> MlirParseResult<AttributeKind> {
-        self.cursor.expect("<")?;
+        self.cursor.expect_punctuation("<")?;
         let mut names = self.affine_names()?;
-        self.cursor.expect("->")?;
-        self.cursor.expect("(")?;
-        let results = self.list(")", |parser| parser.affine_sum(&mut names))?;
-        self.cursor.expect(">")?;
+        self.cursor.expect_punctuation("->")?;
+        self.cursor.expect_punctuation("(")?;
+        let results = self.parse_list(")", |parser| parser.affine_sum(&mut names))?;
+        self.cursor.expect_punctuation(">")?;
         Ok(AttributeKind::AffineMap(Box::new(AffineMap {
             dims: names.dims.len() as u32,
             symbols: names.symbols.len() as u32,
@@ -32,12 +32,12 @@ impl<'a> MlirParser<'a> {
 
     /// What stands behind `affine_set`.
     pub fn integer_set(&mut self) -> MlirParseResult<AttributeKind> {
-        self.cursor.expect("<")?;
+        self.cursor.expect_punctuation("<")?;
         let mut names = self.affine_names()?;
-        self.cursor.expect(":")?;
-        self.cursor.expect("(")?;
-        let constraints = self.list(")", |parser| parser.constraint(&mut names))?;
-        self.cursor.expect(">")?;
+        self.cursor.expect_punctuation(":")?;
+        self.cursor.expect_punctuation("(")?;
+        let constraints = self.parse_list(")", |parser| parser.parse_constraint(&mut names))?;
+        self.cursor.expect_punctuation(">")?;
         Ok(AttributeKind::IntegerSet(Box::new(IntegerSet {
             dims: names.dims.len() as u32,
             symbols: names.symbols.len() as u32,
@@ -46,10 +46,10 @@ impl<'a> MlirParser<'a> {
     }
 
     fn affine_names(&mut self) -> MlirParseResult<AffineNames<'a>> {
-        self.cursor.expect("(")?;
-        let dims = self.list(")", Self::affine_name)?;
-        let symbols = match self.cursor.eat("[") {
-            true => self.list("]", Self::affine_name)?,
+        self.cursor.expect_punctuation("(")?;
+        let dims = self.parse_list(")", Self::affine_name)?;
+        let symbols = match self.cursor.eat_punctuation("[") {
+            true => self.parse_list("]", Self::affine_name)?,
             false => Vec::new(),
         };
         Ok(AffineNames {
@@ -60,20 +60,23 @@ impl<'a> MlirParser<'a> {
     }
 
     fn affine_name(&mut self) -> MlirParseResult<&'a str> {
-        match self.cursor.word() {
-            "" => self.cursor.expected("the name of a dimension"),
+        match self.cursor.read_word() {
+            "" => self.cursor.report_expected("the name of a dimension"),
             name => Ok(name),
         }
     }
 
     /// `a >= b`, `a <= b` or `a == b`
-    fn constraint(&mut self, names: &mut AffineNames<'a>) -> MlirParseResult<(AffineExpr, bool)> {
+    fn parse_constraint(
+        &mut self,
+        names: &mut AffineNames<'a>,
+    ) -> MlirParseResult<(AffineExpr, bool)> {
         let left = self.affine_sum(names)?;
         let (equal, swap) = match () {
-            () if self.cursor.eat(">=") => (false, false),
-            () if self.cursor.eat("<=") => (false, true),
-            () if self.cursor.eat("==") => (true, false),
-            () => return self.cursor.expected("`>=`, `<=` or `==`"),
+            () if self.cursor.eat_punctuation(">=") => (false, false),
+            () if self.cursor.eat_punctuation("<=") => (false, true),
+            () if self.cursor.eat_punctuation("==") => (true, false),
+            () => return self.cursor.report_expected("`>=`, `<=` or `==`"),
         };
         let right = self.affine_sum(names)?;
         let (left, right) = if swap { (right, left) } else { (left, right) };
@@ -92,20 +95,20 @@ impl<'a> MlirParser<'a> {
             AffineOp::Mul => left.is_symbolic() || right.is_symbolic(),
             _ => right.is_symbolic(),
         };
-        let combined = linear.then(|| left.combine(op, right)).flatten();
+        let combined = linear.then(|| left.combine_with(op, right)).flatten();
         match combined {
             Some(combined) => Ok(combined),
-            None => self.cursor.error("the expression is not affine"),
+            None => self.cursor.report_error("the expression is not affine"),
         }
     }
 
     fn affine_sum(&mut self, names: &mut AffineNames<'a>) -> MlirParseResult<AffineExpr> {
-        self.cursor.enter()?;
+        self.cursor.enter_nesting()?;
         let mut sum = self.affine_product(names)?;
         loop {
-            self.cursor.skip();
-            let minus = self.cursor.byte() == b'-' && self.cursor.ahead(1) != b'>';
-            if !minus && !self.cursor.eat("+") {
+            self.cursor.skip_trivia();
+            let minus = self.cursor.current_byte() == b'-' && self.cursor.byte_at_offset(1) != b'>';
+            if !minus && !self.cursor.eat_punctuation("+") {
                 break;
             }
             self.cursor.pos += usize::from(minus);
@@ -115,7 +118,7 @@ impl<'a> MlirParser<'a> {
             }
             sum = self.affine_combine(sum, AffineOp::Add, term)?;
         }
-        self.cursor.leave();
+        self.cursor.leave_nesting();
         Ok(sum)
     }
 
@@ -126,13 +129,13 @@ impl<'a> MlirParser<'a> {
                 "mod" => AffineOp::Mod,
                 "floordiv" => AffineOp::FloorDiv,
                 "ceildiv" => AffineOp::CeilDiv,
-                _ if self.cursor.byte() == b'*' => AffineOp::Mul,
+                _ if self.cursor.current_byte() == b'*' => AffineOp::Mul,
                 _ => return Ok(product),
             };
             if op == AffineOp::Mul {
                 self.cursor.pos += 1;
             } else {
-                self.cursor.word();
+                self.cursor.read_word();
             }
             let right = self.affine_operand(names)?;
             product = self.affine_combine(product, op, right)?;
@@ -142,24 +145,24 @@ impl<'a> MlirParser<'a> {
     fn affine_operand(&mut self, names: &mut AffineNames<'a>) -> MlirParseResult<AffineExpr> {
         names.nodes += 1;
         if names.nodes > MAX_NODES {
-            return self.cursor.error("the map has too many expressions");
+            return self.cursor.report_error("the map has too many expressions");
         }
-        match self.cursor.peek() {
+        match self.cursor.peek_byte() {
             b'(' => {
                 self.cursor.pos += 1;
                 let inner = self.affine_sum(names)?;
-                self.cursor.expect(")")?;
+                self.cursor.expect_punctuation(")")?;
                 Ok(inner)
             }
             b'-' => {
-                self.cursor.enter()?;
+                self.cursor.enter_nesting()?;
                 self.cursor.pos += 1;
                 let inner = self.affine_operand(names)?;
                 let negated = self.affine_combine(inner, AffineOp::Mul, AffineExpr::Constant(-1));
-                self.cursor.leave();
+                self.cursor.leave_nesting();
                 negated
             }
-            b'0'..=b'9' => Ok(AffineExpr::Constant(self.cursor.signed()?)),
+            b'0'..=b'9' => Ok(AffineExpr::Constant(self.cursor.read_signed_number()?)),
             _ => {
                 let name = self.affine_name()?;
                 let find = |all: &[&str]| all.iter().position(|&other| other == name);
@@ -168,7 +171,7 @@ impl<'a> MlirParser<'a> {
                     (_, Some(at)) => Ok(AffineExpr::Symbol(at as u32)),
                     _ => self
                         .cursor
-                        .error(format!("`{name}` is no dimension and no symbol of the map")),
+                        .report_error(format!("`{name}` is no dimension and no symbol of the map")),
                 }
             }
         }

@@ -26,7 +26,7 @@ pub(crate) struct MlirAliases<'a> {
 }
 
 /// Where each line that begins with `#name =` or `!name =` has its value.
-fn index(bytes: &[u8]) -> FxHashMap<&[u8], usize> {
+fn index_aliases(bytes: &[u8]) -> FxHashMap<&[u8], usize> {
     let mut found = FxHashMap::default();
     let mut start = 0;
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -49,25 +49,25 @@ fn index(bytes: &[u8]) -> FxHashMap<&[u8], usize> {
 impl<'a> MlirParser<'a> {
     /// `#name = attribute` or `!name = type`
     pub fn alias_definition(&mut self) -> MlirParseResult<()> {
-        let start = self.cursor.start();
-        let sigil = self.cursor.byte();
+        let start = self.cursor.skip_to_start();
+        let sigil = self.cursor.current_byte();
         self.cursor.pos += 1;
         let name = self.symbol_suffix()?;
         let key = &self.cursor.bytes[start..self.cursor.pos];
         if name.contains('.') {
-            let place = self.cursor.since(start);
+            let place = self.cursor.location_since(start);
             return self
                 .cursor
                 .error_at(place, "the name of an alias has no `.`");
         }
-        self.cursor.expect("=")?;
+        self.cursor.expect_punctuation("=")?;
         let at = self.cursor.pos;
         // What was read ahead is read again: the same value, unless there are two definitions.
         let earlier = self.aliases.definitions.as_ref();
         if earlier.is_some_and(|all| all.get(key).is_some_and(|&other| other != at))
             || (earlier.is_none() && self.aliases.known.contains_key(key))
         {
-            let place = self.cursor.since(start);
+            let place = self.cursor.location_since(start);
             return self
                 .cursor
                 .error_at(place, format!("`{}{name}` is defined twice", sigil as char));
@@ -81,7 +81,7 @@ impl<'a> MlirParser<'a> {
             _ => {
                 // The word `type` stood here in older texts.
                 if self.cursor.peek_word() == "type" {
-                    self.cursor.word();
+                    self.cursor.read_word();
                 }
                 AliasTarget::Type(self.parse_type()?)
             }
@@ -91,43 +91,48 @@ impl<'a> MlirParser<'a> {
     }
 
     /// The meaning of an alias, read where it is defined if it was not read yet.
-    fn alias(&mut self, start: usize) -> MlirParseResult<AliasTarget> {
+    fn resolve_alias(&mut self, start: usize) -> MlirParseResult<AliasTarget> {
         let key = &self.cursor.bytes[start..self.cursor.pos];
         if let Some(&meaning) = self.aliases.known.get(key) {
             return Ok(meaning);
         }
         let bytes = self.cursor.bytes;
-        let definitions = self.aliases.definitions.get_or_insert_with(|| index(bytes));
+        let definitions = self
+            .aliases
+            .definitions
+            .get_or_insert_with(|| index_aliases(bytes));
         let Some(&definition) = definitions.get(key) else {
             let name = String::from_utf8_lossy(key).into_owned();
-            let place = SourceLocation::text(start, self.cursor.pos);
+            let place = SourceLocation::from_text_range(start, self.cursor.pos);
             return self
                 .cursor
                 .error_at(place, format!("the alias `{name}` is not defined"));
         };
-        self.cursor.enter()?;
+        self.cursor.enter_nesting()?;
         let back = std::mem::replace(&mut self.cursor.pos, definition);
         let meaning = self.alias_value(key)?;
         self.cursor.pos = back;
-        self.cursor.leave();
+        self.cursor.leave_nesting();
         Ok(meaning)
     }
 
     /// The attribute that `#name`, which begins at `start` and was read, stands for.
     pub fn attribute_alias(&mut self, start: usize) -> MlirParseResult<MlirAttr> {
-        match self.alias(start)? {
+        match self.resolve_alias(start)? {
             AliasTarget::Attribute(attr) => Ok(attr),
-            AliasTarget::Type(_) => self.cursor.error("a type stands where an attribute should"),
+            AliasTarget::Type(_) => self
+                .cursor
+                .report_error("a type stands where an attribute should"),
         }
     }
 
     /// The type that `!name`, which begins at `start` and was read, stands for.
     pub fn type_alias(&mut self, start: usize) -> MlirParseResult<MlirType> {
-        match self.alias(start)? {
+        match self.resolve_alias(start)? {
             AliasTarget::Type(ty) => Ok(ty),
-            AliasTarget::Attribute(_) => {
-                self.cursor.error("an attribute stands where a type should")
-            }
+            AliasTarget::Attribute(_) => self
+                .cursor
+                .report_error("an attribute stands where a type should"),
         }
     }
 }

@@ -12,49 +12,49 @@ use crate::mlir::{
 impl<'a> MlirParser<'a> {
     /// An attribute.
     pub fn parse_attribute(&mut self) -> MlirParseResult<MlirAttr> {
-        self.cursor.enter()?;
-        let kind = match self.cursor.peek() {
+        self.cursor.enter_nesting()?;
+        let kind = match self.cursor.peek_byte() {
             b'#' => {
                 let attr = self.sharp_attribute()?;
-                self.cursor.leave();
+                self.cursor.leave_nesting();
                 return Ok(attr);
             }
             b'"' => self.typed_string(),
-            b'[' => self.array(),
-            b'{' => Ok(AttributeKind::Dictionary(self.dictionary()?.into())),
+            b'[' => self.parse_array(),
+            b'{' => Ok(AttributeKind::Dictionary(self.parse_dictionary()?.into())),
             b'@' => self.symbol_ref(),
             b'-' | b'0'..=b'9' => self.number_attribute(),
             _ => self.word_attribute(),
         };
         let attr = kind.map(|kind| self.module.attributes.intern(kind));
-        self.cursor.leave();
+        self.cursor.leave_nesting();
         attr
     }
 
     /// A string; a type behind it says nothing that the bytes do not.
     fn typed_string(&mut self) -> MlirParseResult<AttributeKind> {
         let kind = self.string_attribute()?;
-        if self.cursor.eat(":") {
+        if self.cursor.eat_punctuation(":") {
             self.parse_type()?;
         }
         Ok(kind)
     }
 
-    fn array(&mut self) -> MlirParseResult<AttributeKind> {
-        self.cursor.expect("[")?;
-        let list = self.list("]", Self::parse_attribute)?;
+    fn parse_array(&mut self) -> MlirParseResult<AttributeKind> {
+        self.cursor.expect_punctuation("[")?;
+        let list = self.parse_list("]", Self::parse_attribute)?;
         Ok(AttributeKind::Array(list.into()))
     }
 
     /// `{name = attribute, unit, "name" = attribute}`, ordered by name.
-    pub fn dictionary(&mut self) -> MlirParseResult<Vec<NamedAttribute>> {
-        self.cursor.expect("{")?;
-        let mut named = self.list("}", Self::named_attribute)?;
+    pub fn parse_dictionary(&mut self) -> MlirParseResult<Vec<NamedAttribute>> {
+        self.cursor.expect_punctuation("{")?;
+        let mut named = self.parse_list("}", Self::named_attribute)?;
         let twice = self.sort_and_find_twice(&mut named);
         match twice {
             Some(name) => self
                 .cursor
-                .error(format!("the attribute `{name}` is given twice")),
+                .report_error(format!("the attribute `{name}` is given twice")),
             None => Ok(named),
         }
     }
@@ -63,20 +63,20 @@ impl<'a> MlirParser<'a> {
     pub fn sort_and_find_twice(&mut self, named: &mut [NamedAttribute]) -> Option<String> {
         self.module.sort_named(named);
         let twice = named.windows(2).find(|pair| pair[0].0 == pair[1].0)?;
-        Some(self.module.str(twice[0].0).to_owned())
+        Some(self.module.symbol_text(twice[0].0).to_owned())
     }
 
     fn named_attribute(&mut self) -> MlirParseResult<NamedAttribute> {
         let name = self.word_or_string()?;
-        let attr = match self.cursor.eat("=") {
+        let attr = match self.cursor.eat_punctuation("=") {
             true => self.parse_attribute()?,
-            false => self.unit(),
+            false => self.make_unit_attribute(),
         };
         Ok((name, attr))
     }
 
     /// The unit attribute.
-    pub fn unit(&mut self) -> MlirAttr {
+    pub fn make_unit_attribute(&mut self) -> MlirAttr {
         self.module.attributes.intern(AttributeKind::Unit)
     }
 
@@ -92,7 +92,7 @@ impl<'a> MlirParser<'a> {
 
     /// `#dialect<name WORD>`
     pub fn keyword_attribute(&mut self, name: &str, word: &str) -> MlirAttr {
-        let (name, word) = (self.module.intern(name), self.module.intern(word));
+        let (name, word) = (self.module.intern_text(name), self.module.intern_text(word));
         self.module.attributes.intern(AttributeKind::Dialect {
             name,
             body: DialectBody::Keyword(word),
@@ -101,23 +101,23 @@ impl<'a> MlirParser<'a> {
 
     fn symbol_ref(&mut self) -> MlirParseResult<AttributeKind> {
         let mut path = vec![self.symbol_name()?];
-        while self.cursor.eat("::") {
+        while self.cursor.eat_punctuation("::") {
             path.push(self.symbol_name()?);
         }
         Ok(AttributeKind::SymbolRef(path.into()))
     }
 
     fn number_attribute(&mut self) -> MlirParseResult<AttributeKind> {
-        let literal = self.literal()?;
-        let ty = match (self.cursor.eat(":"), literal.value) {
+        let literal = self.parse_literal()?;
+        let ty = match (self.cursor.eat_punctuation(":"), literal.value) {
             (true, _) => self.parse_type()?,
-            (false, MlirLiteralValue::Float(_)) => self.module.types.float(MlirFloat::F64),
-            (false, _) => self.module.types.integer(64),
+            (false, MlirLiteralValue::Float(_)) => self.module.types.float_type(MlirFloat::F64),
+            (false, _) => self.module.types.integer_type(64),
         };
         let Some(scalar) = self.scalar_of(ty) else {
             return self
                 .cursor
-                .error("a number has the type of an integer or float");
+                .report_error("a number has the type of an integer or float");
         };
         let bits = self.literal_bits(literal, scalar)?;
         Ok(match scalar {
@@ -135,50 +135,50 @@ impl<'a> MlirParser<'a> {
         let word = self.cursor.peek_word();
         match word {
             "true" | "false" => {
-                self.cursor.word();
-                let ty = self.module.types.integer(1);
+                self.cursor.read_word();
+                let ty = self.module.types.integer_type(1);
                 let value = i128::from(word == "true");
                 Ok(AttributeKind::Integer { value, ty })
             }
             "unit" => {
-                self.cursor.word();
+                self.cursor.read_word();
                 Ok(AttributeKind::Unit)
             }
             "dense" => {
-                self.cursor.word();
-                self.dense()
+                self.cursor.read_word();
+                self.parse_dense()
             }
             "dense_resource" => {
-                self.cursor.word();
-                self.resource()
+                self.cursor.read_word();
+                self.parse_resource()
             }
             "array" => {
-                self.cursor.word();
+                self.cursor.read_word();
                 self.dense_array()
             }
             "affine_map" => {
-                self.cursor.word();
+                self.cursor.read_word();
                 self.affine_map()
             }
             "affine_set" => {
-                self.cursor.word();
+                self.cursor.read_word();
                 self.integer_set()
             }
-            "loc" => Ok(AttributeKind::Location(self.location()?)),
+            "loc" => Ok(AttributeKind::Location(self.parse_location()?)),
             "strided" => {
-                self.cursor.word();
-                self.cursor.skip();
+                self.cursor.read_word();
+                self.cursor.skip_trivia();
                 let body = self.balanced_body()?;
                 Ok(AttributeKind::Dialect {
-                    name: self.module.intern("strided"),
-                    body: DialectBody::Text(self.module.intern(body)),
+                    name: self.module.intern_text("strided"),
+                    body: DialectBody::Text(self.module.intern_text(body)),
                 })
             }
             "sparse" | "distinct" => self
                 .cursor
-                .error(format!("`{word}` attributes are not supported")),
-            "" if !matches!(self.cursor.byte(), b'(' | b'!') => {
-                self.cursor.expected("an attribute")
+                .report_error(format!("`{word}` attributes are not supported")),
+            "" if !matches!(self.cursor.current_byte(), b'(' | b'!') => {
+                self.cursor.report_expected("an attribute")
             }
             _ => Ok(AttributeKind::Type(self.parse_type()?)),
         }
@@ -186,21 +186,23 @@ impl<'a> MlirParser<'a> {
 
     /// `array<i64: 1, 2>` or `array<i64>`
     fn dense_array(&mut self) -> MlirParseResult<AttributeKind> {
-        self.cursor.expect("<")?;
+        self.cursor.expect_punctuation("<")?;
         let element = self.parse_type()?;
         let Some(scalar) = self.scalar_of(element) else {
-            return self.cursor.error("a dense array has integers or floats");
+            return self
+                .cursor
+                .report_error("a dense array has integers or floats");
         };
         let mut data = Vec::new();
-        if self.cursor.eat(":") {
-            self.list(">", |parser| {
-                let literal = parser.literal()?;
+        if self.cursor.eat_punctuation(":") {
+            self.parse_list(">", |parser| {
+                let literal = parser.parse_literal()?;
                 let bits = parser.literal_bits(literal, scalar)?;
-                data.extend_from_slice(&bits.to_le_bytes()[..scalar.bytes()]);
+                data.extend_from_slice(&bits.to_le_bytes()[..scalar.byte_width()]);
                 Ok(())
             })?;
         } else {
-            self.cursor.expect(">")?;
+            self.cursor.expect_punctuation(">")?;
         }
         let data = data.into();
         Ok(AttributeKind::DenseArray { element, data })
@@ -208,64 +210,64 @@ impl<'a> MlirParser<'a> {
 
     /// `#alias`, `#dialect.name<…>` or `#dialect<name …>`
     fn sharp_attribute(&mut self) -> MlirParseResult<MlirAttr> {
-        let start = self.cursor.start();
+        let start = self.cursor.skip_to_start();
         self.cursor.pos += 1;
         let name = self.symbol_suffix()?;
-        if !name.contains('.') && self.cursor.byte() != b'<' {
+        if !name.contains('.') && self.cursor.current_byte() != b'<' {
             return self.attribute_alias(start);
         }
         let full = self.full_name(name)?;
         let full = dialect::shared_name(&full);
-        let body = match dialect::structure(&full) {
+        let body = match dialect::find_attribute_structure(&full) {
             Some(dialect::AttributeSyntax::Keyword) => self.keyword_body()?,
             Some(dialect::AttributeSyntax::Fields(fields)) => self.fields_body(fields)?,
             Some(dialect::AttributeSyntax::Convolution) => {
-                self.cursor.expect("<")?;
+                self.cursor.expect_punctuation("<")?;
                 let body = self.dimension_numbers()?;
-                self.cursor.expect(">")?;
+                self.cursor.expect_punctuation(">")?;
                 body
             }
             None => {
                 let text = self.balanced_body()?;
-                DialectBody::Text(self.module.intern(text))
+                DialectBody::Text(self.module.intern_text(text))
             }
         };
-        let name = self.module.intern(&full);
+        let name = self.module.intern_text(&full);
         let kind = AttributeKind::Dialect { name, body };
         Ok(self.module.attributes.intern(kind))
     }
 
     /// `<WORD>`, or ` WORD>` where the bracket was read with the name.
     fn keyword_body(&mut self) -> MlirParseResult<DialectBody> {
-        self.cursor.eat("<");
+        self.cursor.eat_punctuation("<");
         let word = self.word_or_string()?;
-        self.cursor.expect(">")?;
+        self.cursor.expect_punctuation(">")?;
         Ok(DialectBody::Keyword(word))
     }
 
     /// `<name = value, …>` of an attribute whose name is not written.
     pub fn fields_attribute(&mut self, name: &str) -> MlirParseResult<MlirAttr> {
-        let body = match dialect::structure(name) {
+        let body = match dialect::find_attribute_structure(name) {
             Some(dialect::AttributeSyntax::Fields(fields)) => self.fields_body(fields)?,
-            _ => return self.cursor.expected("an attribute"),
+            _ => return self.cursor.report_expected("an attribute"),
         };
-        let name = self.module.intern(name);
+        let name = self.module.intern_text(name);
         let kind = AttributeKind::Dialect { name, body };
         Ok(self.module.attributes.intern(kind))
     }
 
     /// `<name = value, …>`; the order of the text does not matter.
     fn fields_body(&mut self, fields: &[dialect::AttributeField]) -> MlirParseResult<DialectBody> {
-        self.cursor.eat("<");
+        self.cursor.eat_punctuation("<");
         let mut given: Vec<Option<MlirAttr>> = vec![None; fields.len()];
-        self.list(">", |parser| {
-            let start = parser.cursor.start();
-            let name = parser.cursor.word();
+        self.parse_list(">", |parser| {
+            let start = parser.cursor.skip_to_start();
+            let name = parser.cursor.read_word();
             let Some(at) = fields.iter().position(|field| field.name == name) else {
                 parser.cursor.pos = start;
-                return parser.cursor.expected("the name of a field");
+                return parser.cursor.report_expected("the name of a field");
             };
-            parser.cursor.expect("=")?;
+            parser.cursor.expect_punctuation("=")?;
             given[at] = Some(parser.field_value(fields[at].kind)?);
             Ok(())
         })?;
@@ -274,7 +276,7 @@ impl<'a> MlirParser<'a> {
             if let Some(attr) = attr
                 && (field.always || !self.is_default(attr))
             {
-                named.push((self.module.intern(field.name), attr));
+                named.push((self.module.intern_text(field.name), attr));
             }
         }
         Ok(DialectBody::Fields(named.into()))
@@ -283,7 +285,7 @@ impl<'a> MlirParser<'a> {
     fn field_value(&mut self, kind: dialect::FieldKind) -> MlirParseResult<MlirAttr> {
         match kind {
             dialect::FieldKind::Integer => {
-                let value = self.cursor.signed()?;
+                let value = self.cursor.read_signed_number()?;
                 Ok(self.integer_attribute(value, 64))
             }
             dialect::FieldKind::Integers => {
@@ -305,10 +307,10 @@ impl<'a> MlirParser<'a> {
 
     /// `[1, -2]`
     pub fn integer_list(&mut self) -> MlirParseResult<Vec<i64>> {
-        self.cursor.expect("[")?;
-        self.list("]", |parser| match parser.cursor.eat("?") {
+        self.cursor.expect_punctuation("[")?;
+        self.parse_list("]", |parser| match parser.cursor.eat_punctuation("?") {
             true => Ok(i64::MIN),
-            false => parser.cursor.signed(),
+            false => parser.cursor.read_signed_number(),
         })
     }
 
@@ -316,7 +318,7 @@ impl<'a> MlirParser<'a> {
     pub fn is_layout(&self, attr: MlirAttr) -> bool {
         match self.module.attributes.kind(attr) {
             AttributeKind::AffineMap(_) => true,
-            AttributeKind::Dialect { name, .. } => self.module.str(*name) == "strided",
+            AttributeKind::Dialect { name, .. } => self.module.symbol_text(*name) == "strided",
             _ => false,
         }
     }
@@ -336,8 +338,8 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Type of the elements and how they are stored, or an error.
-    pub fn stored(&self, ty: MlirType) -> MlirParseResult<(NumberStorage, usize)> {
-        let element = self.module.types.element(ty);
+    pub fn resolve_element_storage(&self, ty: MlirType) -> MlirParseResult<(NumberStorage, usize)> {
+        let element = self.module.types.element_type(ty);
         let (part, parts) = match *self.module.types.kind(element) {
             MlirTypeKind::Complex(part) => (part, 2),
             _ => (element, 1),
@@ -347,7 +349,7 @@ impl<'a> MlirParser<'a> {
             None => {
                 let shown = self.module.show_type(element);
                 self.cursor
-                    .error(format!("elements of type {shown} are not supported here"))
+                    .report_error(format!("elements of type {shown} are not supported here"))
             }
         }
     }

@@ -42,21 +42,21 @@ impl<'a> MlirCursor<'a> {
     }
 
     /// The byte at the position; 0 at the end.
-    pub fn byte(&self) -> u8 {
+    pub fn current_byte(&self) -> u8 {
         self.bytes.get(self.pos).copied().unwrap_or(0)
     }
 
     /// The byte so far behind the position; 0 behind the end.
-    pub fn ahead(&self, by: usize) -> u8 {
+    pub fn byte_at_offset(&self, by: usize) -> u8 {
         self.bytes.get(self.pos + by).copied().unwrap_or(0)
     }
 
     /// Skips white space and comments.
-    pub fn skip(&mut self) {
+    pub fn skip_trivia(&mut self) {
         loop {
-            match self.byte() {
+            match self.current_byte() {
                 b' ' | b'\t' | b'\r' | b'\n' => self.pos += 1,
-                b'/' if self.ahead(1) == b'/' => self.skip_line(),
+                b'/' if self.byte_at_offset(1) == b'/' => self.skip_line(),
                 _ => return,
             }
         }
@@ -71,31 +71,31 @@ impl<'a> MlirCursor<'a> {
     }
 
     /// Where the next thing begins, behind white space.
-    pub fn start(&mut self) -> usize {
-        self.skip();
+    pub fn skip_to_start(&mut self) -> usize {
+        self.skip_trivia();
         self.pos
     }
 
     /// The next byte behind white space; 0 at the end.
-    pub fn peek(&mut self) -> u8 {
-        self.skip();
-        self.byte()
+    pub fn peek_byte(&mut self) -> u8 {
+        self.skip_trivia();
+        self.current_byte()
     }
 
     pub fn at_end(&mut self) -> bool {
-        self.skip();
+        self.skip_trivia();
         self.pos >= self.bytes.len()
     }
 
     /// From a position up to here.
-    pub fn since(&self, start: usize) -> SourceLocation {
-        SourceLocation::text(start, self.pos.max(start))
+    pub fn location_since(&self, start: usize) -> SourceLocation {
+        SourceLocation::from_text_range(start, self.pos.max(start))
     }
 
     /// An error about what stands at the position.
-    pub fn error<T>(&self, message: impl Into<String>) -> MlirParseResult<T> {
+    pub fn report_error<T>(&self, message: impl Into<String>) -> MlirParseResult<T> {
         let end = (self.pos + 1).min(self.bytes.len());
-        self.error_at(SourceLocation::text(self.pos, end), message)
+        self.error_at(SourceLocation::from_text_range(self.pos, end), message)
     }
 
     pub fn error_at<T>(
@@ -107,15 +107,15 @@ impl<'a> MlirCursor<'a> {
     }
 
     /// An error that names what should have been there and what is.
-    pub fn expected<T>(&mut self, what: &str) -> MlirParseResult<T> {
-        self.skip();
+    pub fn report_expected<T>(&mut self, what: &str) -> MlirParseResult<T> {
+        self.skip_trivia();
         let start = self.pos;
         let mut end = self.clone_end();
         while end < self.bytes.len() && !self.bytes[end].is_ascii() {
             end += 1;
         }
         let found = String::from_utf8_lossy(&self.bytes[start..end]).into_owned();
-        let place = SourceLocation::text(start, end);
+        let place = SourceLocation::from_text_range(start, end);
         match found.is_empty() {
             true => self.error_at(
                 place,
@@ -136,8 +136,8 @@ impl<'a> MlirCursor<'a> {
     }
 
     /// Goes on if this punctuation stands next.
-    pub fn eat(&mut self, punctuation: &str) -> bool {
-        self.skip();
+    pub fn eat_punctuation(&mut self, punctuation: &str) -> bool {
+        self.skip_trivia();
         let found = self.bytes[self.pos..].starts_with(punctuation.as_bytes());
         if found {
             self.pos += punctuation.len();
@@ -146,17 +146,17 @@ impl<'a> MlirCursor<'a> {
     }
 
     /// This punctuation, or an error.
-    pub fn expect(&mut self, punctuation: &str) -> MlirParseResult<()> {
-        match self.eat(punctuation) {
+    pub fn expect_punctuation(&mut self, punctuation: &str) -> MlirParseResult<()> {
+        match self.eat_punctuation(punctuation) {
             true => Ok(()),
-            false => self.expected(&format!("`{punctuation}`")),
+            false => self.report_expected(&format!("`{punctuation}`")),
         }
     }
 
     /// The word that stands next, without going on; empty if none does.
     pub fn peek_word(&mut self) -> &'a str {
-        self.skip();
-        if !is_name_start(self.byte()) {
+        self.skip_trivia();
+        if !is_name_start(self.current_byte()) {
             return "";
         }
         let rest = &self.bytes[self.pos..];
@@ -165,7 +165,7 @@ impl<'a> MlirCursor<'a> {
     }
 
     /// The word that stands next; empty if none does.
-    pub fn word(&mut self) -> &'a str {
+    pub fn read_word(&mut self) -> &'a str {
         let word = self.peek_word();
         self.pos += word.len();
         word
@@ -184,15 +184,15 @@ impl<'a> MlirCursor<'a> {
     pub fn expect_word(&mut self, word: &str) -> MlirParseResult<()> {
         match self.eat_word(word) {
             true => Ok(()),
-            false => self.expected(&format!("`{word}`")),
+            false => self.report_expected(&format!("`{word}`")),
         }
     }
 
     /// What stands behind `%`, `^`, `#`, `!` or `@` at the position itself: digits, or a word
     /// that may have `-`.
-    pub fn suffix(&mut self) -> &'a [u8] {
+    pub fn read_suffix(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.pos.min(self.bytes.len())..];
-        let is_number = self.byte().is_ascii_digit();
+        let is_number = self.current_byte().is_ascii_digit();
         let belongs = |byte: u8| match is_number {
             true => byte.is_ascii_digit(),
             false => is_suffix(byte),
@@ -203,42 +203,48 @@ impl<'a> MlirCursor<'a> {
     }
 
     /// Decimal digits at the position itself as a number.
-    pub fn digits(&mut self) -> MlirParseResult<u64> {
+    pub fn read_digits(&mut self) -> MlirParseResult<u64> {
         let start = self.pos;
         let mut value = Some(0u64);
-        while self.byte().is_ascii_digit() {
-            let digit = u64::from(self.byte() - b'0');
+        while self.current_byte().is_ascii_digit() {
+            let digit = u64::from(self.current_byte() - b'0');
             value = value.and_then(|v| v.checked_mul(10)?.checked_add(digit));
             self.pos += 1;
         }
         match value {
-            _ if self.pos == start => self.expected("a number"),
+            _ if self.pos == start => self.report_expected("a number"),
             Some(value) => Ok(value),
-            None => self.error_at(self.since(start), "the number does not fit into 64 bits"),
+            None => self.error_at(
+                self.location_since(start),
+                "the number does not fit into 64 bits",
+            ),
         }
     }
 
     /// A decimal number behind white space.
-    pub fn number(&mut self) -> MlirParseResult<u64> {
-        self.skip();
-        self.digits()
+    pub fn read_number(&mut self) -> MlirParseResult<u64> {
+        self.skip_trivia();
+        self.read_digits()
     }
 
     /// A decimal number, maybe negative.
-    pub fn signed(&mut self) -> MlirParseResult<i64> {
-        self.skip();
+    pub fn read_signed_number(&mut self) -> MlirParseResult<i64> {
+        self.skip_trivia();
         let start = self.pos;
-        let negative = self.eat("-");
-        let magnitude = i128::from(self.digits()?);
+        let negative = self.eat_punctuation("-");
+        let magnitude = i128::from(self.read_digits()?);
         let value = if negative { -magnitude } else { magnitude };
         match i64::try_from(value) {
             Ok(value) => Ok(value),
-            Err(_) => self.error_at(self.since(start), "the number does not fit into 64 bits"),
+            Err(_) => self.error_at(
+                self.location_since(start),
+                "the number does not fit into 64 bits",
+            ),
         }
     }
 
     /// A string with its escapes resolved.
-    pub fn string(&mut self) -> MlirParseResult<Vec<u8>> {
+    pub fn read_string(&mut self) -> MlirParseResult<Vec<u8>> {
         let raw = self.raw_string()?;
         if !raw.contains(&b'\\') {
             return Ok(raw.to_vec());
@@ -247,14 +253,14 @@ impl<'a> MlirCursor<'a> {
         let mut at = 0;
         while at < raw.len() {
             let (byte, used) = match raw[at] {
-                b'\\' => unescape(&raw[at + 1..]),
+                b'\\' => decode_escape(&raw[at + 1..]),
                 byte => (Some(byte), 0),
             };
             match byte {
                 Some(byte) => out.push(byte),
                 None => {
                     let start = self.pos - 1 - raw.len() + at;
-                    let place = SourceLocation::text(start, start + 2);
+                    let place = SourceLocation::from_text_range(start, start + 2);
                     return self.error_at(place, "unknown escape in a string");
                 }
             }
@@ -266,8 +272,8 @@ impl<'a> MlirCursor<'a> {
     /// What stands between the quotes of a string.
     pub fn raw_string(&mut self) -> MlirParseResult<&'a [u8]> {
         let start = self.pos;
-        if !self.eat("\"") {
-            return self.expected("a string");
+        if !self.eat_punctuation("\"") {
+            return self.report_expected("a string");
         }
         let first = self.pos;
         loop {
@@ -276,7 +282,7 @@ impl<'a> MlirCursor<'a> {
                 Some(b'\\') => self.pos += 2,
                 Some(b'\n') | None => {
                     self.pos = self.pos.min(self.bytes.len());
-                    let place = SourceLocation::text(start, first);
+                    let place = SourceLocation::from_text_range(start, first);
                     return self.error_at(place, "the string has no end");
                 }
                 Some(_) => self.pos += 1,
@@ -287,22 +293,22 @@ impl<'a> MlirCursor<'a> {
     }
 
     /// One level deeper; an error if there are too many.
-    pub fn enter(&mut self) -> MlirParseResult<()> {
+    pub fn enter_nesting(&mut self) -> MlirParseResult<()> {
         self.depth += 1;
         match self.depth > MAX_DEPTH {
-            true => self.error(format!("nested more than {MAX_DEPTH} levels deep")),
+            true => self.report_error(format!("nested more than {MAX_DEPTH} levels deep")),
             false => Ok(()),
         }
     }
 
-    /// The reverse of [`MlirCursor::enter`].
-    pub fn leave(&mut self) {
+    /// The reverse of [`MlirCursor::enter_nesting`].
+    pub fn leave_nesting(&mut self) {
         self.depth -= 1;
     }
 }
 
 /// The byte that an escape stands for, and how many bytes of it stand behind the backslash.
-fn unescape(rest: &[u8]) -> (Option<u8>, usize) {
+fn decode_escape(rest: &[u8]) -> (Option<u8>, usize) {
     let digit = |at: usize| rest.get(at).and_then(|&byte| (byte as char).to_digit(16));
     match rest.first() {
         Some(b'"') => (Some(b'"'), 1),

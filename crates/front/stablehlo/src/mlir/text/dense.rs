@@ -19,24 +19,24 @@ struct DenseLayout {
 
 impl MlirParser<'_> {
     /// What stands behind `dense`, with its type.
-    pub fn dense(&mut self) -> MlirParseResult<AttributeKind> {
+    pub fn parse_dense(&mut self) -> MlirParseResult<AttributeKind> {
         let body = self.skip_dense_body()?;
-        self.cursor.expect(":")?;
+        self.cursor.expect_punctuation(":")?;
         let ty = self.parse_type()?;
         self.dense_of(body, ty)
     }
 
     /// Skips `<…>` and returns where the elements begin.
     pub fn skip_dense_body(&mut self) -> MlirParseResult<usize> {
-        self.cursor.expect("<")?;
+        self.cursor.expect_punctuation("<")?;
         let body = self.cursor.pos;
         loop {
-            match self.cursor.peek() {
+            match self.cursor.peek_byte() {
                 b'>' => break,
                 b'"' => {
                     self.cursor.raw_string()?;
                 }
-                0 if self.cursor.at_end() => return self.cursor.expected("`>`"),
+                0 if self.cursor.at_end() => return self.cursor.report_expected("`>`"),
                 _ => self.cursor.pos += 1,
             }
         }
@@ -50,16 +50,16 @@ impl MlirParser<'_> {
         let Some(shape) = self.module.types.static_shape(ty) else {
             let shown = self.module.show_type(ty);
             let message = format!("elements need a static shape, not {shown}");
-            return self.cursor.error(message);
+            return self.cursor.report_error(message);
         };
-        let (scalar, parts) = self.stored(ty)?;
+        let (scalar, parts) = self.resolve_element_storage(ty)?;
         let layout = DenseLayout {
             scalar,
             parts,
             shape,
         };
         let elements = self.dense_elements(ty, &layout)?;
-        self.cursor.expect(">")?;
+        self.cursor.expect_punctuation(">")?;
         self.cursor.pos = back;
         Ok(AttributeKind::Elements(elements))
     }
@@ -69,12 +69,12 @@ impl MlirParser<'_> {
         ty: MlirType,
         layout: &DenseLayout,
     ) -> MlirParseResult<DenseElements> {
-        let width = layout.scalar.bytes() * layout.parts;
+        let width = layout.scalar.byte_width() * layout.parts;
         let mut data = Vec::new();
-        match self.cursor.peek() {
+        match self.cursor.peek_byte() {
             b'>' => {
                 if !layout.shape.contains(&0) {
-                    return self.cursor.error("the elements are missing");
+                    return self.cursor.report_error("the elements are missing");
                 }
             }
             b'"' => return self.hexadecimal_elements(ty),
@@ -82,7 +82,7 @@ impl MlirParser<'_> {
             _ => {
                 self.dense_element(layout, &mut data)?;
                 if !layout.shape.contains(&0) {
-                    return Ok(DenseElements::splat(ty, &data));
+                    return Ok(DenseElements::from_splat(ty, &data));
                 }
                 data.clear();
             }
@@ -97,19 +97,19 @@ impl MlirParser<'_> {
         level: usize,
         data: &mut Vec<u8>,
     ) -> MlirParseResult<()> {
-        self.cursor.enter()?;
-        let start = self.cursor.start();
+        self.cursor.enter_nesting()?;
+        let start = self.cursor.skip_to_start();
         let Some(&size) = layout.shape.get(level) else {
             return self
                 .cursor
-                .error("the elements have more dimensions than their type");
+                .report_error("the elements have more dimensions than their type");
         };
-        self.cursor.expect("[")?;
+        self.cursor.expect_punctuation("[")?;
         let last = level + 1 == layout.shape.len();
         let mut count = 0;
-        while !self.cursor.eat("]") {
+        while !self.cursor.eat_punctuation("]") {
             if count > 0 {
-                self.cursor.expect(",")?;
+                self.cursor.expect_punctuation(",")?;
             }
             count += 1;
             match last {
@@ -118,11 +118,11 @@ impl MlirParser<'_> {
             }
         }
         if count != size {
-            let place = self.cursor.since(start);
+            let place = self.cursor.location_since(start);
             let message = format!("a list of {count} elements stands where the type has {size}");
             return self.cursor.error_at(place, message);
         }
-        self.cursor.leave();
+        self.cursor.leave_nesting();
         Ok(())
     }
 
@@ -130,15 +130,15 @@ impl MlirParser<'_> {
         if layout.parts == 1 {
             return self.scalar_element(layout.scalar, data);
         }
-        self.cursor.expect("(")?;
+        self.cursor.expect_punctuation("(")?;
         self.scalar_element(layout.scalar, data)?;
-        self.cursor.expect(",")?;
+        self.cursor.expect_punctuation(",")?;
         self.scalar_element(layout.scalar, data)?;
-        self.cursor.expect(")")
+        self.cursor.expect_punctuation(")")
     }
 
     fn scalar_element(&mut self, scalar: NumberStorage, data: &mut Vec<u8>) -> MlirParseResult<()> {
-        let mut literal = self.literal()?;
+        let mut literal = self.parse_literal()?;
         // `dense<1>` and `dense<0>` are truth values too.
         if let (
             NumberStorage::Integer { width: 1, .. },
@@ -148,15 +148,15 @@ impl MlirParser<'_> {
             literal.value = MlirLiteralValue::Bool(value == 1);
         }
         let bits = self.literal_bits(literal, scalar)?;
-        data.extend_from_slice(&bits.to_le_bytes()[..scalar.bytes()]);
+        data.extend_from_slice(&bits.to_le_bytes()[..scalar.byte_width()]);
         Ok(())
     }
 
     /// `"0x…"`: the elements' bytes, or those of one element that stands for all.
     fn hexadecimal_elements(&mut self, ty: MlirType) -> MlirParseResult<DenseElements> {
-        let start = self.cursor.start();
+        let start = self.cursor.skip_to_start();
         let bytes = self.hexadecimal_string()?;
-        let place = self.cursor.since(start);
+        let place = self.cursor.location_since(start);
         match self.module.types.elements_of_bytes(ty, bytes) {
             Ok(elements) => Ok(elements),
             Err(message) => self.cursor.error_at(place, message),
@@ -165,7 +165,7 @@ impl MlirParser<'_> {
 
     /// The bytes of a string `"0x…"`.
     pub fn hexadecimal_string(&mut self) -> MlirParseResult<Vec<u8>> {
-        let start = self.cursor.start();
+        let start = self.cursor.skip_to_start();
         let text = self.cursor.raw_string()?;
         let digit = |byte: u8| (byte as char).to_digit(16);
         let pair = |pair: &[u8]| Some((digit(pair[0])? * 16 + digit(pair[1])?) as u8);
@@ -176,7 +176,7 @@ impl MlirParser<'_> {
         match bytes {
             Some(bytes) => Ok(bytes),
             None => {
-                let place = self.cursor.since(start);
+                let place = self.cursor.location_since(start);
                 self.cursor
                     .error_at(place, "expected `0x` and an even number of digits")
             }
@@ -184,17 +184,19 @@ impl MlirParser<'_> {
     }
 
     /// What stands behind `dense_resource`.
-    pub fn resource(&mut self) -> MlirParseResult<AttributeKind> {
-        self.cursor.expect("<")?;
+    pub fn parse_resource(&mut self) -> MlirParseResult<AttributeKind> {
+        self.cursor.expect_punctuation("<")?;
         let key = self.word_or_string()?;
-        self.cursor.expect(">")?;
-        self.cursor.expect(":")?;
+        self.cursor.expect_punctuation(">")?;
+        self.cursor.expect_punctuation(":")?;
         let ty = self.parse_type()?;
         match self.module.types.kind(ty) {
             MlirTypeKind::Tensor { .. } | MlirTypeKind::Vector { .. } => {
                 Ok(AttributeKind::Resource { key, ty })
             }
-            _ => self.cursor.error("elements have the type of a tensor"),
+            _ => self
+                .cursor
+                .report_error("elements have the type of a tensor"),
         }
     }
 }

@@ -13,20 +13,20 @@ use std::ops::Range;
 ///
 /// # Errors
 /// The first fault, with its place.
-pub fn parse(bytes: &[u8]) -> Result<MlirModule, SourceDiagnostic> {
+pub fn parse_text(bytes: &[u8]) -> Result<MlirModule, SourceDiagnostic> {
     if u32::try_from(bytes.len()).is_err() {
         let message = "the text is larger than 4 GiB";
         return Err(SourceDiagnostic::error(SourceLocation::Unknown, message));
     }
     let mut parser = MlirParser::new(bytes);
-    match parser.file() {
+    match parser.parse_file() {
         Ok(()) => Ok(parser.module),
         Err(error) => Err(*error),
     }
 }
 
 /// The parts of a text between lines `// -----`, each a module of its own.
-pub fn sections(bytes: &[u8]) -> Vec<Range<usize>> {
+pub fn split_sections(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut all = Vec::new();
     let (mut start, mut at) = (0, 0);
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -41,33 +41,33 @@ pub fn sections(bytes: &[u8]) -> Vec<Range<usize>> {
 }
 
 impl MlirParser<'_> {
-    fn file(&mut self) -> MlirParseResult<()> {
+    fn parse_file(&mut self) -> MlirParseResult<()> {
         let mark = self.enter_scope(true);
         let mut ops = Vec::new();
         loop {
-            match self.cursor.peek() {
+            match self.cursor.peek_byte() {
                 0 if self.cursor.at_end() => break,
                 b'#' | b'!' => self.alias_definition()?,
-                b'{' if self.cursor.eat("{-#") => self.metadata()?,
-                _ => ops.push(self.operation()?),
+                b'{' if self.cursor.eat_punctuation("{-#") => self.parse_metadata()?,
+                _ => ops.push(self.parse_operation()?),
             }
         }
         self.leave_scope(mark)?;
         self.replace_placeholders();
-        self.module.adopt(&ops);
-        self.module.finish();
+        self.module.adopt_operations(&ops);
+        self.module.index_functions();
         Ok(())
     }
 
     /// `{-# dialect_resources: {…}, external_resources: {…} #-}`, the beginning of which was
     /// read.
-    fn metadata(&mut self) -> MlirParseResult<()> {
-        self.list("#-}", |parser| {
-            let section = parser.cursor.word();
-            parser.cursor.expect(":")?;
-            parser.cursor.expect("{")?;
+    fn parse_metadata(&mut self) -> MlirParseResult<()> {
+        self.parse_list("#-}", |parser| {
+            let section = parser.cursor.read_word();
+            parser.cursor.expect_punctuation(":")?;
+            parser.cursor.expect_punctuation("{")?;
             let is_blobs = section == "dialect_resources";
-            parser.list("}", |parser| parser.metadata_group(is_blobs))?;
+            parser.parse_list("}", |parser| parser.metadata_group(is_blobs))?;
             Ok(())
         })?;
         Ok(())
@@ -76,19 +76,19 @@ impl MlirParser<'_> {
     /// `builtin: {key: "0x…", …}`
     fn metadata_group(&mut self, is_blobs: bool) -> MlirParseResult<()> {
         let dialect = self.word_or_string()?;
-        self.cursor.expect(":")?;
-        self.cursor.expect("{")?;
-        self.list("}", |parser| {
+        self.cursor.expect_punctuation(":")?;
+        self.cursor.expect_punctuation("{")?;
+        self.parse_list("}", |parser| {
             let key = parser.word_or_string()?;
-            parser.cursor.expect(":")?;
-            if !is_blobs || parser.cursor.peek() != b'"' {
+            parser.cursor.expect_punctuation(":")?;
+            if !is_blobs || parser.cursor.peek_byte() != b'"' {
                 // External resources are for tools; nothing of the program is in them.
                 return parser.parse_attribute().map(|_| ());
             }
-            let start = parser.cursor.start();
+            let start = parser.cursor.skip_to_start();
             let mut data = parser.hexadecimal_string()?;
             if data.len() < 4 {
-                let place = parser.cursor.since(start);
+                let place = parser.cursor.location_since(start);
                 let message = "a blob begins with four bytes, its alignment";
                 return parser.cursor.error_at(place, message);
             }

@@ -54,38 +54,42 @@ fn next_item(format: &str) -> Option<(AssemblyFormatItem<'_>, &str)> {
 
 impl<'a> MlirParser<'a> {
     /// An operation by its format, the types behind it included.
-    pub fn formatted(
+    pub fn parse_formatted_operation(
         &mut self,
         draft: &mut OperationState<'a>,
         format: &str,
         types: TrailingTypes,
     ) -> MlirParseResult<()> {
-        self.format(draft, format)?;
-        if self.cursor.peek() == b'{' {
-            draft.attributes = self.dictionary()?;
+        self.parse_format(draft, format)?;
+        if self.cursor.peek_byte() == b'{' {
+            draft.attributes = self.parse_dictionary()?;
         }
         self.format_types(draft, types)
     }
 
     /// What a format says, without types.
-    pub fn format(&mut self, draft: &mut OperationState<'a>, format: &str) -> MlirParseResult<()> {
+    pub fn parse_format(
+        &mut self,
+        draft: &mut OperationState<'a>,
+        format: &str,
+    ) -> MlirParseResult<()> {
         let mut rest = format;
         while let Some((item, behind)) = next_item(rest) {
             rest = behind;
             match item {
                 AssemblyFormatItem::Operand => {
-                    let operand = self.operand()?;
+                    let operand = self.parse_operand()?;
                     draft.operands.push(operand);
                 }
-                AssemblyFormatItem::Operands => self.operands(draft)?,
+                AssemblyFormatItem::Operands => self.parse_operands(draft)?,
                 AssemblyFormatItem::Word(word) => self.cursor.expect_word(word)?,
-                AssemblyFormatItem::Sign(sign) => self.cursor.expect(sign)?,
+                AssemblyFormatItem::Sign(sign) => self.cursor.expect_punctuation(sign)?,
                 AssemblyFormatItem::Attribute(name, kind) => {
                     self.format_attribute(draft, name, kind)?
                 }
                 AssemblyFormatItem::Optional(inside) => {
                     if self.stands_here(inside) {
-                        self.format(draft, inside)?;
+                        self.parse_format(draft, inside)?;
                     }
                 }
             }
@@ -101,7 +105,7 @@ impl<'a> MlirParser<'a> {
         while let Some((item, behind)) = next_item(rest) {
             found = match item {
                 AssemblyFormatItem::Word(word) => self.cursor.eat_word(word),
-                AssemblyFormatItem::Sign(sign) => self.cursor.eat(sign),
+                AssemblyFormatItem::Sign(sign) => self.cursor.eat_punctuation(sign),
                 _ => break,
             };
             if !found {
@@ -114,15 +118,15 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Operands with commas between; a comma behind which no operand stands is left.
-    fn operands(&mut self, draft: &mut OperationState<'a>) -> MlirParseResult<()> {
-        if self.cursor.peek() != b'%' {
+    fn parse_operands(&mut self, draft: &mut OperationState<'a>) -> MlirParseResult<()> {
+        if self.cursor.peek_byte() != b'%' {
             return Ok(());
         }
         loop {
-            let operand = self.operand()?;
+            let operand = self.parse_operand()?;
             draft.operands.push(operand);
             let back = self.cursor.pos;
-            if !self.cursor.eat(",") || self.cursor.peek() != b'%' {
+            if !self.cursor.eat_punctuation(",") || self.cursor.peek_byte() != b'%' {
                 self.cursor.pos = back;
                 return Ok(());
             }
@@ -141,16 +145,16 @@ impl<'a> MlirParser<'a> {
                 self.integers_attribute(&values)
             }
             "i64" => {
-                let value = self.cursor.signed()?;
+                let value = self.cursor.read_signed_number()?;
                 self.integer_attribute(value, 64)
             }
             "i32" => {
-                let value = self.cursor.signed()?;
+                let value = self.cursor.read_signed_number()?;
                 self.integer_attribute(value, 32)
             }
             "f64" => {
                 let value = self.float_literal()?;
-                let ty = self.module.types.float(MlirFloat::F64);
+                let ty = self.module.types.float_type(MlirFloat::F64);
                 let bits = value.to_bits();
                 let kind = AttributeKind::Float { bits, ty };
                 self.module.attributes.intern(kind)
@@ -165,15 +169,15 @@ impl<'a> MlirParser<'a> {
                 self.module.attributes.intern(AttributeKind::String(name))
             }
             "symbol" | "any" => self.parse_attribute()?,
-            "precisions" => self.precisions()?,
+            "precisions" => self.parse_precisions()?,
             "algorithm" => self.fields_attribute("stablehlo.dot_algorithm")?,
-            enumeration => match self.cursor.word() {
-                "" => return self.cursor.expected("a word"),
+            enumeration => match self.cursor.read_word() {
+                "" => return self.cursor.report_expected("a word"),
                 word => self.keyword_attribute(enumeration, word),
             },
         };
-        let name = self.module.intern(name);
-        draft.property(name, attr);
+        let name = self.module.intern_text(name);
+        draft.add_property(name, attr);
         Ok(())
     }
 
@@ -185,17 +189,17 @@ impl<'a> MlirParser<'a> {
     ) -> MlirParseResult<()> {
         if types == TrailingTypes::Operands
             && draft.operands.is_empty()
-            && self.cursor.peek() != b':'
+            && self.cursor.peek_byte() != b':'
         {
             return Ok(());
         }
-        self.cursor.expect(":")?;
-        if self.cursor.peek() == b'(' {
-            (draft.operand_types, draft.result_types) = self.signature()?;
+        self.cursor.expect_punctuation(":")?;
+        if self.cursor.peek_byte() == b'(' {
+            (draft.operand_types, draft.result_types) = self.parse_signature()?;
             return Ok(());
         }
         let written = self.type_list()?;
-        if self.cursor.eat("->") {
+        if self.cursor.eat_punctuation("->") {
             draft.operand_types = written;
             draft.result_types = self.result_types()?;
             return Ok(());
@@ -220,9 +224,9 @@ impl<'a> MlirParser<'a> {
             (TrailingTypes::Complex, &[ty]) => (vec![self.real_type(ty); count], vec![ty]),
             (TrailingTypes::Tuple, &[ty]) => match self.module.types.kind(ty) {
                 MlirTypeKind::Tuple(members) => (members.to_vec(), vec![ty]),
-                _ => return self.cursor.error("expected the type of a tuple"),
+                _ => return self.cursor.report_error("expected the type of a tuple"),
             },
-            _ => return self.cursor.expected("`->`"),
+            _ => return self.cursor.report_expected("`->`"),
         };
         draft.operand_types = operands;
         draft.result_types = results;
@@ -231,7 +235,7 @@ impl<'a> MlirParser<'a> {
 
     /// The type with the real numbers of a type of complex numbers.
     fn real_type(&mut self, ty: MlirType) -> MlirType {
-        let element = self.module.types.element(ty);
+        let element = self.module.types.element_type(ty);
         let part = match *self.module.types.kind(element) {
             MlirTypeKind::Complex(part) => part,
             _ => element,

@@ -8,53 +8,53 @@ impl MlirParser<'_> {
     /// `loc(…)`, if it stands next.
     pub fn optional_location(&mut self) -> MlirParseResult<MlirLoc> {
         match self.cursor.peek_word() == "loc" {
-            true => self.location(),
+            true => self.parse_location(),
             false => Ok(MlirLoc::UNKNOWN),
         }
     }
 
     /// `loc(…)`
-    pub fn location(&mut self) -> MlirParseResult<MlirLoc> {
+    pub fn parse_location(&mut self) -> MlirParseResult<MlirLoc> {
         self.cursor.expect_word("loc")?;
-        self.cursor.expect("(")?;
+        self.cursor.expect_punctuation("(")?;
         let loc = self.location_body()?;
-        self.cursor.expect(")")?;
+        self.cursor.expect_punctuation(")")?;
         Ok(loc)
     }
 
     fn location_body(&mut self) -> MlirParseResult<MlirLoc> {
-        self.cursor.enter()?;
-        let kind = match self.cursor.peek() {
+        self.cursor.enter_nesting()?;
+        let kind = match self.cursor.peek_byte() {
             b'#' => {
                 let loc = self.location_alias()?;
-                self.cursor.leave();
+                self.cursor.leave_nesting();
                 return Ok(loc);
             }
             b'"' => self.named_location()?,
-            _ => match self.cursor.word() {
+            _ => match self.cursor.read_word() {
                 "unknown" => LocationKind::Unknown,
                 "callsite" => {
-                    self.cursor.expect("(")?;
+                    self.cursor.expect_punctuation("(")?;
                     let callee = self.location_body()?;
                     self.cursor.expect_word("at")?;
                     let caller = self.location_body()?;
-                    self.cursor.expect(")")?;
+                    self.cursor.expect_punctuation(")")?;
                     LocationKind::CallSite { callee, caller }
                 }
                 "fused" => {
                     let mut metadata = None;
-                    if self.cursor.eat("<") {
+                    if self.cursor.eat_punctuation("<") {
                         metadata = Some(self.parse_attribute()?);
-                        self.cursor.expect(">")?;
+                        self.cursor.expect_punctuation(">")?;
                     }
-                    self.cursor.expect("[")?;
-                    let parts = self.list("]", Self::location_body)?.into();
+                    self.cursor.expect_punctuation("[")?;
+                    let parts = self.parse_list("]", Self::location_body)?.into();
                     LocationKind::Fused { parts, metadata }
                 }
-                _ => return self.cursor.expected("a location"),
+                _ => return self.cursor.report_expected("a location"),
             },
         };
-        self.cursor.leave();
+        self.cursor.leave_nesting();
         Ok(self.module.locations.intern(kind))
     }
 
@@ -62,19 +62,19 @@ impl MlirParser<'_> {
         let attr = self.parse_attribute()?;
         match *self.module.attributes.kind(attr) {
             AttributeKind::Location(loc) => Ok(loc),
-            _ => self.cursor.error("the alias stands for no location"),
+            _ => self.cursor.report_error("the alias stands for no location"),
         }
     }
 
     /// `"file":1:2`, `"file":1:2 to 3:4`, `"name"` or `"name"(child)`
     fn named_location(&mut self) -> MlirParseResult<LocationKind> {
-        let bytes = self.cursor.string()?;
-        let name = self.module.intern(&String::from_utf8_lossy(&bytes));
-        if self.cursor.eat(":") {
+        let bytes = self.cursor.read_string()?;
+        let name = self.module.intern_text(&String::from_utf8_lossy(&bytes));
+        if self.cursor.eat_punctuation(":") {
             let start = self.line_and_column()?;
             let mut end = start;
             if self.cursor.eat_word("to") {
-                end = match self.cursor.eat(":") {
+                end = match self.cursor.eat_punctuation(":") {
                     true => (start.0, self.small_number()?),
                     false => self.line_and_column()?,
                 };
@@ -86,21 +86,21 @@ impl MlirParser<'_> {
             });
         }
         let mut child = MlirLoc::UNKNOWN;
-        if self.cursor.eat("(") {
+        if self.cursor.eat_punctuation("(") {
             child = self.location_body()?;
-            self.cursor.expect(")")?;
+            self.cursor.expect_punctuation(")")?;
         }
         Ok(LocationKind::Name { name, child })
     }
 
     fn line_and_column(&mut self) -> MlirParseResult<(u32, u32)> {
         let line = self.small_number()?;
-        self.cursor.expect(":")?;
+        self.cursor.expect_punctuation(":")?;
         Ok((line, self.small_number()?))
     }
 
     fn small_number(&mut self) -> MlirParseResult<u32> {
-        let number = self.cursor.number()?;
+        let number = self.cursor.read_number()?;
         Ok(u32::try_from(number).unwrap_or(u32::MAX))
     }
 }

@@ -15,6 +15,6 @@ mod scope;
 mod types;
 
 pub(crate) use cursor::MlirParseResult;
-pub use file::{parse, sections};
+pub use file::{parse_text, split_sections};
 pub(crate) use operation::{BlockArgument, OperationState};
 pub(crate) use parser::MlirParser;

@@ -33,7 +33,7 @@ pub(crate) enum NumberStorage {
 
 impl NumberStorage {
     /// Whole bytes.
-    pub fn bytes(self) -> usize {
+    pub fn byte_width(self) -> usize {
         match self {
             NumberStorage::Integer { width, .. } => width.div_ceil(8) as usize,
             NumberStorage::Float(float) => float.width().div_ceil(8) as usize,
@@ -58,58 +58,59 @@ impl MlirParser<'_> {
     }
 
     /// A number or a truth value.
-    pub fn literal(&mut self) -> MlirParseResult<MlirLiteral> {
-        let start = self.cursor.start();
-        if self.cursor.byte().is_ascii_alphabetic() {
+    pub fn parse_literal(&mut self) -> MlirParseResult<MlirLiteral> {
+        let start = self.cursor.skip_to_start();
+        if self.cursor.current_byte().is_ascii_alphabetic() {
             let value = match self.cursor.peek_word() {
                 "true" => MlirLiteralValue::Bool(true),
                 "false" => MlirLiteralValue::Bool(false),
-                _ => return self.cursor.expected("a number"),
+                _ => return self.cursor.report_expected("a number"),
             };
-            self.cursor.word();
+            self.cursor.read_word();
             return Ok(MlirLiteral { value, start });
         }
-        let negative = self.cursor.byte() == b'-';
+        let negative = self.cursor.current_byte() == b'-';
         self.cursor.pos += usize::from(negative);
-        self.cursor.skip();
-        if !self.cursor.byte().is_ascii_digit() {
-            return self.cursor.expected("a number");
+        self.cursor.skip_trivia();
+        if !self.cursor.current_byte().is_ascii_digit() {
+            return self.cursor.report_expected("a number");
         }
-        let value = match self.cursor.ahead(1) == b'x' && self.cursor.byte() == b'0' {
-            true => self.hexadecimal(negative)?,
-            false => self.decimal(negative)?,
-        };
+        let value =
+            match self.cursor.byte_at_offset(1) == b'x' && self.cursor.current_byte() == b'0' {
+                true => self.parse_hexadecimal(negative)?,
+                false => self.parse_decimal(negative)?,
+            };
         Ok(MlirLiteral { value, start })
     }
 
-    fn hexadecimal(&mut self, negative: bool) -> MlirParseResult<MlirLiteralValue> {
-        let start = self.cursor.start();
+    fn parse_hexadecimal(&mut self, negative: bool) -> MlirParseResult<MlirLiteralValue> {
+        let start = self.cursor.skip_to_start();
         self.cursor.pos += 2;
         let mut bits = Some(0u64);
         let first = self.cursor.pos;
-        while let Some(digit) = (self.cursor.byte() as char).to_digit(16) {
+        while let Some(digit) = (self.cursor.current_byte() as char).to_digit(16) {
             bits = bits.and_then(|b| (b >> 60 == 0).then_some(b << 4 | u64::from(digit)));
             self.cursor.pos += 1;
         }
         match bits {
             Some(bits) if self.cursor.pos > first => Ok(MlirLiteralValue::Hex { bits, negative }),
             _ => {
-                let place = self.cursor.since(start);
+                let place = self.cursor.location_since(start);
                 self.cursor
                     .error_at(place, "a number in hexadecimal has 1 to 16 digits")
             }
         }
     }
 
-    fn decimal(&mut self, negative: bool) -> MlirParseResult<MlirLiteralValue> {
-        let start = self.cursor.start();
+    fn parse_decimal(&mut self, negative: bool) -> MlirParseResult<MlirLiteralValue> {
+        let start = self.cursor.skip_to_start();
         let mut magnitude = Some(0u128);
-        while self.cursor.byte().is_ascii_digit() {
-            let digit = u128::from(self.cursor.byte() - b'0');
+        while self.cursor.current_byte().is_ascii_digit() {
+            let digit = u128::from(self.cursor.current_byte() - b'0');
             magnitude = magnitude.and_then(|m| m.checked_mul(10)?.checked_add(digit));
             self.cursor.pos += 1;
         }
-        if self.cursor.byte() != b'.' {
+        if self.cursor.current_byte() != b'.' {
             let value = magnitude.and_then(|m| i128::try_from(m).ok());
             return match value {
                 Some(value) => Ok(MlirLiteralValue::Integer(if negative {
@@ -118,7 +119,7 @@ impl MlirParser<'_> {
                     value
                 })),
                 None => {
-                    let place = self.cursor.since(start);
+                    let place = self.cursor.location_since(start);
                     self.cursor
                         .error_at(place, "the number does not fit into 128 bits")
                 }
@@ -126,9 +127,9 @@ impl MlirParser<'_> {
         }
         self.cursor.pos += 1;
         self.skip_digits();
-        let sign = usize::from(matches!(self.cursor.ahead(1), b'+' | b'-'));
-        let is_exponent = matches!(self.cursor.byte(), b'e' | b'E')
-            && self.cursor.ahead(1 + sign).is_ascii_digit();
+        let sign = usize::from(matches!(self.cursor.byte_at_offset(1), b'+' | b'-'));
+        let is_exponent = matches!(self.cursor.current_byte(), b'e' | b'E')
+            && self.cursor.byte_at_offset(1 + sign).is_ascii_digit();
         if is_exponent {
             self.cursor.pos += 1 + sign;
             self.skip_digits();
@@ -143,19 +144,19 @@ impl MlirParser<'_> {
     }
 
     fn skip_digits(&mut self) {
-        while self.cursor.byte().is_ascii_digit() {
+        while self.cursor.current_byte().is_ascii_digit() {
             self.cursor.pos += 1;
         }
     }
 
     /// A number with a point, as the scales of quantised types are.
     pub fn float_literal(&mut self) -> MlirParseResult<f64> {
-        let literal = self.literal()?;
+        let literal = self.parse_literal()?;
         match literal.value {
             MlirLiteralValue::Float(value) => Ok(value),
             MlirLiteralValue::Integer(value) => Ok(value as f64),
             _ => {
-                let place = self.cursor.since(literal.start);
+                let place = self.cursor.location_since(literal.start);
                 self.cursor
                     .error_at(place, "expected a number with a point")
             }
@@ -175,7 +176,7 @@ impl MlirParser<'_> {
             (_, MlirLiteralValue::Bool(_)) => "only `i1` has true and false",
             (NumberStorage::Integer { width, sign }, MlirLiteralValue::Integer(value)) => {
                 let mask = u64::MAX >> (64 - width);
-                if fits(value, width, sign) {
+                if is_representable(value, width, sign) {
                     return Ok(value as u64 & mask);
                 }
                 "the number does not fit into its type"
@@ -185,7 +186,7 @@ impl MlirParser<'_> {
                 let value = i128::from(bits);
                 let value = if negative { -value } else { value };
                 // Hexadecimal digits are bits, but not more than the type has.
-                if bits <= mask && (!negative || fits(value, width, sign)) {
+                if bits <= mask && (!negative || is_representable(value, width, sign)) {
                     return Ok(value as u64 & mask);
                 }
                 "the number does not fit into its type"
@@ -194,7 +195,7 @@ impl MlirParser<'_> {
                 "an integer has no point"
             }
             (NumberStorage::Float(float), MlirLiteralValue::Float(value)) => {
-                return Ok(float.format().encode(value));
+                return Ok(float.format().encode_value(value));
             }
             (NumberStorage::Float(float), MlirLiteralValue::Hex { bits, negative }) => {
                 let mask = u64::MAX >> (64 - float.width());
@@ -207,13 +208,13 @@ impl MlirParser<'_> {
                 "an integer stands where a float should; add a point to make it one"
             }
         };
-        let place = self.cursor.since(literal.start);
+        let place = self.cursor.location_since(literal.start);
         self.cursor.error_at(place, fault)
     }
 }
 
 /// Whether a type has a number. Signless types have those of both signs.
-fn fits(value: i128, width: u32, sign: IntegerSignedness) -> bool {
+fn is_representable(value: i128, width: u32, sign: IntegerSignedness) -> bool {
     let (least, most) = (-(1i128 << (width - 1)), (1i128 << width) - 1);
     match sign {
         IntegerSignedness::Unsigned => (0..=most).contains(&value),

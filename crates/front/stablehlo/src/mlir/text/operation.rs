@@ -51,30 +51,30 @@ pub(crate) struct RegionLabels<'a> {
 
 impl<'a> MlirParser<'a> {
     /// Operations up to the end of the region or block, into the block.
-    fn operations(&mut self, block: MlirBlock) -> MlirParseResult<()> {
+    fn parse_operations(&mut self, block: MlirBlock) -> MlirParseResult<()> {
         let mut ops = Vec::new();
-        while !matches!(self.cursor.peek(), b'}' | b'^') {
+        while !matches!(self.cursor.peek_byte(), b'}' | b'^') {
             if self.cursor.at_end() {
-                return self.cursor.expected("`}`");
+                return self.cursor.report_expected("`}`");
             }
-            ops.push(self.operation()?);
+            ops.push(self.parse_operation()?);
         }
         self.module.set_ops(block, &ops);
         Ok(())
     }
 
     /// An operation with the names of its results and its location.
-    pub fn operation(&mut self) -> MlirParseResult<MlirOp> {
-        self.cursor.enter()?;
+    pub fn parse_operation(&mut self) -> MlirParseResult<MlirOp> {
+        self.cursor.enter_nesting()?;
         let names = self.result_names()?;
-        let quoted = self.cursor.peek() == b'"';
-        let start = self.cursor.start();
+        let quoted = self.cursor.peek_byte() == b'"';
+        let start = self.cursor.skip_to_start();
         let name = match quoted {
             true => self.quoted_name()?,
             false => self.custom_name()?,
         };
-        let place = self.cursor.since(start);
-        let known = dialect::operation(self.module.str(name));
+        let place = self.cursor.location_since(start);
+        let known = dialect::find_operation(self.module.symbol_text(name));
         let mut draft = OperationState {
             op: self.module.reserve_op(name, place),
             place,
@@ -95,12 +95,12 @@ impl<'a> MlirParser<'a> {
         let loc = self.optional_location()?;
         let op = self.finish_operation(draft, known, loc)?;
         self.define_results(op, &names)?;
-        self.cursor.leave();
+        self.cursor.leave_nesting();
         Ok(op)
     }
 
     fn unknown_form<T>(&self, name: MlirSymbol, place: SourceLocation) -> MlirParseResult<T> {
-        let name = self.module.str(name);
+        let name = self.module.symbol_text(name);
         let message = format!("the operation `{name}` is not known");
         let mut error = self.cursor.error_at(place, message);
         if let Err(diagnostic) = &mut error {
@@ -115,15 +115,15 @@ impl<'a> MlirParser<'a> {
     /// `%a, %b:2 =`
     fn result_names(&mut self) -> MlirParseResult<Vec<ResultName<'a>>> {
         let mut names = Vec::new();
-        if self.cursor.peek() != b'%' {
+        if self.cursor.peek_byte() != b'%' {
             return Ok(names);
         }
         loop {
-            let start = self.cursor.start();
+            let start = self.cursor.skip_to_start();
             let name = self.value_name()?;
-            let place = self.cursor.since(start);
-            let count = match self.cursor.eat(":") {
-                true => self.cursor.number()?,
+            let place = self.cursor.location_since(start);
+            let count = match self.cursor.eat_punctuation(":") {
+                true => self.cursor.read_number()?,
                 false => 1,
             };
             // More results than bytes are left cannot have types.
@@ -138,33 +138,33 @@ impl<'a> MlirParser<'a> {
                         .error_at(place, "an impossible number of results");
                 }
             }
-            if !self.cursor.eat(",") {
+            if !self.cursor.eat_punctuation(",") {
                 break;
             }
         }
-        self.cursor.expect("=")?;
+        self.cursor.expect_punctuation("=")?;
         Ok(names)
     }
 
     /// The name of an operation in its generic form.
     fn quoted_name(&mut self) -> MlirParseResult<MlirSymbol> {
-        let name = self.text()?;
-        let text = self.module.str(name);
+        let name = self.parse_text_string()?;
+        let text = self.module.symbol_text(name);
         if !text.starts_with("mhlo.") {
             return Ok(name);
         }
         let shared = dialect::full_operation_name(text).into_owned();
-        Ok(self.module.intern(&shared))
+        Ok(self.module.intern_text(&shared))
     }
 
     /// The name of an operation in its custom form; the dialect may be left out where only one
     /// has such an operation.
     fn custom_name(&mut self) -> MlirParseResult<MlirSymbol> {
-        let name = match self.cursor.word() {
-            "" => return self.cursor.expected("an operation"),
+        let name = match self.cursor.read_word() {
+            "" => return self.cursor.report_expected("an operation"),
             word => dialect::full_operation_name(word),
         };
-        Ok(self.module.intern(&name))
+        Ok(self.module.intern_text(&name))
     }
 
     /// `(operands) [successors] <{properties}> ({regions}) {attributes} : type`
@@ -173,24 +173,24 @@ impl<'a> MlirParser<'a> {
         draft: &mut OperationState<'a>,
         known: Option<&OpDefinition>,
     ) -> MlirParseResult<()> {
-        self.cursor.expect("(")?;
-        draft.operands = self.list(")", Self::operand)?;
-        if self.cursor.eat("[") {
-            draft.successors = self.list("]", Self::successor)?;
+        self.cursor.expect_punctuation("(")?;
+        draft.operands = self.parse_list(")", Self::parse_operand)?;
+        if self.cursor.eat_punctuation("[") {
+            draft.successors = self.parse_list("]", Self::parse_successor)?;
         }
-        if self.cursor.eat("<") {
-            draft.properties = self.dictionary()?;
-            self.cursor.expect(">")?;
+        if self.cursor.eat_punctuation("<") {
+            draft.properties = self.parse_dictionary()?;
+            self.cursor.expect_punctuation(">")?;
         }
-        if self.cursor.eat("(") {
+        if self.cursor.eat_punctuation("(") {
             let isolated = known.is_some_and(|known| known.isolated);
-            draft.regions = self.list(")", |parser| parser.region(None, isolated))?;
+            draft.regions = self.parse_list(")", |parser| parser.parse_region(None, isolated))?;
         }
-        if self.cursor.peek() == b'{' {
-            draft.attributes = self.dictionary()?;
+        if self.cursor.peek_byte() == b'{' {
+            draft.attributes = self.parse_dictionary()?;
         }
-        self.cursor.expect(":")?;
-        (draft.operand_types, draft.result_types) = self.signature()?;
+        self.cursor.expect_punctuation(":")?;
+        (draft.operand_types, draft.result_types) = self.parse_signature()?;
         Ok(())
     }
 
@@ -200,10 +200,12 @@ impl<'a> MlirParser<'a> {
         known: &OpDefinition,
     ) -> MlirParseResult<()> {
         match known.form {
-            AssemblyFormat::Format(format, types) => self.formatted(draft, format, types),
+            AssemblyFormat::Format(format, types) => {
+                self.parse_formatted_operation(draft, format, types)
+            }
             AssemblyFormat::Custom(parse) => parse(self, draft),
             AssemblyFormat::Generic => {
-                let message = format!("`{}` has no form but the generic one", known.shown());
+                let message = format!("`{}` has no form but the generic one", known.format_names());
                 self.cursor.error_at(draft.place, message)
             }
         }
@@ -232,12 +234,12 @@ impl<'a> MlirParser<'a> {
         }
         let mut values = Vec::with_capacity(operands);
         for (written, &ty) in draft.operands.iter().zip(&draft.operand_types) {
-            values.push(self.resolve(*written, ty)?);
+            values.push(self.resolve_operand(*written, ty)?);
         }
         let op = draft.op;
         self.module.set_operands(op, &values);
         let regions = self.module.reserve_regions(op, draft.regions.len());
-        for (at, blocks) in regions.range().zip(&draft.regions) {
+        for (at, blocks) in regions.to_range().zip(&draft.regions) {
             self.module.set_blocks(MlirRegion::new(at), blocks);
         }
         if let Some(known) = known {
@@ -261,14 +263,14 @@ impl<'a> MlirParser<'a> {
     fn sort_out_properties(&mut self, draft: &mut OperationState<'a>, known: &OpDefinition) {
         let mut at = 0;
         while at < draft.attributes.len() {
-            match known.attribute(self.module.str(draft.attributes[at].0)) {
+            match known.find_attribute_kind(self.module.symbol_text(draft.attributes[at].0)) {
                 Some(_) => draft.properties.push(draft.attributes.remove(at)),
                 None => at += 1,
             }
         }
         for (name, attr) in &mut draft.properties {
-            if let Some(kind) = known.attribute(self.module.str(*name)) {
-                *attr = dialect::normalise(&mut self.module, kind, *attr);
+            if let Some(kind) = known.find_attribute_kind(self.module.symbol_text(*name)) {
+                *attr = dialect::normalise_attribute(&mut self.module, kind, *attr);
             }
         }
     }
@@ -276,51 +278,51 @@ impl<'a> MlirParser<'a> {
     fn define_results(&mut self, op: MlirOp, names: &[ResultName<'a>]) -> MlirParseResult<()> {
         let mut first = self.module.results(op).next().map_or(0, MlirValue::index);
         for name in names {
-            self.define(name.name, MlirValue::new(first), name.count, name.place)?;
+            self.define_names(name.name, MlirValue::new(first), name.count, name.place)?;
             first += name.count;
         }
         Ok(())
     }
 
     /// `{…}`; `arguments` are those of an entry block whose names stood before it.
-    pub fn region(
+    pub fn parse_region(
         &mut self,
         arguments: Option<&[BlockArgument<'a>]>,
         isolated: bool,
     ) -> MlirParseResult<Vec<MlirBlock>> {
-        self.cursor.enter()?;
+        self.cursor.enter_nesting()?;
         let mark = self.enter_scope(isolated);
         let outer = std::mem::take(&mut self.labels);
-        self.cursor.expect("{")?;
+        self.cursor.expect_punctuation("{")?;
         let mut blocks = Vec::new();
-        let labelled = self.cursor.peek() == b'^';
-        if arguments.is_some() || !matches!(self.cursor.peek(), b'^' | b'}') {
+        let labelled = self.cursor.peek_byte() == b'^';
+        if arguments.is_some() || !matches!(self.cursor.peek_byte(), b'^' | b'}') {
             if labelled {
                 return self
                     .cursor
-                    .error("the entry block has its arguments already");
+                    .report_error("the entry block has its arguments already");
             }
             let block = self.module.reserve_block(MlirRegion::new(0));
             blocks.push(block);
             self.block_arguments(block, arguments.unwrap_or_default())?;
-            self.operations(block)?;
+            self.parse_operations(block)?;
         }
-        while self.cursor.peek() == b'^' {
+        while self.cursor.peek_byte() == b'^' {
             self.labelled_block(&mut blocks)?;
         }
-        self.cursor.expect("}")?;
+        self.cursor.expect_punctuation("}")?;
         self.check_labels()?;
         self.labels = outer;
         self.leave_scope(mark)?;
-        self.cursor.leave();
+        self.cursor.leave_nesting();
         Ok(blocks)
     }
 
     fn labelled_block(&mut self, blocks: &mut Vec<MlirBlock>) -> MlirParseResult<()> {
-        let start = self.cursor.start();
-        let label = self.label()?;
-        let place = self.cursor.since(start);
-        let block = self.labelled(label);
+        let start = self.cursor.skip_to_start();
+        let label = self.parse_label()?;
+        let place = self.cursor.location_since(start);
+        let block = self.find_or_reserve_block(label);
         if let Some((_, defined)) = self.labels.all.get_mut(label)
             && std::mem::replace(defined, true)
         {
@@ -328,24 +330,24 @@ impl<'a> MlirParser<'a> {
         }
         blocks.push(block);
         let mut arguments = Vec::new();
-        if self.cursor.eat("(") {
-            arguments = self.list(")", Self::block_argument)?;
+        if self.cursor.eat_punctuation("(") {
+            arguments = self.parse_list(")", Self::block_argument)?;
         }
-        self.cursor.expect(":")?;
+        self.cursor.expect_punctuation(":")?;
         self.block_arguments(block, &arguments)?;
-        self.operations(block)
+        self.parse_operations(block)
     }
 
     /// `^name`, without the sign.
-    fn label(&mut self) -> MlirParseResult<&'a [u8]> {
-        self.cursor.expect("^")?;
-        match self.cursor.suffix() {
-            [] => self.cursor.expected("the name of a block"),
+    fn parse_label(&mut self) -> MlirParseResult<&'a [u8]> {
+        self.cursor.expect_punctuation("^")?;
+        match self.cursor.read_suffix() {
+            [] => self.cursor.report_expected("the name of a block"),
             name => Ok(name),
         }
     }
 
-    fn labelled(&mut self, label: &'a [u8]) -> MlirBlock {
+    fn find_or_reserve_block(&mut self, label: &'a [u8]) -> MlirBlock {
         if let Some(&(block, _)) = self.labels.all.get(label) {
             return block;
         }
@@ -354,11 +356,13 @@ impl<'a> MlirParser<'a> {
         block
     }
 
-    fn successor(&mut self) -> MlirParseResult<MlirBlock> {
-        let start = self.cursor.start();
-        let label = self.label()?;
-        self.labels.uses.push((label, self.cursor.since(start)));
-        Ok(self.labelled(label))
+    fn parse_successor(&mut self) -> MlirParseResult<MlirBlock> {
+        let start = self.cursor.skip_to_start();
+        let label = self.parse_label()?;
+        self.labels
+            .uses
+            .push((label, self.cursor.location_since(start)));
+        Ok(self.find_or_reserve_block(label))
     }
 
     /// Every block that is gone to has to be there.
@@ -375,17 +379,17 @@ impl<'a> MlirParser<'a> {
     }
 
     fn block_argument(&mut self) -> MlirParseResult<BlockArgument<'a>> {
-        let argument = self.argument()?;
+        let argument = self.parse_argument()?;
         self.optional_location()?;
         Ok(argument)
     }
 
     /// `%name: type`
-    pub fn argument(&mut self) -> MlirParseResult<BlockArgument<'a>> {
-        let start = self.cursor.start();
+    pub fn parse_argument(&mut self) -> MlirParseResult<BlockArgument<'a>> {
+        let start = self.cursor.skip_to_start();
         let name = self.value_name()?;
-        let place = self.cursor.since(start);
-        self.cursor.expect(":")?;
+        let place = self.cursor.location_since(start);
+        self.cursor.expect_punctuation(":")?;
         let ty = self.parse_type()?;
         Ok(BlockArgument { name, place, ty })
     }
@@ -399,7 +403,7 @@ impl<'a> MlirParser<'a> {
         self.module.set_arguments(block, &types);
         let values: Vec<MlirValue> = self.module.arguments(block).collect();
         for (argument, value) in arguments.iter().zip(values) {
-            self.define(argument.name, value, 1, argument.place)?;
+            self.define_names(argument.name, value, 1, argument.place)?;
         }
         Ok(())
     }
@@ -421,7 +425,7 @@ impl MlirParser<'_> {
         self.module.set_operands(op, &arguments);
         self.module.set_results(op, &[ty]);
         let results: Vec<MlirValue> = self.module.results(op).collect();
-        let name = self.module.intern("stablehlo.return");
+        let name = self.module.intern_text("stablehlo.return");
         let end = self.module.reserve_op(name, place);
         self.module.set_operands(end, &results);
         self.module.set_ops(block, &[op, end]);
@@ -431,7 +435,7 @@ impl MlirParser<'_> {
 
 impl OperationState<'_> {
     /// Adds an attribute that belongs to the operation.
-    pub fn property(&mut self, name: MlirSymbol, attr: MlirAttr) {
+    pub fn add_property(&mut self, name: MlirSymbol, attr: MlirAttr) {
         self.properties.push((name, attr));
     }
 }

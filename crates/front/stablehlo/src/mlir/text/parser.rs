@@ -29,34 +29,34 @@ impl<'a> MlirParser<'a> {
     }
 
     /// Things with commas between, up to the closing punctuation; the opening one was read.
-    pub fn list<T>(
+    pub fn parse_list<T>(
         &mut self,
         close: &str,
         mut item: impl FnMut(&mut Self) -> MlirParseResult<T>,
     ) -> MlirParseResult<Vec<T>> {
         let mut all = Vec::new();
-        if self.cursor.eat(close) {
+        if self.cursor.eat_punctuation(close) {
             return Ok(all);
         }
         loop {
             all.push(item(self)?);
-            if self.cursor.eat(close) {
+            if self.cursor.eat_punctuation(close) {
                 return Ok(all);
             }
-            if !self.cursor.eat(",") {
-                return self.cursor.expected(&format!("`,` or `{close}`"));
+            if !self.cursor.eat_punctuation(",") {
+                return self.cursor.report_expected(&format!("`,` or `{close}`"));
             }
         }
     }
 
     /// A string that has to be text, as the name of something has.
-    pub fn text(&mut self) -> MlirParseResult<MlirSymbol> {
-        let start = self.cursor.start();
-        let bytes = self.cursor.string()?;
+    pub fn parse_text_string(&mut self) -> MlirParseResult<MlirSymbol> {
+        let start = self.cursor.skip_to_start();
+        let bytes = self.cursor.read_string()?;
         match std::str::from_utf8(&bytes) {
-            Ok(text) => Ok(self.module.intern(text)),
+            Ok(text) => Ok(self.module.intern_text(text)),
             Err(_) => {
-                let place = self.cursor.since(start);
+                let place = self.cursor.location_since(start);
                 self.cursor.error_at(place, "the name is not UTF-8")
             }
         }
@@ -64,39 +64,39 @@ impl<'a> MlirParser<'a> {
 
     /// A string as an attribute.
     pub fn string_attribute(&mut self) -> MlirParseResult<AttributeKind> {
-        let bytes = self.cursor.string()?;
+        let bytes = self.cursor.read_string()?;
         Ok(match std::str::from_utf8(&bytes) {
-            Ok(text) => AttributeKind::String(self.module.intern(text)),
+            Ok(text) => AttributeKind::String(self.module.intern_text(text)),
             Err(_) => AttributeKind::Bytes(bytes.into()),
         })
     }
 
     /// A word or a string.
     pub fn word_or_string(&mut self) -> MlirParseResult<MlirSymbol> {
-        if self.cursor.peek() == b'"' {
-            return self.text();
+        if self.cursor.peek_byte() == b'"' {
+            return self.parse_text_string();
         }
-        match self.cursor.word() {
-            "" => self.cursor.expected("a name"),
-            word => Ok(self.module.intern(word)),
+        match self.cursor.read_word() {
+            "" => self.cursor.report_expected("a name"),
+            word => Ok(self.module.intern_text(word)),
         }
     }
 
     /// `@name` or `@"name"`
     pub fn symbol_name(&mut self) -> MlirParseResult<MlirSymbol> {
-        self.cursor.expect("@")?;
-        if self.cursor.byte() == b'"' {
-            return self.text();
+        self.cursor.expect_punctuation("@")?;
+        if self.cursor.current_byte() == b'"' {
+            return self.parse_text_string();
         }
         let name = self.symbol_suffix()?;
-        Ok(self.module.intern(name))
+        Ok(self.module.intern_text(name))
     }
 
     /// The name behind `@`, `#` or `!`.
     pub fn symbol_suffix(&mut self) -> MlirParseResult<&'a str> {
-        match std::str::from_utf8(self.cursor.suffix()) {
+        match std::str::from_utf8(self.cursor.read_suffix()) {
             Ok(name) if !name.is_empty() => Ok(name),
-            _ => self.cursor.expected("a name"),
+            _ => self.cursor.report_expected("a name"),
         }
     }
 
@@ -108,7 +108,7 @@ impl<'a> MlirParser<'a> {
         }
         let mut ahead = self.cursor;
         ahead.pos += 1;
-        let full = format!("{name}.{}", ahead.word());
+        let full = format!("{name}.{}", ahead.read_word());
         if !dialect::is_known_attribute(&full) {
             return Ok(name.into());
         }
@@ -119,15 +119,15 @@ impl<'a> MlirParser<'a> {
     /// Text in angle brackets at the position itself, with them; empty if none stands there.
     pub fn balanced_body(&mut self) -> MlirParseResult<&'a str> {
         let start = self.cursor.pos;
-        if self.cursor.byte() != b'<' {
+        if self.cursor.current_byte() != b'<' {
             return Ok("");
         }
         let mut open = Vec::new();
         loop {
-            let byte = self.cursor.byte();
+            let byte = self.cursor.current_byte();
             match byte {
                 b'<' | b'(' | b'[' | b'{' => open.push(byte),
-                b'-' if self.cursor.ahead(1) == b'>' => self.cursor.pos += 1,
+                b'-' if self.cursor.byte_at_offset(1) == b'>' => self.cursor.pos += 1,
                 b'>' | b')' | b']' | b'}' => {
                     let opening = match byte {
                         b'>' => b'<',
@@ -136,14 +136,14 @@ impl<'a> MlirParser<'a> {
                         _ => b'{',
                     };
                     if open.pop() != Some(opening) {
-                        return self.cursor.error("the brackets do not match");
+                        return self.cursor.report_error("the brackets do not match");
                     }
                 }
                 b'"' => {
                     self.cursor.raw_string()?;
                     continue;
                 }
-                0 if self.cursor.at_end() => return self.cursor.expected("`>`"),
+                0 if self.cursor.at_end() => return self.cursor.report_expected("`>`"),
                 _ => {}
             }
             self.cursor.pos += 1;
@@ -154,7 +154,7 @@ impl<'a> MlirParser<'a> {
         match std::str::from_utf8(&self.cursor.bytes[start..self.cursor.pos]) {
             Ok(text) => Ok(text),
             Err(_) => {
-                let place = self.cursor.since(start);
+                let place = self.cursor.location_since(start);
                 self.cursor.error_at(place, "the text is not UTF-8")
             }
         }

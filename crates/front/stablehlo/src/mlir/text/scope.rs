@@ -49,25 +49,25 @@ pub(crate) struct MlirScopeMark<'a> {
     outer: Option<FxHashMap<&'a [u8], NamedValues>>,
 }
 
-fn shown(name: &[u8]) -> std::borrow::Cow<'_, str> {
+fn display_name(name: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(name)
 }
 
 impl<'a> MlirParser<'a> {
     /// `%name` or `%name#1`
-    pub fn operand(&mut self) -> MlirParseResult<UnresolvedOperand<'a>> {
-        if self.cursor.peek() != b'%' {
-            return self.cursor.expected("an operand (`%name`)");
+    pub fn parse_operand(&mut self) -> MlirParseResult<UnresolvedOperand<'a>> {
+        if self.cursor.peek_byte() != b'%' {
+            return self.cursor.report_expected("an operand (`%name`)");
         }
-        let start = self.cursor.start();
+        let start = self.cursor.skip_to_start();
         let name = self.value_name()?;
         let mut number = 0;
-        if self.cursor.byte() == b'#' {
+        if self.cursor.current_byte() == b'#' {
             self.cursor.pos += 1;
-            let written = self.cursor.digits()?;
+            let written = self.cursor.read_digits()?;
             number = u32::try_from(written).unwrap_or(u32::MAX);
         }
-        let place = self.cursor.since(start);
+        let place = self.cursor.location_since(start);
         Ok(UnresolvedOperand {
             name,
             number,
@@ -77,15 +77,15 @@ impl<'a> MlirParser<'a> {
 
     /// `%name`, without the sign.
     pub fn value_name(&mut self) -> MlirParseResult<&'a [u8]> {
-        self.cursor.expect("%")?;
-        match self.cursor.suffix() {
-            [] => self.cursor.expected("the name of a value"),
+        self.cursor.expect_punctuation("%")?;
+        match self.cursor.read_suffix() {
+            [] => self.cursor.report_expected("the name of a value"),
             name => Ok(name),
         }
     }
 
     /// Names `count` values.
-    pub fn define(
+    pub fn define_names(
         &mut self,
         name: &'a [u8],
         first: MlirValue,
@@ -101,20 +101,20 @@ impl<'a> MlirParser<'a> {
         {
             return self
                 .cursor
-                .error_at(place, format!("`%{}` is defined twice", shown(name)));
+                .error_at(place, format!("`%{}` is defined twice", display_name(name)));
         }
         self.scope.defined.push(name);
         Ok(())
     }
 
     /// The value of an operand that has to have a type.
-    pub fn resolve(
+    pub fn resolve_operand(
         &mut self,
         written: UnresolvedOperand<'a>,
         ty: MlirType,
     ) -> MlirParseResult<MlirValue> {
         if let Some(&binding) = self.scope.names.get(written.name) {
-            return self.bound(binding, written, ty);
+            return self.check_bound_value(binding, written, ty);
         }
         // Nobody sees the definition: an unresolved placeholder is an error.
         let definition = ValueDefinition::Argument(MlirBlock::new(0), 0);
@@ -126,13 +126,13 @@ impl<'a> MlirParser<'a> {
         Ok(placeholder)
     }
 
-    fn bound(
+    fn check_bound_value(
         &mut self,
         binding: NamedValues,
         written: UnresolvedOperand<'a>,
         ty: MlirType,
     ) -> MlirParseResult<MlirValue> {
-        let name = shown(written.name);
+        let name = display_name(written.name);
         if written.number >= binding.count {
             let message = format!("`%{name}` has {} results", binding.count);
             return self.cursor.error_at(written.place, message);
@@ -167,10 +167,10 @@ impl<'a> MlirParser<'a> {
             let written = pending.written;
             if let Some(&binding) = self.scope.names.get(written.name) {
                 let ty = self.module.type_of(pending.placeholder);
-                let value = self.bound(binding, written, ty)?;
+                let value = self.check_bound_value(binding, written, ty)?;
                 self.scope.replaced.push((pending.placeholder, value));
             } else if mark.outer.is_some() {
-                let message = format!("`%{}` is not defined", shown(written.name));
+                let message = format!("`%{}` is not defined", display_name(written.name));
                 return self.cursor.error_at(written.place, message);
             } else {
                 self.scope.pending[kept] = pending;

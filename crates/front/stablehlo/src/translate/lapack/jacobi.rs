@@ -28,54 +28,54 @@ pub(super) struct JacobiPair {
 
 impl JacobiPairing {
     /// Players that move: an odd number.
-    fn moving(self) -> i64 {
+    fn moving_count(self) -> i64 {
         (self.count.max(2).next_multiple_of(2) - 1) as i64
     }
 
     /// Rounds until nothing is left to turn, in the type's precision.
-    pub fn rounds(self, element: TensorElement) -> DimExtent {
+    pub fn iteration_count(self, element: TensorElement) -> DimExtent {
         let levels = 64 - u64::from(self.count.max(1).leading_zeros());
-        let sweeps = match element.storage().width() {
+        let sweeps = match element.storage_type().width() {
             64 => levels + 7,
             _ => levels + 4,
         };
-        let rounds = sweeps * self.moving() as u64;
+        let rounds = sweeps * self.moving_count() as u64;
         DimExtent::Static(if self.count < 2 { 0 } else { rounds })
     }
 
     /// The partner of an index in a round, and whether there is one; without, the index itself.
-    pub fn partner(
+    pub fn find_partner(
         self,
         c: &mut ScalarBuilder<'_>,
         index: ScalarNode,
         round: ScalarNode,
     ) -> (ScalarNode, ScalarNode) {
-        let moving = c.body.i64(self.moving());
-        let round = c.op2(Scalar::SMod, round, moving);
+        let moving = c.body.intern_i64(self.moving_count());
+        let round = c.apply_binary(Scalar::SMod, round, moving);
         let twice = c.add(round, round);
         let rest = c.sub(twice, index);
-        let partner = c.op2(Scalar::SMod, rest, moving);
+        let partner = c.apply_binary(Scalar::SMod, rest, moving);
         let is_self = c.eq(partner, index);
-        let partner = c.cond(is_self, moving, partner);
+        let partner = c.select(is_self, moving, partner);
         let stays = c.eq(index, moving);
-        let partner = c.cond(stays, round, partner);
-        let count = c.body.i64(self.count as i64);
+        let partner = c.select(stays, round, partner);
+        let count = c.body.intern_i64(self.count as i64);
         let exists = c.lt(partner, count);
-        (c.cond(exists, partner, index), exists)
+        (c.select(exists, partner, index), exists)
     }
 
     /// An index and its partner in a round, in order.
-    pub fn pair(
+    pub fn find_pair(
         self,
         c: &mut ScalarBuilder<'_>,
         index: ScalarNode,
         round: ScalarNode,
     ) -> JacobiPair {
-        let (partner, exists) = self.partner(c, index, round);
+        let (partner, exists) = self.find_partner(c, index, round);
         let is_first = c.lt(index, partner);
         JacobiPair {
-            first: c.cond(is_first, index, partner),
-            second: c.cond(is_first, partner, index),
+            first: c.select(is_first, index, partner),
+            second: c.select(is_first, partner, index),
             is_first,
             exists,
         }
@@ -85,7 +85,7 @@ impl JacobiPairing {
 /// The column of the rotation for one of a pair: its element on the diagonal, which is real, and
 /// that in the partner's row. They make `between`, the element of a Hermitian matrix of which
 /// `first` and `second` are those on the diagonal, zero.
-pub(super) fn rotation(
+pub(super) fn compute_rotation_column(
     c: &mut ScalarBuilder<'_>,
     (first, second): (ScalarNode, ScalarNode),
     between: &ElementValue,
@@ -93,36 +93,36 @@ pub(super) fn rotation(
 ) -> (ScalarNode, ElementValue) {
     let element = between.element;
     let size = match between.nodes[..] {
-        [re, im] => c.op2(Scalar::Hypot, re, im),
+        [re, im] => c.apply_binary(Scalar::Hypot, re, im),
         _ => c.abs(between.node()),
     };
-    let (zero, one) = (c.like(size, 0.0), c.like(size, 1.0));
+    let (zero, one) = (c.constant_like(size, 0.0), c.constant_like(size, 1.0));
     // What is below all normal numbers cannot be divided by.
-    let least = match c.ty(size).width() {
+    let least = match c.node_type(size).width() {
         64 => f64::MIN_POSITIVE,
         _ => f32::MIN_POSITIVE.into(),
     };
-    let is_zero = c.below(size, least);
-    let divisor = c.cond(is_zero, one, size);
+    let is_zero = c.lt_constant(size, least);
+    let divisor = c.select(is_zero, one, size);
     let difference = c.sub(second, first);
     let twice = c.add(divisor, divisor);
     let tau = c.div(difference, twice);
     let tau_size = c.abs(tau);
-    let root = c.op2(Scalar::Hypot, tau, one);
+    let root = c.apply_binary(Scalar::Hypot, tau, one);
     let sum = c.add(tau_size, root);
     let tangent = c.reciprocal(sum);
     let tangent = c.copy_sign(tangent, tau);
-    let tangent = c.cond(is_zero, zero, tangent);
-    let root = c.op2(Scalar::Hypot, tangent, one);
+    let tangent = c.select(is_zero, zero, tangent);
+    let root = c.apply_binary(Scalar::Hypot, tangent, one);
     let cosine = c.reciprocal(root);
     let sine = c.mul(tangent, cosine);
     let divisor = c.of_real(element, divisor);
-    let phase = c.quotient(between, &divisor);
-    let above = c.scaled(&phase, sine);
-    let below = c.conjugate(&above);
+    let phase = c.divide_values(between, &divisor);
+    let above = c.scale_value(&phase, sine);
+    let below = c.conjugate_value(&above);
     let minus = c.neg(one);
-    let below = c.scaled(&below, minus);
-    let nothing = c.known(element, 0.0);
-    let sine = c.choice(is_first, &below, &above);
-    (cosine, c.choice(is_zero, &nothing, &sine))
+    let below = c.scale_value(&below, minus);
+    let nothing = c.make_constant_value(element, 0.0);
+    let sine = c.select_value(is_first, &below, &above);
+    (cosine, c.select_value(is_zero, &nothing, &sine))
 }

@@ -1,9 +1,9 @@
 //! `getrf`: LU factorisation with rows exchanged, one column a round.
 
-use super::{LapackCall, MatrixBatch, and, first_failure, number};
+use super::{LapackCall, MatrixBatch, append_index, first_failure, read_iteration_number};
 use crate::translate::element::TensorElement;
 use crate::translate::error::TranslateResult;
-use crate::translate::linear::{at, split};
+use crate::translate::linear::{matrix_position, split_matrix_position};
 use crate::translate::scalar::{ElementValue, ScalarBuilder};
 use crate::translate::translator::{StablehloTranslator, TypedTensor};
 use spirula_program::ScalarType as Ty;
@@ -12,32 +12,37 @@ use spirula_tensor::ir::{
 };
 
 /// The factors in one matrix, the rows that were exchanged (from 1), and the first pivot that is 0.
-pub(super) fn getrf(
+pub(super) fn translate_getrf(
     t: &mut StablehloTranslator<'_>,
     call: &LapackCall<'_>,
 ) -> TranslateResult<Vec<TypedTensor>> {
-    let (a, shape) = call.matrices(t, 0)?;
-    let count = shape.least();
-    let pivots = t.zeros(TensorElement::I32, &shape.with(&[count]));
-    let mut results = t.rounds(&[a, pivots], DimExtent::Static(count), |t, state, round| {
-        let (a, pivots) = (&state[0], &state[1]);
-        let found = pivot_row(t, a, &shape, round);
-        let noted = t.map(&shape.with(&[count]), |t, s, point| {
-            let at = point[point.len() - 1];
-            let old = t.read(s, pivots, point);
-            let row = t.read(s, &found, &point[..point.len() - 1]);
-            let j = number(s, round);
-            let mut c = ScalarBuilder::new(&mut s.body);
-            let row = c.plus(row.node(), 1.0);
-            let new = ElementValue::new(TensorElement::I32, c.resize(Ty::I32, true, row));
-            let is_now = c.eq(at, j);
-            Ok(c.choice(is_now, &new, &old))
+    let (a, shape) = call.read_matrices(t, 0)?;
+    let count = shape.smaller_size();
+    let pivots = t.emit_zeros(TensorElement::I32, &shape.batch_shape_with(&[count]));
+    let mut results =
+        t.iterate_tensors(&[a, pivots], DimExtent::Static(count), |t, state, round| {
+            let (a, pivots) = (&state[0], &state[1]);
+            let found = pivot_row(t, a, &shape, round);
+            let noted = t.map_points(&shape.batch_shape_with(&[count]), |t, s, point| {
+                let at = point[point.len() - 1];
+                let old = t.read_element(s, pivots, point);
+                let row = t.read_element(s, &found, &point[..point.len() - 1]);
+                let j = read_iteration_number(s, round);
+                let mut c = ScalarBuilder::new(&mut s.body);
+                let row = c.add_constant(row.node(), 1.0);
+                let new =
+                    ElementValue::new(TensorElement::I32, c.resize_integer(Ty::I32, true, row));
+                let is_now = c.eq(at, j);
+                Ok(c.select_value(is_now, &new, &old))
+            })?;
+            Ok(vec![
+                eliminate_column(t, a, (&found, &shape), round)?,
+                noted,
+            ])
         })?;
-        Ok(vec![eliminated(t, a, (&found, &shape), round)?, noted])
-    })?;
     let info = first_failure(t, &results[0], &shape, |c, pivot| {
         let size = c.square_size(pivot);
-        let zero = c.like(size, 0.0);
+        let zero = c.constant_like(size, 0.0);
         c.eq(size, zero)
     });
     results.push(info);
@@ -51,76 +56,77 @@ fn pivot_row(
     shape: &MatrixBatch,
     round: TensorValue,
 ) -> TypedTensor {
-    let mut s = StructuredOp::parallel(&shape.batch);
-    let outer = s.point();
-    let i = s.axis(DimExtent::Static(shape.rows), AxisKind::Reduction);
-    let j = number(&mut s, round);
-    let element = t.read(&mut s, a, &at(&outer, i, j));
+    let mut s = StructuredOp::with_parallel_axes(&shape.batch);
+    let outer = s.axis_indices();
+    let i = s.add_axis(DimExtent::Static(shape.rows), AxisKind::Reduction);
+    let j = read_iteration_number(&mut s, round);
+    let element = t.read_element(&mut s, a, &matrix_position(&outer, i, j));
     let mut c = ScalarBuilder::new(&mut s.body);
     let sizes: Vec<_> = element.nodes.iter().map(|part| c.abs(*part)).collect();
     let size = sizes.into_iter().reduce(|a, b| c.add(a, b)).unwrap_or(i);
-    let least = c.like(size, -1.0);
+    let least = c.constant_like(size, -1.0);
     let is_above = c.lt(i, j);
-    let size = c.cond(is_above, least, size);
-    let beyond = c.body.i64(shape.rows as i64);
-    let ty = c.ty(size);
-    let found = s.fold(TensorReduction {
+    let size = c.select(is_above, least, size);
+    let beyond = c.body.intern_i64(shape.rows as i64);
+    let ty = c.node_type(size);
+    let found = s.add_reduction(TensorReduction {
         initial: vec![least, beyond],
         values: vec![size, i],
-        combiner: largest(ty),
+        combiner: build_largest_combiner(ty),
     })[1];
     // Where all are NaN none is largest.
     let mut c = ScalarBuilder::new(&mut s.body);
     let is_row = c.lt(found, beyond);
-    let row = c.cond(is_row, found, j);
-    t.finish(s, &ElementValue::new(TensorElement::I64, row))
+    let row = c.select(is_row, found, j);
+    t.finish_structured(s, &ElementValue::new(TensorElement::I64, row))
 }
 
 /// The larger of two sizes with its index, the first of equal ones.
-fn largest(ty: Ty) -> ScalarCombiner {
+fn build_largest_combiner(ty: Ty) -> ScalarCombiner {
     let mut body = NodeGraph::default();
     let types = [ty, Ty::I64, ty, Ty::I64];
-    let [size, at, other, other_at] = [0, 1, 2, 3].map(|n| body.argument(n, types[n as usize]));
+    let [size, at, other, other_at] =
+        [0, 1, 2, 3].map(|n| body.intern_argument(n, types[n as usize]));
     let mut c = ScalarBuilder::new(&mut body);
     let (greater, equal) = (c.lt(size, other), c.eq(size, other));
     let earlier = c.lt(other_at, at);
     let first = c.and(equal, earlier);
     let takes = c.or(greater, first);
-    let results = vec![c.cond(takes, other, size), c.cond(takes, other_at, at)];
+    let results = vec![c.select(takes, other, size), c.select(takes, other_at, at)];
     ScalarCombiner { body, results }
 }
 
 /// The matrix with two rows exchanged, and what is below and right of the pivot made anew.
-fn eliminated(
+fn eliminate_column(
     t: &mut StablehloTranslator<'_>,
     a: &TypedTensor,
     (found, shape): (&TypedTensor, &MatrixBatch),
     round: TensorValue,
 ) -> TranslateResult<TypedTensor> {
-    t.map(&shape.whole(), |t, s, point| {
-        let (outer, row, column) = split(point);
-        let j = number(s, round);
-        let pivot_row = t.read(s, found, outer).node();
+    t.map_points(&shape.full_shape(), |t, s, point| {
+        let (outer, row, column) = split_matrix_position(point);
+        let j = read_iteration_number(s, round);
+        let pivot_row = t.read_element(s, found, outer).node();
         let mut c = ScalarBuilder::new(&mut s.body);
         let (is_first, is_second) = (c.eq(row, j), c.eq(row, pivot_row));
-        let from = c.cond(is_second, j, row);
-        let from = c.cond(is_first, pivot_row, from);
-        let own = t.read(s, a, &and(&and(outer, from), column));
-        let left = t.read(s, a, &at(outer, from, j));
-        let pivot = t.read(s, a, &at(outer, pivot_row, j));
-        let above = t.read(s, a, &at(outer, pivot_row, column));
+        let from = c.select(is_second, j, row);
+        let from = c.select(is_first, pivot_row, from);
+        let own = t.read_element(s, a, &append_index(&append_index(outer, from), column));
+        let left = t.read_element(s, a, &matrix_position(outer, from, j));
+        let pivot = t.read_element(s, a, &matrix_position(outer, pivot_row, j));
+        let above = t.read_element(s, a, &matrix_position(outer, pivot_row, column));
         let mut c = ScalarBuilder::new(&mut s.body);
         let size = c.square_size(&pivot);
-        let zero = c.like(size, 0.0);
+        let zero = c.constant_like(size, 0.0);
         let is_zero = c.eq(size, zero);
-        let factor = c.quotient(&left, &pivot);
-        let factor = c.choice(is_zero, &left, &factor);
-        let product = c.product(&factor, &above);
-        let rest = c.difference(&own, &product);
+        let factor = c.divide_values(&left, &pivot);
+        let factor = c.select_value(is_zero, &left, &factor);
+        let product = c.multiply_values(&factor, &above);
+        let rest = c.subtract_values(&own, &product);
         let (is_below, is_right) = (c.lt(j, row), c.lt(j, column));
         let is_column = c.eq(column, j);
-        let below = c.choice(is_right, &rest, &own);
-        let below = c.choice(is_column, &factor, &below);
-        Ok(c.choice(is_below, &below, &own))
+        let below = c.select_value(is_right, &rest, &own);
+        let below = c.select_value(is_column, &factor, &below);
+        Ok(c.select_value(is_below, &below, &own))
     })
 }

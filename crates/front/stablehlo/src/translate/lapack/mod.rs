@@ -15,7 +15,9 @@ mod svd;
 
 use super::element::TensorElement;
 use super::error::TranslateResult;
-use super::linear::{TriangularAttributes, at, matrices, split};
+use super::linear::{
+    TriangularAttributes, matrix_position, split_matrix_position, split_matrix_shape,
+};
 use super::scalar::{ElementValue, ScalarBuilder};
 use super::translator::{StablehloTranslator, TypedTensor};
 use crate::mlir::{MlirFloat, MlirOp};
@@ -30,16 +32,16 @@ type LapackRoutine =
 
 /// Routines by their names without the letter of the type.
 const ROUTINES: &[(&str, LapackRoutine)] = &[
-    ("potrf", potrf),
-    ("trsm", trsm),
-    ("getrf", lu::getrf),
-    ("geqrf", qr::geqrf),
-    ("orgqr", qr::orgqr),
-    ("ungqr", qr::orgqr),
-    ("syevd", eigen::syevd),
-    ("heevd", eigen::syevd),
-    ("gesdd", svd::gesdd),
-    ("gesvd", svd::gesdd),
+    ("potrf", translate_potrf),
+    ("trsm", translate_trsm),
+    ("getrf", lu::translate_getrf),
+    ("geqrf", qr::translate_geqrf),
+    ("orgqr", qr::translate_orgqr),
+    ("ungqr", qr::translate_orgqr),
+    ("syevd", eigen::translate_syevd),
+    ("heevd", eigen::translate_syevd),
+    ("gesdd", svd::translate_gesdd),
+    ("gesvd", svd::translate_gesdd),
 ];
 
 /// Letters and the types that they stand for.
@@ -58,27 +60,27 @@ struct LapackCall<'a> {
 
 impl LapackCall<'_> {
     /// A letter that an attribute is, such as `uplo`.
-    fn letter(&self, t: &StablehloTranslator<'_>, name: &str) -> TranslateResult<char> {
+    fn read_letter(&self, t: &StablehloTranslator<'_>, name: &str) -> TranslateResult<char> {
         let configurations = ["mhlo.backend_config", "backend_config"];
         let mut fields = configurations.iter().filter_map(|of| {
-            let attr = t.module.attribute(self.op, of)?;
-            t.module.as_integer(t.module.field(attr, name)?)
+            let attr = t.module.find_attribute(self.op, of)?;
+            t.module.as_integer(t.module.find_field(attr, name)?)
         });
         let letter = fields.next().and_then(|code| u8::try_from(code).ok());
-        let missing = || t.invalid(self.op, format!("a call of LAPACK has no {name}"));
+        let missing = || t.invalid_error(self.op, format!("a call of LAPACK has no {name}"));
         letter.map(char::from).ok_or_else(missing)
     }
 
     /// The matrices of an operand.
-    fn matrices(
+    fn read_matrices(
         &self,
         t: &StablehloTranslator<'_>,
         at: usize,
     ) -> TranslateResult<(TypedTensor, MatrixBatch)> {
         let operand = &self.operands[at];
-        let (batch, rows, columns) = matrices(t, self.op, operand)?;
-        let known = rows.known().zip(columns.known());
-        let (rows, columns) = known.ok_or_else(|| t.dynamic(self.op))?;
+        let (batch, rows, columns) = split_matrix_shape(t, self.op, operand)?;
+        let known = rows.as_static().zip(columns.as_static());
+        let (rows, columns) = known.ok_or_else(|| t.dynamic_dimension_error(self.op))?;
         let shape = MatrixBatch {
             batch,
             rows,
@@ -88,10 +90,13 @@ impl LapackCall<'_> {
     }
 
     /// The same for one that has to be square.
-    fn square(&self, t: &StablehloTranslator<'_>) -> TranslateResult<(TypedTensor, MatrixBatch)> {
-        let (operand, shape) = self.matrices(t, 0)?;
+    fn read_square_matrices(
+        &self,
+        t: &StablehloTranslator<'_>,
+    ) -> TranslateResult<(TypedTensor, MatrixBatch)> {
+        let (operand, shape) = self.read_matrices(t, 0)?;
         let is_square = shape.rows == shape.columns;
-        t.ensure(self.op, is_square, "has matrices that are not square")?;
+        t.ensure_holds(self.op, is_square, "has matrices that are not square")?;
         Ok((operand, shape))
     }
 }
@@ -106,24 +111,24 @@ struct MatrixBatch {
 
 impl MatrixBatch {
     /// The batch with more dimensions.
-    fn with(&self, sizes: &[u64]) -> TensorShape {
+    fn batch_shape_with(&self, sizes: &[u64]) -> TensorShape {
         let mut shape = self.batch.clone();
         shape.extend(sizes.iter().map(|size| DimExtent::Static(*size)));
         shape
     }
 
     /// The whole shape.
-    fn whole(&self) -> TensorShape {
-        self.with(&[self.rows, self.columns])
+    fn full_shape(&self) -> TensorShape {
+        self.batch_shape_with(&[self.rows, self.columns])
     }
 
-    fn least(&self) -> u64 {
+    fn smaller_size(&self) -> u64 {
         self.rows.min(self.columns)
     }
 }
 
 /// Translates a call by the name of its target; none if LAPACK has no such routine here.
-pub(super) fn call(
+pub(super) fn translate_lapack_call(
     t: &mut StablehloTranslator<'_>,
     op: MlirOp,
     target: &str,
@@ -133,47 +138,50 @@ pub(super) fn call(
     let (_, element) = LETTERS.iter().find(|(of, _)| letter.starts_with(*of))?;
     let (_, routine) = ROUTINES.iter().find(|(of, _)| *of == routine)?;
     let translate = |t: &mut StablehloTranslator<'_>| {
-        let operands = t.operands(op)?;
+        let operands = t.tensor_operands(op)?;
         let count = match name {
             _ if name.ends_with("trsm") || name.ends_with("gqr") => 2,
             _ => 1,
         };
         let fits = operands.len() == count && operands.iter().all(|o| o.element == *element);
-        t.ensure(op, fits, "has wrong operands for a routine of LAPACK")?;
+        t.ensure_holds(op, fits, "has wrong operands for a routine of LAPACK")?;
         let call = LapackCall {
             op,
             operands: &operands,
         };
         let results = routine(t, &call)?;
-        t.give(op, results)
+        t.bind_results(op, results)
     };
     Some(translate(t))
 }
 
 /// A position with another index behind it.
-fn and(outer: &[ScalarNode], index: ScalarNode) -> Vec<ScalarNode> {
+fn append_index(outer: &[ScalarNode], index: ScalarNode) -> Vec<ScalarNode> {
     let mut position = outer.to_vec();
     position.push(index);
     position
 }
 
 /// The number of the round.
-fn number(s: &mut StructuredOp, round: TensorValue) -> ScalarNode {
-    s.body.element(round, Ty::I64, &[])
+fn read_iteration_number(s: &mut StructuredOp, round: TensorValue) -> ScalarNode {
+    s.body.intern_element(round, Ty::I64, &[])
 }
 
 /// Ones on the diagonal, zeros elsewhere.
-fn identity(
+fn build_identity(
     t: &mut StablehloTranslator<'_>,
     element: TensorElement,
     shape: &MatrixBatch,
 ) -> TranslateResult<TypedTensor> {
-    t.map(&shape.whole(), |_, s, point| {
-        let (_, row, column) = split(point);
+    t.map_points(&shape.full_shape(), |_, s, point| {
+        let (_, row, column) = split_matrix_position(point);
         let mut c = ScalarBuilder::new(&mut s.body);
-        let (one, zero) = (c.known(element, 1.0), c.known(element, 0.0));
+        let (one, zero) = (
+            c.make_constant_value(element, 1.0),
+            c.make_constant_value(element, 0.0),
+        );
         let is_diagonal = c.eq(row, column);
-        Ok(c.choice(is_diagonal, &one, &zero))
+        Ok(c.select_value(is_diagonal, &one, &zero))
     })
 }
 
@@ -184,24 +192,24 @@ fn finish_all(
     values: &[ElementValue],
 ) -> Vec<TypedTensor> {
     for node in values.iter().flat_map(|val| &val.nodes) {
-        s.give(*node);
+        s.add_yield(*node);
     }
-    let mut parts = t.builder.structured(s).into_iter();
+    let mut parts = t.builder.add_structured(s).into_iter();
     let tensors = values.iter().map(|val| {
         let own: Vec<TensorValue> = parts.by_ref().take(val.nodes.len()).collect();
-        TypedTensor::of(val.element, &own)
+        TypedTensor::from_components(val.element, &own)
     });
     tensors.collect()
 }
 
 /// The sum of a real value over the reduced axes.
-fn sum(s: &mut StructuredOp, value: ScalarNode) -> ScalarNode {
+fn reduce_real_sum(s: &mut StructuredOp, value: ScalarNode) -> ScalarNode {
     let ty = s.body.ty(value);
-    let zero = s.body.literal(ScalarLiteral::new(ty, 0));
-    let sums = s.fold(TensorReduction {
+    let zero = s.body.intern_literal(ScalarLiteral::new(ty, 0));
+    let sums = s.add_reduction(TensorReduction {
         initial: vec![zero],
         values: vec![value],
-        combiner: ScalarCombiner::of(Scalar::FAdd, ty),
+        combiner: ScalarCombiner::from_op(Scalar::FAdd, ty),
     });
     sums[0]
 }
@@ -214,74 +222,77 @@ fn first_failure(
     shape: &MatrixBatch,
     is_failure: impl FnOnce(&mut ScalarBuilder<'_>, &ElementValue) -> ScalarNode,
 ) -> TypedTensor {
-    let mut s = StructuredOp::parallel(&shape.batch);
-    let outer = s.point();
-    let i = s.axis(DimExtent::Static(shape.least()), AxisKind::Reduction);
-    let pivot = t.read(&mut s, factor, &at(&outer, i, i));
+    let mut s = StructuredOp::with_parallel_axes(&shape.batch);
+    let outer = s.axis_indices();
+    let i = s.add_axis(DimExtent::Static(shape.smaller_size()), AxisKind::Reduction);
+    let pivot = t.read_element(&mut s, factor, &matrix_position(&outer, i, i));
     let mut c = ScalarBuilder::new(&mut s.body);
     let failed = is_failure(&mut c, &pivot);
-    let none = c.bits(Ty::I64, i64::MAX as u64);
-    let number = c.plus(i, 1.0);
-    let number = c.cond(failed, number, none);
-    let found = s.fold(TensorReduction {
+    let none = c.integer_constant(Ty::I64, i64::MAX as u64);
+    let number = c.add_constant(i, 1.0);
+    let number = c.select(failed, number, none);
+    let found = s.add_reduction(TensorReduction {
         initial: vec![none],
         values: vec![number],
-        combiner: ScalarCombiner::of(Scalar::SMin, Ty::I64),
+        combiner: ScalarCombiner::from_op(Scalar::SMin, Ty::I64),
     })[0];
     let mut c = ScalarBuilder::new(&mut s.body);
     let is_none = c.eq(found, none);
-    let zero = c.bits(Ty::I64, 0);
-    let info = c.cond(is_none, zero, found);
-    let info = c.resize(Ty::I32, true, info);
-    t.finish(s, &ElementValue::new(TensorElement::I32, info))
+    let zero = c.integer_constant(Ty::I64, 0);
+    let info = c.select(is_none, zero, found);
+    let info = c.resize_integer(Ty::I32, true, info);
+    t.finish_structured(s, &ElementValue::new(TensorElement::I32, info))
 }
 
 /// `info` of a routine that does not fail.
-fn success(t: &mut StablehloTranslator<'_>, shape: &MatrixBatch) -> TypedTensor {
-    t.zeros(TensorElement::I32, &shape.batch)
+fn make_success_info(t: &mut StablehloTranslator<'_>, shape: &MatrixBatch) -> TypedTensor {
+    t.emit_zeros(TensorElement::I32, &shape.batch)
 }
 
 /// `potrf`: the triangle that is not asked for stays as it was.
-fn potrf(
+fn translate_potrf(
     t: &mut StablehloTranslator<'_>,
     call: &LapackCall<'_>,
 ) -> TranslateResult<Vec<TypedTensor>> {
-    let (a, shape) = call.square(t)?;
-    let lower = call.letter(t, "uplo")? == 'L';
-    let factor = t.cholesky(call.op, &a, lower)?;
+    let (a, shape) = call.read_square_matrices(t)?;
+    let lower = call.read_letter(t, "uplo")? == 'L';
+    let factor = t.factor_cholesky(call.op, &a, lower)?;
     let info = first_failure(t, &factor, &shape, |c, pivot| {
-        let zero = c.like(pivot.node(), 0.0);
+        let zero = c.constant_like(pivot.node(), 0.0);
         let is_right = c.lt(zero, pivot.node());
         c.not(is_right)
     });
-    let result = t.map(&shape.whole(), |t, s, point| {
-        let (_, row, column) = split(point);
-        let (new, old) = (t.read(s, &factor, point), t.read(s, &a, point));
+    let result = t.map_points(&shape.full_shape(), |t, s, point| {
+        let (_, row, column) = split_matrix_position(point);
+        let (new, old) = (
+            t.read_element(s, &factor, point),
+            t.read_element(s, &a, point),
+        );
         let mut c = ScalarBuilder::new(&mut s.body);
         let is_old = match lower {
             true => c.lt(row, column),
             false => c.lt(column, row),
         };
-        Ok(c.choice(is_old, &old, &new))
+        Ok(c.select_value(is_old, &old, &new))
     })?;
     Ok(vec![result, info])
 }
 
 /// `trsm`: a triangular system.
-fn trsm(
+fn translate_trsm(
     t: &mut StablehloTranslator<'_>,
     call: &LapackCall<'_>,
 ) -> TranslateResult<Vec<TypedTensor>> {
     let triangular = TriangularAttributes {
-        left: call.letter(t, "side")? == 'L',
-        lower: call.letter(t, "uplo")? == 'L',
-        unit: call.letter(t, "diag")? == 'U',
-        transpose: match call.letter(t, "trans_x")? {
+        left: call.read_letter(t, "side")? == 'L',
+        lower: call.read_letter(t, "uplo")? == 'L',
+        unit: call.read_letter(t, "diag")? == 'U',
+        transpose: match call.read_letter(t, "trans_x")? {
             'T' => "TRANSPOSE",
             'C' => "ADJOINT",
             _ => "NO_TRANSPOSE",
         },
     };
     let (a, b) = (&call.operands[0], &call.operands[1]);
-    Ok(vec![t.triangular(call.op, (a, b), &triangular)?])
+    Ok(vec![t.solve_triangular(call.op, (a, b), &triangular)?])
 }

@@ -9,35 +9,35 @@ impl ScalarBuilder<'_> {
     /// series of `f(x)/x` up to 8 and of `f(x) sqrt(x)` beyond.
     pub fn bessel_i1e(&mut self, x: ScalarNode) -> ScalarNode {
         let size = self.abs(x);
-        let t = self.times(size, 0.25);
-        let t = self.plus(t, -1.0);
-        let near = self.chebyshev(t, &NEAR);
+        let t = self.mul_constant(size, 0.25);
+        let t = self.add_constant(t, -1.0);
+        let near = self.evaluate_chebyshev(t, &NEAR);
         let near = self.mul(near, x);
-        let sixteen = self.like(x, 16.0);
+        let sixteen = self.constant_like(x, 16.0);
         let t = self.div(sixteen, size);
-        let t = self.plus(t, -1.0);
-        let far = self.chebyshev(t, &FAR);
-        let root = self.op1(ScalarOp::Sqrt, size);
+        let t = self.add_constant(t, -1.0);
+        let far = self.evaluate_chebyshev(t, &FAR);
+        let root = self.apply_unary(ScalarOp::Sqrt, size);
         let far = self.div(far, root);
         let far = self.copy_sign(far, x);
-        let eight = self.like(x, 8.0);
+        let eight = self.constant_like(x, 8.0);
         let is_near = self.le(size, eight);
-        self.cond(is_near, near, far)
+        self.select(is_near, near, far)
     }
 
     /// A Chebyshev series by Clenshaw's recurrence.
-    fn chebyshev(&mut self, t: ScalarNode, coefficients: &[f64]) -> ScalarNode {
-        let (mut last, mut before) = (self.like(t, 0.0), self.like(t, 0.0));
+    fn evaluate_chebyshev(&mut self, t: ScalarNode, coefficients: &[f64]) -> ScalarNode {
+        let (mut last, mut before) = (self.constant_like(t, 0.0), self.constant_like(t, 0.0));
         let double = self.add(t, t);
         for coefficient in coefficients[1..].iter().rev() {
             let product = self.mul(double, last);
             let less = self.sub(product, before);
             before = last;
-            last = self.plus(less, *coefficient);
+            last = self.add_constant(less, *coefficient);
         }
         let product = self.mul(t, last);
         let less = self.sub(product, before);
-        self.plus(less, coefficients[0])
+        self.add_constant(less, coefficients[0])
     }
 }
 

@@ -16,58 +16,58 @@ impl<'a> ScalarBuilder<'a> {
     }
 
     /// The type of a node.
-    pub fn ty(&self, node: ScalarNode) -> ScalarType {
+    pub fn node_type(&self, node: ScalarNode) -> ScalarType {
         self.body.ty(node)
     }
 
     fn is_float(&self, node: ScalarNode) -> bool {
-        self.ty(node).is_float()
+        self.node_type(node).is_float()
     }
 
     /// A number of a type, rounded to it.
-    pub fn number(&mut self, ty: ScalarType, value: f64) -> ScalarNode {
+    pub fn make_constant(&mut self, ty: ScalarType, value: f64) -> ScalarNode {
         let bits = match ty {
             ScalarType::F64 => value.to_bits(),
             ScalarType::F32 => (value as f32).to_bits().into(),
-            ScalarType::F16 => crate::mlir::MlirFloat::F16.format().encode(value),
+            ScalarType::F16 => crate::mlir::MlirFloat::F16.format().encode_value(value),
             _ => value as i64 as u64,
         };
-        self.body.literal(ScalarLiteral::new(ty, bits))
+        self.body.intern_literal(ScalarLiteral::new(ty, bits))
     }
 
     /// A number of the type that a node has.
-    pub fn like(&mut self, node: ScalarNode, value: f64) -> ScalarNode {
-        self.number(self.ty(node), value)
+    pub fn constant_like(&mut self, node: ScalarNode, value: f64) -> ScalarNode {
+        self.make_constant(self.node_type(node), value)
     }
 
     /// The largest finite number of the type of a float.
-    pub fn largest(&mut self, node: ScalarNode) -> ScalarNode {
-        let ty = self.ty(node);
+    pub fn largest_finite_like(&mut self, node: ScalarNode) -> ScalarNode {
+        let ty = self.node_type(node);
         let bits = ty.format().map_or(0, |format| format.infinity() - 1);
-        self.bits(ty, bits)
+        self.integer_constant(ty, bits)
     }
 
     /// An integer of a type by its bits.
-    pub fn bits(&mut self, ty: ScalarType, bits: u64) -> ScalarNode {
-        self.body.literal(ScalarLiteral::new(ty, bits))
+    pub fn integer_constant(&mut self, ty: ScalarType, bits: u64) -> ScalarNode {
+        self.body.intern_literal(ScalarLiteral::new(ty, bits))
     }
 
     /// A truth value.
-    pub fn truth(&mut self, value: bool) -> ScalarNode {
-        self.bits(ScalarType::Bool, value.into())
+    pub fn truth_constant(&mut self, value: bool) -> ScalarNode {
+        self.integer_constant(ScalarType::Bool, value.into())
     }
 
     /// An operator on one operand.
-    pub fn op1(&mut self, op: ScalarOp, a: ScalarNode) -> ScalarNode {
-        self.body.op(op, &[a])
+    pub fn apply_unary(&mut self, op: ScalarOp, a: ScalarNode) -> ScalarNode {
+        self.body.apply_op(op, &[a])
     }
 
     /// An operator on two operands.
-    pub fn op2(&mut self, op: ScalarOp, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.body.op(op, &[a, b])
+    pub fn apply_binary(&mut self, op: ScalarOp, a: ScalarNode, b: ScalarNode) -> ScalarNode {
+        self.body.apply_op(op, &[a, b])
     }
 
-    fn either(
+    fn apply_float_or_int(
         &mut self,
         float: ScalarOp,
         int: ScalarOp,
@@ -75,27 +75,27 @@ impl<'a> ScalarBuilder<'a> {
         b: ScalarNode,
     ) -> ScalarNode {
         let op = if self.is_float(a) { float } else { int };
-        self.op2(op, a, b)
+        self.apply_binary(op, a, b)
     }
 
     /// Sum.
     pub fn add(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.either(ScalarOp::FAdd, ScalarOp::Add, a, b)
+        self.apply_float_or_int(ScalarOp::FAdd, ScalarOp::Add, a, b)
     }
 
     /// Difference.
     pub fn sub(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.either(ScalarOp::FSub, ScalarOp::Sub, a, b)
+        self.apply_float_or_int(ScalarOp::FSub, ScalarOp::Sub, a, b)
     }
 
     /// Product.
     pub fn mul(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.either(ScalarOp::FMul, ScalarOp::Mul, a, b)
+        self.apply_float_or_int(ScalarOp::FMul, ScalarOp::Mul, a, b)
     }
 
     /// Quotient of floats.
     pub fn div(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.op2(ScalarOp::FDiv, a, b)
+        self.apply_binary(ScalarOp::FDiv, a, b)
     }
 
     /// Negative.
@@ -105,22 +105,22 @@ impl<'a> ScalarBuilder<'a> {
         } else {
             ScalarOp::Neg
         };
-        self.op1(op, a)
+        self.apply_unary(op, a)
     }
 
     /// Absolute value of a float.
     pub fn abs(&mut self, a: ScalarNode) -> ScalarNode {
-        self.op1(ScalarOp::FAbs, a)
+        self.apply_unary(ScalarOp::FAbs, a)
     }
 
     /// Whether one is below the other, with sign.
     pub fn lt(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.either(ScalarOp::FLt, ScalarOp::SLt, a, b)
+        self.apply_float_or_int(ScalarOp::FLt, ScalarOp::SLt, a, b)
     }
 
     /// Whether one is at most the other, with sign.
     pub fn le(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.either(ScalarOp::FLe, ScalarOp::SLe, a, b)
+        self.apply_float_or_int(ScalarOp::FLe, ScalarOp::SLe, a, b)
     }
 
     /// Whether a number is one from a first up to, but without, an end.
@@ -132,12 +132,12 @@ impl<'a> ScalarBuilder<'a> {
 
     /// Whether they are equal.
     pub fn eq(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.op2(ScalarOp::Eq, a, b)
+        self.apply_binary(ScalarOp::Eq, a, b)
     }
 
     /// Whether a node is below a constant.
-    pub fn below(&mut self, a: ScalarNode, value: f64) -> ScalarNode {
-        let value = self.like(a, value);
+    pub fn lt_constant(&mut self, a: ScalarNode, value: f64) -> ScalarNode {
+        let value = self.constant_like(a, value);
         self.lt(a, value)
     }
 
@@ -149,39 +149,40 @@ impl<'a> ScalarBuilder<'a> {
             (_, Some(1)) => a,
             (Some(0), _) => a,
             (_, Some(0)) => b,
-            _ => self.op2(ScalarOp::LogAnd, a, b),
+            _ => self.apply_binary(ScalarOp::LogAnd, a, b),
         }
     }
 
     /// Whether one of them holds.
     pub fn or(&mut self, a: ScalarNode, b: ScalarNode) -> ScalarNode {
-        self.op2(ScalarOp::LogOr, a, b)
+        self.apply_binary(ScalarOp::LogOr, a, b)
     }
 
     /// Whether it does not hold.
     pub fn not(&mut self, a: ScalarNode) -> ScalarNode {
-        self.op1(ScalarOp::Not, a)
+        self.apply_unary(ScalarOp::Not, a)
     }
 
     /// One of two.
-    pub fn cond(
+    pub fn select(
         &mut self,
         condition: ScalarNode,
         then: ScalarNode,
         otherwise: ScalarNode,
     ) -> ScalarNode {
-        self.body.op(ScalarOp::Cond, &[condition, then, otherwise])
+        self.body
+            .apply_op(ScalarOp::Cond, &[condition, then, otherwise])
     }
 
     /// A node plus a constant.
-    pub fn plus(&mut self, a: ScalarNode, value: f64) -> ScalarNode {
-        let value = self.like(a, value);
+    pub fn add_constant(&mut self, a: ScalarNode, value: f64) -> ScalarNode {
+        let value = self.constant_like(a, value);
         self.add(a, value)
     }
 
     /// A node times a constant.
-    pub fn times(&mut self, a: ScalarNode, value: f64) -> ScalarNode {
-        let value = self.like(a, value);
+    pub fn mul_constant(&mut self, a: ScalarNode, value: f64) -> ScalarNode {
+        let value = self.constant_like(a, value);
         self.mul(a, value)
     }
 
@@ -192,48 +193,48 @@ impl<'a> ScalarBuilder<'a> {
 
     /// `1 / a`
     pub fn reciprocal(&mut self, a: ScalarNode) -> ScalarNode {
-        let one = self.like(a, 1.0);
+        let one = self.constant_like(a, 1.0);
         self.div(one, a)
     }
 
     /// A value with the sign of another.
     pub fn copy_sign(&mut self, size: ScalarNode, sign: ScalarNode) -> ScalarNode {
-        self.op2(ScalarOp::CopySign, size, sign)
+        self.apply_binary(ScalarOp::CopySign, size, sign)
     }
 
     /// A polynomial, highest coefficient first.
-    pub fn polynomial(&mut self, x: ScalarNode, coefficients: &[f64]) -> ScalarNode {
-        let mut sum = self.like(x, coefficients.first().copied().unwrap_or(0.0));
+    pub fn evaluate_polynomial(&mut self, x: ScalarNode, coefficients: &[f64]) -> ScalarNode {
+        let mut sum = self.constant_like(x, coefficients.first().copied().unwrap_or(0.0));
         for coefficient in coefficients.iter().skip(1) {
             sum = self.mul(sum, x);
-            sum = self.plus(sum, *coefficient);
+            sum = self.add_constant(sum, *coefficient);
         }
         sum
     }
 
     /// The same bits as another type.
     pub fn cast_bits(&mut self, to: ScalarType, a: ScalarNode) -> ScalarNode {
-        self.body.convert(ScalarOp::Bits, to, a)
+        self.body.apply_conversion(ScalarOp::Bits, to, a)
     }
 
     /// An integer of another width; with fewer bits it is cut.
-    pub fn resize(&mut self, to: ScalarType, signed: bool, a: ScalarNode) -> ScalarNode {
+    pub fn resize_integer(&mut self, to: ScalarType, signed: bool, a: ScalarNode) -> ScalarNode {
         let op = if signed {
             ScalarOp::SExt
         } else {
             ScalarOp::ZExt
         };
-        self.body.convert(op, to, a)
+        self.body.apply_conversion(op, to, a)
     }
 
     /// A float of another width.
     pub fn resize_float(&mut self, to: ScalarType, a: ScalarNode) -> ScalarNode {
-        self.body.convert(ScalarOp::FConv, to, a)
+        self.body.apply_conversion(ScalarOp::FConv, to, a)
     }
 
     /// An integer operation with a constant.
-    pub fn with(&mut self, op: ScalarOp, a: ScalarNode, bits: u64) -> ScalarNode {
-        let bits = self.bits(self.ty(a), bits);
-        self.op2(op, a, bits)
+    pub fn apply_with_constant(&mut self, op: ScalarOp, a: ScalarNode, bits: u64) -> ScalarNode {
+        let bits = self.integer_constant(self.node_type(a), bits);
+        self.apply_binary(op, a, bits)
     }
 }

@@ -8,7 +8,7 @@ use spirula_tensor::ir::ScalarNode;
 
 impl ScalarBuilder<'_> {
     /// `compare`: a direction such as `LT`, and whether floats are compared by their total order.
-    pub fn compare(
+    pub fn compare_values(
         &mut self,
         direction: &str,
         total: bool,
@@ -20,29 +20,32 @@ impl ScalarBuilder<'_> {
             _ => (a, b),
         };
         let result = match direction {
-            "EQ" => self.equal(total, a, b),
+            "EQ" => self.test_equality(total, a, b),
             "NE" => {
-                let equal = self.equal(total, a, b);
+                let equal = self.test_equality(total, a, b);
                 self.not(equal)
             }
-            "LT" | "GT" => self.ordered(total, false, a, b)?,
-            "LE" | "GE" => self.ordered(total, true, a, b)?,
+            "LT" | "GT" => self.test_order(total, false, a, b)?,
+            "LE" | "GE" => self.test_order(total, true, a, b)?,
             _ => return None,
         };
-        Some(ElementValue::truth(result))
+        Some(ElementValue::from_truth(result))
     }
 
-    fn equal(&mut self, total: bool, a: &ElementValue, b: &ElementValue) -> ScalarNode {
+    fn test_equality(&mut self, total: bool, a: &ElementValue, b: &ElementValue) -> ScalarNode {
         let mut parts = a.nodes.iter().zip(&b.nodes).map(|(a, b)| (*a, *b));
         let mut all = None;
         for (x, y) in parts.by_ref() {
-            let equal = match a.element.part() {
+            let equal = match a.element.component_element() {
                 TensorElement::Float(_) if total => {
-                    let (x, y) = (self.rank(a.element, x), self.rank(b.element, y));
+                    let (x, y) = (
+                        self.total_order_key(a.element, x),
+                        self.total_order_key(b.element, y),
+                    );
                     self.eq(x, y)
                 }
                 TensorElement::Float(float) => {
-                    let (x, y) = (self.decode(float, x), self.decode(float, y));
+                    let (x, y) = (self.decode_float(float, x), self.decode_float(float, y));
                     self.eq(x, y)
                 }
                 _ => self.eq(x, y),
@@ -52,10 +55,10 @@ impl ScalarBuilder<'_> {
                 Some(before) => self.and(before, equal),
             });
         }
-        all.unwrap_or_else(|| self.truth(true))
+        all.unwrap_or_else(|| self.truth_constant(true))
     }
 
-    fn ordered(
+    fn test_order(
         &mut self,
         total: bool,
         or_equal: bool,
@@ -64,7 +67,7 @@ impl ScalarBuilder<'_> {
     ) -> Option<ScalarNode> {
         let (x, y) = (a.node(), b.node());
         Some(match a.element {
-            TensorElement::Bool => self.op2(
+            TensorElement::Bool => self.apply_binary(
                 if or_equal {
                     ScalarOp::BLe
                 } else {
@@ -73,7 +76,7 @@ impl ScalarBuilder<'_> {
                 x,
                 y,
             ),
-            TensorElement::Int { signed: false, .. } => self.op2(
+            TensorElement::Int { signed: false, .. } => self.apply_binary(
                 if or_equal {
                     ScalarOp::ULe
                 } else {
@@ -82,7 +85,7 @@ impl ScalarBuilder<'_> {
                 x,
                 y,
             ),
-            TensorElement::Int { .. } => self.op2(
+            TensorElement::Int { .. } => self.apply_binary(
                 if or_equal {
                     ScalarOp::SLe
                 } else {
@@ -92,8 +95,11 @@ impl ScalarBuilder<'_> {
                 y,
             ),
             TensorElement::Float(_) if total => {
-                let (x, y) = (self.rank(a.element, x), self.rank(b.element, y));
-                self.op2(
+                let (x, y) = (
+                    self.total_order_key(a.element, x),
+                    self.total_order_key(b.element, y),
+                );
+                self.apply_binary(
                     if or_equal {
                         ScalarOp::SLe
                     } else {
@@ -104,8 +110,8 @@ impl ScalarBuilder<'_> {
                 )
             }
             TensorElement::Float(float) => {
-                let (x, y) = (self.decode(float, x), self.decode(float, y));
-                self.op2(
+                let (x, y) = (self.decode_float(float, x), self.decode_float(float, y));
+                self.apply_binary(
                     if or_equal {
                         ScalarOp::FLe
                     } else {
@@ -117,10 +123,10 @@ impl ScalarBuilder<'_> {
             }
             // By real parts, then by imaginary parts.
             TensorElement::Complex(_) => {
-                let ([a, b], [c, d]) = (a.complex(), b.complex());
-                let first = self.op2(ScalarOp::FLt, a, c);
+                let ([a, b], [c, d]) = (a.as_complex(), b.as_complex());
+                let first = self.apply_binary(ScalarOp::FLt, a, c);
                 let equal = self.eq(a, c);
-                let second = self.op2(
+                let second = self.apply_binary(
                     if or_equal {
                         ScalarOp::FLe
                     } else {
@@ -138,18 +144,18 @@ impl ScalarBuilder<'_> {
 
     /// An integer whose order is the total order of floats: those with a sign below, the larger
     /// the lower.
-    fn rank(&mut self, element: TensorElement, stored: ScalarNode) -> ScalarNode {
-        let TensorElement::Float(float) = element.part() else {
+    fn total_order_key(&mut self, element: TensorElement, stored: ScalarNode) -> ScalarNode {
+        let TensorElement::Float(float) = element.component_element() else {
             return stored;
         };
         let wide = self.decode_wide(float, stored);
-        let ty = match self.ty(wide) {
+        let ty = match self.node_type(wide) {
             ScalarType::F64 => ScalarType::I64,
             _ => ScalarType::I32,
         };
         let bits = self.cast_bits(ty, wide);
-        let sign = self.with(ScalarOp::AShr, bits, u64::from(ty.width() - 1));
-        let rest = self.with(ScalarOp::And, sign, (1 << (ty.width() - 1)) - 1);
-        self.op2(ScalarOp::Xor, bits, rest)
+        let sign = self.apply_with_constant(ScalarOp::AShr, bits, u64::from(ty.width() - 1));
+        let rest = self.apply_with_constant(ScalarOp::And, sign, (1 << (ty.width() - 1)) - 1);
+        self.apply_binary(ScalarOp::Xor, bits, rest)
     }
 }

@@ -21,39 +21,39 @@ impl ScalarBuilder<'_> {
     }
 
     /// Sum.
-    pub fn total(&mut self, a: &ElementValue, b: &ElementValue) -> ElementValue {
+    pub fn add_values(&mut self, a: &ElementValue, b: &ElementValue) -> ElementValue {
         self.by_parts(a, b, Self::add)
     }
 
     /// Difference.
-    pub fn difference(&mut self, a: &ElementValue, b: &ElementValue) -> ElementValue {
+    pub fn subtract_values(&mut self, a: &ElementValue, b: &ElementValue) -> ElementValue {
         self.by_parts(a, b, Self::sub)
     }
 
     /// Product.
-    pub fn product(&mut self, a: &ElementValue, b: &ElementValue) -> ElementValue {
+    pub fn multiply_values(&mut self, a: &ElementValue, b: &ElementValue) -> ElementValue {
         match a.element {
             TensorElement::Complex(_) => ElementValue {
                 element: a.element,
-                nodes: complex::mul(self, a.complex(), b.complex()).into(),
+                nodes: complex::mul(self, a.as_complex(), b.as_complex()).into(),
             },
             _ => self.by_parts(a, b, Self::mul),
         }
     }
 
     /// Quotient.
-    pub fn quotient(&mut self, a: &ElementValue, b: &ElementValue) -> ElementValue {
+    pub fn divide_values(&mut self, a: &ElementValue, b: &ElementValue) -> ElementValue {
         match a.element {
             TensorElement::Complex(_) => ElementValue {
                 element: a.element,
-                nodes: complex::div(self, a.complex(), b.complex()).into(),
+                nodes: complex::div(self, a.as_complex(), b.as_complex()).into(),
             },
             _ => self.by_parts(a, b, Self::div),
         }
     }
 
     /// The conjugate; a real number itself.
-    pub fn conjugate(&mut self, a: &ElementValue) -> ElementValue {
+    pub fn conjugate_value(&mut self, a: &ElementValue) -> ElementValue {
         let mut val = a.clone();
         if let [_, im] = &mut val.nodes[..] {
             *im = self.neg(*im);
@@ -62,17 +62,17 @@ impl ScalarBuilder<'_> {
     }
 
     /// One of two.
-    pub fn choice(
+    pub fn select_value(
         &mut self,
         condition: ScalarNode,
         a: &ElementValue,
         b: &ElementValue,
     ) -> ElementValue {
-        self.by_parts(a, b, |c, a, b| c.cond(condition, a, b))
+        self.by_parts(a, b, |c, a, b| c.select(condition, a, b))
     }
 
     /// A value times a real number.
-    pub fn scaled(&mut self, a: &ElementValue, by: ScalarNode) -> ElementValue {
+    pub fn scale_value(&mut self, a: &ElementValue, by: ScalarNode) -> ElementValue {
         ElementValue {
             element: a.element,
             nodes: a.nodes.iter().map(|node| self.mul(*node, by)).collect(),
@@ -82,15 +82,15 @@ impl ScalarBuilder<'_> {
     /// A real number as a value of a type.
     pub fn of_real(&mut self, element: TensorElement, real: ScalarNode) -> ElementValue {
         let mut nodes = smallvec::smallvec![real];
-        if element.parts() == 2 {
-            nodes.push(self.like(real, 0.0));
+        if element.component_count() == 2 {
+            nodes.push(self.constant_like(real, 0.0));
         }
         ElementValue { element, nodes }
     }
 
     /// A known number as a value of a type.
-    pub fn known(&mut self, element: TensorElement, value: f64) -> ElementValue {
-        let real = self.number(element.storage(), value);
+    pub fn make_constant_value(&mut self, element: TensorElement, value: f64) -> ElementValue {
+        let real = self.make_constant(element.storage_type(), value);
         self.of_real(element, real)
     }
 

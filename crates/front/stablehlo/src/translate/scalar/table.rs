@@ -4,7 +4,7 @@ use super::calc::ScalarBuilder;
 use super::complex;
 use super::value::ElementValue;
 use crate::mlir::{MlirModule, MlirOp as Mlir};
-use crate::translate::element::{TensorElement, native};
+use crate::translate::element::{TensorElement, to_native_type};
 use smallvec::smallvec;
 use spirula_program::ScalarOp;
 
@@ -25,237 +25,245 @@ pub type ElementwiseFunction =
 
 /// Number of operands and function of an operation by its name, without its dialect if that is
 /// StableHLO.
-pub fn function(name: &str) -> Option<(usize, ElementwiseFunction)> {
+pub fn find_elementwise_function(name: &str) -> Option<(usize, ElementwiseFunction)> {
     let row = ROWS.iter().find(|(row, ..)| *row == name);
     row.map(|(_, arity, function)| (*arity, *function))
 }
 
 static ROWS: &[(&str, usize, ElementwiseFunction)] = &[
     ("add", 2, |c, _, v| {
-        c.complex2(v, complex::add)
-            .or_else(|| c.basic(v, Some(ScalarOp::LogOr), ScalarOp::Add, ScalarOp::FAdd))
+        c.map_complex_pair(v, complex::add)
+            .or_else(|| c.apply_operator(v, Some(ScalarOp::LogOr), ScalarOp::Add, ScalarOp::FAdd))
     }),
     ("subtract", 2, |c, _, v| {
-        c.complex2(v, complex::sub)
-            .or_else(|| c.basic(v, None, ScalarOp::Sub, ScalarOp::FSub))
+        c.map_complex_pair(v, complex::sub)
+            .or_else(|| c.apply_operator(v, None, ScalarOp::Sub, ScalarOp::FSub))
     }),
     ("multiply", 2, |c, _, v| {
-        c.complex2(v, complex::mul)
-            .or_else(|| c.basic(v, Some(ScalarOp::LogAnd), ScalarOp::Mul, ScalarOp::FMul))
+        c.map_complex_pair(v, complex::mul)
+            .or_else(|| c.apply_operator(v, Some(ScalarOp::LogAnd), ScalarOp::Mul, ScalarOp::FMul))
     }),
     ("divide", 2, |c, _, v| {
-        c.complex2(v, complex::div)
-            .or_else(|| c.integer(v, ScalarBuilder::int_div))
-            .or_else(|| c.basic(v, None, ScalarOp::SQuot, ScalarOp::FDiv))
+        c.map_complex_pair(v, complex::div)
+            .or_else(|| c.map_integers(v, ScalarBuilder::int_div))
+            .or_else(|| c.apply_operator(v, None, ScalarOp::SQuot, ScalarOp::FDiv))
     }),
     ("remainder", 2, |c, _, v| {
-        c.integer(v, ScalarBuilder::int_rem)
-            .or_else(|| c.basic(v, None, ScalarOp::SRem, ScalarOp::FMod))
+        c.map_integers(v, ScalarBuilder::int_rem)
+            .or_else(|| c.apply_operator(v, None, ScalarOp::SRem, ScalarOp::FMod))
     }),
     ("power", 2, |c, _, v| {
-        c.complex2(v, complex::pow)
-            .or_else(|| c.integer(v, ScalarBuilder::int_pow))
-            .or_else(|| c.real2(v, |c, a, b| c.op2(ScalarOp::FPow, a, b)))
+        c.map_complex_pair(v, complex::pow)
+            .or_else(|| c.map_integers(v, ScalarBuilder::int_pow))
+            .or_else(|| c.map_real_pair(v, |c, a, b| c.apply_binary(ScalarOp::FPow, a, b)))
     }),
     ("atan2", 2, |c, _, v| {
-        c.complex2(v, complex::atan2)
-            .or_else(|| c.real2(v, |c, a, b| c.op2(ScalarOp::Atan2, a, b)))
+        c.map_complex_pair(v, complex::atan2)
+            .or_else(|| c.map_real_pair(v, |c, a, b| c.apply_binary(ScalarOp::Atan2, a, b)))
     }),
-    ("maximum", 2, |c, _, v| extreme(c, v, true)),
-    ("minimum", 2, |c, _, v| extreme(c, v, false)),
+    ("maximum", 2, |c, _, v| choose_extreme(c, v, true)),
+    ("minimum", 2, |c, _, v| choose_extreme(c, v, false)),
     ("clamp", 3, |c, _, v| {
         let [low, value, high] = v else { return None };
-        let value = extreme(c, &[low.clone(), value.clone()], true)?;
-        extreme(c, &[value, high.clone()], false)
+        let value = choose_extreme(c, &[low.clone(), value.clone()], true)?;
+        choose_extreme(c, &[value, high.clone()], false)
     }),
     ("and", 2, |c, _, v| {
-        c.basic(v, Some(ScalarOp::LogAnd), ScalarOp::And, ScalarOp::FAdd)
+        c.apply_operator(v, Some(ScalarOp::LogAnd), ScalarOp::And, ScalarOp::FAdd)
     }),
     ("or", 2, |c, _, v| {
-        c.basic(v, Some(ScalarOp::LogOr), ScalarOp::Or, ScalarOp::FAdd)
+        c.apply_operator(v, Some(ScalarOp::LogOr), ScalarOp::Or, ScalarOp::FAdd)
     }),
     ("xor", 2, |c, _, v| match v {
         [a, b] if a.element == TensorElement::Bool => {
             let equal = c.eq(a.node(), b.node());
-            Some(ElementValue::truth(c.not(equal)))
+            Some(ElementValue::from_truth(c.not(equal)))
         }
-        _ => c.integer(v, |c, _, v| c.op2(ScalarOp::Xor, v[0], v[1])),
+        _ => c.map_integers(v, |c, _, v| c.apply_binary(ScalarOp::Xor, v[0], v[1])),
     }),
     ("not", 1, |c, _, v| {
-        c.basic(v, Some(ScalarOp::Not), ScalarOp::Complement, ScalarOp::FNeg)
+        c.apply_operator(v, Some(ScalarOp::Not), ScalarOp::Complement, ScalarOp::FNeg)
     }),
     ("shift_left", 2, |c, _, v| {
-        c.integer(v, |c, e, v| c.int_shift(ScalarOp::Shl, e, v))
+        c.map_integers(v, |c, e, v| c.int_shift(ScalarOp::Shl, e, v))
     }),
     ("shift_right_logical", 2, |c, _, v| {
-        c.integer(v, |c, e, v| c.int_shift(ScalarOp::LShr, e, v))
+        c.map_integers(v, |c, e, v| c.int_shift(ScalarOp::LShr, e, v))
     }),
     ("shift_right_arithmetic", 2, |c, _, v| {
-        c.integer(v, |c, e, v| c.int_shift(ScalarOp::AShr, e, v))
+        c.map_integers(v, |c, e, v| c.int_shift(ScalarOp::AShr, e, v))
     }),
     ("popcnt", 1, |c, _, v| {
-        c.integer(v, ScalarBuilder::int_popcount)
+        c.map_integers(v, ScalarBuilder::int_popcount)
     }),
     ("count_leading_zeros", 1, |c, _, v| {
-        c.integer(v, ScalarBuilder::int_clz)
+        c.map_integers(v, ScalarBuilder::int_clz)
     }),
     ("chlo.mulhi", 2, |c, _, v| {
-        c.integer(v, |c, e, v| match e {
-            TensorElement::Int { signed: false, .. } => c.op2(ScalarOp::UMulHi, v[0], v[1]),
-            _ => c.op2(ScalarOp::SMulHi, v[0], v[1]),
+        c.map_integers(v, |c, e, v| match e {
+            TensorElement::Int { signed: false, .. } => {
+                c.apply_binary(ScalarOp::UMulHi, v[0], v[1])
+            }
+            _ => c.apply_binary(ScalarOp::SMulHi, v[0], v[1]),
         })
     }),
     ("negate", 1, |c, _, v| match v {
         [a] if matches!(a.element, TensorElement::Complex(_)) => {
-            c.function(v, ScalarBuilder::neg, complex::neg)
+            c.map_real_or_complex(v, ScalarBuilder::neg, complex::neg)
         }
-        _ => c.basic(v, None, ScalarOp::Neg, ScalarOp::FNeg),
+        _ => c.apply_operator(v, None, ScalarOp::Neg, ScalarOp::FNeg),
     }),
     ("abs", 1, |c, call, v| match v {
         [a] if matches!(a.element, TensorElement::Complex(_)) => {
-            let size = complex::abs(c, a.complex());
+            let size = complex::abs(c, a.as_complex());
             Some(ElementValue::new(call.result, size))
         }
         [a] if a.element.is_unsigned() => Some(a.clone()),
-        _ => c.basic(v, None, ScalarOp::Abs, ScalarOp::FAbs),
+        _ => c.apply_operator(v, None, ScalarOp::Abs, ScalarOp::FAbs),
     }),
     ("sign", 1, |c, _, v| {
-        c.integer(v, ScalarBuilder::int_sign)
-            .or_else(|| c.function(v, ScalarBuilder::sign, complex::sign))
+        c.map_integers(v, ScalarBuilder::int_sign)
+            .or_else(|| c.map_real_or_complex(v, ScalarBuilder::sign, complex::sign))
     }),
     ("ceil", 1, |c, _, v| {
-        c.real(v, |c, x| c.op1(ScalarOp::Ceil, x))
+        c.map_real(v, |c, x| c.apply_unary(ScalarOp::Ceil, x))
     }),
     ("floor", 1, |c, _, v| {
-        c.real(v, |c, x| c.op1(ScalarOp::Floor, x))
+        c.map_real(v, |c, x| c.apply_unary(ScalarOp::Floor, x))
     }),
     ("round_nearest_even", 1, |c, _, v| {
-        c.real(v, |c, x| c.op1(ScalarOp::Round, x))
+        c.map_real(v, |c, x| c.apply_unary(ScalarOp::Round, x))
     }),
     ("round_nearest_afz", 1, |c, _, v| {
-        c.real(v, ScalarBuilder::round_away)
+        c.map_real(v, ScalarBuilder::round_away)
     }),
     ("sqrt", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Sqrt, x), complex::sqrt)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Sqrt, x), complex::sqrt)
     }),
     ("rsqrt", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Rsqrt, x), complex::rsqrt)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Rsqrt, x), complex::rsqrt)
     }),
     ("cbrt", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Cbrt, x), complex::cbrt)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Cbrt, x), complex::cbrt)
     }),
     ("exponential", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Exp, x), complex::exp)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Exp, x), complex::exp)
     }),
     ("exponential_minus_one", 1, |c, _, v| {
-        c.function(v, ScalarBuilder::expm1, complex::expm1)
+        c.map_real_or_complex(v, ScalarBuilder::expm1, complex::expm1)
     }),
     ("log", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Log, x), complex::log)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Log, x), complex::log)
     }),
     ("log_plus_one", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Log1p, x), complex::log1p)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Log1p, x), complex::log1p)
     }),
     ("logistic", 1, |c, _, v| {
-        c.function(v, ScalarBuilder::logistic, complex::logistic)
+        c.map_real_or_complex(v, ScalarBuilder::logistic, complex::logistic)
     }),
     ("sine", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Sin, x), complex::sin)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Sin, x), complex::sin)
     }),
     ("cosine", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Cos, x), complex::cos)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Cos, x), complex::cos)
     }),
     ("tan", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Tan, x), complex::tan)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Tan, x), complex::tan)
     }),
     ("tanh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Tanh, x), complex::tanh)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Tanh, x), complex::tanh)
     }),
     ("chlo.tan", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Tan, x), complex::tan)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Tan, x), complex::tan)
     }),
     ("chlo.sinh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Sinh, x), complex::sinh)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Sinh, x), complex::sinh)
     }),
     ("chlo.cosh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Cosh, x), complex::cosh)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Cosh, x), complex::cosh)
     }),
     ("chlo.asin", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Asin, x), complex::asin)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Asin, x), complex::asin)
     }),
     ("chlo.acos", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Acos, x), complex::acos)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Acos, x), complex::acos)
     }),
     ("chlo.atan", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Atan, x), complex::atan)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Atan, x), complex::atan)
     }),
     ("chlo.asinh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Asinh, x), complex::asinh)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Asinh, x), complex::asinh)
     }),
     ("chlo.acosh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Acosh, x), complex::acosh)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Acosh, x), complex::acosh)
     }),
     ("chlo.atanh", 1, |c, _, v| {
-        c.function(v, |c, x| c.op1(ScalarOp::Atanh, x), complex::atanh)
+        c.map_real_or_complex(v, |c, x| c.apply_unary(ScalarOp::Atanh, x), complex::atanh)
     }),
     ("chlo.square", 1, |c, _, v| {
-        c.function(v, ScalarBuilder::square, complex::square)
+        c.map_real_or_complex(v, ScalarBuilder::square, complex::square)
     }),
     ("chlo.conj", 1, |c, _, v| {
-        c.function(v, |_, x| x, |c, [a, b]| [a, c.neg(b)])
+        c.map_real_or_complex(v, |_, x| x, |c, [a, b]| [a, c.neg(b)])
     }),
     ("chlo.erf", 1, |c, _, v| {
-        c.real(v, |c, x| c.op1(ScalarOp::Erf, x))
+        c.map_real(v, |c, x| c.apply_unary(ScalarOp::Erf, x))
     }),
     ("chlo.erfc", 1, |c, _, v| {
-        c.real(v, |c, x| c.op1(ScalarOp::Erfc, x))
+        c.map_real(v, |c, x| c.apply_unary(ScalarOp::Erfc, x))
     }),
     ("chlo.erf_inv", 1, |c, _, v| {
-        c.real(v, ScalarBuilder::erf_inv)
+        c.map_real(v, ScalarBuilder::erf_inv)
     }),
     ("chlo.lgamma", 1, |c, _, v| {
-        c.real(v, |c, x| c.op1(ScalarOp::LGamma, x))
+        c.map_real(v, |c, x| c.apply_unary(ScalarOp::LGamma, x))
     }),
     ("chlo.digamma", 1, |c, _, v| {
-        c.real(v, ScalarBuilder::digamma)
+        c.map_real(v, ScalarBuilder::digamma)
     }),
-    ("chlo.zeta", 2, |c, _, v| c.real2(v, ScalarBuilder::zeta)),
+    ("chlo.zeta", 2, |c, _, v| {
+        c.map_real_pair(v, ScalarBuilder::zeta)
+    }),
     ("chlo.polygamma", 2, |c, _, v| {
-        c.real2(v, ScalarBuilder::polygamma)
+        c.map_real_pair(v, ScalarBuilder::polygamma)
     }),
     ("chlo.bessel_i1e", 1, |c, _, v| {
-        c.real(v, ScalarBuilder::bessel_i1e)
+        c.map_real(v, ScalarBuilder::bessel_i1e)
     }),
     ("chlo.next_after", 2, |c, _, v| next_after(c, v)),
     ("is_finite", 1, |c, _, v| match v {
         [a] => match a.element {
             TensorElement::Float(float) => {
-                let value = c.decode(float, a.node());
-                Some(ElementValue::truth(c.is_finite(value)))
+                let value = c.decode_float(float, a.node());
+                Some(ElementValue::from_truth(c.is_finite(value)))
             }
             _ => None,
         },
         _ => None,
     }),
-    ("chlo.is_inf", 1, |c, _, v| infinite(c, v, None)),
-    ("chlo.is_pos_inf", 1, |c, _, v| infinite(c, v, Some(1.0))),
-    ("chlo.is_neg_inf", 1, |c, _, v| infinite(c, v, Some(-1.0))),
+    ("chlo.is_inf", 1, |c, _, v| test_infinity(c, v, None)),
+    ("chlo.is_pos_inf", 1, |c, _, v| {
+        test_infinity(c, v, Some(1.0))
+    }),
+    ("chlo.is_neg_inf", 1, |c, _, v| {
+        test_infinity(c, v, Some(-1.0))
+    }),
     ("select", 3, |c, _, v| {
         let [condition, a, b] = v else { return None };
         let parts = a.nodes.iter().zip(&b.nodes);
-        let nodes = parts.map(|(a, b)| c.cond(condition.node(), *a, *b));
+        let nodes = parts.map(|(a, b)| c.select(condition.node(), *a, *b));
         Some(ElementValue {
             element: a.element,
             nodes: nodes.collect(),
         })
     }),
     ("compare", 2, |c, call, v| {
-        let direction = call.module.keyword(call.op, "comparison_direction")?;
-        let kind = call.module.keyword(call.op, "compare_type");
-        c.compare(direction, kind == Some("TOTALORDER"), v)
+        let direction = call.module.find_keyword(call.op, "comparison_direction")?;
+        let kind = call.module.find_keyword(call.op, "compare_type");
+        c.compare_values(direction, kind == Some("TOTALORDER"), v)
     }),
     ("convert", 1, |c, call, v| {
-        c.convert(v.first()?, call.result)
+        c.convert_value(v.first()?, call.result)
     }),
     ("complex", 2, |_, call, v| {
         let [re, im] = v else { return None };
@@ -268,25 +276,29 @@ static ROWS: &[(&str, usize, ElementwiseFunction)] = &[
         Some(ElementValue::new(call.result, v.first()?.node()))
     }),
     ("imag", 1, |c, call, v| match v.first()?.element {
-        TensorElement::Complex(_) => Some(ElementValue::new(call.result, v[0].complex()[1])),
+        TensorElement::Complex(_) => Some(ElementValue::new(call.result, v[0].as_complex()[1])),
         _ => {
-            let zero = c.bits(call.result.storage(), 0);
+            let zero = c.integer_constant(call.result.storage_type(), 0);
             Some(ElementValue::new(call.result, zero))
         }
     }),
     ("reduce_precision", 1, |c, call, v| {
-        let bits = |name| u32::try_from(call.module.integer(call.op, name)?).ok();
+        let bits = |name| u32::try_from(call.module.find_integer(call.op, name)?).ok();
         c.reduce_precision(v.first()?, bits("exponent_bits")?, bits("mantissa_bits")?)
     }),
 ];
 
-fn extreme(c: &mut ScalarBuilder<'_>, v: &[ElementValue], greater: bool) -> Option<ElementValue> {
+fn choose_extreme(
+    c: &mut ScalarBuilder<'_>,
+    v: &[ElementValue],
+    greater: bool,
+) -> Option<ElementValue> {
     let [a, b] = v else { return None };
     if let TensorElement::Complex(_) = a.element {
         let direction = if greater { "GE" } else { "LE" };
-        let chosen = c.compare(direction, false, v)?.node();
+        let chosen = c.compare_values(direction, false, v)?.node();
         let parts = a.nodes.iter().zip(&b.nodes);
-        let nodes = parts.map(|(a, b)| c.cond(chosen, *a, *b)).collect();
+        let nodes = parts.map(|(a, b)| c.select(chosen, *a, *b)).collect();
         return Some(ElementValue {
             element: a.element,
             nodes,
@@ -298,14 +310,16 @@ fn extreme(c: &mut ScalarBuilder<'_>, v: &[ElementValue], greater: bool) -> Opti
         ScalarOp::LogAnd
     };
     match (a.element, greater) {
-        (TensorElement::Bool, _) => c.basic(v, Some(truth), ScalarOp::SMax, ScalarOp::FMax),
-        (TensorElement::Int { .. }, _) => c.integer(v, |c, e, v| c.int_extreme(e, greater, v)),
-        (_, true) => c.real2(v, ScalarBuilder::maximum),
-        (_, false) => c.real2(v, ScalarBuilder::minimum),
+        (TensorElement::Bool, _) => {
+            c.apply_operator(v, Some(truth), ScalarOp::SMax, ScalarOp::FMax)
+        }
+        (TensorElement::Int { .. }, _) => c.map_integers(v, |c, e, v| c.int_extreme(e, greater, v)),
+        (_, true) => c.map_real_pair(v, ScalarBuilder::maximum),
+        (_, false) => c.map_real_pair(v, ScalarBuilder::minimum),
     }
 }
 
-fn infinite(
+fn test_infinity(
     c: &mut ScalarBuilder<'_>,
     v: &[ElementValue],
     sign: Option<f64>,
@@ -313,12 +327,12 @@ fn infinite(
     let TensorElement::Float(float) = v.first()?.element else {
         return None;
     };
-    let mut value = c.decode(float, v[0].node());
+    let mut value = c.decode_float(float, v[0].node());
     if sign.is_none() {
         value = c.abs(value);
     }
-    let infinity = c.like(value, f64::INFINITY * sign.unwrap_or(1.0));
-    Some(ElementValue::truth(c.eq(value, infinity)))
+    let infinity = c.constant_like(value, f64::INFINITY * sign.unwrap_or(1.0));
+    Some(ElementValue::from_truth(c.eq(value, infinity)))
 }
 
 /// The next number of the type in the direction of another, by the order of bits.
@@ -331,31 +345,37 @@ fn next_after(c: &mut ScalarBuilder<'_>, v: &[ElementValue]) -> Option<ElementVa
         width: float.width(),
         signed: true,
     };
-    let ty = ty.storage();
-    let (x, y) = (c.decode(float, a.node()), c.decode(float, b.node()));
-    let (x_nan, y_nan) = (c.op1(ScalarOp::IsNan, x), c.op1(ScalarOp::IsNan, y));
+    let ty = ty.storage_type();
+    let (x, y) = (
+        c.decode_float(float, a.node()),
+        c.decode_float(float, b.node()),
+    );
+    let (x_nan, y_nan) = (
+        c.apply_unary(ScalarOp::IsNan, x),
+        c.apply_unary(ScalarOp::IsNan, y),
+    );
     let is_nan = c.or(x_nan, y_nan);
     let bits = [a, b].map(|v| c.cast_bits(ty, v.node()));
     let sign = 1u64 << (float.width() - 1);
-    let size = bits.map(|bits| c.with(ScalarOp::And, bits, sign - 1));
-    let signs = bits.map(|bits| c.with(ScalarOp::And, bits, sign));
+    let size = bits.map(|bits| c.apply_with_constant(ScalarOp::And, bits, sign - 1));
+    let signs = bits.map(|bits| c.apply_with_constant(ScalarOp::And, bits, sign));
     let equal = c.eq(x, y);
-    let zero = c.bits(ty, 0);
+    let zero = c.integer_constant(ty, 0);
     let x_zero = c.eq(size[0], zero);
-    let away = c.with(ScalarOp::Or, signs[1], 1);
+    let away = c.apply_with_constant(ScalarOp::Or, signs[1], 1);
     let same_sign = c.eq(signs[0], signs[1]);
     let other_sign = c.not(same_sign);
-    let is_larger = c.op2(ScalarOp::ULt, size[1], size[0]);
+    let is_larger = c.apply_binary(ScalarOp::ULt, size[1], size[0]);
     let shrinks = c.or(other_sign, is_larger);
     let (lower, upper) = (
-        c.with(ScalarOp::Sub, bits[0], 1),
-        c.with(ScalarOp::Add, bits[0], 1),
+        c.apply_with_constant(ScalarOp::Sub, bits[0], 1),
+        c.apply_with_constant(ScalarOp::Add, bits[0], 1),
     );
-    let moved = c.cond(shrinks, lower, upper);
-    let moved = c.cond(x_zero, away, moved);
-    let moved = c.cond(equal, bits[1], moved);
-    let nan = c.bits(ty, float.format().encode(f64::NAN));
-    let result = c.cond(is_nan, nan, moved);
-    let stored = native(float).map_or(result, |ty| c.cast_bits(ty, result));
+    let moved = c.select(shrinks, lower, upper);
+    let moved = c.select(x_zero, away, moved);
+    let moved = c.select(equal, bits[1], moved);
+    let nan = c.integer_constant(ty, float.format().encode_value(f64::NAN));
+    let result = c.select(is_nan, nan, moved);
+    let stored = to_native_type(float).map_or(result, |ty| c.cast_bits(ty, result));
     Some(ElementValue::new(a.element, stored))
 }

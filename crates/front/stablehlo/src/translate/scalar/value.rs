@@ -25,7 +25,7 @@ impl ElementValue {
     }
 
     /// A truth value.
-    pub fn truth(node: ScalarNode) -> ElementValue {
+    pub fn from_truth(node: ScalarNode) -> ElementValue {
         ElementValue::new(TensorElement::Bool, node)
     }
 
@@ -35,7 +35,7 @@ impl ElementValue {
     }
 
     /// Real and imaginary part.
-    pub fn complex(&self) -> ComplexNodes {
+    pub fn as_complex(&self) -> ComplexNodes {
         [self.nodes[0], self.nodes[self.nodes.len() - 1]]
     }
 }
@@ -50,7 +50,7 @@ pub type BinaryComplexFn = fn(&mut ScalarBuilder<'_>, ComplexNodes, ComplexNodes
 
 impl ScalarBuilder<'_> {
     /// A real function: of an IEEE type directly, of others through `f32`.
-    pub fn real(
+    pub fn map_real(
         &mut self,
         v: &[ElementValue],
         function: impl FnOnce(&mut Self, ScalarNode) -> ScalarNode,
@@ -61,11 +61,14 @@ impl ScalarBuilder<'_> {
         };
         let value = self.decode_wide(float, a.node());
         let result = function(self, value);
-        Some(ElementValue::new(a.element, self.encode(float, result)))
+        Some(ElementValue::new(
+            a.element,
+            self.encode_float(float, result),
+        ))
     }
 
     /// A function of a real or complex number.
-    pub fn function(
+    pub fn map_real_or_complex(
         &mut self,
         v: &[ElementValue],
         real: impl FnOnce(&mut Self, ScalarNode) -> ScalarNode,
@@ -73,18 +76,18 @@ impl ScalarBuilder<'_> {
     ) -> Option<ElementValue> {
         match v {
             [a] if matches!(a.element, TensorElement::Complex(_)) => {
-                let nodes = complex(self, a.complex());
+                let nodes = complex(self, a.as_complex());
                 Some(ElementValue {
                     element: a.element,
                     nodes: nodes.into(),
                 })
             }
-            _ => self.real(v, real),
+            _ => self.map_real(v, real),
         }
     }
 
     /// A function of two real numbers.
-    pub fn real2(
+    pub fn map_real_pair(
         &mut self,
         v: &[ElementValue],
         function: impl FnOnce(&mut Self, ScalarNode, ScalarNode) -> ScalarNode,
@@ -98,11 +101,14 @@ impl ScalarBuilder<'_> {
             self.decode_wide(float, b.node()),
         );
         let result = function(self, x, y);
-        Some(ElementValue::new(a.element, self.encode(float, result)))
+        Some(ElementValue::new(
+            a.element,
+            self.encode_float(float, result),
+        ))
     }
 
     /// A function of two complex numbers.
-    pub fn complex2(
+    pub fn map_complex_pair(
         &mut self,
         v: &[ElementValue],
         function: BinaryComplexFn,
@@ -111,7 +117,7 @@ impl ScalarBuilder<'_> {
         let TensorElement::Complex(_) = a.element else {
             return None;
         };
-        let nodes = function(self, a.complex(), b.complex());
+        let nodes = function(self, a.as_complex(), b.as_complex());
         Some(ElementValue {
             element: a.element,
             nodes: nodes.into(),
@@ -119,7 +125,7 @@ impl ScalarBuilder<'_> {
     }
 
     /// A function of integers, brought back into their range.
-    pub fn integer(
+    pub fn map_integers(
         &mut self,
         v: &[ElementValue],
         function: impl FnOnce(&mut Self, TensorElement, &[ScalarNode]) -> ScalarNode,
@@ -130,11 +136,14 @@ impl ScalarBuilder<'_> {
         };
         let nodes: SmallVec<[ScalarNode; 3]> = v.iter().map(ElementValue::node).collect();
         let result = function(self, element, &nodes);
-        Some(ElementValue::new(element, self.wrap(element, result)))
+        Some(ElementValue::new(
+            element,
+            self.wrap_integer(element, result),
+        ))
     }
 
     /// One operator for each kind of number; floats of 16 bits that the IR has are not widened.
-    pub fn basic(
+    pub fn apply_operator(
         &mut self,
         v: &[ElementValue],
         truth: Option<ScalarOp>,
@@ -145,16 +154,18 @@ impl ScalarBuilder<'_> {
         match first.element {
             TensorElement::Bool => {
                 let nodes: SmallVec<[ScalarNode; 3]> = v.iter().map(ElementValue::node).collect();
-                Some(ElementValue::truth(self.body.op(truth?, &nodes)))
+                Some(ElementValue::from_truth(self.body.apply_op(truth?, &nodes)))
             }
-            TensorElement::Int { .. } => self.integer(v, |c, _, nodes| c.body.op(int, nodes)),
+            TensorElement::Int { .. } => {
+                self.map_integers(v, |c, _, nodes| c.body.apply_op(int, nodes))
+            }
             TensorElement::Float(format) => {
-                let operands = v.iter().map(|a| self.decode(format, a.node()));
+                let operands = v.iter().map(|a| self.decode_float(format, a.node()));
                 let operands: SmallVec<[ScalarNode; 3]> = operands.collect();
-                let result = self.body.op(float, &operands);
+                let result = self.body.apply_op(float, &operands);
                 Some(ElementValue::new(
                     first.element,
-                    self.encode(format, result),
+                    self.encode_float(format, result),
                 ))
             }
             _ => None,

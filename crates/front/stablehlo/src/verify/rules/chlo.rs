@@ -2,12 +2,12 @@
 
 use super::classes;
 use crate::mlir::DimSize;
-use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, fault};
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, report_violation};
 
 /// Operations with implicit broadcasting: the elements agree.
-pub(crate) fn broadcast(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_broadcasting(check: &CheckedOperation<'_>) -> RuleResult {
     for &ty in &check.operands {
-        check.demand(ty, classes::ANY)?;
+        check.demand_class(ty, classes::ANY)?;
         check.demand_same_element(ty, check.operands[0])?;
     }
     Ok(())
@@ -16,17 +16,20 @@ pub(crate) fn broadcast(check: &CheckedOperation<'_>) -> RuleResult {
 /// `top_k`: the last dimension becomes `k`.
 pub(crate) fn top_k(check: &CheckedOperation<'_>) -> RuleResult {
     let operand = check.operands[0];
-    let Some(shape) = check.shape(operand) else {
+    let Some(shape) = check.tensor_shape(operand) else {
         return Ok(());
     };
-    let k = check.module.integer(check.op, "k").unwrap_or(-1);
+    let k = check.module.find_integer(check.op, "k").unwrap_or(-1);
     let (Some((&last, outer)), Ok(k)) = (shape.split_last(), u64::try_from(k)) else {
-        return fault(format!("`k` is {k}, the operand {}", check.show(operand)));
+        return report_violation(format!(
+            "`k` is {k}, the operand {}",
+            check.format_type(operand)
+        ));
     };
     if last.is_some_and(|last| last < k) {
-        return fault(format!(
+        return report_violation(format!(
             "the last dimension of {} has less than {k}",
-            check.show(operand)
+            check.format_type(operand)
         ));
     }
     let mut result: Vec<DimSize> = outer.to_vec();
@@ -36,32 +39,38 @@ pub(crate) fn top_k(check: &CheckedOperation<'_>) -> RuleResult {
 }
 
 /// `scan`: inputs and carries; the region takes and returns slices of them.
-pub(crate) fn scan(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_scan(check: &CheckedOperation<'_>) -> RuleResult {
     let (arguments, returned) = check.region_types(0)?;
     if arguments.len() != check.operands.len() || returned.len() != check.results.len() {
-        return fault("the region takes a slice of each operand and returns one of each result");
+        return report_violation(
+            "the region takes a slice of each operand and returns one of each result",
+        );
     }
-    let Some(shape) = check.operands.first().and_then(|&ty| check.shape(ty)) else {
+    let Some(shape) = check
+        .operands
+        .first()
+        .and_then(|&ty| check.tensor_shape(ty))
+    else {
         return Ok(());
     };
-    check.dimension("dimension", shape.len()).map(|_| ())
+    check.read_dimension("dimension", shape.len()).map(|_| ())
 }
 
 /// `ragged_dot`
 pub(crate) fn ragged_dot(check: &CheckedOperation<'_>) -> RuleResult {
-    check.demand(check.operands[2], ElementClasses::INTEGER)?;
+    check.demand_class(check.operands[2], ElementClasses::INTEGER)?;
     check.demand_same_element(check.operands[0], check.operands[1])
 }
 
 /// `expect_eq` and its like: both have one type.
-pub(crate) fn expect(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_expect(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_compatible(check.operands[0], check.operands[1])
 }
 
 /// `expect_eq_const` and its like: the elements have the type of the operand.
 pub(crate) fn expect_const(check: &CheckedOperation<'_>) -> RuleResult {
-    match check.module.elements(check.op, "value") {
+    match check.module.find_elements(check.op, "value") {
         Some(value) => check.demand_compatible(value.ty, check.operands[0]),
-        None => fault("`value` has no elements"),
+        None => report_violation("`value` has no elements"),
     }
 }

@@ -1,18 +1,18 @@
 //! Products of tensors and convolutions.
 
 use crate::mlir::{AttributeKind, DimSize, MlirAttr, MlirType};
-use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, fault};
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, report_violation};
 
 /// Elements of a product may be others than those of its operands; there are none or two
 /// precisions.
 fn demand_product(check: &CheckedOperation<'_>, shape: &[DimSize]) -> RuleResult {
-    let precisions = check.module.attribute(check.op, "precision_config");
+    let precisions = check.module.find_attribute(check.op, "precision_config");
     if let Some(AttributeKind::Array(all)) =
         precisions.map(|attr| check.module.attributes.kind(attr))
         && !matches!(all.len(), 0 | 2)
     {
         let count = all.len();
-        return fault(format!("`precision_config` has {count} members, not 2"));
+        return report_violation(format!("`precision_config` has {count} members, not 2"));
     }
     check.demand_result(0, shape, check.results[0])
 }
@@ -25,13 +25,16 @@ fn demand_pairs(
     right: (&[DimSize], &[usize]),
 ) -> RuleResult {
     if left.1.len() != right.1.len() {
-        return fault(format!("{what} dimensions of both sides differ in number"));
+        return report_violation(format!("{what} dimensions of both sides differ in number"));
     }
     for (&a, &b) in left.1.iter().zip(right.1) {
         let (x, y) = (left.0[a], right.0[b]);
         if x.is_some() && y.is_some() && x != y {
-            let (l, r) = (check.show(check.operands[0]), check.show(check.operands[1]));
-            return fault(format!(
+            let (l, r) = (
+                check.format_type(check.operands[0]),
+                check.format_type(check.operands[1]),
+            );
+            return report_violation(format!(
                 "{what} dimensions {a} of {l} and {b} of {r} differ in size"
             ));
         }
@@ -40,25 +43,28 @@ fn demand_pairs(
 }
 
 /// `dot`: vectors and matrices.
-pub(crate) fn dot(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_dot(check: &CheckedOperation<'_>) -> RuleResult {
     let (Some(left), Some(right)) = (
-        check.shape(check.operands[0]),
-        check.shape(check.operands[1]),
+        check.tensor_shape(check.operands[0]),
+        check.tensor_shape(check.operands[1]),
     ) else {
         return Ok(());
     };
     let (Some((&inner, rows)), Some((&other, columns))) = (left.split_last(), right.split_first())
     else {
-        return fault("a dot product has vectors and matrices");
+        return report_violation("a dot product has vectors and matrices");
     };
     if rows.len() > 1 || columns.len() > 1 {
-        return fault("a dot product has vectors and matrices").map_err(
+        return report_violation("a dot product has vectors and matrices").map_err(
             |f: crate::verify::check::RuleViolation| f.with_hint("use `stablehlo.dot_general`"),
         );
     }
     if inner.is_some() && other.is_some() && inner != other {
-        let (left, right) = (check.show(check.operands[0]), check.show(check.operands[1]));
-        return fault(format!(
+        let (left, right) = (
+            check.format_type(check.operands[0]),
+            check.format_type(check.operands[1]),
+        );
+        return report_violation(format!(
             "{left} and {right} do not contract: their inner sizes differ"
         ));
     }
@@ -68,15 +74,15 @@ pub(crate) fn dot(check: &CheckedOperation<'_>) -> RuleResult {
 /// `dot_general`
 pub(crate) fn dot_general(check: &CheckedOperation<'_>) -> RuleResult {
     let (Some(left), Some(right)) = (
-        check.shape(check.operands[0]),
-        check.shape(check.operands[1]),
+        check.tensor_shape(check.operands[0]),
+        check.tensor_shape(check.operands[1]),
     ) else {
         return Ok(());
     };
-    let attr = check.attribute("dot_dimension_numbers")?;
+    let attr = check.require_attribute("dot_dimension_numbers")?;
     let axes = |name: &str, rank: usize| {
         let values = check.module.field_integers(attr, name);
-        check.axes(name, &values, rank)
+        check.check_axes(name, &values, rank)
     };
     let left_batch = axes("lhs_batching_dimensions", left.len())?;
     let right_batch = axes("rhs_batching_dimensions", right.len())?;
@@ -84,7 +90,7 @@ pub(crate) fn dot_general(check: &CheckedOperation<'_>) -> RuleResult {
     let right_inner = axes("rhs_contracting_dimensions", right.len())?;
     let both = |batch: &[usize], inner: &[usize]| batch.iter().any(|axis| inner.contains(axis));
     if both(&left_batch, &left_inner) || both(&right_batch, &right_inner) {
-        return fault("a dimension is both batching and contracting");
+        return report_violation("a dimension is both batching and contracting");
     }
     demand_pairs(
         check,
@@ -120,7 +126,7 @@ struct ConvolutionDimensions {
 }
 
 impl ConvolutionDimensions {
-    fn read(
+    fn from_attribute(
         check: &CheckedOperation<'_>,
         attr: MlirAttr,
         names: [&str; 3],
@@ -133,10 +139,10 @@ impl ConvolutionDimensions {
         check.demand_rank(ty, rank)?;
         let mut all = vec![first, second];
         all.extend(spatial);
-        let mut axes = check.axes("dimension_numbers", &all, rank)?;
+        let mut axes = check.check_axes("dimension_numbers", &all, rank)?;
         let spatial = axes.split_off(2);
         let shape = check
-            .shape(ty)
+            .tensor_shape(ty)
             .map_or_else(|| vec![None; rank], <[DimSize]>::to_vec);
         let layout = ConvolutionDimensions {
             first: axes[0],
@@ -148,8 +154,8 @@ impl ConvolutionDimensions {
 }
 
 /// `convolution`, `dynamic_conv`
-pub(crate) fn convolution(check: &CheckedOperation<'_>) -> RuleResult {
-    let attr = check.attribute("dimension_numbers")?;
+pub(crate) fn verify_convolution(check: &CheckedOperation<'_>) -> RuleResult {
+    let attr = check.require_attribute("dimension_numbers")?;
     let names = |part: &str, first: &str, second: &str| {
         [first, second, "spatial"].map(|name| match name {
             "spatial" => format!("{part}_spatial_dimensions"),
@@ -158,7 +164,7 @@ pub(crate) fn convolution(check: &CheckedOperation<'_>) -> RuleResult {
     };
     let read = |part: &str, first: &str, second: &str, ty: MlirType| {
         let names = names(part, first, second);
-        ConvolutionDimensions::read(check, attr, [&names[0], &names[1], &names[2]], ty)
+        ConvolutionDimensions::from_attribute(check, attr, [&names[0], &names[1], &names[2]], ty)
     };
     let (input, left) = read("input", "batch", "feature", check.operands[0])?;
     let (kernel, right) = read(
@@ -168,14 +174,14 @@ pub(crate) fn convolution(check: &CheckedOperation<'_>) -> RuleResult {
         check.operands[1],
     )?;
     // A quantised kernel may stand beside floats.
-    if !check.is(check.operands[1], ElementClasses::QUANTIZED) {
+    if !check.has_class(check.operands[1], ElementClasses::QUANTIZED) {
         check.demand_same_class(check.operands[0], check.operands[1])?;
     }
     let (output, _) = read("output", "batch", "feature", check.results[0])?;
-    let groups = |name: &str| check.module.integer(check.op, name).unwrap_or(1);
+    let groups = |name: &str| check.module.find_integer(check.op, name).unwrap_or(1);
     let (features, batches) = (groups("feature_group_count"), groups("batch_group_count"));
     if features < 1 || batches < 1 || (features > 1 && batches > 1) {
-        return fault("one of the group counts is 1, the other at least 1");
+        return report_violation("one of the group counts is 1, the other at least 1");
     }
     demand_groups(
         &left,
@@ -186,7 +192,7 @@ pub(crate) fn convolution(check: &CheckedOperation<'_>) -> RuleResult {
         batches as u64,
     )?;
     if input.spatial.len() != kernel.spatial.len() || input.spatial.len() != output.spatial.len() {
-        return fault("input, kernel and output differ in their spatial dimensions");
+        return report_violation("input, kernel and output differ in their spatial dimensions");
     }
     let window: Vec<DimSize> = kernel.spatial.iter().map(|&axis| right[axis]).collect();
     let base: Vec<DimSize> = input.spatial.iter().map(|&axis| left[axis]).collect();
@@ -212,7 +218,7 @@ fn spatial_sizes(
     window: &[DimSize],
 ) -> RuleResult<Vec<DimSize>> {
     let rank = window.len();
-    let padding: Vec<_> = super::window::padding(check, rank)?
+    let padding: Vec<_> = super::window::read_padding(check, rank)?
         .into_iter()
         .map(Some)
         .collect();
@@ -239,7 +245,7 @@ fn demand_groups(
     if let (Some(has), Some(takes)) = (left[input.second], right[kernel.first])
         && (has % features != 0 || has / features != takes)
     {
-        return fault(format!(
+        return report_violation(format!(
             "the input has {has} features in {features} groups, the kernel takes {takes}"
         ));
     }
@@ -249,7 +255,7 @@ fn demand_groups(
         (right[kernel.second], features),
     ] {
         if size.is_some_and(|size| size % groups != 0) {
-            return fault(format!(
+            return report_violation(format!(
                 "{} is no multiple of {groups} groups",
                 size.unwrap_or(0)
             ));

@@ -2,7 +2,9 @@
 
 use super::movement::slice_sizes;
 use crate::mlir::{DimSize, MlirAttr, MlirType};
-use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, agree, fault};
+use crate::verify::check::{
+    CheckedOperation, ElementClasses, RuleResult, is_compatible_shape, report_violation,
+};
 
 /// What gather and scatter call differently.
 struct IndexingDimensions {
@@ -37,7 +39,7 @@ const SCATTER: IndexingFieldNames = [
 impl IndexingDimensions {
     /// Reads and checks what does not depend on sizes. `outer` is the rank of the result or of
     /// the updates.
-    fn read(
+    fn from_attribute(
         check: &CheckedOperation<'_>,
         attr: MlirAttr,
         names: IndexingFieldNames,
@@ -47,7 +49,7 @@ impl IndexingDimensions {
     ) -> RuleResult<IndexingDimensions> {
         let axes = |at: usize, rank: usize| {
             let values = check.module.field_integers(attr, names[at]);
-            check.axes(names[at], &values, rank)
+            check.check_axes(names[at], &values, rank)
         };
         let vector = check.module.field_integer(attr, "index_vector_dim");
         let numbers = IndexingDimensions {
@@ -59,7 +61,7 @@ impl IndexingDimensions {
             vector: match usize::try_from(vector) {
                 Ok(at) if at <= indices.len() => at,
                 _ => {
-                    return fault(format!(
+                    return report_violation(format!(
                         "`index_vector_dim` has {vector}, which is no dimension"
                     ));
                 }
@@ -75,16 +77,16 @@ impl IndexingDimensions {
                 numbers.window.len() + absent,
                 operand.len()
             );
-            return fault(message);
+            return report_violation(message);
         }
         if numbers.operand_batching.len() != numbers.index_batching.len() {
-            return fault(format!(
+            return report_violation(format!(
                 "`{}` and `{}` differ in length",
                 names[2], names[3]
             ));
         }
         if !numbers.window.is_sorted() {
-            return fault(format!("`{}` should be increasing", names[0]));
+            return report_violation(format!("`{}` should be increasing", names[0]));
         }
         let components = match indices.get(numbers.vector) {
             Some(&size) => size,
@@ -93,7 +95,7 @@ impl IndexingDimensions {
         let wanted = numbers.start_map.len() as u64;
         if components.is_some_and(|found| found != wanted) {
             let found = components.unwrap_or(0);
-            return fault(format!(
+            return report_violation(format!(
                 "an index has {found} numbers, `{}` has {wanted}",
                 names[4]
             ));
@@ -102,7 +104,7 @@ impl IndexingDimensions {
     }
 
     /// Sizes of the indices without the dimension of their numbers.
-    fn batch(&self, indices: &[DimSize]) -> Vec<DimSize> {
+    fn batch_sizes(&self, indices: &[DimSize]) -> Vec<DimSize> {
         let mut batch = indices.to_vec();
         if self.vector < batch.len() {
             batch.remove(self.vector);
@@ -111,7 +113,7 @@ impl IndexingDimensions {
     }
 
     /// Sizes of windows in a result: those of all dimensions of the operand but the absent.
-    fn present(&self, sizes: &[DimSize]) -> Vec<DimSize> {
+    fn window_sizes(&self, sizes: &[DimSize]) -> Vec<DimSize> {
         let absent =
             |axis: &usize| self.collapsed.contains(axis) || self.operand_batching.contains(axis);
         let axes = (0..sizes.len()).filter(|axis| !absent(axis));
@@ -119,7 +121,7 @@ impl IndexingDimensions {
     }
 
     /// Window dimensions where they stand in a result of this rank, the others from the batch.
-    fn compose(&self, rank: usize, window: &[DimSize], batch: &[DimSize]) -> Vec<DimSize> {
+    fn compose_sizes(&self, rank: usize, window: &[DimSize], batch: &[DimSize]) -> Vec<DimSize> {
         let (mut window, mut batch) = (window.iter(), batch.iter());
         let one = |axis: usize| {
             let from = match self.window.contains(&axis) {
@@ -133,19 +135,20 @@ impl IndexingDimensions {
 }
 
 /// `gather`, `dynamic_gather`
-pub(crate) fn gather(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_gather(check: &CheckedOperation<'_>) -> RuleResult {
     let (operand, indices) = (check.operands[0], check.operands[1]);
-    check.demand(indices, ElementClasses::INTEGER)?;
+    check.demand_class(indices, ElementClasses::INTEGER)?;
     let shapes = (
-        check.shape(operand),
-        check.shape(indices),
-        check.shape(check.results[0]),
+        check.tensor_shape(operand),
+        check.tensor_shape(indices),
+        check.tensor_shape(check.results[0]),
     );
     let (Some(shape), Some(index_shape), Some(result)) = shapes else {
         return Ok(());
     };
-    let attr = check.attribute("dimension_numbers")?;
-    let numbers = IndexingDimensions::read(check, attr, GATHER, shape, index_shape, result.len())?;
+    let attr = check.require_attribute("dimension_numbers")?;
+    let numbers =
+        IndexingDimensions::from_attribute(check, attr, GATHER, shape, index_shape, result.len())?;
     let sizes = match check.operands.get(2) {
         Some(&sizes) => constant_sizes(check, sizes, shape.len())?,
         None => slice_sizes(&check.integers_for("slice_sizes", shape.len(), 0)?, shape)?,
@@ -153,20 +156,20 @@ pub(crate) fn gather(check: &CheckedOperation<'_>) -> RuleResult {
     let absent = numbers.collapsed.iter().chain(&numbers.operand_batching);
     for &axis in absent {
         if sizes[axis].is_some_and(|size| size > 1) {
-            return fault(format!(
+            return report_violation(format!(
                 "dimension {axis} is left out of the result, but its slice has more than 1"
             ));
         }
     }
-    let batch = numbers.batch(index_shape);
-    let window = numbers.present(&sizes);
+    let batch = numbers.batch_sizes(index_shape);
+    let window = numbers.window_sizes(&sizes);
     if batch.len() + window.len() != result.len() {
         let (batch, window, found) = (batch.len(), window.len(), result.len());
-        return fault(format!(
+        return report_violation(format!(
             "{batch} dimensions of indices and {window} of slices do not make the {found} of the result"
         ));
     }
-    let result = numbers.compose(result.len(), &window, &batch);
+    let result = numbers.compose_sizes(result.len(), &window, &batch);
     check.demand_result(0, &result, operand)
 }
 
@@ -176,56 +179,67 @@ fn constant_sizes(
     sizes: MlirType,
     rank: usize,
 ) -> RuleResult<Vec<DimSize>> {
-    check.demand(sizes, ElementClasses::INTEGER)?;
+    check.demand_class(sizes, ElementClasses::INTEGER)?;
     check.demand_rank(sizes, 1)?;
     Ok(vec![None; rank])
 }
 
 /// `scatter`: any number of operands, one tensor of indices, as many updates.
-pub(crate) fn scatter(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_scatter(check: &CheckedOperation<'_>) -> RuleResult {
     let count = check.operands.len() / 2;
     if check.operands.len() != 2 * count + 1 || count != check.results.len() {
-        return fault("a scatter has inputs, indices and as many updates as inputs and results");
+        return report_violation(
+            "a scatter has inputs, indices and as many updates as inputs and results",
+        );
     }
     check.demand_all_compatible("results", &check.results, &check.operands[..count])?;
     let indices = check.operands[count];
-    check.demand(indices, ElementClasses::INTEGER)?;
+    check.demand_class(indices, ElementClasses::INTEGER)?;
     let (arguments, returned) = check.region_types(0)?;
     if arguments.len() != 2 * count || returned.len() != count {
-        return fault(
+        return report_violation(
             "the region takes an element of each input and update, and returns as many as inputs",
         );
     }
-    let attr = check.attribute("scatter_dimension_numbers")?;
+    let attr = check.require_attribute("scatter_dimension_numbers")?;
     for at in 0..count {
         let (input, updates) = (check.operands[at], check.operands[count + 1 + at]);
         check.demand_same_element(input, updates)?;
         let shapes = (
-            check.shape(input),
-            check.shape(indices),
-            check.shape(updates),
+            check.tensor_shape(input),
+            check.tensor_shape(indices),
+            check.tensor_shape(updates),
         );
         let (Some(shape), Some(index_shape), Some(update)) = shapes else {
             return Ok(());
         };
-        let numbers =
-            IndexingDimensions::read(check, attr, SCATTER, shape, index_shape, update.len())?;
-        let batch = numbers.batch(index_shape);
-        let most = numbers.present(shape);
+        let numbers = IndexingDimensions::from_attribute(
+            check,
+            attr,
+            SCATTER,
+            shape,
+            index_shape,
+            update.len(),
+        )?;
+        let batch = numbers.batch_sizes(index_shape);
+        let most = numbers.window_sizes(shape);
         if batch.len() + most.len() != update.len() {
             let (batch, window, found) = (batch.len(), most.len(), update.len());
-            return fault(format!(
+            return report_violation(format!(
                 "{batch} dimensions of indices and {window} of windows do not make the {found} of the updates"
             ));
         }
-        let most = numbers.compose(update.len(), &most, &vec![None; batch.len()]);
-        let exact = numbers.compose(update.len(), &vec![None; most.len()], &batch);
+        let most = numbers.compose_sizes(update.len(), &most, &vec![None; batch.len()]);
+        let exact = numbers.compose_sizes(update.len(), &vec![None; most.len()], &batch);
         let small =
             |(size, most): (&DimSize, &DimSize)| size.is_none() || most.is_none() || size <= most;
-        if !agree(update, &exact) || !update.iter().zip(&most).all(small) {
-            let (input, updates, indices) =
-                (check.show(input), check.show(updates), check.show(indices));
-            return fault(format!(
+        if !is_compatible_shape(update, &exact) || !update.iter().zip(&most).all(small) {
+            let (input, updates, indices) = (
+                check.format_type(input),
+                check.format_type(updates),
+                check.format_type(indices),
+            );
+            return report_violation(format!(
                 "updates {updates} do not fit into {input} at {indices}"
             ));
         }

@@ -2,78 +2,81 @@
 
 use super::classes;
 use crate::mlir::DimSize;
-use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, fault};
+use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, report_violation};
 
 /// `cholesky`: batches of square matrices.
-pub(crate) fn cholesky(check: &CheckedOperation<'_>) -> RuleResult {
-    check.demand(check.operands[0], classes::CONTINUOUS)?;
+pub(crate) fn verify_cholesky(check: &CheckedOperation<'_>) -> RuleResult {
+    check.demand_class(check.operands[0], classes::CONTINUOUS)?;
     check.demand_compatible(check.operands[0], check.results[0])?;
-    square(check, check.operands[0])
+    demand_square(check, check.operands[0])
 }
 
-fn square(check: &CheckedOperation<'_>, ty: crate::mlir::MlirType) -> RuleResult {
-    match check.shape(ty) {
+fn demand_square(check: &CheckedOperation<'_>, ty: crate::mlir::MlirType) -> RuleResult {
+    match check.tensor_shape(ty) {
         None => Ok(()),
         Some([.., a, b]) if a.is_none() || b.is_none() || a == b => Ok(()),
-        Some(_) => fault(format!("{} has no square matrices", check.show(ty))),
+        Some(_) => report_violation(format!("{} has no square matrices", check.format_type(ty))),
     }
 }
 
 /// `triangular_solve`
 pub(crate) fn triangular_solve(check: &CheckedOperation<'_>) -> RuleResult {
     let (a, b) = (check.operands[0], check.operands[1]);
-    check.demand(a, classes::CONTINUOUS)?;
-    if check.module.keyword(check.op, "transpose_a") == Some("TRANSPOSE_INVALID") {
-        return fault("`transpose_a` is not one of NO_TRANSPOSE, TRANSPOSE and ADJOINT");
+    check.demand_class(a, classes::CONTINUOUS)?;
+    if check.module.find_keyword(check.op, "transpose_a") == Some("TRANSPOSE_INVALID") {
+        return report_violation("`transpose_a` is not one of NO_TRANSPOSE, TRANSPOSE and ADJOINT");
     }
     check.demand_same_element(a, b)?;
     check.demand_compatible(b, check.results[0])?;
-    square(check, a)?;
-    let (Some(left), Some(right)) = (check.shape(a), check.shape(b)) else {
+    demand_square(check, a)?;
+    let (Some(left), Some(right)) = (check.tensor_shape(a), check.tensor_shape(b)) else {
         return Ok(());
     };
     check.demand_rank(b, left.len())?;
     let rank = left.len();
-    let side = match check.module.boolean(check.op, "left_side") {
+    let side = match check.module.find_boolean(check.op, "left_side") {
         Some(true) => rank - 2,
         _ => rank - 1,
     };
     let mut expected = right.to_vec();
     expected[side] = left[rank - 1];
     expected[..rank - 2].clone_from_slice(&left[..rank - 2]);
-    match crate::verify::check::agree(&expected, right) {
+    match crate::verify::check::is_compatible_shape(&expected, right) {
         true => Ok(()),
-        false => fault(format!(
+        false => report_violation(format!(
             "{} does not solve {}",
-            check.show(a),
-            check.show(b)
+            check.format_type(a),
+            check.format_type(b)
         )),
     }
 }
 
 /// `fft`: the last dimensions have the lengths, real ones half of the last.
-pub(crate) fn fft(check: &CheckedOperation<'_>) -> RuleResult {
-    let lengths = check.integers("fft_length")?;
-    let kind = check.module.keyword(check.op, "fft_type").unwrap_or("");
+pub(crate) fn verify_fft(check: &CheckedOperation<'_>) -> RuleResult {
+    let lengths = check.read_integers("fft_length")?;
+    let kind = check
+        .module
+        .find_keyword(check.op, "fft_type")
+        .unwrap_or("");
     let (operand, result) = (check.operands[0], check.results[0]);
     let (from, to) = match kind {
         "RFFT" => (ElementClasses::FLOAT, ElementClasses::COMPLEX),
         "IRFFT" => (ElementClasses::COMPLEX, ElementClasses::FLOAT),
         _ => (ElementClasses::COMPLEX, ElementClasses::COMPLEX),
     };
-    check.demand(operand, from)?;
-    check.demand(result, to)?;
-    let Some(shape) = check.shape(operand) else {
+    check.demand_class(operand, from)?;
+    check.demand_class(result, to)?;
+    let Some(shape) = check.tensor_shape(operand) else {
         return Ok(());
     };
     if !(1..=3).contains(&lengths.len()) || lengths.len() > shape.len() {
-        return fault(format!("`fft_length` has {} numbers", lengths.len()));
+        return report_violation(format!("`fft_length` has {} numbers", lengths.len()));
     }
     let first = shape.len() - lengths.len();
     let (mut input, mut output) = (shape.to_vec(), shape.to_vec());
     for (at, &length) in lengths.iter().enumerate() {
         let Ok(length) = u64::try_from(length) else {
-            return fault(format!("a transform has the length {length}"));
+            return report_violation(format!("a transform has the length {length}"));
         };
         let half = match (at + 1 == lengths.len(), length) {
             (false, length) => length,
@@ -88,9 +91,9 @@ pub(crate) fn fft(check: &CheckedOperation<'_>) -> RuleResult {
         (input[first + at], output[first + at]) = (Some(before), Some(after));
     }
     // A tensor without elements may have any sizes.
-    if !crate::verify::check::agree(&input, shape) && !shape.contains(&Some(0)) {
-        let operand = check.show(operand);
-        return fault(format!(
+    if !crate::verify::check::is_compatible_shape(&input, shape) && !shape.contains(&Some(0)) {
+        let operand = check.format_type(operand);
+        return report_violation(format!(
             "{operand} does not have the lengths that `fft_length` says"
         ));
     }
@@ -103,16 +106,16 @@ pub(crate) fn fft(check: &CheckedOperation<'_>) -> RuleResult {
 /// `batch_norm_…`: one number of each kind for each feature.
 pub(crate) fn batch_norm(check: &CheckedOperation<'_>) -> RuleResult {
     let operand = check.operands[0];
-    check.demand(operand, classes::FLOAT.or(ElementClasses::QUANTIZED))?;
+    check.demand_class(operand, classes::FLOAT.or(ElementClasses::QUANTIZED))?;
     check.demand_compatible(operand, check.results[0])?;
-    let Some(shape) = check.shape(operand) else {
+    let Some(shape) = check.tensor_shape(operand) else {
         return Ok(());
     };
-    let axis = check.dimension("feature_index", shape.len())?;
+    let axis = check.read_dimension("feature_index", shape.len())?;
     let features: [DimSize; 1] = [shape[axis]];
     // The last operand of a gradient is one of the result.
     let small = match check.operands[1..] {
-        [ref small @ .., output] if check.module.name(check.op).ends_with("grad") => {
+        [ref small @ .., output] if check.module.op_name(check.op).ends_with("grad") => {
             check.demand_compatible(output, operand)?;
             small
         }
@@ -120,17 +123,17 @@ pub(crate) fn batch_norm(check: &CheckedOperation<'_>) -> RuleResult {
     };
     for &ty in small.iter().chain(&check.results[1..]) {
         check.demand_same_element(ty, operand)?;
-        let mut sizes = check.shape(ty).into_iter();
-        if !sizes.all(|sizes| crate::verify::check::agree(sizes, &features)) {
-            let ty = check.show(ty);
-            return fault(format!("{ty} has not one number for each feature"));
+        let mut sizes = check.tensor_shape(ty).into_iter();
+        if !sizes.all(|sizes| crate::verify::check::is_compatible_shape(sizes, &features)) {
+            let ty = check.format_type(ty);
+            return report_violation(format!("{ty} has not one number for each feature"));
         }
     }
     Ok(())
 }
 
 /// `rng`
-pub(crate) fn rng(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_rng(check: &CheckedOperation<'_>) -> RuleResult {
     let [a, b, shape] = check.operands[..] else {
         return Ok(());
     };
@@ -138,19 +141,19 @@ pub(crate) fn rng(check: &CheckedOperation<'_>) -> RuleResult {
         check.demand_rank(ty, 0)?;
         check.demand_same_element(ty, check.results[0])?;
     }
-    check.demand(shape, ElementClasses::INTEGER)?;
+    check.demand_class(shape, ElementClasses::INTEGER)?;
     check.demand_rank(shape, 1)
 }
 
 /// `rng_bit_generator`
 pub(crate) fn rng_bit_generator(check: &CheckedOperation<'_>) -> RuleResult {
-    check.demand(
+    check.demand_class(
         check.operands[0],
         ElementClasses::UNSIGNED.or(ElementClasses::SIGNED),
     )?;
     check.demand_rank(check.operands[0], 1)?;
     check.demand_compatible(check.operands[0], check.results[0])?;
-    check.demand(
+    check.demand_class(
         check.results[1],
         ElementClasses::INTEGER.or(ElementClasses::FLOAT),
     )

@@ -26,10 +26,10 @@ pub(crate) enum VerifierRule {
 }
 
 impl VerifierRule {
-    pub fn check(self, check: &CheckedOperation<'_>) -> RuleResult {
+    pub fn verify_operation(self, check: &CheckedOperation<'_>) -> RuleResult {
         match self {
             VerifierRule::None => Ok(()),
-            VerifierRule::Elementwise(classes) => elementwise::same(check, classes),
+            VerifierRule::Elementwise(classes) => elementwise::verify_elementwise(check, classes),
             VerifierRule::Function(rule) => rule(check),
         }
     }

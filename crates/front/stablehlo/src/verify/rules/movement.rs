@@ -1,29 +1,36 @@
 //! Operations that move elements.
 
 use crate::mlir::{DimSize, MlirType, MlirTypeKind};
-use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, agree, count, fault};
+use crate::verify::check::{
+    CheckedOperation, ElementClasses, RuleResult, count_elements, is_compatible_shape,
+    report_violation,
+};
 
 /// `iota`: the dimension is one of the result's.
-pub(crate) fn iota(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_iota(check: &CheckedOperation<'_>) -> RuleResult {
     let numbers = ElementClasses::INTEGER
         .or(ElementClasses::FLOAT)
         .or(ElementClasses::COMPLEX);
-    check.demand(check.results[0], numbers.or(ElementClasses::QUANTIZED))?;
-    match check.shape(check.results[0]) {
-        Some(shape) => check.dimension("iota_dimension", shape.len()).map(|_| ()),
+    check.demand_class(check.results[0], numbers.or(ElementClasses::QUANTIZED))?;
+    match check.tensor_shape(check.results[0]) {
+        Some(shape) => check
+            .read_dimension("iota_dimension", shape.len())
+            .map(|_| ()),
         None => Ok(()),
     }
 }
 
 /// An operand with sizes has one for each dimension of the result.
 fn demand_sizes(check: &CheckedOperation<'_>, sizes: MlirType) -> RuleResult {
-    check.demand(sizes, ElementClasses::INTEGER)?;
+    check.demand_class(sizes, ElementClasses::INTEGER)?;
     check.demand_rank(sizes, 1)?;
-    match (check.shape(sizes), check.shape(check.results[0])) {
-        (Some(&[Some(count)]), Some(shape)) if count != shape.len() as u64 => fault(format!(
-            "{count} sizes stand where the result has {}",
-            shape.len()
-        )),
+    match (
+        check.tensor_shape(sizes),
+        check.tensor_shape(check.results[0]),
+    ) {
+        (Some(&[Some(count)]), Some(shape)) if count != shape.len() as u64 => report_violation(
+            format!("{count} sizes stand where the result has {}", shape.len()),
+        ),
         _ => Ok(()),
     }
 }
@@ -31,36 +38,36 @@ fn demand_sizes(check: &CheckedOperation<'_>, sizes: MlirType) -> RuleResult {
 /// `dynamic_iota`
 pub(crate) fn dynamic_iota(check: &CheckedOperation<'_>) -> RuleResult {
     demand_sizes(check, check.operands[0])?;
-    iota(check)
+    verify_iota(check)
 }
 
 /// `dynamic_reshape`
 pub(crate) fn dynamic_reshape(check: &CheckedOperation<'_>) -> RuleResult {
     demand_sizes(check, check.operands[1])?;
-    reshape(check)
+    verify_reshape(check)
 }
 
 /// `reshape`: the number of elements stays.
-pub(crate) fn reshape(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_reshape(check: &CheckedOperation<'_>) -> RuleResult {
     let (from, to) = (check.operands[0], check.results[0]);
-    check.demand(to, ElementClasses::ANY)?;
+    check.demand_class(to, ElementClasses::ANY)?;
     check.demand_same_element(from, to)?;
-    let elements = |ty| check.shape(ty).and_then(count);
+    let elements = |ty| check.tensor_shape(ty).and_then(count_elements);
     match (elements(from), elements(to)) {
         (Some(before), Some(after)) if before != after => {
-            let (from, to) = (check.show(from), check.show(to));
-            fault(format!("{from} has {before} elements, {to} has {after}"))
+            let (from, to) = (check.format_type(from), check.format_type(to));
+            report_violation(format!("{from} has {before} elements, {to} has {after}"))
         }
         _ => Ok(()),
     }
 }
 
 /// `broadcast`: new dimensions in front.
-pub(crate) fn broadcast(check: &CheckedOperation<'_>) -> RuleResult {
-    let Some(shape) = check.shape(check.operands[0]) else {
+pub(crate) fn verify_broadcast(check: &CheckedOperation<'_>) -> RuleResult {
+    let Some(shape) = check.tensor_shape(check.operands[0]) else {
         return Ok(());
     };
-    let sizes = check.integers("broadcast_sizes")?;
+    let sizes = check.read_integers("broadcast_sizes")?;
     let new = sizes.iter().map(|&size| u64::try_from(size).ok());
     let result: Vec<DimSize> = new.chain(shape.iter().copied()).collect();
     check.demand_result(0, &result, check.operands[0])
@@ -71,21 +78,21 @@ pub(crate) fn broadcast(check: &CheckedOperation<'_>) -> RuleResult {
 pub(crate) fn broadcast_in_dim(check: &CheckedOperation<'_>) -> RuleResult {
     let (from, to) = (check.operands[0], check.results[0]);
     check.demand_same_element(from, to)?;
-    let (Some(source), Some(target)) = (check.shape(from), check.shape(to)) else {
+    let (Some(source), Some(target)) = (check.tensor_shape(from), check.tensor_shape(to)) else {
         return Ok(());
     };
-    let dims = check.integers("broadcast_dimensions")?;
+    let dims = check.read_integers("broadcast_dimensions")?;
     if dims.len() != source.len() {
         let message = "`broadcast_dimensions` has one number for each dimension of the operand";
-        return fault(message);
+        return report_violation(message);
     }
-    let axes = check.axes("broadcast_dimensions", &dims, target.len())?;
+    let axes = check.check_axes("broadcast_dimensions", &dims, target.len())?;
     for (size, &axis) in source.iter().zip(&axes) {
         let fits =
             matches!(size, None | Some(1)) || target[axis].is_none() || *size == target[axis];
         if !fits {
-            let (from, to) = (check.show(from), check.show(to));
-            return fault(format!(
+            let (from, to) = (check.format_type(from), check.format_type(to));
+            return report_violation(format!(
                 "{from} does not stretch to dimension {axis} of {to}"
             ));
         }
@@ -96,63 +103,65 @@ pub(crate) fn broadcast_in_dim(check: &CheckedOperation<'_>) -> RuleResult {
 /// `dynamic_broadcast_in_dim`
 pub(crate) fn dynamic_broadcast_in_dim(check: &CheckedOperation<'_>) -> RuleResult {
     demand_sizes(check, check.operands[1])?;
-    let mut known = check.integers("known_expanding_dimensions")?;
-    known.extend(check.integers("known_nonexpanding_dimensions")?);
-    if let Some(shape) = check.shape(check.operands[0]) {
-        check.axes("known_…_dimensions", &known, shape.len())?;
+    let mut known = check.read_integers("known_expanding_dimensions")?;
+    known.extend(check.read_integers("known_nonexpanding_dimensions")?);
+    if let Some(shape) = check.tensor_shape(check.operands[0]) {
+        check.check_axes("known_…_dimensions", &known, shape.len())?;
     }
     broadcast_in_dim(check)
 }
 
 /// `transpose`
-pub(crate) fn transpose(check: &CheckedOperation<'_>) -> RuleResult {
-    let Some(shape) = check.shape(check.operands[0]) else {
+pub(crate) fn verify_transpose(check: &CheckedOperation<'_>) -> RuleResult {
+    let Some(shape) = check.tensor_shape(check.operands[0]) else {
         return Ok(());
     };
-    let permutation = check.integers("permutation")?;
+    let permutation = check.read_integers("permutation")?;
     if permutation.len() != shape.len() {
         let length = permutation.len();
-        return fault(format!(
+        return report_violation(format!(
             "`permutation` has {length} numbers, not {}",
             shape.len()
         ));
     }
-    let axes = check.axes("permutation", &permutation, shape.len())?;
+    let axes = check.check_axes("permutation", &permutation, shape.len())?;
     let result: Vec<DimSize> = axes.iter().map(|&axis| shape[axis]).collect();
     check.demand_result(0, &result, check.operands[0])
 }
 
 /// `reverse`
-pub(crate) fn reverse(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_reverse(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_compatible(check.operands[0], check.results[0])?;
-    let dims = check.integers("dimensions")?;
-    match check.shape(check.operands[0]) {
-        Some(shape) => check.axes("dimensions", &dims, shape.len()).map(|_| ()),
+    let dims = check.read_integers("dimensions")?;
+    match check.tensor_shape(check.operands[0]) {
+        Some(shape) => check
+            .check_axes("dimensions", &dims, shape.len())
+            .map(|_| ()),
         None => Ok(()),
     }
 }
 
 /// `concatenate`
-pub(crate) fn concatenate(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_concatenate(check: &CheckedOperation<'_>) -> RuleResult {
     let first = check.operands[0];
-    let Some(shape) = check.shape(first) else {
+    let Some(shape) = check.tensor_shape(first) else {
         return Ok(());
     };
-    let axis = check.dimension("dimension", shape.len())?;
+    let axis = check.read_dimension("dimension", shape.len())?;
     let mut result = shape.to_vec();
     result[axis] = Some(0);
     for &operand in &check.operands {
         check.demand_same_element(operand, first)?;
-        let Some(shape) = check.shape(operand) else {
+        let Some(shape) = check.tensor_shape(operand) else {
             return Ok(());
         };
         let mut expected = shape.to_vec();
         if expected.len() == result.len() {
             expected[axis] = result[axis];
         }
-        if !agree(&expected, &result) {
-            let (operand, first) = (check.show(operand), check.show(first));
-            return fault(format!("{operand} does not continue {first}"));
+        if !is_compatible_shape(&expected, &result) {
+            let (operand, first) = (check.format_type(operand), check.format_type(first));
+            return report_violation(format!("{operand} does not continue {first}"));
         }
         let sum = |a: u64, b: u64| a.checked_add(b);
         result[axis] = result[axis].zip(shape[axis]).and_then(|(a, b)| sum(a, b));
@@ -170,8 +179,8 @@ pub(crate) fn concatenate(check: &CheckedOperation<'_>) -> RuleResult {
 }
 
 /// `slice`: starts, limits and strides within the operand.
-pub(crate) fn slice(check: &CheckedOperation<'_>) -> RuleResult {
-    let Some(shape) = check.shape(check.operands[0]) else {
+pub(crate) fn verify_slice(check: &CheckedOperation<'_>) -> RuleResult {
+    let Some(shape) = check.tensor_shape(check.operands[0]) else {
         return Ok(());
     };
     let rank = shape.len();
@@ -184,7 +193,7 @@ pub(crate) fn slice(check: &CheckedOperation<'_>) -> RuleResult {
         let inside = size.is_none_or(|size| i128::from(limit) <= i128::from(size));
         if !(0 <= start && start <= limit && stride > 0 && inside) {
             let size = size.map_or("?".to_owned(), |size| size.to_string());
-            return fault(format!(
+            return report_violation(format!(
                 "[{start}:{limit}:{stride}] is no range of dimension {axis}, which has size {size}"
             ));
         }
@@ -197,12 +206,12 @@ pub(crate) fn slice(check: &CheckedOperation<'_>) -> RuleResult {
 fn demand_indices(check: &CheckedOperation<'_>, indices: &[MlirType], rank: usize) -> RuleResult {
     if indices.len() != rank {
         let found = indices.len();
-        return fault(format!(
+        return report_violation(format!(
             "{found} indices stand where the operand has {rank} dimensions"
         ));
     }
     indices.iter().try_for_each(|&index| {
-        check.demand(index, ElementClasses::INTEGER)?;
+        check.demand_class(index, ElementClasses::INTEGER)?;
         check.demand_same_element(index, indices[0])?;
         check.demand_rank(index, 0)
     })
@@ -210,7 +219,7 @@ fn demand_indices(check: &CheckedOperation<'_>, indices: &[MlirType], rank: usiz
 
 /// `dynamic_slice`
 pub(crate) fn dynamic_slice(check: &CheckedOperation<'_>) -> RuleResult {
-    let Some(shape) = check.shape(check.operands[0]) else {
+    let Some(shape) = check.tensor_shape(check.operands[0]) else {
         return Ok(());
     };
     demand_indices(check, &check.operands[1..], shape.len())?;
@@ -227,7 +236,7 @@ pub(crate) fn slice_sizes(sizes: &[i64], shape: &[DimSize]) -> RuleResult<Vec<Di
             Ok(size) if of.is_none_or(|of| size <= of) => result.push(Some(size)),
             _ => {
                 let of = of.map_or("?".to_owned(), |of| of.to_string());
-                return fault(format!(
+                return report_violation(format!(
                     "a slice of {size} does not fit into a dimension of {of}"
                 ));
             }
@@ -241,7 +250,8 @@ pub(crate) fn dynamic_update_slice(check: &CheckedOperation<'_>) -> RuleResult {
     let (operand, update) = (check.operands[0], check.operands[1]);
     check.demand_same_element(operand, update)?;
     check.demand_compatible(operand, check.results[0])?;
-    let (Some(shape), Some(part)) = (check.shape(operand), check.shape(update)) else {
+    let (Some(shape), Some(part)) = (check.tensor_shape(operand), check.tensor_shape(update))
+    else {
         return Ok(());
     };
     demand_indices(check, &check.operands[2..], shape.len())?;
@@ -250,24 +260,24 @@ pub(crate) fn dynamic_update_slice(check: &CheckedOperation<'_>) -> RuleResult {
     if part.len() == shape.len() && part.iter().zip(shape).all(fits) {
         return Ok(());
     }
-    let (operand, update) = (check.show(operand), check.show(update));
-    fault(format!("{update} is no part of {operand}"))
+    let (operand, update) = (check.format_type(operand), check.format_type(update));
+    report_violation(format!("{update} is no part of {operand}"))
 }
 
 /// `real_dynamic_slice`, `dynamic_pad`: lists of numbers, one for each dimension.
 pub(crate) fn dynamic_lists(check: &CheckedOperation<'_>) -> RuleResult {
     let operand = check.operands[0];
     check.demand_same_element(operand, check.results[0])?;
-    let Some(shape) = check.shape(operand) else {
+    let Some(shape) = check.tensor_shape(operand) else {
         return Ok(());
     };
     check.demand_rank(check.results[0], shape.len())?;
     let lists = check.operands.len() - 3..check.operands.len();
     check.operands[lists].iter().try_for_each(|&list| {
-        check.demand(list, ElementClasses::INTEGER)?;
+        check.demand_class(list, ElementClasses::INTEGER)?;
         check.demand_rank(list, 1)?;
-        match check.shape(list) {
-            Some(&[Some(count)]) if count != shape.len() as u64 => fault(format!(
+        match check.tensor_shape(list) {
+            Some(&[Some(count)]) if count != shape.len() as u64 => report_violation(format!(
                 "{count} numbers stand where the operand has {}",
                 shape.len()
             )),
@@ -277,11 +287,11 @@ pub(crate) fn dynamic_lists(check: &CheckedOperation<'_>) -> RuleResult {
 }
 
 /// `pad`: sizes of the result follow from the padding.
-pub(crate) fn pad(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_pad(check: &CheckedOperation<'_>) -> RuleResult {
     let operand = check.operands[0];
     check.demand_same_element(operand, check.operands[1])?;
     check.demand_rank(check.operands[1], 0)?;
-    let Some(shape) = check.shape(operand) else {
+    let Some(shape) = check.tensor_shape(operand) else {
         return Ok(());
     };
     let rank = shape.len();
@@ -291,7 +301,7 @@ pub(crate) fn pad(check: &CheckedOperation<'_>) -> RuleResult {
     let mut result = Vec::with_capacity(rank);
     for (axis, &size) in shape.iter().enumerate() {
         if interior[axis] < 0 {
-            return fault("interior padding is not negative");
+            return report_violation("interior padding is not negative");
         }
         let padded = size.map(|size| {
             let size = i128::from(size);
@@ -301,7 +311,9 @@ pub(crate) fn pad(check: &CheckedOperation<'_>) -> RuleResult {
         match padded {
             Some(size) => match u64::try_from(size) {
                 Ok(size) => result.push(Some(size)),
-                Err(_) => return fault(format!("dimension {axis} gets the size {size}")),
+                Err(_) => {
+                    return report_violation(format!("dimension {axis} gets the size {size}"));
+                }
             },
             None => result.push(None),
         }
@@ -313,8 +325,8 @@ pub(crate) fn pad(check: &CheckedOperation<'_>) -> RuleResult {
 pub(crate) fn get_dimension_size(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_i32(check.results[0])?;
     check.demand_rank(check.results[0], 0)?;
-    match check.shape(check.operands[0]) {
-        Some(shape) => check.dimension("dimension", shape.len()).map(|_| ()),
+    match check.tensor_shape(check.operands[0]) {
+        Some(shape) => check.read_dimension("dimension", shape.len()).map(|_| ()),
         None => Ok(()),
     }
 }
@@ -323,29 +335,32 @@ pub(crate) fn get_dimension_size(check: &CheckedOperation<'_>) -> RuleResult {
 pub(crate) fn set_dimension_size(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_same_element(check.operands[0], check.results[0])?;
     check.demand_rank(check.operands[1], 0)?;
-    match check.shape(check.operands[0]) {
-        Some(shape) => check.dimension("dimension", shape.len()).map(|_| ()),
+    match check.tensor_shape(check.operands[0]) {
+        Some(shape) => check.read_dimension("dimension", shape.len()).map(|_| ()),
         None => Ok(()),
     }
 }
 
 /// Members of a type that has to be a tuple.
-fn members<'m>(check: &CheckedOperation<'m>, ty: MlirType) -> RuleResult<&'m [MlirType]> {
+fn demand_tuple_members<'m>(
+    check: &CheckedOperation<'m>,
+    ty: MlirType,
+) -> RuleResult<&'m [MlirType]> {
     match check.module.types.kind(ty) {
         MlirTypeKind::Tuple(members) => Ok(members),
-        _ => fault(format!("{} is no tuple", check.show(ty))),
+        _ => report_violation(format!("{} is no tuple", check.format_type(ty))),
     }
 }
 
 /// `tuple`
-pub(crate) fn tuple(check: &CheckedOperation<'_>) -> RuleResult {
-    let members = members(check, check.results[0])?;
+pub(crate) fn verify_tuple(check: &CheckedOperation<'_>) -> RuleResult {
+    let members = demand_tuple_members(check, check.results[0])?;
     check.demand_all_compatible("operands", &check.operands, members)
 }
 
 /// `get_tuple_element`
 pub(crate) fn get_tuple_element(check: &CheckedOperation<'_>) -> RuleResult {
-    let members = members(check, check.operands[0])?;
-    let at = check.dimension("index", members.len())?;
+    let members = demand_tuple_members(check, check.operands[0])?;
+    let at = check.read_dimension("index", members.len())?;
     check.demand_compatible(check.results[0], members[at])
 }

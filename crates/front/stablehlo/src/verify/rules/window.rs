@@ -1,13 +1,15 @@
 //! Reductions, windows, sorting.
 
 use crate::mlir::{DimSize, MlirType};
-use crate::verify::check::{CheckedOperation, ElementClasses, RuleResult, agree, fault};
+use crate::verify::check::{
+    CheckedOperation, ElementClasses, RuleResult, is_compatible_shape, report_violation,
+};
 
 /// Inputs and as many initial values; the region takes an accumulator and an element of each.
-fn inputs<'c>(check: &'c CheckedOperation<'_>) -> RuleResult<&'c [MlirType]> {
+fn demand_reduction_inputs<'c>(check: &'c CheckedOperation<'_>) -> RuleResult<&'c [MlirType]> {
     let count = check.operands.len() / 2;
     if check.operands.len() != 2 * count || count == 0 || count != check.results.len() {
-        return fault("there are as many initial values and results as inputs");
+        return report_violation("there are as many initial values and results as inputs");
     }
     let (inputs, initial) = check.operands.split_at(count);
     for (&input, &initial) in inputs.iter().zip(initial) {
@@ -15,18 +17,22 @@ fn inputs<'c>(check: &'c CheckedOperation<'_>) -> RuleResult<&'c [MlirType]> {
         check.demand_same_element(input, initial)?;
         check.demand_rank(initial, 0)?;
     }
-    for (at, returned) in reducer(check, 0, count)?.into_iter().enumerate() {
+    for (at, returned) in demand_reducer(check, 0, count)?.into_iter().enumerate() {
         check.demand_promotable(inputs[at], returned)?;
     }
     Ok(inputs)
 }
 
 /// What a region returns that takes two values of each of `count` kinds and returns one.
-fn reducer(check: &CheckedOperation<'_>, region: usize, count: usize) -> RuleResult<Vec<MlirType>> {
+fn demand_reducer(
+    check: &CheckedOperation<'_>,
+    region: usize,
+    count: usize,
+) -> RuleResult<Vec<MlirType>> {
     let (arguments, returned) = check.region_types(region)?;
     if arguments.len() != 2 * count || returned.len() != count {
         let (takes, gives) = (arguments.len(), returned.len());
-        return fault(format!(
+        return report_violation(format!(
             "the region takes {takes} values and returns {gives}, not {} and {count}",
             2 * count
         ));
@@ -40,19 +46,19 @@ fn reducer(check: &CheckedOperation<'_>, region: usize, count: usize) -> RuleRes
 
 /// `all_reduce`, `reduce_scatter`: what the region combines are elements of the operands.
 pub(crate) fn reduce_devices(check: &CheckedOperation<'_>) -> RuleResult {
-    let returned = reducer(check, 0, 1)?[0];
+    let returned = demand_reducer(check, 0, 1)?[0];
     let mut operands = check.operands.iter();
     operands.try_for_each(|&operand| check.demand_promotable(operand, returned))
 }
 
 /// `reduce`
-pub(crate) fn reduce(check: &CheckedOperation<'_>) -> RuleResult {
-    let inputs = inputs(check)?;
-    let Some(shape) = check.shape(inputs[0]) else {
+pub(crate) fn verify_reduce(check: &CheckedOperation<'_>) -> RuleResult {
+    let inputs = demand_reduction_inputs(check)?;
+    let Some(shape) = check.tensor_shape(inputs[0]) else {
         return Ok(());
     };
-    let dims = check.integers("dimensions")?;
-    let axes = check.axes("dimensions", &dims, shape.len())?;
+    let dims = check.read_integers("dimensions")?;
+    let axes = check.check_axes("dimensions", &dims, shape.len())?;
     let kept = (0..shape.len()).filter(|axis| !axes.contains(axis));
     let result: Vec<DimSize> = kept.map(|axis| shape[axis]).collect();
     let (_, returned) = check.region_types(0)?;
@@ -60,14 +66,17 @@ pub(crate) fn reduce(check: &CheckedOperation<'_>) -> RuleResult {
 }
 
 /// Padding of each dimension: low and high.
-pub(crate) fn padding(check: &CheckedOperation<'_>, rank: usize) -> RuleResult<Vec<(i64, i64)>> {
-    let Some(attr) = check.module.attribute(check.op, "padding") else {
+pub(crate) fn read_padding(
+    check: &CheckedOperation<'_>,
+    rank: usize,
+) -> RuleResult<Vec<(i64, i64)>> {
+    let Some(attr) = check.module.find_attribute(check.op, "padding") else {
         return Ok(vec![(0, 0); rank]);
     };
     let values = check.module.as_integers(attr).unwrap_or_default();
     match values.len() == 2 * rank {
         true => Ok(values.chunks(2).map(|pair| (pair[0], pair[1])).collect()),
-        false => fault(format!(
+        false => report_violation(format!(
             "`padding` has two numbers for each of {rank} dimensions"
         )),
     }
@@ -87,7 +96,7 @@ pub(crate) fn output_sizes(
         let (stride, base_dilation, window_dilation) =
             (strides[axis], base_dilation[axis], window_dilation[axis]);
         if stride < 1 || base_dilation < 1 || window_dilation < 1 {
-            return fault("strides and dilations are at least 1");
+            return report_violation("strides and dilations are at least 1");
         }
         let dilated = |size: u64, by: i64| match size {
             0 => 0,
@@ -98,7 +107,7 @@ pub(crate) fn output_sizes(
                 let padded = dilated(base, base_dilation) + i128::from(low) + i128::from(high);
                 let window = dilated(window, window_dilation);
                 if padded < 0 {
-                    return fault(format!(
+                    return report_violation(format!(
                         "padding takes more of dimension {axis} than it has"
                     ));
                 }
@@ -120,19 +129,19 @@ pub(crate) fn output_sizes(
 fn window_sizes(check: &CheckedOperation<'_>, rank: usize) -> RuleResult<Vec<DimSize>> {
     let sizes = check.integers_for("window_dimensions", rank, 1)?;
     match sizes.iter().find(|&&size| size < 1) {
-        Some(size) => fault(format!("a window has the size {size}")),
+        Some(size) => report_violation(format!("a window has the size {size}")),
         None => Ok(sizes.iter().map(|&size| Some(size as u64)).collect()),
     }
 }
 
 /// `reduce_window`
 pub(crate) fn reduce_window(check: &CheckedOperation<'_>) -> RuleResult {
-    let inputs = inputs(check)?;
-    let Some(shape) = check.shape(inputs[0]) else {
+    let inputs = demand_reduction_inputs(check)?;
+    let Some(shape) = check.tensor_shape(inputs[0]) else {
         return Ok(());
     };
     let rank = shape.len();
-    let padding: Vec<_> = padding(check, rank)?.into_iter().map(Some).collect();
+    let padding: Vec<_> = read_padding(check, rank)?.into_iter().map(Some).collect();
     let sizes = output_sizes(
         shape,
         &window_sizes(check, rank)?,
@@ -156,50 +165,54 @@ pub(crate) fn select_and_scatter(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_same_shape(operand, check.results[0])?;
     let (arguments, returned) = check.region_types(0)?;
     if arguments.len() != 2 || returned.len() != 1 || !check.is_bool(returned[0]) {
-        return fault("the first region takes two elements and returns a truth value");
+        return report_violation("the first region takes two elements and returns a truth value");
     }
     for argument in arguments {
         check.demand_rank(argument, 0)?;
         check.demand_same_element(argument, operand)?;
     }
-    check.demand_promotable(operand, reducer(check, 1, 1)?[0])?;
-    let (Some(shape), Some(found)) = (check.shape(operand), check.shape(source)) else {
+    check.demand_promotable(operand, demand_reducer(check, 1, 1)?[0])?;
+    let (Some(shape), Some(found)) = (check.tensor_shape(operand), check.tensor_shape(source))
+    else {
         return Ok(());
     };
     let rank = shape.len();
-    let padding: Vec<_> = padding(check, rank)?.into_iter().map(Some).collect();
+    let padding: Vec<_> = read_padding(check, rank)?.into_iter().map(Some).collect();
     let ones = vec![1; rank];
     let window = window_sizes(check, rank)?;
     let strides = check.integers_for("window_strides", rank, 1)?;
     let sizes = output_sizes(shape, &window, &padding, &strides, &ones, &ones)?;
-    match agree(found, &sizes) {
+    match is_compatible_shape(found, &sizes) {
         true => Ok(()),
-        false => fault(format!(
+        false => report_violation(format!(
             "{} has not one element for each window",
-            check.show(source)
+            check.format_type(source)
         )),
     }
 }
 
 /// `sort`
-pub(crate) fn sort(check: &CheckedOperation<'_>) -> RuleResult {
+pub(crate) fn verify_sort(check: &CheckedOperation<'_>) -> RuleResult {
     check.demand_all_compatible("results", &check.results, &check.operands)?;
     let count = check.operands.len();
     for &operand in &check.operands {
         check.demand_same_shape(operand, check.operands[0])?;
     }
-    if let Some(shape) = check.shape(check.operands[0]) {
+    if let Some(shape) = check.tensor_shape(check.operands[0]) {
         let rank = shape.len() as i64;
-        let at = check.module.integer(check.op, "dimension").unwrap_or(-1);
+        let at = check
+            .module
+            .find_integer(check.op, "dimension")
+            .unwrap_or(-1);
         if !(-rank..rank).contains(&at) && rank > 0 {
-            return fault(format!(
+            return report_violation(format!(
                 "`dimension` has {at}, which is no dimension of {rank}"
             ));
         }
     }
     let (arguments, returned) = check.region_types(0)?;
     if arguments.len() != 2 * count {
-        return fault(format!(
+        return report_violation(format!(
             "the region takes {} values, not {}",
             arguments.len(),
             2 * count
@@ -210,7 +223,7 @@ pub(crate) fn sort(check: &CheckedOperation<'_>) -> RuleResult {
         check.demand_same_element(ty, check.operands[at / 2])?;
     }
     match returned.as_slice() {
-        &[order] => check.demand(order, ElementClasses::BOOL),
-        _ => fault("the region returns one truth value"),
+        &[order] => check.demand_class(order, ElementClasses::BOOL),
+        _ => report_violation("the region returns one truth value"),
     }
 }

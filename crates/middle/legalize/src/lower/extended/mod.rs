@@ -6,7 +6,7 @@ mod memory;
 mod vector;
 
 use super::ShaderLowering;
-use super::composites::result;
+use super::composites::expect_result;
 use crate::facts::MemoryScalar;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
@@ -91,32 +91,32 @@ const TABLE: &[(&[u32], OpenClStdLowering)] = &[
     (&[cl::HALF_DIVIDE, cl::NATIVE_DIVIDE], OpenClStdLowering::Op(Op::FDiv)),
     (&[cl::FMOD], OpenClStdLowering::Op(Op::FRem)),
     (&[cl::S_MUL24, cl::U_MUL24], OpenClStdLowering::Op(Op::IMul)),
-    (&[cl::EXP10, cl::HALF_EXP10, cl::NATIVE_EXP10], OpenClStdLowering::Scalars(float::exp10)),
-    (&[cl::LOG10, cl::HALF_LOG10, cl::NATIVE_LOG10], OpenClStdLowering::Scalars(float::log10)),
-    (&[cl::HALF_RECIP, cl::NATIVE_RECIP], OpenClStdLowering::Scalars(float::reciprocal)),
-    (&[cl::MAD], OpenClStdLowering::Scalars(float::mad)),
-    (&[cl::MIX], OpenClStdLowering::Scalars(float::mix)),
-    (&[cl::ROUND], OpenClStdLowering::Scalars(float::round)),
+    (&[cl::EXP10, cl::HALF_EXP10, cl::NATIVE_EXP10], OpenClStdLowering::Scalars(float::lower_exp10)),
+    (&[cl::LOG10, cl::HALF_LOG10, cl::NATIVE_LOG10], OpenClStdLowering::Scalars(float::lower_log10)),
+    (&[cl::HALF_RECIP, cl::NATIVE_RECIP], OpenClStdLowering::Scalars(float::lower_reciprocal)),
+    (&[cl::MAD], OpenClStdLowering::Scalars(float::lower_mad)),
+    (&[cl::MIX], OpenClStdLowering::Scalars(float::lower_mix)),
+    (&[cl::ROUND], OpenClStdLowering::Scalars(float::lower_round)),
     (&[cl::COPYSIGN], OpenClStdLowering::Scalars(float::copy_sign)),
     (&[cl::FDIM], OpenClStdLowering::Scalars(float::positive_difference)),
     (&[cl::MAXMAG, cl::MINMAG], OpenClStdLowering::Scalars(float::by_magnitude)),
-    (&[cl::NAN], OpenClStdLowering::Scalars(float::nan)),
-    (&[cl::DEGREES, cl::RADIANS], OpenClStdLowering::Scalars(float::scale)),
-    (&[cl::LDEXP], OpenClStdLowering::Scalars(float::ldexp)),
-    (&[cl::HYPOT], OpenClStdLowering::Scalars(float::hypot)),
-    (&[cl::POW, cl::POWN], OpenClStdLowering::Scalars(float::pow)),
-    (&[cl::CBRT], OpenClStdLowering::Scalars(float::cbrt)),
-    (&[cl::LOG1P], OpenClStdLowering::Scalars(float::log1p)),
-    (&[cl::EXPM1], OpenClStdLowering::Scalars(float::expm1)),
+    (&[cl::NAN], OpenClStdLowering::Scalars(float::lower_nan)),
+    (&[cl::DEGREES, cl::RADIANS], OpenClStdLowering::Scalars(float::lower_angle_conversion)),
+    (&[cl::LDEXP], OpenClStdLowering::Scalars(float::lower_ldexp)),
+    (&[cl::HYPOT], OpenClStdLowering::Scalars(float::lower_hypot)),
+    (&[cl::POW, cl::POWN], OpenClStdLowering::Scalars(float::lower_pow)),
+    (&[cl::CBRT], OpenClStdLowering::Scalars(float::lower_cbrt)),
+    (&[cl::LOG1P], OpenClStdLowering::Scalars(float::lower_log1p)),
+    (&[cl::EXPM1], OpenClStdLowering::Scalars(float::lower_expm1)),
     (&[cl::SINPI, cl::COSPI, cl::TANPI], OpenClStdLowering::Scalars(float::of_half_turns)),
-    (&[cl::FRACT], OpenClStdLowering::Whole(memory::fract)),
-    (&[cl::MODF], OpenClStdLowering::Whole(memory::modf)),
-    (&[cl::FREXP], OpenClStdLowering::Whole(memory::frexp)),
-    (&[cl::SINCOS], OpenClStdLowering::Whole(memory::sincos)),
+    (&[cl::FRACT], OpenClStdLowering::Whole(memory::lower_fract)),
+    (&[cl::MODF], OpenClStdLowering::Whole(memory::lower_modf)),
+    (&[cl::FREXP], OpenClStdLowering::Whole(memory::lower_frexp)),
+    (&[cl::SINCOS], OpenClStdLowering::Whole(memory::lower_sincos)),
     (&[cl::U_ABS], OpenClStdLowering::Scalars(|_, _, v| v[0])),
-    (&[cl::S_ABS_DIFF, cl::U_ABS_DIFF], OpenClStdLowering::Scalars(integer::difference)),
-    (&[cl::S_ADD_SAT, cl::U_ADD_SAT], OpenClStdLowering::Scalars(integer::add)),
-    (&[cl::S_SUB_SAT, cl::U_SUB_SAT], OpenClStdLowering::Scalars(integer::subtract)),
+    (&[cl::S_ABS_DIFF, cl::U_ABS_DIFF], OpenClStdLowering::Scalars(integer::lower_abs_diff)),
+    (&[cl::S_ADD_SAT, cl::U_ADD_SAT], OpenClStdLowering::Scalars(integer::lower_add_sat)),
+    (&[cl::S_SUB_SAT, cl::U_SUB_SAT], OpenClStdLowering::Scalars(integer::lower_sub_sat)),
     (&[cl::S_HADD, cl::U_HADD], OpenClStdLowering::Scalars(integer::half_sum)),
     (&[cl::S_RHADD, cl::U_RHADD], OpenClStdLowering::Scalars(integer::rounded_half_sum)),
     (&[cl::CLZ], OpenClStdLowering::Scalars(|l, c, v| l.leading_zeros(v[0], c.width()))),
@@ -126,21 +126,21 @@ const TABLE: &[(&[u32], OpenClStdLowering)] = &[
     (&[cl::U_MUL_HI], OpenClStdLowering::Scalars(|l, c, v| l.high_product(v, c.scalar, false))),
     (&[cl::S_MAD_HI, cl::U_MAD_HI], OpenClStdLowering::Scalars(integer::high_mad)),
     (&[cl::S_MAD_SAT, cl::U_MAD_SAT], OpenClStdLowering::Scalars(integer::saturated_mad)),
-    (&[cl::S_MAD24, cl::U_MAD24], OpenClStdLowering::Scalars(integer::mad)),
-    (&[cl::ROTATE], OpenClStdLowering::Scalars(integer::rotate)),
-    (&[cl::U_UPSAMPLE, cl::S_UPSAMPLE], OpenClStdLowering::Scalars(integer::upsample)),
+    (&[cl::S_MAD24, cl::U_MAD24], OpenClStdLowering::Scalars(integer::lower_mad24)),
+    (&[cl::ROTATE], OpenClStdLowering::Scalars(integer::lower_rotate)),
+    (&[cl::U_UPSAMPLE, cl::S_UPSAMPLE], OpenClStdLowering::Scalars(integer::lower_upsample)),
     (&[cl::BITSELECT], OpenClStdLowering::Scalars(integer::bit_select)),
-    (&[cl::SELECT], OpenClStdLowering::Whole(vector::select)),
-    (&[cl::SHUFFLE, cl::SHUFFLE2], OpenClStdLowering::Whole(vector::shuffle)),
-    (&[cl::CROSS], OpenClStdLowering::Whole(vector::cross)),
+    (&[cl::SELECT], OpenClStdLowering::Whole(vector::lower_select_builtin)),
+    (&[cl::SHUFFLE, cl::SHUFFLE2], OpenClStdLowering::Whole(vector::lower_shuffle_builtin)),
+    (&[cl::CROSS], OpenClStdLowering::Whole(vector::lower_cross)),
     (&[cl::LENGTH, cl::FAST_LENGTH], OpenClStdLowering::Glsl(glsl::LENGTH, 64)),
     (&[cl::DISTANCE, cl::FAST_DISTANCE], OpenClStdLowering::Glsl(glsl::DISTANCE, 64)),
     (&[cl::NORMALIZE, cl::FAST_NORMALIZE], OpenClStdLowering::Glsl(glsl::NORMALIZE, 64)),
     (&[cl::VLOADN, cl::VLOAD_HALF, cl::VLOAD_HALFN, cl::VLOADA_HALFN], OpenClStdLowering::Whole(memory::vector_load)),
     (&[cl::VSTOREN, cl::VSTORE_HALF, cl::VSTORE_HALF_R, cl::VSTORE_HALFN, cl::VSTORE_HALFN_R, cl::VSTOREA_HALFN,
         cl::VSTOREA_HALFN_R], OpenClStdLowering::Whole(memory::vector_store)),
-    (&[cl::PREFETCH], OpenClStdLowering::Whole(|l, _| Ok(l.number(32, 0)))),
-    (&[cl::PRINTF], OpenClStdLowering::Whole(super::printf::print)),
+    (&[cl::PREFETCH], OpenClStdLowering::Whole(|l, _| Ok(l.make_uint_constant(32, 0)))),
+    (&[cl::PRINTF], OpenClStdLowering::Whole(super::printf::lower_printf)),
 ];
 
 /// Functions by others of GLSL.std.450 that it has for at most 32 bits.
@@ -169,38 +169,52 @@ pub fn has_instruction(number: u32, width: u32) -> bool {
 }
 
 /// `OpExtInst`.
-pub fn call(l: &mut ShaderLowering<'_>, inst: InstRef<'_>) -> Result<Id, SourceDiagnostic> {
-    let number = inst.word(1);
-    let set = l.facts.ids.set(inst);
+pub fn lower_extended_instruction(
+    l: &mut ShaderLowering<'_>,
+    inst: InstRef<'_>,
+) -> Result<Id, SourceDiagnostic> {
+    let number = inst.operand_word(1);
+    let set = l.facts.ids.ext_inst_set(inst);
     if set.is_some_and(|s| s.name.starts_with("NonSemantic.") || s.name.contains("DebugInfo")) {
-        return Ok(l.number(32, 0));
+        return Ok(l.make_uint_constant(32, 0));
     }
     let name = set
         .filter(|s| s.name == "OpenCL.std")
-        .and_then(|s| s.instruction(number));
+        .and_then(|s| s.instruction_by_number(number));
     let Some(name) = name.map(|i| i.name) else {
-        return Err(crate::facts::refuse(inst, "this extended instruction"));
+        return Err(crate::facts::diagnose_instruction(
+            inst,
+            "this extended instruction",
+        ));
     };
     let found = TABLE.iter().find(|(numbers, _)| numbers.contains(&number));
     let way = found.map(|(_, way)| *way);
-    let operands: Vec<Id> = inst.ids(2).collect();
+    let operands: Vec<Id> = inst.id_operands(2).collect();
     match way {
-        None => Err(crate::facts::refuse(inst, name)),
-        Some(OpenClStdLowering::Op(op)) => l.each(inst, &operands, |l, ty, v| l.op(op, ty, v)),
+        None => Err(crate::facts::diagnose_instruction(inst, name)),
+        Some(OpenClStdLowering::Op(op)) => {
+            l.map_components(inst, &operands, |l, ty, v| l.emit_value(op, ty, v))
+        }
         Some(OpenClStdLowering::Whole(make)) => make(l, inst),
         Some(OpenClStdLowering::Glsl(glsl, widest)) => {
-            let (scalar, _) = l.scalars(operands[0])?;
+            let (scalar, _) = l.find_component_scalar(operands[0])?;
             if scalar.size() * 8 > widest {
                 let text = format!("{name} of {} bits", scalar.size() * 8);
-                return Err(crate::facts::refuse(inst, &text));
+                return Err(crate::facts::diagnose_instruction(inst, &text));
             }
-            l.each(inst, &operands, |l, ty, v| l.glsl(glsl, ty, v))
+            l.map_components(inst, &operands, |l, ty, v| l.emit_glsl(glsl, ty, v))
         }
         Some(OpenClStdLowering::Scalars(make)) => {
-            if NARROW.contains(&number) && l.scalars(operands[0])?.0.size() == 8 {
-                return Err(crate::facts::refuse(inst, &format!("{name} of 64 bits")));
+            if NARROW.contains(&number) && l.find_component_scalar(operands[0])?.0.size() == 8 {
+                return Err(crate::facts::diagnose_instruction(
+                    inst,
+                    &format!("{name} of 64 bits"),
+                ));
             }
-            let ((scalar, _), (from, _)) = (l.scalars(result(inst))?, l.scalars(operands[0])?);
+            let ((scalar, _), (from, _)) = (
+                l.find_component_scalar(expect_result(inst))?,
+                l.find_component_scalar(operands[0])?,
+            );
             l.each_scalar(inst, &operands, |l, ty, v| {
                 let call = ScalarBuiltinCall {
                     number,

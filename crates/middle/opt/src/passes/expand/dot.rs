@@ -31,7 +31,7 @@ pub fn expand(e: &mut InstExpander<'_>) -> Option<()> {
         .facts
         .def_of(e.module, e.type_of(e.value(0)?)?, Op::TypeVector)
     {
-        Some(vector) => Some(vector.word(1)).filter(|n| *n <= MOST_COMPONENTS)?,
+        Some(vector) => Some(vector.operand_word(1)).filter(|n| *n <= MOST_COMPONENTS)?,
         None => PACKED.0,
     };
     let (a, b) = (factor(e, 0, signs[0])?, factor(e, 1, signs[1])?);
@@ -59,7 +59,7 @@ fn factor(e: &InstExpander<'_>, at: usize, signed: bool) -> Option<DotFactor> {
     Some(DotFactor {
         value,
         signed,
-        ty: vector.map_or(ty, |v| v.id(0)),
+        ty: vector.map_or(ty, |v| v.id_operand(0)),
         packed: vector.is_none(),
     })
 }

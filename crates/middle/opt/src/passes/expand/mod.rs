@@ -58,14 +58,14 @@ const RULES: &[(Op, ExpandRule)] = &[
     (Op::GroupNonUniformElect, elect),
     (Op::GroupNonUniformAllEqual, all_equal),
     (Op::TerminateInvocation, |e| {
-        e.module.replace(e.at, Op::Kill, &[]);
+        e.module.replace_inst(e.at, Op::Kill, &[]);
         Some(())
     }),
     (Op::ExpectKHR, |e| {
         e.become_(Op::CopyObject, &[e.operand(0)])
     }),
     (Op::AssumeTrueKHR, |e| {
-        e.module.remove(e.at);
+        e.module.remove_inst(e.at);
         Some(())
     }),
 ];
@@ -212,9 +212,9 @@ fn negate(e: &mut InstExpander<'_>) -> Option<()> {
     let scalar = e
         .facts
         .def_of(e.module, ty, Op::TypeVector)
-        .map(|v| v.id(0));
+        .map(|v| v.id_operand(0));
     let scalar = e.facts.def(e.module, scalar.unwrap_or(ty))?;
-    if scalar.word(1) == 1 {
+    if scalar.operand_word(1) == 1 {
         return None;
     }
     let zero = e.number(ty, 0)?;

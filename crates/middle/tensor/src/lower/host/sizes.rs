@@ -7,17 +7,17 @@ use spirula_kernel::ir::{ExprId, MessageData, MessageSegment, StmtKind, Variable
 use spirula_program::{ScalarOp, ScalarType};
 
 /// Whether each value is the size of a dimension.
-pub(super) fn sizes(function: &TensorFunction) -> Vec<bool> {
+pub(super) fn mark_sizes(function: &TensorFunction) -> Vec<bool> {
     let mut is_size = vec![false; function.value_count()];
     let values = (0..function.value_count()).map(TensorValue::new);
     let mut mark = |size: TensorValue| is_size[size.index()] = true;
     for value in values {
-        function.ty(value).sizes().for_each(&mut mark);
+        function.ty(value).dynamic_sizes().for_each(&mut mark);
     }
     for block in function.block_ids() {
         for op in &function.block(block).ops {
             if let OpKind::Structured(op) = &op.kind {
-                op.sizes().for_each(&mut mark);
+                op.dynamic_sizes().for_each(&mut mark);
             }
         }
     }
@@ -26,16 +26,16 @@ pub(super) fn sizes(function: &TensorFunction) -> Vec<bool> {
 
 impl HostProgramLowering<'_> {
     /// Number of elements of a value.
-    pub(super) fn elements(&mut self, value: TensorValue) -> ExprId {
+    pub(super) fn emit_element_count(&mut self, value: TensorValue) -> ExprId {
         let ty = self.function.ty(value);
-        if let Some(count) = ty.elements() {
-            return self.b.i64(count as i64);
+        if let Some(count) = ty.element_count() {
+            return self.b.make_i64(count as i64);
         }
-        let known = ty.shape.iter().filter_map(|dim| dim.known());
-        let mut count = self.b.i64(known.product::<u64>() as i64);
-        for size in ty.sizes() {
+        let known = ty.shape.iter().filter_map(|dim| dim.as_static());
+        let mut count = self.b.make_i64(known.product::<u64>() as i64);
+        for size in ty.dynamic_sizes() {
             let size = self.as_scalar(size);
-            count = self.b.op(ScalarOp::Mul, &[count, size]);
+            count = self.b.apply_op(ScalarOp::Mul, &[count, size]);
         }
         count
     }
@@ -48,8 +48,8 @@ impl HostProgramLowering<'_> {
             let scalar = self.as_scalar(value);
             let var = self
                 .b
-                .declare("n", VariableType::Scalar(ScalarType::I64), false);
-            self.b.assign(var, scalar);
+                .declare_var("n", VariableType::Scalar(ScalarType::I64), false);
+            self.b.push_assignment(var, scalar);
             self.sources.insert(value, TensorStorage::Scalar(var));
         }
     }
@@ -59,9 +59,9 @@ impl HostProgramLowering<'_> {
         let sizes = results.iter().filter(|v| self.is_size[v.index()]);
         for result in sizes.copied().collect::<Vec<TensorValue>>() {
             let size = self.as_scalar(result);
-            let zero = self.b.i64(0);
-            let condition = self.b.op(ScalarOp::SLe, &[zero, size]);
-            self.demand(
+            let zero = self.b.make_i64(0);
+            let condition = self.b.apply_op(ScalarOp::SLe, &[zero, size]);
+            self.emit_assertion(
                 condition,
                 ["a dimension cannot have a size of ", ""],
                 [size, size],
@@ -71,41 +71,42 @@ impl HostProgramLowering<'_> {
 
     /// Fails where sizes that are known by now are not as they have to be.
     pub(super) fn compare_sizes(&mut self) {
-        let has =
-            |host: &Self, dim: DimExtent| dim.value().is_none_or(|v| host.sources.contains_key(&v));
+        let has = |host: &Self, dim: DimExtent| {
+            dim.as_value().is_none_or(|v| host.sources.contains_key(&v))
+        };
         for demand in std::mem::take(&mut self.demands) {
             let [a, b] = demand.sizes;
             if !has(self, a) || !has(self, b) {
                 self.demands.push(demand);
                 continue;
             }
-            let [a, b] = [a, b].map(|dim| self.size(dim));
-            let equal = self.b.op(ScalarOp::Eq, &[a, b]);
+            let [a, b] = [a, b].map(|dim| self.emit_dim_size(dim));
+            let equal = self.b.apply_op(ScalarOp::Eq, &[a, b]);
             let (condition, texts) = match demand.relation {
                 SizeRelation::Equal => (equal, ["dimensions have to be equal, not ", " and "]),
                 SizeRelation::Repeated => {
-                    let one = self.b.i64(1);
-                    let is_one = self.b.op(ScalarOp::Eq, &[a, one]);
-                    let either = self.b.op(ScalarOp::LogOr, &[is_one, equal]);
+                    let one = self.b.make_i64(1);
+                    let is_one = self.b.apply_op(ScalarOp::Eq, &[a, one]);
+                    let either = self.b.apply_op(ScalarOp::LogOr, &[is_one, equal]);
                     (
                         either,
                         ["a dimension of ", " elements cannot be repeated to "],
                     )
                 }
             };
-            self.demand(condition, texts, [a, b]);
+            self.emit_assertion(condition, texts, [a, b]);
         }
     }
 
-    fn size(&mut self, dim: DimExtent) -> ExprId {
+    fn emit_dim_size(&mut self, dim: DimExtent) -> ExprId {
         match dim {
-            DimExtent::Static(size) => self.b.i64(size as i64),
+            DimExtent::Static(size) => self.b.make_i64(size as i64),
             DimExtent::Value(value) => self.as_scalar(value),
         }
     }
 
     /// Fails unless a condition holds, with a text before each of two values.
-    fn demand(&mut self, condition: ExprId, texts: [&str; 2], values: [ExprId; 2]) {
+    fn emit_assertion(&mut self, condition: ExprId, texts: [&str; 2], values: [ExprId; 2]) {
         let mut parts = Vec::new();
         for (text, value) in texts.into_iter().zip(values) {
             if !text.is_empty() {
@@ -115,26 +116,31 @@ impl HostProgramLowering<'_> {
                 ]);
             }
         }
-        let message = self.b.message(MessageData {
+        let message = self.b.add_message(MessageData {
             parts,
             backtrace: String::new(),
         });
-        self.b.push(StmtKind::Assert { condition, message });
+        self.b
+            .push_statement(StmtKind::Assert { condition, message });
     }
 
     /// Fails where a tensor cannot have the shape that it is given, which shows only when run.
     pub(super) fn same_size(&mut self, to: TensorValue, from: TensorValue) {
         let (wanted, found) = (self.function.ty(to), self.function.ty(from));
-        let is_sized = wanted.sizes().chain(found.sizes()).next().is_some();
+        let is_sized = wanted
+            .dynamic_sizes()
+            .chain(found.dynamic_sizes())
+            .next()
+            .is_some();
         if !is_sized || wanted.shape == found.shape {
             return;
         }
-        let (wanted, found) = (self.elements(to), self.elements(from));
-        let condition = self.b.op(ScalarOp::Eq, &[wanted, found]);
+        let (wanted, found) = (self.emit_element_count(to), self.emit_element_count(from));
+        let condition = self.b.apply_op(ScalarOp::Eq, &[wanted, found]);
         let texts = [
             "a tensor cannot have a shape of as many elements as ",
             ", but of ",
         ];
-        self.demand(condition, texts, [wanted, found]);
+        self.emit_assertion(condition, texts, [wanted, found]);
     }
 }

@@ -5,8 +5,8 @@
 //! into words.
 
 use super::super::emit::{NodeEmitter, TensorStorage};
-use super::{DispatchLowering, all};
-use crate::ir::{AffineSum, NodeData, NodeGraph, ScalarNode, unflatten};
+use super::{DispatchLowering, conjoin_conditions};
+use crate::ir::{AffineSum, NodeData, NodeGraph, ScalarNode, unflatten_index};
 use crate::schedule::PrefetchRound;
 use spirula_kernel::ir::{ExprId, MemoryElement, StmtKind, VarId, VariableType};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
@@ -40,7 +40,7 @@ enum TileCopySource {
 
 impl TileCopyRun {
     /// Everything that it needs.
-    pub(super) fn roots(&self) -> Vec<ScalarNode> {
+    pub(super) fn collect_roots(&self) -> Vec<ScalarNode> {
         let mut roots = vec![self.inside, self.to];
         match &self.from {
             TileCopySource::Words { at, condition, .. } => roots.extend([*at, *condition]),
@@ -50,15 +50,15 @@ impl TileCopyRun {
     }
 
     /// Reads it into its registers.
-    fn fetch(&self, e: &mut NodeEmitter<'_>) {
-        e.when(self.inside, |e| match &self.from {
+    fn fetch_to_registers(&self, e: &mut NodeEmitter<'_>) {
+        e.emit_if(self.inside, |e| match &self.from {
             TileCopySource::Elements(elements) => {
                 let ty = e.body.ty(elements[0]);
-                let values = e.emit(elements);
+                let values = e.emit_nodes(elements);
                 let each = values.len() / WORDS;
                 for (held, parts) in self.held.iter().zip(values.chunks(each)) {
-                    let word = word(e, ty, parts);
-                    e.b.assign(*held, word);
+                    let word = pack_word(e, ty, parts);
+                    e.b.push_assignment(*held, word);
                 }
             }
             TileCopySource::Words {
@@ -68,25 +68,25 @@ impl TileCopyRun {
             } => {
                 if e.body.as_literal(*condition).is_none() {
                     for held in &self.held {
-                        let zero = e.b.literal(ScalarLiteral::i32(0));
-                        e.b.assign(*held, zero);
+                        let zero = e.b.make_literal(ScalarLiteral::from_i32(0));
+                        e.b.push_assignment(*held, zero);
                     }
                 }
-                e.when(*condition, |e| {
+                e.emit_if(*condition, |e| {
                     let from = words_at(e, *memory, *at);
                     let to = self.held.clone().into();
-                    e.b.push(StmtKind::ReadVector { to, from });
+                    e.b.push_statement(StmtKind::ReadVector { to, from });
                 });
             }
         });
     }
 
     /// Writes its registers into the workgroup's memory.
-    fn commit(&self, e: &mut NodeEmitter<'_>) {
-        e.when(self.inside, |e| {
+    fn commit_registers(&self, e: &mut NodeEmitter<'_>) {
+        e.emit_if(self.inside, |e| {
             let to = words_at(e, self.memory, self.to);
-            let values = self.held.iter().map(|held| e.b.value(*held)).collect();
-            e.b.push(StmtKind::WriteVector { to, values });
+            let values = self.held.iter().map(|held| e.b.read_var(*held)).collect();
+            e.b.push_statement(StmtKind::WriteVector { to, values });
         });
     }
 }
@@ -95,13 +95,13 @@ fn words_at(e: &mut NodeEmitter<'_>, memory: VarId, at: ScalarNode) -> MemoryEle
     MemoryElement {
         memory,
         ty: ScalarType::I32,
-        index: e.emit(&[at])[0],
+        index: e.emit_nodes(&[at])[0],
         volatile: false,
     }
 }
 
 /// Elements as a word, the first lowest.
-fn word(e: &mut NodeEmitter<'_>, ty: ScalarType, parts: &[ExprId]) -> ExprId {
+fn pack_word(e: &mut NodeEmitter<'_>, ty: ScalarType, parts: &[ExprId]) -> ExprId {
     let bits = match ty.size() {
         1 => ScalarType::I8,
         2 => ScalarType::I16,
@@ -111,32 +111,34 @@ fn word(e: &mut NodeEmitter<'_>, ty: ScalarType, parts: &[ExprId]) -> ExprId {
     for (at, part) in parts.iter().enumerate() {
         let mut part = *part;
         if ty != bits {
-            part =
-                e.b.apply(ScalarOperator::convert(ScalarOp::Bits, ty, bits), &[part]);
+            part = e.b.apply_operator(
+                ScalarOperator::from_conversion(ScalarOp::Bits, ty, bits),
+                &[part],
+            );
         }
         if bits != ScalarType::I32 {
-            part = e.b.apply(
-                ScalarOperator::convert(ScalarOp::ZExt, bits, ScalarType::I32),
+            part = e.b.apply_operator(
+                ScalarOperator::from_conversion(ScalarOp::ZExt, bits, ScalarType::I32),
                 &[part],
             );
         }
         if at > 0 {
             let by =
-                e.b.literal(ScalarLiteral::i32(at as i32 * bits.width() as i32));
-            part = e.b.apply(
-                ScalarOperator::of(ScalarOp::Shl, ScalarType::I32),
+                e.b.make_literal(ScalarLiteral::from_i32(at as i32 * bits.width() as i32));
+            part = e.b.apply_operator(
+                ScalarOperator::with_type(ScalarOp::Shl, ScalarType::I32),
                 &[part, by],
             );
         }
         word = Some(match word {
             None => part,
-            Some(word) => e.b.apply(
-                ScalarOperator::of(ScalarOp::Or, ScalarType::I32),
+            Some(word) => e.b.apply_operator(
+                ScalarOperator::with_type(ScalarOp::Or, ScalarType::I32),
                 &[word, part],
             ),
         });
     }
-    word.unwrap_or_else(|| e.b.literal(ScalarLiteral::i32(0)))
+    word.unwrap_or_else(|| e.b.make_literal(ScalarLiteral::from_i32(0)))
 }
 
 impl DispatchLowering<'_> {
@@ -161,18 +163,18 @@ impl DispatchLowering<'_> {
         };
         let mut runs = Vec::new();
         for round in 0..(total + across - 1) / across {
-            let mut number = AffineSum::of(&self.e.body, local);
+            let mut number = AffineSum::from_node(&self.e.body, local);
             number.constant += round * across;
-            let run = number.clone().node(&mut self.e.body);
-            let limit = self.e.body.i64(total);
-            let inside = self.e.body.op(ScalarOp::SLt, &[run, limit]);
+            let run = number.clone().into_node(&mut self.e.body);
+            let limit = self.e.body.intern_i64(total);
+            let inside = self.e.body.apply_op(ScalarOp::SLt, &[run, limit]);
             let mut elements = Vec::new();
             let mut first = Vec::new();
             for lane in 0..count {
-                let mut element = AffineSum::constant(lane);
-                element.add(&number, count);
-                let element = element.node(&mut self.e.body);
-                let position = unflatten(&mut self.e.body, element, &sizes);
+                let mut element = AffineSum::from_constant(lane);
+                element.add_scaled(&number, count);
+                let element = element.into_node(&mut self.e.body);
+                let position = unflatten_index(&mut self.e.body, element, &sizes);
                 elements.push(self.tile_value(at, &position));
                 if lane == 0 {
                     first = position;
@@ -182,12 +184,12 @@ impl DispatchLowering<'_> {
             let to = self.kept_at(&mut body, staged, &first);
             self.e.body = body;
             let to = self.in_round(at, to);
-            let words = self.e.body.i64(count / WORDS as i64);
-            let to = self.e.body.op(ScalarOp::SDiv, &[to, words]);
-            let from = self.origin(at, &first, &elements);
+            let words = self.e.body.intern_i64(count / WORDS as i64);
+            let to = self.e.body.apply_op(ScalarOp::SDiv, &[to, words]);
+            let from = self.find_copy_source(at, &first, &elements);
             let b = &mut self.e.b;
             let held = (0..WORDS)
-                .map(|_| b.declare("ahead", VariableType::Scalar(ScalarType::I32), false));
+                .map(|_| b.declare_var("ahead", VariableType::Scalar(ScalarType::I32), false));
             let held = held.collect();
             runs.push(TileCopyRun {
                 inside,
@@ -205,7 +207,7 @@ impl DispatchLowering<'_> {
         let (Some(ahead), Some(true)) = (self.dispatch.ahead, self.is_double()) else {
             return place;
         };
-        let ahead = self.counter(ahead);
+        let ahead = self.loop_counter(ahead);
         self.in_copy(at, place, ahead)
     }
 
@@ -224,14 +226,14 @@ impl DispatchLowering<'_> {
     ) -> ScalarNode {
         let size = self.kept_size(&self.dispatch.staged[at]);
         let body = &mut self.e.body;
-        let (two, size) = (body.i64(2), body.i64(size));
-        let copy = body.op(ScalarOp::SMod, &[round, two]);
-        let first = body.op(ScalarOp::Mul, &[copy, size]);
-        body.op(ScalarOp::Add, &[first, place])
+        let (two, size) = (body.intern_i64(2), body.intern_i64(size));
+        let copy = body.apply_op(ScalarOp::SMod, &[round, two]);
+        let first = body.apply_op(ScalarOp::Mul, &[copy, size]);
+        body.apply_op(ScalarOp::Add, &[first, place])
     }
 
     /// Where a run comes from; `elements` are conditions and values.
-    fn origin(
+    fn find_copy_source(
         &mut self,
         at: usize,
         first: &[ScalarNode],
@@ -239,26 +241,27 @@ impl DispatchLowering<'_> {
     ) -> TileCopySource {
         let count = elements.len() as i64;
         let ty = self.dispatch.staged[at].ty;
-        if let Some((memory, index)) = self.consecutive(elements, count)
+        if let Some((memory, index)) = self.match_consecutive(elements, count)
             && self.ends_even(at, first, count)
         {
             let body = &mut self.e.body;
-            let words = body.i64(count / WORDS as i64);
+            let words = body.intern_i64(count / WORDS as i64);
             return TileCopySource::Words {
                 memory,
-                at: body.op(ScalarOp::SDiv, &[index, words]),
+                at: body.apply_op(ScalarOp::SDiv, &[index, words]),
                 condition: elements[0].0,
             };
         }
         let body = &mut self.e.body;
-        let zero = body.literal(ScalarLiteral::new(ty, 0));
+        let zero = body.intern_literal(ScalarLiteral::new(ty, 0));
         let each = elements.iter();
-        let each = each.map(|(inside, value)| body.op(ScalarOp::Cond, &[*inside, *value, zero]));
+        let each =
+            each.map(|(inside, value)| body.apply_op(ScalarOp::Cond, &[*inside, *value, zero]));
         TileCopySource::Elements(each.collect())
     }
 
     /// The memory and first index of values that lie next to each other, at a multiple of their number.
-    fn consecutive(
+    fn match_consecutive(
         &self,
         elements: &[(ScalarNode, ScalarNode)],
         count: i64,
@@ -269,7 +272,7 @@ impl DispatchLowering<'_> {
             _ => None,
         };
         let (value, index) = element(elements[0].1)?;
-        let start = AffineSum::of(body, index);
+        let start = AffineSum::from_node(body, index);
         if !is_multiple(&start, count) {
             return None;
         }
@@ -277,7 +280,7 @@ impl DispatchLowering<'_> {
             let (other, at) = element(*node)?;
             let mut expected = start.clone();
             expected.constant += lane as i64;
-            if other != value || AffineSum::of(body, at) != expected {
+            if other != value || AffineSum::from_node(body, at) != expected {
                 return None;
             }
         }
@@ -294,8 +297,8 @@ impl DispatchLowering<'_> {
             return false;
         };
         let tile = &self.dispatch.tiles[*tile];
-        let is_aligned = is_multiple(&AffineSum::of(&self.e.body, *first), count);
-        let is_whole = tile.total() % count == 0 || self.has_room(at, count);
+        let is_aligned = is_multiple(&AffineSum::from_node(&self.e.body, *first), count);
+        let is_whole = tile.place_count() % count == 0 || self.has_room(at, count);
         is_aligned && is_whole && tile.size as i64 % count == 0
     }
 
@@ -315,17 +318,17 @@ impl DispatchLowering<'_> {
         };
         let last = position.last().and_then(|n| body.as_index(*n));
         let row = self.function.ty(*value).shape.last();
-        let row = row.and_then(|dim| dim.known()).unwrap_or(0);
-        let wanted = (tile.total() as u64).next_multiple_of(count as u64);
+        let row = row.and_then(|dim| dim.as_static()).unwrap_or(0);
+        let wanted = (tile.place_count() as u64).next_multiple_of(count as u64);
         *number != matrix.tiles[2] && last == Some(*axis as u32) && row >= wanted
     }
 
     /// Copies a tile at once.
-    pub(super) fn copy(&mut self, at: usize) {
+    pub(super) fn copy_tile(&mut self, at: usize) {
         let copies = std::mem::take(&mut self.copies);
         for run in &copies[at] {
-            run.fetch(&mut self.e);
-            run.commit(&mut self.e);
+            run.fetch_to_registers(&mut self.e);
+            run.commit_registers(&mut self.e);
         }
         self.copies = copies;
     }
@@ -334,7 +337,10 @@ impl DispatchLowering<'_> {
     pub(super) fn fetch_runs(&mut self, round: PrefetchRound) {
         let copies = std::mem::take(&mut self.copies);
         self.at_round(round, |e| {
-            copies.iter().flatten().for_each(|run| run.fetch(e));
+            copies
+                .iter()
+                .flatten()
+                .for_each(|run| run.fetch_to_registers(e));
         });
         self.copies = copies;
     }
@@ -343,7 +349,10 @@ impl DispatchLowering<'_> {
     pub(super) fn commit_runs(&mut self, round: PrefetchRound) {
         let copies = std::mem::take(&mut self.copies);
         self.at_round(round, |e| {
-            copies.iter().flatten().for_each(|run| run.commit(e));
+            copies
+                .iter()
+                .flatten()
+                .for_each(|run| run.commit_registers(e));
         });
         self.copies = copies;
     }
@@ -368,27 +377,27 @@ impl DispatchLowering<'_> {
             |body: &mut NodeGraph, _: ScalarNode, data: &NodeData| match (data, dispatch.ahead) {
                 (NodeData::Counter(number), Some(ahead)) if Some(*number) == dispatch.step_loop => {
                     let extent = dispatch.loops[ahead as usize].extent;
-                    Some(body.counter(ahead, crate::ir::DimExtent::Static(extent)))
+                    Some(body.intern_counter(ahead, crate::ir::DimExtent::Static(extent)))
                 }
                 _ => None,
             };
         let body = &mut self.e.body;
-        let mut indices = body.import(points, &dispatch.indices, round);
+        let mut indices = body.import_nodes(points, &dispatch.indices, round);
         let mut inside = Vec::new();
         for (tile, local) in staged.tiles.iter().zip(position) {
             let tile = &dispatch.tiles[*tile];
-            let base = body.import(points, &[tile.base], round)[0];
-            let flat = body.op(ScalarOp::Add, &[base, *local]);
-            let total = body.i64(tile.total());
-            inside.push(body.op(ScalarOp::SLt, &[flat, total]));
-            let position = unflatten(body, flat, &tile.extents);
+            let base = body.import_nodes(points, &[tile.base], round)[0];
+            let flat = body.apply_op(ScalarOp::Add, &[base, *local]);
+            let total = body.intern_i64(tile.place_count());
+            inside.push(body.apply_op(ScalarOp::SLt, &[flat, total]));
+            let position = unflatten_index(body, flat, &tile.extents);
             for (axis, index) in tile.axes.iter().zip(position) {
                 indices[*axis] = index;
             }
         }
         let mut body = std::mem::take(&mut self.e.body);
-        let value = self.scheduled(&mut body, &[staged.node], &indices, &[])[0];
-        let inside = all(&mut body, &inside);
+        let value = self.schedule_nodes(&mut body, &[staged.node], &indices, &[])[0];
+        let inside = conjoin_conditions(&mut body, &inside);
         self.e.body = body;
         (inside, value)
     }

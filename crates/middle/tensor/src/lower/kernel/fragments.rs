@@ -2,8 +2,8 @@
 
 use super::super::emit::TensorStorage;
 use super::DispatchLowering;
-use crate::ir::{AffineSum, NodeData, ScalarNode, unflatten};
-use crate::schedule::{SubgroupMatmul, patch};
+use crate::ir::{AffineSum, NodeData, ScalarNode, unflatten_index};
+use crate::schedule::{SubgroupMatmul, match_matrix_operand};
 use spirula_kernel::ir::{
     FragmentAddress, FragmentElement, FragmentOp, FragmentOrder, FragmentRole, FragmentType,
     MemoryElement, StmtKind, VarId, VariableType,
@@ -41,7 +41,7 @@ impl DispatchLowering<'_> {
                 columns: size[1],
             });
             let each = 0..count;
-            let each = each.map(|_| self.e.b.declare(name, ty, false));
+            let each = each.map(|_| self.e.b.declare_var(name, ty, false));
             each.collect::<Vec<VarId>>()
         };
         let [left, right] = matrix.shape.factors;
@@ -55,8 +55,8 @@ impl DispatchLowering<'_> {
         let left = declare("left", left, FragmentRole::Left, [m, k], down);
         let right = declare("right", right, FragmentRole::Right, [k, n], across);
         let subgroups: u64 = matrix.grid.iter().product();
-        let ty = matrix.shape.sum.stored();
-        let patch = self.shared(ty, (subgroups * u64::from(m * n)) as i64);
+        let ty = matrix.shape.sum.storage_type();
+        let patch = self.declare_shared(ty, (subgroups * u64::from(m * n)) as i64);
         self.fragments = SubgroupFragments {
             sums,
             left,
@@ -65,18 +65,18 @@ impl DispatchLowering<'_> {
         };
     }
 
-    fn push(&mut self, op: FragmentOp) {
-        self.e.b.push(StmtKind::Fragment(Box::new(op)));
+    fn push_fragment_op(&mut self, op: FragmentOp) {
+        self.e.b.push_statement(StmtKind::Fragment(Box::new(op)));
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear_fragments(&mut self) {
         for sum in self.fragments.sums.clone() {
-            self.push(FragmentOp::Clear(sum));
+            self.push_fragment_op(FragmentOp::Clear(sum));
         }
     }
 
     /// Loads the fragments of a round's tiles and adds their products.
-    pub(super) fn multiply(&mut self) {
+    pub(super) fn multiply_fragments(&mut self) {
         let Some(matrix) = self.dispatch.matrix else {
             return;
         };
@@ -85,16 +85,16 @@ impl DispatchLowering<'_> {
         let sums = self.fragments.sums.clone();
         for step in 0..matrix.depth {
             for (at, var) in left.iter().enumerate() {
-                self.load(&matrix, 0, *var, at as u64, step);
+                self.load_fragment(&matrix, 0, *var, at as u64, step);
             }
             for (at, var) in right.iter().enumerate() {
-                self.load(&matrix, 1, *var, at as u64, step);
+                self.load_fragment(&matrix, 1, *var, at as u64, step);
             }
             for (row, a) in left.iter().enumerate() {
                 for (column, b) in right.iter().enumerate() {
                     let to = sums[row * right.len() + column];
                     let factors = [*a, *b];
-                    self.push(FragmentOp::Accumulate { to, factors });
+                    self.push_fragment_op(FragmentOp::Accumulate { to, factors });
                 }
             }
         }
@@ -106,31 +106,31 @@ impl DispatchLowering<'_> {
         let factor = matrix.factors[side];
         let steps = matrix.tiles[2];
         let kinds = [matrix.tiles[side], steps].map(|tile| &dispatch.tiles[tile].axes[..]);
-        let Some(patch) = patch(self.function, &dispatch.op, factor, kinds) else {
+        let Some(patch) = match_matrix_operand(self.function, &dispatch.op, factor, kinds) else {
             return;
         };
         let Some(TensorStorage::Memory(memory)) = self.e.sources.get(&patch.value).copied() else {
             return;
         };
         let body = &mut self.e.body;
-        let mut indices = body.import(&dispatch.points, &dispatch.indices, |_, _, _| None);
+        let mut indices = body.import_nodes(&dispatch.points, &dispatch.indices, |_, _, _| None);
         for tile in [matrix.tiles[side], steps] {
             let tile = &dispatch.tiles[tile];
-            let base = body.import(&dispatch.points, &[tile.base], |_, _, _| None)[0];
-            let first = unflatten(body, base, &tile.extents);
+            let base = body.import_nodes(&dispatch.points, &[tile.base], |_, _, _| None)[0];
+            let first = unflatten_index(body, base, &tile.extents);
             for (axis, index) in tile.axes.iter().zip(first) {
                 indices[*axis] = index;
             }
         }
         let mut body = std::mem::take(&mut self.e.body);
-        let element = self.scheduled(&mut body, &[patch.element], &indices, &[])[0];
+        let element = self.schedule_nodes(&mut body, &[patch.element], &indices, &[])[0];
         self.e.body = body;
         let place = match self.e.body.node(element) {
             NodeData::Element(_, position) => position.first().copied(),
             _ => None,
         };
-        let zero = self.e.body.i64(0);
-        let index = self.e.emit(&[place.unwrap_or(zero)])[0];
+        let zero = self.e.body.intern_i64(0);
+        let index = self.e.emit_nodes(&[place.unwrap_or(zero)])[0];
         // The first factor's rows are its tile's, the second's those of the fold.
         let [own, along] = patch.strides;
         let (order, stride) = match (side == 0, along == 1) {
@@ -142,13 +142,20 @@ impl DispatchLowering<'_> {
         let from = FragmentAddress {
             first: element_of(memory, dispatch.op.body.ty(patch.element), index),
             order,
-            stride: self.e.b.i64(stride as i64),
+            stride: self.e.b.make_i64(stride as i64),
         };
-        self.push(FragmentOp::Load { to, from });
+        self.push_fragment_op(FragmentOp::Load { to, from });
     }
 
     /// Loads a fragment of a factor: which of the subgroup's, and which along the fold.
-    fn load(&mut self, matrix: &SubgroupMatmul, side: usize, to: VarId, at: u64, step: u64) {
+    fn load_fragment(
+        &mut self,
+        matrix: &SubgroupMatmul,
+        side: usize,
+        to: VarId,
+        at: u64,
+        step: u64,
+    ) {
         if self.dispatch.is_direct {
             return self.load_dense(matrix, side, to);
         }
@@ -159,13 +166,13 @@ impl DispatchLowering<'_> {
         };
         let size = u64::from(matrix.shape.size[side]);
         let along = step * u64::from(matrix.shape.size[2]);
-        let across = self.part(matrix, side);
+        let across = self.subgroup_share(matrix, side);
         let body = &mut self.e.body;
-        let part = body.i64((matrix.counts[side] * size) as i64);
-        let first = body.op(ScalarOp::Mul, &[across, part]);
-        let offset = body.i64((at * size) as i64);
-        let first = body.op(ScalarOp::Add, &[first, offset]);
-        let along = body.i64(along as i64);
+        let part = body.intern_i64((matrix.counts[side] * size) as i64);
+        let first = body.apply_op(ScalarOp::Mul, &[across, part]);
+        let offset = body.intern_i64((at * size) as i64);
+        let first = body.apply_op(ScalarOp::Add, &[first, offset]);
+        let along = body.intern_i64(along as i64);
         let steps = matrix.tiles[2];
         let locals = staged.tiles.iter();
         let locals = locals.map(|tile| if *tile == steps { along } else { first });
@@ -174,7 +181,7 @@ impl DispatchLowering<'_> {
         let mut place = self.kept_at(&mut body, staged, &locals);
         self.e.body = body;
         if let (Some(true), Some(current)) = (self.is_double(), self.dispatch.step_loop) {
-            let current = self.counter(current);
+            let current = self.loop_counter(current);
             place = self.in_copy(side, place, current);
         }
         // The first factor's rows are its tile's, the second's those of the fold.
@@ -183,35 +190,35 @@ impl DispatchLowering<'_> {
             true => FragmentOrder::Rows,
             false => FragmentOrder::Columns,
         };
-        let (ty, stride) = (staged.ty, self.pitch(staged));
+        let (ty, stride) = (staged.ty, self.row_pitch(staged));
         let from = FragmentAddress {
             first: MemoryElement {
                 memory,
                 ty,
-                index: self.e.emit(&[place])[0],
+                index: self.e.emit_nodes(&[place])[0],
                 volatile: false,
             },
             order,
-            stride: self.e.b.i64(stride),
+            stride: self.e.b.make_i64(stride),
         };
-        self.push(FragmentOp::Load { to, from });
+        self.push_fragment_op(FragmentOp::Load { to, from });
     }
 
     /// Which part of a tile's rows, or columns, the subgroup has.
-    fn part(&mut self, matrix: &SubgroupMatmul, side: usize) -> ScalarNode {
-        let subgroup = self.counter(matrix.loops[0]);
+    fn subgroup_share(&mut self, matrix: &SubgroupMatmul, side: usize) -> ScalarNode {
+        let subgroup = self.loop_counter(matrix.loops[0]);
         let body = &mut self.e.body;
-        let across = body.i64(matrix.grid[1] as i64);
+        let across = body.intern_i64(matrix.grid[1] as i64);
         let op = if side == 0 {
             ScalarOp::SDiv
         } else {
             ScalarOp::SMod
         };
-        body.op(op, &[subgroup, across])
+        body.apply_op(op, &[subgroup, across])
     }
 
     /// Takes the sums of the fragment of this round to the accumulators of its points.
-    pub(super) fn spill(&mut self) {
+    pub(super) fn spill_fragment(&mut self) {
         let Some(matrix) = self.dispatch.matrix else {
             return;
         };
@@ -222,63 +229,66 @@ impl DispatchLowering<'_> {
         let round = |number: u32| self.rounds[number as usize] as usize;
         let sum = self.fragments.sums[round(down) * matrix.counts[1] as usize + round(across)];
         let [m, n, _] = matrix.shape.size.map(i64::from);
-        let (subgroup, lane) = (self.counter(matrix.loops[0]), self.counter(lane));
+        let (subgroup, lane) = (self.loop_counter(matrix.loops[0]), self.loop_counter(lane));
         let body = &mut self.e.body;
-        let (size, points) = (body.i64(m * n), body.i64(matrix.points as i64));
-        let base = body.op(ScalarOp::Mul, &[subgroup, size]);
-        let own = body.op(ScalarOp::Mul, &[lane, points]);
-        let own = body.op(ScalarOp::Add, &[base, own]);
-        let ty = matrix.shape.sum.stored();
-        let index = self.e.emit(&[base])[0];
+        let (size, points) = (
+            body.intern_i64(m * n),
+            body.intern_i64(matrix.points as i64),
+        );
+        let base = body.apply_op(ScalarOp::Mul, &[subgroup, size]);
+        let own = body.apply_op(ScalarOp::Mul, &[lane, points]);
+        let own = body.apply_op(ScalarOp::Add, &[base, own]);
+        let ty = matrix.shape.sum.storage_type();
+        let index = self.e.emit_nodes(&[base])[0];
         let to = FragmentAddress {
             first: element_of(memory, ty, index),
             order: FragmentOrder::Rows,
-            stride: self.e.b.i64(n),
+            stride: self.e.b.make_i64(n),
         };
-        self.push(FragmentOp::Store { to, from: sum });
-        self.barrier();
+        self.push_fragment_op(FragmentOp::Store { to, from: sum });
+        self.emit_barrier();
         if self.dispatch.is_direct {
             return;
         }
         let accumulators: Vec<VarId> = self.leaves.iter().map(|l| l.accumulators[0]).collect();
         for (at, vars) in accumulators.chunks(VECTOR).enumerate() {
             let body = &mut self.e.body;
-            let offset = body.i64((at * VECTOR) as i64);
-            let first = body.op(ScalarOp::Add, &[own, offset]);
-            let index = self.e.emit(&[first])[0];
+            let offset = body.intern_i64((at * VECTOR) as i64);
+            let first = body.apply_op(ScalarOp::Add, &[own, offset]);
+            let index = self.e.emit_nodes(&[first])[0];
             let from = element_of(memory, ty, index);
             match *vars {
-                [to] => self.e.b.push(StmtKind::Read { to, from }),
+                [to] => self.e.b.push_statement(StmtKind::Read { to, from }),
                 _ => {
                     let to = vars.into();
-                    self.e.b.push(StmtKind::ReadVector { to, from });
+                    self.e.b.push_statement(StmtKind::ReadVector { to, from });
                 }
             }
         }
-        self.barrier();
+        self.emit_barrier();
     }
 }
 
 impl DispatchLowering<'_> {
     /// Takes sums of the large fragment to the accumulators of this row's points.
-    pub(super) fn take(&mut self) {
+    pub(super) fn take_row_sums(&mut self) {
         let (Some(matrix), Some(memory)) = (self.dispatch.matrix, self.fragments.patch) else {
             return;
         };
         let [_, lane, row, _] = matrix.loops;
         let lanes = self.dispatch.loops[lane as usize].extent as i64;
-        let (lane, row) = (self.counter(lane), self.counter(row));
+        let (lane, row) = (self.loop_counter(lane), self.loop_counter(row));
         let columns = i64::from(matrix.shape.size[1]);
-        let mut first = AffineSum::of(&self.e.body, lane);
-        first.add(&AffineSum::of(&self.e.body, row), columns);
+        let mut first = AffineSum::from_node(&self.e.body, lane);
+        first.add_scaled(&AffineSum::from_node(&self.e.body, row), columns);
         for at in 0..self.leaves.len() {
             let to = self.leaves[at].accumulators[0];
             let mut place = first.clone();
             place.constant += at as i64 * lanes;
-            let place = place.node(&mut self.e.body);
-            let index = self.e.emit(&[place])[0];
+            let place = place.into_node(&mut self.e.body);
+            let index = self.e.emit_nodes(&[place])[0];
             let from = element_of(memory, ScalarType::F32, index);
-            self.e.b.push(StmtKind::Read { to, from });
+            self.e.b.push_statement(StmtKind::Read { to, from });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Accumulators in the workgroup's memory while others are added to.
 
 use super::super::write::AccumulatorArrays;
-use super::combine::fold;
+use super::combine::fold_into_accumulators;
 use super::{DispatchLowering, UnrolledPoint, accumulator_types};
 use crate::ir::{NodeGraph, ScalarNode};
 use spirula_kernel::ir::VarId;
@@ -14,7 +14,7 @@ impl DispatchLowering<'_> {
             return;
         };
         for ty in accumulator_types(&self.dispatch.op) {
-            let memory = self.shared(ty, kept.size as i64);
+            let memory = self.declare_shared(ty, kept.size as i64);
             self.kept.push(memory);
         }
     }
@@ -23,7 +23,7 @@ impl DispatchLowering<'_> {
     pub(super) fn kept_place(&self, template: &mut NodeGraph) -> Vec<ScalarNode> {
         let dispatch = self.dispatch;
         let place: Vec<ScalarNode> = dispatch.kept.iter().map(|kept| kept.place).collect();
-        template.import(&dispatch.points, &place, |_, _, _| None)
+        template.import_nodes(&dispatch.points, &place, |_, _, _| None)
     }
 
     /// Accumulators of all leaves, with their places.
@@ -33,19 +33,19 @@ impl DispatchLowering<'_> {
         placed.collect()
     }
 
-    pub(super) fn keep(&mut self) {
+    pub(super) fn save_accumulators(&mut self) {
         let (types, memory) = (accumulator_types(&self.dispatch.op), self.kept.clone());
         for (at, accumulators) in self.kept_leaves() {
-            AccumulatorArrays::new(&types, &memory).all(&mut self.e, at, &accumulators);
+            AccumulatorArrays::new(&types, &memory).write_elements(&mut self.e, at, &accumulators);
         }
     }
 
-    pub(super) fn recall(&mut self) {
+    pub(super) fn restore_accumulators(&mut self) {
         let (types, memory) = (accumulator_types(&self.dispatch.op), self.kept.clone());
         for (at, accumulators) in self.kept_leaves() {
-            let values = AccumulatorArrays::new(&types, &memory).read(&mut self.e, at);
+            let values = AccumulatorArrays::new(&types, &memory).read_elements(&mut self.e, at);
             for (var, value) in accumulators.iter().zip(values) {
-                self.e.b.assign(*var, value);
+                self.e.b.push_assignment(*var, value);
             }
         }
     }
@@ -53,7 +53,7 @@ impl DispatchLowering<'_> {
     /// Folds what the invocations of a loop keep of each leaf into what it begins with.
     pub(super) fn combine_kept(&mut self, number: u32) {
         let (types, memory) = (accumulator_types(&self.dispatch.op), self.kept.clone());
-        let counter = self.counter(number);
+        let counter = self.loop_counter(number);
         let lanes = self.dispatch.loops[number as usize].extent;
         for leaf in 0..self.leaves.len() {
             let UnrolledPoint {
@@ -66,17 +66,17 @@ impl DispatchLowering<'_> {
                 continue;
             };
             let (accumulators, initial) = (accumulators.clone(), initial.clone());
-            let values = self.e.emit(&initial);
+            let values = self.e.emit_nodes(&initial);
             for (var, value) in accumulators.iter().zip(values) {
-                self.e.b.assign(*var, value);
+                self.e.b.push_assignment(*var, value);
             }
             for lane in 0..lanes {
                 let body = &mut self.e.body;
-                let lane = body.i64(lane as i64);
-                let first = body.op(ScalarOp::Sub, &[place, counter]);
-                let at = body.op(ScalarOp::Add, &[first, lane]);
-                let values = AccumulatorArrays::new(&types, &memory).read(&mut self.e, at);
-                fold(
+                let lane = body.intern_i64(lane as i64);
+                let first = body.apply_op(ScalarOp::Sub, &[place, counter]);
+                let at = body.apply_op(ScalarOp::Add, &[first, lane]);
+                let values = AccumulatorArrays::new(&types, &memory).read_elements(&mut self.e, at);
+                fold_into_accumulators(
                     &mut self.e,
                     &self.dispatch.op.reductions,
                     &accumulators,

@@ -16,25 +16,27 @@ pub(super) fn rounds_on_host(
 ) -> ExprId {
     let mut e = NodeEmitter::new(b);
     e.sources = sources.clone();
-    let roots = e.body.import(&dispatch.points, &[rounds], |_, _, _| None);
-    e.emit(&roots)[0]
+    let roots = e
+        .body
+        .import_nodes(&dispatch.points, &[rounds], |_, _, _| None);
+    e.emit_nodes(&roots)[0]
 }
 
 /// What a kernel uses of the host: tensors, and sizes that are known only when run.
-pub(super) fn uses(
+pub(super) fn collect_uses(
     function: &TensorFunction,
     dispatch: &TensorDispatch,
     sources: &FxHashMap<TensorValue, TensorStorage>,
 ) -> Vec<KernelCapture> {
-    let read: Vec<TensorValue> = dispatch.op.body.reads().collect();
-    let mut values = dispatch.op.operands();
+    let read: Vec<TensorValue> = dispatch.op.body.values_read().collect();
+    let mut values = dispatch.op.collect_operands();
     values.retain(|v| read.contains(v));
     values.extend(&dispatch.results);
     let sized: Vec<TensorValue> = values.clone();
     for value in sized {
-        values.extend(function.ty(value).sizes());
+        values.extend(function.ty(value).dynamic_sizes());
     }
-    values.extend(dispatch.op.sizes());
+    values.extend(dispatch.op.dynamic_sizes());
     let mut uses = Vec::new();
     for value in values {
         let used = match sources.get(&value) {

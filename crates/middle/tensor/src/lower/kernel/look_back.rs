@@ -7,7 +7,7 @@
 
 use super::super::emit::NodeEmitter;
 use super::super::write::AccumulatorArrays;
-use super::combine::exchanged;
+use super::combine::shuffle_variables;
 use super::prefix::ScanAccumulators;
 use super::{DispatchLowering, words};
 use crate::ir::DimExtent;
@@ -50,28 +50,28 @@ impl LookBackStatus {
     ) -> (LookBackStatus, KernelData) {
         let chunks = dispatch.workgroups()[0];
         let types = super::accumulator_types(&dispatch.op);
-        let pieces = types.iter().map(|ty| pieces(*ty) as u64);
+        let pieces = types.iter().map(|ty| count_pieces(*ty) as u64);
         let count = FIRST + pieces.sum::<u64>() * chunks;
-        let memory = b.declare("progress", VariableType::Memory(MemorySpace::Device), false);
-        let bytes = b.i64((count * ScalarType::I32.size()) as i64);
-        b.push(StmtKind::Alloc { to: memory, bytes });
-        b.push(StmtKind::Launch(number));
-        let forgetting = forgetting(b, memory, count, dispatch);
+        let memory = b.declare_var("progress", VariableType::Memory(MemorySpace::Device), false);
+        let bytes = b.make_i64((count * ScalarType::I32.size()) as i64);
+        b.push_statement(StmtKind::Alloc { to: memory, bytes });
+        b.push_statement(StmtKind::Launch(number));
+        let forgetting = build_clear_kernel(b, memory, count, dispatch);
         (LookBackStatus { memory, chunks }, forgetting)
     }
 
     /// What a kernel that looks back uses.
-    pub(super) fn used(&self) -> KernelCapture {
+    pub(super) fn as_use(&self) -> KernelCapture {
         KernelCapture::Memory(self.memory)
     }
 
     /// Gives the memory back.
-    pub fn free(&self, b: &mut ProgramBuilder) {
-        b.push(StmtKind::Free(self.memory));
+    pub fn free_memory(&self, b: &mut ProgramBuilder) {
+        b.push_statement(StmtKind::Free(self.memory));
     }
 
     /// A word, which other workgroups may change.
-    fn word(&self, index: ExprId) -> MemoryElement {
+    fn word_at(&self, index: ExprId) -> MemoryElement {
         MemoryElement {
             memory: self.memory,
             ty: ScalarType::I32,
@@ -82,7 +82,7 @@ impl LookBackStatus {
 }
 
 /// A kernel that writes zeros.
-fn forgetting(
+fn build_clear_kernel(
     b: &mut ProgramBuilder,
     memory: VarId,
     count: u64,
@@ -91,47 +91,47 @@ fn forgetting(
     let invocations = dispatch.profile.flat;
     b.begin_block();
     let mut position = |name, what| {
-        let to = b.declare(name, VariableType::Scalar(ScalarType::I32), false);
+        let to = b.declare_var(name, VariableType::Scalar(ScalarType::I32), false);
         let dimension = 0;
-        b.push(StmtKind::Where {
+        b.push_statement(StmtKind::Where {
             to,
             what,
             dimension,
         });
-        b.value(to)
+        b.read_var(to)
     };
     let [group, local] =
         [("group", LaunchIndex::Group), ("local", LaunchIndex::Local)].map(|(n, w)| position(n, w));
-    let width = b.literal(ScalarLiteral::i32(invocations as i32));
-    let first = b.op(ScalarOp::Mul, &[group, width]);
-    let at = b.op(ScalarOp::Add, &[first, local]);
-    let limit = b.literal(ScalarLiteral::i32(count as i32));
-    let condition = b.op(ScalarOp::SLt, &[at, limit]);
+    let width = b.make_literal(ScalarLiteral::from_i32(invocations as i32));
+    let first = b.apply_op(ScalarOp::Mul, &[group, width]);
+    let at = b.apply_op(ScalarOp::Add, &[first, local]);
+    let limit = b.make_literal(ScalarLiteral::from_i32(count as i32));
+    let condition = b.apply_op(ScalarOp::SLt, &[at, limit]);
     b.begin_block();
-    let index = b.apply(
-        ScalarOperator::convert(ScalarOp::SExt, ScalarType::I32, ScalarType::I64),
+    let index = b.apply_operator(
+        ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I32, ScalarType::I64),
         &[at],
     );
-    let value = b.literal(ScalarLiteral::i32(0));
+    let value = b.make_literal(ScalarLiteral::from_i32(0));
     let to = MemoryElement {
         memory,
         ty: ScalarType::I32,
         index,
         volatile: false,
     };
-    b.push(StmtKind::Write { to, value });
+    b.push_statement(StmtKind::Write { to, value });
     let then = b.end_block();
     b.begin_block();
     let otherwise = b.end_block();
-    b.push(StmtKind::If {
+    b.push_statement(StmtKind::If {
         condition,
         then,
         otherwise,
     });
     let body = b.end_block();
     KernelData {
-        blocks: vec![b.i64(count.div_ceil(invocations) as i64)],
-        block_size: vec![BlockSize::Constant(b.i64(invocations as i64))],
+        blocks: vec![b.make_i64(count.div_ceil(invocations) as i64)],
+        block_size: vec![BlockSize::Constant(b.make_i64(invocations as i64))],
         uses: vec![KernelCapture::Memory(memory)],
         failure_tolerant: true,
         body,
@@ -141,34 +141,34 @@ fn forgetting(
 
 impl DispatchLowering<'_> {
     /// Has the workgroup take the next chunk, where it takes chunks.
-    pub(super) fn arrive(&mut self) {
+    pub(super) fn take_chunk(&mut self) {
         let counter = self.counter_of(LoopMapping::Arrival);
         let (Some(counter), Some(progress), Some(local)) = (counter, self.progress, self.local)
         else {
             return;
         };
         let types = [ScalarType::I32];
-        let memory = [self.shared(ScalarType::I32, 1)];
+        let memory = [self.declare_shared(ScalarType::I32, 1)];
         let memory = AccumulatorArrays::new(&types, &memory);
-        let zero = self.e.body.i64(0);
-        let is_first = self.e.body.op(ScalarOp::Eq, &[local, zero]);
-        self.e.when(is_first, |e| {
+        let zero = self.e.body.intern_i64(0);
+        let is_first = self.e.body.apply_op(ScalarOp::Eq, &[local, zero]);
+        self.e.emit_if(is_first, |e| {
             let number =
-                e.b.declare("number", VariableType::Scalar(ScalarType::I32), false);
-            let index = e.b.i64(0);
-            let value = e.b.literal(ScalarLiteral::i32(1));
-            e.b.push(StmtKind::Atomic(Box::new(AtomicStmt {
+                e.b.declare_var("number", VariableType::Scalar(ScalarType::I32), false);
+            let index = e.b.make_i64(0);
+            let value = e.b.make_literal(ScalarLiteral::from_i32(1));
+            e.b.push_statement(StmtKind::Atomic(Box::new(AtomicStmt {
                 op: AtomicOp::Add,
-                element: progress.word(index),
+                element: progress.word_at(index),
                 value,
                 expected: None,
                 old: Some(number),
             })));
-            memory.all(e, zero, &[number]);
+            memory.write_elements(e, zero, &[number]);
         });
-        self.barrier();
-        let number = memory.read(&mut self.e, zero)[0];
-        self.count(counter, number);
+        self.emit_barrier();
+        let number = memory.read_elements(&mut self.e, zero)[0];
+        self.bind_counter(counter, number);
     }
 
     /// Adds what the chunks before it in its row have to what invocations have, where workgroups look back; `all` is what
@@ -191,11 +191,11 @@ impl DispatchLowering<'_> {
             return;
         };
         let rows = self.dispatch.op.parallel_shape();
-        let rows = rows.filter_map(DimExtent::known).product::<u64>();
-        let count = self.e.body.i64((progress.chunks / rows) as i64);
-        let number = self.e.body.op(ScalarOp::SMod, &[arrival, count]);
+        let rows = rows.filter_map(DimExtent::as_static).product::<u64>();
+        let count = self.e.body.intern_i64((progress.chunks / rows) as i64);
+        let number = self.e.body.apply_op(ScalarOp::SMod, &[arrival, count]);
         let initial = self.leaves[0].initial.clone();
-        let initial = self.e.emit(&initial);
+        let initial = self.e.emit_nodes(&initial);
         let view = LookBackView {
             progress,
             sums,
@@ -205,26 +205,27 @@ impl DispatchLowering<'_> {
             lane: self.e.emit_as(lane, ScalarType::I32),
             initial,
         };
-        let memory = sums.types.iter().map(|ty| self.shared(*ty, 1));
+        let memory = sums.types.iter().map(|ty| self.declare_shared(*ty, 1));
         let memory: Vec<VarId> = memory.collect();
         let memory = AccumulatorArrays::new(&sums.types, &memory);
         let body = &mut self.e.body;
-        let zero = body.i64(0);
-        let [is_looking, is_telling] = [subgroup, lane].map(|n| body.op(ScalarOp::Eq, &[n, zero]));
-        self.e.when(is_looking, |e| {
-            e.when(is_telling, |e| view.tell(e, OWN, all));
-            let earlier = sums.nothing(e);
-            view.ask(e, &earlier);
-            e.when(is_telling, |e| {
-                memory.all(e, zero, &earlier);
-                let values = sums.values(e, all);
-                sums.fold(e, &earlier, &values);
-                view.tell(e, ALL, &earlier);
+        let zero = body.intern_i64(0);
+        let [is_looking, is_telling] =
+            [subgroup, lane].map(|n| body.apply_op(ScalarOp::Eq, &[n, zero]));
+        self.e.emit_if(is_looking, |e| {
+            e.emit_if(is_telling, |e| view.publish_sums(e, OWN, all));
+            let earlier = sums.declare_neutral(e);
+            view.gather_earlier_sums(e, &earlier);
+            e.emit_if(is_telling, |e| {
+                memory.write_elements(e, zero, &earlier);
+                let values = sums.read_values(e, all);
+                sums.fold_values(e, &earlier, &values);
+                view.publish_sums(e, ALL, &earlier);
             });
         });
-        self.barrier();
-        let values = memory.read(&mut self.e, zero);
-        sums.fold(&mut self.e, before, &values);
+        self.emit_barrier();
+        let values = memory.read_elements(&mut self.e, zero);
+        sums.fold_values(&mut self.e, before, &values);
     }
 }
 
@@ -253,96 +254,99 @@ struct LookBackQuery {
 }
 
 impl LookBackQuery {
-    fn read(&self, e: &mut NodeEmitter<'_>) {
+    fn read_words(&self, e: &mut NodeEmitter<'_>) {
         for (from, to) in self.words.iter().zip(&self.found) {
             let (from, to) = (*from, *to);
-            e.b.push(StmtKind::Read { to, from });
+            e.b.push_statement(StmtKind::Read { to, from });
         }
     }
 }
 
 impl LookBackView<'_> {
     /// The words of a chunk, one after the other for each accumulator.
-    fn words(&self, e: &mut NodeEmitter<'_>, chunk: ExprId) -> Vec<MemoryElement> {
-        let count = self.sums.types.iter().map(|ty| pieces(*ty)).sum();
+    fn chunk_words(&self, e: &mut NodeEmitter<'_>, chunk: ExprId) -> Vec<MemoryElement> {
+        let count = self.sums.types.iter().map(|ty| count_pieces(*ty)).sum();
         let numbers: std::ops::Range<usize> = 0..count;
         let words = numbers.map(|number| {
             let first = FIRST + number as u64 * self.progress.chunks;
-            let first = e.b.literal(ScalarLiteral::i32(first as i32));
-            let at = e.b.op(ScalarOp::Add, &[chunk, first]);
-            let wide = ScalarOperator::convert(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
-            self.progress.word(e.b.apply(wide, &[at]))
+            let first = e.b.make_literal(ScalarLiteral::from_i32(first as i32));
+            let at = e.b.apply_op(ScalarOp::Add, &[chunk, first]);
+            let wide =
+                ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
+            self.progress.word_at(e.b.apply_operator(wide, &[at]))
         });
         words.collect()
     }
 
     /// Says what this workgroup's chunk has.
-    fn tell(&self, e: &mut NodeEmitter<'_>, what: i32, vars: &[VarId]) {
-        let mark = e.b.literal(ScalarLiteral::i32(what << PIECE));
-        let mut to = self.words(e, self.place).into_iter();
+    fn publish_sums(&self, e: &mut NodeEmitter<'_>, what: i32, vars: &[VarId]) {
+        let mark = e.b.make_literal(ScalarLiteral::from_i32(what << PIECE));
+        let mut to = self.chunk_words(e, self.place).into_iter();
         for (ty, var) in self.sums.types.iter().zip(vars) {
-            let value = e.b.value(*var);
-            for piece in cut(e, value, *ty) {
-                let value = e.b.op(ScalarOp::Or, &[piece, mark]);
+            let value = e.b.read_var(*var);
+            for piece in split_into_pieces(e, value, *ty) {
+                let value = e.b.apply_op(ScalarOp::Or, &[piece, mark]);
                 if let Some(to) = to.next() {
-                    e.b.push(StmtKind::Write { to, value });
+                    e.b.push_statement(StmtKind::Write { to, value });
                 }
             }
         }
     }
 
     /// Adds what the chunks before this have.
-    fn ask(&self, e: &mut NodeEmitter<'_>, earlier: &[VarId]) {
+    fn gather_earlier_sums(&self, e: &mut NodeEmitter<'_>, earlier: &[VarId]) {
         let back =
-            e.b.declare("back", VariableType::Scalar(ScalarType::I32), false);
-        let one = e.b.literal(ScalarLiteral::i32(1));
-        let first = e.b.op(ScalarOp::Add, &[self.lane, one]);
-        e.b.assign(back, first);
+            e.b.declare_var("back", VariableType::Scalar(ScalarType::I32), false);
+        let one = e.b.make_literal(ScalarLiteral::from_i32(1));
+        let first = e.b.apply_op(ScalarOp::Add, &[self.lane, one]);
+        e.b.push_assignment(back, first);
         let goes_on =
-            e.b.declare("goes_on", VariableType::Scalar(ScalarType::Bool), false);
-        let yes = e.b.literal(ScalarLiteral::new(ScalarType::Bool, 1));
-        e.b.assign(goes_on, yes);
-        let body = e.block(|e| {
-            let begun = e.b.value(back);
-            let asked = (0..ASKED).map(|number| self.asked(e, begun, number));
+            e.b.declare_var("goes_on", VariableType::Scalar(ScalarType::Bool), false);
+        let yes = e.b.make_literal(ScalarLiteral::new(ScalarType::Bool, 1));
+        e.b.push_assignment(goes_on, yes);
+        let body = e.emit_block(|e| {
+            let begun = e.b.read_var(back);
+            let asked = (0..ASKED).map(|number| self.make_query(e, begun, number));
             let asked: Vec<LookBackQuery> = asked.collect();
-            self.wait(e, &asked);
-            let near = self.nearest(e, &asked);
-            let found = self.sums.nothing(e);
+            self.poll_queries(e, &asked);
+            let near = self.find_nearest_complete(e, &asked);
+            let found = self.sums.declare_neutral(e);
             for one in &asked {
-                let is_counted = e.b.op(ScalarOp::SLe, &[one.distance, near]);
-                let values = self.values(e, one);
+                let is_counted = e.b.apply_op(ScalarOp::SLe, &[one.distance, near]);
+                let values = self.load_sums(e, one);
                 self.sums.fold_if(e, is_counted, &found, &values);
             }
             self.each_bit(|mask| {
-                let others = exchanged(e, mask, &found, &self.sums.types);
-                self.sums.fold(e, &found, &others);
+                let others = shuffle_variables(e, mask, &found, &self.sums.types);
+                self.sums.fold_values(e, &found, &others);
             });
-            let values = self.sums.values(e, &found);
-            self.sums.fold(e, earlier, &values);
-            let step = e.b.literal(ScalarLiteral::i32(self.lanes * ASKED));
-            let further = e.b.op(ScalarOp::Add, &[begun, step]);
-            e.b.assign(back, further);
-            let none = e.b.literal(ScalarLiteral::i32(i32::MAX));
-            let is_none = e.b.op(ScalarOp::Eq, &[near, none]);
-            e.b.assign(goes_on, is_none);
+            let values = self.sums.read_values(e, &found);
+            self.sums.fold_values(e, earlier, &values);
+            let step =
+                e.b.make_literal(ScalarLiteral::from_i32(self.lanes * ASKED));
+            let further = e.b.apply_op(ScalarOp::Add, &[begun, step]);
+            e.b.push_assignment(back, further);
+            let none = e.b.make_literal(ScalarLiteral::from_i32(i32::MAX));
+            let is_none = e.b.apply_op(ScalarOp::Eq, &[near, none]);
+            e.b.push_assignment(goes_on, is_none);
         });
-        let condition = e.b.value(goes_on);
-        e.b.push(StmtKind::While { condition, body });
+        let condition = e.b.read_var(goes_on);
+        e.b.push_statement(StmtKind::While { condition, body });
     }
 
     /// One of the chunks that an invocation asks. The row's first is asked where there is none.
-    fn asked(&self, e: &mut NodeEmitter<'_>, begun: ExprId, number: i32) -> LookBackQuery {
-        let offset = e.b.literal(ScalarLiteral::i32(number * self.lanes));
-        let distance = e.b.op(ScalarOp::Add, &[begun, offset]);
-        let distance = e.kept(distance, ScalarType::I32);
-        let nearest = e.b.op(ScalarOp::SMin, &[distance, self.number]);
-        let chunk = e.b.op(ScalarOp::Sub, &[self.place, nearest]);
-        let chunk = e.kept(chunk, ScalarType::I32);
-        let words = self.words(e, chunk);
+    fn make_query(&self, e: &mut NodeEmitter<'_>, begun: ExprId, number: i32) -> LookBackQuery {
+        let offset =
+            e.b.make_literal(ScalarLiteral::from_i32(number * self.lanes));
+        let distance = e.b.apply_op(ScalarOp::Add, &[begun, offset]);
+        let distance = e.bind_to_variable(distance, ScalarType::I32);
+        let nearest = e.b.apply_op(ScalarOp::SMin, &[distance, self.number]);
+        let chunk = e.b.apply_op(ScalarOp::Sub, &[self.place, nearest]);
+        let chunk = e.bind_to_variable(chunk, ScalarType::I32);
+        let words = self.chunk_words(e, chunk);
         let read = words.iter();
         let read = read.map(|_| {
-            e.b.declare("word", VariableType::Scalar(ScalarType::I32), false)
+            e.b.declare_var("word", VariableType::Scalar(ScalarType::I32), false)
         });
         LookBackQuery {
             distance,
@@ -352,69 +356,69 @@ impl LookBackView<'_> {
     }
 
     /// Reads what is known of some chunks, again where that is nothing: those that are far have told it long ago.
-    fn wait(&self, e: &mut NodeEmitter<'_>, asked: &[LookBackQuery]) {
-        asked.iter().for_each(|one| one.read(e));
+    fn poll_queries(&self, e: &mut NodeEmitter<'_>, asked: &[LookBackQuery]) {
+        asked.iter().for_each(|one| one.read_words(e));
         for one in asked.iter().rev() {
             let condition = self.is_open(e, one);
-            let body = e.block(|e| one.read(e));
-            e.b.push(StmtKind::While { condition, body });
+            let body = e.emit_block(|e| one.read_words(e));
+            e.b.push_statement(StmtKind::While { condition, body });
         }
     }
 
     /// Whether what was read of a chunk is nothing, or of different times.
     fn is_open(&self, e: &mut NodeEmitter<'_>, one: &LookBackQuery) -> ExprId {
-        let marks = one.found.iter().map(|word| mark(e, *word));
+        let marks = one.found.iter().map(|word| extract_status(e, *word));
         let marks: Vec<ExprId> = marks.collect();
         let least = marks[1..].iter();
         let least = least.fold(marks[0], |least, mark| {
-            e.b.op(ScalarOp::SMin, &[least, *mark])
+            e.b.apply_op(ScalarOp::SMin, &[least, *mark])
         });
         let most = marks[1..].iter();
         let most = most.fold(marks[0], |most, mark| {
-            e.b.op(ScalarOp::SMax, &[most, *mark])
+            e.b.apply_op(ScalarOp::SMax, &[most, *mark])
         });
-        let zero = e.b.literal(ScalarLiteral::i32(0));
-        let is_nothing = e.b.op(ScalarOp::Eq, &[least, zero]);
-        let is_mixed = e.b.op(ScalarOp::SLt, &[least, most]);
-        e.b.op(ScalarOp::LogOr, &[is_nothing, is_mixed])
+        let zero = e.b.make_literal(ScalarLiteral::from_i32(0));
+        let is_nothing = e.b.apply_op(ScalarOp::Eq, &[least, zero]);
+        let is_mixed = e.b.apply_op(ScalarOp::SLt, &[least, most]);
+        e.b.apply_op(ScalarOp::LogOr, &[is_nothing, is_mixed])
     }
 
     /// The distance of the nearest chunk that has all before it, or of the row's beginning; the greatest number where all
     /// asked ones are nearer.
-    fn nearest(&self, e: &mut NodeEmitter<'_>, asked: &[LookBackQuery]) -> ExprId {
+    fn find_nearest_complete(&self, e: &mut NodeEmitter<'_>, asked: &[LookBackQuery]) -> ExprId {
         let near =
-            e.b.declare("near", VariableType::Scalar(ScalarType::I32), false);
-        let value = e.b.value(near);
-        let [none, all] = [i32::MAX, ALL].map(|n| e.b.literal(ScalarLiteral::i32(n)));
-        e.b.assign(near, none);
+            e.b.declare_var("near", VariableType::Scalar(ScalarType::I32), false);
+        let value = e.b.read_var(near);
+        let [none, all] = [i32::MAX, ALL].map(|n| e.b.make_literal(ScalarLiteral::from_i32(n)));
+        e.b.push_assignment(near, none);
         for one in asked {
-            let mark = mark(e, one.found[0]);
-            let is_all = e.b.op(ScalarOp::Eq, &[mark, all]);
-            let is_before = e.b.op(ScalarOp::SLt, &[self.number, one.distance]);
-            let ends = e.b.op(ScalarOp::LogOr, &[is_all, is_before]);
-            let own = e.b.op(ScalarOp::Cond, &[ends, one.distance, none]);
-            let nearer = e.b.op(ScalarOp::SMin, &[value, own]);
-            e.b.assign(near, nearer);
+            let mark = extract_status(e, one.found[0]);
+            let is_all = e.b.apply_op(ScalarOp::Eq, &[mark, all]);
+            let is_before = e.b.apply_op(ScalarOp::SLt, &[self.number, one.distance]);
+            let ends = e.b.apply_op(ScalarOp::LogOr, &[is_all, is_before]);
+            let own = e.b.apply_op(ScalarOp::Cond, &[ends, one.distance, none]);
+            let nearer = e.b.apply_op(ScalarOp::SMin, &[value, own]);
+            e.b.push_assignment(near, nearer);
         }
         self.each_bit(|mask| {
-            let other = exchanged(e, mask, &[near], &[ScalarType::I32])[0];
-            let nearer = e.b.op(ScalarOp::SMin, &[value, other]);
-            e.b.assign(near, nearer);
+            let other = shuffle_variables(e, mask, &[near], &[ScalarType::I32])[0];
+            let nearer = e.b.apply_op(ScalarOp::SMin, &[value, other]);
+            e.b.push_assignment(near, nearer);
         });
         value
     }
 
     /// What a chunk has, or what the row begins with before its first.
-    fn values(&self, e: &mut NodeEmitter<'_>, one: &LookBackQuery) -> Vec<ExprId> {
-        let is_before = e.b.op(ScalarOp::SLt, &[self.number, one.distance]);
+    fn load_sums(&self, e: &mut NodeEmitter<'_>, one: &LookBackQuery) -> Vec<ExprId> {
+        let is_before = e.b.apply_op(ScalarOp::SLt, &[self.number, one.distance]);
         let mut found = &one.found[..];
         let values = self.sums.types.iter().zip(&self.initial);
         let values = values.map(|(ty, initial)| {
-            let (own, others) = found.split_at(pieces(*ty));
+            let (own, others) = found.split_at(count_pieces(*ty));
             found = others;
             let value = put_together(e, own, *ty);
-            let value = e.b.op(ScalarOp::Cond, &[is_before, *initial, value]);
-            e.kept(value, *ty)
+            let value = e.b.apply_op(ScalarOp::Cond, &[is_before, *initial, value]);
+            e.bind_to_variable(value, *ty)
         });
         values.collect()
     }
@@ -427,45 +431,47 @@ impl LookBackView<'_> {
 }
 
 /// Pieces of a number.
-fn pieces(ty: ScalarType) -> usize {
+fn count_pieces(ty: ScalarType) -> usize {
     ty.width().div_ceil(PIECE as u32) as usize
 }
 
 /// The pieces of a number, the lowest first.
-fn cut(e: &mut NodeEmitter<'_>, value: ExprId, ty: ScalarType) -> Vec<ExprId> {
-    let [mask, piece] = [(1 << PIECE) - 1, PIECE].map(|n| e.b.literal(ScalarLiteral::i32(n)));
+fn split_into_pieces(e: &mut NodeEmitter<'_>, value: ExprId, ty: ScalarType) -> Vec<ExprId> {
+    let [mask, piece] =
+        [(1 << PIECE) - 1, PIECE].map(|n| e.b.make_literal(ScalarLiteral::from_i32(n)));
     let mut cut = Vec::new();
-    for word in words::split(e, value, ty) {
-        let word = e.kept(word, ScalarType::I32);
-        cut.push(e.b.op(ScalarOp::And, &[word, mask]));
-        cut.push(e.b.op(ScalarOp::LShr, &[word, piece]));
+    for word in words::split_into_words(e, value, ty) {
+        let word = e.bind_to_variable(word, ScalarType::I32);
+        cut.push(e.b.apply_op(ScalarOp::And, &[word, mask]));
+        cut.push(e.b.apply_op(ScalarOp::LShr, &[word, piece]));
     }
-    cut.truncate(pieces(ty));
+    cut.truncate(count_pieces(ty));
     cut
 }
 
 /// The number of which pieces were found in some words.
 fn put_together(e: &mut NodeEmitter<'_>, found: &[VarId], ty: ScalarType) -> ExprId {
-    let [mask, piece] = [(1 << PIECE) - 1, PIECE].map(|n| e.b.literal(ScalarLiteral::i32(n)));
+    let [mask, piece] =
+        [(1 << PIECE) - 1, PIECE].map(|n| e.b.make_literal(ScalarLiteral::from_i32(n)));
     let words = found.chunks(2).map(|halves| {
-        let low = e.b.value(halves[0]);
-        let low = e.b.op(ScalarOp::And, &[low, mask]);
+        let low = e.b.read_var(halves[0]);
+        let low = e.b.apply_op(ScalarOp::And, &[low, mask]);
         match halves.get(1) {
             Some(high) => {
-                let high = e.b.value(*high);
-                let high = e.b.op(ScalarOp::Shl, &[high, piece]);
-                e.b.op(ScalarOp::Or, &[low, high])
+                let high = e.b.read_var(*high);
+                let high = e.b.apply_op(ScalarOp::Shl, &[high, piece]);
+                e.b.apply_op(ScalarOp::Or, &[low, high])
             }
             None => low,
         }
     });
     let words: Vec<ExprId> = words.collect();
-    words::join(e, &words, ty)
+    words::join_words(e, &words, ty)
 }
 
 /// What a word says is known.
-fn mark(e: &mut NodeEmitter<'_>, word: VarId) -> ExprId {
-    let piece = e.b.literal(ScalarLiteral::i32(PIECE));
-    let word = e.b.value(word);
-    e.b.op(ScalarOp::LShr, &[word, piece])
+fn extract_status(e: &mut NodeEmitter<'_>, word: VarId) -> ExprId {
+    let piece = e.b.make_literal(ScalarLiteral::from_i32(PIECE));
+    let word = e.b.read_var(word);
+    e.b.apply_op(ScalarOp::LShr, &[word, piece])
 }

@@ -19,7 +19,7 @@ use crate::ir::{
 };
 use crate::schedule::{DispatchStep, LoopMapping, ScheduleStrategy, TensorDispatch};
 use fragments::SubgroupFragments;
-use launch::{rounds_on_host, uses};
+use launch::{collect_uses, rounds_on_host};
 pub(super) use look_back::LookBackStatus;
 use rustc_hash::FxHashMap;
 use spirula_kernel::ProgramBuilder;
@@ -31,15 +31,15 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 use staging::TileWrites;
 
 /// A dispatch as a kernel of a program whose memory and scalars are given by value, with memory for those that look back.
-pub(super) fn lower(
+pub(super) fn lower_dispatch(
     b: &mut ProgramBuilder,
     function: &TensorFunction,
     dispatch: &TensorDispatch,
     sources: &FxHashMap<TensorValue, TensorStorage>,
     progress: Option<&LookBackStatus>,
 ) -> KernelData {
-    let mut uses = uses(function, dispatch, sources);
-    uses.extend(progress.map(LookBackStatus::used));
+    let mut uses = collect_uses(function, dispatch, sources);
+    uses.extend(progress.map(LookBackStatus::as_use));
     b.begin_block();
     let mut e = NodeEmitter::new(b);
     e.sources = sources.clone();
@@ -60,8 +60,8 @@ pub(super) fn lower(
         place: None,
         open: 0,
     };
-    lower.begin();
-    lower.guarded(&dispatch.steps);
+    lower.begin_kernel();
+    lower.lower_guarded_steps(&dispatch.steps);
     let body = b.end_block();
     let (groups, sizes) = (dispatch.workgroups(), dispatch.workgroup_size());
     let used = |at: &usize| groups[*at] != 1 || sizes[*at] != 1;
@@ -70,12 +70,12 @@ pub(super) fn lower(
     let blocks = groups
         .map(|(at, n)| match dispatch.rounds_of(at) {
             Some(rounds) => rounds_on_host(b, dispatch, rounds, sources),
-            None => b.i64(*n as i64),
+            None => b.make_i64(*n as i64),
         })
         .collect();
     let sizes = sizes[..dimensions].iter();
     let block_size = sizes
-        .map(|n| BlockSize::Constant(b.i64(*n as i64)))
+        .map(|n| BlockSize::Constant(b.make_i64(*n as i64)))
         .collect();
     KernelData {
         blocks,
@@ -136,9 +136,9 @@ struct DispatchLowering<'a> {
 const AFTER: u64 = 1 << 63;
 
 impl<'a> DispatchLowering<'a> {
-    fn begin(&mut self) {
+    fn begin_kernel(&mut self) {
         for (number, data) in self.dispatch.loops.iter().enumerate() {
-            let counter = self.counter(number as u32);
+            let counter = self.loop_counter(number as u32);
             let (what, dimension) = match data.run {
                 LoopMapping::Workgroup(dimension) => (LaunchIndex::Group, dimension),
                 LoopMapping::Invocation(dimension) => (LaunchIndex::Local, dimension),
@@ -146,15 +146,15 @@ impl<'a> DispatchLowering<'a> {
                 LoopMapping::Lane => (LaunchIndex::Lane, 0),
                 _ => continue,
             };
-            self.position(counter, what, dimension);
+            self.bind_launch_index(counter, what, dimension);
             self.open |= 1 << number;
         }
         self.number_invocations();
-        self.arrive();
+        self.take_chunk();
         for (at, staged) in self.dispatch.staged.iter().enumerate() {
             let copies = if self.is_double() == Some(true) { 2 } else { 1 };
             let count = copies * self.kept_size(staged);
-            let memory = self.shared(staged.ty, count);
+            let memory = self.declare_shared(staged.ty, count);
             let value = self.staged_value(at);
             self.e.sources.insert(value, TensorStorage::Memory(memory));
         }
@@ -169,9 +169,11 @@ impl<'a> DispatchLowering<'a> {
         }
     }
 
-    fn counter(&mut self, number: u32) -> ScalarNode {
+    fn loop_counter(&mut self, number: u32) -> ScalarNode {
         let extent = self.dispatch.loops[number as usize].extent;
-        self.e.body.counter(number, DimExtent::Static(extent))
+        self.e
+            .body
+            .intern_counter(number, DimExtent::Static(extent))
     }
 
     fn tile_size(&self, tile: usize) -> i64 {
@@ -179,7 +181,7 @@ impl<'a> DispatchLowering<'a> {
     }
 
     /// Gives a counter the position in the launch as its value.
-    fn position(&mut self, counter: ScalarNode, what: LaunchIndex, dimension: u8) {
+    fn bind_launch_index(&mut self, counter: ScalarNode, what: LaunchIndex, dimension: u8) {
         if self.e.body.as_literal(counter).is_some() {
             return;
         }
@@ -192,25 +194,26 @@ impl<'a> DispatchLowering<'a> {
         let to = self
             .e
             .b
-            .declare(name, VariableType::Scalar(ScalarType::I32), false);
-        self.e.b.push(StmtKind::Where {
+            .declare_var(name, VariableType::Scalar(ScalarType::I32), false);
+        self.e.b.push_statement(StmtKind::Where {
             to,
             what,
             dimension,
         });
-        let narrow = self.e.b.value(to);
-        self.count(counter, narrow);
+        let narrow = self.e.b.read_var(to);
+        self.bind_counter(counter, narrow);
     }
 
     /// Gives a counter an `i32` as its value.
-    fn count(&mut self, counter: ScalarNode, narrow: ExprId) {
+    fn bind_counter(&mut self, counter: ScalarNode, narrow: ExprId) {
         if self.e.computed_type(counter) == ScalarType::I32 {
-            return self.e.set(counter, narrow);
+            return self.e.set_value(counter, narrow);
         }
-        let convert = ScalarOperator::convert(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
-        let wide = self.e.b.apply(convert, &[narrow]);
-        let wide = self.e.kept(wide, ScalarType::I64);
-        self.e.set(counter, wide);
+        let convert =
+            ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
+        let wide = self.e.b.apply_operator(convert, &[narrow]);
+        let wide = self.e.bind_to_variable(wide, ScalarType::I64);
+        self.e.set_value(counter, wide);
     }
 
     /// The number of the invocation, from the counters of the loops over invocations.
@@ -222,10 +225,10 @@ impl<'a> DispatchLowering<'a> {
                 continue;
             };
             let stride: u64 = sizes[..usize::from(dimension)].iter().product();
-            let counter = self.counter(number as u32);
-            sum.add(&AffineSum::of(&self.e.body, counter), stride as i64);
+            let counter = self.loop_counter(number as u32);
+            sum.add_scaled(&AffineSum::from_node(&self.e.body, counter), stride as i64);
         }
-        self.local = Some(sum.node(&mut self.e.body));
+        self.local = Some(sum.into_node(&mut self.e.body));
         self.place = match self.dispatch.strategy {
             ScheduleStrategy::Subgroups | ScheduleStrategy::SubgroupRows => self.place_in_cluster(),
             _ => self.local,
@@ -236,14 +239,15 @@ impl<'a> DispatchLowering<'a> {
     fn make_leaves(&mut self) {
         let mut template = NodeGraph::default();
         let dispatch = self.dispatch;
-        let indices = template.import(&dispatch.points, &dispatch.indices, |_, _, _| None);
-        let guards = template.import(&dispatch.points, &dispatch.guards, |_, _, _| None);
-        let fold_guards = template.import(&dispatch.points, &dispatch.fold_guards, |_, _, _| None);
+        let indices = template.import_nodes(&dispatch.points, &dispatch.indices, |_, _, _| None);
+        let guards = template.import_nodes(&dispatch.points, &dispatch.guards, |_, _, _| None);
+        let fold_guards =
+            template.import_nodes(&dispatch.points, &dispatch.fold_guards, |_, _, _| None);
         let reads = self.staged_reads(&mut template);
-        let roots = dispatch.op.roots();
-        let mut nodes = self.scheduled(&mut template, &roots, &indices, &reads);
-        nodes.push(all(&mut template, &guards));
-        nodes.push(all(&mut template, &fold_guards));
+        let roots = dispatch.op.collect_roots();
+        let mut nodes = self.schedule_nodes(&mut template, &roots, &indices, &reads);
+        nodes.push(conjoin_conditions(&mut template, &guards));
+        nodes.push(conjoin_conditions(&mut template, &fold_guards));
         nodes.extend(&indices[..dispatch.op.parallel_rank()]);
         nodes.extend(self.kept_place(&mut template));
         let loops = dispatch.loops.iter().enumerate();
@@ -260,13 +264,13 @@ impl<'a> DispatchLowering<'a> {
                 (*number, round)
             });
             let rounds: Vec<(u32, u64)> = rounds.collect();
-            let leaf = self.leaf(&template, &nodes, &rounds);
+            let leaf = self.make_leaf(&template, &nodes, &rounds);
             self.leaves.push(leaf);
         }
     }
 
     /// A leaf from the nodes of the template.
-    fn leaf(
+    fn make_leaf(
         &mut self,
         template: &NodeGraph,
         nodes: &[ScalarNode],
@@ -278,12 +282,14 @@ impl<'a> DispatchLowering<'a> {
         let nodes = self
             .e
             .body
-            .import(template, nodes, |body, node, data| match data {
+            .import_nodes(template, nodes, |body, node, data| match data {
                 NodeData::Counter(number) => {
                     let (_, round) = rounds.iter().find(|(n, _)| n == number)?;
-                    Some(body.i64(*round as i64))
+                    Some(body.intern_i64(*round as i64))
                 }
-                NodeData::Reduced(number) => Some(body.reduced(first + number, template.ty(node))),
+                NodeData::Reduced(number) => {
+                    Some(body.intern_accumulator(first + number, template.ty(node)))
+                }
                 _ => None,
             });
         let mut nodes = nodes.into_iter();
@@ -307,7 +313,7 @@ impl<'a> DispatchLowering<'a> {
             }
         }
         let types = accumulator_types(op);
-        let declare = |ty| self.e.b.declare("sum", VariableType::Scalar(ty), false);
+        let declare = |ty| self.e.b.declare_var("sum", VariableType::Scalar(ty), false);
         UnrolledPoint {
             accumulators: types.into_iter().map(declare).collect(),
             initial,
@@ -322,7 +328,7 @@ impl<'a> DispatchLowering<'a> {
 
     /// Nodes of the operation at given indices along the axes, with positions in memory; what is
     /// staged as it is read, where that is given.
-    fn scheduled(
+    fn schedule_nodes(
         &self,
         body: &mut NodeGraph,
         roots: &[ScalarNode],
@@ -331,7 +337,7 @@ impl<'a> DispatchLowering<'a> {
     ) -> Vec<ScalarNode> {
         let staged = &self.dispatch.staged;
         let function = self.function;
-        body.import(&self.dispatch.op.body, roots, |body, node, data| {
+        body.import_nodes(&self.dispatch.op.body, roots, |body, node, data| {
             let at = staged.iter().position(|s| s.node == node);
             if let Some(read) = at.and_then(|at| reads.get(at)) {
                 return Some(*read);
@@ -340,8 +346,8 @@ impl<'a> DispatchLowering<'a> {
                 NodeData::Index(axis) => indices.get(*axis as usize).copied(),
                 NodeData::Element(value, position) if !position.is_empty() => {
                     let ty = function.ty(*value);
-                    let flat = flatten(body, position, &ty.shape);
-                    Some(body.element(*value, ty.element, &[flat]))
+                    let flat = flatten_position(body, position, &ty.shape);
+                    Some(body.intern_element(*value, ty.element, &[flat]))
                 }
                 _ => None,
             }
@@ -349,9 +355,9 @@ impl<'a> DispatchLowering<'a> {
     }
 
     /// Steps of a flat or serial dispatch under one condition for all.
-    fn guarded(&mut self, steps: &[DispatchStep]) {
+    fn lower_guarded_steps(&mut self, steps: &[DispatchStep]) {
         if self.dispatch.strategy != ScheduleStrategy::Flat {
-            return self.steps(steps);
+            return self.lower_steps(steps);
         }
         let mut inner = steps;
         while let [DispatchStep::For(number, next)] = inner {
@@ -362,17 +368,17 @@ impl<'a> DispatchLowering<'a> {
         }
         let guard = self.leaves[0].guard;
         if self.e.body.as_literal(guard).is_some() {
-            return self.steps(inner);
+            return self.lower_steps(inner);
         }
-        let condition = self.e.emit(&[guard])[0];
+        let condition = self.e.emit_nodes(&[guard])[0];
         self.e.b.begin_block();
-        let mark = self.e.mark();
-        self.steps(inner);
-        self.e.forget(mark);
+        let mark = self.e.begin_scope();
+        self.lower_steps(inner);
+        self.e.end_scope(mark);
         let then = self.e.b.end_block();
         self.e.b.begin_block();
         let otherwise = self.e.b.end_block();
-        self.e.b.push(StmtKind::If {
+        self.e.b.push_statement(StmtKind::If {
             condition,
             then,
             otherwise,
@@ -384,19 +390,19 @@ impl<'a> DispatchLowering<'a> {
         matches!(run, LoopMapping::Workgroup(_) | LoopMapping::Invocation(_))
     }
 
-    fn steps(&mut self, steps: &[DispatchStep]) {
+    fn lower_steps(&mut self, steps: &[DispatchStep]) {
         let is_matrix = self.dispatch.matrix.is_some();
         for step in steps {
             match step {
-                DispatchStep::For(number, inner) => self.repeat(*number, inner),
-                DispatchStep::Initialise => self.initialise(),
-                DispatchStep::Accumulate => self.accumulate(),
+                DispatchStep::For(number, inner) => self.lower_loop(*number, inner),
+                DispatchStep::Initialise => self.initialise_accumulators(),
+                DispatchStep::Accumulate => self.accumulate_leaves(),
                 DispatchStep::Combine(number) if self.dispatch.kept.is_some() => {
                     self.combine_kept(*number);
                 }
-                DispatchStep::Combine(number) => self.combine(*number),
-                DispatchStep::Store => self.store(),
-                DispatchStep::Stage(at) if is_matrix => self.copy(*at),
+                DispatchStep::Combine(number) => self.combine_invocations(*number),
+                DispatchStep::Store => self.store_results(),
+                DispatchStep::Stage(at) if is_matrix => self.copy_tile(*at),
                 DispatchStep::Fetch(round) if is_matrix => self.fetch_runs(*round),
                 DispatchStep::Commit(round) if is_matrix => self.commit_runs(*round),
                 DispatchStep::Stage(at) => {
@@ -404,65 +410,65 @@ impl<'a> DispatchLowering<'a> {
                     if self.dispatch.strategy == ScheduleStrategy::Turned {
                         // All reads on their way before the first is waited for.
                         let values: Vec<ScalarNode> = places.iter().map(|p| p.value).collect();
-                        self.e.emit(&values);
+                        self.e.emit_nodes(&values);
                     }
-                    places.iter().for_each(|p| p.write(&mut self.e));
+                    places.iter().for_each(|p| p.write_guarded(&mut self.e));
                 }
-                DispatchStep::Fetch(round) => self.fetch(*round),
-                DispatchStep::Commit(_) => self.commit(),
-                DispatchStep::Carry => self.carry(),
-                DispatchStep::Prefix(number) => self.prefix(*number),
+                DispatchStep::Fetch(round) => self.fetch_tiles(*round),
+                DispatchStep::Commit(_) => self.commit_tiles(),
+                DispatchStep::Carry => self.initialise_carry(),
+                DispatchStep::Prefix(number) => self.scan_prefix(*number),
                 DispatchStep::Only(at) => self.only = Some(*at),
-                DispatchStep::Share => self.share(),
-                DispatchStep::Clear => self.clear(),
-                DispatchStep::Multiply => self.multiply(),
-                DispatchStep::Spill => self.spill(),
-                DispatchStep::Take => self.take(),
-                DispatchStep::Keep => self.keep(),
-                DispatchStep::Recall => self.recall(),
-                DispatchStep::Barrier => self.barrier(),
+                DispatchStep::Share => self.publish_reductions(),
+                DispatchStep::Clear => self.clear_fragments(),
+                DispatchStep::Multiply => self.multiply_fragments(),
+                DispatchStep::Spill => self.spill_fragment(),
+                DispatchStep::Take => self.take_row_sums(),
+                DispatchStep::Keep => self.save_accumulators(),
+                DispatchStep::Recall => self.restore_accumulators(),
+                DispatchStep::Barrier => self.emit_barrier(),
             }
         }
     }
 
-    fn barrier(&mut self) {
-        self.e.b.push(StmtKind::Sync {
+    fn emit_barrier(&mut self) {
+        self.e.b.push_statement(StmtKind::Sync {
             kind: SyncKind::Barrier,
             scope: KernelSyncScope::Shared,
         });
     }
 
     /// A loop: unrolled ones are in the leaves, distributed ones in the launch.
-    fn repeat(&mut self, number: u32, inner: &[DispatchStep]) {
+    fn lower_loop(&mut self, number: u32, inner: &[DispatchStep]) {
         let data = self.dispatch.loops[number as usize];
         if data.run == LoopMapping::Repeated {
             return self.write_out(number, data.extent, inner);
         }
         if data.run != LoopMapping::Sequential || data.extent == 1 {
-            return self.steps(inner);
+            return self.lower_steps(inner);
         }
-        self.hoist(inner);
-        let node = self.counter(number);
+        self.hoist_invariants(inner);
+        let node = self.loop_counter(number);
         let ty = self.e.computed_type(node);
-        let counter = self.e.b.var("i", VariableType::Scalar(ty));
+        let counter = self.e.b.new_var("i", VariableType::Scalar(ty));
         let bound = match data.rounds {
             Some(rounds) => {
                 let points = &self.dispatch.points;
-                let rounds = self.e.body.import(points, &[rounds], |_, _, _| None)[0];
+                let rounds = self.e.body.import_nodes(points, &[rounds], |_, _, _| None)[0];
                 self.e.emit_as(rounds, ty)
             }
-            None => self.e.b.literal(ScalarLiteral::new(ty, data.extent)),
+            None => self.e.b.make_literal(ScalarLiteral::new(ty, data.extent)),
         };
-        let value = self.e.b.value(counter);
+        let value = self.e.b.read_var(counter);
         self.e.b.begin_block();
-        let mark = self.e.mark();
-        self.e.set(node, value);
+        let mark = self.e.begin_scope();
+        self.e.set_value(node, value);
         self.open |= 1 << number;
-        self.steps(inner);
+        self.lower_steps(inner);
         self.open &= !(1 << number);
-        self.e.forget(mark);
+        self.e.end_scope(mark);
         let body = self.e.b.end_block();
-        self.e.b.push(StmtKind::For {
+        self.e.b.push_statement(StmtKind::For {
             counter,
             bound,
             body,
@@ -471,31 +477,31 @@ impl<'a> DispatchLowering<'a> {
 
     /// The rounds of a loop, one after the other.
     fn write_out(&mut self, number: u32, rounds: u64, inner: &[DispatchStep]) {
-        let node = self.counter(number);
+        let node = self.loop_counter(number);
         let ty = self.e.computed_type(node);
         for round in 0..rounds {
-            let mark = self.e.mark();
-            let value = self.e.b.literal(ScalarLiteral::new(ty, round));
-            self.e.set(node, value);
+            let mark = self.e.begin_scope();
+            let value = self.e.b.make_literal(ScalarLiteral::new(ty, round));
+            self.e.set_value(node, value);
             self.rounds[number as usize] = round;
-            self.steps(inner);
-            self.e.forget(mark);
+            self.lower_steps(inner);
+            self.e.end_scope(mark);
         }
     }
 
     /// Emits what steps of a loop need and what does not change in it.
-    fn hoist(&mut self, steps: &[DispatchStep]) {
+    fn hoist_invariants(&mut self, steps: &[DispatchStep]) {
         let mut roots = Vec::new();
-        self.roots(steps, &mut roots);
-        let fixed = self.fixed();
-        let ready = self.e.ready(&roots, |node| fixed[node.index()]);
-        self.e.emit(&ready);
+        self.collect_roots(steps, &mut roots);
+        let fixed = self.mark_invariant();
+        let ready = self.e.find_hoistable(&roots, |node| fixed[node.index()]);
+        self.e.emit_nodes(&ready);
     }
 
-    fn roots(&self, steps: &[DispatchStep], roots: &mut Vec<ScalarNode>) {
+    fn collect_roots(&self, steps: &[DispatchStep], roots: &mut Vec<ScalarNode>) {
         for step in steps {
             match step {
-                DispatchStep::For(_, inner) => self.roots(inner, roots),
+                DispatchStep::For(_, inner) => self.collect_roots(inner, roots),
                 DispatchStep::Accumulate => {
                     for leaf in &self.leaves {
                         roots.extend(&leaf.values);
@@ -511,7 +517,7 @@ impl<'a> DispatchLowering<'a> {
                         self.copies
                             .iter()
                             .flatten()
-                            .flat_map(copies::TileCopyRun::roots),
+                            .flat_map(copies::TileCopyRun::collect_roots),
                     );
                 }
                 DispatchStep::Stage(at) => {
@@ -530,10 +536,10 @@ impl<'a> DispatchLowering<'a> {
     }
 
     /// Whether each node depends only on loops that are open now.
-    fn fixed(&self) -> Vec<bool> {
+    fn mark_invariant(&self) -> Vec<bool> {
         let body = &self.e.body;
         let mut needs = vec![0u64; body.len()];
-        for node in body.ids() {
+        for node in body.node_ids() {
             let own = match body.node(node) {
                 NodeData::Counter(number) => 1 << (number % 62),
                 NodeData::Reduced(_) => AFTER,
@@ -555,7 +561,7 @@ impl<'a> DispatchLowering<'a> {
             .collect()
     }
 
-    fn initialise(&mut self) {
+    fn initialise_accumulators(&mut self) {
         let is_kept = self.dispatch.kept.is_some();
         for at in 0..self.leaves.len() {
             let (vars, initial) = {
@@ -564,51 +570,53 @@ impl<'a> DispatchLowering<'a> {
             };
             let initial = match self.dispatch.strategy {
                 // What the scan begins with is carried.
-                ScheduleStrategy::Scan | ScheduleStrategy::LookBack => self.neutral(initial),
+                ScheduleStrategy::Scan | ScheduleStrategy::LookBack => {
+                    self.neutralise_initial(initial)
+                }
                 ScheduleStrategy::Cooperative
                 | ScheduleStrategy::Subgroups
                 | ScheduleStrategy::Rows
                 | ScheduleStrategy::SubgroupRows
                 | ScheduleStrategy::Across => match at > 0 || is_kept {
-                    true => self.neutral(initial),
+                    true => self.neutralise_initial(initial),
                     false => self.first_only(initial),
                 },
                 _ => initial,
             };
-            self.leaves[at].given = self.given(&initial);
-            let range = self.range();
-            let values = self.e.emit(&initial[range.clone()]);
+            self.leaves[at].given = self.find_single_valued(&initial);
+            let range = self.accumulator_range();
+            let values = self.e.emit_nodes(&initial[range.clone()]);
             for (var, value) in vars[range].iter().zip(values) {
-                self.e.b.assign(*var, value);
+                self.e.b.push_assignment(*var, value);
             }
         }
     }
 }
 
 /// Whether all conditions hold.
-fn all(body: &mut NodeGraph, conditions: &[ScalarNode]) -> ScalarNode {
-    let mut holds = body.literal(ScalarLiteral::new(ScalarType::Bool, 1));
+fn conjoin_conditions(body: &mut NodeGraph, conditions: &[ScalarNode]) -> ScalarNode {
+    let mut holds = body.intern_literal(ScalarLiteral::new(ScalarType::Bool, 1));
     for condition in conditions {
         holds = match (body.as_literal(holds), body.as_literal(*condition)) {
             (Some(known), _) if known.bits != 0 => *condition,
             (_, Some(known)) if known.bits != 0 => holds,
-            _ => body.op(ScalarOp::LogAnd, &[holds, *condition]),
+            _ => body.apply_op(ScalarOp::LogAnd, &[holds, *condition]),
         };
     }
     holds
 }
 
 /// The place of a position in memory, counted in elements.
-pub(super) fn flatten(
+pub(super) fn flatten_position(
     body: &mut NodeGraph,
     position: &[ScalarNode],
     shape: &[DimExtent],
 ) -> ScalarNode {
-    let mut flat = body.i64(0);
+    let mut flat = body.intern_i64(0);
     for (index, dim) in position.iter().zip(shape) {
-        let size = body.size(*dim);
-        flat = body.op(ScalarOp::Mul, &[flat, size]);
-        flat = body.op(ScalarOp::Add, &[flat, *index]);
+        let size = body.intern_size(*dim);
+        flat = body.apply_op(ScalarOp::Mul, &[flat, size]);
+        flat = body.apply_op(ScalarOp::Add, &[flat, *index]);
     }
     flat
 }

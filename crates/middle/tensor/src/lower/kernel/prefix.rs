@@ -2,7 +2,7 @@
 
 use super::super::emit::NodeEmitter;
 use super::super::write::AccumulatorArrays;
-use super::combine::{exchanged, fold};
+use super::combine::{fold_into_accumulators, shuffle_variables};
 use super::{DispatchLowering, accumulator_types};
 use crate::ir::{ScalarNode, TensorReduction};
 use crate::schedule::LoopMapping;
@@ -18,26 +18,29 @@ pub(super) struct ScanAccumulators<'a> {
 
 impl ScanAccumulators<'_> {
     /// Variables that begin as some values.
-    pub fn begun(&self, e: &mut NodeEmitter<'_>, values: &[ExprId]) -> Vec<VarId> {
+    pub fn declare_initialised(&self, e: &mut NodeEmitter<'_>, values: &[ExprId]) -> Vec<VarId> {
         let both = self.types.iter().zip(values);
         let vars = both.map(|(ty, value)| {
-            let var = e.b.declare("before", VariableType::Scalar(*ty), false);
-            e.b.assign(var, *value);
+            let var = e.b.declare_var("before", VariableType::Scalar(*ty), false);
+            e.b.push_assignment(var, *value);
             var
         });
         vars.collect()
     }
 
     /// Variables that begin as what changes nothing.
-    pub fn nothing(&self, e: &mut NodeEmitter<'_>) -> Vec<VarId> {
-        let neutral = self.neutral.iter().map(|literal| e.b.literal(*literal));
+    pub fn declare_neutral(&self, e: &mut NodeEmitter<'_>) -> Vec<VarId> {
+        let neutral = self
+            .neutral
+            .iter()
+            .map(|literal| e.b.make_literal(*literal));
         let neutral: Vec<ExprId> = neutral.collect();
-        self.begun(e, &neutral)
+        self.declare_initialised(e, &neutral)
     }
 
     /// Folds values into accumulators.
-    pub fn fold(&self, e: &mut NodeEmitter<'_>, into: &[VarId], values: &[ExprId]) {
-        fold(e, self.reductions, into, values);
+    pub fn fold_values(&self, e: &mut NodeEmitter<'_>, into: &[VarId], values: &[ExprId]) {
+        fold_into_accumulators(e, self.reductions, into, values);
     }
 
     /// The same where a condition holds.
@@ -50,26 +53,26 @@ impl ScanAccumulators<'_> {
     ) {
         let chosen = self.types.iter().zip(&self.neutral).zip(values);
         let chosen = chosen.map(|((ty, neutral), value)| {
-            let neutral = e.b.literal(*neutral);
-            let choice = ScalarOperator::of(ScalarOp::Cond, *ty);
-            let chosen = e.b.apply(choice, &[condition, *value, neutral]);
-            e.kept(chosen, *ty)
+            let neutral = e.b.make_literal(*neutral);
+            let choice = ScalarOperator::with_type(ScalarOp::Cond, *ty);
+            let chosen = e.b.apply_operator(choice, &[condition, *value, neutral]);
+            e.bind_to_variable(chosen, *ty)
         });
         let chosen: Vec<ExprId> = chosen.collect();
-        self.fold(e, into, &chosen);
+        self.fold_values(e, into, &chosen);
     }
 
-    pub fn values(&self, e: &mut NodeEmitter<'_>, vars: &[VarId]) -> Vec<ExprId> {
-        vars.iter().map(|var| e.b.value(*var)).collect()
+    pub fn read_values(&self, e: &mut NodeEmitter<'_>, vars: &[VarId]) -> Vec<ExprId> {
+        vars.iter().map(|var| e.b.read_var(*var)).collect()
     }
 }
 
 impl<'a> DispatchLowering<'a> {
-    fn sums(&self) -> ScanAccumulators<'a> {
+    fn make_scan_accumulators(&self) -> ScanAccumulators<'a> {
         let op = &self.dispatch.op;
         let types = accumulator_types(op);
         let neutral = op.reductions.iter().zip(&types);
-        let neutral = neutral.filter_map(|(reduction, ty)| reduction.combiner.neutral(*ty));
+        let neutral = neutral.filter_map(|(reduction, ty)| reduction.combiner.neutral_element(*ty));
         ScanAccumulators {
             reductions: &op.reductions,
             neutral: neutral.collect(),
@@ -78,44 +81,46 @@ impl<'a> DispatchLowering<'a> {
     }
 
     /// What a scan has before its first round: what it begins with, which those who look back find before the first chunk.
-    pub(super) fn carry(&mut self) {
+    pub(super) fn initialise_carry(&mut self) {
         let mut initial = self.leaves[0].initial.clone();
         if self.progress.is_some() {
-            initial = self.neutral(initial);
+            initial = self.neutralise_initial(initial);
         }
-        let values = self.e.emit(&initial);
-        self.carried = self.sums().begun(&mut self.e, &values);
+        let values = self.e.emit_nodes(&initial);
+        self.carried = self
+            .make_scan_accumulators()
+            .declare_initialised(&mut self.e, &values);
     }
 
     /// Gives each accumulator of each invocation of a loop what those before it have and what the rounds before gave: an
     /// invocation's own by each other, those of a subgroup by shuffles, and those of subgroups through the workgroup's memory.
-    pub(super) fn prefix(&mut self, number: u32) {
-        let sums = self.sums();
+    pub(super) fn scan_prefix(&mut self, number: u32) {
+        let sums = self.make_scan_accumulators();
         let leaves = self.leaves.iter().map(|leaf| leaf.accumulators.clone());
         let leaves: Vec<Vec<VarId>> = leaves.collect();
         let lanes = self.extent_of(LoopMapping::Lane);
         let runs = self.scan_runs(&sums, lanes, &leaves);
         let Some((_, all)) = runs.last() else { return };
         let carried = std::mem::take(&mut self.carried);
-        let values = sums.values(&mut self.e, &carried);
-        let before = sums.begun(&mut self.e, &values);
+        let values = sums.read_values(&mut self.e, &carried);
+        let before = sums.declare_initialised(&mut self.e, &values);
         let subgroups = self.dispatch.loops[number as usize].extent / lanes;
         match subgroups {
             1 => {
-                let values = sums.values(&mut self.e, all);
-                sums.fold(&mut self.e, &carried, &values);
+                let values = sums.read_values(&mut self.e, all);
+                sums.fold_values(&mut self.e, &carried, &values);
             }
             _ => self.scan_subgroups(&sums, subgroups, (&before, &carried), all),
         }
         self.look_back(&sums, &before, &carried);
         self.carried = carried;
-        let outside = sums.values(&mut self.e, &before);
+        let outside = sums.read_values(&mut self.e, &before);
         let points = leaves.len() / runs.len();
         for (leaves, (before, _)) in leaves.chunks(points).zip(&runs) {
-            sums.fold(&mut self.e, before, &outside);
-            let values = sums.values(&mut self.e, before);
+            sums.fold_values(&mut self.e, before, &outside);
+            let values = sums.read_values(&mut self.e, before);
             for leaf in leaves {
-                sums.fold(&mut self.e, leaf, &values);
+                sums.fold_values(&mut self.e, leaf, &values);
             }
         }
     }
@@ -134,17 +139,17 @@ impl<'a> DispatchLowering<'a> {
         let mut runs: Vec<(Vec<VarId>, Vec<VarId>)> = Vec::new();
         for run in leaves.chunks(points) {
             for pair in run.windows(2) {
-                let values = sums.values(&mut self.e, &pair[0]);
-                sums.fold(&mut self.e, &pair[1], &values);
+                let values = sums.read_values(&mut self.e, &pair[0]);
+                sums.fold_values(&mut self.e, &pair[1], &values);
             }
-            let own = sums.values(&mut self.e, &run[run.len() - 1]);
-            let all = sums.begun(&mut self.e, &own);
-            let before = sums.nothing(&mut self.e);
+            let own = sums.read_values(&mut self.e, &run[run.len() - 1]);
+            let all = sums.declare_initialised(&mut self.e, &own);
+            let before = sums.declare_neutral(&mut self.e);
             self.scan_lanes(sums, lanes, &before, &all);
             if let Some((_, earlier)) = runs.last() {
-                let values = sums.values(&mut self.e, earlier);
-                sums.fold(&mut self.e, &before, &values);
-                sums.fold(&mut self.e, &all, &values);
+                let values = sums.read_values(&mut self.e, earlier);
+                sums.fold_values(&mut self.e, &before, &values);
+                sums.fold_values(&mut self.e, &all, &values);
             }
             runs.push((before, all));
         }
@@ -165,14 +170,14 @@ impl<'a> DispatchLowering<'a> {
         };
         let mut mask = 1;
         while mask < lanes {
-            let others = exchanged(&mut self.e, mask as u32, all, &sums.types);
+            let others = shuffle_variables(&mut self.e, mask as u32, all, &sums.types);
             let body = &mut self.e.body;
-            let [half, block] = [mask, 2 * mask].map(|n| body.i64(n as i64));
-            let place = body.op(ScalarOp::SMod, &[lane, block]);
-            let is_upper = body.op(ScalarOp::SLe, &[half, place]);
-            let is_upper = self.e.emit(&[is_upper])[0];
+            let [half, block] = [mask, 2 * mask].map(|n| body.intern_i64(n as i64));
+            let place = body.apply_op(ScalarOp::SMod, &[lane, block]);
+            let is_upper = body.apply_op(ScalarOp::SLe, &[half, place]);
+            let is_upper = self.e.emit_nodes(&[is_upper])[0];
             sums.fold_if(&mut self.e, is_upper, before, &others);
-            sums.fold(&mut self.e, all, &others);
+            sums.fold_values(&mut self.e, all, &others);
             mask *= 2;
         }
     }
@@ -189,20 +194,25 @@ impl<'a> DispatchLowering<'a> {
         let Some(local) = self.local else { return };
         let (subgroup, writes) = self.place_left(local);
         let memory = sums.types.iter();
-        let memory: Vec<VarId> = memory.map(|ty| self.shared(*ty, count as i64)).collect();
+        let memory: Vec<VarId> = memory
+            .map(|ty| self.declare_shared(*ty, count as i64))
+            .collect();
         let memory = AccumulatorArrays::new(&sums.types, &memory);
         self.wait_for_the_round_before();
-        self.e.when(writes, |e| memory.all(e, subgroup, all));
-        self.barrier();
-        let places = (0..count).map(|at| self.e.body.i64(at as i64));
+        self.e
+            .emit_if(writes, |e| memory.write_elements(e, subgroup, all));
+        self.emit_barrier();
+        let places = (0..count).map(|at| self.e.body.intern_i64(at as i64));
         let places: Vec<ScalarNode> = places.collect();
-        let read = places.iter().map(|at| memory.read(&mut self.e, *at));
+        let read = places
+            .iter()
+            .map(|at| memory.read_elements(&mut self.e, *at));
         let read: Vec<Vec<ExprId>> = read.collect();
         for (at, values) in places.iter().zip(&read) {
-            let is_before = self.e.body.op(ScalarOp::SLt, &[*at, subgroup]);
-            let is_before = self.e.emit(&[is_before])[0];
+            let is_before = self.e.body.apply_op(ScalarOp::SLt, &[*at, subgroup]);
+            let is_before = self.e.emit_nodes(&[is_before])[0];
             sums.fold_if(&mut self.e, is_before, before, values);
-            sums.fold(&mut self.e, carried, values);
+            sums.fold_values(&mut self.e, carried, values);
         }
     }
 }

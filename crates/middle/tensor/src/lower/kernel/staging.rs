@@ -6,7 +6,7 @@
 use super::super::emit::{NodeEmitter, TensorStorage};
 use super::super::write::ElementWrite;
 use super::DispatchLowering;
-use crate::ir::{AffineSum, NodeGraph, ScalarNode, TensorValue, unflatten};
+use crate::ir::{AffineSum, NodeGraph, ScalarNode, TensorValue, unflatten_index};
 use crate::schedule::{PrefetchRound, StagedNode};
 use spirula_kernel::ir::{MemorySpace, StmtKind, VarId, VariableType};
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
@@ -25,13 +25,13 @@ impl DispatchLowering<'_> {
     }
 
     /// Memory of the workgroup.
-    pub(super) fn shared(&mut self, ty: ScalarType, count: i64) -> VarId {
+    pub(super) fn declare_shared(&mut self, ty: ScalarType, count: i64) -> VarId {
         let to = self
             .e
             .b
-            .declare("tile", VariableType::Memory(MemorySpace::Shared), false);
-        let bytes = self.e.b.i64(count * ty.size() as i64);
-        self.e.b.push(StmtKind::Alloc { to, bytes });
+            .declare_var("tile", VariableType::Memory(MemorySpace::Shared), false);
+        let bytes = self.e.b.make_i64(count * ty.size() as i64);
+        self.e.b.push_statement(StmtKind::Alloc { to, bytes });
         to
     }
 
@@ -42,11 +42,11 @@ impl DispatchLowering<'_> {
             let points = &self.dispatch.points;
             let locals = staged.layout.iter().map(|tile| {
                 let local = self.dispatch.tiles[*tile].local;
-                template.import(points, &[local], |_, _, _| None)[0]
+                template.import_nodes(points, &[local], |_, _, _| None)[0]
             });
             let locals: Vec<ScalarNode> = locals.collect();
             let flat = self.kept_at(template, staged, &locals);
-            reads.push(template.element(self.staged_value(at), staged.ty, &[flat]));
+            reads.push(template.intern_element(self.staged_value(at), staged.ty, &[flat]));
         }
         reads
     }
@@ -61,30 +61,31 @@ impl DispatchLowering<'_> {
         let mut flat = AffineSum::default();
         for (at, (tile, local)) in staged.layout.iter().zip(locals).enumerate() {
             let mut next = AffineSum::default();
-            next.add(&flat, self.row(staged, at, *tile));
-            next.add(&AffineSum::of(body, *local), 1);
+            next.add_scaled(&flat, self.tile_stride(staged, at, *tile));
+            next.add_scaled(&AffineSum::from_node(body, *local), 1);
             flat = next;
         }
-        flat.node(body)
+        flat.into_node(body)
     }
 
     /// Elements from one place in a tile of a layout to the next in the tile before.
-    fn row(&self, staged: &StagedNode, at: usize, tile: usize) -> i64 {
+    fn tile_stride(&self, staged: &StagedNode, at: usize, tile: usize) -> i64 {
         let is_last = at + 1 == staged.layout.len();
         let padding = if is_last { staged.padding as i64 } else { 0 };
         self.tile_size(tile) + padding
     }
 
     /// Elements from one row of the fastest tile to the next.
-    pub(super) fn pitch(&self, staged: &StagedNode) -> i64 {
+    pub(super) fn row_pitch(&self, staged: &StagedNode) -> i64 {
         let last = staged.layout.len() - 1;
-        self.row(staged, last, staged.layout[last])
+        self.tile_stride(staged, last, staged.layout[last])
     }
 
     /// Elements that what is staged takes.
     pub(super) fn kept_size(&self, staged: &StagedNode) -> i64 {
         let rows = staged.layout.iter().enumerate();
-        rows.map(|(at, tile)| self.row(staged, at, *tile)).product()
+        rows.map(|(at, tile)| self.tile_stride(staged, at, *tile))
+            .product()
     }
 
     /// Finds out what each invocation writes of each tile.
@@ -95,7 +96,7 @@ impl DispatchLowering<'_> {
                 Some(_) => {
                     let b = &mut self.e.b;
                     let each = places.iter();
-                    each.map(|_| b.declare("ahead", VariableType::Scalar(staged.ty), false))
+                    each.map(|_| b.declare_var("ahead", VariableType::Scalar(staged.ty), false))
                         .collect()
                 }
                 None => Vec::new(),
@@ -116,12 +117,12 @@ impl DispatchLowering<'_> {
         };
         let mut places = Vec::new();
         for round in 0..(total + across - 1) / across {
-            let mut element = AffineSum::of(&self.e.body, local);
+            let mut element = AffineSum::from_node(&self.e.body, local);
             element.constant += round * across;
-            let element = element.node(&mut self.e.body);
-            let limit = self.e.body.i64(total);
-            let is_in = self.e.body.op(ScalarOp::SLt, &[element, limit]);
-            let position = unflatten(&mut self.e.body, element, &sizes);
+            let element = element.into_node(&mut self.e.body);
+            let limit = self.e.body.intern_i64(total);
+            let is_in = self.e.body.apply_op(ScalarOp::SLt, &[element, limit]);
+            let position = unflatten_index(&mut self.e.body, element, &sizes);
             let by_tile = |tile: &usize| staged.tiles.iter().position(|t| t == tile);
             let kept = staged.layout.iter().filter_map(by_tile);
             let kept: Vec<ScalarNode> = kept.map(|at| position[at]).collect();
@@ -144,8 +145,8 @@ impl DispatchLowering<'_> {
     fn tile_element(&mut self, at: usize, position: &[ScalarNode]) -> ScalarNode {
         let ty = self.dispatch.staged[at].ty;
         let (inside, value) = self.tile_value(at, position);
-        let zero = self.e.body.literal(ScalarLiteral::new(ty, 0));
-        self.e.body.op(ScalarOp::Cond, &[inside, value, zero])
+        let zero = self.e.body.intern_literal(ScalarLiteral::new(ty, 0));
+        self.e.body.apply_op(ScalarOp::Cond, &[inside, value, zero])
     }
 
     /// Does something for a round of tiles, the first or the one after this, if there is such a round.
@@ -158,36 +159,36 @@ impl DispatchLowering<'_> {
             return;
         };
         let rounds = self.dispatch.loops[current as usize].extent as i64;
-        let (ahead, current) = (self.counter(ahead), self.counter(current));
+        let (ahead, current) = (self.loop_counter(ahead), self.loop_counter(current));
         let body = &mut self.e.body;
         let number = match round {
-            PrefetchRound::First => body.i64(0),
+            PrefetchRound::First => body.intern_i64(0),
             PrefetchRound::Next => {
-                let one = body.i64(1);
-                body.op(ScalarOp::Add, &[current, one])
+                let one = body.intern_i64(1);
+                body.apply_op(ScalarOp::Add, &[current, one])
             }
         };
-        let limit = body.i64(rounds);
-        let exists = body.op(ScalarOp::SLt, &[number, limit]);
+        let limit = body.intern_i64(rounds);
+        let exists = body.apply_op(ScalarOp::SLt, &[number, limit]);
         let numbered = |e: &mut NodeEmitter<'_>| {
             let ty = e.computed_type(ahead);
             let value = e.emit_as(number, ty);
-            e.set(ahead, value);
+            e.set_value(ahead, value);
             inner(e);
         };
         // What was emitted for one round is not that of another.
-        self.e.scope(|e| e.when(exists, numbered));
+        self.e.emit_in_scope(|e| e.emit_if(exists, numbered));
     }
 
     /// Reads the tiles of a round into registers, where there is such a round.
-    pub(super) fn fetch(&mut self, round: PrefetchRound) {
+    pub(super) fn fetch_tiles(&mut self, round: PrefetchRound) {
         let stages = std::mem::take(&mut self.stages);
         self.at_round(round, |e| {
             for stage in &stages {
                 for (place, held) in stage.places.iter().zip(&stage.held) {
-                    e.when(place.inside, |e| {
-                        let value = e.emit(&[place.value])[0];
-                        e.b.assign(*held, value);
+                    e.emit_if(place.inside, |e| {
+                        let value = e.emit_nodes(&[place.value])[0];
+                        e.b.push_assignment(*held, value);
                     });
                 }
             }
@@ -196,7 +197,7 @@ impl DispatchLowering<'_> {
     }
 
     /// Writes what was fetched into the workgroup's memory.
-    pub(super) fn commit(&mut self) {
+    pub(super) fn commit_tiles(&mut self) {
         let stages = std::mem::take(&mut self.stages);
         for stage in &stages {
             for (place, held) in stage.places.iter().zip(&stage.held) {

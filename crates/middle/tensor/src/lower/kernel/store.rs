@@ -3,7 +3,7 @@
 use super::super::emit::TensorStorage;
 use super::super::vectors;
 use super::super::write::ElementWrite;
-use super::{DispatchLowering, all, flatten};
+use super::{DispatchLowering, conjoin_conditions, flatten_position};
 use crate::ir::{ScalarNode, YieldDestination};
 use crate::schedule::ScheduleStrategy;
 use spirula_kernel::ir::VarId;
@@ -11,7 +11,7 @@ use spirula_program::{ScalarLiteral, ScalarOp, ScalarType};
 
 impl DispatchLowering<'_> {
     /// Writes the results of this point, or these points.
-    pub(super) fn store(&mut self) {
+    pub(super) fn store_results(&mut self) {
         let is_flat = self.dispatch.strategy == ScheduleStrategy::Flat;
         // What folds of rows gave was shared before.
         let is_rows = matches!(
@@ -52,7 +52,7 @@ impl DispatchLowering<'_> {
     fn store_points(&mut self) {
         let body = &mut self.e.body;
         let guards = self.leaves.iter();
-        let guards = guards.map(|leaf| all(body, &[leaf.guard, leaf.fold_guard]));
+        let guards = guards.map(|leaf| conjoin_conditions(body, &[leaf.guard, leaf.fold_guard]));
         let guards: Vec<ScalarNode> = guards.collect();
         let mut at = 0;
         for same in guards.chunk_by(|a, b| a == b) {
@@ -69,20 +69,23 @@ impl DispatchLowering<'_> {
             .flat_map(|l| l.accumulators.clone())
             .collect();
         for (number, var) in accumulators.into_iter().enumerate() {
-            let ty = match self.e.b.program().scalar(var) {
+            let ty = match self.e.b.program().scalar_type(var) {
                 Some(ty) => ty,
                 None => continue,
             };
-            let node = self.e.body.reduced(number as u32, ty);
-            let value = self.e.b.value(var);
-            self.e.set(node, value);
+            let node = self.e.body.intern_accumulator(number as u32, ty);
+            let value = self.e.b.read_var(var);
+            self.e.set_value(node, value);
         }
     }
 
     /// Writes the results of leaves that have one condition.
     fn store_leaves(&mut self, first: usize, count: usize, mut guard: ScalarNode) {
         if self.dispatch.strategy == ScheduleStrategy::Flat {
-            guard = self.e.body.literal(ScalarLiteral::new(ScalarType::Bool, 1));
+            guard = self
+                .e
+                .body
+                .intern_literal(ScalarLiteral::new(ScalarType::Bool, 1));
         }
         let is_one = matches!(
             self.dispatch.strategy,
@@ -90,14 +93,14 @@ impl DispatchLowering<'_> {
         );
         if let Some(place) = self.place.filter(|_| is_one) {
             let body = &mut self.e.body;
-            let zero = body.i64(0);
-            let is_first = body.op(ScalarOp::Eq, &[place, zero]);
-            guard = all(body, &[guard, is_first]);
+            let zero = body.intern_i64(0);
+            let is_first = body.apply_op(ScalarOp::Eq, &[place, zero]);
+            guard = conjoin_conditions(body, &[guard, is_first]);
         }
         let mut rows: Vec<Vec<ElementWrite>> = Vec::new();
         for at in first..first + count {
             let yields = self.leaves[at].yields.clone();
-            rows.push(self.places(yields));
+            rows.push(self.collect_writes(yields));
         }
         // All places of one result, then all of the next.
         let results = rows.first().map_or(0, Vec::len);
@@ -106,18 +109,18 @@ impl DispatchLowering<'_> {
         for _ in 0..results {
             places.extend(rows.iter_mut().filter_map(Iterator::next));
         }
-        self.e.when(guard, |e| {
+        self.e.emit_if(guard, |e| {
             let values: Vec<ScalarNode> = places.iter().map(|p| p.value).collect();
             if count > 1 {
-                e.widen(&values);
+                e.vectorise_reads(&values);
             }
-            e.emit(&values);
-            vectors::write(e, &places);
+            e.emit_nodes(&values);
+            vectors::write_vectors(e, &places);
         });
     }
 
     /// Where results are written.
-    fn places(&mut self, yields: Vec<(ScalarNode, Vec<ScalarNode>)>) -> Vec<ElementWrite> {
+    fn collect_writes(&mut self, yields: Vec<(ScalarNode, Vec<ScalarNode>)>) -> Vec<ElementWrite> {
         let results = self.dispatch.op.yields.iter().zip(&self.dispatch.results);
         let mut places = Vec::new();
         for ((result, id), (value, position)) in results.zip(yields) {
@@ -140,16 +143,16 @@ impl DispatchLowering<'_> {
             );
             if may_be_outside {
                 for (index, dim) in position.iter().zip(shape) {
-                    let (zero, size) = (body.i64(0), body.size(*dim));
-                    inside.push(body.op(ScalarOp::SLe, &[zero, *index]));
-                    inside.push(body.op(ScalarOp::SLt, &[*index, size]));
+                    let (zero, size) = (body.intern_i64(0), body.intern_size(*dim));
+                    inside.push(body.apply_op(ScalarOp::SLe, &[zero, *index]));
+                    inside.push(body.apply_op(ScalarOp::SLt, &[*index, size]));
                 }
             }
             places.push(ElementWrite {
                 value,
                 memory,
-                inside: all(body, &inside),
-                at: flatten(body, &position, shape),
+                inside: conjoin_conditions(body, &inside),
+                at: flatten_position(body, &position, shape),
                 combiner: by,
                 contended,
             });

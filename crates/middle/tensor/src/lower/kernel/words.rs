@@ -5,7 +5,7 @@ use spirula_kernel::ir::ExprId;
 use spirula_program::{ScalarLiteral, ScalarOp, ScalarOperator, ScalarType};
 
 /// The integer with as many bits.
-fn integer(ty: ScalarType) -> ScalarType {
+fn to_integer_type(ty: ScalarType) -> ScalarType {
     match ty.width() {
         8 => ScalarType::I8,
         16 => ScalarType::I16,
@@ -15,7 +15,7 @@ fn integer(ty: ScalarType) -> ScalarType {
 }
 
 /// Converts, where there is something to convert.
-fn convert(
+fn convert_value(
     e: &mut NodeEmitter<'_>,
     op: ScalarOp,
     value: ExprId,
@@ -23,38 +23,49 @@ fn convert(
 ) -> ExprId {
     match from == to {
         true => value,
-        false => e.b.apply(ScalarOperator::convert(op, from, to), &[value]),
+        false => {
+            e.b.apply_operator(ScalarOperator::from_conversion(op, from, to), &[value])
+        }
     }
 }
 
 /// The words of a number, the lowest first; zeros fill up a smaller one.
-pub(super) fn split(e: &mut NodeEmitter<'_>, value: ExprId, ty: ScalarType) -> Vec<ExprId> {
-    let bits = integer(ty);
-    let value = convert(e, ScalarOp::Bits, value, [ty, bits]);
-    let value = e.kept(value, bits);
+pub(super) fn split_into_words(
+    e: &mut NodeEmitter<'_>,
+    value: ExprId,
+    ty: ScalarType,
+) -> Vec<ExprId> {
+    let bits = to_integer_type(ty);
+    let value = convert_value(e, ScalarOp::Bits, value, [ty, bits]);
+    let value = e.bind_to_variable(value, bits);
     if bits != ScalarType::I64 {
-        return vec![convert(e, ScalarOp::ZExt, value, [bits, ScalarType::I32])];
+        return vec![convert_value(
+            e,
+            ScalarOp::ZExt,
+            value,
+            [bits, ScalarType::I32],
+        )];
     }
-    let half = e.b.literal(ScalarLiteral::i64(32));
-    let high = e.b.op(ScalarOp::LShr, &[value, half]);
+    let half = e.b.make_literal(ScalarLiteral::from_i64(32));
+    let high = e.b.apply_op(ScalarOp::LShr, &[value, half]);
     let both = [value, high];
-    both.map(|n| convert(e, ScalarOp::SExt, n, [bits, ScalarType::I32]))
+    both.map(|n| convert_value(e, ScalarOp::SExt, n, [bits, ScalarType::I32]))
         .to_vec()
 }
 
 /// The number that has some words.
-pub(super) fn join(e: &mut NodeEmitter<'_>, words: &[ExprId], ty: ScalarType) -> ExprId {
-    let bits = integer(ty);
+pub(super) fn join_words(e: &mut NodeEmitter<'_>, words: &[ExprId], ty: ScalarType) -> ExprId {
+    let bits = to_integer_type(ty);
     let whole = match words {
         [low, high] => {
             let wide = [ScalarType::I32, bits];
-            let [low, high] = [low, high].map(|word| convert(e, ScalarOp::ZExt, *word, wide));
-            let half = e.b.literal(ScalarLiteral::i64(32));
-            let high = e.b.op(ScalarOp::Shl, &[high, half]);
-            e.b.op(ScalarOp::Or, &[low, high])
+            let [low, high] = [low, high].map(|word| convert_value(e, ScalarOp::ZExt, *word, wide));
+            let half = e.b.make_literal(ScalarLiteral::from_i64(32));
+            let high = e.b.apply_op(ScalarOp::Shl, &[high, half]);
+            e.b.apply_op(ScalarOp::Or, &[low, high])
         }
         // To fewer bits, the others are cut off.
-        _ => convert(e, ScalarOp::SExt, words[0], [ScalarType::I32, bits]),
+        _ => convert_value(e, ScalarOp::SExt, words[0], [ScalarType::I32, bits]),
     };
-    convert(e, ScalarOp::Bits, whole, [bits, ty])
+    convert_value(e, ScalarOp::Bits, whole, [bits, ty])
 }

@@ -12,7 +12,7 @@ use spirula_spirv::grammar::enumerants::MemoryAccess;
 
 impl<'a> ClifLowering<'a, '_, '_> {
     /// What is known of shared memory where code is made now.
-    pub(super) fn state(&mut self) -> ShadowCodegen<'_, 'a> {
+    pub(super) fn shadow_codegen(&mut self) -> ShadowCodegen<'_, 'a> {
         ShadowCodegen {
             builder: &mut self.builder,
             context: self.item.context,
@@ -48,14 +48,14 @@ impl<'a> ClifLowering<'a, '_, '_> {
             _ => return,
         };
         let deed = SharedAccess {
-            writes: how.writes(),
+            writes: how.is_write(),
             group: group.is_some(),
             cleared: group == Some(true),
             volatile: !how.is_plain(),
         };
         let bytes = u64::from(leaf.scalar.bytes());
-        let site = u64::from(self.site());
-        let what = site | how.bits() | bytes << info::BYTES_SHIFT | place.cleared();
+        let site = u64::from(self.current_site());
+        let what = site | how.info_bits() | bytes << info::BYTES_SHIFT | place.cleared_flag();
         let what = what | self.granule_bits(place);
         let address = self.builder.ins().iadd_imm_s(address, leaf.offset as i64);
         if bytes != 1 << granule {
@@ -66,7 +66,7 @@ impl<'a> ClifLowering<'a, '_, '_> {
         let step = self.cell_step(offset, granule, leaf);
         let cells = self.first_cell(cells);
         let at = self.builder.ins().iadd(cells, step);
-        let site = self.iconst(types::I64, (site << SITE_SHIFT) as i64);
+        let site = self.emit_iconst(types::I64, (site << SITE_SHIFT) as i64);
         let released = match deed.volatile {
             true => self.released_at(place, step),
             false => None,
@@ -84,8 +84,10 @@ impl<'a> ClifLowering<'a, '_, '_> {
         let new = self.builder.append_block_param(blocks.store, types::I64);
         let in_place = self.shared.checking.as_ref().is_none_or(|c| c.in_place);
         match in_place {
-            true => self.state().decide(deed, at, site, &blocks),
-            false => self.state().decide_at_once(deed, at, site, &blocks),
+            true => self.shadow_codegen().decide_access(deed, at, site, &blocks),
+            false => self
+                .shadow_codegen()
+                .decide_at_once(deed, at, site, &blocks),
         }
         self.builder.switch_to_block(blocks.slow);
         // What may order something is not decided behind the first test alone.
@@ -96,8 +98,8 @@ impl<'a> ClifLowering<'a, '_, '_> {
         self.builder.ins().jump(blocks.done, &[]);
         self.builder.switch_to_block(blocks.store);
         if let Some(released) = blocks.released.filter(|_| deed.writes) {
-            let owner = self.state().owner();
-            self.state().note_release(released, owner);
+            let owner = self.shadow_codegen().emit_owner();
+            self.shadow_codegen().note_release(released, owner);
         }
         self.builder.ins().store(cell_flags(), new, at, 0);
         self.builder.ins().jump(blocks.done, &[]);
@@ -156,18 +158,18 @@ impl<'a> ClifLowering<'a, '_, '_> {
         let [usual, done] = [(); 2].map(|()| self.builder.create_block());
         let slow = self.cold_block();
         let site = (what & info::SITE) << SITE_SHIFT;
-        let site = self.iconst(types::I64, site as i64);
+        let site = self.emit_iconst(types::I64, site as i64);
         let fine = match released {
-            Some(released) => self.state().is_usual_global_change(at, released),
+            Some(released) => self.shadow_codegen().is_usual_global_change(at, released),
             None => {
-                let again = self.state().has_half(at, runtime::at::CHANGED);
+                let again = self.shadow_codegen().has_half(at, runtime::at::CHANGED);
                 let [same, first] = [(); 2].map(|()| self.builder.create_block());
                 self.builder.ins().brif(again, same, &[], first, &[]);
                 self.builder.switch_to_block(same);
-                self.state().store_who(at, site);
+                self.shadow_codegen().store_who(at, site);
                 self.builder.ins().jump(done, &[]);
                 self.builder.switch_to_block(first);
-                self.state().is_usual_group_change(at)
+                self.shadow_codegen().is_usual_group_change(at)
             }
         };
         self.builder.ins().brif(fine, usual, &[], slow, &[]);
@@ -176,10 +178,12 @@ impl<'a> ClifLowering<'a, '_, '_> {
         self.builder.ins().jump(done, &[]);
         self.builder.switch_to_block(usual);
         if let Some(released) = released {
-            let owner = self.state().owner();
-            self.state().note_release(released, owner);
+            let owner = self.shadow_codegen().emit_owner();
+            self.shadow_codegen().note_release(released, owner);
         }
-        let record = self.state().record(WRITTEN | ATOMIC | kept, site);
+        let record = self
+            .shadow_codegen()
+            .emit_cell_record(WRITTEN | ATOMIC | kept, site);
         self.builder.ins().store(cell_flags(), record, at, 0);
         self.builder.ins().jump(done, &[]);
         self.builder.switch_to_block(done);
@@ -196,7 +200,7 @@ impl<'a> ClifLowering<'a, '_, '_> {
     }
 
     /// A field of what is known of the workgroup.
-    pub(super) fn live(&mut self, offset: i32) -> Value {
-        self.state().live(offset)
+    pub(super) fn load_workgroup_field(&mut self, offset: i32) -> Value {
+        self.shadow_codegen().load_workgroup_field(offset)
     }
 }

@@ -33,8 +33,8 @@ impl ClifLowering<'_, '_, '_> {
             writes,
         };
         self.check_sides([side(to, true), side(from, false)])?;
-        let site = i64::from(self.site());
-        let site = self.iconst(types::I64, site);
+        let site = i64::from(self.current_site());
+        let site = self.emit_iconst(types::I64, site);
         let args = [
             self.item.context,
             self.item.linear,
@@ -51,7 +51,12 @@ impl ClifLowering<'_, '_, '_> {
             types::I64,
             types::I64,
         ];
-        self.call_host(runtime::copy as *const () as usize, &params, &[], &args);
+        self.call_host(
+            runtime::sanitize_copy as *const () as usize,
+            &params,
+            &[],
+            &args,
+        );
         Ok(())
     }
 
@@ -61,7 +66,7 @@ impl ClifLowering<'_, '_, '_> {
         sides: [CopySide; 2],
     ) -> Result<(), SourceDiagnostic> {
         for side in sides {
-            let Some(root) = self.root(side.id) else {
+            let Some(root) = self.find_pointer_root(side.id) else {
                 continue;
             };
             let Some(place) = self.place_of(root)? else {
@@ -73,7 +78,7 @@ impl ClifLowering<'_, '_, '_> {
             self.builder.ins().brif(outside, cold, &[], next, &[]);
             self.builder.switch_to_block(cold);
             let how = if side.writes { info::WRITE } else { info::READ };
-            let what = how | u64::from(self.site());
+            let what = how | u64::from(self.current_site());
             let bytes = i64::from(info::BYTES_SHIFT);
             let bytes = self.builder.ins().ishl_imm_u(side.bytes, bytes);
             let what = self.builder.ins().bor_imm_u(bytes, what as i64);
@@ -86,7 +91,7 @@ impl ClifLowering<'_, '_, '_> {
 
     fn is_copied_outside(&mut self, place: &AccessedObject, side: CopySide) -> Value {
         let length = match place.length {
-            ObjectLength::Known(length) => self.iconst(types::I64, length as i64),
+            ObjectLength::Known(length) => self.emit_iconst(types::I64, length as i64),
             ObjectLength::Row(row) => self.row_field(row, runtime::at::ENDS),
         };
         let more = IntCC::UnsignedGreaterThan;

@@ -18,13 +18,13 @@ const OVERFLOW: u64 = info::OVERFLOW >> info::KIND_SHIFT;
 impl ClifLowering<'_, '_, '_> {
     /// Tells of a fault; whether the launch has to end.
     pub(super) fn call_fault(&mut self, kind: u64, site: u64) -> Value {
-        let what = self.iconst(types::I64, (kind << info::KIND_SHIFT | site) as i64);
+        let what = self.emit_iconst(types::I64, (kind << info::KIND_SHIFT | site) as i64);
         let args = [self.item.context, self.item.linear, what];
-        self.call_quietly(runtime::fault as *const () as usize, &args)
+        self.call_quietly(runtime::report_fault as *const () as usize, &args)
     }
 
     pub(super) fn fault_if(&mut self, bad: Value, kind: u64) {
-        let site = u64::from(self.site());
+        let site = u64::from(self.current_site());
         let told = self.cold_block();
         let next = self.builder.create_block();
         self.builder.ins().brif(bad, told, &[], next, &[]);
@@ -60,8 +60,12 @@ impl ClifLowering<'_, '_, '_> {
 
     /// Checks the amount of a shift.
     pub fn check_shift(&mut self, value: Value, amount: Value) {
-        let bits = i64::from(self.clif(value).bits());
-        if self.result_counts() && self.known(amount).is_none_or(|n| n as u64 >= bits as u64) {
+        let bits = i64::from(self.value_type(value).bits());
+        if self.result_counts()
+            && self
+                .find_integer_constant(amount)
+                .is_none_or(|n| n as u64 >= bits as u64)
+        {
             let least = IntCC::UnsignedGreaterThanOrEqual;
             let bad = self.builder.ins().icmp_imm_u(least, amount, bits);
             self.fault_if(bad, SHIFT);
@@ -73,9 +77,10 @@ impl ClifLowering<'_, '_, '_> {
         if !self.result_counts() {
             return;
         }
-        let bits = i64::from(self.clif(value).bits());
+        let bits = i64::from(self.value_type(value).bits());
         let known = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
-        let both = known(self.known(offset)).zip(known(self.known(count)));
+        let both =
+            known(self.find_integer_constant(offset)).zip(known(self.find_integer_constant(count)));
         if both.is_some_and(|(offset, count)| offset.saturating_add(count) <= bits as u64) {
             return;
         }
@@ -91,7 +96,11 @@ impl ClifLowering<'_, '_, '_> {
 
     /// Checks the index of a component that is chosen when run.
     pub fn check_component(&mut self, index: Value, count: u64) {
-        if self.result_counts() && self.known(index).is_none_or(|n| n as u64 >= count) {
+        if self.result_counts()
+            && self
+                .find_integer_constant(index)
+                .is_none_or(|n| n as u64 >= count)
+        {
             let least = IntCC::UnsignedGreaterThanOrEqual;
             let bad = self.builder.ins().icmp_imm_u(least, index, count as i64);
             self.fault_if(bad, OUT_OF_BOUNDS);
@@ -101,7 +110,7 @@ impl ClifLowering<'_, '_, '_> {
     /// Tells of a call of what is no function.
     pub fn check_callee(&mut self) {
         if self.is_checking() {
-            let site = u64::from(self.site());
+            let site = u64::from(self.current_site());
             self.call_fault(OUT_OF_BOUNDS, site);
         }
     }
@@ -111,14 +120,19 @@ impl ClifLowering<'_, '_, '_> {
         if self.is_checking() {
             let args = [self.item.context, self.item.linear];
             let params = [types::I64, types::I32];
-            self.call_host(runtime::fence as *const () as usize, &params, &[], &args);
+            self.call_host(
+                runtime::note_fence as *const () as usize,
+                &params,
+                &[],
+                &args,
+            );
         }
     }
 
     /// Gives the invocation its rounds of loops.
     pub fn reset_budget(&mut self) {
         if self.shared.checking.as_ref().is_some_and(|c| c.loops) {
-            let live = self.context(types::I64, at::CHECK);
+            let live = self.load_context_field(types::I64, at::CHECK);
             let flags = MemFlagsData::trusted();
             let ins = self.builder.ins();
             let full = ins.load(types::I64, flags, live, runtime::at::BUDGET_FULL);
@@ -129,7 +143,7 @@ impl ClifLowering<'_, '_, '_> {
 
     /// Takes one round off; `leave` ends the invocation where none is left.
     pub fn count_round(&mut self, leave: impl FnOnce(&mut Self)) {
-        let live = self.context(types::I64, at::CHECK);
+        let live = self.load_context_field(types::I64, at::CHECK);
         let flags = MemFlagsData::trusted();
         let at = runtime::at::BUDGET;
         let left = self.builder.ins().load(types::I64, flags, live, at);
@@ -138,7 +152,7 @@ impl ClifLowering<'_, '_, '_> {
         self.builder.ins().brif(left, next, &[], none, &[]);
         self.builder.switch_to_block(none);
         const ENDLESS: u64 = 6;
-        let site = u64::from(self.site());
+        let site = u64::from(self.current_site());
         self.call_fault(ENDLESS, site);
         leave(self);
         self.builder.switch_to_block(next);
@@ -151,12 +165,12 @@ impl ClifLowering<'_, '_, '_> {
         if !self.is_checking() || self.program.entry.is_kernel {
             return address;
         }
-        let count = self.iconst(types::I64, count as i64);
+        let count = self.emit_iconst(types::I64, count as i64);
         let inside = self
             .builder
             .ins()
             .icmp(IntCC::UnsignedLessThan, index, count);
-        let beyond = self.iconst(types::I64, runtime::BEYOND as i64);
+        let beyond = self.emit_iconst(types::I64, runtime::BEYOND as i64);
         self.builder.ins().select(inside, address, beyond)
     }
 }

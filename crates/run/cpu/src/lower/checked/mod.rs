@@ -15,13 +15,13 @@ mod state;
 mod undefined;
 
 use super::ClifScalars;
-use super::scope::{ClifLowering, IdLocation, fixed};
+use super::scope::{ClifLowering, IdLocation, invariant_flags};
 use super::values::PointerOperand;
 use crate::check::provenance::PointerProvenance;
 use crate::check::runtime::{self, info};
 use crate::check::{
-    AllSeries, LoadPurpose, SiteTable, covered_loads, is_update, only_moved, purposes,
-    undefined_components, used_components, waits,
+    AllSeries, LoadPurpose, SiteTable, can_invocations_wait, classify_load_purposes, covered_loads,
+    is_update, only_moved, undefined_components, used_components,
 };
 use crate::program::AnalysedModule;
 use crate::types::{LoweredTypeKind, ScalarLeaf};
@@ -128,7 +128,7 @@ struct AccessExtent {
 }
 
 impl MemoryAccessKind {
-    fn bits(self) -> u64 {
+    fn info_bits(self) -> u64 {
         let bit = |is: bool, bit: u64| if is { bit } else { 0 };
         match self {
             MemoryAccessKind::Read => info::READ,
@@ -151,8 +151,8 @@ impl MemoryAccessKind {
         }
     }
 
-    fn writes(self) -> bool {
-        self.bits() & info::WRITE != 0
+    fn is_write(self) -> bool {
+        self.info_bits() & info::WRITE != 0
     }
 
     /// Whether it is an atomic change that orders nothing by itself.
@@ -178,7 +178,7 @@ impl MemoryAccessKind {
 impl SanitizerAnalysis {
     /// What can be known before anything is lowered.
     pub fn new(program: &AnalysedModule<'_>, globals: &super::ReachedGlobals) -> SanitizerAnalysis {
-        let provenance = PointerProvenance::compute(program);
+        let provenance = PointerProvenance::from_program(program);
         let entry = program.functions.get(program.entry.func);
         let groups = entry
             .params
@@ -186,17 +186,20 @@ impl SanitizerAnalysis {
             .copied()
             .filter(|p| super::globals::is_workgroup(program, *p))
             .chain(globals.workgroup.iter().copied());
-        let group_granule = groups.map(|id| provenance.granule(id)).min().unwrap_or(2);
+        let group_granule = groups
+            .map(|id| provenance.access_granule(id))
+            .min()
+            .unwrap_or(2);
         let moved = only_moved(program);
-        let purposes = purposes(program);
-        let series = AllSeries::compute(program);
+        let purposes = classify_load_purposes(program);
+        let series = AllSeries::from_program(program);
         let mut functions = program.functions.bottom_up.iter();
         let called =
             functions.any(|f| *f != program.entry.func && !program.functions.get(*f).inline);
         SanitizerAnalysis {
             registers: provenance.has_unknown() || called,
             sites: SiteTable::new(),
-            waits: waits(program, &purposes),
+            waits: can_invocations_wait(program, &purposes),
             purposes,
             used: used_components(program, &moved),
             undefined: undefined_components(program, &moved),
@@ -212,13 +215,13 @@ impl SanitizerAnalysis {
     }
 
     /// The rows of arguments and bindings, in order.
-    pub fn rows(
+    pub fn collect_row_kinds(
         &self,
         program: &AnalysedModule<'_>,
         globals: &super::ReachedGlobals,
     ) -> Vec<RowKind> {
         let row = |id: Id| RowKind {
-            granule: self.provenance.granule(id),
+            granule: self.provenance.access_granule(id),
             races: self.provenance.is_written(id),
         };
         let params = &program.functions.get(program.entry.func).params;
@@ -246,13 +249,20 @@ fn shared_accesses(program: &AnalysedModule<'_>, series: &AllSeries) -> usize {
     let accessed = insts.filter_map(|inst| match inst.op() {
         Op::Load => {
             let load = inst.result()?;
-            series.of(load).is_none().then_some((inst.id(0), load))
+            series
+                .group_of_load(load)
+                .is_none()
+                .then_some((inst.id_operand(0), load))
         }
-        Op::Store => Some((inst.id(0), inst.id(1))),
+        Op::Store => Some((inst.id_operand(0), inst.id_operand(1))),
         _ => None,
     });
     let shared = accessed.filter(|(pointer, _)| is_shared(program, *pointer));
-    let scalars = |value| program.type_of(value).map(|ty| program.types.scalars(ty));
+    let scalars = |value| {
+        program
+            .type_of(value)
+            .map(|ty| program.types.scalar_count(ty))
+    };
     shared.filter_map(|(_, value)| scalars(value)).sum()
 }
 
@@ -286,7 +296,7 @@ fn has_loops(program: &AnalysedModule<'_>) -> bool {
 }
 
 /// The address itself, for accesses that are made elsewhere.
-fn itself(_: &mut ClifLowering, address: Value) -> ClifScalars {
+fn wrap_address(_: &mut ClifLowering, address: Value) -> ClifScalars {
     [address].into_iter().collect()
 }
 
@@ -297,11 +307,11 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// The number of the instruction that is being lowered, as a site.
-    pub fn site(&mut self) -> u16 {
+    pub fn current_site(&mut self) -> u16 {
         let (program, Some(inst)) = (self.program, self.current) else {
             return 0;
         };
-        let scope = self.scope();
+        let scope = self.current_scope();
         let (func, position) = (scope.func, scope.position);
         let block = program.functions.get(func).cfg.block(position);
         let block = program.module.label(block);
@@ -309,7 +319,9 @@ impl ClifLowering<'_, '_, '_> {
             Some(checking) => {
                 let purpose = inst.result().map(|id| checking.purposes[id]);
                 let purpose = purpose.unwrap_or_default();
-                checking.sites.number(program, func, block, inst, purpose)
+                checking
+                    .sites
+                    .assign_number(program, func, block, inst, purpose)
             }
             None => 0,
         }
@@ -322,7 +334,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// Checks an access to the scalars of a value behind a pointer; the pointer to use.
-    pub fn guard(
+    pub fn sanitize_pointer_access(
         &mut self,
         id: Id,
         pointer: PointerOperand,
@@ -353,7 +365,7 @@ impl ClifLowering<'_, '_, '_> {
         values: &[Value],
     ) -> Result<Value, SourceDiagnostic> {
         let access = GuardedAccess { id, address, how };
-        let found = self.guard_leaves(access, leaves, values, itself)?;
+        let found = self.guard_leaves(access, leaves, values, wrap_address)?;
         Ok(found[0])
     }
 
@@ -392,7 +404,7 @@ impl ClifLowering<'_, '_, '_> {
                     lower.check_cells(place, [address, offset], leaves, how, values);
                 }
                 ShadowKind::Global { .. } | ShadowKind::Group { .. } if !how.is_plain() => {
-                    let what = what | place.cleared() | lower.granule_bits(place);
+                    let what = what | place.cleared_flag() | lower.granule_bits(place);
                     let bytes = leaves.iter().map(|leaf| leaf.scalar.bytes()).sum();
                     match how.is_relaxed_change() {
                         true => {
@@ -408,7 +420,7 @@ impl ClifLowering<'_, '_, '_> {
                 }
             }
         };
-        self.guarded(id, access, inside, make)
+        self.make_guarded_access(id, access, inside, make)
     }
 
     /// Checks an access to a value that is kept in memory.
@@ -430,7 +442,7 @@ impl ClifLowering<'_, '_, '_> {
         };
         let inside = |lower: &mut Self, place: &AccessedObject, _, what| match place.space {
             ShadowKind::Nothing => {}
-            ShadowKind::Private(delta) if how.writes() => {
+            ShadowKind::Private(delta) if how.is_write() => {
                 let at = lower.builder.ins().iadd_imm_s(address, delta as i64);
                 lower.set_defined(at, bytes, true);
             }
@@ -439,14 +451,14 @@ impl ClifLowering<'_, '_, '_> {
                 lower.call_touch(address, what | lower.granule_bits(place), None);
             }
         };
-        Ok(self.guarded(id, access, inside, itself)?[0])
+        Ok(self.make_guarded_access(id, access, inside, wrap_address)?[0])
     }
 
     /// What `make` gives at the address to use for an access: its own where it is inside of what the pointer comes
     /// from, after `inside` has checked the rest, by the place, the offset there and what the access is.
     ///
     /// It is made twice, so that what is usual needs no address that may be one of two.
-    fn guarded(
+    fn make_guarded_access(
         &mut self,
         id: Id,
         access: AccessExtent,
@@ -457,11 +469,12 @@ impl ClifLowering<'_, '_, '_> {
         if !self.is_checking() {
             return Ok(make(self, address));
         }
-        let what = u64::from(self.site()) | access.how.bits() | bytes << info::BYTES_SHIFT;
+        let what =
+            u64::from(self.current_site()) | access.how.info_bits() | bytes << info::BYTES_SHIFT;
         if let Some(checking) = &mut self.shared.checking {
             checking.largest = checking.largest.max(bytes);
         }
-        let Some(place) = self.place(id)? else {
+        let Some(place) = self.find_accessed_object(id)? else {
             let address = self.call_touch(address, what, access.value);
             return Ok(make(self, address));
         };
@@ -489,11 +502,11 @@ impl ClifLowering<'_, '_, '_> {
         make: impl Fn(&mut Self, Value) -> ClifScalars,
         done: Block,
     ) {
-        let told = self.iconst(types::I64, what as i64);
+        let told = self.emit_iconst(types::I64, what as i64);
         let instead = self.call_outside(place, address, told);
         let made = make(self, instead);
         for value in &made {
-            let ty = self.clif(*value);
+            let ty = self.value_type(*value);
             self.builder.append_block_param(done, ty);
         }
         self.jump_with(done, &made);
@@ -523,7 +536,7 @@ impl ClifLowering<'_, '_, '_> {
 
     fn call_touch(&mut self, address: Value, what: u64, value: Option<Value>) -> Value {
         let args = self.touch_args(address, what, value);
-        self.call_quietly(runtime::touch as *const () as usize, &args)
+        self.call_quietly(runtime::sanitize_access as *const () as usize, &args)
     }
 
     fn touch_args(&mut self, address: Value, what: u64, value: Option<Value>) -> [Value; 5] {
@@ -533,9 +546,9 @@ impl ClifLowering<'_, '_, '_> {
                 let bits = self.bits_of(value);
                 self.extend_to(bits, types::I64, false)
             }
-            None => self.iconst(types::I64, 0),
+            None => self.emit_iconst(types::I64, 0),
         };
-        let what = self.iconst(types::I64, what as i64);
+        let what = self.emit_iconst(types::I64, what as i64);
         [self.item.context, self.item.linear, address, what, value]
     }
 
@@ -545,7 +558,7 @@ impl ClifLowering<'_, '_, '_> {
         match place.length {
             ObjectLength::Known(length) => {
                 let end = (length + 1).saturating_sub(bytes);
-                let end = self.iconst(types::I64, end as i64);
+                let end = self.emit_iconst(types::I64, end as i64);
                 self.builder.ins().icmp(least, offset, end)
             }
             ObjectLength::Row(row) if bytes.is_power_of_two() && bytes <= 16 => {
@@ -568,12 +581,12 @@ impl ClifLowering<'_, '_, '_> {
         let common = [self.item.context, self.item.linear, address, what];
         match place.length {
             ObjectLength::Known(length) => {
-                let length = self.iconst(types::I64, length as i64);
+                let length = self.emit_iconst(types::I64, length as i64);
                 let args = [&common[..], &[place.base, length]].concat();
-                self.call_quietly(runtime::outside as *const () as usize, &args)
+                self.call_quietly(runtime::sanitize_out_of_bounds as *const () as usize, &args)
             }
             ObjectLength::Row(row) => {
-                let row = self.iconst(types::I64, row as i64);
+                let row = self.emit_iconst(types::I64, row as i64);
                 let args = [&common[..], &[row]].concat();
                 self.call_quietly(runtime::outside_row as *const () as usize, &args)
             }
@@ -582,9 +595,9 @@ impl ClifLowering<'_, '_, '_> {
 
     /// A field of a row of the table of arguments and bindings.
     fn row_field(&mut self, row: usize, at: i32) -> Value {
-        let live = self.context(types::I64, crate::context::at::CHECK);
+        let live = self.load_context_field(types::I64, crate::context::at::CHECK);
         let ins = self.builder.ins();
-        let rows = ins.load(types::I64, fixed(), live, runtime::at::ROWS);
+        let rows = ins.load(types::I64, invariant_flags(), live, runtime::at::ROWS);
         let flags = cell_flags();
         let at = runtime::at::ROW * row as i32 + at;
         self.builder.ins().load(types::I64, flags, rows, at)

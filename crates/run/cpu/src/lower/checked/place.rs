@@ -4,7 +4,7 @@ use super::{ClifLowering, RowKind};
 use crate::check::runtime::{self, info};
 use crate::check::sites;
 use crate::context::at;
-use crate::lower::scope::fixed;
+use crate::lower::scope::invariant_flags;
 use crate::lower::{GlobalLocation, SlotKind};
 use crate::program::AnalysedModule;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -55,7 +55,7 @@ pub(super) struct AccessedObject {
 
 impl AccessedObject {
     /// What an access is told to be where it reads what need not be written before.
-    pub fn cleared(&self) -> u64 {
+    pub fn cleared_flag(&self) -> u64 {
         match self.space {
             ShadowKind::Group { cleared: true, .. } => info::CLEARED,
             _ => 0,
@@ -65,28 +65,30 @@ impl AccessedObject {
 
 impl ClifLowering<'_, '_, '_> {
     /// What a pointer comes from, where that is known here.
-    pub(super) fn place(
+    pub(super) fn find_accessed_object(
         &mut self,
         pointer: Id,
     ) -> Result<Option<AccessedObject>, SourceDiagnostic> {
-        let Some(root) = self.root(pointer) else {
+        let Some(root) = self.find_pointer_root(pointer) else {
             return Ok(None);
         };
         let place = self.place_of(root)?;
         if place.is_some() {
-            let site = self.site();
+            let site = self.current_site();
             let program = self.program;
             if let Some(checking) = &mut self.shared.checking {
-                checking.sites.name_object(site, || describe(program, root));
+                checking
+                    .sites
+                    .name_object(site, || describe_root(program, root));
             }
         }
         Ok(place)
     }
 
     /// The variable or argument that a pointer comes from.
-    pub(super) fn root(&self, pointer: Id) -> Option<Id> {
+    pub(super) fn find_pointer_root(&self, pointer: Id) -> Option<Id> {
         let checking = self.shared.checking.as_ref();
-        checking.and_then(|c| c.provenance.root(pointer))
+        checking.and_then(|c| c.provenance.find_root(pointer))
     }
 
     /// What pointers to a variable or argument come from.
@@ -121,10 +123,14 @@ impl ClifLowering<'_, '_, '_> {
             space,
         };
         Some(match global {
-            GlobalLocation::Data { address } => {
-                known(self.iconst(types::I64, address as i64), ShadowKind::Nothing)
-            }
-            GlobalLocation::Push => known(self.context(types::I64, at::PUSH), ShadowKind::Nothing),
+            GlobalLocation::Data { address } => known(
+                self.emit_iconst(types::I64, address as i64),
+                ShadowKind::Nothing,
+            ),
+            GlobalLocation::Push => known(
+                self.load_context_field(types::I64, at::PUSH),
+                ShadowKind::Nothing,
+            ),
             GlobalLocation::Private { offset } => {
                 let base = self.item.rooms;
                 let base = self.builder.ins().iadd_imm_s(base, i64::from(offset));
@@ -132,7 +138,7 @@ impl ClifLowering<'_, '_, '_> {
                 known(base, ShadowKind::Private(all))
             }
             GlobalLocation::Workgroup { offset } => {
-                let base = self.context(types::I64, at::WORKGROUP);
+                let base = self.load_context_field(types::I64, at::WORKGROUP);
                 let base = self.builder.ins().iadd_imm_s(base, i64::from(offset));
                 let granule = self.group_granule();
                 let cells = ShadowBase::Group(i64::from(offset >> granule) * 8);
@@ -162,9 +168,12 @@ impl ClifLowering<'_, '_, '_> {
             SlotKind::Local => true,
             _ => return None,
         };
-        let args = self.context(types::I64, at::ARGS);
+        let args = self.load_context_field(types::I64, at::ARGS);
         let offset = slot.offset as i32;
-        let base = self.builder.ins().load(types::I64, fixed(), args, offset);
+        let base = self
+            .builder
+            .ins()
+            .load(types::I64, invariant_flags(), args, offset);
         Some(self.row_place(base, index, is_group))
     }
 
@@ -197,7 +206,7 @@ impl ClifLowering<'_, '_, '_> {
         match cells {
             ShadowBase::Row(row) => self.row_field(row, runtime::at::CELLS),
             ShadowBase::Group(first) => {
-                let cells = self.live(runtime::at::GROUP_CELLS);
+                let cells = self.load_workgroup_field(runtime::at::GROUP_CELLS);
                 self.builder.ins().iadd_imm_s(cells, first)
             }
         }
@@ -209,15 +218,15 @@ impl ClifLowering<'_, '_, '_> {
 }
 
 /// What a variable or parameter is called in reports.
-pub(super) fn describe(program: &AnalysedModule<'_>, root: Id) -> String {
+pub(super) fn describe_root(program: &AnalysedModule<'_>, root: Id) -> String {
     use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
     let name = sites::name_of(program, root);
     let params = &program.functions.get(program.entry.func).params;
     if let Some(n) = params.iter().position(|p| *p == root) {
         return format!("argument {n} ({name})");
     }
-    if let Some(binding) = program.decoration(root, Decoration::Binding) {
-        let set = program.decoration(root, Decoration::DescriptorSet);
+    if let Some(binding) = program.decoration_operand(root, Decoration::Binding) {
+        let set = program.decoration_operand(root, Decoration::DescriptorSet);
         return format!("set {} binding {binding} ({name})", set.unwrap_or(0));
     }
     let class = program.type_of(root).map(|ty| program.types.kind(ty));

@@ -1,10 +1,10 @@
 //! Private memory: which of its bytes are defined.
 
-use super::place::describe;
+use super::place::describe_root;
 use super::{ClifLowering, MemoryAccessKind, UNINITIALISED, VariableShadow, info};
 use crate::check::runtime;
 use crate::lower::ClifScalars;
-use crate::lower::scope::{IdLocation, int_of, plain};
+use crate::lower::scope::{IdLocation, int_of, plain_flags};
 use crate::types::ScalarLeaf;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -26,15 +26,15 @@ impl ClifLowering<'_, '_, '_> {
         let base = self.room_address(held);
         let shadow = self.builder.ins().iadd_imm_s(base, defined as i64);
         self.set_defined(shadow, bytes, false);
-        self.register(base, bytes, shadow);
+        self.register_private_memory(base, bytes, shadow);
     }
 
-    pub(super) fn register(&mut self, base: Value, bytes: u64, shadow: Value) {
+    pub(super) fn register_private_memory(&mut self, base: Value, bytes: u64, shadow: Value) {
         if self.shared.checking.as_ref().is_some_and(|c| c.registers) {
-            let length = self.iconst(types::I64, bytes as i64);
+            let length = self.emit_iconst(types::I64, bytes as i64);
             let args = [self.item.context, base, length, shadow];
             self.call_host(
-                runtime::register as *const () as usize,
+                runtime::register_private_memory as *const () as usize,
                 &[types::I64; 4],
                 &[],
                 &args,
@@ -52,22 +52,24 @@ impl ClifLowering<'_, '_, '_> {
         let base = self.item.rooms;
         let shadow = self.builder.ins().iadd_imm_s(base, bytes as i64);
         self.set_defined(shadow, bytes, false);
-        self.register(base, bytes, shadow);
+        self.register_private_memory(base, bytes, shadow);
     }
 
     /// Marks bytes as defined or not, at their definedness.
     pub(super) fn set_defined(&mut self, at: Value, bytes: u64, defined: bool) {
         let byte = if defined { -1 } else { 0 };
         if bytes.next_multiple_of(8) <= INLINE_CLEAR && bytes.is_multiple_of(8) {
-            let word = self.iconst(types::I64, byte);
+            let word = self.emit_iconst(types::I64, byte);
             for n in 0..bytes.div_ceil(8) {
-                self.builder.ins().store(plain(), word, at, n as i32 * 8);
+                self.builder
+                    .ins()
+                    .store(plain_flags(), word, at, n as i32 * 8);
             }
             return;
         }
         let config = self.shared.code.frontend_config();
-        let size = self.iconst(types::I64, bytes as i64);
-        let byte = self.iconst(types::I8, byte);
+        let size = self.emit_iconst(types::I64, bytes as i64);
+        let byte = self.emit_iconst(types::I8, byte);
         self.builder.call_memset(config, at, byte, size);
     }
 
@@ -106,17 +108,17 @@ impl ClifLowering<'_, '_, '_> {
             let ty = int_of(leaf.scalar.bytes());
             let at = (delta + leaf.offset) as i64;
             let at = self.builder.ins().iadd_imm_s(address, at);
-            if how.bits() & info::READ != 0 {
-                let bytes = self.builder.ins().load(ty, plain(), at, 0);
+            if how.info_bits() & info::READ != 0 {
+                let bytes = self.builder.ins().load(ty, plain_flags(), at, 0);
                 defined.push(self.extend_to(bytes, types::I64, false));
             }
-            if how.writes() {
-                let mut known = self.iconst(ty, -1);
+            if how.is_write() {
+                let mut known = self.emit_iconst(ty, -1);
                 if let Some(flag) = undefined.as_ref().and_then(|flags| flags.get(n)) {
-                    let none = self.iconst(ty, 0);
+                    let none = self.emit_iconst(ty, 0);
                     known = self.builder.ins().select(*flag, none, known);
                 }
-                self.builder.ins().store(plain(), known, at, 0);
+                self.builder.ins().store(plain_flags(), known, at, 0);
             }
         }
         self.load_flags(&defined);
@@ -170,8 +172,8 @@ impl ClifLowering<'_, '_, '_> {
         };
         Some(parts.into_iter().fold(any, |all, part| {
             let zero = self.builder.ins().icmp_imm_u(IntCC::Equal, part, 0);
-            let ty = self.clif(all);
-            let none = self.iconst(ty, 0);
+            let ty = self.value_type(all);
+            let none = self.emit_iconst(ty, 0);
             self.builder.ins().select(zero, none, all)
         }))
     }
@@ -185,8 +187,8 @@ impl ClifLowering<'_, '_, '_> {
             let variable = Variable::from_u32(n);
             if self.flag_of(variable).is_none() {
                 let flag = self.builder.declare_var(types::I8);
-                if self.slot(variable).is_some() {
-                    self.keep(flag, &[types::I8]);
+                if self.variable_slot(variable).is_some() {
+                    self.keep_in_frame(flag, &[types::I8]);
                 }
                 let at = n as usize;
                 if self.assigned.len() <= at {
@@ -207,9 +209,9 @@ impl ClifLowering<'_, '_, '_> {
     /// Notes whether something was assigned to a variable, where that is of interest.
     pub fn mark_assigned(&mut self, variable: Variable, is: bool) {
         if let Some(flag) = self.flag_of(variable) {
-            let value = self.iconst(types::I8, is.into());
+            let value = self.emit_iconst(types::I8, is.into());
             self.builder.def_var(flag, value);
-            self.save(flag, value);
+            self.save_to_slot(flag, value);
         }
     }
 
@@ -220,7 +222,7 @@ impl ClifLowering<'_, '_, '_> {
             if let Some(assigned) = self.flag_of(Variable::from_u32(n)) {
                 let known = self.builder.ins().icmp_imm_u(IntCC::Equal, flag, 0);
                 self.builder.def_var(assigned, known);
-                self.save(assigned, known);
+                self.save_to_slot(assigned, known);
             }
         }
     }
@@ -239,11 +241,13 @@ impl ClifLowering<'_, '_, '_> {
         let Some(fine) = self.enough_defined(&flags, used) else {
             return;
         };
-        let (site, program) = (self.site(), self.program);
+        let (site, program) = (self.current_site(), self.program);
         if let Some(checking) = &mut self.shared.checking
-            && let Some(root) = checking.provenance.root(pointer)
+            && let Some(root) = checking.provenance.find_root(pointer)
         {
-            checking.sites.name_object(site, || describe(program, root));
+            checking
+                .sites
+                .name_object(site, || describe_root(program, root));
         }
         let none = self.builder.ins().icmp_imm_u(IntCC::Equal, fine, 0);
         self.fault_if(none, UNINITIALISED);

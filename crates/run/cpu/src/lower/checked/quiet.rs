@@ -19,13 +19,13 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 impl ClifLowering<'_, '_, '_> {
     /// Calls a function of the host whose first parameter is the context, and which gives 64 bits.
     pub(super) fn call_quietly(&mut self, address: usize, args: &[Value]) -> Value {
-        let params: Vec<Type> = args.iter().map(|arg| self.clif(*arg)).collect();
+        let params: Vec<Type> = args.iter().map(|arg| self.value_type(*arg)).collect();
         let callee = keeping_host(self.shared.code, address, &params, self.builder.func);
         let Some(callee) = callee else {
             return self.call_host(address, &params, &[types::I64], args)[0];
         };
         self.builder.ins().call(callee, args);
-        let live = self.context(types::I64, at::CHECK);
+        let live = self.load_context_field(types::I64, at::CHECK);
         let flags = MemFlagsData::trusted();
         let ins = self.builder.ins();
         ins.load(types::I64, flags, live, runtime::at::RESULT)
@@ -39,10 +39,10 @@ impl ClifLowering<'_, '_, '_> {
         what: u64,
         value: Option<Value>,
     ) {
-        let make = |code: &mut JitCode| deciding(code, deed);
+        let make = |code: &mut JitCode| build_decide_stub(code, deed);
         let code = &mut *self.shared.code;
-        match code.keeping(
-            PreserveAllStub::Deed(deed.number()),
+        match code.get_preserving_stub(
+            PreserveAllStub::Deed(deed.variant_index()),
             make,
             self.builder.func,
         ) {
@@ -65,20 +65,20 @@ fn keeping_host(
 ) -> Option<FuncRef> {
     let make = |code: &mut JitCode| {
         let (host, config) = (code.host_convention(), code.frontend_config());
-        keeping(address, params, host, config)
+        build_preserving_stub(address, params, host, config)
     };
-    code.keeping(PreserveAllStub::Host(address), make, within)
+    code.get_preserving_stub(PreserveAllStub::Host(address), make, within)
 }
 
 /// A function that decides about accesses of a kind as is done in place, from what is passed on of others and the
 /// address of the cell.
-fn deciding(code: &mut JitCode, deed: SharedAccess) -> Function {
+fn build_decide_stub(code: &mut JitCode, deed: SharedAccess) -> Function {
     let mut func = Function::new();
     func.signature = Signature::new(CallConv::PreserveAll);
     let touch = [types::I64, types::I32, types::I64, types::I64, types::I64];
     let params = touch.iter().chain(&[types::I64]);
     func.signature.params = params.copied().map(AbiParam::new).collect();
-    let host = runtime::touch as *const () as usize;
+    let host = runtime::sanitize_access as *const () as usize;
     let callee = keeping_host(code, host, &touch, &mut func);
     let mut builders = FunctionBuilderContext::new();
     let mut builder = FunctionBuilder::new(&mut func, &mut builders);
@@ -118,7 +118,7 @@ fn deciding(code: &mut JitCode, deed: SharedAccess) -> Function {
 }
 
 /// A function that calls another one, notes what it gives, and keeps all registers.
-fn keeping(
+fn build_preserving_stub(
     address: usize,
     params: &[Type],
     host: CallConv,

@@ -31,7 +31,7 @@ impl ClifLowering<'_, '_, '_> {
         let load = load.and_then(|inst| inst.result());
         let checking = self.shared.checking.as_ref();
         let found = load.zip(checking).and_then(|(load, checking)| {
-            let series = checking.series.of(load)?;
+            let series = checking.series.group_of_load(load)?;
             let is_first = checking.series.series[series][0].load == load;
             Some((series, is_first))
         });
@@ -45,7 +45,7 @@ impl ClifLowering<'_, '_, '_> {
         if !leaves.iter().zip(0..).all(is_next) {
             return Ok(None);
         }
-        let Some(place) = self.place(id)? else {
+        let Some(place) = self.find_accessed_object(id)? else {
             return Ok(None);
         };
         if is_first {
@@ -57,9 +57,9 @@ impl ClifLowering<'_, '_, '_> {
         let Some(is_fine) = self.asked.get(&series).copied() else {
             return Ok(None);
         };
-        let site = u64::from(self.site());
+        let site = u64::from(self.current_site());
         let all = bytes * leaves.len() as u64;
-        let what = site | how.bits() | all << info::BYTES_SHIFT | place.cleared();
+        let what = site | how.info_bits() | all << info::BYTES_SHIFT | place.cleared_flag();
         let [fine, done] = [(); 2].map(|()| self.builder.create_block());
         let bad = self.cold_block();
         self.builder.ins().brif(is_fine, fine, &[], bad, &[]);
@@ -83,7 +83,7 @@ impl ClifLowering<'_, '_, '_> {
         let ShadowKind::Group { cells, .. } = place.space else {
             return None;
         };
-        let distances = self.distances(series, bytes);
+        let distances = self.strided_distances(series, bytes);
         let (least, most) = (*distances.iter().min()?, *distances.iter().max()?);
         let span = most.checked_sub(least)?.checked_add(bytes as i64)?;
         let offset = self.builder.ins().isub(address, place.base);
@@ -91,7 +91,7 @@ impl ClifLowering<'_, '_, '_> {
         let outside = self.is_outside(place, first, span as u64);
         let [inside, done] = [(); 2].map(|()| self.builder.create_block());
         let is_fine = self.builder.append_block_param(done, types::I8);
-        let [no, yes] = [0, 1].map(|is| self.iconst(types::I8, is));
+        let [no, yes] = [0, 1].map(|is| self.emit_iconst(types::I8, is));
         let (no, yes) = ([BlockArg::Value(no)], [BlockArg::Value(yes)]);
         self.builder.ins().brif(outside, done, &no, inside, &[]);
         self.builder.switch_to_block(inside);
@@ -114,7 +114,7 @@ impl ClifLowering<'_, '_, '_> {
         self.builder.ins().jump(done, &yes);
         self.builder.switch_to_block(slow);
         let members = self.kept_members(place, series, bytes);
-        let members = self.iconst(types::I64, members as i64);
+        let members = self.emit_iconst(types::I64, members as i64);
         let args = [self.item.context, self.item.linear, address, members];
         self.call_quietly(runtime::read_series as *const () as usize, &args);
         self.builder.ins().jump(done, &yes);
@@ -123,17 +123,19 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// Bytes from the place of the first load of a series to each scalar of all.
-    fn distances(&self, series: usize, bytes: u64) -> Vec<i64> {
+    fn strided_distances(&self, series: usize, bytes: u64) -> Vec<i64> {
         let checking = self.shared.checking.as_ref();
         let members = checking.map_or(&[][..], |c| &c.series.series[series]);
-        let scalars = members.iter().flat_map(|member| member.scalars(bytes));
+        let scalars = members
+            .iter()
+            .flat_map(|member| member.scalar_offsets(bytes));
         scalars.collect()
     }
 
     /// What is not zero where a half of a cell, at such distances from an address, is another than that of what many have read:
     /// all bits that any has, and those that all have, are what is known.
     fn differ_from_many(&mut self, at: Value, halves: &[i32]) -> Value {
-        let known = self.state().live_half(runtime::at::READ_BY_MANY);
+        let known = self.shadow_codegen().live_half(runtime::at::READ_BY_MANY);
         let flags = cell_flags();
         let halves = halves.iter();
         let halves = halves.map(|half| self.builder.ins().load(types::I32, flags, at, *half));
@@ -149,8 +151,9 @@ impl ClifLowering<'_, '_, '_> {
 
     /// The address of what [`runtime::read_series`] is told of a series.
     fn kept_members(&mut self, place: &AccessedObject, series: usize, bytes: u64) -> usize {
-        let what = MemoryAccessKind::Read.bits() | bytes << info::BYTES_SHIFT | place.cleared();
-        let (program, scope) = (self.program, self.scope());
+        let what =
+            MemoryAccessKind::Read.info_bits() | bytes << info::BYTES_SHIFT | place.cleared_flag();
+        let (program, scope) = (self.program, self.current_scope());
         let (func, position) = (scope.func, scope.position);
         let block = program
             .module
@@ -164,14 +167,16 @@ impl ClifLowering<'_, '_, '_> {
             let inst = program.definitions.get(program.module, member.load);
             let purpose = checking.purposes[member.load];
             let site = inst.map_or(0, |inst| {
-                checking.sites.number(program, func, block, inst, purpose)
+                checking
+                    .sites
+                    .assign_number(program, func, block, inst, purpose)
             });
-            for distance in member.scalars(bytes) {
+            for distance in member.scalar_offsets(bytes) {
                 words.extend([distance as u64, u64::from(site) | what]);
                 words[0] += 1;
             }
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        self.shared.code.keep(&bytes)
+        self.shared.code.keep_bytes(&bytes)
     }
 }

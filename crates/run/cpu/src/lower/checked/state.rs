@@ -3,7 +3,7 @@
 use crate::check::cell::{ATOMIC, FLAGS, HALF, KEPT, MANY, OWN, WRITTEN};
 use crate::check::runtime;
 use crate::context::at;
-use crate::lower::scope::fixed;
+use crate::lower::scope::invariant_flags;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
@@ -45,7 +45,7 @@ pub(super) struct ShadowCodegen<'a, 'f> {
 
 impl SharedAccess {
     /// A number that no other has but those that are volatile.
-    pub fn number(self) -> u8 {
+    pub fn variant_index(self) -> u8 {
         let bits = [self.writes, self.group, self.cleared];
         bits.into_iter()
             .fold(0, |all, bit| all << 1 | u8::from(bit))
@@ -56,7 +56,7 @@ impl SharedAccess {
     }
 
     /// The flags that its record has.
-    fn flags(self) -> u64 {
+    fn record_flags(self) -> u64 {
         let bit = |is: bool, bit: u64| if is { bit } else { 0 };
         bit(self.writes, WRITTEN) | bit(self.group, KEPT) | bit(self.volatile, ATOMIC)
     }
@@ -65,33 +65,33 @@ impl SharedAccess {
 impl ShadowCodegen<'_, '_> {
     /// A field of what is known of the workgroup. It is loaded where it is used, as instructions take it from
     /// memory as well as from a register, of which code with checks has too few.
-    pub fn live(&mut self, offset: i32) -> Value {
-        self.field(types::I64, offset)
+    pub fn load_workgroup_field(&mut self, offset: i32) -> Value {
+        self.load_typed_field(types::I64, offset)
     }
 
     /// Half of a cell that the workgroup knows.
     pub fn live_half(&mut self, offset: i32) -> Value {
-        self.field(types::I32, offset)
+        self.load_typed_field(types::I32, offset)
     }
 
-    fn field(&mut self, ty: Type, offset: i32) -> Value {
+    fn load_typed_field(&mut self, ty: Type, offset: i32) -> Value {
         let ins = self.builder.ins();
-        let live = ins.load(types::I64, fixed(), self.context, at::CHECK);
+        let live = ins.load(types::I64, invariant_flags(), self.context, at::CHECK);
         let ins = self.builder.ins();
         ins.load(ty, cell_flags(), live, offset)
     }
 
     /// Phase and invocation in a cell's place.
-    pub fn owner(&mut self) -> Value {
-        let phase = self.live(runtime::at::NOW);
+    pub fn emit_owner(&mut self) -> Value {
+        let phase = self.load_workgroup_field(runtime::at::NOW);
         let invocation = self.builder.ins().uextend(types::I64, self.linear);
         self.builder.ins().bor(phase, invocation)
     }
 
     /// The cell of an access by the invocation, from flags and the site in its place.
-    pub fn record(&mut self, flags: u64, site: Value) -> Value {
+    pub fn emit_cell_record(&mut self, flags: u64, site: Value) -> Value {
         let flags = (flags / WRITTEN) as usize % FLAGS;
-        let phase = self.live(runtime::at::NOW_WITH + 8 * flags as i32);
+        let phase = self.load_workgroup_field(runtime::at::NOW_WITH + 8 * flags as i32);
         let invocation = self.builder.ins().uextend(types::I64, self.linear);
         let owner = self.builder.ins().iadd(phase, invocation);
         self.builder.ins().iadd(owner, site)
@@ -116,15 +116,21 @@ impl ShadowCodegen<'_, '_> {
     /// What is not zero where a cell has anything that distinguishes it from the invocation's plain accesses, which may
     /// differ in some bits.
     fn not_own(&mut self, cell: Value, may_differ: u64) -> Value {
-        let owner = self.owner();
+        let owner = self.emit_owner();
         let change = self.builder.ins().bxor(cell, owner);
         self.builder.ins().band_imm_s(change, !may_differ as i64)
     }
 
     /// Decides whether an access is usual: goes to where it is done, where the cell gets a new record, or to where
     /// it is slow. `at` is the cell, `site` the access's in its place.
-    pub fn decide(&mut self, deed: SharedAccess, at: Value, site: Value, blocks: &CellBlocks) {
-        self.begin(deed, blocks);
+    pub fn decide_access(
+        &mut self,
+        deed: SharedAccess,
+        at: Value,
+        site: Value,
+        blocks: &CellBlocks,
+    ) {
+        self.emit_volatile_order_test(deed, blocks);
         if deed.is_group_read() {
             let next = self.builder.create_block();
             self.read_by_many(at, blocks, next);
@@ -141,7 +147,7 @@ impl ShadowCodegen<'_, '_> {
         site: Value,
         blocks: &CellBlocks,
     ) {
-        self.begin(deed, blocks);
+        self.emit_volatile_order_test(deed, blocks);
         if deed.is_group_read() {
             return self.read_by_many(at, blocks, blocks.slow);
         }
@@ -156,17 +162,17 @@ impl ShadowCodegen<'_, '_> {
         self.store_if_fresh(deed, cell, site, blocks, next);
         self.builder.switch_to_block(next);
         match (deed.writes, deed.group) {
-            (true, _) => self.write(deed, cell, site, blocks),
-            (false, false) => self.read(deed, cell, blocks),
+            (true, _) => self.emit_shared_write(deed, cell, site, blocks),
+            (false, false) => self.emit_shared_read(deed, cell, blocks),
             (false, true) => self.read_group(deed, cell, blocks),
         }
     }
 
     /// Volatile accesses may order something, as atomics do: those to memory of the workgroup once there was a fence,
     /// reads of other memory where something was released that is not known to be before.
-    fn begin(&mut self, deed: SharedAccess, blocks: &CellBlocks) {
+    fn emit_volatile_order_test(&mut self, deed: SharedAccess, blocks: &CellBlocks) {
         let quiet = match (deed.volatile, deed.group, blocks.released) {
-            (true, true, _) => self.live(runtime::at::QUIET),
+            (true, true, _) => self.load_workgroup_field(runtime::at::QUIET),
             (true, false, Some(released)) if !deed.writes => self.has_acquired(released),
             _ => return,
         };
@@ -179,7 +185,7 @@ impl ShadowCodegen<'_, '_> {
     fn has_acquired(&mut self, released: Value) -> Value {
         let ins = self.builder.ins();
         let by = ins.load(types::I64, cell_flags(), released, 0);
-        let acquired = self.live(runtime::at::ACQUIRED);
+        let acquired = self.load_workgroup_field(runtime::at::ACQUIRED);
         let less = IntCC::UnsignedLessThan;
         self.builder.ins().icmp(less, by, acquired)
     }
@@ -205,7 +211,7 @@ impl ShadowCodegen<'_, '_> {
             true => runtime::at::WIDE,
             false => runtime::at::LAUNCH,
         };
-        let first = self.live(first);
+        let first = self.load_workgroup_field(first);
         let fresh = match deed.is_group_read() && !deed.cleared {
             true => self.is_written_before(cell, first),
             false => {
@@ -221,7 +227,7 @@ impl ShadowCodegen<'_, '_> {
 
     /// Whether the workgroup has written what a cell stands for, and did nothing there from a phase on.
     fn is_written_before(&mut self, cell: Value, phase: Value) -> Value {
-        let group = self.live(runtime::at::GROUP);
+        let group = self.load_workgroup_field(runtime::at::GROUP);
         let since = self.builder.ins().isub(cell, group);
         let phases = self.builder.ins().isub(phase, group);
         let earlier = IntCC::UnsignedLessThan;
@@ -232,13 +238,19 @@ impl ShadowCodegen<'_, '_> {
     }
 
     fn store_record(&mut self, deed: SharedAccess, site: Value, blocks: &CellBlocks) {
-        let record = self.record(deed.flags(), site);
+        let record = self.emit_cell_record(deed.record_flags(), site);
         let args = [BlockArg::Value(record)];
         self.builder.ins().jump(blocks.store, &args);
     }
 
     /// A write of a cell that is not fresh: it is the invocation's own and nobody else has read it.
-    fn write(&mut self, deed: SharedAccess, cell: Value, site: Value, blocks: &CellBlocks) {
+    fn emit_shared_write(
+        &mut self,
+        deed: SharedAccess,
+        cell: Value,
+        site: Value,
+        blocks: &CellBlocks,
+    ) {
         let kept = if deed.group { 0 } else { KEPT };
         let same = match deed.volatile {
             true => self.builder.ins().bxor_imm_u(cell, ATOMIC as i64),
@@ -252,7 +264,7 @@ impl ShadowCodegen<'_, '_> {
     }
 
     /// A read of a cell that is not fresh: it is the invocation's own, or many have read it in this phase.
-    fn read(&mut self, deed: SharedAccess, cell: Value, blocks: &CellBlocks) {
+    fn emit_shared_read(&mut self, deed: SharedAccess, cell: Value, blocks: &CellBlocks) {
         let atomic = if deed.volatile { ATOMIC } else { 0 };
         let other = self.not_own(cell, OWN | atomic);
         let shared = self.builder.create_block();
@@ -260,7 +272,7 @@ impl ShadowCodegen<'_, '_> {
             .ins()
             .brif(other, shared, &[], blocks.done, &[]);
         self.builder.switch_to_block(shared);
-        let now = self.live(runtime::at::NOW);
+        let now = self.load_workgroup_field(runtime::at::NOW);
         let less = IntCC::UnsignedLessThan;
         let old = self.builder.ins().icmp(less, cell, now);
         let kinds = (WRITTEN | MANY | ATOMIC & !atomic) as i64;
@@ -282,7 +294,7 @@ impl ShadowCodegen<'_, '_> {
             .ins()
             .brif(other, others, &[], blocks.done, &[]);
         self.builder.switch_to_block(others);
-        let now = self.live(runtime::at::NOW);
+        let now = self.load_workgroup_field(runtime::at::NOW);
         let less = IntCC::UnsignedLessThan;
         let before = self.builder.ins().icmp(less, cell, now);
         self.builder.ins().brif(before, blocks.slow, &[], same, &[]);
@@ -300,9 +312,9 @@ impl ShadowCodegen<'_, '_> {
     /// nothing in this one.
     pub fn is_usual_group_change(&mut self, at: Value) -> Value {
         let cell = self.builder.ins().load(types::I64, cell_flags(), at, 0);
-        let wide = self.live(runtime::at::WIDE);
+        let wide = self.load_workgroup_field(runtime::at::WIDE);
         let fresh = self.is_written_before(cell, wide);
-        let quiet = self.live(runtime::at::QUIET);
+        let quiet = self.load_workgroup_field(runtime::at::QUIET);
         let quiet = self.builder.ins().ireduce(types::I8, quiet);
         self.builder.ins().band(fresh, quiet)
     }
@@ -312,7 +324,7 @@ impl ShadowCodegen<'_, '_> {
     pub fn is_usual_global_change(&mut self, at: Value, released: Value) -> Value {
         let cell = self.builder.ins().load(types::I64, cell_flags(), at, 0);
         let less = IntCC::UnsignedLessThan;
-        let launch = self.live(runtime::at::LAUNCH);
+        let launch = self.load_workgroup_field(runtime::at::LAUNCH);
         let fresh = self.builder.ins().icmp(less, cell, launch);
         let kinds = (WRITTEN | ATOMIC | KEPT) as i64;
         let kind = self.builder.ins().band_imm_u(cell, kinds);
@@ -325,7 +337,7 @@ impl ShadowCodegen<'_, '_> {
 
     /// After a fence every change releases.
     pub fn note_release(&mut self, released: Value, owner: Value) {
-        let fenced = self.live(runtime::at::FENCED);
+        let fenced = self.load_workgroup_field(runtime::at::FENCED);
         let [release, next] = [(); 2].map(|()| self.builder.create_block());
         self.builder.ins().brif(fenced, release, &[], next, &[]);
         self.builder.switch_to_block(release);

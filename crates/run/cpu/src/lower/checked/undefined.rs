@@ -5,7 +5,7 @@
 //! is false, the result is defined.
 
 use super::{ClifLowering, DEPENDS, UNINITIALISED};
-use crate::check::{DefinednessFlow, flow, is_followed};
+use crate::check::{DefinednessFlow, classify_flow, is_followed};
 use crate::lower::ClifScalars;
 use crate::promote::MAX_SCALARS;
 use crate::types::LoweredTypeKind;
@@ -34,7 +34,7 @@ impl ClifLowering<'_, '_, '_> {
         if !self.may_be_undefined(on) {
             return;
         }
-        if let [flag] = self.undefined(on)[..] {
+        if let [flag] = self.read_undefined_flags(on)[..] {
             self.fault_if(flag, UNINITIALISED | DEPENDS);
         }
     }
@@ -58,25 +58,25 @@ impl ClifLowering<'_, '_, '_> {
         let Some((id, ty)) = inst.result().zip(inst.result_type()) else {
             return;
         };
-        let Some(how) = flow(inst.op()) else {
+        let Some(how) = classify_flow(inst.op()) else {
             return;
         };
         if !self.may_be_undefined(id) || self.is_large(ty) {
             return;
         }
-        let count = self.program.types.scalars(ty);
+        let count = self.program.types.scalar_count(ty);
         let flags = match how {
             DefinednessFlow::Nothing => {
-                let one = self.iconst(types::I8, 1);
+                let one = self.emit_iconst(types::I8, 1);
                 smallvec![one; count]
             }
-            DefinednessFlow::Phi => self.arriving(id, count),
-            DefinednessFlow::Moved => self.moved(inst, count),
-            DefinednessFlow::Chosen => self.chosen(inst, count),
+            DefinednessFlow::Phi => self.read_arriving_flags(id, count),
+            DefinednessFlow::Moved => self.move_flags(inst, count),
+            DefinednessFlow::Chosen => self.select_flags(inst, count),
             DefinednessFlow::Masked | DefinednessFlow::Filled => {
-                self.decided(inst, count, how == DefinednessFlow::Masked)
+                self.combine_logical_flags(inst, count, how == DefinednessFlow::Masked)
             }
-            DefinednessFlow::Each => self.either(inst, count),
+            DefinednessFlow::Each => self.merge_flags(inst, count),
             DefinednessFlow::All => {
                 self.over_all(inst, count, |lower, a, b| lower.builder.ins().band(a, b))
             }
@@ -97,7 +97,7 @@ impl ClifLowering<'_, '_, '_> {
             return;
         };
         let ty = self.program.type_of(id);
-        let count = ty.map_or(0, |ty| self.program.types.scalars(ty));
+        let count = ty.map_or(0, |ty| self.program.types.scalar_count(ty));
         if count <= MAX_SCALARS {
             let flags = self.all_defined(count);
             self.set_flags(id, &flags);
@@ -120,7 +120,7 @@ impl ClifLowering<'_, '_, '_> {
         for (n, part) in defined.iter().enumerate() {
             flags.push(match used >> n.min(63) & 1 {
                 0 => self.builder.ins().icmp_imm_u(IntCC::Equal, *part, 0),
-                _ => self.iconst(types::I8, 0),
+                _ => self.emit_iconst(types::I8, 0),
             });
         }
         self.set_flags(id, &flags);
@@ -130,11 +130,12 @@ impl ClifLowering<'_, '_, '_> {
     /// it may be undefined.
     pub(super) fn stored_flags(&mut self) -> Option<ClifScalars> {
         let store = self.current.filter(|inst| inst.op() == Op::Store)?;
-        let value = store.id(1);
+        let value = store.id_operand(1);
         let whole = self.program.type_of(value);
         let whole = whole.is_some_and(|ty| is_followed(self.program, ty));
         let copied = self.is_loaded(value) && self.is_moved(value);
-        ((whole || copied) && self.may_be_undefined(value)).then(|| self.undefined(value))
+        ((whole || copied) && self.may_be_undefined(value))
+            .then(|| self.read_undefined_flags(value))
     }
 
     fn is_loaded(&self, value: Id) -> bool {
@@ -146,26 +147,27 @@ impl ClifLowering<'_, '_, '_> {
     /// The variables of a call's flags, which what it calls sets when it returns.
     pub fn result_flags(&mut self, call: InstRef<'_>) -> Option<Variable> {
         let id = call.result().filter(|id| self.may_be_undefined(*id))?;
-        let count = self.program.types.scalars(call.result_type()?);
+        let count = self.program.types.scalar_count(call.result_type()?);
         self.flag_variables(id, count)
     }
 
     /// Hands on the flags of what is returned.
     pub fn return_flags(&mut self, value: Id) {
-        let Some(first) = self.scope().exit_flags else {
+        let Some(first) = self.current_scope().exit_flags else {
             return;
         };
-        let flags = self.undefined(value);
+        let flags = self.read_undefined_flags(value);
         for (n, flag) in (first.as_u32()..).zip(flags) {
             let variable = Variable::from_u32(n);
             self.builder.def_var(variable, flag);
-            self.save(variable, flag);
+            self.save_to_slot(variable, flag);
         }
     }
 
     /// The flags of a phi's operand, to be assigned where its block is left.
     pub fn phi_flags(&mut self, phi: Id, operand: Id) -> Option<ClifScalars> {
-        self.may_be_undefined(phi).then(|| self.undefined(operand))
+        self.may_be_undefined(phi)
+            .then(|| self.read_undefined_flags(operand))
     }
 
     /// Assigns what the flags of a phi will be. The phi's own stay: the block that is left may be its block, and
@@ -180,19 +182,19 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// What was assigned for a phi where the block before was left.
-    fn arriving(&mut self, phi: Id, count: usize) -> ClifScalars {
+    fn read_arriving_flags(&mut self, phi: Id, count: usize) -> ClifScalars {
         let Some(first) = self.arriving_variables(phi, count) else {
             return ClifScalars::new();
         };
-        self.read(first, count)
+        self.read_variables(first, count)
     }
 
     fn arriving_variables(&mut self, phi: Id, count: usize) -> Option<Variable> {
-        if let Some(first) = self.scope().arriving.get(&phi) {
+        if let Some(first) = self.current_scope().arriving.get(&phi) {
             return Some(*first);
         }
         let first = self.declare_flags(count)?;
-        self.scope().arriving.insert(phi, first);
+        self.current_scope().arriving.insert(phi, first);
         Some(first)
     }
 
@@ -211,43 +213,43 @@ impl ClifLowering<'_, '_, '_> {
         for (n, flag) in (first.as_u32()..).zip(flags) {
             let variable = Variable::from_u32(n);
             self.builder.def_var(variable, *flag);
-            self.save(variable, *flag);
+            self.save_to_slot(variable, *flag);
         }
     }
 
     /// The first of the variables that are a value's flags.
     fn flag_variables(&mut self, id: Id, count: usize) -> Option<Variable> {
-        let local = self.program.functions.local(id)?;
-        let flags = &mut self.scope().flags;
+        let local = self.program.functions.local_index(id)?;
+        let flags = &mut self.current_scope().flags;
         flags.resize(flags.len().max(local + 1), None);
         if let Some(first) = flags[local] {
             return Some(first);
         }
         let first = self.declare_flags(count)?;
-        let func = self.scope().func;
+        let func = self.current_scope().func;
         let live = &self.program.functions.get(func).live;
         if self.item.frame.is_some() && live.is_kept(local) {
-            self.keep(first, &vec![types::I8; count]);
+            self.keep_in_frame(first, &vec![types::I8; count]);
         }
-        self.scope().flags[local] = Some(first);
+        self.current_scope().flags[local] = Some(first);
         Some(first)
     }
 
     /// The flags of a value, one for each component.
-    fn undefined(&mut self, id: Id) -> ClifScalars {
+    fn read_undefined_flags(&mut self, id: Id) -> ClifScalars {
         let ty = self.program.type_of(id);
-        let count = ty.map_or(0, |ty| self.program.types.scalars(ty));
+        let count = ty.map_or(0, |ty| self.program.types.scalar_count(ty));
         let count = count.min(MAX_SCALARS);
         if !self.may_be_undefined(id) {
             return self.all_defined(count);
         }
-        if self.program.functions.local(id).is_none() {
+        if self.program.functions.local_index(id).is_none() {
             let mut bits = Vec::new();
             self.constant_flags(id, MAX_DEPTH, &mut bits);
             bits.resize(count, false);
             let flags = bits
                 .into_iter()
-                .map(|bit| self.iconst(types::I8, bit.into()));
+                .map(|bit| self.emit_iconst(types::I8, bit.into()));
             return flags.collect();
         }
         match self.flag_variables(id, count) {
@@ -259,7 +261,7 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     fn all_defined(&mut self, count: usize) -> ClifScalars {
-        let zero = self.iconst(types::I8, 0);
+        let zero = self.emit_iconst(types::I8, 0);
         smallvec![zero; count]
     }
 
@@ -271,35 +273,40 @@ impl ClifLowering<'_, '_, '_> {
         };
         let parts = inst.op() == Op::ConstantComposite && self.may_be_undefined(id);
         if let (true, Some(depth)) = (parts, depth.checked_sub(1)) {
-            inst.ids(0)
+            inst.id_operands(0)
                 .for_each(|part| self.constant_flags(part, depth, out));
             return;
         }
-        let count = inst.result_type().map_or(0, |ty| program.types.scalars(ty));
+        let count = inst
+            .result_type()
+            .map_or(0, |ty| program.types.scalar_count(ty));
         let count = count.min(MAX_SCALARS);
         out.resize(out.len() + count, inst.op() == Op::Undef);
     }
 
     /// Components that go from place to place.
-    fn moved(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
+    fn move_flags(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
         match inst.op() {
             Op::CompositeConstruct => {
-                let parts: Vec<Id> = inst.ids(0).collect();
+                let parts: Vec<Id> = inst.id_operands(0).collect();
                 parts
                     .into_iter()
-                    .flat_map(|part| self.undefined(part))
+                    .flat_map(|part| self.read_undefined_flags(part))
                     .collect()
             }
             Op::CompositeExtract => {
-                let all = self.undefined(inst.id(0));
-                let Some(at) = self.first_of(inst.id(0), &inst.operands()[1..]) else {
+                let all = self.read_undefined_flags(inst.id_operand(0));
+                let Some(at) = self.first_of(inst.id_operand(0), &inst.operands()[1..]) else {
                     return ClifScalars::new();
                 };
                 all.into_iter().skip(at).take(count).collect()
             }
             Op::CompositeInsert => {
-                let (part, mut all) = (self.undefined(inst.id(0)), self.undefined(inst.id(1)));
-                let Some(at) = self.first_of(inst.id(1), &inst.operands()[2..]) else {
+                let (part, mut all) = (
+                    self.read_undefined_flags(inst.id_operand(0)),
+                    self.read_undefined_flags(inst.id_operand(1)),
+                );
+                let Some(at) = self.first_of(inst.id_operand(1), &inst.operands()[2..]) else {
                     return ClifScalars::new();
                 };
                 for (to, from) in all.iter_mut().skip(at).zip(part) {
@@ -308,15 +315,15 @@ impl ClifLowering<'_, '_, '_> {
                 all
             }
             Op::VectorShuffle => {
-                let mut both = self.undefined(inst.id(0));
-                both.extend(self.undefined(inst.id(1)));
-                let one = self.iconst(types::I8, 1);
+                let mut both = self.read_undefined_flags(inst.id_operand(0));
+                both.extend(self.read_undefined_flags(inst.id_operand(1)));
+                let one = self.emit_iconst(types::I8, 1);
                 let places = inst.operands()[2..].iter();
                 places
                     .map(|n| both.get(*n as usize).copied().unwrap_or(one))
                     .collect()
             }
-            _ => self.undefined(inst.id(0)),
+            _ => self.read_undefined_flags(inst.id_operand(0)),
         }
     }
 
@@ -326,9 +333,9 @@ impl ClifLowering<'_, '_, '_> {
         self.part_at(ty, path).ok().map(|(_, at)| at)
     }
 
-    fn chosen(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
-        let [of, a, b] = [0, 1, 2].map(|n| self.undefined(inst.id(n)));
-        let Ok(conditions) = self.values(inst.id(0)) else {
+    fn select_flags(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
+        let [of, a, b] = [0, 1, 2].map(|n| self.read_undefined_flags(inst.id_operand(n)));
+        let Ok(conditions) = self.read_values(inst.id_operand(0)) else {
             return ClifScalars::new();
         };
         let mut flags = ClifScalars::new();
@@ -346,9 +353,14 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// A conjunction, where a defined zero decides, or a disjunction, where defined ones do.
-    fn decided(&mut self, inst: InstRef<'_>, count: usize, zeros: bool) -> ClifScalars {
-        let unknown = [0, 1].map(|n| self.undefined(inst.id(n)));
-        let [Ok(a), Ok(b)] = [0, 1].map(|n| self.values(inst.id(n))) else {
+    fn combine_logical_flags(
+        &mut self,
+        inst: InstRef<'_>,
+        count: usize,
+        zeros: bool,
+    ) -> ClifScalars {
+        let unknown = [0, 1].map(|n| self.read_undefined_flags(inst.id_operand(n)));
+        let [Ok(a), Ok(b)] = [0, 1].map(|n| self.read_values(inst.id_operand(n))) else {
             return ClifScalars::new();
         };
         let is_bool = inst.op() == Op::LogicalOr;
@@ -373,12 +385,15 @@ impl ClifLowering<'_, '_, '_> {
     }
 
     /// Undefined where one of the components at a place is. What is computed of the same value twice may be known.
-    fn either(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
-        let operands: Vec<Id> = inst.ids(0).collect();
+    fn merge_flags(&mut self, inst: InstRef<'_>, count: usize) -> ClifScalars {
+        let operands: Vec<Id> = inst.id_operands(0).collect();
         if operands.len() == 2 && operands[0] == operands[1] {
             return self.all_defined(count);
         }
-        let all: Vec<ClifScalars> = operands.iter().map(|id| self.undefined(*id)).collect();
+        let all: Vec<ClifScalars> = operands
+            .iter()
+            .map(|id| self.read_undefined_flags(*id))
+            .collect();
         let mut flags = ClifScalars::new();
         for n in 0..count {
             let parts = all
@@ -397,10 +412,10 @@ impl ClifLowering<'_, '_, '_> {
         count: usize,
         join: impl Fn(&mut Self, Value, Value) -> Value,
     ) -> ClifScalars {
-        let operands: Vec<Id> = inst.ids(0).collect();
+        let operands: Vec<Id> = inst.id_operands(0).collect();
         let all: Vec<Value> = operands
             .into_iter()
-            .flat_map(|id| self.undefined(id))
+            .flat_map(|id| self.read_undefined_flags(id))
             .collect();
         let joined = all.into_iter().reduce(|a, b| join(self, a, b));
         joined.map_or_else(ClifScalars::new, |flag| smallvec![flag; count])

@@ -2,7 +2,7 @@
 
 use super::vectors;
 use crate::lower::checked::MemoryAccessKind;
-use crate::lower::scope::{ClifLowering, clif_type, plain};
+use crate::lower::scope::{ClifLowering, clif_type, plain_flags};
 use crate::lower::{ClifResult, ClifScalars};
 use crate::types::{LoweredTypeKind, ScalarRepr};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
@@ -35,7 +35,7 @@ struct ScalarCallee {
 }
 
 /// Lowers an instruction that the table of the scalar library has.
-pub(super) fn lower(
+pub(super) fn lower_host_call(
     lower: &mut ClifLowering,
     inst: InstRef,
     function: &ScalarExtInst,
@@ -47,8 +47,8 @@ pub(super) fn lower(
             let outer = real_scalar(lower, inst)?;
             let ((address, shape), inner) = match (outer, f16) {
                 (ScalarRepr::F16, Some(half)) => (half_address(*half), ScalarRepr::F16),
-                (ScalarRepr::F64, _) => (address(*f64), ScalarRepr::F64),
-                _ => (address(*f32), ScalarRepr::F32),
+                (ScalarRepr::F64, _) => (real_function_address(*f64), ScalarRepr::F64),
+                _ => (real_function_address(*f32), ScalarRepr::F32),
             };
             if let (ScalarRepr::F32, Some(wide)) = (inner, WideFunction::by_name(function.name)) {
                 lower.shared.wide.insert(address, wide);
@@ -68,13 +68,13 @@ pub(super) fn lower(
 /// the result is an integer.
 fn real_scalar(lower: &ClifLowering, inst: InstRef) -> Result<ScalarRepr, SourceDiagnostic> {
     let ty = lower.result_type(inst)?;
-    match lower.program.types.component(ty) {
+    match lower.program.types.component_scalar(ty) {
         Some(scalar) if scalar.is_float() => Ok(scalar),
-        _ => lower.scalar_of(inst.id(2)),
+        _ => lower.scalar_of(inst.id_operand(2)),
     }
 }
 
-fn address<T>(real: RealFn<T>) -> (usize, ScalarCallShape) {
+fn real_function_address<T>(real: RealFn<T>) -> (usize, ScalarCallShape) {
     match real {
         RealFn::Unary(f) => (f as usize, ScalarCallShape::Numbers(1)),
         RealFn::Binary(f) => (f as usize, ScalarCallShape::Numbers(2)),
@@ -110,13 +110,13 @@ fn call_real(lower: &mut ClifLowering, inst: InstRef, callee: ScalarCallee) -> C
         ScalarCallShape::WithInt | ScalarCallShape::FromBits
     ));
     let operands: Vec<ClifScalars> = inst
-        .ids(2)
+        .id_operands(2)
         .take(numbers + others)
-        .map(|id| lower.values(id))
+        .map(|id| lower.read_values(id))
         .collect::<Result<_, _>>()?;
     let count = operands.iter().map(ClifScalars::len).max().unwrap_or(0);
     if operands.iter().any(|o| o.len() != 1 && o.len() != count) {
-        return Err(lower.fault("its operands have different numbers of components"));
+        return Err(lower.instruction_fault("its operands have different numbers of components"));
     }
     let second = match shape {
         ScalarCallShape::AndReal => Some(number),
@@ -135,9 +135,9 @@ fn call_real(lower: &mut ClifLowering, inst: InstRef, callee: ScalarCallee) -> C
         let (mut args, mut params) = (ClifScalars::new(), Vec::new());
         for (at, values) in operands.iter().enumerate() {
             let value = values[if values.len() == 1 { 0 } else { n }];
-            let value = callee.argument(lower, value, at < numbers);
+            let value = callee.convert_argument(lower, value, at < numbers);
             args.push(value);
-            params.push(lower.clif(value));
+            params.push(lower.value_type(value));
         }
         if let Some((slot, _)) = slot {
             args.push(slot);
@@ -148,37 +148,37 @@ fn call_real(lower: &mut ClifLowering, inst: InstRef, callee: ScalarCallee) -> C
             _ => number,
         };
         let value = lower.call_host(callee.address, &params, &[result], &args)[0];
-        firsts.push(callee.result(lower, value));
+        firsts.push(callee.convert_result(lower, value));
         if let Some((slot, ty)) = slot {
-            let value = lower.builder.ins().load(ty, plain(), slot, 0);
-            seconds.push(callee.result(lower, value));
+            let value = lower.builder.ins().load(ty, plain_flags(), slot, 0);
+            seconds.push(callee.convert_result(lower, value));
         }
     }
-    finish(lower, inst, firsts, &seconds, numbers)
+    store_results(lower, inst, firsts, &seconds, numbers)
 }
 
 impl ScalarCallee {
-    fn argument(self, lower: &mut ClifLowering, value: Value, is_number: bool) -> Value {
+    fn convert_argument(self, lower: &mut ClifLowering, value: Value, is_number: bool) -> Value {
         match (is_number, self.shape) {
             (true, _) if self.inner == self.outer => value,
-            (true, _) => lower.widen(self.outer, value),
+            (true, _) => lower.widen_half(self.outer, value),
             (false, ScalarCallShape::FromBits) if self.inner == ScalarRepr::F16 => value,
-            (false, ScalarCallShape::FromBits) => lower.resize(value, types::I64, false),
-            (false, _) => lower.resize(value, types::I32, true),
+            (false, ScalarCallShape::FromBits) => lower.resize_integer(value, types::I64, false),
+            (false, _) => lower.resize_integer(value, types::I32, true),
         }
     }
 
     /// Numbers in the program's type, integers as they are.
-    fn result(self, lower: &mut ClifLowering, value: Value) -> Value {
-        if self.inner == self.outer || !lower.clif(value).is_float() {
+    fn convert_result(self, lower: &mut ClifLowering, value: Value) -> Value {
+        if self.inner == self.outer || !lower.value_type(value).is_float() {
             return value;
         }
-        lower.narrow(self.outer, value)
+        lower.narrow_to_half(self.outer, value)
     }
 }
 
 /// Stores a second result through the last operand, or makes both a structure.
-fn finish(
+fn store_results(
     lower: &mut ClifLowering,
     inst: InstRef,
     mut firsts: ClifScalars,
@@ -187,20 +187,20 @@ fn finish(
 ) -> ClifResult {
     let ty = lower.result_type(inst)?;
     if seconds.is_empty() {
-        let firsts = lower.fit(ty, &firsts)?;
+        let firsts = lower.fit_to_components(ty, &firsts)?;
         return lower.set_result(inst.result(), &firsts);
     }
     if let LoweredTypeKind::Struct { first, count: 2 } = lower.program.types.kind(ty) {
         let member = lower.program.types.members(first, 2)[1];
-        let seconds = lower.fit(member, seconds)?;
+        let seconds = lower.fit_to_components(member, seconds)?;
         firsts.extend(seconds);
         return lower.set_result(inst.result(), &firsts);
     }
-    let pointer_id = inst.id(2 + numbers);
+    let pointer_id = inst.id_operand(2 + numbers);
     match lower.program.pointee_of(pointer_id) {
         Some(pointee) => {
-            let seconds = lower.fit(pointee, seconds)?;
-            let pointer = lower.pointer(pointer_id)?;
+            let seconds = lower.fit_to_components(pointee, seconds)?;
+            let pointer = lower.read_pointer(pointer_id)?;
             let pointer = lower.guard_value(
                 pointer_id,
                 pointer,
@@ -211,7 +211,7 @@ fn finish(
             lower.store_values(pointer, pointee, &seconds)?;
         }
         None => {
-            let numbers = lower.component(ty)?;
+            let numbers = lower.component_scalar(ty)?;
             store_untyped(lower, pointer_id, numbers, seconds)?;
         }
     }
@@ -225,7 +225,7 @@ fn store_untyped(
     numbers: ScalarRepr,
     values: &[Value],
 ) -> ClifResult {
-    let is_float = |lower: &ClifLowering, v: &Value| lower.clif(*v).is_float();
+    let is_float = |lower: &ClifLowering, v: &Value| lower.value_type(*v).is_float();
     let scalar = match values.iter().all(|v| is_float(lower, v)) {
         true => numbers,
         false => ScalarRepr::Int(32),
@@ -235,23 +235,30 @@ fn store_untyped(
         .iter()
         .map(|v| match is_float(lower, v) {
             true => *v,
-            false => lower.resize(*v, to, true),
+            false => lower.resize_integer(*v, to, true),
         })
         .collect();
-    let pointer = lower.pointer(pointer_id)?;
+    let pointer = lower.read_pointer(pointer_id)?;
     let address = lower.address_of(pointer)?;
     vectors::store_row(lower, pointer_id, (address, scalar), &values)
 }
 
 impl ClifLowering<'_, '_, '_> {
     /// Integers as wide as a type's components; numbers as they are.
-    fn fit(&mut self, ty: Id, values: &[Value]) -> Result<ClifScalars, SourceDiagnostic> {
-        let scalar = self.component(ty)?;
+    fn fit_to_components(
+        &mut self,
+        ty: Id,
+        values: &[Value],
+    ) -> Result<ClifScalars, SourceDiagnostic> {
+        let scalar = self.component_scalar(ty)?;
         if scalar.is_float() {
             return Ok(values.into());
         }
         let to = clif_type(scalar);
-        Ok(values.iter().map(|v| self.resize(*v, to, true)).collect())
+        Ok(values
+            .iter()
+            .map(|v| self.resize_integer(*v, to, true))
+            .collect())
     }
 }
 
@@ -262,33 +269,33 @@ fn call_integer(lower: &mut ClifLowering, inst: InstRef, integer: IntegerFn) -> 
         IntegerFn::Ternary(f) => (f as usize, 3),
     };
     let ty = lower.result_type(inst)?;
-    let to = clif_type(lower.component(ty)?);
-    let bits = lower.scalar_of(inst.id(2))?.bits();
+    let to = clif_type(lower.component_scalar(ty)?);
+    let bits = lower.scalar_of(inst.id_operand(2))?.bits();
     let operands: Vec<ClifScalars> = inst
-        .ids(2)
+        .id_operands(2)
         .take(count)
-        .map(|id| lower.values(id))
+        .map(|id| lower.read_values(id))
         .collect::<Result<_, _>>()?;
     let mut params = vec![types::I64; count];
     params.push(types::I32);
     let mut out = ClifScalars::new();
-    for n in 0..lower.program.types.scalars(ty) {
+    for n in 0..lower.program.types.scalar_count(ty) {
         let mut args = ClifScalars::new();
         for values in &operands {
             let value = values[if values.len() == 1 { 0 } else { n }];
             args.push(lower.extend_to(value, types::I64, false));
         }
-        args.push(lower.iconst(types::I32, bits.into()));
+        args.push(lower.emit_iconst(types::I32, bits.into()));
         let value = lower.call_host(address, &params, &[types::I64], &args)[0];
-        out.push(lower.resize(value, to, false));
+        out.push(lower.resize_integer(value, to, false));
     }
     lower.set_result(inst.result(), &out)
 }
 
 fn call_packing(lower: &mut ClifLowering, inst: InstRef, packing: PackingFn) -> ClifResult {
-    let values = lower.values(inst.id(2))?;
+    let values = lower.read_values(inst.id_operand(2))?;
     let ty = lower.result_type(inst)?;
-    let to = clif_type(lower.component(ty)?);
+    let to = clif_type(lower.component_scalar(ty)?);
     let (address, by_index) = match packing {
         PackingFn::Pack2(f) => (f as usize, false),
         PackingFn::Pack4(f) => (f as usize, false),
@@ -296,11 +303,11 @@ fn call_packing(lower: &mut ClifLowering, inst: InstRef, packing: PackingFn) -> 
         PackingFn::Unpack(f) => (f as usize, true),
         PackingFn::UnpackDouble(f) => (f as usize, true),
     };
-    let from = clif_type(lower.scalar_of(inst.id(2))?);
+    let from = clif_type(lower.scalar_of(inst.id_operand(2))?);
     let mut out = ClifScalars::new();
     if by_index {
-        for n in 0..lower.program.types.scalars(ty) {
-            let index = lower.iconst(types::I32, n as i64);
+        for n in 0..lower.program.types.scalar_count(ty) {
+            let index = lower.emit_iconst(types::I32, n as i64);
             let params = [from, types::I32];
             let args = [values[0], index];
             out.extend(lower.call_host(address, &params, &[to], &args));

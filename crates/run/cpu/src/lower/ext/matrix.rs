@@ -13,17 +13,20 @@ struct SquareMatrix {
 }
 
 impl SquareMatrix {
-    fn of(lower: &mut ClifLowering, inst: InstRef) -> Result<SquareMatrix, SourceDiagnostic> {
-        let scalars = lower.reals(inst.id(2))?;
+    fn from_operand(
+        lower: &mut ClifLowering,
+        inst: InstRef,
+    ) -> Result<SquareMatrix, SourceDiagnostic> {
+        let scalars = lower.read_widened_floats(inst.id_operand(2))?;
         let size = (1..=4).find(|n| n * n == scalars.len());
         match size {
             Some(size) => Ok(SquareMatrix { size, scalars }),
-            None => lower.unsupported("a matrix of this size"),
+            None => lower.fail_unsupported("a matrix of this size"),
         }
     }
 
     /// What is left without a column and a row.
-    fn without(&self, column: usize, row: usize) -> SquareMatrix {
+    fn minor_without(&self, column: usize, row: usize) -> SquareMatrix {
         let mut scalars = ClifScalars::new();
         for c in (0..self.size).filter(|c| *c != column) {
             let rows = (0..self.size).filter(|r| *r != row);
@@ -35,13 +38,13 @@ impl SquareMatrix {
         }
     }
 
-    fn determinant(&self, lower: &mut ClifLowering) -> Value {
+    fn emit_determinant(&self, lower: &mut ClifLowering) -> Value {
         if self.size == 1 {
             return self.scalars[0];
         }
         let mut sum = None;
         for column in 0..self.size {
-            let minor = self.without(column, 0).determinant(lower);
+            let minor = self.minor_without(column, 0).emit_determinant(lower);
             let entry = self.scalars[column * self.size];
             let product = lower.builder.ins().fmul(entry, minor);
             sum = Some(match sum {
@@ -54,20 +57,20 @@ impl SquareMatrix {
     }
 }
 
-pub(super) fn determinant(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let square = SquareMatrix::of(lower, inst)?;
+pub(super) fn lower_determinant(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let square = SquareMatrix::from_operand(lower, inst)?;
     let ty = lower.result_type(inst)?;
-    let scalar = lower.component(ty)?;
-    let determinant = square.determinant(lower);
-    let determinant = lower.narrow(scalar, determinant);
+    let scalar = lower.component_scalar(ty)?;
+    let determinant = square.emit_determinant(lower);
+    let determinant = lower.narrow_to_half(scalar, determinant);
     lower.set_result(inst.result(), &[determinant])
 }
 
-pub(super) fn inverse(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let square = SquareMatrix::of(lower, inst)?;
+pub(super) fn lower_inverse(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let square = SquareMatrix::from_operand(lower, inst)?;
     let ty = lower.result_type(inst)?;
-    let scalar = lower.component(ty)?;
-    let determinant = square.determinant(lower);
+    let scalar = lower.component_scalar(ty)?;
+    let determinant = square.emit_determinant(lower);
     let one = lower.real_like(determinant, 1.0);
     let factor = lower.builder.ins().fdiv(one, determinant);
     let mut out = ClifScalars::new();
@@ -76,7 +79,7 @@ pub(super) fn inverse(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
             let minor = match square.size {
                 1 => one,
                 // The transpose of the cofactors.
-                _ => square.without(row, column).determinant(lower),
+                _ => square.minor_without(row, column).emit_determinant(lower),
             };
             let minor = if (column + row) % 2 == 0 {
                 minor
@@ -84,7 +87,7 @@ pub(super) fn inverse(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
                 lower.builder.ins().fneg(minor)
             };
             let entry = lower.builder.ins().fmul(minor, factor);
-            out.push(lower.narrow(scalar, entry));
+            out.push(lower.narrow_to_half(scalar, entry));
         }
     }
     lower.set_result(inst.result(), &out)

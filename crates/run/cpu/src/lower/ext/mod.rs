@@ -36,7 +36,7 @@ enum ClifExtInstRule {
     Nothing,
 }
 
-fn row(set: ScalarExtSet, number: u32) -> Option<ClifExtInstRule> {
+fn find_rule(set: ScalarExtSet, number: u32) -> Option<ClifExtInstRule> {
     let rows = match set {
         ScalarExtSet::OpenCl => opencl::ROWS,
         ScalarExtSet::Glsl => glsl::ROWS,
@@ -45,14 +45,17 @@ fn row(set: ScalarExtSet, number: u32) -> Option<ClifExtInstRule> {
 }
 
 /// Whether an `OpExtInst` can be lowered at all; else what to call it.
-pub(crate) fn check(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Result<(), String> {
-    let number = inst.word(1);
-    let set = match program.sets[inst.id(0)] {
+pub(crate) fn check_ext_inst(
+    program: &AnalysedModule<'_>,
+    inst: InstRef<'_>,
+) -> Result<(), String> {
+    let number = inst.operand_word(1);
+    let set = match program.sets[inst.id_operand(0)] {
         Some(ExtSet::NonSemantic | ExtSet::DebugPrintf) => return Ok(()),
         Some(ExtSet::Scalar(set)) => set,
         Some(ExtSet::Unknown) | None => return Err("its extended instruction set".to_owned()),
     };
-    if row(set, number).is_some() || set.function(number).is_some() {
+    if find_rule(set, number).is_some() || set.find_function(number).is_some() {
         return Ok(());
     }
     let set_name = match set {
@@ -60,29 +63,29 @@ pub(crate) fn check(program: &AnalysedModule<'_>, inst: InstRef<'_>) -> Result<(
         ScalarExtSet::Glsl => "GLSL.std.450",
     };
     let table = ExtInstSet::by_name(set_name);
-    Err(match table.and_then(|t| t.instruction(number)) {
+    Err(match table.and_then(|t| t.instruction_by_number(number)) {
         Some(row) => format!("{} of {set_name}", row.name),
         None => format!("the instruction {number} of {set_name}"),
     })
 }
 
 /// `OpExtInst`.
-pub(crate) fn lower(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
-    let set = match lower.program.sets[inst.id(0)] {
+pub(crate) fn lower_ext_inst(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+    let set = match lower.program.sets[inst.id_operand(0)] {
         Some(ExtSet::Scalar(set)) => set,
-        Some(ExtSet::DebugPrintf) => return print::debug(lower, inst),
+        Some(ExtSet::DebugPrintf) => return print::lower_debug_printf(lower, inst),
         _ => return Ok(()),
     };
-    let number = inst.word(1);
-    let (domain, f) = match row(set, number) {
+    let number = inst.operand_word(1);
+    let (domain, f) = match find_rule(set, number) {
         Some(ClifExtInstRule::Bits(f)) => (LaneDomain::Bits, f),
         Some(ClifExtInstRule::Real(f)) => (LaneDomain::Real, f),
         Some(ClifExtInstRule::With(f)) => return f(lower, inst),
         Some(ClifExtInstRule::Nothing) => return Ok(()),
         None => {
-            return match set.function(number) {
-                Some(function) => host::lower(lower, inst, function),
-                None => lower.unsupported("this extended instruction"),
+            return match set.find_function(number) {
+                Some(function) => host::lower_host_call(lower, inst, function),
+                None => lower.fail_unsupported("this extended instruction"),
             };
         }
     };
@@ -91,23 +94,23 @@ pub(crate) fn lower(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
 
 /// An extended instruction component by component.
 /// `fma`: one rounding, which halves that are computed in `f32` would not have.
-fn fma(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
+fn lower_fma(lower: &mut ClifLowering, inst: InstRef) -> ClifResult {
     let wide = [ScalarRepr::F32, ScalarRepr::F64];
-    if wide.contains(&lower.component(lower.result_type(inst)?)?) {
-        return by_lanes(lower, inst, LaneDomain::Real, arithmetic::fma);
+    if wide.contains(&lower.component_scalar(lower.result_type(inst)?)?) {
+        return by_lanes(lower, inst, LaneDomain::Real, arithmetic::emit_fma);
     }
-    match lower.program.sets[inst.id(0)] {
-        Some(ExtSet::Scalar(set)) => match set.function(inst.word(1)) {
-            Some(function) => host::lower(lower, inst, function),
-            None => lower.unsupported("a fused operation on this type"),
+    match lower.program.sets[inst.id_operand(0)] {
+        Some(ExtSet::Scalar(set)) => match set.find_function(inst.operand_word(1)) {
+            Some(function) => host::lower_host_call(lower, inst, function),
+            None => lower.fail_unsupported("a fused operation on this type"),
         },
-        _ => lower.unsupported("its extended instruction set"),
+        _ => lower.fail_unsupported("its extended instruction set"),
     }
 }
 
 fn by_lanes(lower: &mut ClifLowering, inst: InstRef, domain: LaneDomain, f: LaneFn) -> ClifResult {
     let ty = lower.result_type(inst)?;
-    let operands: Vec<Id> = inst.ids(2).collect();
+    let operands: Vec<Id> = inst.id_operands(2).collect();
     let values = lower.map_lanes(ty, &operands, domain, f)?;
     lower.set_result(inst.result(), &values)
 }

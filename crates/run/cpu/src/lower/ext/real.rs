@@ -22,7 +22,7 @@ pub(super) fn trunc(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Valu
 }
 
 /// Ties to even.
-pub(super) fn nearest(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(super) fn round_ties_even(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().nearest(v[0])
 }
 
@@ -51,22 +51,22 @@ pub(super) fn multiply_add(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) 
 }
 
 /// x − floor(x).
-pub(super) fn fraction(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(super) fn fractional_part(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let floor = lower.builder.ins().floor(v[0]);
     lower.builder.ins().fsub(v[0], floor)
 }
 
 /// The smaller number, the other operand where one is no number.
 pub(in crate::lower) fn min(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    extreme(lower, FloatCC::LessThan, v)
+    select_extreme(lower, FloatCC::LessThan, v)
 }
 
 /// The greater number, likewise.
 pub(in crate::lower) fn max(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    extreme(lower, FloatCC::GreaterThan, v)
+    select_extreme(lower, FloatCC::GreaterThan, v)
 }
 
-fn extreme(lower: &mut ClifLowering, condition: FloatCC, v: &[Value]) -> Value {
+fn select_extreme(lower: &mut ClifLowering, condition: FloatCC, v: &[Value]) -> Value {
     let second = lower.builder.ins().fcmp(condition, v[1], v[0]);
     let picked = lower.builder.ins().select(second, v[1], v[0]);
     let none = lower.builder.ins().fcmp(FloatCC::Unordered, v[0], v[0]);
@@ -86,7 +86,7 @@ pub(super) fn mix(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value 
 }
 
 /// GLSL's: x·(1 − a) + y·a.
-pub(super) fn blend(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(super) fn mix_glsl(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     let one = lower.real_like(v[2], 1.0);
     let rest = lower.builder.ins().fsub(one, v[2]);
     let first = lower.builder.ins().fmul(v[0], rest);

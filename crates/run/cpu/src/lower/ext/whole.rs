@@ -13,19 +13,19 @@ pub(super) fn abs(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value 
 }
 
 pub(super) fn min_signed(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.choose(IntCC::SignedLessThan, v[0], v[1])
+    lower.select_by_comparison(IntCC::SignedLessThan, v[0], v[1])
 }
 
 pub(super) fn min_unsigned(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.choose(IntCC::UnsignedLessThan, v[0], v[1])
+    lower.select_by_comparison(IntCC::UnsignedLessThan, v[0], v[1])
 }
 
 pub(super) fn max_signed(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.choose(IntCC::SignedGreaterThan, v[0], v[1])
+    lower.select_by_comparison(IntCC::SignedGreaterThan, v[0], v[1])
 }
 
 pub(super) fn max_unsigned(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.choose(IntCC::UnsignedGreaterThan, v[0], v[1])
+    lower.select_by_comparison(IntCC::UnsignedGreaterThan, v[0], v[1])
 }
 
 pub(super) fn clamp_signed(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
@@ -46,7 +46,7 @@ pub(super) fn trailing_zeros(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]
     lower.builder.ins().ctz(v[0])
 }
 
-pub(super) fn rotate(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
+pub(super) fn rotate_left(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
     lower.builder.ins().rotl(v[0], v[1])
 }
 
@@ -69,23 +69,23 @@ pub(super) fn mad_high_unsigned(lower: &mut ClifLowering, lane: LaneTypes, v: &[
 }
 
 pub(super) fn add_sat_signed(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.saturating(v[0], v[1], true, true)
+    lower.emit_saturating_sum(v[0], v[1], true, true)
 }
 
 pub(super) fn add_sat_unsigned(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.saturating(v[0], v[1], false, true)
+    lower.emit_saturating_sum(v[0], v[1], false, true)
 }
 
 pub(super) fn sub_sat_signed(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.saturating(v[0], v[1], true, false)
+    lower.emit_saturating_sum(v[0], v[1], true, false)
 }
 
 pub(super) fn sub_sat_unsigned(lower: &mut ClifLowering, _: LaneTypes, v: &[Value]) -> Value {
-    lower.saturating(v[0], v[1], false, false)
+    lower.emit_saturating_sum(v[0], v[1], false, false)
 }
 
 /// The high half, then the low half.
-pub(super) fn upsample(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
+pub(super) fn upsample_halves(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value]) -> Value {
     let ty = clif_type(lane.to);
     let high = lower.extend_to(v[0], ty, false);
     let low = lower.extend_to(v[1], ty, false);
@@ -100,5 +100,5 @@ pub(super) fn bit_select(lower: &mut ClifLowering, lane: LaneTypes, v: &[Value])
     let second = lower.builder.ins().band(bits[1], bits[2]);
     let first = lower.builder.ins().band_not(bits[0], bits[2]);
     let result = lower.builder.ins().bor(first, second);
-    lower.cast(clif_type(lane.to), result)
+    lower.bitcast_value(clif_type(lane.to), result)
 }
