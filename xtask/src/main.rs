@@ -2,6 +2,7 @@
 
 mod grammar;
 mod mutants;
+mod names;
 mod outputs;
 mod speed;
 mod test;

@@ -1,6 +1,7 @@
 //! Rules of the house that no compiler checks: who may depend on whom, where `unsafe` may stand,
 //! how long a file may be.
 
+use crate::names::check_type_names;
 use anyhow::{Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -147,6 +148,7 @@ pub fn check(root: &Path) -> Result<()> {
     let mut files = Vec::new();
     sources(&root.join("crates"), &mut files)?;
     sources(&root.join("xtask"), &mut files)?;
+    check_type_names(root, &files, &mut breaches)?;
     for file in files {
         let text = fs::read_to_string(&file)?;
         let name = file

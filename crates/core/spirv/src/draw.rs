@@ -29,14 +29,14 @@ impl GraphvizOptions {
     /// Draws the functions of a module that have a body.
     ///
     /// ```
-    /// use spirula_spirv::draw::Graphviz;
-    /// use spirula_spirv::ir::Module;
-    /// use spirula_spirv::text::{ParseOptions, parse};
+    /// use spirula_spirv::draw::GraphvizOptions;
+    /// use spirula_spirv::ir::SpirvModule;
+    /// use spirula_spirv::text::{ParseOptions, parse_assembly};
     ///
     /// let source = "%1 = OpTypeVoid\n%2 = OpTypeFunction %1\n%3 = OpFunction %1 None %2\n\
     ///     %4 = OpLabel\nOpBranch %5\n%5 = OpLabel\nOpReturn\nOpFunctionEnd";
-    /// let words = parse(source, &ParseOptions::default()).unwrap();
-    /// let drawn = Graphviz::default().draw(&Module::from_words(words).unwrap()).unwrap();
+    /// let words = parse_assembly(source, &ParseOptions::default()).unwrap();
+    /// let drawn = GraphvizOptions::default().draw_module(&SpirvModule::from_words(words).unwrap()).unwrap();
     /// assert!(drawn.contains("f0b0 -> f0b1;"), "{drawn}");
     /// ```
     ///

@@ -11,18 +11,18 @@ use spirula_diagnostics::SourceDiagnostic;
 /// anything changed.
 ///
 /// ```
-/// use spirula_spirv::analysis::Ceiling;
-/// use spirula_spirv::ir::{Module, Section};
-/// use spirula_spirv::recompute::recompute;
-/// use spirula_spirv::text::{ParseOptions, parse};
+/// use spirula_spirv::analysis::RequirementCeiling;
+/// use spirula_spirv::ir::{SpirvModule, ModuleSection};
+/// use spirula_spirv::recompute::recompute_capabilities;
+/// use spirula_spirv::text::{ParseOptions, parse_assembly};
 ///
 /// let source = "OpCapability Shader\nOpCapability Geometry\nOpCapability Linkage\n\
 ///     OpMemoryModel Logical GLSL450\n%1 = OpTypeFloat 64";
-/// let words = parse(source, &ParseOptions::default()).unwrap();
-/// let mut module = Module::from_words(words).unwrap();
-/// assert_eq!(recompute(&mut module, &Ceiling::default()), Ok(true));
-/// let declared: Vec<String> = module.section(Section::Capabilities)
-///     .map(|c| spirula_spirv::grammar::enumerants::Capability(c.word(0)).to_string())
+/// let words = parse_assembly(source, &ParseOptions::default()).unwrap();
+/// let mut module = SpirvModule::from_words(words).unwrap();
+/// assert_eq!(recompute_capabilities(&mut module, &RequirementCeiling::default()), Ok(true));
+/// let declared: Vec<String> = module.section_insts(ModuleSection::Capabilities)
+///     .map(|c| spirula_spirv::grammar::enumerants::Capability(c.operand_word(0)).to_string())
 ///     .collect();
 /// assert_eq!(declared, ["Shader", "Linkage", "Float64"]);
 /// ```

@@ -9,69 +9,69 @@
 //!
 //! ```
 //! use spirula_kernel::ir::{
-//!     BlockSize, Element, Entry, EntryKind, EntryParameter, EntryValue, Dimension, Index, KernelData,
-//!     PlainValue, Space, StmtKind, Type, Use,
+//!     BlockSize, MemoryElement, EntryDecl, EntryKind, EntryDeclParameter, EntryDeclValue, ArrayDimension, LaunchIndex, KernelData,
+//!     PlainValue, MemorySpace, StmtKind, VariableType, KernelCapture,
 //! };
-//! use spirula_kernel::Builder;
-//! use spirula_program::{Op, Operator, Scalar};
-//! use spirula_diagnostics::Place;
+//! use spirula_kernel::ProgramBuilder;
+//! use spirula_program::{ScalarOp, ScalarOperator, ScalarType};
+//! use spirula_diagnostics::SourceLocation;
 //!
-//! let mut b = Builder::new();
-//! let main = b.function("main");
+//! let mut b = ProgramBuilder::new();
+//! let main = b.declare_function("main");
 //! b.begin_function(main);
-//! let n = b.input(main, "n", Type::Scalar(Scalar::I64));
-//! let xs = b.input(main, "xs", Type::Memory(Space::Device));
-//! let out = b.output(main, "out", Type::Memory(Space::Device));
+//! let n = b.add_input(main, "n", VariableType::Scalar(ScalarType::I64));
+//! let xs = b.add_input(main, "xs", VariableType::Memory(MemorySpace::Device));
+//! let out = b.add_output(main, "out", VariableType::Memory(MemorySpace::Device));
 //! b.begin_block();
 //!
 //! // The kernel's body is a block of its own.
 //! b.begin_block();
-//! let group = b.declare("group", Type::Scalar(Scalar::I32), false);
-//! b.push(StmtKind::Where { to: group, what: Index::Group, dimension: 0 });
-//! let number = b.value(group);
-//! let widened = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
-//! let index = b.apply(widened, &[number]);
-//! let element = Element { memory: xs, ty: Scalar::F32, index, volatile: false };
-//! let x = b.declare("x", Type::Scalar(Scalar::F32), false);
-//! b.push(StmtKind::Read { to: x, from: element });
-//! let x = b.value(x);
-//! let value = b.op(Op::FMul, &[x, x]);
-//! b.push(StmtKind::Write { to: element, value });
+//! let group = b.declare_var("group", VariableType::Scalar(ScalarType::I32), false);
+//! b.push_statement(StmtKind::Where { to: group, what: LaunchIndex::Group, dimension: 0 });
+//! let number = b.read_var(group);
+//! let widened = ScalarOperator::from_conversion(ScalarOp::SExt, ScalarType::I32, ScalarType::I64);
+//! let index = b.apply_operator(widened, &[number]);
+//! let element = MemoryElement { memory: xs, ty: ScalarType::F32, index, volatile: false };
+//! let x = b.declare_var("x", VariableType::Scalar(ScalarType::F32), false);
+//! b.push_statement(StmtKind::Read { to: x, from: element });
+//! let x = b.read_var(x);
+//! let value = b.apply_op(ScalarOp::FMul, &[x, x]);
+//! b.push_statement(StmtKind::Write { to: element, value });
 //! let body = b.end_block();
 //!
 //! // The host launches it.
-//! let (groups, one) = (b.value(n), b.i64(1));
-//! let kernel = b.kernel(KernelData {
+//! let (groups, one) = (b.read_var(n), b.make_i64(1));
+//! let kernel = b.add_kernel(KernelData {
 //!     blocks: vec![groups],
 //!     block_size: vec![BlockSize::Constant(one)],
-//!     uses: vec![Use::Memory(xs)],
+//!     uses: vec![KernelCapture::Memory(xs)],
 //!     failure_tolerant: false,
 //!     body,
-//!     place: Place::Unknown,
+//!     place: SourceLocation::Unknown,
 //! });
-//! b.push(StmtKind::Launch(kernel));
-//! b.push(StmtKind::Alias { to: out, from: xs });
+//! b.push_statement(StmtKind::Launch(kernel));
+//! b.push_statement(StmtKind::Alias { to: out, from: xs });
 //! let body = b.end_block();
-//! b.define(main, body);
+//! b.define_function(main, body);
 //!
 //! // What callers see: an array, whose size is a parameter of the function.
 //! let array = |var| PlainValue {
 //!     var,
-//!     element: Scalar::F32,
+//!     element: ScalarType::F32,
 //!     unsigned: false,
-//!     shape: Some(vec![Dimension::Var(n)]),
+//!     shape: Some(vec![ArrayDimension::Var(n)]),
 //! };
-//! let value = |var| EntryValue { unique: true, kind: EntryKind::Plain(array(var)) };
-//! b.entry(Entry {
+//! let value = |var| EntryDeclValue { unique: true, kind: EntryKind::Plain(array(var)) };
+//! b.add_entry(EntryDecl {
 //!     name: "main".to_owned(),
 //!     function: main,
-//!     parameters: vec![EntryParameter { name: "xs".to_owned(), value: value(xs) }],
+//!     parameters: vec![EntryDeclParameter { name: "xs".to_owned(), value: value(xs) }],
 //!     results: vec![value(out)],
 //! });
 //!
-//! let program = b.finish();
-//! spirula_kernel::check(&program).unwrap();
-//! let compiled = spirula_kernel::compile(&program).unwrap();
+//! let program = b.finish_program();
+//! spirula_kernel::verify_program(&program).unwrap();
+//! let compiled = spirula_kernel::compile_program(&program).unwrap();
 //! assert!(compiled.kernels[0].refusal.is_none());
 //! ```
 

@@ -14,7 +14,7 @@ use std::cell::RefCell;
 #[cfg(target_os = "linux")]
 use crate::pages::GuardedReservation;
 #[cfg(not(target_os = "linux"))]
-use none::Reservation;
+use none::GuardedReservation;
 
 /// Memory is cleared in place up to this size; that of larger memory is given back to the system.
 const CLEARED_IN_PLACE: usize = 1 << 18;
@@ -142,19 +142,19 @@ mod none {
             match *self {}
         }
 
-        pub fn open(&mut self, _: usize, _: usize) -> bool {
+        pub fn open_pages(&mut self, _: usize, _: usize) -> bool {
             match *self {}
         }
 
-        pub fn rest(&self, _: usize) {
+        pub fn trim_open_pages(&self, _: usize) {
             match *self {}
         }
 
-        pub fn end(&self) -> *mut u8 {
+        pub fn end_address(&self) -> *mut u8 {
             match *self {}
         }
 
-        pub fn span(&self) -> [u64; 2] {
+        pub fn reserved_range(&self) -> [u64; 2] {
             match *self {}
         }
     }

@@ -140,28 +140,28 @@ impl LaunchExtent {
 /// A launch that is being put together; [`LaunchBuilder::run_and_wait`] or [`LaunchBuilder::begin_launch`] makes it one.
 ///
 /// ```
-/// use spirula_runtime::{Device, DeviceOptions, load};
-/// # use spirula_spirv::{binary, ir::Module, text};
+/// use spirula_runtime::{ComputeDevice, DeviceOptions, load_module};
+/// # use spirula_spirv::{binary, ir::SpirvModule, text};
 /// # let text = include_str!("../tests/opencl/factor.spvasm");
-/// # let words = text::parse(text, &Default::default()).unwrap();
-/// # let spirv = Module::from_words(words).unwrap().to_bytes();
+/// # let words = text::parse_assembly(text, &Default::default()).unwrap();
+/// # let spirv = SpirvModule::from_words(words).unwrap().to_bytes();
 ///
 /// // kernel void factor(global int *out) { out[get_global_id(0)] = get_global_id(0) * 3; }
-/// let mut device = Device::open("cpu", &DeviceOptions::default())?;
-/// let kernel = device.create_kernel(&load(&spirv)?, "factor", &[])?;
-/// let out = device.upload(&[0_i32; 4])?;
-/// device.call(kernel).global(4).arg(out).run()?;
+/// let mut device = ComputeDevice::open("cpu", &DeviceOptions::default())?;
+/// let kernel = device.create_kernel(&load_module(&spirv)?, "factor", &[])?;
+/// let out = device.upload_data(&[0_i32; 4])?;
+/// device.prepare_launch(kernel).with_global_size(4).with_argument(out).run_and_wait()?;
 /// assert_eq!(device.download_as::<i32>(out)?, [0, 3, 6, 9]);
 ///
 /// // The 3 is the specialisation constant 7.
-/// let kernel = device.create_kernel(&load(&spirv)?, "factor", &[(7, 5)])?;
-/// device.call(kernel).global(4).local(2).arg(out).run()?;
+/// let kernel = device.create_kernel(&load_module(&spirv)?, "factor", &[(7, 5)])?;
+/// device.prepare_launch(kernel).with_global_size(4).with_local_size(2).with_argument(out).run_and_wait()?;
 /// assert_eq!(device.download_as::<i32>(out)?, [0, 5, 10, 15]);
 ///
 /// // What does not fit is told by name before anything runs.
-/// let error = device.call(kernel).global(4).arg(2.5_f32).run().unwrap_err();
+/// let error = device.prepare_launch(kernel).with_global_size(4).with_argument(2.5_f32).run_and_wait().unwrap_err();
 /// assert_eq!(error.to_string(), "argument 0 (out): it takes a buffer, a value of 4 bytes is given");
-/// # Ok::<(), spirula_runtime::Error>(())
+/// # Ok::<(), spirula_runtime::DeviceError>(())
 /// ```
 #[must_use = "nothing is launched before `run` or `begin`"]
 pub struct LaunchBuilder<'d> {

@@ -12,9 +12,9 @@
 //! A device is opened by name:
 //!
 //! ```
-//! let device = spirula_runtime::Device::open("cpu", &Default::default())?;
+//! let device = spirula_runtime::ComputeDevice::open("cpu", &Default::default())?;
 //! assert_eq!(device.info().kind, spirula_runtime::DeviceKind::Cpu);
-//! # Ok::<(), spirula_runtime::Error>(())
+//! # Ok::<(), spirula_runtime::DeviceError>(())
 //! ```
 
 mod arguments;

@@ -4,7 +4,8 @@
 
 use rand_mt::Mt64;
 use spirula_differential::{
-    DifferentialFault, ExecutionVariant, WAYS, evaluate_module, generate_kernel, reduce_input, verify_way,
+    DifferentialFault, ExecutionVariant, WAYS, evaluate_module, generate_kernel, reduce_input,
+    verify_way,
 };
 use spirula_testing::ChoiceSequence;
 use std::collections::BTreeMap;

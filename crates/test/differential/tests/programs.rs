@@ -2,7 +2,9 @@
 //! translated, optimised, made shaders for Vulkan, and lifted to LLVM IR and brought back.
 
 use proptest::prelude::*;
-use spirula_differential::{DifferentialFault, WAYS, evaluate_module, generate_kernel, module_of, verify_way};
+use spirula_differential::{
+    DifferentialFault, WAYS, evaluate_module, generate_kernel, module_of, verify_way,
+};
 use spirula_testing::{ChoiceSequence, SpirvValTool};
 
 /// Whether a program does in a way what it should; what is undefined may do anything.

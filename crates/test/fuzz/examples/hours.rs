@@ -8,7 +8,7 @@
 //! how many inputs there were. `--seeds` is what the example `seeds` wrote, for where the repository is not.
 
 use rand_mt::Mt64;
-use spirula_fuzz::{FuzzTarget, TARGETS, make_mutant, run_target, load_seeds};
+use spirula_fuzz::{FuzzTarget, TARGETS, load_seeds, make_mutant, run_target};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::ffi::OsString;

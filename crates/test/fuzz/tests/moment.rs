@@ -5,7 +5,7 @@
 //! long each target's mutants may take, 2 where it is not set; `SPIRULA_FUZZ_TARGET` chooses one.
 
 use rand_mt::Mt64;
-use spirula_fuzz::{TARGETS, make_mutant, run_target, load_seeds};
+use spirula_fuzz::{TARGETS, load_seeds, make_mutant, run_target};
 use spirula_testing::list_files;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

@@ -30,18 +30,18 @@ use crate::verify;
 ///
 /// ```
 /// use spirula_spirv::convert::to_version;
-/// use spirula_spirv::grammar::Version;
-/// use spirula_spirv::ir::{Module, Section};
-/// use spirula_spirv::text::{ParseOptions, parse};
+/// use spirula_spirv::grammar::SpirvVersion;
+/// use spirula_spirv::ir::{SpirvModule, ModuleSection};
+/// use spirula_spirv::text::{ParseOptions, parse_assembly};
 ///
 /// let source = "OpCapability Shader\nOpCapability Linkage\nOpMemoryModel Logical GLSL450\n\
 ///     %1 = OpTypeFloat 32\n%2 = OpTypePointer StorageBuffer %1";
-/// let words = parse(source, &ParseOptions::default()).unwrap();
-/// let mut module = Module::from_words(words).unwrap();
-/// assert_eq!(module.version, Version::new(1, 6));
-/// to_version(&mut module, Version::V1_0).unwrap();
-/// let extension = module.section(Section::Extensions).next().unwrap();
-/// assert_eq!(extension.string(0), "SPV_KHR_storage_buffer_storage_class");
+/// let words = parse_assembly(source, &ParseOptions::default()).unwrap();
+/// let mut module = SpirvModule::from_words(words).unwrap();
+/// assert_eq!(module.version, SpirvVersion::new(1, 6));
+/// to_version(&mut module, SpirvVersion::V1_0).unwrap();
+/// let extension = module.section_insts(ModuleSection::Extensions).next().unwrap();
+/// assert_eq!(extension.string_operand(0), "SPV_KHR_storage_buffer_storage_class");
 /// ```
 ///
 /// # Errors

@@ -6,23 +6,23 @@
 //! adds is kept word for word, and taken to have any effect.
 //!
 //! ```
-//! use spirula_spirv::grammar::{Additions, Effects, Kind, NewInstruction, Quantifier};
+//! use spirula_spirv::grammar::{GrammarAdditions, InstructionEffects, Kind, NewInstruction, OperandQuantifier};
 //! use spirula_spirv::text;
 //!
-//! let mut additions = Additions::default();
+//! let mut additions = GrammarAdditions::default();
 //! additions.instructions.push(
 //!     NewInstruction::new(4000, "OpFusedDotMINE")
-//!         .operand(Kind::IdResultType, Quantifier::One, "")
-//!         .operand(Kind::IdResult, Quantifier::One, "")
-//!         .operand(Kind::IdRef, Quantifier::One, "Left")
-//!         .operand(Kind::IdRef, Quantifier::One, "Right")
-//!         .extension("SPV_MINE_fused_dot")
-//!         .effects(Effects::PURE),
+//!         .with_operand(Kind::IdResultType, OperandQuantifier::One, "")
+//!         .with_operand(Kind::IdResult, OperandQuantifier::One, "")
+//!         .with_operand(Kind::IdRef, OperandQuantifier::One, "Left")
+//!         .with_operand(Kind::IdRef, OperandQuantifier::One, "Right")
+//!         .with_extension("SPV_MINE_fused_dot")
+//!         .with_effects(InstructionEffects::PURE),
 //! );
-//! additions.register().unwrap();
+//! additions.register_all().unwrap();
 //!
 //! let source = "%1 = OpTypeFloat 32\n%4 = OpFusedDotMINE %1 %2 %3\n";
-//! let words = text::parse(source, &text::ParseOptions::default()).unwrap();
+//! let words = text::parse_assembly(source, &text::ParseOptions::default()).unwrap();
 //! assert_eq!(words[8..], [5 << 16 | 4000, 1, 4, 2, 3]);
 //! ```
 
@@ -39,13 +39,13 @@ use std::fmt;
 /// What is to be added to the grammar; see the module of this type's documentation for an example.
 ///
 /// ```
-/// # use spirula_spirv::grammar::Additions;
+/// # use spirula_spirv::grammar::GrammarAdditions;
 /// let json = r#"{ "name": "Mine.numbers", "instructions": [
 ///     { "opname": "Gcd", "opcode": 1, "effects": [], "operands": [
 ///         { "kind": "IdRef", "name": "x" }, { "kind": "IdRef", "name": "y" } ] } ] }"#;
-/// let additions = Additions::from_json(json, None).unwrap();
+/// let additions = GrammarAdditions::from_json(json, None).unwrap();
 /// assert_eq!(additions.sets[0].instructions[0].name, "Gcd");
-/// additions.register().unwrap();
+/// additions.register_all().unwrap();
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct GrammarAdditions {

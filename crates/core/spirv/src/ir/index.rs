@@ -14,8 +14,8 @@ use std::ops::Range;
 /// be sure of them, read a [`super::SpirvModule`].
 ///
 /// ```
-/// # use spirula_spirv::{ir::{Index, Section}, grammar::Op, text};
-/// # let words = text::parse("
+/// # use spirula_spirv::{ir::{SpirvIndex, ModuleSection}, grammar::Op, text};
+/// # let words = text::parse_assembly("
 /// # OpCapability Kernel
 /// # OpCapability Linkage
 /// # OpMemoryModel Logical OpenCL
@@ -27,17 +27,17 @@ use std::ops::Range;
 /// # %5 = OpLabel
 /// # OpReturn
 /// # OpFunctionEnd", &text::ParseOptions::default()).unwrap();
-/// let index = Index::of(&words)?;
-/// let capabilities = index.sections().iter().find(|s| s.section == Section::Capabilities);
+/// let index = SpirvIndex::from_words(&words)?;
+/// let capabilities = index.sections().iter().find(|s| s.section == ModuleSection::Capabilities);
 /// assert_eq!(capabilities.unwrap().insts(&words).count(), 2);
 /// for function in index.functions() {
-///     for block in index.blocks(function) {
+///     for block in index.function_blocks(function) {
 ///         let last = block.insts(&words).last().unwrap()?;
 ///         assert!(last.op.is_terminator());
 ///     }
 /// }
-/// # assert_eq!(index.blocks(&index.functions()[0]).len(), 2);
-/// # Ok::<(), spirula_diagnostics::Diagnostic>(())
+/// # assert_eq!(index.function_blocks(&index.functions()[0]).len(), 2);
+/// # Ok::<(), spirula_diagnostics::SourceDiagnostic>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpirvIndex {

@@ -108,12 +108,12 @@ impl<'a> InstRef<'a> {
     /// The first operand with a name of the grammar, such as `Base` or `Operand 1`.
     ///
     /// ```
-    /// # use spirula_spirv::{ir::Module, text};
-    /// # let words = text::parse("%1 = OpTypeInt 32 1", &text::ParseOptions::default()).unwrap();
-    /// # let module = Module::from_words(words).unwrap();
+    /// # use spirula_spirv::{ir::SpirvModule, text};
+    /// # let words = text::parse_assembly("%1 = OpTypeInt 32 1", &text::ParseOptions::default()).unwrap();
+    /// # let module = SpirvModule::from_words(words).unwrap();
     /// let int = module.all_insts().next().unwrap();
-    /// assert_eq!(int.operand("Width").unwrap().words, [32]);
-    /// assert!(int.operand("Height").is_none());
+    /// assert_eq!(int.named_operand("Width").unwrap().words, [32]);
+    /// assert!(int.named_operand("Height").is_none());
     /// ```
     pub fn named_operand(self, name: &str) -> Option<ParsedOperand<'a>> {
         self.parse_operands()

@@ -70,18 +70,18 @@ enum IdImportState {
 ///
 /// ```
 /// use spirula_spirv::grammar::Op;
-/// use spirula_spirv::ir::Module;
-/// use spirula_spirv::link::{Importer, Values};
-/// use spirula_spirv::text::{ParseOptions, parse};
+/// use spirula_spirv::ir::SpirvModule;
+/// use spirula_spirv::link::{SpirvImporter, GlobalValueTable};
+/// use spirula_spirv::text::{ParseOptions, parse_assembly};
 ///
-/// let read = |text| Module::from_words(parse(text, &ParseOptions::default()).unwrap()).unwrap();
+/// let read = |text| SpirvModule::from_words(parse_assembly(text, &ParseOptions::default()).unwrap()).unwrap();
 /// let source = read("%1 = OpTypeFloat 32\n%2 = OpTypeVector %1 4");
 /// let mut destination = read("%1 = OpTypeInt 32 0\n%2 = OpTypeFloat 32");
 /// let vector = source.all_insts().find(|i| i.op() == Op::TypeVector).unwrap().result().unwrap();
 ///
-/// let mut values = Values::compute(&destination);
-/// let mut importer = Importer::new(&source);
-/// let ids = importer.import(&mut destination, &mut values, &[vector]).unwrap();
+/// let mut values = GlobalValueTable::from_module(&destination);
+/// let mut importer = SpirvImporter::new(&source);
+/// let ids = importer.import_ids(&mut destination, &mut values, &[vector]).unwrap();
 /// // The float type is there already: only the vector is new.
 /// assert_eq!(ids[0].word(), 3);
 /// assert_eq!(destination.all_insts().count(), 3);

@@ -59,17 +59,17 @@ pub struct ReduceProgress {
 /// is given the words of each candidate, `report` is told of each that is kept.
 ///
 /// ```
-/// use spirula_spirv::ir::Module;
-/// use spirula_spirv::reduce::{Options, reduce};
-/// use spirula_spirv::text::{ParseOptions, parse};
+/// use spirula_spirv::ir::SpirvModule;
+/// use spirula_spirv::reduce::{ReduceOptions, reduce_module};
+/// use spirula_spirv::text::{ParseOptions, parse_assembly};
 ///
 /// let source = "OpCapability Shader\nOpCapability Linkage\nOpMemoryModel Logical GLSL450\n\
 ///     %1 = OpTypeInt 32 0\n%2 = OpTypeFloat 32\n%3 = OpTypeVector %2 4";
-/// let words = parse(source, &ParseOptions::default()).unwrap();
-/// let module = Module::from_words(words).unwrap();
+/// let words = parse_assembly(source, &ParseOptions::default()).unwrap();
+/// let module = SpirvModule::from_words(words).unwrap();
 /// // OpTypeVector has the opcode 23.
 /// let has_vector = |words: &[u32]| words.contains(&(4 << 16 | 23));
-/// let small = reduce(&module, &Options::default(), has_vector, |_| {}).unwrap();
+/// let small = reduce_module(&module, &ReduceOptions::default(), has_vector, |_| {}).unwrap();
 /// let left: Vec<String> = small.all_insts().map(|i| i.op().to_string()).collect();
 /// assert_eq!(left.join(" "),
 ///     "OpCapability OpCapability OpMemoryModel OpTypeFloat OpTypeVector");

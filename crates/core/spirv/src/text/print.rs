@@ -57,11 +57,11 @@ pub fn print_assembly(words: &[u32], options: &PrintOptions) -> Result<String, S
 /// as large, need not be held.
 ///
 /// ```
-/// use spirula_spirv::text::{Disassembly, ParseOptions, PrintOptions, parse};
+/// use spirula_spirv::text::{ModuleDisassembly, ParseOptions, PrintOptions, parse_assembly};
 ///
-/// let words = parse("OpMemoryModel Logical GLSL450", &ParseOptions::default()).unwrap();
+/// let words = parse_assembly("OpMemoryModel Logical GLSL450", &ParseOptions::default()).unwrap();
 /// let options = PrintOptions { header: false, indent: false, ..PrintOptions::default() };
-/// let text = Disassembly::new(&words, options).unwrap();
+/// let text = ModuleDisassembly::new(&words, options).unwrap();
 /// assert_eq!(text.to_string(), "OpMemoryModel Logical GLSL450\n");
 /// ```
 #[derive(Clone, Debug)]

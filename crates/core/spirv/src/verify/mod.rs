@@ -7,12 +7,12 @@
 //! ```
 //! use spirula_spirv::{text, verify};
 //!
-//! let module = text::parse("OpCapability Shader\nOpMemoryModel Logical GLSL450\n\
+//! let module = text::parse_assembly("OpCapability Shader\nOpMemoryModel Logical GLSL450\n\
 //!     OpEntryPoint GLCompute %main \"main\"\nOpExecutionMode %main LocalSize 1 1 1\n\
 //!     %void = OpTypeVoid\n%type = OpTypeFunction %void\n%main = OpFunction %void None %type\n\
 //!     %entry = OpLabel\nOpReturn\nOpFunctionEnd\n", &text::ParseOptions::default()).unwrap();
-//! let options = verify::Options::default();
-//! assert!(verify::words(module, &options).is_ok());
+//! let options = verify::VerifyOptions::default();
+//! assert!(verify::verify_words(module, &options).is_ok());
 //! ```
 //!
 //! Cost: linear in the module, but for nested constructs, whose blocks are walked once for each

@@ -120,7 +120,7 @@ unsafe extern "C" fn call_with_landing(
 /// Notes stack pointer and continuation in the landing, and calls the function.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
-unsafe extern "C" fn call(
+unsafe extern "C" fn call_with_landing(
     entry: EntryFn,
     context: *const LaunchContext,
     lo: u32,
@@ -183,12 +183,12 @@ fn go_on_at(context: &mut libc::ucontext_t, landing: &TrapLanding) {
 }
 
 #[cfg(target_arch = "aarch64")]
-fn instruction(context: &libc::ucontext_t) -> usize {
+fn instruction_pointer(context: &libc::ucontext_t) -> usize {
     context.uc_mcontext.pc as usize
 }
 
 #[cfg(target_arch = "aarch64")]
-fn stack(context: &libc::ucontext_t) -> usize {
+fn stack_pointer(context: &libc::ucontext_t) -> usize {
     context.uc_mcontext.sp as usize
 }
 

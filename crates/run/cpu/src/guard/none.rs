@@ -12,7 +12,7 @@ use std::time::Duration;
 ///
 /// # Safety
 /// As the function demands.
-pub(crate) unsafe fn enter(
+pub(crate) unsafe fn call_guarded(
     entry: EntryFn,
     context: *const LaunchContext,
     [lo, hi, resume]: [u32; 3],
@@ -27,15 +27,15 @@ pub(crate) struct CallWatchdog;
 
 impl CallWatchdog {
     /// Watches nothing.
-    pub fn start(_: Option<Duration>) -> CallWatchdog {
+    pub fn start_with_limit(_: Option<Duration>) -> CallWatchdog {
         CallWatchdog
     }
 
     /// Notes nothing.
-    pub fn join(&self) {}
+    pub fn watch_current_thread(&self) {}
 
     /// Notes nothing.
-    pub fn leave(&self) {}
+    pub fn unwatch_current_thread(&self) {}
 
     /// Whether the time is up: never.
     pub fn is_late(&self) -> bool {

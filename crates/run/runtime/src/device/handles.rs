@@ -9,15 +9,15 @@ impl ComputeDevice {
     /// its texels, as [`ImageShape`] says; it is written, read, bound and destroyed as a buffer is.
     ///
     /// ```
-    /// use spirula_runtime::{Device, DeviceOptions, Dimensions, Format, ImageShape, Sampler};
+    /// use spirula_runtime::{ComputeDevice, DeviceOptions, ImageDimensions, TexelFormat, ImageShape, SamplerState};
     ///
-    /// let mut device = Device::open("cpu", &DeviceOptions::default())?;
-    /// let rgba8 = Format::named("rgba8").unwrap();
-    /// let shape = ImageShape::new(Dimensions::D2, rgba8, [4, 2, 1]);
-    /// let image = device.create_image(&shape, &Sampler::default())?;
-    /// device.write(image, 0, &[1, 2, 3, 4])?;
-    /// assert_eq!(device.download(image)?.len(), 4 * 2 * 4);
-    /// # Ok::<(), spirula_runtime::Error>(())
+    /// let mut device = ComputeDevice::open("cpu", &DeviceOptions::default())?;
+    /// let rgba8 = TexelFormat::from_name("rgba8").unwrap();
+    /// let shape = ImageShape::new(ImageDimensions::D2, rgba8, [4, 2, 1]);
+    /// let image = device.create_image(&shape, &SamplerState::default())?;
+    /// device.write_buffer(image, 0, &[1, 2, 3, 4])?;
+    /// assert_eq!(device.download_buffer(image)?.len(), 4 * 2 * 4);
+    /// # Ok::<(), spirula_runtime::DeviceError>(())
     /// ```
     ///
     /// # Errors
@@ -53,13 +53,13 @@ impl ComputeDevice {
     /// launch to launch.
     ///
     /// ```
-    /// use spirula_runtime::{Device, DeviceOptions, PipeShape};
+    /// use spirula_runtime::{ComputeDevice, DeviceOptions, PipeShape};
     ///
-    /// let mut device = Device::open("cpu", &DeviceOptions::default())?;
+    /// let mut device = ComputeDevice::open("cpu", &DeviceOptions::default())?;
     /// let shape = PipeShape { packet: 16, capacity: 1000 };
     /// let pipe = device.create_pipe(shape)?;
     /// device.destroy_buffer(pipe)?;
-    /// # Ok::<(), spirula_runtime::Error>(())
+    /// # Ok::<(), spirula_runtime::DeviceError>(())
     /// ```
     ///
     /// # Errors
