@@ -27,7 +27,7 @@ pub(crate) struct ProgramHeap<M: KernelMachine> {
     most_in_use: u64,
 }
 
-type MachineResult<T, M> = Result<T, ProgramError<<M as KernelMachine>::Error>>;
+pub(crate) type MachineResult<T, M> = Result<T, ProgramError<<M as KernelMachine>::Error>>;
 
 /// A side of a copy with its block.
 pub(crate) type BlockView<'a> = (usize, &'a copy::StridedView);

@@ -4,7 +4,7 @@ use spirula_spirv::binary;
 use spirula_spirv::grammar::SpirvVersion;
 use spirula_spirv::target::SpirvTarget;
 use spirula_spirv::text::{ParseOptions, parse_assembly};
-use spirula_spirv::verify::{self, Rule, VerifyOptions};
+use spirula_spirv::verify::{self, VerifyOptions, VerifyRule};
 use spirula_testing::{GoldenFiles, find_corpus, list_files};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn every_rule_refuses_what_breaches_it() {
         };
         let name = file.file_stem().expect("it has a name").to_string_lossy();
         let number: u8 = name[..2].parse().expect("the name begins with a number");
-        match Rule::by_number(number) {
+        match VerifyRule::by_number(number) {
             Some(rule) => {
                 assert!(found.contains(&format!("[{rule}]")), "{name}: {found}");
                 refusing.insert(rule);
@@ -58,18 +58,21 @@ fn every_rule_refuses_what_breaches_it() {
         expected.compare_file(&file.with_extension("txt"), &found);
     }
     expected.finish_comparison();
-    let untested: Vec<_> = Rule::ALL.iter().filter(|r| !refusing.contains(r)).collect();
+    let untested: Vec<_> = VerifyRule::ALL
+        .iter()
+        .filter(|r| !refusing.contains(r))
+        .collect();
     assert!(untested.is_empty(), "no test breaches {untested:?}");
 }
 
 #[test]
 fn rules_have_numbers_and_texts() {
-    for (at, rule) in Rule::ALL.iter().enumerate() {
+    for (at, rule) in VerifyRule::ALL.iter().enumerate() {
         assert_eq!(usize::from(rule.number()), at + 1);
-        assert_eq!(Rule::by_number(rule.number()), Some(*rule));
+        assert_eq!(VerifyRule::by_number(rule.number()), Some(*rule));
         assert!(rule.text().ends_with('.'));
     }
-    assert_eq!(Rule::by_number(0), None);
+    assert_eq!(VerifyRule::by_number(0), None);
 }
 
 /// Modules of the corpus that Khronos' validator 2026.4 refuses too.

@@ -3,7 +3,7 @@
 use crate::cli::args::ValArgs;
 use crate::cli::{CommandFailure, CommandResult, files};
 use spirula_diagnostics::{SourceDiagnostic, SourceLocation};
-use spirula_spirv::verify::{self, Rule, VerifyOptions};
+use spirula_spirv::verify::{self, VerifyOptions, VerifyRule};
 use spirula_spirv::{binary, text};
 use std::path::Path;
 
@@ -53,9 +53,9 @@ fn words(bytes: &[u8], options: &VerifyOptions) -> Result<Vec<u32>, Vec<SourceDi
 }
 
 fn explain(number: u8) -> CommandResult {
-    let Some(rule) = Rule::by_number(number) else {
+    let Some(rule) = VerifyRule::by_number(number) else {
         let message = format!("there is no rule {number}");
-        let hint = format!("rules have the numbers 1 to {}", Rule::ALL.len());
+        let hint = format!("rules have the numbers 1 to {}", VerifyRule::ALL.len());
         return Err(CommandFailure::hinted(message, hint));
     };
     let text = format!("{rule}\n{}\n", rule.text());

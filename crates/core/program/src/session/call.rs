@@ -1,6 +1,7 @@
 //! Calls of entry points: arguments in, results out.
 
-use super::{HostFrame, ProgramSession, Run};
+use super::{HostFrame, ProgramSession};
+use crate::blocks::MachineResult;
 use crate::program::{
     EntrySize, EntryValueType, GLOBAL, HostRegister, HostSlot, ProgramEntry, SourceTensorType,
 };
@@ -78,7 +79,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         &mut self,
         entry: &str,
         values: &[ProgramValue],
-    ) -> Run<Vec<Option<ProgramValue>>, M> {
+    ) -> MachineResult<Vec<Option<ProgramValue>>, M> {
         let prepared = self.prepare_call(entry, values)?;
         let ended = self.execute_call(prepared)?;
         self.fetch_results(ended)
@@ -88,7 +89,11 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     ///
     /// # Errors
     /// As there.
-    pub fn call_items(&mut self, entry: &str, items: &[CallValue]) -> Run<Vec<CallValue>, M> {
+    pub fn call_items(
+        &mut self,
+        entry: &str,
+        items: &[CallValue],
+    ) -> MachineResult<Vec<CallValue>, M> {
         let prepared = self.prepare_items(entry, items)?;
         let ended = self.execute_call(prepared)?;
         let CompletedCall { entry, frame } = ended;
@@ -101,7 +106,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
                         .parts
                         .iter()
                         .map(|part| self.fetch_result(part, &frame));
-                    CallValue::Opaque(opaque.name.clone(), parts.collect::<Run<_, M>>()?)
+                    CallValue::Opaque(opaque.name.clone(), parts.collect::<MachineResult<_, M>>()?)
                 }
                 (None, None) => CallValue::Opaque(String::new(), Vec::new()),
             });
@@ -118,7 +123,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         &mut self,
         entry: &str,
         values: &[ProgramValue],
-    ) -> Run<PreparedCall<'p>, M> {
+    ) -> MachineResult<PreparedCall<'p>, M> {
         self.bind_call(entry, values.iter().map(CallArgument::Plain).collect())
     }
 
@@ -126,7 +131,11 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     ///
     /// # Errors
     /// As there.
-    pub fn prepare_items(&mut self, entry: &str, items: &[CallValue]) -> Run<PreparedCall<'p>, M> {
+    pub fn prepare_items(
+        &mut self,
+        entry: &str,
+        items: &[CallValue],
+    ) -> MachineResult<PreparedCall<'p>, M> {
         let given = items.iter().map(|item| match item {
             CallValue::Plain(value) => CallArgument::Plain(value),
             CallValue::Opaque(name, parts) => CallArgument::Opaque(name, parts),
@@ -134,7 +143,11 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         self.bind_call(entry, given.collect())
     }
 
-    fn bind_call(&mut self, entry: &str, given: Vec<CallArgument<'_>>) -> Run<PreparedCall<'p>, M> {
+    fn bind_call(
+        &mut self,
+        entry: &str,
+        given: Vec<CallArgument<'_>>,
+    ) -> MachineResult<PreparedCall<'p>, M> {
         let program = self.program;
         let Some(entry) = program.entries.iter().find(|e| e.name == entry) else {
             let names: Vec<&str> = program.entries.iter().map(|e| e.name.as_str()).collect();
@@ -154,7 +167,10 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     ///
     /// # Errors
     /// When it fails.
-    pub fn execute_call(&mut self, prepared: PreparedCall<'p>) -> Run<CompletedCall<'p>, M> {
+    pub fn execute_call(
+        &mut self,
+        prepared: PreparedCall<'p>,
+    ) -> MachineResult<CompletedCall<'p>, M> {
         let PreparedCall { entry, frame } = prepared;
         let frame = self.run_frames(frame)?;
         self.check_failures()?;
@@ -169,7 +185,10 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     ///
     /// # Errors
     /// When the machine fails, or the program promised what it does not have.
-    pub fn fetch_results(&mut self, ended: CompletedCall<'p>) -> Run<Vec<Option<ProgramValue>>, M> {
+    pub fn fetch_results(
+        &mut self,
+        ended: CompletedCall<'p>,
+    ) -> MachineResult<Vec<Option<ProgramValue>>, M> {
         let CompletedCall { entry, frame } = ended;
         let mut results = Vec::new();
         for result in &entry.results {
@@ -188,7 +207,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         entry: &ProgramEntry,
         given: &[CallArgument<'_>],
         frame: &mut HostFrame,
-    ) -> Run<(), M> {
+    ) -> MachineResult<(), M> {
         if entry.parameters.len() != given.len() {
             let (wanted, given) = (entry.parameters.len(), given.len());
             let message = format!("{} takes {wanted} values, not {given}", entry.name);
@@ -232,7 +251,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         (value, given): (&EntryValueType, &ProgramValue),
         frame: &mut HostFrame,
         known: &mut Vec<HostRegister>,
-    ) -> Run<(), M> {
+    ) -> MachineResult<(), M> {
         let rank = value.shape.as_ref().map_or(0, Vec::len);
         let fits = value.element == given.element && value.unsigned == given.unsigned;
         if !fits || rank != given.shape.len() {
@@ -279,7 +298,11 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         Ok(())
     }
 
-    fn fetch_result(&mut self, value: &EntryValueType, frame: &HostFrame) -> Run<ProgramValue, M> {
+    fn fetch_result(
+        &mut self,
+        value: &EntryValueType,
+        frame: &HostFrame,
+    ) -> MachineResult<ProgramValue, M> {
         let mut shape = Vec::new();
         for size in value.shape.iter().flatten() {
             shape.push(match *size {

@@ -5,6 +5,7 @@ mod frame;
 
 pub use call::{CallValue, CompletedCall, PreparedCall};
 
+use crate::blocks::MachineResult;
 use crate::blocks::ProgramHeap;
 use crate::copy;
 use crate::program::{
@@ -17,8 +18,6 @@ use crate::{
 };
 use frame::HostFrame;
 use smallvec::SmallVec;
-
-type Run<T, M> = Result<T, ProgramError<<M as KernelMachine>::Error>>;
 
 /// Deepest nesting of calls.
 const DEPTH: usize = 1000;
@@ -71,7 +70,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     ///
     /// # Errors
     /// When its initialisation fails.
-    pub fn new(program: &'p CompiledProgram, machine: M) -> Run<Self, M> {
+    pub fn new(program: &'p CompiledProgram, machine: M) -> MachineResult<Self, M> {
         let parameters = program
             .parameters
             .iter()
@@ -99,7 +98,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     /// Runs the program's initialisation.
-    fn run_initialisation(&mut self) -> Run<(), M> {
+    fn run_initialisation(&mut self) -> MachineResult<(), M> {
         let first = self.begin_frame(self.program.initialise, &[]);
         let frame = self.run_frames(first)?;
         self.drop_frame(frame);
@@ -141,7 +140,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         }
     }
 
-    fn require_block(&self, frame: &HostFrame, mem: HostMemoryRef) -> Run<usize, M> {
+    fn require_block(&self, frame: &HostFrame, mem: HostMemoryRef) -> MachineResult<usize, M> {
         let block = self.find_block(frame, mem);
         block.ok_or_else(|| ProgramError::Invalid("memory that refers to nothing".to_owned()))
     }
@@ -175,7 +174,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     /// Runs a call to its end; gives its frame.
-    fn run_frames(&mut self, first: HostFrame<'p>) -> Run<HostFrame<'p>, M> {
+    fn run_frames(&mut self, first: HostFrame<'p>) -> MachineResult<HostFrame<'p>, M> {
         let program = self.program;
         let mut frame = first;
         let mut callers: Vec<HostFrame<'p>> = Vec::new();
@@ -278,7 +277,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
 
     /// Does a step that stays in its function, and is none of the frequent ones.
     #[inline(never)]
-    fn run_step(&mut self, frame: &mut HostFrame<'p>, step: &HostStep) -> Run<(), M> {
+    fn run_step(&mut self, frame: &mut HostFrame<'p>, step: &HostStep) -> MachineResult<(), M> {
         match step {
             HostStep::Parameter(to, number) => {
                 self.set_scalar(frame, *to, self.parameters[*number]);
@@ -346,7 +345,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         frame: &HostFrame,
         ty: ScalarType,
         index: HostRegister,
-    ) -> Run<u64, M> {
+    ) -> MachineResult<u64, M> {
         let at = self.get_scalar(frame, index).checked_mul(ty.size());
         at.ok_or_else(|| ProgramError::Invalid("an element beyond all memory".to_owned()))
     }
@@ -365,7 +364,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         &mut self,
         frame: &HostFrame<'p>,
         step: &StridedCopy,
-    ) -> Run<Option<HostFrame<'p>>, M> {
+    ) -> MachineResult<Option<HostFrame<'p>>, M> {
         let number = |reg: &HostRegister| self.get_scalar(frame, *reg) as i64;
         let shape: SmallVec<[i64; 4]> = step.shape.iter().map(number).collect();
         let side = |side: &(HostMemoryRef, HostRegister, Vec<HostRegister>)| copy::StridedView {
@@ -433,7 +432,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         frame
     }
 
-    fn run_launch(&mut self, frame: &HostFrame, launch: &LaunchStep) -> Run<(), M> {
+    fn run_launch(&mut self, frame: &HostFrame, launch: &LaunchStep) -> MachineResult<(), M> {
         let kernel = &self.program.kernels[launch.kernel];
         let mut groups = [1; 3];
         for (to, reg) in groups.iter_mut().zip(&launch.groups) {
@@ -458,7 +457,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
         launch: &LaunchStep,
         groups: [u64; 3],
         data: &mut LaunchData<M::Block>,
-    ) -> Run<(), M> {
+    ) -> MachineResult<(), M> {
         let kernel = &self.program.kernels[launch.kernel];
         let LaunchData {
             constants,
@@ -525,7 +524,12 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     /// Refuses a launch that would touch more of a block than indices of 32 bits reach.
-    fn check_reach(&self, block: usize, touched: Option<ByteRegion>, reach: u64) -> Run<(), M> {
+    fn check_reach(
+        &self,
+        block: usize,
+        touched: Option<ByteRegion>,
+        reach: u64,
+    ) -> MachineResult<(), M> {
         let size = self.blocks.block_size(block);
         let end = touched.and_then(|region| region.end()).unwrap_or(size);
         if size.min(end) <= reach {
@@ -537,7 +541,11 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     /// A block of which anything may be touched.
-    fn bind_whole_block(&mut self, binding: u32, block: usize) -> Run<BlockBinding<M::Block>, M> {
+    fn bind_whole_block(
+        &mut self,
+        binding: u32,
+        block: usize,
+    ) -> MachineResult<BlockBinding<M::Block>, M> {
         Ok(BlockBinding {
             binding,
             block: self.blocks.device_block(block)?,
@@ -546,7 +554,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     /// The block for failures, made of zeros when it is first needed.
-    fn failure_block(&mut self) -> Run<usize, M> {
+    fn failure_block(&mut self) -> MachineResult<usize, M> {
         if let Some(block) = self.failures {
             return Ok(block);
         }
@@ -560,7 +568,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     /// Reads a part of a block, and fails if a kernel did since the last look.
-    fn read_checked(&mut self, block: usize, at: u64, out: &mut [u8]) -> Run<(), M> {
+    fn read_checked(&mut self, block: usize, at: u64, out: &mut [u8]) -> MachineResult<(), M> {
         let Some(failures) = self.failures.filter(|_| self.may_have_failed) else {
             return self.blocks.read_all(&mut [(block, at, out)]);
         };
@@ -571,7 +579,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     /// Fails if a kernel did since the last look.
-    fn check_failures(&mut self) -> Run<(), M> {
+    fn check_failures(&mut self) -> MachineResult<(), M> {
         let Some(failures) = self.failures.filter(|_| self.may_have_failed) else {
             return Ok(());
         };
@@ -581,7 +589,7 @@ impl<'p, M: KernelMachine> ProgramSession<'p, M> {
     }
 
     /// Fails if the first word of the block for failures says so; the next call begins anew.
-    fn see_failure(&mut self, code: [u8; 4]) -> Run<(), M> {
+    fn see_failure(&mut self, code: [u8; 4]) -> MachineResult<(), M> {
         self.may_have_failed = false;
         let code = u32::from_le_bytes(code);
         let Some((message, block)) = code.checked_sub(1).zip(self.failures) else {

@@ -1,7 +1,7 @@
-//! Rule 15: names and decorations fit their targets.
+//! VerifyRule 15: names and decorations fit their targets.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::analysis::function_name;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{BuiltIn, Decoration, LinkageType, MemoryModel, StorageClass};
@@ -144,7 +144,7 @@ pub(super) fn verify_annotation(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Ve
     match inst.op() {
         Op::MemberName => verify_member_index(cx, inst.operand_word(0), inst.operand_word(1)),
         Op::Line => ensure(
-            Rule::OperandClass,
+            VerifyRule::OperandClass,
             cx.defining_op(inst.operand_word(0)) == Op::String,
             || "the file is no OpString".to_owned(),
         ),
@@ -154,7 +154,7 @@ pub(super) fn verify_annotation(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Ve
         }
         Op::Decorate | Op::DecorateString => of_id(cx, inst),
         Op::DecorateId => ensure(
-            Rule::Decorations,
+            VerifyRule::Decorations,
             OF_IDS.contains(&Decoration(inst.operand_word(1))),
             || format!("{} takes no ids", Decoration(inst.operand_word(1))),
         ),
@@ -165,12 +165,12 @@ pub(super) fn verify_annotation(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Ve
 
 fn verify_member_index(cx: &VerifyContext<'_>, structure: u32, n: u32) -> VerifyResult {
     ensure(
-        Rule::Decorations,
+        VerifyRule::Decorations,
         cx.defining_op(structure) == Op::TypeStruct,
         || format!("%{structure} is no structure"),
     )?;
     let count = cx.struct_members(structure).len();
-    ensure(Rule::Decorations, (n as usize) < count, || {
+    ensure(VerifyRule::Decorations, (n as usize) < count, || {
         format!("member {n} of {count}")
     })
 }
@@ -178,7 +178,7 @@ fn verify_member_index(cx: &VerifyContext<'_>, structure: u32, n: u32) -> Verify
 fn of_member(inst: InstRef<'_>) -> VerifyResult {
     let what = Decoration(inst.operand_word(2));
     let row = ROWS.iter().find(|r| r.0 == what);
-    ensure(Rule::Decorations, row.is_none_or(|r| r.2), || {
+    ensure(VerifyRule::Decorations, row.is_none_or(|r| r.2), || {
         format!("{what} cannot stand on members")
     })
 }
@@ -186,7 +186,7 @@ fn of_member(inst: InstRef<'_>) -> VerifyResult {
 fn verify_decoration_group(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let group = inst.operand_word(0);
     ensure(
-        Rule::Decorations,
+        VerifyRule::Decorations,
         cx.defining_op(group) == Op::DecorationGroup,
         || format!("%{group} is no decoration group"),
     )?;
@@ -202,13 +202,13 @@ fn of_id(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (target, what) = (inst.operand_word(0), Decoration(inst.operand_word(1)));
     if cx.is_vulkan() {
         ensure(
-            Rule::Environment,
+            VerifyRule::Environment,
             !matches!(what, Decoration::GLSLShared | Decoration::GLSLPacked),
             || format!("Vulkan does not take {what}"),
         )?;
     }
     ensure(
-        Rule::Decorations,
+        VerifyRule::Decorations,
         !OF_IDS.contains(&what) || what == Decoration::CounterBuffer && inst.op() != Op::Decorate,
         || format!("{what} takes ids; it stands with OpDecorateId"),
     )?;
@@ -223,7 +223,7 @@ fn of_id(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             return built_in(cx, inst, target);
         }
         let fits = stands_on(cx, on, target);
-        ensure(Rule::Decorations, fits, || {
+        ensure(VerifyRule::Decorations, fits, || {
             format!("{what} cannot stand on %{target}, which is {op}")
         })?;
     }
@@ -273,16 +273,18 @@ fn stands_on(cx: &VerifyContext<'_>, on: &DecorationTarget, target: u32) -> bool
 fn verify_value_decoration(cx: &VerifyContext<'_>, what: Decoration, target: u32) -> VerifyResult {
     let op = cx.defining_op(target);
     match what {
-        Decoration::RelaxedPrecision => ensure(Rule::Decorations, !cx.is_type(target), || {
-            "types have no precision".to_owned()
-        }),
+        Decoration::RelaxedPrecision => {
+            ensure(VerifyRule::Decorations, !cx.is_type(target), || {
+                "types have no precision".to_owned()
+            })
+        }
         Decoration::Uniform | Decoration::UniformId => ensure(
-            Rule::Decorations,
+            VerifyRule::Decorations,
             cx.type_of(target) != 0 && cx.defining_op(cx.type_of(target)) != Op::TypeVoid,
             || format!("%{target} is no value"),
         ),
         Decoration::NoSignedWrap | Decoration::NoUnsignedWrap => ensure(
-            Rule::Decorations,
+            VerifyRule::Decorations,
             matches!(
                 op,
                 Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical | Op::SNegate | Op::ExtInst
@@ -290,12 +292,12 @@ fn verify_value_decoration(cx: &VerifyContext<'_>, what: Decoration, target: u32
             || format!("{what} cannot stand on {op}"),
         ),
         Decoration::FPRoundingMode => ensure(
-            Rule::Decorations,
+            VerifyRule::Decorations,
             !cx.is_shader || op == Op::FConvert,
             || "rounding modes stand on OpFConvert only".to_owned(),
         ),
         Decoration::Coherent | Decoration::Volatile => ensure(
-            Rule::Decorations,
+            VerifyRule::Decorations,
             cx.memory_model != MemoryModel::Vulkan,
             || format!("the Vulkan memory model has no {what}"),
         ),
@@ -338,7 +340,7 @@ fn class_in_vulkan(what: Decoration, class: StorageClass) -> VerifyResult {
         Decoration::PerVertexKHR => class == StorageClass::Input,
         _ => true,
     };
-    ensure(Rule::Decorations, fits, || {
+    ensure(VerifyRule::Decorations, fits, || {
         format!("{what} is not for variables of the class {class} in Vulkan")
     })
 }
@@ -347,19 +349,19 @@ fn built_in(cx: &VerifyContext<'_>, inst: InstRef<'_>, target: u32) -> VerifyRes
     let op = cx.defining_op(target);
     let is_size = BuiltIn(inst.operands().get(2).copied().unwrap_or(0)) == BuiltIn::WorkgroupSize;
     ensure(
-        Rule::Decorations,
+        VerifyRule::Decorations,
         matches!(op, Op::Variable | Op::UntypedVariableKHR) || cx.is_constant(target),
         || format!("%{target} is neither a variable nor a constant"),
     )?;
     if !is_size {
         return ensure(
-            Rule::Decorations,
+            VerifyRule::Decorations,
             matches!(op, Op::Variable | Op::UntypedVariableKHR),
             || format!("%{target} is no variable"),
         );
     }
     if !cx.is_constant(target) {
-        return ensure(Rule::Decorations, !cx.is_shader, || {
+        return ensure(VerifyRule::Decorations, !cx.is_shader, || {
             "the size of workgroups is a constant in shaders".to_owned()
         });
     }
@@ -367,7 +369,7 @@ fn built_in(cx: &VerifyContext<'_>, inst: InstRef<'_>, target: u32) -> VerifyRes
     let sizes = parts.iter().map(|p| cx.constant_value(*p));
     let zero = sizes.into_iter().any(|s| s == Some(0));
     let all = parts.iter().all(|p| cx.constant_value(*p).is_some());
-    ensure(Rule::Decorations, !(zero && all), || {
+    ensure(VerifyRule::Decorations, !(zero && all), || {
         "a workgroup of no invocations".to_owned()
     })
 }
@@ -425,7 +427,7 @@ pub(super) fn verify_decoration_sets(cx: &VerifyContext<'_>, faults: &mut Vec<So
             _ => continue,
         };
         let mut check = ensure(
-            Rule::Decorations,
+            VerifyRule::Decorations,
             seen.insert((target, member, what.0)) || may_repeat(what),
             || format!("%{target} is decorated with {what} before"),
         );
@@ -433,7 +435,7 @@ pub(super) fn verify_decoration_sets(cx: &VerifyContext<'_>, faults: &mut Vec<So
             && check.is_ok()
         {
             check = ensure(
-                Rule::Decorations,
+                VerifyRule::Decorations,
                 !seen.contains(&(target, member, other.0)),
                 || format!("%{target} is decorated with {other} too"),
             );
@@ -443,7 +445,7 @@ pub(super) fn verify_decoration_sets(cx: &VerifyContext<'_>, faults: &mut Vec<So
             && cx.memory_model == MemoryModel::Vulkan
         {
             check = Err(make_fault(
-                Rule::Decorations,
+                VerifyRule::Decorations,
                 format!("the Vulkan memory model has no {what}"),
             ));
         }
@@ -471,7 +473,7 @@ pub(super) fn verify_linkage(
     };
     let imported = is_imported(cx, id.word());
     match inst.op() {
-        Op::Function => ensure(Rule::Functions, imported != has_blocks, || {
+        Op::Function => ensure(VerifyRule::Functions, imported != has_blocks, || {
             let name = function_name(cx.module, id);
             if imported {
                 format!("{name} is imported, but has blocks")
@@ -479,8 +481,10 @@ pub(super) fn verify_linkage(
                 format!("{name} has no blocks, and no LinkageAttributes with Import")
             }
         }),
-        _ => ensure(Rule::Memory, !imported || inst.operands().len() < 2, || {
-            "an imported variable has no initialiser".to_owned()
-        }),
+        _ => ensure(
+            VerifyRule::Memory,
+            !imported || inst.operands().len() < 2,
+            || "an imported variable has no initialiser".to_owned(),
+        ),
     }
 }

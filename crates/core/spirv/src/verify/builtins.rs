@@ -1,7 +1,7 @@
-//! Rule 20: built-in variables, as Vulkan lists them ("Built-In Variables").
+//! VerifyRule 20: built-in variables, as Vulkan lists them ("Built-In Variables").
 
 use super::context::{VerifyContext, VerifyResult, ensure};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::Id;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{BuiltIn as B, Decoration, ExecutionModel as Model, StorageClass};
@@ -192,7 +192,7 @@ pub(super) fn verify_built_in_types(
     }
     let built_in = B(what[1]);
     ensure(
-        Rule::BuiltIns,
+        VerifyRule::BuiltIns,
         member.is_some()
             || !matches!(built_in, B::TessLevelOuter | B::TessLevelInner)
             || cx.has_decoration(target, Decoration::Patch),
@@ -211,7 +211,7 @@ pub(super) fn verify_built_in_types(
         let count = cx.type_shape(ty).count;
         let part = cx.type_shape(cx.type_shape(ty).part);
         return ensure(
-            Rule::BuiltIns,
+            VerifyRule::BuiltIns,
             count == 3 && part.op == Op::TypeInt && part.width == 32,
             || "WorkgroupSize is no vector of three integers of 32 bits".to_owned(),
         );
@@ -226,7 +226,7 @@ pub(super) fn verify_built_in_types(
     // Inputs and outputs of some models have one more array around.
     let inner = cx.type_shape(ty);
     let per_vertex = matches!(inner.op, Op::TypeArray | Op::TypeRuntimeArray) && is(inner.part);
-    ensure(Rule::BuiltIns, is(ty) || per_vertex, || {
+    ensure(VerifyRule::BuiltIns, is(ty) || per_vertex, || {
         format!("{built_in} cannot be of {}", cx.describe_type(ty))
     })
 }
@@ -245,7 +245,7 @@ fn verify_built_in_class(
     } else {
         places.iter().any(|(_, d)| d & way != 0)
     };
-    ensure(Rule::BuiltIns, fits, || {
+    ensure(VerifyRule::BuiltIns, fits, || {
         format!("no variable of the class {class} has the built-in {built_in} in Vulkan")
     })
 }
@@ -308,7 +308,7 @@ fn verify_built_in_placement(built_in: B, model: Model, direction: u8) -> Verify
             .iter()
             .any(|(m, d)| *m == model && d & direction != 0)
     };
-    ensure(Rule::BuiltIns, fits, || {
+    ensure(VerifyRule::BuiltIns, fits, || {
         let way = if direction == OUT { "output" } else { "input" };
         format!("{model} has no {way} {built_in}")
     })

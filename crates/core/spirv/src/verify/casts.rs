@@ -1,7 +1,7 @@
-//! Rule 10 for casts of bits and of pointers.
+//! VerifyRule 10 for casts of bits and of pointers.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use super::signatures::{self, get_components};
 use crate::grammar::Op;
 use crate::grammar::enumerants::{AddressingModel, StorageClass};
@@ -17,12 +17,12 @@ pub(super) fn verify_bitcast(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
     let numeric = |op| matches!(op, Op::TypeInt | Op::TypeFloat);
     let castable = |op| numeric(op) || is_pointer(op);
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         castable(to.part.op) || cx.defining_op(result) == Op::TypeVectorIdEXT,
         || format!("the result is of {}", cx.describe_type(result)),
     )?;
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         castable(from.part.op) || cx.defining_op(source) == Op::TypeVectorIdEXT,
         || format!("the operand is of {}", cx.describe_type(source)),
     )?;
@@ -36,7 +36,7 @@ pub(super) fn verify_bitcast(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
             || cx.has_extension("SPV_KHR_physical_storage_buffer");
         let fits = other.part.op == Op::TypeInt
             && (other.count == 0 || as_words && other.part.width == 32 && other.count == 2);
-        return ensure(Rule::Values, fits, || {
+        return ensure(VerifyRule::Values, fits, || {
             "pointers are cast to and from an integer or two of 32 bits".to_owned()
         });
     }
@@ -45,7 +45,7 @@ pub(super) fn verify_bitcast(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
         0 => Some(p.part.width),
         n => n.checked_mul(p.part.width),
     };
-    ensure(Rule::Values, bits(&to) == bits(&from), || {
+    ensure(VerifyRule::Values, bits(&to) == bits(&from), || {
         format!(
             "{} and {} differ in size",
             cx.describe_type(result),
@@ -65,22 +65,24 @@ pub(super) fn pointer_and_int(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Veri
     };
     let to_int = inst.op() == Op::ConvertPtrToU;
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         int.op == Op::TypeInt && (!to_int || !int.signed) && is_pointer(pointer.op),
         || "one side is a pointer, the other an integer without sign".to_owned(),
     )?;
-    ensure(Rule::Values, !cx.is_logical(), || {
+    ensure(VerifyRule::Values, !cx.is_logical(), || {
         "pointers have no number in logical addressing".to_owned()
     })?;
     if cx.addressing == AddressingModel::PhysicalStorageBuffer64 {
         ensure(
-            Rule::Values,
+            VerifyRule::Values,
             pointer.class == StorageClass::PhysicalStorageBuffer,
             || "the pointer's storage class is not PhysicalStorageBuffer".to_owned(),
         )?;
-        ensure(Rule::Values, !cx.is_vulkan() || int.width == 64, || {
-            "the integer is not of 64 bits".to_owned()
-        })?;
+        ensure(
+            VerifyRule::Values,
+            !cx.is_vulkan() || int.width == 64,
+            || "the integer is not of 64 bits".to_owned(),
+        )?;
     }
     Ok(())
 }
@@ -95,12 +97,12 @@ pub(super) fn verify_generic_cast(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> 
         _ => (source, result),
     };
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         is_pointer(wide.op) && wide.class == StorageClass::Generic,
         || "the pointer to anywhere is not of the class Generic".to_owned(),
     )?;
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         is_pointer(narrow.op)
             && matches!(
                 narrow.class,
@@ -108,13 +110,15 @@ pub(super) fn verify_generic_cast(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> 
             ),
         || "the other pointer is not of the class Workgroup, CrossWorkgroup or Function".to_owned(),
     )?;
-    ensure(Rule::Values, wide.part == narrow.part, || {
+    ensure(VerifyRule::Values, wide.part == narrow.part, || {
         "the pointers point to different types".to_owned()
     })?;
     if inst.op() == Op::GenericCastToPtrExplicit {
-        ensure(Rule::Values, inst.operand_word(1) == narrow.class.0, || {
-            "the storage class is not that of the result".to_owned()
-        })?;
+        ensure(
+            VerifyRule::Values,
+            inst.operand_word(1) == narrow.class.0,
+            || "the storage class is not that of the result".to_owned(),
+        )?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Rule 10 for composites: what is put together, taken apart, or copied member by member.
+//! VerifyRule 10 for composites: what is put together, taken apart, or copied member by member.
 
 use super::context::{VerifyContext, VerifyFault, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use super::values::{decompose_vector, ensure_same_type, small_composite};
 use crate::grammar::Op;
 use crate::ir::InstRef;
@@ -12,7 +12,7 @@ pub(super) fn extract_dynamic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Veri
         return Ok(());
     }
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         matches!(shape.op, Op::TypeVector | Op::TypeVectorIdEXT),
         || "the first operand is no vector".to_owned(),
     )?;
@@ -28,7 +28,7 @@ pub(super) fn insert_dynamic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
         return Ok(());
     }
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         matches!(shape.op, Op::TypeVector | Op::TypeVectorIdEXT),
         || "the result is no vector".to_owned(),
     )?;
@@ -43,9 +43,11 @@ pub(super) fn insert_dynamic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
 }
 
 fn verify_dynamic_index(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
-    ensure(Rule::Values, cx.value_shape(id).op == Op::TypeInt, || {
-        "the index is no integer".to_owned()
-    })
+    ensure(
+        VerifyRule::Values,
+        cx.value_shape(id).op == Op::TypeInt,
+        || "the index is no integer".to_owned(),
+    )
 }
 
 pub(super) fn verify_shuffle(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
@@ -58,25 +60,29 @@ pub(super) fn verify_shuffle(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
         return Ok(());
     }
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         [result.op, a.op, b.op] == [Op::TypeVector; 3],
         || "result and operands are not all vectors".to_owned(),
     )?;
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         result.part == a.part && result.part == b.part,
         || "the vectors have different components".to_owned(),
     )?;
     let picks = &inst.operands()[2..];
-    ensure(Rule::Values, picks.len() == result.count as usize, || {
-        format!("{} literals for {} components", picks.len(), result.count)
-    })?;
+    ensure(
+        VerifyRule::Values,
+        picks.len() == result.count as usize,
+        || format!("{} literals for {} components", picks.len(), result.count),
+    )?;
     // Numbers of components that are too large are faults of the types.
     let count = a.count.saturating_add(b.count);
     for pick in picks {
-        ensure(Rule::Values, *pick == u32::MAX || *pick < count, || {
-            format!("component {pick} of {count}")
-        })?;
+        ensure(
+            VerifyRule::Values,
+            *pick == u32::MAX || *pick < count,
+            || format!("component {pick} of {count}"),
+        )?;
     }
     small_composite(cx, inst.words()[0])
 }
@@ -89,7 +95,7 @@ pub(super) fn verify_composite_construct(
     let shape = cx.type_shape(result);
     let given = inst.operands();
     let each = |wanted: &dyn Fn(usize) -> u32, count: usize| {
-        ensure(Rule::Values, given.len() == count, || {
+        ensure(VerifyRule::Values, given.len() == count, || {
             format!(
                 "{} constituents; {} has {count}",
                 given.len(),
@@ -114,7 +120,7 @@ pub(super) fn verify_composite_construct(
                 count += own.1;
             }
             ensure(
-                Rule::Values,
+                VerifyRule::Values,
                 count == shape.count && given.len() > 1,
                 || format!("{count} components; the result has {}", shape.count),
             )?;
@@ -135,7 +141,7 @@ pub(super) fn verify_composite_construct(
         Op::TypeVectorIdEXT => return Ok(()),
         _ => {
             let message = format!("{} is no composite", cx.describe_type(result));
-            return Err(make_fault(Rule::Values, message));
+            return Err(make_fault(VerifyRule::Values, message));
         }
     }
     small_composite(cx, result)
@@ -144,7 +150,7 @@ pub(super) fn verify_composite_construct(
 /// A composite whose parts are all the same value.
 pub(super) fn verify_replicated_composite(
     cx: &VerifyContext<'_>,
-    rule: Rule,
+    rule: VerifyRule,
     result: u32,
     value: u32,
 ) -> VerifyResult {
@@ -182,17 +188,17 @@ pub(super) fn resolve_index_path(
 ) -> Result<u32, VerifyFault> {
     if path.len() > 255 {
         return Err(make_fault(
-            Rule::Limits,
+            VerifyRule::Limits,
             format!("{} indices; there may be 255", path.len()),
         ));
     }
-    ensure(Rule::Values, !path.is_empty(), || {
+    ensure(VerifyRule::Values, !path.is_empty(), || {
         "there are no indices".to_owned()
     })?;
     for at in path {
         let shape = cx.type_shape(ty);
         let beyond = |count: u64| {
-            ensure(Rule::Values, u64::from(*at) < count, || {
+            ensure(VerifyRule::Values, u64::from(*at) < count, || {
                 format!("index {at} of {count}")
             })
         };
@@ -219,7 +225,7 @@ pub(super) fn resolve_index_path(
             }
             _ => {
                 let message = format!("{} has no parts", cx.describe_type(ty));
-                return Err(make_fault(Rule::Values, message));
+                return Err(make_fault(VerifyRule::Values, message));
             }
         };
     }
@@ -228,12 +234,14 @@ pub(super) fn resolve_index_path(
 
 pub(super) fn verify_copy_logical(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let (result, source) = (inst.words()[0], cx.type_of(inst.operand_word(0)));
-    ensure(Rule::Values, result != source, || {
+    ensure(VerifyRule::Values, result != source, || {
         "the operand is of the result's type; OpCopyObject copies that".to_owned()
     })?;
-    ensure(Rule::Values, matches_logically(cx, result, source), || {
-        "the operand does not match the result member by member".to_owned()
-    })
+    ensure(
+        VerifyRule::Values,
+        matches_logically(cx, result, source),
+        || "the operand does not match the result member by member".to_owned(),
+    )
 }
 
 /// Most pairs of types that are compared; modules with more are taken as they are.

@@ -1,7 +1,7 @@
-//! Rule 9: constants fit their types.
+//! VerifyRule 9: constants fit their types.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::Op;
 use crate::ir::InstRef;
 
@@ -11,7 +11,7 @@ pub(super) fn verify_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Veri
     let shape = cx.type_shape(ty);
     match inst.op() {
         Op::ConstantTrue | Op::ConstantFalse | Op::SpecConstantTrue | Op::SpecConstantFalse => {
-            ensure(Rule::Constants, shape.op == Op::TypeBool, || {
+            ensure(VerifyRule::Constants, shape.op == Op::TypeBool, || {
                 format!("its type is {}, not bool", cx.describe_type(ty))
             })
         }
@@ -22,11 +22,11 @@ pub(super) fn verify_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Veri
         }
         Op::ConstantFunctionPointerINTEL => function_pointer(cx, inst),
         Op::ConstantNull => ensure(
-            Rule::Constants,
+            VerifyRule::Constants,
             !shape.holds.has_any(TypeContents::NO_NULL),
             || format!("{} has no null", cx.describe_type(ty)),
         ),
-        Op::ConstantSampler => ensure(Rule::Constants, shape.op == Op::TypeSampler, || {
+        Op::ConstantSampler => ensure(VerifyRule::Constants, shape.op == Op::TypeSampler, || {
             "its type is no sampler".to_owned()
         }),
         Op::SpecConstantOp => verify_spec_constant_op(cx, inst),
@@ -38,14 +38,14 @@ fn verify_scalar_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRe
     let ty = inst.words()[0];
     let shape = cx.type_shape(ty);
     ensure(
-        Rule::Constants,
+        VerifyRule::Constants,
         matches!(shape.op, Op::TypeInt | Op::TypeFloat),
         || format!("its type is {}, not a number", cx.describe_type(ty)),
     )?;
     super::values::small_composite(cx, ty)?;
     let words = inst.operands();
     ensure(
-        Rule::Constants,
+        VerifyRule::Constants,
         words.len() as u32 == shape.width.div_ceil(32).max(1),
         || {
             format!(
@@ -59,7 +59,7 @@ fn verify_scalar_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRe
         let high = words[0] >> shape.width;
         let negative = shape.signed && words[0] >> (shape.width - 1) & 1 == 1;
         let wanted = if negative { u32::MAX >> shape.width } else { 0 };
-        ensure(Rule::Constants, high == wanted, || {
+        ensure(VerifyRule::Constants, high == wanted, || {
             format!(
                 "the bits above the {} of its type are not extended",
                 shape.width
@@ -75,7 +75,7 @@ fn verify_composite_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
     for part in parts {
         let op = cx.defining_op(*part);
         ensure(
-            Rule::Constants,
+            VerifyRule::Constants,
             cx.is_constant(*part) || op == Op::Undef,
             || format!("%{part} is no constant"),
         )?;
@@ -88,13 +88,13 @@ fn verify_composite_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
                 | Op::SpecConstantOp
         );
         ensure(
-            Rule::Constants,
+            VerifyRule::Constants,
             !is_spec || inst.op() != Op::ConstantComposite,
             || format!("%{part} is a specialisation constant"),
         )?;
     }
     let count = |wanted: usize| {
-        ensure(Rule::Constants, parts.len() == wanted, || {
+        ensure(VerifyRule::Constants, parts.len() == wanted, || {
             format!(
                 "{} constituents; {} has {wanted}",
                 parts.len(),
@@ -106,7 +106,7 @@ fn verify_composite_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
     let each = |wanted: &dyn Fn(usize) -> u32| {
         for (n, part) in parts.iter().enumerate() {
             let (found, wanted) = (cx.type_of(*part), wanted(n));
-            ensure(Rule::Constants, found == wanted, || {
+            ensure(VerifyRule::Constants, found == wanted, || {
                 format!(
                     "constituent {n} is of {}, not of {}",
                     cx.describe_type(found),
@@ -139,7 +139,7 @@ fn verify_composite_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
         }
         Op::TypeVectorIdEXT => Ok(()),
         _ => Err(make_fault(
-            Rule::Constants,
+            VerifyRule::Constants,
             format!(
                 "its type is {}, which is no composite",
                 cx.describe_type(ty)
@@ -151,11 +151,16 @@ fn verify_composite_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
 fn verify_replicated_constant(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let value = inst.operand_word(0);
     ensure(
-        Rule::Constants,
+        VerifyRule::Constants,
         cx.is_constant(value) || cx.defining_op(value) == Op::Undef,
         || format!("%{value} is no constant"),
     )?;
-    super::composites::verify_replicated_composite(cx, Rule::Constants, inst.words()[0], value)
+    super::composites::verify_replicated_composite(
+        cx,
+        VerifyRule::Constants,
+        inst.words()[0],
+        value,
+    )
 }
 
 /// The pointer to a function: its type points to the function's type, or is that of a pointer whose pointee
@@ -167,7 +172,7 @@ fn function_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         .filter(|f| f.op() == Op::Function)
     else {
         let message = format!("%{function} is no function");
-        return Err(make_fault(Rule::Constants, message));
+        return Err(make_fault(VerifyRule::Constants, message));
     };
     let fits = match ty.op {
         Op::TypePointer => {
@@ -176,7 +181,7 @@ fn function_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         Op::TypeUntypedPointerKHR => true,
         _ => false,
     };
-    ensure(Rule::Constants, fits, || {
+    ensure(VerifyRule::Constants, fits, || {
         format!("its type is no pointer to functions of the type of %{function}")
     })
 }
@@ -257,20 +262,20 @@ fn verify_spec_constant_op(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyR
     let (everywhere, in_kernels) = (EVERYWHERE.contains(&op), IN_KERNELS.contains(&op));
     if !everywhere && !in_kernels {
         return Err(make_fault(
-            Rule::Constants,
+            VerifyRule::Constants,
             format!("{op} is no operation on constants"),
         ));
     }
     if in_kernels && !cx.is_kernel {
         return Err(make_fault(
-            Rule::Capabilities,
+            VerifyRule::Capabilities,
             format!("{op} on constants needs the capability Kernel"),
         ));
     }
     super::values::verify_operation_types(cx, op, inst.words()[0], &inst.operands()[1..])?;
     if op == Op::QuantizeToF16 && !cx.is_shader {
         return Err(make_fault(
-            Rule::Capabilities,
+            VerifyRule::Capabilities,
             "OpQuantizeToF16 on constants needs the capability Shader",
         ));
     }

@@ -1,7 +1,7 @@
 //! What the rules look up: definitions and types of a module in flat tables, and what it declares.
 
 use super::VerifyOptions;
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::analysis::IdDecorations;
 use crate::grammar::enumerants::{
     AddressingModel, Capability, Decoration, MemoryModel, StorageClass,
@@ -16,7 +16,7 @@ use spirula_diagnostics::SourceDiagnostic;
 /// A breach of a rule by the instruction that is looked at.
 #[derive(Debug)]
 pub(super) struct VerifyFault {
-    pub rule: Rule,
+    pub rule: VerifyRule,
     pub message: String,
     pub hint: Option<String>,
 }
@@ -45,7 +45,7 @@ impl VerifyFault {
 pub(super) type VerifyResult = Result<(), VerifyFault>;
 
 /// A fault of a rule.
-pub(super) fn make_fault(rule: Rule, message: impl Into<String>) -> VerifyFault {
+pub(super) fn make_fault(rule: VerifyRule, message: impl Into<String>) -> VerifyFault {
     VerifyFault {
         rule,
         message: message.into(),
@@ -54,7 +54,11 @@ pub(super) fn make_fault(rule: Rule, message: impl Into<String>) -> VerifyFault 
 }
 
 /// `Ok` where the condition holds, else a fault.
-pub(super) fn ensure(rule: Rule, holds: bool, message: impl FnOnce() -> String) -> VerifyResult {
+pub(super) fn ensure(
+    rule: VerifyRule,
+    holds: bool,
+    message: impl FnOnce() -> String,
+) -> VerifyResult {
     if holds {
         Ok(())
     } else {
@@ -330,7 +334,7 @@ impl<'m> VerifyContext<'m> {
             return Ok(());
         };
         ensure(
-            Rule::DefinedOnce,
+            VerifyRule::DefinedOnce,
             self.definition(id.word()).is_none(),
             || format!("{id} is defined already"),
         )?;

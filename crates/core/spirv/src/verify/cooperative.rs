@@ -1,9 +1,9 @@
-//! Rule 26: cooperative matrices (`SPV_KHR_cooperative_matrix`, `SPV_NV_cooperative_matrix`,
+//! VerifyRule 26: cooperative matrices (`SPV_KHR_cooperative_matrix`, `SPV_NV_cooperative_matrix`,
 //! `SPV_NV_cooperative_matrix2`).
 
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::memory::is_pointer;
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{
     Capability, CooperativeMatrixLayout as Layout, CooperativeMatrixUse as Use, Scope, StorageClass,
@@ -44,7 +44,7 @@ pub(super) fn is_matrix(op: Op) -> bool {
 }
 
 fn ensure_cooperative(holds: bool, message: impl FnOnce() -> String) -> VerifyResult {
-    ensure(Rule::CooperativeMatrices, holds, message)
+    ensure(VerifyRule::CooperativeMatrices, holds, message)
 }
 
 /// Whether two numbers are the same, as far as both are known.

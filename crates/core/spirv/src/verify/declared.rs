@@ -1,7 +1,7 @@
 //! Rules 1, 6 and 7: the tables know every word, and the module declares what it uses.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::analysis::ROUNDING;
 use crate::grammar::enumerants::{BuiltIn, Capability, Decoration, GroupOperation};
 use crate::grammar::{
@@ -14,7 +14,7 @@ use crate::ir::InstRef;
 pub(super) fn verify_availability(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let Some(row) = inst.op().info() else {
         return Err(
-            make_fault(Rule::Encoding, "the tables do not know the opcode")
+            make_fault(VerifyRule::Encoding, "the tables do not know the opcode")
                 .with_hint("the module needs a newer grammar than this build has"),
         );
     };
@@ -34,7 +34,7 @@ pub(super) fn verify_availability(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> 
     if inst.op() == Op::Extension {
         let (name, own) = (inst.string_operand(0), cx.version);
         let first = extension_version(&name);
-        return ensure(Rule::Versions, own >= first, || {
+        return ensure(VerifyRule::Versions, own >= first, || {
             format!("the extension {name} is for SPIR-V {first}, the module is of {own}")
         });
     }
@@ -55,7 +55,7 @@ pub(super) fn verify_availability(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> 
         let operand = match operand {
             Ok(operand) => operand,
             Err(DecodeError::Surplus(_)) if matches!(inst.op(), Op::ExtInst) => break,
-            Err(error) => return Err(make_fault(Rule::Encoding, error.to_string())),
+            Err(error) => return Err(make_fault(VerifyRule::Encoding, error.to_string())),
         };
         let word = operand.words[0];
         match operand.kind.info().category {
@@ -157,7 +157,7 @@ fn ensure_any(
     let names: Vec<_> = capabilities.iter().map(|c| c.to_string()).collect();
     let message = format!("{} needs the capability {}", name(), names.join(" or "));
     let hint = format!("declare it: OpCapability {}", names[0]);
-    Err(make_fault(Rule::Capabilities, message).with_hint(hint))
+    Err(make_fault(VerifyRule::Capabilities, message).with_hint(hint))
 }
 
 fn verify_version(
@@ -170,7 +170,7 @@ fn verify_version(
 ) -> VerifyResult {
     if cx.version > last {
         let message = format!("{} is not part of SPIR-V since {last}", name());
-        return Err(make_fault(Rule::Versions, message));
+        return Err(make_fault(VerifyRule::Versions, message));
     }
     if cx.version >= first || has_capability {
         return Ok(());
@@ -184,20 +184,20 @@ fn verify_version(
             name(),
             cx.version
         );
-        return Err(make_fault(Rule::Versions, message));
+        return Err(make_fault(VerifyRule::Versions, message));
     }
     if extensions.iter().any(|e| cx.has_extension(e)) {
         return Ok(());
     }
     let message = format!("{} needs the extension {}", name(), extensions.join(" or "));
     let hint = format!("declare it: OpExtension \"{}\"", extensions[0]);
-    Err(make_fault(Rule::Versions, message).with_hint(hint))
+    Err(make_fault(VerifyRule::Versions, message).with_hint(hint))
 }
 
 fn verify_extended_number(cx: &VerifyContext<'_>, inst: InstRef<'_>, number: u32) -> VerifyResult {
     let Some(set) = cx.ids.ext_inst_set(inst) else {
         return ensure(
-            Rule::OperandClass,
+            VerifyRule::OperandClass,
             cx.defining_op(inst.operand_word(0)) == Op::ExtInstImport,
             || {
                 format!(
@@ -214,7 +214,7 @@ fn verify_extended_number(cx: &VerifyContext<'_>, inst: InstRef<'_>, number: u32
         Some(_) => Ok(()),
         None if set.name.starts_with("NonSemantic.") => Ok(()),
         None => Err(make_fault(
-            Rule::Encoding,
+            VerifyRule::Encoding,
             format!("the set {} has no instruction {number}", set.name),
         )),
     }
@@ -245,7 +245,7 @@ fn verify_environment_capability(
                 || by_extension()
         }
     };
-    ensure(Rule::Environment, taken, || {
+    ensure(VerifyRule::Environment, taken, || {
         format!(
             "the capability {} is none that the target environment takes",
             row.name

@@ -1,8 +1,8 @@
-//! Rule 17: entry points, their interfaces, and which instructions their models run.
+//! VerifyRule 17: entry points, their interfaces, and which instructions their models run.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::modes::{self, DeclaredModes};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::Id;
 use crate::analysis::{EntryReach, SpirvCallGraph, function_name};
 use crate::grammar::enumerants::{
@@ -30,7 +30,7 @@ pub(super) fn verify_entry_points(cx: &VerifyContext<'_>, faults: &mut Vec<Sourc
         };
         let name = literal_string(&point.operands()[2..]);
         add(ensure(
-            Rule::EntryPoints,
+            VerifyRule::EntryPoints,
             names.insert((point.operand_word(0), name)),
             || "another entry point has the same name and execution model".to_owned(),
         ));
@@ -50,9 +50,11 @@ pub(super) fn verify_entry_points(cx: &VerifyContext<'_>, faults: &mut Vec<Sourc
         let models: Vec<Model> = models.map(|m| Model(m.1)).collect();
         let mut check = modes::verify_mode_models(cx, *inst, *mode, &models);
         if check.is_ok() && !modes::can_repeat_mode(*mode) {
-            check = ensure(Rule::EntryPoints, seen.insert((*function, mode.0)), || {
-                format!("the mode {mode} stands twice")
-            });
+            check = ensure(
+                VerifyRule::EntryPoints,
+                seen.insert((*function, mode.0)),
+                || format!("the mode {mode} stands twice"),
+            );
         }
         if let Err(fault) = check {
             faults.push(fault.into_diagnostic(*inst));
@@ -75,12 +77,12 @@ fn verify_entry_function(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyRe
     let id = point.operand_word(1);
     let Some(def) = cx.defining_inst(id).filter(|f| f.op() == Op::Function) else {
         return Err(make_fault(
-            Rule::EntryPoints,
+            VerifyRule::EntryPoints,
             format!("%{id} is no function"),
         ));
     };
     ensure(
-        Rule::EntryPoints,
+        VerifyRule::EntryPoints,
         cx.defining_op(def.words()[0]) == Op::TypeVoid,
         || "its function returns a value".to_owned(),
     )?;
@@ -88,12 +90,12 @@ fn verify_entry_function(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyRe
         .defining_inst(def.operand_word(1))
         .map_or(0, |t| t.operands().len().saturating_sub(1));
     ensure(
-        Rule::EntryPoints,
+        VerifyRule::EntryPoints,
         params == 0 || Model(point.operand_word(0)) == Model::Kernel,
         || "its function has parameters, which only kernels have".to_owned(),
     )?;
     ensure(
-        Rule::EntryPoints,
+        VerifyRule::EntryPoints,
         cx.decoration(id, Decoration::LinkageAttributes).is_none(),
         || "its function has LinkageAttributes".to_owned(),
     )
@@ -114,19 +116,19 @@ fn verify_interface(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyResult 
     for id in ids {
         let op = cx.defining_op(*id);
         ensure(
-            Rule::EntryPoints,
+            VerifyRule::EntryPoints,
             matches!(op, Op::Variable | Op::UntypedVariableKHR),
             || format!("%{id} of its interface is no variable, but {op}"),
         )?;
         let shape = cx.value_shape(*id);
         let class = shape.class;
         ensure(
-            Rule::EntryPoints,
+            VerifyRule::EntryPoints,
             all && class != StorageClass::Function
                 || matches!(class, StorageClass::Input | StorageClass::Output),
             || format!("%{id} of its interface is of the class {class}"),
         )?;
-        ensure(Rule::EntryPoints, !all || seen.insert(*id), || {
+        ensure(VerifyRule::EntryPoints, !all || seen.insert(*id), || {
             format!("%{id} stands in its interface twice")
         })?;
         let members = cx.struct_members(shape.part).len() as u32;
@@ -145,7 +147,7 @@ fn verify_interface(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyResult 
         outputs += u32::from(is_block && class == StorageClass::Output);
         let built_in = is_block || cx.has_decoration(*id, Decoration::BuiltIn);
         ensure(
-            Rule::BuiltIns,
+            VerifyRule::BuiltIns,
             !cx.is_vulkan()
                 || !built_in
                 || !(cx.has_decoration(*id, Decoration::Location)
@@ -155,7 +157,7 @@ fn verify_interface(cx: &VerifyContext<'_>, point: InstRef<'_>) -> VerifyResult 
     }
     workgroup_blocks(cx, shared, blocks, aliased)?;
     one_of_a_kind(cx, ids)?;
-    ensure(Rule::EntryPoints, inputs <= 1 && outputs <= 1, || {
+    ensure(VerifyRule::EntryPoints, inputs <= 1 && outputs <= 1, || {
         "its interface has several structures of built-in variables".to_owned()
     })
 }
@@ -170,17 +172,17 @@ fn workgroup_blocks(
 ) -> VerifyResult {
     let untyped = cx.has_capability(Capability::UntypedPointersKHR);
     ensure(
-        Rule::EntryPoints,
+        VerifyRule::EntryPoints,
         blocks < 2 || blocks == aliased || untyped,
         || "several blocks of workgroup memory in its interface are not all Aliased".to_owned(),
     )?;
     ensure(
-        Rule::EntryPoints,
+        VerifyRule::EntryPoints,
         blocks == 0 || blocks == shared || untyped,
         || "its interface has variables of workgroup memory that are blocks, and others".to_owned(),
     )?;
     let taken = cx.has_capability(Capability::WorkgroupMemoryExplicitLayoutKHR);
-    ensure(Rule::Capabilities, blocks == 0 || taken, || {
+    ensure(VerifyRule::Capabilities, blocks == 0 || taken, || {
         "blocks of workgroup memory need the capability WorkgroupMemoryExplicitLayoutKHR".to_owned()
     })
 }
@@ -191,7 +193,7 @@ fn one_of_a_kind(cx: &VerifyContext<'_>, ids: &[u32]) -> VerifyResult {
     let payloads = ids
         .iter()
         .filter(|id| class(**id) == StorageClass::TaskPayloadWorkgroupEXT);
-    ensure(Rule::EntryPoints, payloads.count() <= 1, || {
+    ensure(VerifyRule::EntryPoints, payloads.count() <= 1, || {
         "its interface has several payloads of tasks".to_owned()
     })?;
     if !cx.is_vulkan() {
@@ -202,13 +204,17 @@ fn one_of_a_kind(cx: &VerifyContext<'_>, ids: &[u32]) -> VerifyResult {
         if let Some([built_in, ..]) = cx.decoration(*id, Decoration::BuiltIn)
             && matches!(class(*id), StorageClass::Input | StorageClass::Output)
         {
-            ensure(Rule::BuiltIns, seen.insert((class(*id), *built_in)), || {
-                format!(
-                    "its interface has several variables of the class {} for {}",
-                    class(*id),
-                    BuiltIn(*built_in)
-                )
-            })?;
+            ensure(
+                VerifyRule::BuiltIns,
+                seen.insert((class(*id), *built_in)),
+                || {
+                    format!(
+                        "its interface has several variables of the class {} for {}",
+                        class(*id),
+                        BuiltIn(*built_in)
+                    )
+                },
+            )?;
         }
     }
     Ok(())
@@ -227,14 +233,16 @@ fn verify_entry_calls(
         let own = cx.module.function_id(*func);
         for callee in graph.callees(*func) {
             let id = cx.module.function_id(*callee);
-            ensure(Rule::Functions, !functions.contains(&id.word()), || {
-                format!("{own} calls {id}, the function of an entry point")
-            })?;
+            ensure(
+                VerifyRule::Functions,
+                !functions.contains(&id.word()),
+                || format!("{own} calls {id}, the function of an entry point"),
+            )?;
         }
     }
     let mut reached = (0..points.len()).flat_map(|n| reach.reachable_functions(n));
     let recursive = reached.find(|func| cx.is_vulkan() && graph.is_recursive(**func));
-    ensure(Rule::Environment, recursive.is_none(), || {
+    ensure(VerifyRule::Environment, recursive.is_none(), || {
         let id = recursive.map(|func| cx.module.function_id(*func));
         let name = id.map_or(String::new(), |id| function_name(cx.module, id));
         format!("{name} may call itself, which functions do not in Vulkan")
@@ -313,7 +321,7 @@ fn verify_entry_uses(
         }
         if cx.is_vulkan() && pushes.nth(1).is_some() {
             let found = make_fault(
-                Rule::Environment,
+                VerifyRule::Environment,
                 "it uses more than one block of push constants",
             );
             faults.push(found.into_diagnostic(*point));
@@ -349,7 +357,7 @@ fn verify_depth_mode(
         .iter()
         .any(|v| cx.decoration(v.word(), Decoration::BuiltIn) == Some(&[BuiltIn::FragDepth.0][..]));
     ensure(
-        Rule::EntryPoints,
+        VerifyRule::EntryPoints,
         !cx.is_vulkan() || !writes || modes.has_mode(function, Mode::DepthReplacing),
         || "it writes FragDepth, but has no mode DepthReplacing".to_owned(),
     )
@@ -364,7 +372,7 @@ fn verify_used_variable(
     let class = cx.value_shape(variable.word()).class;
     let is_io = matches!(class, StorageClass::Input | StorageClass::Output);
     ensure(
-        Rule::EntryPoints,
+        VerifyRule::EntryPoints,
         !(is_io || cx.version >= SpirvVersion::new(1, 4)) || listed.contains(&variable.word()),
         || format!("it uses {variable}, which its interface does not list"),
     )?;
@@ -388,7 +396,7 @@ fn verify_used_variable(
         ),
         _ => true,
     };
-    ensure(Rule::Environment, taken, || {
+    ensure(VerifyRule::Environment, taken, || {
         format!("it uses {variable}; {model} has no variables of the class {class}")
     })?;
     super::builtins::verify_built_in_use(cx, variable, model)
@@ -404,13 +412,13 @@ fn verify_reached_inst(
     let op = inst.op();
     let row = LIMITED.iter().find(|(ops, _)| ops.contains(&op));
     if let Some((_, models)) = row {
-        ensure(Rule::EntryPoints, models.contains(&model), || {
+        ensure(VerifyRule::EntryPoints, models.contains(&model), || {
             format!("an entry point of {model} reaches it, which does not run it")
         })?;
     }
     if op == Op::ControlBarrier {
         ensure(
-            Rule::EntryPoints,
+            VerifyRule::EntryPoints,
             super::scopes::barrier_models(cx, model),
             || format!("an entry point of {model} reaches it, which needs SPIR-V 1.3"),
         )?;
@@ -430,7 +438,7 @@ fn verify_reached_inst(
         ) && (groups.into_iter().any(|m| modes.has_mode(function, m))
             || cx.has_extension("SPV_NV_compute_shader_derivatives"));
         let message = || format!("an entry point of {model} reaches it, which has no derivatives");
-        ensure(Rule::EntryPoints, taken, message)?;
+        ensure(VerifyRule::EntryPoints, taken, message)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Rule 23: what a client interface takes.
+//! VerifyRule 23: what a client interface takes.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{AddressingModel, Capability, MemoryModel, StorageClass};
 use crate::ir::ModuleSection;
@@ -27,13 +27,15 @@ pub(super) fn takes_class(cx: &VerifyContext<'_>, class: StorageClass) -> bool {
 pub(super) fn memory_model(cx: &VerifyContext<'_>) -> VerifyResult {
     let (addressing, model) = (cx.addressing, cx.memory_model);
     if cx.has_capability(Capability::VulkanMemoryModel) {
-        ensure(Rule::Environment, model == MemoryModel::Vulkan, || {
-            "the capability VulkanMemoryModel goes with that memory model only".to_owned()
-        })?;
+        ensure(
+            VerifyRule::Environment,
+            model == MemoryModel::Vulkan,
+            || "the capability VulkanMemoryModel goes with that memory model only".to_owned(),
+        )?;
     }
     if cx.is_vulkan() {
         ensure(
-            Rule::Environment,
+            VerifyRule::Environment,
             matches!(
                 addressing,
                 AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
@@ -43,16 +45,18 @@ pub(super) fn memory_model(cx: &VerifyContext<'_>) -> VerifyResult {
     }
     if cx.is_opencl() {
         ensure(
-            Rule::Environment,
+            VerifyRule::Environment,
             matches!(
                 addressing,
                 AddressingModel::Physical32 | AddressingModel::Physical64
             ),
             || format!("OpenCL does not know the addressing model {addressing}"),
         )?;
-        ensure(Rule::Environment, model == MemoryModel::OpenCL, || {
-            format!("OpenCL does not know the memory model {model}")
-        })?;
+        ensure(
+            VerifyRule::Environment,
+            model == MemoryModel::OpenCL,
+            || format!("OpenCL does not know the memory model {model}"),
+        )?;
     }
     Ok(())
 }
@@ -60,7 +64,7 @@ pub(super) fn memory_model(cx: &VerifyContext<'_>) -> VerifyResult {
 /// Checks what the module is as a whole: its version, and that it has something to offer.
 pub(super) fn verify_module_environment(cx: &VerifyContext<'_>) -> VerifyResult {
     let newest = cx.options.target.version;
-    ensure(Rule::Versions, cx.version <= newest, || {
+    ensure(VerifyRule::Versions, cx.version <= newest, || {
         format!(
             "the module is of SPIR-V {}, the target environment takes {newest} at most",
             cx.version
@@ -71,7 +75,7 @@ pub(super) fn verify_module_environment(cx: &VerifyContext<'_>) -> VerifyResult 
         .into_iter()
         .any(|i| matches!(i.op(), Op::EntryPoint | Op::ConditionalEntryPointINTEL));
     ensure(
-        Rule::EntryPoints,
+        VerifyRule::EntryPoints,
         has_entry
             || cx.has_capability(Capability::Linkage)
             || cx.has_capability(Capability::GraphARM),
@@ -81,7 +85,7 @@ pub(super) fn verify_module_environment(cx: &VerifyContext<'_>) -> VerifyResult 
         && cx.has_capability(Capability::Linkage)
     {
         return Err(make_fault(
-            Rule::Environment,
+            VerifyRule::Environment,
             "Vulkan does not take modules that are linked",
         ));
     }

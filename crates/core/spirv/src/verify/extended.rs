@@ -1,7 +1,7 @@
-//! Rule 21: extended instructions of GLSL.std.450 and OpenCL.std, as tables by name.
+//! VerifyRule 21: extended instructions of GLSL.std.450 and OpenCL.std, as tables by name.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use super::signatures::{self, OperandRelation, TypeConstraint, get_components};
 use crate::grammar::{ExtInstSet, Op, SpirvVersion};
 use crate::ir::InstRef;
@@ -283,7 +283,7 @@ fn find_row_index(set: &str) -> Option<&'static ExtendedRowIndex> {
 pub(super) fn verify_import(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let name = inst.string_operand(0);
     ensure(
-        Rule::Versions,
+        VerifyRule::Versions,
         !name.starts_with("NonSemantic.")
             || cx.version >= SpirvVersion::new(1, 6)
             || cx.has_extension("SPV_KHR_non_semantic_info"),
@@ -292,7 +292,7 @@ pub(super) fn verify_import(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verify
     let known = ExtInstSet::by_name(&name).is_some()
         || name.starts_with("NonSemantic.")
         || name.starts_with("SPV_");
-    ensure(Rule::ExtendedInstructions, known, || {
+    ensure(VerifyRule::ExtendedInstructions, known, || {
         format!("no set of extended instructions is named {name}")
     })
 }
@@ -309,13 +309,13 @@ pub(super) fn verify_extended_inst(cx: &VerifyContext<'_>, inst: InstRef<'_>) ->
             && let (DEBUG_LINE, Some(line)) = (number, inst.operands().get(3))
         {
             ensure(
-                Rule::ExtendedInstructions,
+                VerifyRule::ExtendedInstructions,
                 cx.constant_value(*line) != Some(0),
                 || "lines are counted from 1".to_owned(),
             )?;
         }
         return ensure(
-            Rule::ExtendedInstructions,
+            VerifyRule::ExtendedInstructions,
             cx.defining_op(result) == Op::TypeVoid || !set.name.contains("DebugInfo"),
             || "the result is not void".to_owned(),
         );
@@ -333,7 +333,7 @@ pub(super) fn verify_extended_inst(cx: &VerifyContext<'_>, inst: InstRef<'_>) ->
     if let Some(Some((is, likes))) = rows.0.get(number as usize) {
         return signatures::verify_operand_types(
             cx,
-            Rule::ExtendedInstructions,
+            VerifyRule::ExtendedInstructions,
             result,
             *is,
             likes,
@@ -355,8 +355,9 @@ fn verify_special_operands(
     let own = get_components(cx, result);
     let ty = |n: usize| types.get(n).copied().unwrap_or(0);
     let of = |n: usize| get_components(cx, ty(n));
-    let say =
-        |holds: bool, what: &str| ensure(Rule::ExtendedInstructions, holds, || what.to_owned());
+    let say = |holds: bool, what: &str| {
+        ensure(VerifyRule::ExtendedInstructions, holds, || what.to_owned())
+    };
     let float = |n: usize| of(n).part.op == Op::TypeFloat;
     let floats = own.part.op == Op::TypeFloat;
     match name {
@@ -440,8 +441,9 @@ fn verify_matrix_function(
     result: u32,
     operand: u32,
 ) -> VerifyResult {
-    let say =
-        |holds: bool, what: &str| ensure(Rule::ExtendedInstructions, holds, || what.to_owned());
+    let say = |holds: bool, what: &str| {
+        ensure(VerifyRule::ExtendedInstructions, holds, || what.to_owned())
+    };
     match name {
         "Determinant" => {
             let matrix = cx.type_shape(operand);
@@ -471,8 +473,9 @@ fn with_pointer(cx: &VerifyContext<'_>, name: &str, result: u32, types: &[u32]) 
     let own = get_components(cx, result);
     let floats = own.part.op == Op::TypeFloat;
     let ty = |n: usize| types.get(n).copied().unwrap_or(0);
-    let say =
-        |holds: bool, what: &str| ensure(Rule::ExtendedInstructions, holds, || what.to_owned());
+    let say = |holds: bool, what: &str| {
+        ensure(VerifyRule::ExtendedInstructions, holds, || what.to_owned())
+    };
     match name {
         "Modf" | "fract" | "modf" | "sincos" => {
             let pointer = cx.type_shape(ty(1));
@@ -530,7 +533,7 @@ fn verify_packed(
 ) -> VerifyResult {
     let (i, f) = (get_components(cx, int), get_components(cx, floats));
     ensure(
-        Rule::ExtendedInstructions,
+        VerifyRule::ExtendedInstructions,
         i.part.op == Op::TypeInt
             && i.count == 0
             && i.part.width == width
@@ -549,7 +552,7 @@ fn verify_struct_result(
 ) -> VerifyResult {
     let &[first, second] = cx.struct_members(result) else {
         return Err(make_fault(
-            Rule::ExtendedInstructions,
+            VerifyRule::ExtendedInstructions,
             "the result is no structure of two members",
         ));
     };
@@ -560,7 +563,7 @@ fn verify_struct_result(
         b.part.op == Op::TypeInt && b.part.width == 32 && a.count == b.count
     };
     ensure(
-        Rule::ExtendedInstructions,
+        VerifyRule::ExtendedInstructions,
         a.part.op == Op::TypeFloat && fits && operand == first,
         || "the result's members do not fit the operand".to_owned(),
     )

@@ -1,7 +1,7 @@
-//! Rule 13: blocks, branches and phis.
+//! VerifyRule 13: blocks, branches and phis.
 
 use super::context::{DefPlace, VerifyContext, VerifyFault, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::Id;
 use crate::analysis::{DominanceTree, EdgeLists, FlowEdges};
 use crate::grammar::Op;
@@ -33,11 +33,11 @@ pub(super) fn verify_block_order(
         let at = |check: VerifyResult| check.map_err(|f| (inst.handle(), f));
         let op = inst.op();
         match op {
-            Op::Phi => at(ensure(Rule::Blocks, phis && !is_entry, || {
+            Op::Phi => at(ensure(VerifyRule::Blocks, phis && !is_entry, || {
                 "phis stand first in their block, and not in a function's first".to_owned()
             }))?,
             Op::Variable | Op::UntypedVariableKHR => {
-                at(ensure(Rule::Blocks, variables, || {
+                at(ensure(VerifyRule::Blocks, variables, || {
                     "variables stand first in their function".to_owned()
                 }))?;
             }
@@ -71,7 +71,7 @@ pub(super) fn merge_blocks(cx: &VerifyContext<'_>, func: Func) -> Result<(), (In
     for block in &cx.module.function(func).blocks {
         if let Some(merge) = cx.module.merge_inst(*block) {
             let label = merge.operand_word(0);
-            ensure(Rule::Structure, seen.insert(label), || {
+            ensure(VerifyRule::Structure, seen.insert(label), || {
                 format!("%{label} is the merge block of another header already")
             })
             .map_err(|fault| (merge.handle(), fault))?;
@@ -85,13 +85,13 @@ fn follows_merge(merge: Op, op: Op) -> VerifyResult {
         Op::LoopMerge => matches!(op, Op::Branch | Op::BranchConditional),
         _ => matches!(op, Op::BranchConditional | Op::Switch),
     };
-    ensure(Rule::Blocks, fits, || {
+    ensure(VerifyRule::Blocks, fits, || {
         format!("it follows {merge}, which it may not")
     })
 }
 
 fn verify_label(cx: &VerifyContext<'_>, id: u32, what: &str) -> VerifyResult {
-    ensure(Rule::Blocks, cx.defining_op(id) == Op::Label, || {
+    ensure(VerifyRule::Blocks, cx.defining_op(id) == Op::Label, || {
         format!("{what} %{id} is no label")
     })
 }
@@ -99,7 +99,7 @@ fn verify_label(cx: &VerifyContext<'_>, id: u32, what: &str) -> VerifyResult {
 fn verify_merge(cx: &VerifyContext<'_>, block: Block, inst: InstRef<'_>) -> VerifyResult {
     let own = cx.module.label(block).word();
     verify_label(cx, inst.operand_word(0), "the merge block")?;
-    ensure(Rule::Structure, inst.operand_word(0) != own, || {
+    ensure(VerifyRule::Structure, inst.operand_word(0) != own, || {
         "the merge block is the header itself".to_owned()
     })?;
     if inst.op() == Op::SelectionMerge {
@@ -107,13 +107,13 @@ fn verify_merge(cx: &VerifyContext<'_>, block: Block, inst: InstRef<'_>) -> Veri
     }
     verify_label(cx, inst.operand_word(1), "the continue target")?;
     ensure(
-        Rule::Structure,
+        VerifyRule::Structure,
         inst.operand_word(0) != inst.operand_word(1),
         || "merge block and continue target are the same".to_owned(),
     )?;
     let control = inst.operand_word(2);
     ensure(
-        Rule::Blocks,
+        VerifyRule::Blocks,
         control & 3 != 3 && !(control & 2 != 0 && control & (0x80 | 0x100) != 0),
         || "the loop is to be unrolled and not to be".to_owned(),
     )
@@ -123,18 +123,20 @@ fn verify_terminator(cx: &VerifyContext<'_>, func: Func, inst: InstRef<'_>) -> V
     match inst.op() {
         Op::Branch => verify_label(cx, inst.operand_word(0), "the target"),
         Op::BranchConditional => {
-            ensure(Rule::Blocks, matches!(inst.operands().len(), 3 | 5), || {
-                "weights stand for both targets or for none".to_owned()
-            })?;
             ensure(
-                Rule::Values,
+                VerifyRule::Blocks,
+                matches!(inst.operands().len(), 3 | 5),
+                || "weights stand for both targets or for none".to_owned(),
+            )?;
+            ensure(
+                VerifyRule::Values,
                 cx.value_shape(inst.operand_word(0)).op == Op::TypeBool,
                 || "the condition is no boolean".to_owned(),
             )?;
             verify_label(cx, inst.operand_word(1), "the target")?;
             verify_label(cx, inst.operand_word(2), "the target")?;
             ensure(
-                Rule::Blocks,
+                VerifyRule::Blocks,
                 cx.version < crate::grammar::SpirvVersion::new(1, 6)
                     || inst.operand_word(1) != inst.operand_word(2),
                 || "both targets are the same, which SPIR-V 1.6 does not allow".to_owned(),
@@ -142,7 +144,7 @@ fn verify_terminator(cx: &VerifyContext<'_>, func: Func, inst: InstRef<'_>) -> V
         }
         Op::Switch => verify_switch_operands(cx, inst),
         Op::Return => ensure(
-            Rule::Functions,
+            VerifyRule::Functions,
             cx.defining_op(result_of(cx, func)) == Op::TypeVoid,
             || "the function returns a value".to_owned(),
         ),
@@ -157,7 +159,7 @@ fn result_of(cx: &VerifyContext<'_>, func: Func) -> u32 {
 
 fn verify_switch_operands(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         cx.value_shape(inst.operand_word(0)).op == Op::TypeInt,
         || "the selector is no integer".to_owned(),
     )?;
@@ -167,7 +169,7 @@ fn verify_switch_operands(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRe
         verify_label(cx, target.word(), "the target")?;
     }
     ensure(
-        Rule::Limits,
+        VerifyRule::Limits,
         (inst.operands().len() - 2) / (words + 1) <= 16383,
         || "there are more than 16383 cases".to_owned(),
     )
@@ -176,18 +178,18 @@ fn verify_switch_operands(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRe
 fn return_value(cx: &VerifyContext<'_>, func: Func, inst: InstRef<'_>) -> VerifyResult {
     let found = cx.type_of(inst.operand_word(0));
     let shape = cx.type_shape(found);
-    ensure(Rule::Functions, found == result_of(cx, func), || {
+    ensure(VerifyRule::Functions, found == result_of(cx, func), || {
         format!(
             "the value is of {}, the function's result of {}",
             cx.describe_type(found),
             cx.describe_type(result_of(cx, func))
         )
     })?;
-    ensure(Rule::Functions, shape.op != Op::TypeVoid, || {
+    ensure(VerifyRule::Functions, shape.op != Op::TypeVoid, || {
         "void has no values".to_owned()
     })?;
     ensure(
-        Rule::Functions,
+        VerifyRule::Functions,
         !cx.is_logical()
             || !matches!(shape.op, Op::TypePointer | Op::TypeUntypedPointerKHR)
             || cx.variable_pointers(),
@@ -214,7 +216,7 @@ impl<'m> FunctionFlow<'m> {
         let graph = FlowEdges::of_targets(cx.module, func, position, targets);
         let mut graph = graph.map_err(|(inst, id)| {
             let message = format!("its target {id} is no block of this function");
-            (inst, make_fault(Rule::Blocks, message))
+            (inst, make_fault(VerifyRule::Blocks, message))
         })?;
         // They are needed no more, and together with what finds dominators they are large.
         graph.successors = EdgeLists::default();
@@ -223,7 +225,7 @@ impl<'m> FunctionFlow<'m> {
         {
             let last = cx.module.terminator(blocks[*first as usize]);
             let message = "it goes to the first block of its function";
-            return Err((last.handle(), make_fault(Rule::Blocks, message)));
+            return Err((last.handle(), make_fault(VerifyRule::Blocks, message)));
         }
         let dominators =
             DominanceTree::from_parents(graph.compute_dominators(), &graph.reverse_postorder);
@@ -240,7 +242,7 @@ impl<'m> FunctionFlow<'m> {
             {
                 let message = "the block stands before the block that dominates it";
                 let label = cx.module.block(*block).label;
-                return Err((label, make_fault(Rule::Blocks, message)));
+                return Err((label, make_fault(VerifyRule::Blocks, message)));
             }
         }
         Ok(flow)
@@ -272,11 +274,11 @@ impl<'m> FunctionFlow<'m> {
         let cx = self.cx;
         let result = inst.words()[0];
         let shape = cx.type_shape(result);
-        ensure(Rule::Values, shape.op != Op::TypeVoid, || {
+        ensure(VerifyRule::Values, shape.op != Op::TypeVoid, || {
             "void has no values".to_owned()
         })?;
         ensure(
-            Rule::Memory,
+            VerifyRule::Memory,
             !matches!(shape.op, Op::TypePointer | Op::TypeUntypedPointerKHR)
                 || !cx.is_logical()
                 || cx.variable_pointers(),
@@ -285,25 +287,29 @@ impl<'m> FunctionFlow<'m> {
         let is_object = shape.op == Op::TypeSampledImage
             || cx.is_shader && matches!(shape.op, Op::TypeImage | Op::TypeSampler);
         ensure(
-            Rule::Values,
+            VerifyRule::Values,
             !is_object || cx.has_capability(Capability::BindlessTextureNV),
             || "phis do not choose between images or samplers".to_owned(),
         )?;
         let pairs = inst.operands();
-        ensure(Rule::Blocks, pairs.len().is_multiple_of(2), || {
+        ensure(VerifyRule::Blocks, pairs.len().is_multiple_of(2), || {
             "a value has no parent".to_owned()
         })?;
-        ensure(Rule::Blocks, pairs.len() / 2 == predecessors.len(), || {
-            format!(
-                "{} values for {} predecessors",
-                pairs.len() / 2,
-                predecessors.len()
-            )
-        })?;
+        ensure(
+            VerifyRule::Blocks,
+            pairs.len() / 2 == predecessors.len(),
+            || {
+                format!(
+                    "{} values for {} predecessors",
+                    pairs.len() / 2,
+                    predecessors.len()
+                )
+            },
+        )?;
         let mut seen: Vec<u32> = Vec::with_capacity(predecessors.len());
         for pair in pairs.chunks_exact(2) {
             let found = cx.type_of(pair[0]);
-            ensure(Rule::Values, found == result, || {
+            ensure(VerifyRule::Values, found == result, || {
                 format!(
                     "%{} is of {}, not of {}",
                     pair[0],
@@ -316,14 +322,16 @@ impl<'m> FunctionFlow<'m> {
                 Some(p) if predecessors.binary_search(&p).is_ok() => seen.push(p),
                 _ => {
                     let message = format!("%{} is no predecessor", pair[1]);
-                    return Err(make_fault(Rule::Blocks, message));
+                    return Err(make_fault(VerifyRule::Blocks, message));
                 }
             }
         }
         seen.sort_unstable();
-        ensure(Rule::Blocks, seen.windows(2).all(|w| w[0] != w[1]), || {
-            "a predecessor stands twice".to_owned()
-        })
+        ensure(
+            VerifyRule::Blocks,
+            seen.windows(2).all(|w| w[0] != w[1]),
+            || "a predecessor stands twice".to_owned(),
+        )
     }
 }
 
@@ -359,12 +367,12 @@ fn visit_targets(cx: &VerifyContext<'_>, terminator: InstRef<'_>, visit: &mut dy
 pub(super) fn verify_lifetime(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let pointer = cx.value_shape(inst.operand_word(0));
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         pointer.op == Op::TypePointer && pointer.class == StorageClass::Function,
         || "the operand is no pointer to a variable of a function".to_owned(),
     )?;
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         inst.operand_word(1) == 0 || cx.has_capability(Capability::Addresses),
         || "the size is not 0, which needs the capability Addresses".to_owned(),
     )

@@ -1,8 +1,8 @@
-//! Rule 10 for floats of other formats than IEEE's (`SPV_KHR_bfloat16`, `SPV_EXT_float8`): they are stored,
+//! VerifyRule 10 for floats of other formats than IEEE's (`SPV_KHR_bfloat16`, `SPV_EXT_float8`): they are stored,
 //! converted and factors of products; other instructions do not compute with them.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use super::signatures::get_components;
 use crate::grammar::{InstructionClass, Op};
 use crate::ir::InstRef;
@@ -36,7 +36,7 @@ pub(super) fn verify_float_encodings(cx: &VerifyContext<'_>, inst: InstRef<'_>) 
     let result = inst.result_type().map_or(0, |ty| ty.word());
     let mut operands = inst.operands().iter().map(|id| cx.type_of(*id));
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         !is_other(result) && !operands.any(is_other),
         || "it does not compute with floats of this format".to_owned(),
     )

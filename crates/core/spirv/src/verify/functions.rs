@@ -1,8 +1,8 @@
-//! Rule 12: functions, parameters and calls.
+//! VerifyRule 12: functions, parameters and calls.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
 use super::ids::is_debug;
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::Id;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, StorageClass};
@@ -17,12 +17,12 @@ pub(super) fn verify_function(cx: &VerifyContext<'_>, func: Func) -> Result<(), 
     let shape = cx.type_shape(ty);
     let of_def = |check: VerifyResult| check.map_err(|f| f.into_diagnostic(def));
     of_def(ensure(
-        Rule::Functions,
+        VerifyRule::Functions,
         shape.op == Op::TypeFunction,
         || format!("its type %{ty} is no type of functions"),
     ))?;
     of_def(ensure(
-        Rule::Functions,
+        VerifyRule::Functions,
         shape.part == def.words()[0],
         || "its result is not that of its type".to_owned(),
     ))?;
@@ -33,13 +33,13 @@ pub(super) fn verify_function(cx: &VerifyContext<'_>, func: Func) -> Result<(), 
     for param in params {
         let found = param.words()[0];
         let fits = wanted.get(count) == Some(&found);
-        ensure(Rule::Functions, fits, || {
+        ensure(VerifyRule::Functions, fits, || {
             format!("parameter {count} is not of the type that the function's type has")
         })
         .map_err(|f| f.into_diagnostic(param))?;
         count += 1;
     }
-    of_def(ensure(Rule::Functions, count == wanted.len(), || {
+    of_def(ensure(VerifyRule::Functions, count == wanted.len(), || {
         format!("{count} parameters; its type has {}", wanted.len())
     }))
 }
@@ -49,12 +49,12 @@ pub(super) fn verify_call(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRe
     let callee = inst.operand_word(0);
     let Some(function) = cx.defining_inst(callee).filter(|i| i.op() == Op::Function) else {
         return Err(make_fault(
-            Rule::Functions,
+            VerifyRule::Functions,
             format!("%{callee} is no function"),
         ));
     };
     ensure(
-        Rule::Functions,
+        VerifyRule::Functions,
         function.words()[0] == inst.words()[0],
         || "the result is not that of the function".to_owned(),
     )?;
@@ -62,10 +62,13 @@ pub(super) fn verify_call(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRe
         .defining_inst(function.operand_word(1))
         .filter(|i| i.op() == Op::TypeFunction)
     else {
-        return Err(make_fault(Rule::Functions, "the function has no type"));
+        return Err(make_fault(
+            VerifyRule::Functions,
+            "the function has no type",
+        ));
     };
     let (wanted, given) = (&ty.operands()[1..], &inst.operands()[1..]);
-    ensure(Rule::Functions, wanted.len() == given.len(), || {
+    ensure(VerifyRule::Functions, wanted.len() == given.len(), || {
         format!(
             "{} arguments; the function has {} parameters",
             given.len(),
@@ -74,7 +77,7 @@ pub(super) fn verify_call(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyRe
     })?;
     for (n, (wanted, given)) in wanted.iter().zip(given).enumerate() {
         let found = cx.type_of(*given);
-        ensure(Rule::Functions, found == *wanted, || {
+        ensure(VerifyRule::Functions, found == *wanted, || {
             format!(
                 "argument {n} is of {}, the parameter of {}",
                 cx.describe_type(found),
@@ -102,7 +105,7 @@ fn verify_argument(cx: &VerifyContext<'_>, n: usize, given: u32) -> VerifyResult
         StorageClass::TaskPayloadWorkgroupEXT | StorageClass::NodePayloadAMDX => true,
         _ => false,
     };
-    ensure(Rule::Functions, passes, || {
+    ensure(VerifyRule::Functions, passes, || {
         format!(
             "argument {n} is a pointer of the class {}, which cannot be passed",
             shape.class
@@ -124,15 +127,17 @@ fn verify_argument(cx: &VerifyContext<'_>, n: usize, given: u32) -> VerifyResult
             cx.defining_op(shape.part),
             Op::TypeImage | Op::TypeSampler | Op::TypeSampledImage
         );
-    ensure(Rule::Functions, whole || by_class || is_object, || {
-        format!("argument {n} is a pointer into a variable, not a variable")
-    })
+    ensure(
+        VerifyRule::Functions,
+        whole || by_class || is_object,
+        || format!("argument {n} is a pointer into a variable, not a variable"),
+    )
 }
 
 /// A function's id is used where functions are named only.
 pub(super) fn use_of_function(cx: &VerifyContext<'_>, inst: InstRef<'_>, id: Id) -> VerifyResult {
     ensure(
-        Rule::Functions,
+        VerifyRule::Functions,
         cx.defining_op(id.word()) != Op::Function
             || matches!(
                 inst.op(),

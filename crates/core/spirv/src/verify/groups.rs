@@ -1,7 +1,7 @@
-//! Rule 24: operations over groups of invocations.
+//! VerifyRule 24: operations over groups of invocations.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use super::scopes;
 use super::signatures::{self, OperandRelation, TypeConstraint, get_components};
 use crate::grammar::enumerants::GroupOperation;
@@ -37,7 +37,7 @@ pub(super) fn verify_group_operation(cx: &VerifyContext<'_>, inst: InstRef<'_>) 
     match inst.op() {
         Op::GroupAll | Op::GroupAny => signatures::verify_operand_types(
             cx,
-            Rule::Groups,
+            VerifyRule::Groups,
             inst.words()[0],
             TypeConstraint::BoolScalar,
             &[OperandRelation::Result],
@@ -48,7 +48,7 @@ pub(super) fn verify_group_operation(cx: &VerifyContext<'_>, inst: InstRef<'_>) 
 }
 
 fn ensure_result_type(cx: &VerifyContext<'_>, id: u32, result: u32) -> VerifyResult {
-    ensure(Rule::Groups, cx.type_of(id) == result, || {
+    ensure(VerifyRule::Groups, cx.type_of(id) == result, || {
         format!(
             "the value is of {}, the result of {}",
             cx.describe_type(cx.type_of(id)),
@@ -60,7 +60,7 @@ fn ensure_result_type(cx: &VerifyContext<'_>, id: u32, result: u32) -> VerifyRes
 fn ensure_unsigned(cx: &VerifyContext<'_>, id: u32, what: &str) -> VerifyResult {
     let shape = cx.value_shape(id);
     ensure(
-        Rule::Groups,
+        VerifyRule::Groups,
         shape.op == Op::TypeInt && !shape.signed,
         || format!("{what} is no integer without sign"),
     )
@@ -72,7 +72,7 @@ fn is_ballot(cx: &VerifyContext<'_>, ty: u32) -> bool {
 }
 
 fn ensure_ballot(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
-    ensure(Rule::Groups, is_ballot(cx, ty), || {
+    ensure(VerifyRule::Groups, is_ballot(cx, ty), || {
         format!("{what} is no vector of four integers of 32 bits without sign")
     })
 }
@@ -87,9 +87,11 @@ fn has_scope(op: Op) -> bool {
 }
 
 fn ensure_boolean(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
-    ensure(Rule::Groups, cx.defining_op(ty) == Op::TypeBool, || {
-        format!("{what} is no boolean")
-    })
+    ensure(
+        VerifyRule::Groups,
+        cx.defining_op(ty) == Op::TypeBool,
+        || format!("{what} is no boolean"),
+    )
 }
 
 fn non_uniform(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
@@ -131,7 +133,7 @@ fn non_uniform(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
                 _ => false,
             };
             ensure(
-                Rule::Groups,
+                VerifyRule::Groups,
                 !constant || cx.is_constant(inst.operand_word(2)),
                 || "the invocation is no constant, as SPIR-V before 1.5 demands".to_owned(),
             )
@@ -168,14 +170,14 @@ fn verify_ballot(
         Op::GroupNonUniformBallotBitCount => {
             let shape = cx.type_shape(result);
             ensure(
-                Rule::Groups,
+                VerifyRule::Groups,
                 shape.op == Op::TypeInt && !shape.signed,
                 || "the result is no integer without sign".to_owned(),
             )?;
             ensure_ballot(cx, cx.type_of(inst.operand_word(2)), "the value")?;
             let operation = GroupOperation(inst.operand_word(1));
             ensure(
-                Rule::Groups,
+                VerifyRule::Groups,
                 !cx.is_vulkan()
                     || matches!(
                         operation,
@@ -189,7 +191,7 @@ fn verify_ballot(
         Op::GroupNonUniformBallotFindLSB | Op::GroupNonUniformBallotFindMSB => {
             let shape = cx.type_shape(result);
             ensure(
-                Rule::Groups,
+                VerifyRule::Groups,
                 shape.op == Op::TypeInt && !shape.signed,
                 || "the result is no integer without sign".to_owned(),
             )?;
@@ -202,7 +204,7 @@ fn verify_ballot(
 fn ensure_number(cx: &VerifyContext<'_>, ty: u32, what: &str) -> VerifyResult {
     let own = get_components(cx, ty);
     ensure(
-        Rule::Groups,
+        VerifyRule::Groups,
         matches!(own.part.op, Op::TypeInt | Op::TypeFloat | Op::TypeBool),
         || format!("{what} is neither numbers nor booleans"),
     )
@@ -217,7 +219,7 @@ fn verify_group_arithmetic(
     let value = inst.operand_word(2);
     signatures::verify_operand_types(
         cx,
-        Rule::Groups,
+        VerifyRule::Groups,
         result,
         is,
         &[OperandRelation::Result],
@@ -229,12 +231,12 @@ fn verify_group_arithmetic(
         let size = size.unwrap_or(0);
         ensure_unsigned(cx, size, "the size of clusters")?;
         // Other sizes than powers of two are undefined behaviour, which modules may have.
-        return ensure(Rule::Groups, cx.is_constant(size), || {
+        return ensure(VerifyRule::Groups, cx.is_constant(size), || {
             "the size of clusters is no constant".to_owned()
         });
     }
     let partitioned = inst.operand_word(1) >= GroupOperation::PartitionedReduceNV.0;
-    ensure(Rule::Groups, size.is_none() || partitioned, || {
+    ensure(VerifyRule::Groups, size.is_none() || partitioned, || {
         "a size of clusters stands with ClusteredReduce only".to_owned()
     })
 }

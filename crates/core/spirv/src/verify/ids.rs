@@ -2,7 +2,7 @@
 
 use super::context::{DefPlace, VerifyContext, VerifyResult, ensure, make_fault};
 use super::flow::FunctionFlow;
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::{ExtInstSet, InstructionClass, Op};
 use crate::ir::InstRef;
 use crate::{Id, IdSet};
@@ -23,10 +23,10 @@ pub(super) fn verify_ids(
     let class = inst.op().info().map(|i| i.class);
     let ty = inst.result_type();
     if let Some(ty) = ty {
-        ensure(Rule::DefinedBefore, seen.defined.contains(ty), || {
+        ensure(VerifyRule::DefinedBefore, seen.defined.contains(ty), || {
             format!("its type {ty} is not defined before")
         })?;
-        ensure(Rule::OperandClass, cx.is_type(ty.word()), || {
+        ensure(VerifyRule::OperandClass, cx.is_type(ty.word()), || {
             format!(
                 "its result type {ty} is no type, but {}",
                 cx.defining_op(ty.word())
@@ -54,9 +54,11 @@ fn verify_id_operand(
     free: bool,
 ) -> VerifyResult {
     if !seen.defined.contains(id) {
-        ensure(Rule::DefinedBefore, may_wait(cx, inst, at, id), || {
-            format!("{id} is not defined before")
-        })?;
+        ensure(
+            VerifyRule::DefinedBefore,
+            may_wait(cx, inst, at, id),
+            || format!("{id} is not defined before"),
+        )?;
         seen.waiting.push((id, inst.handle()));
         return Ok(());
     }
@@ -70,17 +72,19 @@ fn verify_id_operand(
                 Op(inst.operand_word(0) as u16),
                 Op::CooperativeMatrixLengthKHR | Op::CooperativeMatrixLengthNV
             );
-        return ensure(Rule::OperandClass, takes_type(op) && of_operation, || {
-            format!("{id} is a type where a value is asked for")
-        });
+        return ensure(
+            VerifyRule::OperandClass,
+            takes_type(op) && of_operation,
+            || format!("{id} is a type where a value is asked for"),
+        );
     }
     if cx.type_of(id.word()) == 0 {
-        return ensure(Rule::OperandClass, takes_untyped(op, at), || {
+        return ensure(VerifyRule::OperandClass, takes_untyped(op, at), || {
             format!("{id} is no value, but {}", cx.defining_op(id.word()))
         });
     }
     ensure(
-        Rule::OperandClass,
+        VerifyRule::OperandClass,
         cx.defining_op(id.word()) != Op::ExtInst
             || !is_non_semantic(cx, cx.defining_inst(id.word()))
             || is_non_semantic(cx, Some(inst)),
@@ -253,7 +257,10 @@ pub(super) fn verify_dominance(
             }
             if let Some(id) = wrong {
                 let message = format!("{id} is defined where it does not dominate this use");
-                faults.push((inst.handle(), make_fault(Rule::DefinedBefore, message)));
+                faults.push((
+                    inst.handle(),
+                    make_fault(VerifyRule::DefinedBefore, message),
+                ));
             }
         }
     }

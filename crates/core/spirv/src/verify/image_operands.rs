@@ -1,8 +1,8 @@
-//! Rule 18 for the optional operands of image instructions.
+//! VerifyRule 18 for the optional operands of image instructions.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::images::{ImageTypeOperands, count_coordinates, is_implicit};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use super::signatures::get_components;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, Dim, ImageOperands};
@@ -17,10 +17,10 @@ pub(super) fn verify_image_operands(
 ) -> VerifyResult {
     let op = inst.op();
     let Some((&mask, rest)) = inst.operands().get(at..).and_then(<[u32]>::split_first) else {
-        ensure(Rule::Images, !found.multisampled, || {
+        ensure(VerifyRule::Images, !found.multisampled, || {
             "a multisampled image needs the operand Sample".to_owned()
         })?;
-        return ensure(Rule::Images, !is_explicit(op), || {
+        return ensure(VerifyRule::Images, !is_explicit(op), || {
             "there is no level of detail".to_owned()
         });
     };
@@ -124,13 +124,13 @@ fn verify_operand_combination(
         (count(&offsets) <= 1, "more than one kind of offset"),
     ];
     for (holds, message) in rules {
-        ensure(Rule::Images, holds, || message.to_owned())?;
+        ensure(VerifyRule::Images, holds, || message.to_owned())?;
     }
     Ok(())
 }
 
 fn verify_scalar_operand(cx: &VerifyContext<'_>, id: u32, wanted: Op, what: &str) -> VerifyResult {
-    ensure(Rule::Images, cx.value_shape(id).op == wanted, || {
+    ensure(VerifyRule::Images, cx.value_shape(id).op == wanted, || {
         format!("{what} is of {}", cx.describe_type(cx.type_of(id)))
     })
 }
@@ -157,7 +157,7 @@ fn verify_gradient(
     let plane = count_coordinates(found.dim);
     let own = get_components(cx, cx.type_of(id));
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         own.part.op == Op::TypeFloat && own.count.max(1) == plane,
         || format!("a gradient is not of {plane} floats"),
     )
@@ -169,7 +169,7 @@ fn constant_offset(
     found: &ImageTypeOperands,
     id: u32,
 ) -> VerifyResult {
-    ensure(Rule::Images, cx.is_constant(id), || {
+    ensure(VerifyRule::Images, cx.is_constant(id), || {
         "the offset is no constant".to_owned()
     })?;
     verify_offset(cx, found, id)
@@ -178,7 +178,7 @@ fn constant_offset(
 fn any_offset(cx: &VerifyContext<'_>, op: Op, found: &ImageTypeOperands, id: u32) -> VerifyResult {
     verify_offset(cx, found, id)?;
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         !cx.is_vulkan()
             || is_gather(op)
             || cx.has_extension("SPV_KHR_maximal_reconvergence")
@@ -194,7 +194,7 @@ fn constant_offsets(
     id: u32,
 ) -> VerifyResult {
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         is_gather(op) && cx.is_constant(id) && cx.value_shape(id).op == Op::TypeArray,
         || "ConstOffsets are a constant array, in gathers".to_owned(),
     )
@@ -209,11 +209,11 @@ fn verify_offset(cx: &VerifyContext<'_>, found: &ImageTypeOperands, id: u32) -> 
         get_components(cx, cx.type_of(id)),
         count_coordinates(found.dim),
     );
-    ensure(Rule::Images, found.dim != Dim::Cube, || {
+    ensure(VerifyRule::Images, found.dim != Dim::Cube, || {
         "cubes have no offsets".to_owned()
     })?;
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         own.part.op == Op::TypeInt && own.count.max(1) == plane,
         || format!("the offset is not of {plane} integers"),
     )

@@ -1,7 +1,7 @@
-//! Rule 18: image instructions.
+//! VerifyRule 18: image instructions.
 
 use super::context::{VerifyContext, VerifyFault, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use super::signatures::get_components;
 use super::{image_operands, image_queries};
 use crate::Id;
@@ -66,7 +66,7 @@ pub(super) fn of_operand(
     };
     decode_image_type(cx, ty).ok_or_else(|| {
         let what = if sampled { "sampled image" } else { "image" };
-        make_fault(Rule::Images, format!("%{value} is no {what}"))
+        make_fault(VerifyRule::Images, format!("%{value} is no {what}"))
     })
 }
 
@@ -77,7 +77,7 @@ pub(super) fn verify_image_inst(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Ve
         Op::Image => {
             let shape = cx.value_shape(inst.operand_word(0));
             ensure(
-                Rule::Images,
+                VerifyRule::Images,
                 shape.op == Op::TypeSampledImage && shape.part == inst.words()[0],
                 || "the operand is no sampled image of the result's type".to_owned(),
             )
@@ -153,27 +153,31 @@ fn verify_sampled_image_use(
     is_here: bool,
     id: Id,
 ) -> VerifyResult {
-    ensure(Rule::Images, is_here, || {
+    ensure(VerifyRule::Images, is_here, || {
         format!("{id} is made by OpSampledImage in another block")
     })?;
-    ensure(Rule::Images, takes_sampled_image(cx, inst.op()), || {
-        format!("{id} is made by OpSampledImage, which only instructions on images use")
-    })
+    ensure(
+        VerifyRule::Images,
+        takes_sampled_image(cx, inst.op()),
+        || format!("{id} is made by OpSampledImage, which only instructions on images use"),
+    )
 }
 
 fn sampled_image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = cx.type_shape(inst.words()[0]);
-    ensure(Rule::Images, result.op == Op::TypeSampledImage, || {
-        "the result is no sampled image".to_owned()
-    })?;
+    ensure(
+        VerifyRule::Images,
+        result.op == Op::TypeSampledImage,
+        || "the result is no sampled image".to_owned(),
+    )?;
     let found = of_operand(cx, inst.operand_word(0), false)?;
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         same_but_depth(cx, cx.type_of(inst.operand_word(0)), result.part),
         || "the image is not of the result's image type".to_owned(),
     )?;
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         if cx.is_vulkan() {
             found.sampled == 1
         } else {
@@ -181,11 +185,11 @@ fn sampled_image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         },
         || "the image is not meant to be sampled".to_owned(),
     )?;
-    ensure(Rule::Images, found.dim != Dim::SubpassData, || {
+    ensure(VerifyRule::Images, found.dim != Dim::SubpassData, || {
         "the image is of subpass data".to_owned()
     })?;
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         cx.value_shape(inst.operand_word(1)).op == Op::TypeSampler,
         || format!("%{} is no sampler", inst.operand_word(1)),
     )
@@ -214,7 +218,7 @@ fn get_texel_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Result<u32, Veri
     match cx.struct_members(result) {
         &[code, texel] if cx.defining_op(code) == Op::TypeInt => Ok(texel),
         _ => Err(make_fault(
-            Rule::Images,
+            VerifyRule::Images,
             "the result is no structure of a code and a texel",
         )),
     }
@@ -243,7 +247,7 @@ fn verify_coordinate(
         Op::TypeInt => !floats || cx.is_kernel && inst.op() == Op::ImageSampleExplicitLod,
         _ => false,
     };
-    ensure(Rule::Images, allowed, || {
+    ensure(VerifyRule::Images, allowed, || {
         let what = if floats { "floats" } else { "integers" };
         format!("the coordinate is not of {what}")
     })?;
@@ -251,14 +255,14 @@ fn verify_coordinate(
     if projected {
         needed = count_coordinates(found.dim) + 1;
     }
-    ensure(Rule::Images, own.count.max(1) >= needed, || {
+    ensure(VerifyRule::Images, own.count.max(1) >= needed, || {
         format!(
             "the coordinate has {} components of {needed}",
             own.count.max(1)
         )
     })?;
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         !cx.is_vulkan() || !floats || own.part.width == 32,
         || "the coordinate is not of 32 bits".to_owned(),
     )
@@ -274,13 +278,13 @@ fn texel_fits(
     let own = get_components(cx, ty);
     if scalar {
         ensure(
-            Rule::Images,
+            VerifyRule::Images,
             own.count == 0 && matches!(own.part.op, Op::TypeInt | Op::TypeFloat),
             || "the result is no number".to_owned(),
         )?;
     } else {
         ensure(
-            Rule::Images,
+            VerifyRule::Images,
             own.count == 4 && matches!(own.part.op, Op::TypeInt | Op::TypeFloat),
             || "the result is no vector of four numbers".to_owned(),
         )?;
@@ -295,7 +299,7 @@ fn sampled_type_fits(cx: &VerifyContext<'_>, ty: u32, found: &ImageTypeOperands)
         ty
     };
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         cx.defining_op(found.sampled_type) == Op::TypeVoid || component == found.sampled_type,
         || {
             format!(
@@ -318,12 +322,12 @@ fn verify_image_sample(cx: &VerifyContext<'_>, inst: InstRef<'_>, compares: bool
             | Op::ImageSampleProjDrefImplicitLod
             | Op::ImageSampleProjDrefExplicitLod
     );
-    ensure(Rule::Images, !found.multisampled, || {
+    ensure(VerifyRule::Images, !found.multisampled, || {
         "a multisampled image is not sampled so".to_owned()
     })?;
     if projected {
         ensure(
-            Rule::Images,
+            VerifyRule::Images,
             matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Rect) && !found.arrayed,
             || "images of this dimension are not projected".to_owned(),
         )?;
@@ -338,7 +342,7 @@ fn verify_image_sample(cx: &VerifyContext<'_>, inst: InstRef<'_>, compares: bool
 fn verify_depth_reference(cx: &VerifyContext<'_>, id: u32) -> VerifyResult {
     let shape = cx.value_shape(id);
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         shape.op == Op::TypeFloat && shape.width == 32,
         || "the depth is no float of 32 bits".to_owned(),
     )
@@ -348,11 +352,11 @@ fn verify_image_fetch(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
     let ty = get_texel_type(cx, inst)?;
     let found = of_operand(cx, inst.operand_word(0), false)?;
     texel_fits(cx, ty, &found, false)?;
-    ensure(Rule::Images, found.dim != Dim::Cube, || {
+    ensure(VerifyRule::Images, found.dim != Dim::Cube, || {
         "cubes are not fetched from".to_owned()
     })?;
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         found.sampled == 1 || !cx.is_shader && found.sampled == 0,
         || "the image is not meant to be sampled".to_owned(),
     )?;
@@ -364,11 +368,11 @@ fn verify_image_gather(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResul
     let ty = get_texel_type(cx, inst)?;
     let found = of_operand(cx, inst.operand_word(0), true)?;
     texel_fits(cx, ty, &found, false)?;
-    ensure(Rule::Images, !found.multisampled, || {
+    ensure(VerifyRule::Images, !found.multisampled, || {
         "a multisampled image is not gathered from".to_owned()
     })?;
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         matches!(found.dim, Dim::Dim2D | Dim::Cube | Dim::Rect),
         || "images of this dimension are not gathered from".to_owned(),
     )?;
@@ -377,12 +381,12 @@ fn verify_image_gather(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResul
         let component = inst.operand_word(2);
         let shape = cx.value_shape(component);
         ensure(
-            Rule::Images,
+            VerifyRule::Images,
             shape.op == Op::TypeInt && shape.width == 32,
             || "the component is no integer of 32 bits".to_owned(),
         )?;
         if cx.is_vulkan() {
-            ensure(Rule::Images, cx.is_constant(component), || {
+            ensure(VerifyRule::Images, cx.is_constant(component), || {
                 "the component is no constant".to_owned()
             })?;
         }
@@ -397,16 +401,18 @@ fn verify_image_read(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult 
     let found = of_operand(cx, inst.operand_word(0), false)?;
     let own = get_components(cx, ty);
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         matches!(own.part.op, Op::TypeInt | Op::TypeFloat),
         || "the result is not of numbers".to_owned(),
     )?;
-    ensure(Rule::Images, !cx.is_vulkan() || own.count == 4, || {
-        "the result is no vector of four numbers".to_owned()
-    })?;
+    ensure(
+        VerifyRule::Images,
+        !cx.is_vulkan() || own.count == 4,
+        || "the result is no vector of four numbers".to_owned(),
+    )?;
     sampled_type_fits(cx, ty, &found)?;
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         found.sampled != 1 || !cx.is_shader || !cx.is_vulkan(),
         || "the image is meant to be sampled, not to be read".to_owned(),
     )?;
@@ -418,7 +424,7 @@ fn verify_image_read(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult 
         && cx.is_shader
     {
         ensure(
-            Rule::Capabilities,
+            VerifyRule::Capabilities,
             cx.has_capability(Capability::StorageImageReadWithoutFormat),
             || "reads of images without format need StorageImageReadWithoutFormat".to_owned(),
         )?;
@@ -428,30 +434,34 @@ fn verify_image_read(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult 
 
 fn verify_image_write(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let found = of_operand(cx, inst.operand_word(0), false)?;
-    ensure(Rule::Images, found.dim != Dim::SubpassData, || {
+    ensure(VerifyRule::Images, found.dim != Dim::SubpassData, || {
         "subpass data is not written to".to_owned()
     })?;
-    ensure(Rule::Images, found.sampled != 1 || !cx.is_vulkan(), || {
-        "the image is meant to be sampled, not to be written to".to_owned()
-    })?;
+    ensure(
+        VerifyRule::Images,
+        found.sampled != 1 || !cx.is_vulkan(),
+        || "the image is meant to be sampled, not to be written to".to_owned(),
+    )?;
     verify_coordinate(cx, inst, &found, 1, false, false)?;
     let ty = cx.type_of(inst.operand_word(2));
     let own = get_components(cx, ty);
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         matches!(own.part.op, Op::TypeInt | Op::TypeFloat),
         || "the texel is not of numbers".to_owned(),
     )?;
     sampled_type_fits(cx, ty, &found)?;
     if found.format == 0 && found.sampled == 2 && cx.is_shader {
         ensure(
-            Rule::Capabilities,
+            VerifyRule::Capabilities,
             cx.has_capability(Capability::StorageImageWriteWithoutFormat),
             || "writes to images without format need StorageImageWriteWithoutFormat".to_owned(),
         )?;
-        ensure(Rule::Images, !cx.is_vulkan() || own.count == 4, || {
-            "the texel is no vector of four numbers".to_owned()
-        })?;
+        ensure(
+            VerifyRule::Images,
+            !cx.is_vulkan() || own.count == 4,
+            || "the texel is no vector of four numbers".to_owned(),
+        )?;
     }
     image_operands::verify_image_operands(cx, inst, &found, 3)
 }
@@ -460,7 +470,7 @@ fn texel_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     use crate::grammar::enumerants::StorageClass;
     let result = cx.type_shape(inst.words()[0]);
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         result.op == Op::TypePointer && result.class == StorageClass::Image,
         || "the result is no pointer of the class Image".to_owned(),
     )?;
@@ -468,40 +478,40 @@ fn texel_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let found = decode_image_type(cx, pointer.part);
     let Some(found) = found.filter(|_| pointer.op == Op::TypePointer) else {
         return Err(make_fault(
-            Rule::Images,
+            VerifyRule::Images,
             format!("%{} is no pointer to an image", inst.operand_word(0)),
         ));
     };
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         result.part == found.sampled_type
             || cx.defining_op(found.sampled_type) == Op::TypeVoid
             || cx.defining_op(result.part) == Op::TypeVector,
         || "the result does not point to the image's sampled type".to_owned(),
     )?;
-    ensure(Rule::Images, found.dim != Dim::SubpassData, || {
+    ensure(VerifyRule::Images, found.dim != Dim::SubpassData, || {
         "there are no pointers into subpass data".to_owned()
     })?;
     let own = get_components(cx, cx.type_of(inst.operand_word(1)));
     let needed = count_coordinates(found.dim) + u32::from(found.arrayed && found.dim != Dim::Cube);
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         own.part.op == Op::TypeInt && own.count.max(1) == needed,
         || format!("the coordinate is not of {needed} integers"),
     )?;
     let sample = cx.value_shape(inst.operand_word(2));
-    ensure(Rule::Images, sample.op == Op::TypeInt, || {
+    ensure(VerifyRule::Images, sample.op == Op::TypeInt, || {
         "the sample is no integer".to_owned()
     })?;
     if !found.multisampled {
         ensure(
-            Rule::Images,
+            VerifyRule::Images,
             cx.constant_value(inst.operand_word(2)) == Some(0),
             || "the image has one sample, 0".to_owned(),
         )?;
     }
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         !cx.is_vulkan() || found.format != 0 && is_atomic_format(cx, found.format),
         || "the image's format is not one for atomics in Vulkan".to_owned(),
     )

@@ -1,10 +1,10 @@
-//! Rule 16: explicit layouts of memory that others see.
+//! VerifyRule 16: explicit layouts of memory that others see.
 //!
 //! Three sets of rules (Vulkan specification, "Offset and Stride Assignment"): *scalar*, *standard*
 //! (std430) and *extended* (std140, where arrays and structures are aligned to 16 bytes).
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Decoration, StorageClass};
 use crate::ir::InstRef;
@@ -76,7 +76,7 @@ pub(super) fn verify_layout(
         && matches!(cx.defining_op(ty), Op::TypeArray | Op::TypeRuntimeArray)
     {
         ensure(
-            Rule::Layout,
+            VerifyRule::Layout,
             !cx.has_decoration(ty, Decoration::ArrayStride),
             || format!("the array of descriptors %{ty} has ArrayStride"),
         )?;
@@ -129,7 +129,7 @@ fn verify_no_layout(
     ];
     let say = |what: Decoration| {
         let message = format!("%{ty} has {what}, but the class {class} has no explicit layout");
-        make_fault(Rule::Layout, message)
+        make_fault(VerifyRule::Layout, message)
     };
     if let Some(what) = whole.into_iter().find(|d| cx.has_decoration(ty, *d)) {
         known.free.remove(&ty);
@@ -170,7 +170,10 @@ impl LayoutVerifier<'_, '_> {
             BlockLayoutRules::Standard => "standard",
             BlockLayoutRules::Extended => "extended",
         };
-        make_fault(Rule::Layout, format!("%{ty}: {message} ({rules} layout)"))
+        make_fault(
+            VerifyRule::Layout,
+            format!("%{ty}: {message} ({rules} layout)"),
+        )
     }
 
     fn find_matrix_layout(&self, structure: u32, n: u32) -> (MatrixLayout, bool) {
@@ -210,7 +213,7 @@ impl LayoutVerifier<'_, '_> {
                         || cx
                             .member_decoration(ty, n, Decoration::OffsetIdEXT)
                             .is_some();
-                    ensure(Rule::Layout, has_offset, || {
+                    ensure(VerifyRule::Layout, has_offset, || {
                         format!("member {n} of %{ty} has no Offset")
                     })?;
                     let (_, has_matrix) = self.find_matrix_layout(ty, n);
@@ -220,14 +223,14 @@ impl LayoutVerifier<'_, '_> {
             }
             Op::TypeArray | Op::TypeRuntimeArray => {
                 ensure(
-                    Rule::Layout,
+                    VerifyRule::Layout,
                     cx.has_decoration(ty, Decoration::ArrayStride)
                         || cx.has_decoration(ty, Decoration::ArrayStrideIdEXT),
                     || format!("the array %{ty} has no ArrayStride"),
                 )?;
                 self.verify_decorations(shape.part, has_matrix, known, depth + 1)
             }
-            Op::TypeMatrix => ensure(Rule::Layout, has_matrix || depth == 0, || {
+            Op::TypeMatrix => ensure(VerifyRule::Layout, has_matrix || depth == 0, || {
                 format!("a member with the matrix %{ty} has no MatrixStride, or no order")
             }),
             _ => Ok(()),
@@ -260,7 +263,7 @@ impl LayoutVerifier<'_, '_> {
                     align
                 };
                 let stride = self.array_stride(ty);
-                ensure(Rule::Layout, stride != Some(0), || {
+                ensure(VerifyRule::Layout, stride != Some(0), || {
                     format!("the array %{ty} has the stride 0")
                 })?;
                 if let Some(stride) = stride

@@ -1,7 +1,7 @@
-//! Rule 17, the locations of inputs and outputs.
+//! VerifyRule 17, the locations of inputs and outputs.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Decoration, ExecutionModel as Model, StorageClass};
 use rustc_hash::FxHashSet;
@@ -53,9 +53,11 @@ pub(super) fn verify_locations(
         let word = |what| cx.decoration(*id, what).and_then(<[u32]>::first).copied();
         let location = word(Decoration::Location);
         let is_block = cx.has_decoration(ty, Decoration::Block);
-        ensure(Rule::EntryPoints, location.is_some() || is_block, || {
-            format!("%{id} of its interface has no Location")
-        })?;
+        ensure(
+            VerifyRule::EntryPoints,
+            location.is_some() || is_block,
+            || format!("%{id} of its interface has no Location"),
+        )?;
         let index = word(Decoration::Index).unwrap_or(0);
         let key = |at: u32| (is_output, index, at);
         if let Some(location) = location {
@@ -71,7 +73,7 @@ pub(super) fn verify_locations(
             };
             let Some(location) = word(Decoration::Location) else {
                 let message = format!("member {n} of %{id} of its interface has no Location");
-                return Err(make_fault(Rule::EntryPoints, message));
+                return Err(make_fault(VerifyRule::EntryPoints, message));
             };
             let component = word(Decoration::Component).unwrap_or(0);
             occupy_locations(cx, *member, location, component, &mut |at| {
@@ -89,7 +91,7 @@ fn make_conflict_fault(id: u32, at: u32) -> super::context::VerifyFault {
         at / 4,
         at % 4
     );
-    make_fault(Rule::EntryPoints, message)
+    make_fault(VerifyRule::EntryPoints, message)
 }
 
 /// Most locations that are looked at.

@@ -1,9 +1,9 @@
-//! Rule 27: logical pointers: which instructions make and take them, and what variable pointers may point to
+//! VerifyRule 27: logical pointers: which instructions make and take them, and what variable pointers may point to
 //! (specification, section 2.16.1, and `SPV_KHR_variable_pointers`).
 
 use super::context::{VerifyContext, VerifyResult, ensure};
 use super::memory::is_pointer;
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::enumerants::{AddressingModel, Capability, Decoration, StorageClass};
 use crate::grammar::{InstructionClass, Op};
 use crate::ir::InstRef;
@@ -97,7 +97,7 @@ fn may_vary(cx: &VerifyContext<'_>, class: StorageClass) -> bool {
 }
 
 fn ensure_logical(holds: bool, message: impl FnOnce() -> String) -> VerifyResult {
-    ensure(Rule::LogicalPointers, holds, message)
+    ensure(VerifyRule::LogicalPointers, holds, message)
 }
 
 /// Checks what an instruction makes and takes.

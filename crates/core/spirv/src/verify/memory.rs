@@ -1,7 +1,7 @@
-//! Rule 11: variables, pointers, loads and stores.
+//! VerifyRule 11: variables, pointers, loads and stores.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use super::values;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, Decoration, MemoryAccess, StorageClass};
@@ -94,12 +94,12 @@ fn get_pointer_shape(
     id: u32,
 ) -> Result<super::context::TypeSummary, super::context::VerifyFault> {
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         !cx.is_logical() || makes_logical_pointer(cx, cx.defining_op(id)),
         || format!("%{id} is no logical pointer, but {}", cx.defining_op(id)),
     )?;
     let shape = cx.value_shape(id);
-    ensure(Rule::Memory, is_pointer(shape.op), || {
+    ensure(VerifyRule::Memory, is_pointer(shape.op), || {
         format!(
             "%{id} is of {}, not a pointer",
             cx.describe_type(cx.type_of(id))
@@ -125,7 +125,7 @@ fn verify_load(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = inst.words()[0];
     let shape = get_pointer_shape(cx, inst.operand_word(0))?;
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         shape.op == Op::TypeUntypedPointerKHR || shape.part == result,
         || {
             format!(
@@ -139,12 +139,12 @@ fn verify_load(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         .type_shape(result)
         .holds
         .has_any(TypeContents::RUNTIME_ARRAY);
-    ensure(Rule::Memory, !unsized_, || {
+    ensure(VerifyRule::Memory, !unsized_, || {
         "a runtime array cannot be loaded".to_owned()
     })?;
     verify_memory_access(cx, inst, 1, [shape.class, StorageClass(u32::MAX)])?;
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         !cx.is_shader || !is_small_composite(cx, result),
         || "composites of numbers that can only be stored cannot be loaded".to_owned(),
     )
@@ -153,7 +153,7 @@ fn verify_load(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 fn verify_store(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let shape = get_pointer_shape(cx, inst.operand_word(0))?;
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         !matches!(
             shape.class,
             StorageClass::UniformConstant
@@ -165,12 +165,12 @@ fn verify_store(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     )?;
     let object = cx.type_of(inst.operand_word(1));
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         !matches!(cx.defining_op(object), Op::TypeVoid | Op::Nop),
         || "the object has no value".to_owned(),
     )?;
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         shape.op == Op::TypeUntypedPointerKHR || shape.part == object,
         || {
             format!(
@@ -187,14 +187,14 @@ fn verify_store(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
             block = cx.type_shape(block).part;
         }
         ensure(
-            Rule::Memory,
+            VerifyRule::Memory,
             !cx.has_decoration(block, Decoration::Block),
             || "uniform blocks are read-only in Vulkan".to_owned(),
         )?;
     }
     verify_memory_access(cx, inst, 2, [shape.class, StorageClass(u32::MAX)])?;
     let opaque = cx.is_vulkan() && cx.type_shape(object).holds.has_any(TypeContents::OBJECT);
-    ensure(Rule::Memory, !opaque, || {
+    ensure(VerifyRule::Memory, !opaque, || {
         "images, samplers and the like cannot be stored".to_owned()
     })
 }
@@ -226,7 +226,7 @@ pub(super) fn verify_memory_access(
 ) -> VerifyResult {
     let physical = classes.contains(&StorageClass::PhysicalStorageBuffer);
     let Some(&mask) = inst.operands().get(at) else {
-        return ensure(Rule::Memory, !physical, || {
+        return ensure(VerifyRule::Memory, !physical, || {
             "accesses to physical storage buffers say how they are aligned".to_owned()
         });
     };
@@ -241,11 +241,11 @@ pub(super) fn verify_memory_access(
         op if STORES.contains(&op) => mask.contains(visible),
         _ => false,
     };
-    ensure(Rule::Memory, !other_way, || {
+    ensure(VerifyRule::Memory, !other_way, || {
         format!("{mask} is for accesses the other way")
     })?;
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         mask.contains(private) || !mask.contains(available) && !mask.contains(visible),
         || "what is made available or visible is not private".to_owned(),
     )?;
@@ -253,11 +253,11 @@ pub(super) fn verify_memory_access(
     if mask.contains(MemoryAccess::Aligned) {
         let align = inst.operands().get(next).copied().unwrap_or(0);
         next += 1;
-        ensure(Rule::Memory, align.is_power_of_two(), || {
+        ensure(VerifyRule::Memory, align.is_power_of_two(), || {
             format!("the alignment {align} is no power of two")
         })?;
     } else {
-        ensure(Rule::Memory, !physical, || {
+        ensure(VerifyRule::Memory, !physical, || {
             "accesses to physical storage buffers say how they are aligned".to_owned()
         })?;
     }
@@ -281,7 +281,7 @@ pub(super) fn verify_memory_access(
         ) || class.0 == u32::MAX
     };
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         !mask.contains(private) || classes.iter().all(|c| shared(*c)),
         || "memory of this class is always private".to_owned(),
     )
@@ -289,18 +289,18 @@ pub(super) fn verify_memory_access(
 
 fn access_chain(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = cx.type_shape(inst.words()[0]);
-    ensure(Rule::Memory, result.op == Op::TypePointer, || {
+    ensure(VerifyRule::Memory, result.op == Op::TypePointer, || {
         "the result is no pointer".to_owned()
     })?;
     let base = cx.value_shape(inst.operand_word(0));
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         base.op == Op::TypePointer
             && (!cx.is_logical()
                 || makes_logical_pointer(cx, cx.defining_op(inst.operand_word(0)))),
         || format!("the base %{} is no pointer", inst.operand_word(0)),
     )?;
-    ensure(Rule::Memory, base.class == result.class, || {
+    ensure(VerifyRule::Memory, base.class == result.class, || {
         format!(
             "the base is of the class {}, the result of {}",
             base.class, result.class
@@ -312,14 +312,14 @@ fn access_chain(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         verify_element_operand(cx, inst, base)?;
     }
     let indices = inst.operands().get(from..).unwrap_or(&[]);
-    ensure(Rule::Limits, indices.len() <= 255, || {
+    ensure(VerifyRule::Limits, indices.len() <= 255, || {
         format!("{} indices; there may be 255", indices.len())
     })?;
     let mut ty = base.part;
     for index in indices {
         ty = resolve_index_step(cx, ty, *index)?;
     }
-    ensure(Rule::Memory, ty == result.part, || {
+    ensure(VerifyRule::Memory, ty == result.part, || {
         format!(
             "the indices lead to {}, the result points to {}",
             cx.describe_type(ty),
@@ -335,7 +335,7 @@ fn verify_element_operand(
 ) -> VerifyResult {
     let index = inst.operand_word(1);
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         cx.value_shape(index).op == Op::TypeInt,
         || format!("the element %{index} is no integer"),
     )?;
@@ -345,7 +345,7 @@ fn verify_element_operand(
             StorageClass::StorageBuffer => cx.variable_pointers(),
             class => class == StorageClass::PhysicalStorageBuffer,
         };
-        ensure(Rule::Memory, class_ok, || {
+        ensure(VerifyRule::Memory, class_ok, || {
             format!(
                 "there are no elements of pointers of the class {}",
                 base.class
@@ -360,7 +360,7 @@ fn verify_element_operand(
             | StorageClass::PushConstant
     ) || cx.has_decoration(cx.type_of(inst.operand_word(0)), Decoration::ArrayStride)
         || !cx.is_shader;
-    ensure(Rule::Memory, strided, || {
+    ensure(VerifyRule::Memory, strided, || {
         "the base's pointer type has no ArrayStride".to_owned()
     })
 }
@@ -373,7 +373,7 @@ fn resolve_index_step(
 ) -> Result<u32, super::context::VerifyFault> {
     let shape = cx.type_shape(ty);
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         cx.value_shape(index).op == Op::TypeInt,
         || format!("the index %{index} is no integer"),
     )?;
@@ -388,7 +388,7 @@ fn resolve_index_step(
         Op::TypeNodePayloadArrayAMDX => Ok(cx.defining_inst(ty).map_or(0, |t| t.operand_word(0))),
         Op::TypeStruct => {
             ensure(
-                Rule::Memory,
+                VerifyRule::Memory,
                 matches!(cx.defining_op(index), Op::Constant),
                 || format!("the index %{index} into a structure is no constant"),
             )?;
@@ -399,11 +399,14 @@ fn resolve_index_step(
                 .and_then(|at| members.get(at))
                 .copied()
                 .ok_or_else(|| {
-                    make_fault(Rule::Memory, format!("member {at} of {}", members.len()))
+                    make_fault(
+                        VerifyRule::Memory,
+                        format!("member {at} of {}", members.len()),
+                    )
                 })
         }
         _ => Err(make_fault(
-            Rule::Memory,
+            VerifyRule::Memory,
             format!("{} has no parts to go to", cx.describe_type(ty)),
         )),
     }
@@ -412,21 +415,21 @@ fn resolve_index_step(
 fn array_length(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = cx.type_shape(inst.words()[0]);
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         result.op == Op::TypeInt && result.width == 32 && !result.signed,
         || "the result is no integer of 32 bits without sign".to_owned(),
     )?;
     let structure = cx.value_shape(inst.operand_word(0)).part;
     let members = cx.struct_members(structure);
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         members
             .last()
             .is_some_and(|m| cx.defining_op(*m) == Op::TypeRuntimeArray),
         || "the structure does not end in a runtime array".to_owned(),
     )?;
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         inst.operand_word(1) as usize + 1 == members.len(),
         || "the member is not the last".to_owned(),
     )
@@ -438,14 +441,14 @@ fn verify_copy_memory(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
         cx.value_shape(inst.operand_word(1)),
     );
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         is_pointer(target.op) && is_pointer(source.op),
         || "target and source are not both pointers".to_owned(),
     )?;
     let classes = [target.class, source.class];
     if inst.op() == Op::CopyMemory {
         ensure(
-            Rule::Memory,
+            VerifyRule::Memory,
             target.op != source.op
                 || target.part == source.part && cx.defining_op(target.part) != Op::TypeVoid,
             || "target and source point to different types".to_owned(),
@@ -454,16 +457,16 @@ fn verify_copy_memory(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
     }
     let size = inst.operand_word(2);
     let shape = cx.value_shape(size);
-    ensure(Rule::Memory, shape.op == Op::TypeInt, || {
+    ensure(VerifyRule::Memory, shape.op == Op::TypeInt, || {
         "the size is no integer".to_owned()
     })?;
     let value = cx.constant_value(size);
-    ensure(Rule::Memory, value != Some(0), || {
+    ensure(VerifyRule::Memory, value != Some(0), || {
         "the size is 0".to_owned()
     })?;
     let negative =
         shape.signed && value.is_some_and(|v| v >> (shape.width.clamp(1, 64) - 1) & 1 == 1);
-    ensure(Rule::Memory, !negative, || {
+    ensure(VerifyRule::Memory, !negative, || {
         "the size is negative".to_owned()
     })?;
     verify_memory_access(cx, inst, 3, classes)
@@ -475,7 +478,7 @@ fn verify_pointer_comparison(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
         cx.type_of(inst.operand_word(1)),
     );
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         a == b && is_pointer(cx.defining_op(a)),
         || "the operands are not pointers of one type".to_owned(),
     )?;
@@ -484,13 +487,13 @@ fn verify_pointer_comparison(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
         Op::PtrDiff => Op::TypeInt,
         _ => Op::TypeBool,
     };
-    ensure(Rule::Memory, result == wanted, || {
+    ensure(VerifyRule::Memory, result == wanted, || {
         format!("the result is {result}, not {wanted}")
     })?;
     let class = cx.type_shape(a).class;
     if cx.is_logical() {
         ensure(
-            Rule::Memory,
+            VerifyRule::Memory,
             match class {
                 StorageClass::StorageBuffer => cx.variable_pointers(),
                 StorageClass::Workgroup => cx.has_capability(Capability::VariablePointers),
@@ -500,7 +503,7 @@ fn verify_pointer_comparison(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
         )?;
     }
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         class != StorageClass::PhysicalStorageBuffer,
         || "pointers to physical storage buffers cannot be compared".to_owned(),
     )

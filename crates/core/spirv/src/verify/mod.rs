@@ -54,7 +54,7 @@ mod types;
 mod values;
 mod variables;
 
-pub use rules::Rule;
+pub use rules::VerifyRule;
 
 use crate::IdSet;
 use crate::grammar::{InstructionClass, Op, SpirvVersion};
@@ -99,7 +99,7 @@ pub fn verify_words(
 ) -> Result<SpirvModule, Vec<SourceDiagnostic>> {
     order::verify_order(&words).map_err(|d| vec![d])?;
     let module = SpirvModule::from_words(words)
-        .map_err(|d| vec![d.with_note(Rule::Encoding.to_string())])?;
+        .map_err(|d| vec![d.with_note(VerifyRule::Encoding.to_string())])?;
     verify_module(&module, options)?;
     Ok(module)
 }
@@ -222,7 +222,7 @@ fn visit_insts<'m>(module: &'m SpirvModule, mut visit: impl FnMut(InstRef<'m>, D
         .for_each(|i| visit(i, DefPlace::OUTSIDE, false));
 }
 
-/// Rule 3.
+/// VerifyRule 3.
 fn collect_definitions<'m>(cx: &mut VerifyContext<'m>, faults: &mut VerifyFaults<'_>) {
     visit_insts(cx.module, |inst, place, _| {
         if inst.op() == Op::TypeForwardPointer {
@@ -249,7 +249,7 @@ fn verify_operands(cx: &VerifyContext<'_>, faults: &mut VerifyFaults<'_>) {
     for (id, inst) in std::mem::take(&mut seen.waiting) {
         let user = cx.module.inst(inst);
         let found = context::ensure(
-            Rule::DefinedBefore,
+            VerifyRule::DefinedBefore,
             cx.definition(id.word()).is_some(),
             || format!("{id} is not defined"),
         );

@@ -1,7 +1,7 @@
-//! Rule 17 for execution modes: which stand beside each other, and for which models.
+//! VerifyRule 17 for execution modes: which stand beside each other, and for which models.
 
 use super::context::{VerifyContext, VerifyResult, ensure};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{
     BuiltIn, Decoration, ExecutionMode as Mode, ExecutionModel as Model,
@@ -160,10 +160,10 @@ pub(super) fn verify_mode_combination(
             names.join(", ")
         };
         match number {
-            ModeCount::Exactly(wanted) => ensure(Rule::EntryPoints, has == *wanted, || {
+            ModeCount::Exactly(wanted) => ensure(VerifyRule::EntryPoints, has == *wanted, || {
                 format!("it does not have {wanted} of the modes {}", names())
             })?,
-            ModeCount::AtMostOne => ensure(Rule::EntryPoints, has <= 1, || {
+            ModeCount::AtMostOne => ensure(VerifyRule::EntryPoints, has <= 1, || {
                 format!("it has more than one of the modes {}", names())
             })?,
         }
@@ -173,7 +173,7 @@ pub(super) fn verify_mode_combination(
         let sized = modes.has_mode(id, Mode::LocalSize)
             || modes.has_mode(id, Mode::LocalSizeId)
             || has_workgroup_size(cx);
-        ensure(Rule::EntryPoints, sized, || {
+        ensure(VerifyRule::EntryPoints, sized, || {
             "it does not say how large a workgroup is: LocalSize, LocalSizeId or WorkgroupSize"
                 .to_owned()
         })?;
@@ -201,22 +201,26 @@ fn workgroup_size(
     let Some([x, y, z]) = size.as_deref().filter(|_| !has_workgroup_size(cx)) else {
         return Ok(());
     };
-    ensure(Rule::EntryPoints, x * y * z != 0, || {
+    ensure(VerifyRule::EntryPoints, x * y * z != 0, || {
         format!("its workgroups of {x} by {y} by {z} have no invocations")
     })?;
     let quads = modes.has_mode(function, Mode::DerivativeGroupQuadsKHR);
     ensure(
-        Rule::EntryPoints,
+        VerifyRule::EntryPoints,
         !quads || x % 2 == 0 && y % 2 == 0,
         || format!("its workgroups of {x} by {y} are not made of quads"),
     )?;
     let lines = modes.has_mode(function, Mode::DerivativeGroupLinearKHR);
-    ensure(Rule::EntryPoints, !lines || x * y * z % 4 == 0, || {
-        format!(
-            "its workgroups of {} invocations are not made of fours",
-            x * y * z
-        )
-    })
+    ensure(
+        VerifyRule::EntryPoints,
+        !lines || x * y * z % 4 == 0,
+        || {
+            format!(
+                "its workgroups of {} invocations are not made of fours",
+                x * y * z
+            )
+        },
+    )
 }
 
 fn has_workgroup_size(cx: &VerifyContext<'_>) -> bool {
@@ -340,7 +344,7 @@ pub(super) fn verify_mode_models(
     mode: Mode,
     models: &[Model],
 ) -> VerifyResult {
-    ensure(Rule::EntryPoints, !models.is_empty(), || {
+    ensure(VerifyRule::EntryPoints, !models.is_empty(), || {
         format!(
             "%{} is the function of no entry point",
             inst.operand_word(0)
@@ -361,13 +365,13 @@ pub(super) fn verify_mode_models(
             | Mode::SharesInputWithAMDX
     );
     ensure(
-        Rule::EntryPoints,
+        VerifyRule::EntryPoints,
         of_ids == (inst.op() == Op::ExecutionModeId),
         || format!("the mode {mode} does not stand with {}", inst.op()),
     )?;
     if of_ids && mode != Mode::FPFastMathDefault {
         for id in &inst.operands()[2..] {
-            ensure(Rule::EntryPoints, cx.is_constant(*id), || {
+            ensure(VerifyRule::EntryPoints, cx.is_constant(*id), || {
                 format!("%{id} is no constant")
             })?;
         }
@@ -375,14 +379,14 @@ pub(super) fn verify_mode_models(
     let row = MODES.iter().find(|(modes, _)| modes.contains(&mode));
     if let Some((_, allowed)) = row {
         ensure(
-            Rule::EntryPoints,
+            VerifyRule::EntryPoints,
             models.iter().all(|m| allowed.contains(m)),
             || format!("the mode {mode} is not for its execution model"),
         )?;
     }
     if let TargetEnvironment::Vulkan(..) = cx.options.target.environment {
         ensure(
-            Rule::Environment,
+            VerifyRule::Environment,
             !matches!(mode, Mode::OriginLowerLeft | Mode::PixelCenterInteger),
             || format!("Vulkan has no mode {mode}"),
         )?;
@@ -390,7 +394,7 @@ pub(super) fn verify_mode_models(
     if mode == Mode::LocalSizeId
         && let TargetEnvironment::Vulkan(major, minor) = cx.options.target.environment
     {
-        ensure(Rule::Environment, (major, minor) >= (1, 3), || {
+        ensure(VerifyRule::Environment, (major, minor) >= (1, 3), || {
             "LocalSizeId needs Vulkan 1.3".to_owned()
         })?;
     }

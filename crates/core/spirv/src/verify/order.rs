@@ -1,8 +1,8 @@
-//! Rule 2 on the words of a module: sections stand in their order, declarations of functions before
+//! VerifyRule 2 on the words of a module: sections stand in their order, declarations of functions before
 //! definitions.
 
 use super::context::make_fault;
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::binary::{InstructionStream, RawInst};
 use crate::grammar::{InstructionClass, Op};
 use crate::ir::ModuleSection;
@@ -51,7 +51,7 @@ pub(super) fn verify_order(words: &[u32]) -> Result<(), SourceDiagnostic> {
         let message = "the module has no OpMemoryModel";
         return Err(
             SourceDiagnostic::error(spirula_diagnostics::SourceLocation::Unknown, message)
-                .with_note(Rule::Order.to_string()),
+                .with_note(VerifyRule::Order.to_string()),
         );
     }
     Ok(())
@@ -104,8 +104,8 @@ fn is_declaration(op: Op) -> bool {
 }
 
 fn report_misplaced(inst: &RawInst<'_>, message: &str) -> SourceDiagnostic {
-    let fault = make_fault(Rule::Order, message);
+    let fault = make_fault(VerifyRule::Order, message);
     SourceDiagnostic::error(inst.place(), format!("{} {}", inst.op, fault.message))
-        .with_note(Rule::Order.to_string())
+        .with_note(VerifyRule::Order.to_string())
         .with_hint("the specification's section 2.4 lists the order")
 }

@@ -7,22 +7,22 @@ macro_rules! rules {
         /// A rule of the verifier. Its number is part of every message and does not change.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
-        pub enum Rule {
+        pub enum VerifyRule {
             $(#[doc = $text] $name = $number,)*
         }
 
-        impl Rule {
+        impl VerifyRule {
             /// Every rule by increasing number.
-            pub const ALL: &[Rule] = &[$(Rule::$name,)*];
+            pub const ALL: &[VerifyRule] = &[$(VerifyRule::$name,)*];
 
             /// A few words.
             pub const fn title(self) -> &'static str {
-                match self { $(Rule::$name => $title,)* }
+                match self { $(VerifyRule::$name => $title,)* }
             }
 
             /// What it demands and where the specification says so.
             pub const fn text(self) -> &'static str {
-                match self { $(Rule::$name => $text,)* }
+                match self { $(VerifyRule::$name => $text,)* }
             }
         }
     };
@@ -92,19 +92,19 @@ rules! {
         "In logical addressing pointers are made and used by the instructions that section 2.16.1 lists.";
 }
 
-impl Rule {
+impl VerifyRule {
     /// Its number.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
     /// The rule with a number.
-    pub fn by_number(number: u8) -> Option<Rule> {
+    pub fn by_number(number: u8) -> Option<VerifyRule> {
         Self::ALL.iter().copied().find(|r| r.number() == number)
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for VerifyRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rule {}: {}", self.number(), self.title())
     }

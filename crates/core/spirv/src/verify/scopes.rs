@@ -1,7 +1,7 @@
-//! Rule 19: scopes, memory semantics, barriers and atomics.
+//! VerifyRule 19: scopes, memory semantics, barriers and atomics.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::enumerants::{
     Capability, ExecutionModel, MemoryModel, MemorySemantics, Scope, StorageClass,
 };
@@ -17,14 +17,14 @@ fn read_scope_constant(
 ) -> Result<Option<u32>, super::context::VerifyFault> {
     let shape = cx.value_shape(id);
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         shape.op == Op::TypeInt && shape.width == 32,
         || format!("the {what} %{id} is no integer of 32 bits"),
     )?;
     let found = cx.constant_value(id);
     let specialised = cx.has_capability(Capability::CooperativeMatrixNV) && cx.is_constant(id);
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         found.is_some() || !cx.is_shader || specialised,
         || format!("the {what} %{id} is no constant that is known"),
     )?;
@@ -39,7 +39,7 @@ fn read_scope(
         return Ok(None);
     };
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         Kind::Scope.info().enumerant_by_value(value).is_some(),
         || format!("{value} is no scope"),
     )?;
@@ -53,14 +53,14 @@ pub(super) fn verify_memory_scope(cx: &VerifyContext<'_>, id: u32) -> VerifyResu
     };
     if scope == Scope::QueueFamily {
         ensure(
-            Rule::Atomics,
+            VerifyRule::Atomics,
             cx.has_capability(Capability::VulkanMemoryModel),
             || "the scope QueueFamily needs the Vulkan memory model".to_owned(),
         )?;
     }
     if scope == Scope::Device && cx.has_capability(Capability::VulkanMemoryModel) {
         ensure(
-            Rule::Atomics,
+            VerifyRule::Atomics,
             cx.has_capability(Capability::VulkanMemoryModelDeviceScope),
             || "the scope Device needs the capability VulkanMemoryModelDeviceScope".to_owned(),
         )?;
@@ -71,11 +71,13 @@ pub(super) fn verify_memory_scope(cx: &VerifyContext<'_>, id: u32) -> VerifyResu
     let subgroups = (major, minor) > (1, 0)
         || cx.has_capability(Capability::SubgroupBallotKHR)
         || cx.has_capability(Capability::SubgroupVoteKHR);
-    ensure(Rule::Atomics, scope != Scope::Subgroup || subgroups, || {
-        "Vulkan 1.0 has no memory scope Subgroup without a capability for subgroups".to_owned()
-    })?;
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
+        scope != Scope::Subgroup || subgroups,
+        || "Vulkan 1.0 has no memory scope Subgroup without a capability for subgroups".to_owned(),
+    )?;
+    ensure(
+        VerifyRule::Atomics,
         matches!(
             scope,
             Scope::Device
@@ -102,7 +104,7 @@ pub(super) fn verify_execution_scope(
     if class == Some(InstructionClass::NonUniform) {
         let rotates = inst.op() == Op::GroupNonUniformRotateKHR && !cx.is_vulkan();
         let taken = scope == Scope::Subgroup || rotates && scope == Scope::Workgroup;
-        ensure(Rule::Atomics, taken, || {
+        ensure(VerifyRule::Atomics, taken, || {
             format!("the operation is for the scope Subgroup, not {scope}")
         })?;
     }
@@ -110,7 +112,7 @@ pub(super) fn verify_execution_scope(
         return Ok(());
     }
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         matches!(scope, Scope::Workgroup | Scope::Subgroup),
         || format!("Vulkan has no execution scope {scope}"),
     )
@@ -165,25 +167,27 @@ fn verify_semantics(
         return Ok(());
     };
     let found = MemorySemantics(value);
-    ensure(Rule::Atomics, (value & ORDERS).count_ones() <= 1, || {
-        format!("the semantics {found} have more than one order")
-    })?;
+    ensure(
+        VerifyRule::Atomics,
+        (value & ORDERS).count_ones() <= 1,
+        || format!("the semantics {found} have more than one order"),
+    )?;
     let mut without = WITHOUT.iter().filter(|row| row.0.contains(&inst.op()));
     if let Some((_, _, message)) = without.find(|row| value & row.1.0 != 0) {
-        return Err(make_fault(Rule::Atomics, *message));
+        return Err(make_fault(VerifyRule::Atomics, *message));
     }
     let vulkan_only = MemorySemantics::OutputMemory.0
         | MemorySemantics::MakeAvailable.0
         | MemorySemantics::MakeVisible.0
         | MemorySemantics::Volatile.0;
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         value & vulkan_only == 0 || cx.has_capability(Capability::VulkanMemoryModel),
         || format!("{found} needs the Vulkan memory model"),
     )?;
     let has = |what: MemorySemantics| value & what.0 != 0;
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         !has(MemorySemantics::Volatile)
             || inst
                 .op()
@@ -192,24 +196,24 @@ fn verify_semantics(
         || "only atomics are volatile".to_owned(),
     )?;
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         !has(MemorySemantics::UniformMemory) || cx.is_shader,
         || "UniformMemory needs the capability Shader".to_owned(),
     )?;
     let releases = has(MemorySemantics::Release) || has(MemorySemantics::AcquireRelease);
     let acquires = has(MemorySemantics::Acquire) || has(MemorySemantics::AcquireRelease);
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         !has(MemorySemantics::MakeAvailable) || releases,
         || "MakeAvailable goes with a release".to_owned(),
     )?;
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         !has(MemorySemantics::MakeVisible) || acquires,
         || "MakeVisible goes with an acquire".to_owned(),
     )?;
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         !(has(MemorySemantics::MakeAvailable) || has(MemorySemantics::MakeVisible))
             || value & CLASSES != 0,
         || "the semantics name no storage class".to_owned(),
@@ -228,19 +232,19 @@ fn semantics_in_vulkan(
 ) -> VerifyResult {
     let (ordered, classes) = (value & ORDERS != 0, value & VULKAN_CLASSES != 0);
     let consistent = value & MemorySemantics::SequentiallyConsistent.0 != 0;
-    ensure(Rule::Atomics, !consistent, || {
+    ensure(VerifyRule::Atomics, !consistent, || {
         "Vulkan has no SequentiallyConsistent".to_owned()
     })?;
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         inst.op() != Op::MemoryBarrier || ordered,
         || "a memory barrier has an order in Vulkan".to_owned(),
     )?;
-    ensure(Rule::Atomics, ordered == classes, || {
+    ensure(VerifyRule::Atomics, ordered == classes, || {
         "an order and a storage class stand together in Vulkan".to_owned()
     })?;
     let alone = cx.constant_value(scope) == Some(Scope::Invocation.0.into());
-    ensure(Rule::Atomics, !alone || !ordered, || {
+    ensure(VerifyRule::Atomics, !alone || !ordered, || {
         "an order has a wider scope than Invocation in Vulkan".to_owned()
     })?;
     let only = match inst.op() {
@@ -248,9 +252,11 @@ fn semantics_in_vulkan(
         Op::ControlBarrierWaitEXT => MemorySemantics::Acquire,
         _ => return Ok(()),
     };
-    ensure(Rule::Atomics, !ordered || value & ORDERS == only.0, || {
-        format!("the order is {only} or none in Vulkan")
-    })
+    ensure(
+        VerifyRule::Atomics,
+        !ordered || value & ORDERS == only.0,
+        || format!("the order is {only} or none in Vulkan"),
+    )
 }
 
 /// Checks the semantics of a comparison that failed, beside those of one that did not.
@@ -264,27 +270,27 @@ fn verify_failure_semantics(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verify
     let has = |value: u32, what: MemorySemantics| value & what.0 != 0;
     let releases =
         has(unequal, MemorySemantics::Release) || has(unequal, MemorySemantics::AcquireRelease);
-    ensure(Rule::Atomics, !releases, || {
+    ensure(VerifyRule::Atomics, !releases, || {
         "a comparison that failed does not release".to_owned()
     })?;
     let consistent = MemorySemantics::SequentiallyConsistent;
     let stronger = has(unequal, consistent) && !has(equal, consistent)
         || has(unequal, MemorySemantics::Acquire) && equal & ORDERS == 0;
-    ensure(Rule::Atomics, !stronger, || {
+    ensure(VerifyRule::Atomics, !stronger, || {
         "a comparison that failed has no stronger order than one that did not".to_owned()
     })?;
     if !has_vulkan_semantics(cx) {
         return Ok(());
     }
     let more = unequal & !equal & (VULKAN_CLASSES | MemorySemantics::MakeVisible.0);
-    ensure(Rule::Atomics, more == 0, || {
+    ensure(VerifyRule::Atomics, more == 0, || {
         format!(
             "a comparison that failed has {} beyond one that did not",
             MemorySemantics(more)
         )
     })?;
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         has(equal, MemorySemantics::Volatile) == has(unequal, MemorySemantics::Volatile),
         || "both semantics of a comparison are Volatile, or neither".to_owned(),
     )
@@ -304,7 +310,7 @@ pub(super) fn verify_barrier(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verif
         }
         Op::MemoryNamedBarrier => {
             ensure(
-                Rule::Atomics,
+                VerifyRule::Atomics,
                 cx.value_shape(inst.operand_word(0)).op == Op::TypeNamedBarrier,
                 || "the operand is no named barrier".to_owned(),
             )?;
@@ -320,9 +326,11 @@ pub(super) fn verify_atomic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verify
     let is_store = matches!(inst.op(), Op::AtomicStore | Op::AtomicFlagClear);
     let is_flag = matches!(inst.op(), Op::AtomicFlagTestAndSet | Op::AtomicFlagClear);
     let pointer = cx.value_shape(inst.operand_word(0));
-    ensure(Rule::Atomics, super::memory::is_pointer(pointer.op), || {
-        "the operand is no pointer".to_owned()
-    })?;
+    ensure(
+        VerifyRule::Atomics,
+        super::memory::is_pointer(pointer.op),
+        || "the operand is no pointer".to_owned(),
+    )?;
     let data = if pointer.op == Op::TypeUntypedPointerKHR {
         if is_store {
             cx.type_of(*inst.operands().get(3).unwrap_or(&0))
@@ -334,18 +342,18 @@ pub(super) fn verify_atomic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verify
     };
     let shape = cx.type_shape(data);
     if is_flag {
-        ensure(Rule::Atomics, pointer.op == Op::TypePointer, || {
+        ensure(VerifyRule::Atomics, pointer.op == Op::TypePointer, || {
             "flags are not accessed by untyped pointers".to_owned()
         })?;
         ensure(
-            Rule::Atomics,
+            VerifyRule::Atomics,
             shape.op == Op::TypeInt && shape.width == 32,
             || "the flag is no integer of 32 bits".to_owned(),
         )?;
         let result = inst
             .result_type()
             .map_or(Op::TypeBool, |t| cx.defining_op(t.word()));
-        ensure(Rule::Atomics, result == Op::TypeBool, || {
+        ensure(VerifyRule::Atomics, result == Op::TypeBool, || {
             "the result is no boolean".to_owned()
         })?;
     } else {
@@ -361,13 +369,13 @@ pub(super) fn verify_atomic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Verify
         verify_failure_semantics(cx, inst)?;
         for at in [4, 5] {
             ensure(
-                Rule::Atomics,
+                VerifyRule::Atomics,
                 cx.type_of(inst.operand_word(at)) == inst.words()[0],
                 || "value and comparator are not of the result's type".to_owned(),
             )?;
         }
     } else if let (Some(value), false) = (inst.operands().get(3), is_flag) {
-        ensure(Rule::Atomics, cx.type_of(*value) == data, || {
+        ensure(VerifyRule::Atomics, cx.type_of(*value) == data, || {
             format!(
                 "the value is of {}, not of {}",
                 cx.describe_type(cx.type_of(*value)),
@@ -405,11 +413,11 @@ fn verify_atomic_type(cx: &VerifyContext<'_>, inst: InstRef<'_>, data: u32) -> V
         Op::TypePointer => cx.is_kernel,
         _ => false,
     };
-    ensure(Rule::Atomics, fits, || {
+    ensure(VerifyRule::Atomics, fits, || {
         format!("it does not work on {}", cx.describe_type(data))
     })?;
     if let Some(result) = inst.result_type() {
-        ensure(Rule::Atomics, result.word() == data, || {
+        ensure(VerifyRule::Atomics, result.word() == data, || {
             format!(
                 "the result is of {}, the pointer points to {}",
                 cx.describe_type(result.word()),
@@ -420,7 +428,7 @@ fn verify_atomic_type(cx: &VerifyContext<'_>, inst: InstRef<'_>, data: u32) -> V
     if part.op == Op::TypeInt && part.width == 64 {
         let image = cx.defining_op(inst.operand_word(0)) == Op::ImageTexelPointer;
         ensure(
-            Rule::Capabilities,
+            VerifyRule::Capabilities,
             cx.has_capability(if image {
                 Capability::Int64ImageEXT
             } else {
@@ -432,7 +440,7 @@ fn verify_atomic_type(cx: &VerifyContext<'_>, inst: InstRef<'_>, data: u32) -> V
     float_capability(cx, inst.op(), &shape)?;
     if cx.is_vulkan() && part.op == Op::TypeInt {
         ensure(
-            Rule::Environment,
+            VerifyRule::Environment,
             part.width == 32 || part.width == 64,
             || format!("Vulkan has no atomics of {} bits", part.width),
         )?;
@@ -481,7 +489,7 @@ fn float_capability(
         return Ok(());
     };
     ensure(
-        Rule::Capabilities,
+        VerifyRule::Capabilities,
         !cx.is_shader || cx.has_capability(needed),
         || {
             format!(
@@ -511,12 +519,12 @@ fn verify_atomic_class(cx: &VerifyContext<'_>, class: StorageClass) -> VerifyRes
             | StorageClass::AtomicCounter
     );
     if cx.is_vulkan() {
-        return ensure(Rule::Atomics, shared, || {
+        return ensure(VerifyRule::Atomics, shared, || {
             format!("Vulkan has no atomics on the class {class}")
         });
     }
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         shared
             || in_kernels
             || class == StorageClass::DeviceOnlyALTERA
@@ -524,12 +532,12 @@ fn verify_atomic_class(cx: &VerifyContext<'_>, class: StorageClass) -> VerifyRes
         || format!("there are no atomics on the class {class}"),
     )?;
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         class != StorageClass::Function || !cx.is_shader,
         || "there are no atomics on variables of functions".to_owned(),
     )?;
     ensure(
-        Rule::Atomics,
+        VerifyRule::Atomics,
         !cx.is_opencl()
             || matches!(
                 class,

@@ -1,10 +1,10 @@
-//! Rule 10 as a table: the types of operands and results of instructions on numbers and booleans.
+//! VerifyRule 10 as a table: the types of operands and results of instructions on numbers and booleans.
 //!
 //! A row says what the result is, and for each operand how its type relates to the result's. What
 //! a row cannot say stands in [`super::values`].
 
 use super::context::{TypeSummary, VerifyContext, VerifyResult, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::Op;
 
 /// What a type has to be: of scalars or vectors where it does not say.
@@ -535,7 +535,7 @@ pub(super) fn get_components(cx: &VerifyContext<'_>, ty: u32) -> TypeComponents 
 /// Checks a result and operands given by their types.
 pub(super) fn verify_operand_types(
     cx: &VerifyContext<'_>,
-    rule: Rule,
+    rule: VerifyRule,
     result: u32,
     is: TypeConstraint,
     likes: &[OperandRelation],

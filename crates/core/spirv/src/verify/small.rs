@@ -1,9 +1,9 @@
-//! Rule 25: numbers of 8 and 16 bits in shaders that can only store them (specification, sections 2.16.1 and
+//! VerifyRule 25: numbers of 8 and 16 bits in shaders that can only store them (specification, sections 2.16.1 and
 //! 3.31: what the capabilities for storage allow): such a number is stored, converted to another width of its
 //! kind and copied, and nothing else.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::{InstructionClass, Op};
 use crate::ir::InstRef;
 
@@ -45,5 +45,5 @@ pub(super) fn verify_narrow_operands(
         let id = found.map_or(String::new(), |id| id.to_string());
         format!("{id} has 8 or 16 bits, and can be stored and converted only")
     };
-    ensure(Rule::SmallNumbers, found.is_none(), message)
+    ensure(VerifyRule::SmallNumbers, found.is_none(), message)
 }

@@ -1,8 +1,8 @@
-//! Rule 11, numbers of 8 and 16 bits: where they may be stored without the capability to compute
+//! VerifyRule 11, numbers of 8 and 16 bits: where they may be stored without the capability to compute
 //! with them.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, Decoration, StorageClass};
 
@@ -115,9 +115,11 @@ pub(super) fn verify_narrow_storage(
     };
     for width in [16, 8] {
         if cx.defining_op(pointee) != Op::TypePointer && small(width) {
-            ensure(Rule::Memory, is_stored(cx, width, class, pointee), || {
-                format!("numbers of {width} bits in the class {class} need a capability")
-            })?;
+            ensure(
+                VerifyRule::Memory,
+                is_stored(cx, width, class, pointee),
+                || format!("numbers of {width} bits in the class {class} need a capability"),
+            )?;
         }
     }
     Ok(())

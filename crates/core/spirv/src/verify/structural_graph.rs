@@ -2,7 +2,7 @@
 //! and continue targets (specification, section 2.11.1).
 
 use super::context::{VerifyFault, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::Id;
 use crate::analysis::{DominanceTree, EdgeLists, reverse_postorder};
 use crate::grammar::Op;
@@ -159,7 +159,7 @@ fn collect_structural_edges(
         });
         missing.map_or(Ok(()), |(inst, label)| {
             let message = format!("{label} is no block of this function");
-            Err((inst, make_fault(Rule::Structure, message)))
+            Err((inst, make_fault(VerifyRule::Structure, message)))
         })
     })?;
     Ok((edges, merges))

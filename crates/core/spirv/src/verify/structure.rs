@@ -1,4 +1,4 @@
-//! Rule 14: structured control flow, for modules with the capability Shader.
+//! VerifyRule 14: structured control flow, for modules with the capability Shader.
 //!
 //! Dominance here is *structural*: over the graph whose edges are those of branches and those from
 //! headers to their merge blocks and continue targets (specification, section 2.11.1). A construct
@@ -6,7 +6,7 @@
 //! does not; it is left to few blocks only and entered through its header.
 
 use super::context::{VerifyFault, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use super::structural_graph::{NONE, StructuralGraph};
 use crate::Id;
 use crate::analysis::DominanceTree;
@@ -82,7 +82,7 @@ impl<'m> ConstructVerifier<'m> {
                 let inst = module.merge_inst(handles[header as usize]);
                 let inst = inst.map_or(Inst::FIRST, InstRef::handle);
                 let message = "its merge block is that of another header too";
-                return Err((inst, make_fault(Rule::Structure, message)));
+                return Err((inst, make_fault(VerifyRule::Structure, message)));
             }
         }
         let order = graph.reverse_postorder();
@@ -109,7 +109,7 @@ impl<'m> ConstructVerifier<'m> {
 
     fn make_block_fault(&self, block: u32, message: impl Into<String>) -> (Inst, VerifyFault) {
         let label = self.module.block(self.handles[block as usize]).label;
-        (label, make_fault(Rule::Structure, message.into()))
+        (label, make_fault(VerifyRule::Structure, message.into()))
     }
 
     fn block_label(&self, block: u32) -> Id {
@@ -512,8 +512,11 @@ impl<'m> ConstructVerifier<'m> {
                 ),
             };
             if is_missing {
-                let found = make_fault(Rule::Structure, format!("{what} has no OpSelectionMerge"))
-                    .with_hint("declare where its paths come together again");
+                let found = make_fault(
+                    VerifyRule::Structure,
+                    format!("{what} has no OpSelectionMerge"),
+                )
+                .with_hint("declare where its paths come together again");
                 return Err((terminator.handle(), found));
             }
         }

@@ -1,7 +1,7 @@
 //! Rules 8 and 22: declarations of types.
 
 use super::context::{VerifyContext, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::enumerants::{Capability, Decoration, Dim, ImageFormat, StorageClass};
 use crate::grammar::{InstructionClass, Kind, Op};
 use crate::ir::InstRef;
@@ -43,7 +43,7 @@ impl<'m> DeclaredTypes<'m> {
                 | Op::TypeUntypedPointerKHR
         );
         ensure(
-            Rule::Types,
+            VerifyRule::Types,
             may_repeat
                 || self.seen.insert((
                     inst.op(),
@@ -60,11 +60,11 @@ impl<'m> DeclaredTypes<'m> {
 
 fn verify_nesting(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let members = inst.operands();
-    ensure(Rule::Limits, members.len() <= MEMBERS, || {
+    ensure(VerifyRule::Limits, members.len() <= MEMBERS, || {
         format!("{} members; there may be {MEMBERS}", members.len())
     })?;
     let depth = cx.type_shape(inst.words()[0]).depth;
-    ensure(Rule::Limits, depth <= NESTING, || {
+    ensure(VerifyRule::Limits, depth <= NESTING, || {
         format!("structures nest {depth} deep; they may {NESTING}")
     })
 }
@@ -117,14 +117,14 @@ fn verify_int_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         1..=64 | 65.. => cx.has_capability(Capability::ArbitraryPrecisionIntegersALTERA),
         0 => false,
     };
-    ensure(Rule::Types, allowed, || {
+    ensure(VerifyRule::Types, allowed, || {
         format!("integers of {width} bits need a capability that is not declared")
     })?;
-    ensure(Rule::Types, inst.operand_word(1) <= 1, || {
+    ensure(VerifyRule::Types, inst.operand_word(1) <= 1, || {
         format!("the signedness {} is neither 0 nor 1", inst.operand_word(1))
     })?;
     ensure(
-        Rule::Types,
+        VerifyRule::Types,
         inst.operand_word(1) == 0 || !cx.is_kernel,
         || "integers have no signedness in kernels".to_owned(),
     )
@@ -152,7 +152,7 @@ fn verify_float_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult 
         64 => cx.has_capability(Capability::Float64),
         _ => false,
     };
-    ensure(Rule::Types, allowed, || {
+    ensure(VerifyRule::Types, allowed, || {
         format!("floats of {width} bits need a capability that is not declared")
     })
 }
@@ -161,7 +161,7 @@ fn verify_vector_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
     let (part, count) = (inst.operand_word(0), inst.operand_word(1));
     let op = cx.defining_op(part);
     ensure(
-        Rule::Types,
+        VerifyRule::Types,
         matches!(op, Op::TypeInt | Op::TypeFloat | Op::TypeBool)
             || op == Op::TypePointer && cx.has_capability(Capability::MaskedGatherScatterINTEL),
         || format!("its components are {op}, which is no scalar"),
@@ -171,24 +171,26 @@ fn verify_vector_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
         8 | 16 => cx.has_capability(Capability::Vector16),
         _ => false,
     } || cx.has_capability(Capability::LongVectorEXT);
-    ensure(Rule::Types, allowed, || {
+    ensure(VerifyRule::Types, allowed, || {
         format!("a vector cannot have {count} components here")
     })
 }
 
 fn verify_matrix_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let column = cx.type_shape(inst.operand_word(0));
-    ensure(Rule::Types, column.op == Op::TypeVector, || {
+    ensure(VerifyRule::Types, column.op == Op::TypeVector, || {
         format!("its columns are {}, which is no vector", column.op)
     })?;
     ensure(
-        Rule::Types,
+        VerifyRule::Types,
         cx.defining_op(column.part) == Op::TypeFloat,
         || "matrices are of floats only".to_owned(),
     )?;
-    ensure(Rule::Types, (2..=4).contains(&inst.operand_word(1)), || {
-        format!("a matrix cannot have {} columns", inst.operand_word(1))
-    })
+    ensure(
+        VerifyRule::Types,
+        (2..=4).contains(&inst.operand_word(1)),
+        || format!("a matrix cannot have {} columns", inst.operand_word(1)),
+    )
 }
 
 fn verify_element_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
@@ -197,15 +199,17 @@ fn verify_element_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResul
     if op == Op::Nop {
         return Ok(());
     }
-    ensure(Rule::Types, cx.is_type(part) && op != Op::TypeVoid, || {
-        format!("its elements are {op}, which has no values")
-    })?;
     ensure(
-        Rule::Types,
+        VerifyRule::Types,
+        cx.is_type(part) && op != Op::TypeVoid,
+        || format!("its elements are {op}, which has no values"),
+    )?;
+    ensure(
+        VerifyRule::Types,
         !(cx.is_vulkan() && op == Op::TypeRuntimeArray),
         || "an array of runtime arrays is not allowed in Vulkan".to_owned(),
     )?;
-    ensure(Rule::Types, op != Op::TypeFunction, || {
+    ensure(VerifyRule::Types, op != Op::TypeFunction, || {
         "an array of functions has no size".to_owned()
     })
 }
@@ -213,11 +217,11 @@ fn verify_element_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResul
 fn verify_array_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     verify_element_type(cx, inst)?;
     let length = inst.operand_word(1);
-    ensure(Rule::Types, cx.is_constant(length), || {
+    ensure(VerifyRule::Types, cx.is_constant(length), || {
         format!("its length %{length} is no constant")
     })?;
     let shape = cx.value_shape(length);
-    ensure(Rule::Types, shape.op == Op::TypeInt, || {
+    ensure(VerifyRule::Types, shape.op == Op::TypeInt, || {
         format!("its length %{length} is no integer")
     })?;
     let Some(value) = cx.constant_value(length) else {
@@ -229,7 +233,7 @@ fn verify_array_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult 
     } else {
         value > 0
     };
-    ensure(Rule::Types, positive, || {
+    ensure(VerifyRule::Types, positive, || {
         format!("its length is {value}; it is 1 at least")
     })
 }
@@ -238,28 +242,28 @@ fn verify_struct_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
     let own = inst.words()[0];
     let last = inst.operands().len().saturating_sub(1);
     for (n, member) in inst.operands().iter().enumerate() {
-        ensure(Rule::Types, *member != own, || {
+        ensure(VerifyRule::Types, *member != own, || {
             "a structure cannot contain itself".to_owned()
         })?;
         let op = cx.defining_op(*member);
         if op == Op::Nop || cx.forward_pointers.contains(member) {
             continue;
         }
-        ensure(Rule::Types, cx.is_type(*member), || {
+        ensure(VerifyRule::Types, cx.is_type(*member), || {
             format!("member {n}, %{member}, is no type")
         })?;
         ensure(
-            Rule::Types,
+            VerifyRule::Types,
             !matches!(op, Op::TypeVoid | Op::TypeFunction),
             || format!("member {n} is {op}, which has no values"),
         )?;
         ensure(
-            Rule::Types,
+            VerifyRule::Types,
             !(is_block(cx, *member) && is_block(cx, own)),
             || format!("member {n} is a block within a block"),
         )?;
         if cx.is_vulkan() && op == Op::TypeRuntimeArray {
-            ensure(Rule::Types, n == last, || {
+            ensure(VerifyRule::Types, n == last, || {
                 format!("member {n} is a runtime array, but not the last member")
             })?;
         }
@@ -269,7 +273,7 @@ fn verify_struct_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
             && cx.defining_op(*inner) == Op::TypeRuntimeArray
         {
             return Err(make_fault(
-                Rule::Types,
+                VerifyRule::Types,
                 format!("member {n} is a structure that ends in a runtime array"),
             ));
         }
@@ -280,7 +284,7 @@ fn verify_struct_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult
             .operands()
             .iter()
             .all(|m| cx.defining_op(*m) != Op::TypeRuntimeArray);
-    ensure(Rule::Types, is_sized, || {
+    ensure(VerifyRule::Types, is_sized, || {
         "it has a runtime array, but is no block".to_owned()
     })?;
     built_in_members(cx, inst)
@@ -297,23 +301,27 @@ fn built_in_members(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let what = Decoration::BuiltIn;
     let built_in = (0..count).filter(|n| cx.member_decoration(own, *n, what).is_some());
     let built_in = built_in.count() as u32;
-    ensure(Rule::Types, built_in == 0 || built_in == count, || {
-        format!("{built_in} of {count} members are built-in; all are or none")
-    })
+    ensure(
+        VerifyRule::Types,
+        built_in == 0 || built_in == count,
+        || format!("{built_in} of {count} members are built-in; all are or none"),
+    )
 }
 
 fn verify_pointer_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let pointee = inst.operand_word(1);
     let op = cx.defining_op(pointee);
-    ensure(Rule::Types, op == Op::Nop || cx.is_type(pointee), || {
-        format!("it points to %{pointee}, which is no type")
-    })?;
+    ensure(
+        VerifyRule::Types,
+        op == Op::Nop || cx.is_type(pointee),
+        || format!("it points to %{pointee}, which is no type"),
+    )?;
     let class = StorageClass(inst.operand_word(0));
     if op == Op::TypeImage && class == StorageClass::UniformConstant {
         return Ok(());
     }
     ensure(
-        Rule::Types,
+        VerifyRule::Types,
         super::environment::takes_class(cx, class),
         || format!("the storage class {class} is none of the target environment"),
     )
@@ -333,24 +341,24 @@ fn untyped_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         }
         _ => false,
     };
-    ensure(Rule::Environment, taken || !cx.is_vulkan(), || {
+    ensure(VerifyRule::Environment, taken || !cx.is_vulkan(), || {
         format!("Vulkan has no untyped pointers of the class {class} here")
     })
 }
 
 fn verify_function_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
-    ensure(Rule::Types, cx.is_type(inst.operand_word(0)), || {
+    ensure(VerifyRule::Types, cx.is_type(inst.operand_word(0)), || {
         format!("its result %{} is no type", inst.operand_word(0))
     })?;
     let params = &inst.operands()[1..];
     for param in params {
         ensure(
-            Rule::Types,
+            VerifyRule::Types,
             cx.is_type(*param) && cx.defining_op(*param) != Op::TypeVoid,
             || format!("its parameter %{param} has no values"),
         )?;
     }
-    ensure(Rule::Limits, params.len() <= PARAMETERS, || {
+    ensure(VerifyRule::Limits, params.len() <= PARAMETERS, || {
         format!("{} parameters; there may be {PARAMETERS}", params.len())
     })
 }
@@ -360,14 +368,14 @@ fn verify_image_type(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult 
         return Ok(());
     };
     sampled_type_fits(cx, sampled_type)?;
-    let say = |what: &str| make_fault(Rule::Images, what);
+    let say = |what: &str| make_fault(VerifyRule::Images, what);
     for (value, limit, name) in [
         (depth, 2, "depth"),
         (arrayed, 1, "arrayed"),
         (ms, 1, "multisampled"),
         (sampled, 2, "sampled"),
     ] {
-        ensure(Rule::Images, value <= limit, || {
+        ensure(VerifyRule::Images, value <= limit, || {
             format!("its operand {name} is {value}; it is {limit} at most")
         })?;
     }
@@ -421,16 +429,20 @@ fn format_fits(cx: &VerifyContext<'_>, sampled_type: u32, format: u32) -> Verify
     let Some(row) = known else { return Ok(()) };
     let part = cx.type_shape(sampled_type);
     let integers = row.name.ends_with('i');
-    ensure(Rule::Images, integers == (part.op == Op::TypeInt), || {
-        format!(
-            "its format {} is not of {}",
-            row.name,
-            cx.describe_type(sampled_type)
-        )
-    })?;
+    ensure(
+        VerifyRule::Images,
+        integers == (part.op == Op::TypeInt),
+        || {
+            format!(
+                "its format {} is not of {}",
+                row.name,
+                cx.describe_type(sampled_type)
+            )
+        },
+    )?;
     let is_wide = row.name.starts_with("R64");
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         !integers || is_wide == (part.width == 64),
         || format!("its format {} is not of {} bits", row.name, part.width),
     )
@@ -450,11 +462,11 @@ fn sampled_type_fits(cx: &VerifyContext<'_>, sampled_type: u32) -> VerifyResult 
             Op::TypeVoid => false,
             _ => false,
         };
-        ensure(Rule::Images, fits, || {
+        ensure(VerifyRule::Images, fits, || {
             "its sampled type is no number of 32 bits".to_owned()
         })?;
     } else if cx.is_opencl() {
-        ensure(Rule::Images, part.op == Op::TypeVoid, || {
+        ensure(VerifyRule::Images, part.op == Op::TypeVoid, || {
             "its sampled type is not void".to_owned()
         })?;
     } else {
@@ -463,7 +475,7 @@ fn sampled_type_fits(cx: &VerifyContext<'_>, sampled_type: u32) -> VerifyResult 
             Op::TypeVoid => true,
             _ => false,
         };
-        ensure(Rule::Images, fits, || {
+        ensure(VerifyRule::Images, fits, || {
             "its sampled type is neither void nor a number".to_owned()
         })?;
     }
@@ -490,7 +502,7 @@ fn image_capabilities(
             || dim == Dim::SubpassData
             || cx.has_capability(Capability::StorageImageMultisample)
                 && (arrayed == 0 || cx.has_capability(Capability::ImageMSArray)));
-    ensure(Rule::Capabilities, all, || {
+    ensure(VerifyRule::Capabilities, all, || {
         "images like this need a capability that is not declared".to_owned()
     })
 }
@@ -499,20 +511,20 @@ fn sampled_image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let image = cx.defining_inst(inst.operand_word(0));
     let Some(image) = image.filter(|i| i.op() == Op::TypeImage) else {
         return Err(make_fault(
-            Rule::Images,
+            VerifyRule::Images,
             format!("%{} is no image", inst.operand_word(0)),
         ));
     };
     let sampled = image.operand_word(5);
-    ensure(Rule::Images, sampled != 2, || {
+    ensure(VerifyRule::Images, sampled != 2, || {
         "its image is not meant to be sampled".to_owned()
     })?;
     let dim = Dim(image.operand_word(1));
-    ensure(Rule::Images, dim != Dim::SubpassData, || {
+    ensure(VerifyRule::Images, dim != Dim::SubpassData, || {
         "its image is of subpass data".to_owned()
     })?;
     ensure(
-        Rule::Images,
+        VerifyRule::Images,
         dim != Dim::Buffer || cx.version < crate::grammar::SpirvVersion::new(1, 6),
         || "its image is a buffer, which SPIR-V 1.6 does not sample".to_owned(),
     )
@@ -520,21 +532,21 @@ fn sampled_image(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 
 fn forward_pointer(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let pointer = cx.type_shape(inst.operand_word(0));
-    ensure(Rule::Types, pointer.op == Op::TypePointer, || {
+    ensure(VerifyRule::Types, pointer.op == Op::TypePointer, || {
         format!("%{} is no pointer type", inst.operand_word(0))
     })?;
     ensure(
-        Rule::Types,
+        VerifyRule::Types,
         pointer.class == StorageClass(inst.operand_word(1)),
         || "its storage class is not that of the pointer type".to_owned(),
     )?;
     ensure(
-        Rule::Types,
+        VerifyRule::Types,
         !cx.is_vulkan() || pointer.class == StorageClass::PhysicalStorageBuffer,
         || "Vulkan has forward pointers of the class PhysicalStorageBuffer only".to_owned(),
     )?;
     ensure(
-        Rule::Types,
+        VerifyRule::Types,
         !cx.is_vulkan() || cx.defining_op(pointer.part) == Op::TypeStruct,
         || "a forward pointer points to a structure".to_owned(),
     )

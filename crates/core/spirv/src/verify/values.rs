@@ -1,7 +1,7 @@
-//! Rule 10 where a row cannot say it: selection and products; composites and casts stand by themselves.
+//! VerifyRule 10 where a row cannot say it: selection and products; composites and casts stand by themselves.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, make_fault};
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use super::signatures::{self, get_components};
 use super::{casts, composites, cooperative};
 use crate::grammar::enumerants::Capability;
@@ -27,7 +27,7 @@ pub(super) fn verify_value(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyR
         shapes_of_matrices(cx, inst, types)?;
         return signatures::verify_operand_types(
             cx,
-            Rule::Values,
+            VerifyRule::Values,
             inst.words()[0],
             *is,
             likes,
@@ -36,7 +36,7 @@ pub(super) fn verify_value(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyR
     }
     match inst.op() {
         Op::Undef => ensure(
-            Rule::Values,
+            VerifyRule::Values,
             cx.defining_op(inst.words()[0]) != Op::TypeVoid,
             || "void has no values".to_owned(),
         ),
@@ -57,7 +57,7 @@ pub(super) fn verify_value(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyR
         Op::CompositeConstruct => composites::verify_composite_construct(cx, inst),
         Op::CompositeConstructReplicateEXT => composites::verify_replicated_composite(
             cx,
-            Rule::Values,
+            VerifyRule::Values,
             inst.words()[0],
             inst.operand_word(0),
         ),
@@ -123,7 +123,7 @@ pub(super) fn verify_operation_types(
         return Ok(());
     };
     let types: Vec<u32> = operands.iter().take(4).map(|id| cx.type_of(*id)).collect();
-    signatures::verify_operand_types(cx, Rule::Values, result, *is, likes, &types)
+    signatures::verify_operand_types(cx, VerifyRule::Values, result, *is, likes, &types)
 }
 
 /// Vulkan has the operations on bit fields for integers of 32 bits.
@@ -138,7 +138,7 @@ fn bits_in_vulkan(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     };
     let part = get_components(cx, cx.type_of(base)).part;
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         !cx.is_vulkan() || part.op != Op::TypeInt || part.width == 32,
         || "the base is not of 32 bits, as Vulkan demands".to_owned(),
     )
@@ -150,7 +150,7 @@ pub(super) fn ensure_same_type(
     found: u32,
     wanted: u32,
 ) -> VerifyResult {
-    ensure(Rule::Values, found == wanted, || {
+    ensure(VerifyRule::Values, found == wanted, || {
         format!(
             "{what} is of {}, not of {}",
             cx.describe_type(found),
@@ -166,7 +166,7 @@ fn verify_select(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let count = match shape.op {
         Op::TypePointer | Op::TypeUntypedPointerKHR => {
             ensure(
-                Rule::Values,
+                VerifyRule::Values,
                 !cx.is_logical() || cx.variable_pointers() || cx.is_kernel,
                 || "pointers are selected with variable pointers only".to_owned(),
             )?;
@@ -176,7 +176,7 @@ fn verify_select(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         Op::TypeBool | Op::TypeInt | Op::TypeFloat => 0,
         _ if cx.version >= crate::grammar::SpirvVersion::new(1, 4) => {
             ensure(
-                Rule::Values,
+                VerifyRule::Values,
                 matches!(
                     shape.op,
                     Op::TypeMatrix
@@ -195,11 +195,11 @@ fn verify_select(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
                 "{} is neither a scalar nor a vector",
                 cx.describe_type(result)
             );
-            return Err(make_fault(Rule::Values, message));
+            return Err(make_fault(VerifyRule::Values, message));
         }
     };
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         condition.part.op == Op::TypeBool
             && (condition.count == count
                 || condition.count == 0 && cx.version >= crate::grammar::SpirvVersion::new(1, 4)),
@@ -212,13 +212,13 @@ fn verify_select(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
 fn verify_dot(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     let result = inst.words()[0];
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         cx.defining_op(result) == Op::TypeFloat,
         || "the result is no float".to_owned(),
     )?;
     let first = cx.type_of(inst.operand_word(0));
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         matches!(cx.defining_op(first), Op::TypeVector | Op::TypeVectorIdEXT)
             && cx.type_shape(first).part == result,
         || format!("vector 1 is no vector of {}", cx.describe_type(result)),
@@ -249,7 +249,7 @@ fn verify_matrix_operation(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyR
         let fits = inst.op() == Op::MatrixTimesScalar
             && left == result
             && right == cx.type_shape(result).part;
-        return ensure(Rule::CooperativeMatrices, fits, || {
+        return ensure(VerifyRule::CooperativeMatrices, fits, || {
             "a cooperative matrix is scaled by a number like its components".to_owned()
         });
     }
@@ -284,7 +284,7 @@ fn verify_matrix_operation(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyR
                     if p == q && n == columns && m == rows)
         }
     };
-    ensure(Rule::Values, fits, || {
+    ensure(VerifyRule::Values, fits, || {
         format!(
             "{} and {} do not make {}",
             cx.describe_type(left),
@@ -298,16 +298,18 @@ fn verify_extended_arithmetic(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> Veri
     let members = cx.struct_members(inst.words()[0]);
     let &[low, high] = members else {
         return Err(make_fault(
-            Rule::Values,
+            VerifyRule::Values,
             "the result is no structure of two members",
         ));
     };
     let part = get_components(cx, low).part;
-    ensure(Rule::Values, low == high && part.op == Op::TypeInt, || {
-        "the result's members are not the same integers".to_owned()
-    })?;
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
+        low == high && part.op == Op::TypeInt,
+        || "the result's members are not the same integers".to_owned(),
+    )?;
+    ensure(
+        VerifyRule::Values,
         inst.op() == Op::SMulExtended || !part.signed,
         || "the result's members are signed".to_owned(),
     )?;
@@ -327,7 +329,7 @@ fn changes_kind(op: Op) -> bool {
 /// only stored.
 pub(super) fn small_composite(cx: &VerifyContext<'_>, ty: u32) -> VerifyResult {
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         !cx.is_shader || !is_storage_only(cx, ty),
         || "numbers of this width can be stored and converted only".to_owned(),
     )
@@ -373,21 +375,21 @@ fn integer_dot(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
         cx.type_of(inst.operand_word(1)),
     );
     let (x, y) = (get_components(cx, a), get_components(cx, b));
-    ensure(Rule::Values, result.op == Op::TypeInt, || {
+    ensure(VerifyRule::Values, result.op == Op::TypeInt, || {
         "the result is no integer".to_owned()
     })?;
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         !matches!(inst.op(), Op::UDot | Op::UDotAccSat)
             || !result.signed && !x.part.signed && !y.part.signed,
         || "result and operands are not all without sign".to_owned(),
     )?;
     ensure(
-        Rule::Values,
+        VerifyRule::Values,
         x.part.op == Op::TypeInt && y.part.op == Op::TypeInt && x.count == y.count,
         || "the operands are not as many integers".to_owned(),
     )?;
-    ensure(Rule::Values, x.part.width == y.part.width, || {
+    ensure(VerifyRule::Values, x.part.width == y.part.width, || {
         "the operands are of different widths".to_owned()
     })?;
     let saturates = matches!(inst.op(), Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat);
@@ -401,21 +403,21 @@ fn integer_dot(cx: &VerifyContext<'_>, inst: InstRef<'_>) -> VerifyResult {
     }
     let packed = inst.operands().len() > 2 + usize::from(saturates);
     if x.count == 0 {
-        ensure(Rule::Values, packed && x.part.width == 32, || {
+        ensure(VerifyRule::Values, packed && x.part.width == 32, || {
             "scalars are of 32 bits and say how vectors are packed in them".to_owned()
         })?;
         let taken = cx.has_capability(Capability::DotProductInput4x8BitPacked);
-        ensure(Rule::Capabilities, taken, || {
+        ensure(VerifyRule::Capabilities, taken, || {
             "scalars need the capability DotProductInput4x8BitPacked".to_owned()
         })?;
-        return ensure(Rule::Values, result.width >= 8, || {
+        return ensure(VerifyRule::Values, result.width >= 8, || {
             "the result is too narrow".to_owned()
         });
     }
-    ensure(Rule::Values, !packed, || {
+    ensure(VerifyRule::Values, !packed, || {
         "vectors are not packed".to_owned()
     })?;
-    ensure(Rule::Values, result.width >= x.part.width, || {
+    ensure(VerifyRule::Values, result.width >= x.part.width, || {
         "the result is narrower than the components".to_owned()
     })
 }

@@ -1,8 +1,8 @@
-//! Rule 11, variables: their class, type, initialiser and what an environment demands of them.
+//! VerifyRule 11, variables: their class, type, initialiser and what an environment demands of them.
 
 use super::context::{TypeContents, VerifyContext, VerifyResult, ensure, make_fault};
 use super::memory::is_pointer;
-use super::rules::Rule;
+use super::rules::VerifyRule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{AddressingModel, Capability, Decoration, StorageClass};
 use crate::ir::InstRef;
@@ -15,20 +15,20 @@ pub(super) fn verify_variable(
 ) -> VerifyResult {
     let shape = cx.type_shape(inst.words()[0]);
     let class = StorageClass(inst.operand_word(0));
-    ensure(Rule::Memory, shape.op == Op::TypePointer, || {
+    ensure(VerifyRule::Memory, shape.op == Op::TypePointer, || {
         "its type is no pointer".to_owned()
     })?;
-    ensure(Rule::Memory, shape.class == class, || {
+    ensure(VerifyRule::Memory, shape.class == class, || {
         format!("it is of the class {class}, its pointer of {}", shape.class)
     })?;
     verify_scope(class, in_function)?;
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         class != StorageClass::Generic && class != StorageClass::PhysicalStorageBuffer,
         || format!("there are no variables of the class {class}"),
     )?;
     ensure(
-        Rule::Environment,
+        VerifyRule::Environment,
         super::environment::takes_class(cx, class),
         || format!("the environment has no storage class {class}"),
     )?;
@@ -59,7 +59,7 @@ pub(super) fn data_type(cx: &VerifyContext<'_>, variable: u32) -> u32 {
 /// Verifies that variables of functions, and no others, stand in functions.
 fn verify_scope(class: StorageClass, in_function: bool) -> VerifyResult {
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         in_function == (class == StorageClass::Function),
         || {
             format!(
@@ -81,7 +81,7 @@ pub(super) fn verify_untyped_variable(
         StorageClass(inst.operand_word(0)),
     );
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         shape.op == Op::TypeUntypedPointerKHR && shape.class == class,
         || format!("its type is no untyped pointer of the class {class}"),
     )?;
@@ -90,7 +90,7 @@ pub(super) fn verify_untyped_variable(
     let is_block =
         cx.defining_op(data) == Op::TypeStruct && cx.has_decoration(data, Decoration::Block);
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         class != StorageClass::Workgroup || !cx.is_shader || is_block,
         || "untyped variables of workgroup memory are blocks in shaders".to_owned(),
     )
@@ -107,10 +107,10 @@ fn verify_initializer(
     };
     let is_global = cx.defining_op(id) == Op::Variable
         && cx.defining_inst(id).map(|v| v.operand_word(0)) != Some(StorageClass::Function.0);
-    ensure(Rule::Memory, cx.is_constant(id) || is_global, || {
+    ensure(VerifyRule::Memory, cx.is_constant(id) || is_global, || {
         format!("its initialiser %{id} is no constant or global variable")
     })?;
-    ensure(Rule::Memory, cx.type_of(id) == pointee, || {
+    ensure(VerifyRule::Memory, cx.type_of(id) == pointee, || {
         "its initialiser is of another type".to_owned()
     })?;
     if matches!(
@@ -120,7 +120,7 @@ fn verify_initializer(
             | StorageClass::HitObjectAttributeNV
     ) {
         return Err(make_fault(
-            Rule::Memory,
+            VerifyRule::Memory,
             format!("variables of the class {class} have no initialiser"),
         ));
     }
@@ -130,7 +130,7 @@ fn verify_initializer(
             StorageClass::Workgroup => cx.defining_op(id) == Op::ConstantNull,
             _ => false,
         };
-    ensure(Rule::Environment, taken, || {
+    ensure(VerifyRule::Environment, taken, || {
         format!("Vulkan does not take this initialiser in the class {class}")
     })
 }
@@ -171,7 +171,7 @@ fn verify_boolean_placement(
         TypeContents::BOOL
     };
     ensure(
-        Rule::Memory,
+        VerifyRule::Memory,
         !cx.type_shape(pointee).holds.has_any(which),
         || format!("a boolean cannot stand in the class {class}"),
     )
@@ -192,7 +192,7 @@ fn pointer_inside(cx: &VerifyContext<'_>, class: StorageClass, pointee: u32) -> 
         StorageClass::Workgroup => cx.has_capability(Capability::VariablePointers),
         _ => false,
     } && matches!(class, StorageClass::Function | StorageClass::Private);
-    ensure(Rule::Memory, taken, || {
+    ensure(VerifyRule::Memory, taken, || {
         format!(
             "it holds a pointer of the class {}, which it cannot",
             inner.class
@@ -232,7 +232,7 @@ fn in_vulkan(
         }
         _ => true,
     };
-    ensure(Rule::Environment, fits, || {
+    ensure(VerifyRule::Environment, fits, || {
         format!(
             "Vulkan has no variables of {} in the class {class}",
             cx.describe_type(pointee)
@@ -245,7 +245,7 @@ fn in_vulkan(
                 cx.member_decoration(pointee, n, Decoration::Invariant)
                     .is_some()
             });
-        ensure(Rule::Decorations, !invariant, || {
+        ensure(VerifyRule::Decorations, !invariant, || {
             "only inputs and outputs are invariant".to_owned()
         })?;
     }
@@ -253,7 +253,7 @@ fn in_vulkan(
     let op = cx.defining_op(pointee);
     if op == Op::TypeRuntimeArray {
         ensure(
-            Rule::Environment,
+            VerifyRule::Environment,
             cx.has_capability(Capability::RuntimeDescriptorArray)
                 && matches!(
                     class,
@@ -277,7 +277,7 @@ fn in_vulkan(
             StorageClass::Uniform => cx.has_decoration(pointee, Decoration::BufferBlock),
             _ => false,
         };
-        ensure(Rule::Environment, decorated, || {
+        ensure(VerifyRule::Environment, decorated, || {
             "structures with a runtime array are storage buffers in Vulkan".to_owned()
         })?;
     }
@@ -302,7 +302,7 @@ fn verify_resource(
         _ => &[],
     };
     ensure(
-        Rule::Decorations,
+        VerifyRule::Decorations,
         blocks.is_empty() || blocks.iter().any(|b| is(*b)),
         || format!("%{block} is no block, as the class {class} demands in Vulkan"),
     )?;
@@ -312,13 +312,13 @@ fn verify_resource(
     );
     for what in [Decoration::DescriptorSet, Decoration::Binding] {
         ensure(
-            Rule::Decorations,
+            VerifyRule::Decorations,
             !is_bound || cx.has_decoration(own, what),
             || format!("it has no {what}"),
         )?;
     }
     ensure(
-        Rule::Capabilities,
+        VerifyRule::Capabilities,
         class != StorageClass::Workgroup
             || !is(Decoration::Block)
             || cx.has_capability(Capability::WorkgroupMemoryExplicitLayoutKHR),
@@ -334,7 +334,7 @@ fn matrices_of_groups(cx: &VerifyContext<'_>, class: StorageClass, pointee: u32)
         .type_shape(pointee)
         .holds
         .has_any(TypeContents::COOPERATIVE);
-    ensure(Rule::Memory, !found, || {
+    ensure(VerifyRule::Memory, !found, || {
         format!("cooperative matrices cannot stand in the class {class}")
     })
 }

@@ -5,8 +5,9 @@ use super::module::BitcodeModuleReader;
 use super::ops::{RecordOperands, bytes_of};
 use crate::ir::{
     AttrList, CallingConvention, ComdatGroup, ConstKind, GlobalAliasee, GlobalData, GlobalKind,
-    Linkage, LlvmAlign, LlvmConst, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmModule, LlvmSymbol,
-    LlvmType, LlvmTypeKind, LlvmValue, Selection, ThreadLocal, UnnamedAddr, Variable, Visibility,
+    Linkage, LlvmAlign, LlvmConst, LlvmFunc, LlvmFunction, LlvmGlobal, LlvmGlobalVariable,
+    LlvmModule, LlvmSymbol, LlvmType, LlvmTypeKind, LlvmValue, Selection, ThreadLocal, UnnamedAddr,
+    Visibility,
 };
 use crate::upgrade;
 use crate::{BoxedDiagnostic, fault};
@@ -108,13 +109,13 @@ impl BitcodeModuleReader {
                 _ => return ops.error("a variable without a type"),
             }
         }
-        let variable = Variable {
+        let variable = LlvmGlobalVariable {
             initializer: None,
             constant: flags & 1 != 0,
             externally_initialized: false,
             attributes: crate::ir::AttrSet::EMPTY,
         };
-        let kind = GlobalKind::LlvmGlobalVariable(variable);
+        let kind = GlobalKind::Variable(variable);
         let mut data = self.new_global(value_type, space, kind, range, ops.place());
         self.refer(GlobalConstantPart::Initializer, ops.next()?);
         data.linkage = linkage(ops.next()?);
@@ -130,7 +131,7 @@ impl BitcodeModuleReader {
             true => variable.attributes,
             false => self.attributes.get_set(&mut ops, &self.module)?,
         };
-        data.kind = GlobalKind::LlvmGlobalVariable(Variable {
+        data.kind = GlobalKind::Variable(LlvmGlobalVariable {
             externally_initialized,
             attributes,
             ..variable
@@ -285,7 +286,7 @@ impl BitcodeModuleReader {
     fn set_part(&mut self, global: LlvmGlobal, part: GlobalConstantPart, id: LlvmConst) {
         let kind = &mut self.module.globals[global.index()].kind;
         match (part, kind) {
-            (GlobalConstantPart::Initializer, GlobalKind::LlvmGlobalVariable(variable)) => {
+            (GlobalConstantPart::Initializer, GlobalKind::Variable(variable)) => {
                 variable.initializer = Some(id)
             }
             (

@@ -126,7 +126,7 @@ impl PointeeInference<'_> {
             ValueKind::Const(constant) => {
                 if let Some(global) = self.module.as_global(constant) {
                     let global = self.module.global(global);
-                    if matches!(global.kind, GlobalKind::LlvmGlobalVariable(_)) {
+                    if matches!(global.kind, GlobalKind::Variable(_)) {
                         self.vote(slot, global.value_type, votes::GLOBAL);
                     }
                 }

@@ -84,7 +84,7 @@ impl GlobalData {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobalKind {
     /// A variable.
-    LlvmGlobalVariable(Variable),
+    Variable(LlvmGlobalVariable),
     /// A function, declared or defined.
     Function(LlvmFunc),
     /// Another name for an address.
@@ -95,7 +95,7 @@ pub enum GlobalKind {
 
 /// A global variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variable {
+pub struct LlvmGlobalVariable {
     /// Its initial contents; `None` for a declaration.
     pub initializer: Option<LlvmConst>,
     /// Whether it is never written.

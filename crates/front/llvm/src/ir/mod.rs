@@ -38,7 +38,7 @@ pub use constant::{ConstData, ConstKind, ExprExtra, LlvmConst, LlvmConstantExpr,
 pub use function::{DebugRecord, DebugRecordKind, LlvmBlockData, LlvmFunction, MetadataAttachment};
 pub use global::{
     CallingConvention, ComdatGroup, GlobalAliasee, GlobalData, GlobalKind, Linkage, LlvmGlobal,
-    Selection, ThreadLocal, UnnamedAddr, Variable, Visibility,
+    LlvmGlobalVariable, Selection, ThreadLocal, UnnamedAddr, Visibility,
 };
 pub use id::{LlvmBlock, LlvmFunc, LlvmInst, LlvmPoolRange, LlvmValue, ValueKind};
 pub(crate) use infer::{

@@ -3,7 +3,7 @@
 use super::lifter::{LiftResult, SpirvLifter};
 use super::types::address_space;
 use crate::ir::{
-    AttrSet, ConstKind, GlobalData, GlobalKind, Linkage, LlvmAlign, LlvmValue, Variable,
+    AttrSet, ConstKind, GlobalData, GlobalKind, Linkage, LlvmAlign, LlvmGlobalVariable, LlvmValue,
 };
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
@@ -32,7 +32,7 @@ impl SpirvLifter<'_> {
             self.ty(pointee)?,
             self.ty(pointer)?,
             space,
-            GlobalKind::LlvmGlobalVariable(Variable {
+            GlobalKind::Variable(LlvmGlobalVariable {
                 initializer: None,
                 constant: class == StorageClass::UniformConstant
                     || self.decoration(id, Decoration::Constant).is_some(),
@@ -122,7 +122,7 @@ impl SpirvLifter<'_> {
             }
             None => Some(self.out.consts.zero(&self.out.types, data.value_type)),
         };
-        if let GlobalKind::LlvmGlobalVariable(variable) = &mut data.kind {
+        if let GlobalKind::Variable(variable) = &mut data.kind {
             variable.initializer = initial;
         }
         Ok(())

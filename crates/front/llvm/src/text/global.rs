@@ -4,7 +4,7 @@ use super::lexer::LlvmTokenKind;
 use super::parser::{LlvmName, LlvmParser};
 use crate::ir::{
     AttrSet, ComdatGroup, GlobalAliasee, GlobalData, GlobalKind, Linkage, LlvmAlign, LlvmGlobal,
-    LlvmSymbol, LlvmType, Selection, ThreadLocal, UnnamedAddr, Variable, Visibility,
+    LlvmGlobalVariable, LlvmSymbol, LlvmType, Selection, ThreadLocal, UnnamedAddr, Visibility,
 };
 use crate::upgrade;
 use crate::{BoxedDiagnostic, fault};
@@ -85,13 +85,13 @@ impl LlvmParser<'_> {
         let token = self.bump();
         let name = self.name_of(token)?;
         self.expect(b'=')?;
-        let variable = Variable {
+        let variable = LlvmGlobalVariable {
             initializer: None,
             constant: false,
             externally_initialized: false,
             attributes: AttrSet::EMPTY,
         };
-        let kind = GlobalKind::LlvmGlobalVariable(variable);
+        let kind = GlobalKind::Variable(variable);
         let mut data = GlobalData::new(LlvmType::VOID, LlvmType::PTR, 0, kind, token.place());
         let has_linkage = self.linkage_words(&mut data)?;
         self.unnamed_addr(&mut data);
@@ -115,7 +115,7 @@ impl LlvmParser<'_> {
             if !constant && !self.eat_word("global") {
                 return self.expected("`global` or `constant`");
             }
-            data.kind = GlobalKind::LlvmGlobalVariable(Variable {
+            data.kind = GlobalKind::Variable(LlvmGlobalVariable {
                 constant,
                 externally_initialized,
                 ..variable
@@ -147,7 +147,7 @@ impl LlvmParser<'_> {
     pub(super) fn finish_global(&mut self, global: LlvmGlobal) -> Result<(), BoxedDiagnostic> {
         let mut data = self.module.global(global).clone();
         match &mut data.kind {
-            GlobalKind::LlvmGlobalVariable(variable) => {
+            GlobalKind::Variable(variable) => {
                 if !self.declared[global.index()] {
                     variable.initializer = Some(self.constant(data.value_type)?);
                 }
@@ -166,7 +166,7 @@ impl LlvmParser<'_> {
             self.global_property(&mut data)?;
         }
         let attributes = self.function_attributes()?;
-        if let GlobalKind::LlvmGlobalVariable(variable) = &mut data.kind {
+        if let GlobalKind::Variable(variable) = &mut data.kind {
             variable.attributes = self.module.attributes.set(attributes);
         }
         self.module.globals[global.index()] = data;

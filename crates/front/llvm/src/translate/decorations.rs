@@ -176,7 +176,7 @@ impl LlvmTranslator<'_> {
             if module.str(data.name) != "llvm.global.annotations" {
                 continue;
             }
-            let GlobalKind::LlvmGlobalVariable(variable) = data.kind else {
+            let GlobalKind::Variable(variable) = data.kind else {
                 continue;
             };
             let Some(ConstKind::Aggregate(rows)) =
@@ -206,7 +206,7 @@ impl LlvmTranslator<'_> {
         };
         let id = match self.module.global(global).kind {
             GlobalKind::Function(func) => self.signature(func).map(|signature| signature.id),
-            GlobalKind::LlvmGlobalVariable(_) => self.global_variable(global),
+            GlobalKind::Variable(_) => self.global_variable(global),
             _ => return,
         };
         if let Ok(id) = id {
@@ -230,7 +230,7 @@ impl LlvmTranslator<'_> {
     pub(super) fn text_behind(&self, pointer: LlvmConst) -> Option<String> {
         let module = self.module;
         let global = module.as_global(self.stripped(pointer)?)?;
-        let GlobalKind::LlvmGlobalVariable(variable) = module.global(global).kind else {
+        let GlobalKind::Variable(variable) = module.global(global).kind else {
             return None;
         };
         let ConstKind::Data(bytes) = module.consts.kind(variable.initializer?) else {

@@ -3,7 +3,7 @@
 use super::instructions::WORD;
 use super::refusal::{TranslationRefusal, TranslationResult, refuse};
 use super::translator::LlvmTranslator;
-use crate::ir::{ConstKind, GlobalKind, Linkage, LlvmConst, LlvmGlobal, Variable};
+use crate::ir::{ConstKind, GlobalKind, Linkage, LlvmConst, LlvmGlobal, LlvmGlobalVariable};
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
@@ -27,7 +27,7 @@ impl LlvmTranslator<'_> {
         for global in self.module.global_ids() {
             let data = self.module.global(global);
             let name = self.module.str(data.name);
-            let variable = matches!(data.kind, GlobalKind::LlvmGlobalVariable(_));
+            let variable = matches!(data.kind, GlobalKind::Variable(_));
             // Texts of annotations are read where they are used.
             let about = self.module.str(data.section) == "llvm.metadata";
             if !variable || about || name.starts_with("llvm.") {
@@ -50,7 +50,7 @@ impl LlvmTranslator<'_> {
             GlobalState::Refused => return Err(TranslationRefusal::Follows),
             GlobalState::Unseen => {}
         }
-        let GlobalKind::LlvmGlobalVariable(variable) = self.module.global(global).kind else {
+        let GlobalKind::Variable(variable) = self.module.global(global).kind else {
             return Err(refuse("a global that is no variable is used as one"));
         };
         self.globals[global.index()] = GlobalState::Open;
@@ -62,7 +62,11 @@ impl LlvmTranslator<'_> {
         made
     }
 
-    fn make_variable(&mut self, global: LlvmGlobal, variable: Variable) -> TranslationResult<Id> {
+    fn make_variable(
+        &mut self,
+        global: LlvmGlobal,
+        variable: LlvmGlobalVariable,
+    ) -> TranslationResult<Id> {
         let module = self.module;
         let data = module.global(global);
         let name = module.str(data.name);
@@ -151,7 +155,7 @@ impl LlvmTranslator<'_> {
                         && !found.contains(&id)
                     {
                         found.push(id);
-                        if let GlobalKind::LlvmGlobalVariable(variable) = data.kind {
+                        if let GlobalKind::Variable(variable) = data.kind {
                             pending.extend(variable.initializer);
                         }
                     }

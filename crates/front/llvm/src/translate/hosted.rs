@@ -107,7 +107,7 @@ fn has_flat_variables(module: &LlvmModule) -> bool {
     module.globals.iter().any(|data| {
         let name = module.str(data.name);
         let read = !name.starts_with("llvm.") && !name.starts_with("__spirv_BuiltIn");
-        let variable = matches!(data.kind, GlobalKind::LlvmGlobalVariable(_));
+        let variable = matches!(data.kind, GlobalKind::Variable(_));
         variable && read && data.ty == LlvmType::PTR && module.str(data.section) != "llvm.metadata"
     })
 }
@@ -330,7 +330,7 @@ impl AddressSpaceInference {
         }
         let section = module.strings.find(WORKGROUP_SECTION);
         for data in &mut module.globals {
-            if matches!(data.kind, GlobalKind::LlvmGlobalVariable(_)) && data.space == PRIVATE {
+            if matches!(data.kind, GlobalKind::Variable(_)) && data.space == PRIVATE {
                 let shared = section.is_some_and(|section| data.section == section);
                 data.space = if shared { WORKGROUP } else { GLOBAL };
             }

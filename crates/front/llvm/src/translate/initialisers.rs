@@ -34,7 +34,7 @@ impl LlvmTranslator<'_> {
     fn listed(&self, list: &str) -> Vec<LlvmFunc> {
         let module = self.module;
         let global = module.globals.iter().find(|g| module.str(g.name) == list);
-        let Some(GlobalKind::LlvmGlobalVariable(variable)) = global.map(|g| g.kind) else {
+        let Some(GlobalKind::Variable(variable)) = global.map(|g| g.kind) else {
             return Vec::new();
         };
         let Some(ConstKind::Aggregate(rows)) = variable.initializer.map(|c| module.consts.kind(c))

@@ -10,8 +10,8 @@ use super::offsets::{AddressForm, AddressForms};
 use crate::infer::SlotUnionFind;
 use crate::ir::{
     AttrSet, ConstKind, ExprExtra, GlobalAliasee, GlobalData, GlobalKind, Linkage, LlvmAlign,
-    LlvmConst, LlvmConstantExpr, LlvmGlobal, LlvmInstFlags, LlvmModule, LlvmOpcode, LlvmType,
-    LlvmTypeKind, ThreadLocal, Variable,
+    LlvmConst, LlvmConstantExpr, LlvmGlobal, LlvmGlobalVariable, LlvmInstFlags, LlvmModule,
+    LlvmOpcode, LlvmType, LlvmTypeKind, ThreadLocal,
 };
 use spirula_diagnostics::SourceLocation;
 
@@ -79,9 +79,9 @@ fn can_merge(module: &LlvmModule, group: &[LlvmGlobal]) -> bool {
     })
 }
 
-fn variable_of(data: &GlobalData) -> Option<Variable> {
+fn variable_of(data: &GlobalData) -> Option<LlvmGlobalVariable> {
     match data.kind {
-        GlobalKind::LlvmGlobalVariable(variable) => Some(variable),
+        GlobalKind::Variable(variable) => Some(variable),
         _ => None,
     }
 }
@@ -123,7 +123,7 @@ fn merge(module: &mut LlvmModule, group: &[LlvmGlobal]) {
     }
     let whole = module.types.literal_struct(fields.into(), false);
     let initial = module.consts.aggregate(&module.types, whole, &values);
-    let kind = GlobalKind::LlvmGlobalVariable(Variable {
+    let kind = GlobalKind::Variable(LlvmGlobalVariable {
         initializer: Some(initial),
         constant,
         externally_initialized: false,

@@ -21,14 +21,12 @@ pub fn verify(module: &LlvmModule) -> Result<(), BoxedDiagnostic> {
     super::metadata::verify(module).map_err(|why| fault(SourceLocation::Unknown, why))?;
     for data in &module.globals {
         let result = match data.kind {
-            GlobalKind::LlvmGlobalVariable(variable) => {
-                variable.initializer.map_or(Ok(()), |contents| {
-                    let fits = module
-                        .types
-                        .agree(module.consts.ty(contents), data.value_type);
-                    ensure(fits, "the contents of a variable are of another type")
-                })
-            }
+            GlobalKind::Variable(variable) => variable.initializer.map_or(Ok(()), |contents| {
+                let fits = module
+                    .types
+                    .agree(module.consts.ty(contents), data.value_type);
+                ensure(fits, "the contents of a variable are of another type")
+            }),
             GlobalKind::Alias(GlobalAliasee(aliasee))
             | GlobalKind::Ifunc(GlobalAliasee(aliasee)) => {
                 ensure(aliasee.is_some(), "an alias of nothing")

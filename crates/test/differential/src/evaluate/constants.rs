@@ -23,9 +23,7 @@ impl LlvmEvaluator<'_> {
             let data = module.global(global);
             // A function's address is that of an object of its own.
             let size = match data.kind {
-                GlobalKind::LlvmGlobalVariable(_) => {
-                    module.layout.alloc_size(&module.types, data.value_type)
-                }
+                GlobalKind::Variable(_) => module.layout.alloc_size(&module.types, data.value_type),
                 GlobalKind::Function(_) => None,
                 _ => continue,
             };
@@ -34,7 +32,7 @@ impl LlvmEvaluator<'_> {
         }
         for global in module.global_ids() {
             let data = module.global(global);
-            let GlobalKind::LlvmGlobalVariable(variable) = &data.kind else {
+            let GlobalKind::Variable(variable) = &data.kind else {
                 continue;
             };
             if let (Some(initial), Some(address)) =

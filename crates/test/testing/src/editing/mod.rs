@@ -14,7 +14,7 @@ use crate::ChoiceSequence;
 use spirula_diagnostics::SourceDiagnostic;
 use spirula_spirv::ir::SpirvModule;
 use spirula_spirv::text;
-use spirula_spirv::verify::{self, Rule, VerifyOptions};
+use spirula_spirv::verify::{self, VerifyOptions, VerifyRule};
 use std::fmt::Write;
 
 /// What came of an edit.
@@ -176,7 +176,7 @@ fn verify_module(module: &SpirvModule) -> Result<(), Vec<SourceDiagnostic>> {
 }
 
 fn is_of_dominance(fault: &SourceDiagnostic) -> bool {
-    fault.notes.contains(&Rule::DefinedBefore.to_string())
+    fault.notes.contains(&VerifyRule::DefinedBefore.to_string())
 }
 
 fn format_report(

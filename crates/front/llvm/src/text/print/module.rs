@@ -2,8 +2,8 @@
 
 use super::LlvmPrinter;
 use crate::ir::{
-    CallingConvention, GlobalData, GlobalKind, Linkage, LlvmGlobal, LlvmTypeKind, ThreadLocal,
-    UnnamedAddr, Variable, Visibility,
+    CallingConvention, GlobalData, GlobalKind, Linkage, LlvmGlobal, LlvmGlobalVariable,
+    LlvmTypeKind, ThreadLocal, UnnamedAddr, Visibility,
 };
 
 impl LlvmPrinter<'_> {
@@ -131,7 +131,7 @@ impl LlvmPrinter<'_> {
         let data = self.module.global(global);
         match data.kind {
             GlobalKind::Function(_) => {}
-            GlobalKind::LlvmGlobalVariable(variable) => self.variable(global, data, variable),
+            GlobalKind::Variable(variable) => self.variable(global, data, variable),
             GlobalKind::Alias(aliasee) | GlobalKind::Ifunc(aliasee) => {
                 self.global_name(global);
                 self.put(" = ");
@@ -152,7 +152,7 @@ impl LlvmPrinter<'_> {
         }
     }
 
-    fn variable(&mut self, global: LlvmGlobal, data: &GlobalData, variable: Variable) {
+    fn variable(&mut self, global: LlvmGlobal, data: &GlobalData, variable: LlvmGlobalVariable) {
         self.global_name(global);
         self.put(" = ");
         if variable.initializer.is_none() && data.linkage == Linkage::External {

@@ -282,7 +282,7 @@ impl FunctionTranslator<'_, '_> {
         }
         let pointer = self.function.operands(inst)[0].as_const()?;
         match module.global(module.as_global(pointer)?).kind {
-            GlobalKind::LlvmGlobalVariable(variable) if variable.constant => {
+            GlobalKind::Variable(variable) if variable.constant => {
                 match module.consts.kind(variable.initializer?) {
                     ConstKind::Int(number) => Some(*number),
                     _ => None,

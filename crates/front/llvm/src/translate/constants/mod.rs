@@ -180,7 +180,7 @@ impl LlvmTranslator<'_> {
                 Ok(self.b.constant_null(ty))
             }
             ConstKind::Global(global) => match module.global(*global).kind {
-                GlobalKind::LlvmGlobalVariable(_) => {
+                GlobalKind::Variable(_) => {
                     let id = self.global_variable(*global)?;
                     let space = module.types.address_space(data.ty);
                     self.as_generic(id, space.unwrap_or(module.global(*global).space))

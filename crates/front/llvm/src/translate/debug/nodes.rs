@@ -508,7 +508,7 @@ impl LlvmTranslator<'_> {
             let Some(kind) = self.module.strings.find("dbg") else {
                 return;
             };
-            let variable = matches!(data.kind, GlobalKind::LlvmGlobalVariable(_));
+            let variable = matches!(data.kind, GlobalKind::Variable(_));
             let node = data.metadata.iter().find(|m| m.0 == kind).map(|m| m.1);
             let GlobalState::Done(id) = self.globals[global.index()] else {
                 continue;

@@ -8,8 +8,6 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = TranslationResult<Option<Id>>;
-
 /// Masks of the lower halves of groups of bits, by the size of the halves.
 const HALVES: &[(u32, u64)] = &[
     (1, 0x5555_5555_5555_5555),
@@ -21,7 +19,10 @@ const HALVES: &[(u32, u64)] = &[
 ];
 
 /// `llvm.ctpop`
-pub(super) fn count(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn count(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let (shape, value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
     Ok(Some(body.op(Op::BitCount, ty, [value])))
@@ -31,7 +32,7 @@ pub(super) fn count(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'
 pub(super) fn leading_zeros(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     let (shape, value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
     let all = body.ext(std_::CLZ, ty, &[value]);
@@ -46,7 +47,7 @@ pub(super) fn leading_zeros(
 pub(super) fn trailing_zeros(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     let (shape, mut value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
     if shape.is_odd() {
@@ -57,12 +58,18 @@ pub(super) fn trailing_zeros(
 }
 
 /// `llvm.bswap`
-pub(super) fn swap_bytes(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn swap_bytes(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.swap_groups(call, 8).map(Some)
 }
 
 /// `llvm.bitreverse`
-pub(super) fn reverse(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn reverse(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     if !body.t.may_use("SPV_KHR_bit_instructions") {
         return body.swap_groups(call, 1).map(Some);
     }
@@ -77,12 +84,18 @@ pub(super) fn reverse(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall
 }
 
 /// `llvm.fshl`
-pub(super) fn funnel_left(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn funnel_left(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.funnel(call, true).map(Some)
 }
 
 /// `llvm.fshr`
-pub(super) fn funnel_right(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn funnel_right(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.funnel(call, false).map(Some)
 }
 
@@ -90,7 +103,7 @@ pub(super) fn funnel_right(body: &mut FunctionTranslator<'_, '_>, call: &Externa
 pub(super) fn multiply_without_carries(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     let (shape, left) = body.integer_argument(call, 0)?;
     let (_, right) = body.integer_argument(call, 1)?;
     if shape.width > 64 {

@@ -10,8 +10,6 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
 
-type Made = TranslationResult<Option<Id>>;
-
 /// Operations that are no intrinsics where they are not constrained.
 const OPERATIONS: &[(&str, Op, usize)] = &[
     ("fadd", Op::FAdd, 2),
@@ -47,7 +45,10 @@ pub(super) fn operation<'a>(name: &'a str, prefix: &str) -> &'a str {
 }
 
 /// `llvm.experimental.constrained.NAME`
-pub(super) fn constrained(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn constrained(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let name = operation(call.name, "llvm.experimental.constrained.");
     if matches!(name, "fcmp" | "fcmps") {
         return body.constrained_comparison(call).map(Some);
@@ -63,7 +64,10 @@ pub(super) fn constrained(body: &mut FunctionTranslator<'_, '_>, call: &External
 }
 
 /// `llvm.fptrunc.round`: a conversion and how it rounds.
-pub(super) fn rounded(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn rounded(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let id = body.unconstrained("fptrunc", call)?;
     if let Some(id) = id {
         body.round_by(id, call.arg(1)?);
@@ -75,7 +79,7 @@ pub(super) fn rounded(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall
 pub(super) fn of_stated_error(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     let id = body.unconstrained(operation(call.name, "llvm.fpbuiltin."), call)?;
     if let (Some(id), Some(error)) = (id, body.stated_error(call)) {
         let words = [error.to_bits()];
@@ -85,7 +89,11 @@ pub(super) fn of_stated_error(
 }
 
 impl FunctionTranslator<'_, '_> {
-    fn unconstrained(&mut self, name: &str, call: &ExternalCall<'_>) -> Made {
+    fn unconstrained(
+        &mut self,
+        name: &str,
+        call: &ExternalCall<'_>,
+    ) -> TranslationResult<Option<Id>> {
         if let Some(&(_, op, count)) = OPERATIONS.iter().find(|row| row.0 == name) {
             return self.intrinsic(Some(IntrinsicRule::Op(op, count)), call);
         }

@@ -10,13 +10,11 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = TranslationResult<Option<Id>>;
-
 /// `llvm.smul.fix[.sat](a, b, scale)`
 pub(super) fn multiply_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.fixed_product(true, call).map(Some)
 }
 
@@ -24,7 +22,7 @@ pub(super) fn multiply_signed(
 pub(super) fn multiply_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.fixed_product(false, call).map(Some)
 }
 
@@ -32,7 +30,7 @@ pub(super) fn multiply_unsigned(
 pub(super) fn divide_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.fixed_quotient(true, call).map(Some)
 }
 
@@ -40,7 +38,7 @@ pub(super) fn divide_signed(
 pub(super) fn divide_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.fixed_quotient(false, call).map(Some)
 }
 

@@ -9,22 +9,29 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = TranslationResult<Option<Id>>;
-
 /// `llvm.modf`: fraction and whole part.
-pub(super) fn modf(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn modf(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?;
     body.two_results(std_::MODF, shape, call).map(Some)
 }
 
 /// `llvm.sincos`
-pub(super) fn sincos(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn sincos(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?;
     body.two_results(std_::SINCOS, shape, call).map(Some)
 }
 
 /// `llvm.sincospi`: there is no function of both.
-pub(super) fn sincospi(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn sincospi(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?;
     let value = body.value(call.arg(0)?)?;
     let value = body.widened(shape, value);
@@ -38,7 +45,10 @@ pub(super) fn sincospi(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCal
 }
 
 /// `llvm.frexp`: fraction and exponent.
-pub(super) fn frexp(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn frexp(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.shape_of(call.arg(0)?)?.as_int(32);
     body.two_results(std_::FREXP, shape, call).map(Some)
 }
@@ -47,7 +57,7 @@ pub(super) fn frexp(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'
 pub(super) fn round_to_integer(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.rounded_integer(std_::ROUND, call).map(Some)
 }
 
@@ -55,7 +65,7 @@ pub(super) fn round_to_integer(
 pub(super) fn nearest_integer(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.rounded_integer(std_::RINT, call).map(Some)
 }
 

@@ -9,10 +9,11 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 
-type Made = TranslationResult<Option<Id>>;
-
 /// `llvm.assume(condition)`
-pub(super) fn assume(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn assume(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let condition = call.arg(0)?;
     // Operand bundles say something else; their condition is a constant.
     if condition.as_const().is_none() && body.t.may_use("SPV_KHR_expect_assume") {
@@ -25,7 +26,10 @@ pub(super) fn assume(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<
 }
 
 /// `llvm.expect(value, expected)`, with and without a probability.
-pub(super) fn expect(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn expect(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let value = body.value(call.arg(0)?)?;
     if !body.t.may_use("SPV_KHR_expect_assume") {
         return Ok(Some(value));
@@ -36,7 +40,10 @@ pub(super) fn expect(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<
 }
 
 /// Questions whose answer may always be yes.
-pub(super) fn always(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
+pub(super) fn always(
+    body: &mut FunctionTranslator<'_, '_>,
+    _: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     Ok(Some(body.t.b.constant_bool(true)))
 }
 
@@ -44,7 +51,7 @@ pub(super) fn always(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>
 pub(super) fn arithmetic_fence(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     let value = body.value(call.arg(0)?)?;
     if !body.t.may_use("SPV_EXT_arithmetic_fence") {
         return Ok(Some(value));
@@ -57,17 +64,23 @@ pub(super) fn arithmetic_fence(
 pub(super) fn lifetime_start(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.lifetime(Op::LifetimeStart, call)
 }
 
 /// `llvm.lifetime.end([size,] pointer)`
-pub(super) fn lifetime_end(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn lifetime_end(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.lifetime(Op::LifetimeStop, call)
 }
 
 /// `llvm.ptr.annotation`, `llvm.annotation`: `(value, text, …)`
-pub(super) fn annotation(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn annotation(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let value = call.arg(0)?;
     let id = body.value(value)?;
     body.annotated(value, call.arg(1)?, id);
@@ -78,7 +91,7 @@ pub(super) fn annotation(body: &mut FunctionTranslator<'_, '_>, call: &ExternalC
 pub(super) fn variable_annotation(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     annotation(body, call).map(|_| None)
 }
 
@@ -86,19 +99,22 @@ pub(super) fn variable_annotation(
 pub(super) fn debug_declare(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.debug_call(true, call.args)
 }
 
 /// `llvm.dbg.value(value, variable, expression)`
-pub(super) fn debug_value(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn debug_value(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.debug_call(false, call.args)
 }
 
 impl FunctionTranslator<'_, '_> {
     /// A lifetime begins or ends: that of a whole variable, which is said by a size of zero where it is
     /// no byte.
-    fn lifetime(&mut self, op: Op, call: &ExternalCall<'_>) -> Made {
+    fn lifetime(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
         let pointer = call.arg(call.args.len().saturating_sub(1))?;
         let class = |id| {
             let ty = self.t.b.type_of(id)?;

@@ -10,10 +10,11 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = TranslationResult<Option<Id>>;
-
 /// `llvm.powi` and `llvm.ldexp`: a float and a scalar integer of 32 bits.
-pub(super) fn power(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn power(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let number = match call.name.starts_with("llvm.powi") {
         true => std_::POWN,
         false => std_::LDEXP,
@@ -29,16 +30,25 @@ pub(super) fn power(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'
     Ok(Some(body.ext(number, ty, &[base, exponent])))
 }
 
-pub(super) fn minimum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn minimum(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.extremum_with_nan(std_::FMIN, call).map(Some)
 }
 
-pub(super) fn maximum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn maximum(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.extremum_with_nan(std_::FMAX, call).map(Some)
 }
 
 /// Multiplication by one quietens NaNs.
-pub(super) fn canonicalise(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn canonicalise(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let value = body.value(call.arg(0)?)?;
     let one = body.t.splat_one(shape, false);
@@ -47,12 +57,18 @@ pub(super) fn canonicalise(body: &mut FunctionTranslator<'_, '_>, call: &Externa
 }
 
 /// `llvm.get.rounding`: to the nearest, which has the number 1.
-pub(super) fn nearest(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
+pub(super) fn nearest(
+    body: &mut FunctionTranslator<'_, '_>,
+    _: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     Ok(Some(body.t.u32(1)))
 }
 
 /// `llvm.abs`
-pub(super) fn absolute(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn absolute(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let value = body.value(call.arg(0)?)?;
     if shape.elem == NumericElement::Bool {
@@ -67,14 +83,14 @@ pub(super) fn absolute(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCal
 pub(super) fn add_unsigned_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.with_carry(call, Op::IAddCarry, Op::IAdd)
 }
 
 pub(super) fn subtract_unsigned_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.with_carry(call, Op::ISubBorrow, Op::ISub)
 }
 
@@ -82,7 +98,7 @@ pub(super) fn subtract_unsigned_overflow(
 pub(super) fn add_signed_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.with_overflow(call, Op::IAdd, |body, shape, [left, right], sum| {
         body.signs_differ(shape, [(left, sum), (right, sum)])
     })
@@ -92,7 +108,7 @@ pub(super) fn add_signed_overflow(
 pub(super) fn subtract_signed_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.with_overflow(call, Op::ISub, |body, shape, [left, right], difference| {
         body.signs_differ(shape, [(left, right), (left, difference)])
     })
@@ -101,14 +117,14 @@ pub(super) fn subtract_signed_overflow(
 pub(super) fn multiply_unsigned_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.with_carry(call, Op::UMulExtended, Op::IMul)
 }
 
 pub(super) fn multiply_signed_overflow(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.with_overflow(call, Op::IMul, |body, shape, [left, right], product| {
         let ty = body.t.shape_type(shape);
         let high = body.ext(std_::S_MUL_HI, ty, &[left, right]);
@@ -121,7 +137,7 @@ pub(super) fn multiply_signed_overflow(
 pub(super) fn compare_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.three_way([Predicate::Slt, Predicate::Sgt], call)
         .map(Some)
 }
@@ -129,7 +145,7 @@ pub(super) fn compare_signed(
 pub(super) fn compare_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.three_way([Predicate::Ult, Predicate::Ugt], call)
         .map(Some)
 }
@@ -163,7 +179,7 @@ impl FunctionTranslator<'_, '_> {
         call: &ExternalCall<'_>,
         op: Op,
         overflows: impl FnOnce(&mut Self, NumericShape, [Id; 2], Id) -> TranslationResult<Id>,
-    ) -> Made {
+    ) -> TranslationResult<Option<Id>> {
         let shape = self.shape_of(call.arg(0)?)?;
         let room = op != Op::IMul || shape.width >= 2 * shape.bits;
         if shape.elem != NumericElement::Int || (shape.is_odd() && !room) {
@@ -183,7 +199,12 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// An operation that gives what does not fit as a second result, which is zero where all does.
-    fn with_carry(&mut self, call: &ExternalCall<'_>, extended: Op, narrow: Op) -> Made {
+    fn with_carry(
+        &mut self,
+        call: &ExternalCall<'_>,
+        extended: Op,
+        narrow: Op,
+    ) -> TranslationResult<Option<Id>> {
         let shape = self.shape_of(call.arg(0)?)?;
         if shape.is_odd() || shape.elem != NumericElement::Int {
             return self.with_overflow(call, narrow, |body, _, _, _| {

@@ -14,10 +14,11 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 
-type Made = TranslationResult<Option<Id>>;
-
 /// `llvm.masked.load(pointer, [alignment,] mask, otherwise)`
-pub(super) fn load(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn load(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let [pointer, .., mask, otherwise] = call.args[..] else {
         return Err(refuse("an argument is missing"));
     };
@@ -29,7 +30,10 @@ pub(super) fn load(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_
 }
 
 /// `llvm.masked.store(vector, pointer, [alignment,] mask)`
-pub(super) fn store(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn store(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let [vector, pointer, .., mask] = call.args[..] else {
         return Err(refuse("an argument is missing"));
     };
@@ -41,7 +45,10 @@ pub(super) fn store(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'
 }
 
 /// `llvm.masked.gather(pointers, [alignment,] mask, otherwise)`
-pub(super) fn gather(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn gather(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let [pointers, .., mask, otherwise] = call.args[..] else {
         return Err(refuse("an argument is missing"));
     };
@@ -64,7 +71,10 @@ pub(super) fn gather(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<
 }
 
 /// `llvm.masked.scatter(vector, pointers, [alignment,] mask)`
-pub(super) fn scatter(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn scatter(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let [vector, pointers, .., mask] = call.args[..] else {
         return Err(refuse("an argument is missing"));
     };
@@ -84,7 +94,10 @@ pub(super) fn scatter(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall
 
 /// `llvm.masked.expandload(pointer, mask, otherwise)`: elements that follow each other go to the
 /// lanes that are named.
-pub(super) fn expand_load(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn expand_load(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let (mask, otherwise) = (call.arg(1)?, call.arg(2)?);
     let access = body.lane_access(call, 0, false)?;
     let base = body.pointer(call.arg(0)?, access.memory)?;
@@ -99,7 +112,7 @@ pub(super) fn expand_load(body: &mut FunctionTranslator<'_, '_>, call: &External
 pub(super) fn compress_store(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     let mask = call.arg(2)?;
     let access = body.lane_access(call, 1, false)?;
     let base = body.pointer(call.arg(1)?, access.memory)?;
@@ -198,7 +211,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         mask: LlvmValue,
         otherwise: Option<LlvmValue>,
         place: LaneAddressFn<'_, 't, 'm>,
-    ) -> Made {
+    ) -> TranslationResult<Option<Id>> {
         let ty = self.inst_type(call.inst);
         let mut lanes = Vec::new();
         for lane in 0..self.lane_count(ty) {
@@ -242,7 +255,7 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
         vector: LlvmValue,
         mask: LlvmValue,
         place: LaneAddressFn<'_, 't, 'm>,
-    ) -> Made {
+    ) -> TranslationResult<Option<Id>> {
         let pointee = self.t.pointee_of(access.memory);
         for lane in 0..self.lane_count(self.type_of(vector)) {
             let known = self.known_active(mask, access.length, lane);

@@ -8,10 +8,11 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
 
-type Made = TranslationResult<Option<Id>>;
-
 /// `llvm.matrix.transpose(matrix, rows, columns)`
-pub(super) fn transpose(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn transpose(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let lanes = body.lane_values(call.arg(0)?)?;
     let [rows, columns] = body.extents(call, [1, 2], lanes.len())?;
     let all: Vec<Id> = (0..rows)
@@ -22,7 +23,10 @@ pub(super) fn transpose(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCa
 }
 
 /// `llvm.matrix.multiply(left, right, rows, inner, columns)`
-pub(super) fn multiply(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn multiply(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let left = body.lane_values(call.arg(0)?)?;
     let right = body.lane_values(call.arg(1)?)?;
     let [rows, inner] = body.extents(call, [2, 3], left.len())?;
@@ -55,7 +59,10 @@ pub(super) fn multiply(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCal
 }
 
 /// `llvm.matrix.column.major.load(pointer, stride, volatile, rows, columns)`
-pub(super) fn load(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn load(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ty = body.inst_type(call.inst);
     let count = body.lane_count(ty) as usize;
     let [rows, columns] = body.extents(call, [3, 4], count)?;
@@ -75,7 +82,10 @@ pub(super) fn load(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_
 }
 
 /// `llvm.matrix.column.major.store(matrix, pointer, stride, volatile, rows, columns)`
-pub(super) fn store(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn store(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let matrix = call.arg(0)?;
     let lanes = body.lane_values(matrix)?;
     let [rows, _] = body.extents(call, [4, 5], lanes.len())?;

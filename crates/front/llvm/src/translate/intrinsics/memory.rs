@@ -9,19 +9,23 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 
-type Made = TranslationResult<Option<Id>>;
-
 /// Bytes that are set by one store of an array, rather than by a loop.
 const ONE_STORE: u64 = 256;
 
 /// A null pointer: for what only other hints use.
-pub(super) fn null(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn null(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ty = body.result_type(call.inst)?;
     Ok(Some(body.t.b.constant_null(ty)))
 }
 
 /// `llvm.stacksave`: of use where the function allocates what is as long as it finds out.
-pub(super) fn save_stack(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn save_stack(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     if !body.allocates() {
         return null(body, call);
     }
@@ -38,7 +42,7 @@ pub(super) fn save_stack(body: &mut FunctionTranslator<'_, '_>, call: &ExternalC
 pub(super) fn restore_stack(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     if body.allocates() {
         let byte = body.t.byte();
         let saved = body.pointer(call.arg(0)?, byte)?;
@@ -51,7 +55,10 @@ pub(super) fn restore_stack(
 }
 
 /// `llvm.objectsize`: not known.
-pub(super) fn object_size(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn object_size(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let smallest = call.args.get(1).and_then(|v| body.t.module.as_u64(*v)) == Some(1);
     Ok(Some(
@@ -60,13 +67,19 @@ pub(super) fn object_size(body: &mut FunctionTranslator<'_, '_>, call: &External
 }
 
 /// Zero: `llvm.is.constant` says no, `__cxa_atexit` that all went well.
-pub(super) fn zero(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn zero(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     Ok(Some(body.t.zero(shape)))
 }
 
 /// `llvm.ptrmask(pointer, mask)`
-pub(super) fn mask_pointer(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn mask_pointer(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let pointer = body.value(call.arg(0)?)?;
     let size = NumericShape::int(body.t.pointer_bits, 1);
     let bits = body.pointer_bits_as(pointer, size)?;
@@ -83,7 +96,7 @@ pub(super) fn mask_pointer(body: &mut FunctionTranslator<'_, '_>, call: &Externa
 pub(super) fn load_relative(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     let byte = body.t.byte();
     let table = body.pointer(call.arg(0)?, byte)?;
     let size = NumericShape::int(body.t.pointer_bits, 1);
@@ -101,7 +114,10 @@ pub(super) fn load_relative(
 }
 
 /// `llvm.memcpy(to, from, bytes, volatile)`
-pub(super) fn copy(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn copy(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let bytes = call.arg(2)?;
     if body.is_zero(bytes) {
         return Ok(None);
@@ -117,7 +133,10 @@ pub(super) fn copy(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_
 }
 
 /// `llvm.memmove(to, from, bytes, volatile)`: all is loaded before anything is stored.
-pub(super) fn move_(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn move_(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let Some(bytes) = body.t.module.as_u64(call.arg(2)?) else {
         return body.move_loop(call).map(|()| None);
     };
@@ -139,7 +158,10 @@ pub(super) fn move_(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'
 }
 
 /// `llvm.memset(to, value, bytes, volatile)`
-pub(super) fn set(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn set(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let (to, value, bytes) = (call.arg(0)?, call.arg(1)?, call.arg(2)?);
     match body.t.module.as_u64(bytes) {
         Some(0) => Ok(None),

@@ -14,15 +14,16 @@ use crate::ir::{LlvmOpcode, LlvmValue, Predicate};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
-type Made = TranslationResult<Option<Id>>;
-
 const PREFIX: &str = "llvm.vp.";
 
 /// Operations that are called otherwise where they are not predicated.
 const RENAMED: &[(&str, &str)] = &[("roundtozero", "trunc")];
 
 /// `llvm.vp.NAME(operands…, mask, length)`
-pub(super) fn predicated(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn predicated(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let name = operation(call.name, PREFIX);
     let opcode = LlvmOpcode::from_name(name);
     match (name, opcode) {
@@ -196,7 +197,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn predicated_load(&mut self, call: &ExternalCall<'_>) -> Made {
+    fn predicated_load(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let mut access = self.lane_access(call, 0, false)?;
         access.length = length;
@@ -206,7 +207,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn predicated_store(&mut self, call: &ExternalCall<'_>) -> Made {
+    fn predicated_store(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let mut access = self.lane_access(call, 1, false)?;
         access.length = length;
@@ -216,7 +217,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn predicated_gather(&mut self, call: &ExternalCall<'_>) -> Made {
+    fn predicated_gather(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let pointers = call.arg(0)?;
         let mut access = self.lane_access(call, 0, false)?;
@@ -227,7 +228,7 @@ impl FunctionTranslator<'_, '_> {
         })
     }
 
-    fn predicated_scatter(&mut self, call: &ExternalCall<'_>) -> Made {
+    fn predicated_scatter(&mut self, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
         let (mask, length) = self.lanes_meant(call)?;
         let pointers = call.arg(1)?;
         let mut access = self.lane_access(call, 1, false)?;

@@ -8,8 +8,6 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = TranslationResult<Option<Id>>;
-
 /// How two lanes are joined.
 #[derive(Clone, Copy)]
 pub(super) enum LaneReductionRule {
@@ -48,7 +46,10 @@ pub(super) fn join_named(name: &str) -> Option<LaneReductionRule> {
     JOINS.iter().find(|row| row.0 == name).map(|row| row.1)
 }
 
-pub(super) fn add(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn add(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.reduce(
         LaneReductionRule::Op(Op::IAdd, Op::LogicalNotEqual),
         call,
@@ -56,11 +57,17 @@ pub(super) fn add(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>
     )
 }
 
-pub(super) fn multiply(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn multiply(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Op(Op::IMul, Op::LogicalAnd), call, 0)
 }
 
-pub(super) fn and(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn and(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.reduce(
         LaneReductionRule::Op(Op::BitwiseAnd, Op::LogicalAnd),
         call,
@@ -68,11 +75,17 @@ pub(super) fn and(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>
     )
 }
 
-pub(super) fn or(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn or(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Op(Op::BitwiseOr, Op::LogicalOr), call, 0)
 }
 
-pub(super) fn xor(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn xor(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.reduce(
         LaneReductionRule::Op(Op::BitwiseXor, Op::LogicalNotEqual),
         call,
@@ -83,33 +96,36 @@ pub(super) fn xor(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>
 pub(super) fn signed_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Ext(std_::S_MAX, true), call, 0)
 }
 
 pub(super) fn signed_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Ext(std_::S_MIN, true), call, 0)
 }
 
 pub(super) fn unsigned_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Ext(std_::U_MAX, false), call, 0)
 }
 
 pub(super) fn unsigned_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Ext(std_::U_MIN, false), call, 0)
 }
 
 /// `(start, vector)`
-pub(super) fn float_add(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn float_add(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Op(Op::FAdd, Op::FAdd), call, 1)
 }
 
@@ -117,35 +133,46 @@ pub(super) fn float_add(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCa
 pub(super) fn float_multiply(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Op(Op::FMul, Op::FMul), call, 1)
 }
 
 pub(super) fn float_maximum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Ext(std_::FMAX, false), call, 0)
 }
 
 pub(super) fn float_minimum(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Ext(std_::FMIN, false), call, 0)
 }
 
-pub(super) fn nan_maximum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn nan_maximum(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Nan(std_::FMAX), call, 0)
 }
 
-pub(super) fn nan_minimum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn nan_minimum(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.reduce(LaneReductionRule::Nan(std_::FMIN), call, 0)
 }
 
 impl FunctionTranslator<'_, '_> {
     /// Reduces the argument `vector`; what stands before it is the start.
-    fn reduce(&mut self, join: LaneReductionRule, call: &ExternalCall<'_>, vector: usize) -> Made {
+    fn reduce(
+        &mut self,
+        join: LaneReductionRule,
+        call: &ExternalCall<'_>,
+        vector: usize,
+    ) -> TranslationResult<Option<Id>> {
         let value = call.arg(vector)?;
         let element = self.t.module.types.scalar(self.type_of(value));
         let scalar = self.t.need_shape(element)?;

@@ -11,25 +11,35 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = TranslationResult<Option<Id>>;
-
 /// `llvm.fptosi.sat`
-pub(super) fn to_signed(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn to_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.saturated_conversion(Op::ConvertFToS, call).map(Some)
 }
 
 /// `llvm.fptoui.sat`
-pub(super) fn to_unsigned(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn to_unsigned(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.saturated_conversion(Op::ConvertFToU, call).map(Some)
 }
 
 /// `llvm.sadd.sat`
-pub(super) fn add_signed(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn add_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.saturated(std_::S_ADD_SAT, true, call).map(Some)
 }
 
 /// `llvm.uadd.sat`
-pub(super) fn add_unsigned(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn add_unsigned(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.saturated(std_::U_ADD_SAT, false, call).map(Some)
 }
 
@@ -37,7 +47,7 @@ pub(super) fn add_unsigned(body: &mut FunctionTranslator<'_, '_>, call: &Externa
 pub(super) fn subtract_signed(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.saturated(std_::S_SUB_SAT, true, call).map(Some)
 }
 
@@ -45,7 +55,7 @@ pub(super) fn subtract_signed(
 pub(super) fn subtract_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.saturated(std_::U_SUB_SAT, false, call).map(Some)
 }
 
@@ -53,12 +63,15 @@ pub(super) fn subtract_unsigned(
 pub(super) fn shift_unsigned(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     body.saturated_shift(false, call).map(Some)
 }
 
 /// `llvm.sshl.sat`: the end that the operand is nearer to where bits or the sign are lost.
-pub(super) fn shift_signed(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn shift_signed(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.saturated_shift(true, call).map(Some)
 }
 

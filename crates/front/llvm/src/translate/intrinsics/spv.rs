@@ -11,8 +11,6 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, GroupOperation, MemorySemantics, Scope};
 use spirula_spirv::grammar::opencl_std as std_;
 
-type Made = TranslationResult<Option<Id>>;
-
 /// Buffers and images.
 const DEVICE_MEMORY: MemorySemantics =
     MemorySemantics(MemorySemantics::CrossWorkgroupMemory.0 | MemorySemantics::ImageMemory.0);
@@ -139,24 +137,39 @@ pub(super) const ROWS: &[(&str, IntrinsicRule)] = &[
     ("llvm.spv.umax", Integer(std_::U_MAX, false)),
 ];
 
-fn all(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn all(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.nonzero_lanes(Op::All, call).map(Some)
 }
 
-fn any(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn any(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.nonzero_lanes(Op::Any, call).map(Some)
 }
 
-fn unsigned_dot(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn unsigned_dot(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.lanes_product(Op::UDot, call).map(Some)
 }
 
-fn signed_dot(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn signed_dot(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.lanes_product(Op::SDot, call).map(Some)
 }
 
 /// Between zero and one.
-fn saturate(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn saturate(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let value = body.value(call.arg(0)?)?;
     let ty = body.t.shape_type(shape);
@@ -165,7 +178,10 @@ fn saturate(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> M
 }
 
 /// What is above the next whole number below.
-fn fraction(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn fraction(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let value = body.value(call.arg(0)?)?;
     let ty = body.t.shape_type(shape);
@@ -174,35 +190,56 @@ fn fraction(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> M
 }
 
 /// A barrier of the workgroup and its memory.
-fn group_barrier(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
+fn group_barrier(
+    body: &mut FunctionTranslator<'_, '_>,
+    _: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.barrier(true, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
 }
 
-fn group_fence(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
+fn group_fence(
+    body: &mut FunctionTranslator<'_, '_>,
+    _: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.barrier(false, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
 }
 
 /// One of the workgroup, for the device's memory.
-fn device_barrier(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
+fn device_barrier(
+    body: &mut FunctionTranslator<'_, '_>,
+    _: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.barrier(true, Scope::Device, DEVICE_MEMORY)
 }
 
-fn device_fence(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
+fn device_fence(
+    body: &mut FunctionTranslator<'_, '_>,
+    _: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.barrier(false, Scope::Device, DEVICE_MEMORY)
 }
 
 /// One of the workgroup, for all memory.
-fn all_barrier(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
+fn all_barrier(
+    body: &mut FunctionTranslator<'_, '_>,
+    _: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let memory = DEVICE_MEMORY | MemorySemantics::WorkgroupMemory;
     body.barrier(true, Scope::Device, memory)
 }
 
-fn all_fence(body: &mut FunctionTranslator<'_, '_>, _: &ExternalCall<'_>) -> Made {
+fn all_fence(
+    body: &mut FunctionTranslator<'_, '_>,
+    _: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let memory = DEVICE_MEMORY | MemorySemantics::WorkgroupMemory;
     body.barrier(false, Scope::Device, memory)
 }
 
-fn count_active(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn count_active(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ballot = body.ballot(call)?;
     let scope = body.t.u32(Scope::Subgroup.0);
     let ty = body.result_type(call.inst)?;
@@ -215,71 +252,116 @@ fn count_active(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) 
     )))
 }
 
-fn wave_all(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_all(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.non_uniform(Op::GroupNonUniformAll, call).map(Some)
 }
 
-fn wave_any(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_any(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.non_uniform(Op::GroupNonUniformAny, call).map(Some)
 }
 
-fn wave_ballot(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_ballot(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.ballot(call).map(Some)
 }
 
-fn wave_elect(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_elect(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.non_uniform(Op::GroupNonUniformElect, call).map(Some)
 }
 
-fn wave_read(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_read(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.non_uniform(Op::GroupNonUniformShuffle, call).map(Some)
 }
 
-fn wave_sum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_sum(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFAdd, Op::GroupNonUniformIAdd];
     body.wave_reduction(ops, call).map(Some)
 }
 
 /// The sum over the invocations before this one.
-fn wave_sum_before(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_sum_before(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFAdd, Op::GroupNonUniformIAdd];
     body.over_wave(GroupOperation::ExclusiveScan, ops, call)
         .map(Some)
 }
 
-fn wave_product(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_product(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMul, Op::GroupNonUniformIMul];
     body.wave_reduction(ops, call).map(Some)
 }
 
-fn wave_and(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_and(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.wave_bits(Op::GroupNonUniformBitwiseAnd, call)
 }
 
-fn wave_or(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_or(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.wave_bits(Op::GroupNonUniformBitwiseOr, call)
 }
 
-fn wave_xor(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_xor(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     body.wave_bits(Op::GroupNonUniformBitwiseXor, call)
 }
 
-fn wave_signed_minimum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_signed_minimum(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMin, Op::GroupNonUniformSMin];
     body.wave_reduction(ops, call).map(Some)
 }
 
-fn wave_unsigned_minimum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_unsigned_minimum(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMin, Op::GroupNonUniformUMin];
     body.wave_reduction(ops, call).map(Some)
 }
 
-fn wave_signed_maximum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_signed_maximum(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMax, Op::GroupNonUniformSMax];
     body.wave_reduction(ops, call).map(Some)
 }
 
-fn wave_unsigned_maximum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+fn wave_unsigned_maximum(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ops = [Op::GroupNonUniformFMax, Op::GroupNonUniformUMax];
     body.wave_reduction(ops, call).map(Some)
 }
@@ -320,7 +402,12 @@ impl FunctionTranslator<'_, '_> {
     }
 
     /// A barrier of the workgroup, or a fence alone.
-    fn barrier(&mut self, waits: bool, scope: Scope, memory: MemorySemantics) -> Made {
+    fn barrier(
+        &mut self,
+        waits: bool,
+        scope: Scope,
+        memory: MemorySemantics,
+    ) -> TranslationResult<Option<Id>> {
         let semantics = self
             .t
             .u32((MemorySemantics::AcquireRelease | memory).0)
@@ -338,7 +425,7 @@ impl FunctionTranslator<'_, '_> {
         Ok(None)
     }
 
-    fn wave_bits(&mut self, op: Op, call: &ExternalCall<'_>) -> Made {
+    fn wave_bits(&mut self, op: Op, call: &ExternalCall<'_>) -> TranslationResult<Option<Id>> {
         if self.shape_of(call.arg(0)?)?.is_float() {
             return Err(refuse("bits of floats"));
         }

@@ -9,17 +9,21 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
 
-type Made = TranslationResult<Option<Id>>;
-
 /// `llvm.vector.reverse(vector)`
-pub(super) fn reverse(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn reverse(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let mut lanes = body.lane_values(call.arg(0)?)?;
     lanes.reverse();
     body.composed_result(call, &lanes)
 }
 
 /// `llvm.vector.extract(vector, first)`
-pub(super) fn extract(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn extract(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let count = body.lane_count(body.inst_type(call.inst)) as usize;
     let first = body.first_lane(call, 1)?;
     let all = body.lane_values(call.arg(0)?)?;
@@ -30,7 +34,10 @@ pub(super) fn extract(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall
 }
 
 /// `llvm.vector.insert(vector, part, first)`
-pub(super) fn insert(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn insert(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let first = body.first_lane(call, 2)?;
     let mut lanes = body.lane_values(call.arg(0)?)?;
     let new = body.lane_values(call.arg(1)?)?;
@@ -49,7 +56,10 @@ fn half(shape: NumericShape) -> NumericShape {
 }
 
 /// `llvm.convert.to.fp16(x)`: the bits of a half.
-pub(super) fn to_half_bits(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn to_half_bits(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let shape = body.result_shape(call.inst)?;
     let value = body.value(call.arg(0)?)?;
     let ty = body.t.shape_type(half(shape));
@@ -61,7 +71,7 @@ pub(super) fn to_half_bits(body: &mut FunctionTranslator<'_, '_>, call: &Externa
 pub(super) fn from_half_bits(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     let from = body.shape_of(call.arg(0)?)?;
     let value = body.value(call.arg(0)?)?;
     let id = body.bitcast(from, half(from), value)?;
@@ -70,7 +80,10 @@ pub(super) fn from_half_bits(
 }
 
 /// `llvm.readcyclecounter`, `llvm.readsteadycounter`: the clock of the sub-group.
-pub(super) fn clock(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn clock(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let scope = body.t.u32(Scope::Subgroup.0);
     let ty = body.result_type(call.inst)?;
     Ok(Some(body.op(Op::ReadClockKHR, ty, [scope])))
@@ -78,7 +91,10 @@ pub(super) fn clock(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'
 
 /// `llvm.vector.splice(left, right, first)`: lanes of both in a row, counted from the end of the
 /// left where the first is negative.
-pub(super) fn splice(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn splice(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let mut all = body.lane_values(call.arg(0)?)?;
     let count = all.len();
     let first = match call
@@ -105,7 +121,10 @@ pub(super) fn splice(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<
 }
 
 /// `llvm.vector.interleaveN(vectors…)`: first lanes of all, second lanes of all, and so on.
-pub(super) fn interleave(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn interleave(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let mut columns = Vec::with_capacity(call.args.len());
     for &argument in call.args {
         columns.push(body.lane_values(argument)?);
@@ -118,7 +137,10 @@ pub(super) fn interleave(body: &mut FunctionTranslator<'_, '_>, call: &ExternalC
 }
 
 /// `llvm.vector.deinterleaveN(vector)`: a structure of N vectors.
-pub(super) fn deinterleave(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn deinterleave(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let all = body.lane_values(call.arg(0)?)?;
     let result = body.inst_type(call.inst);
     let count = body.t.module.types.element_count(result).unwrap_or(0) as usize;
@@ -146,7 +168,10 @@ pub(super) fn deinterleave(body: &mut FunctionTranslator<'_, '_>, call: &Externa
 }
 
 /// `llvm.stepvector`: 0, 1, 2, …
-pub(super) fn step(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn step(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ty = body.inst_type(call.inst);
     let scalar = body.t.need_shape(body.t.module.types.scalar(ty))?;
     let lanes: Vec<Id> = (0..body.lane_count(ty))
@@ -156,7 +181,10 @@ pub(super) fn step(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_
 }
 
 /// `llvm.get.active.lane.mask(first, end)`: by lane, whether `first + lane < end` without a carry.
-pub(super) fn active_lanes(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn active_lanes(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let ty = body.inst_type(call.inst);
     let shape = body.shape_of(call.arg(0)?)?;
     let first = body.value(call.arg(0)?)?;
@@ -180,7 +208,7 @@ pub(super) fn active_lanes(body: &mut FunctionTranslator<'_, '_>, call: &Externa
 pub(super) fn leading_false(
     body: &mut FunctionTranslator<'_, '_>,
     call: &ExternalCall<'_>,
-) -> Made {
+) -> TranslationResult<Option<Id>> {
     let to = body.result_shape(call.inst)?;
     let count = body.lane_count(body.type_of(call.arg(0)?));
     let none = body.t.splat(to, u64::from(count));
@@ -189,14 +217,20 @@ pub(super) fn leading_false(
 }
 
 /// `llvm.ct.select(condition, yes, no)`, which SPIR-V promises no time for.
-pub(super) fn select(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn select(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let operands = [call.arg(0)?, call.arg(1)?, call.arg(2)?];
     body.select_of(call.inst, operands).map(Some)
 }
 
 /// `llvm.vector.partial.reduce.add(accumulator, vector)`: each lane of the accumulator with some of
 /// the vector's added, here those that are a multiple of its length apart.
-pub(super) fn partial_sum(body: &mut FunctionTranslator<'_, '_>, call: &ExternalCall<'_>) -> Made {
+pub(super) fn partial_sum(
+    body: &mut FunctionTranslator<'_, '_>,
+    call: &ExternalCall<'_>,
+) -> TranslationResult<Option<Id>> {
     let mut sums = body.lane_values(call.arg(0)?)?;
     let all = body.lane_values(call.arg(1)?)?;
     let element = body.t.module.types.scalar(body.inst_type(call.inst));
@@ -249,7 +283,11 @@ impl<'t, 'm> FunctionTranslator<'t, 'm> {
 }
 
 impl FunctionTranslator<'_, '_> {
-    pub(super) fn composed_result(&mut self, call: &ExternalCall<'_>, lanes: &[Id]) -> Made {
+    pub(super) fn composed_result(
+        &mut self,
+        call: &ExternalCall<'_>,
+        lanes: &[Id],
+    ) -> TranslationResult<Option<Id>> {
         let ty = self.inst_type(call.inst);
         self.compose_lanes(ty, lanes).map(Some)
     }
